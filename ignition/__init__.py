@@ -1,0 +1,1 @@
+"""From a machine's wiring to the Ignition it boots, and the check of that Ignition. Pure: no Pulumi."""
