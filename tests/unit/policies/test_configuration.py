@@ -1,0 +1,124 @@
+"""Levels, settings and exemptions as an environment writes them."""
+
+from datetime import date
+
+import pytest
+
+from policies.configuration import Exemption, PolicyConfigError, configure
+from policies.gates.plan import POLICY, pack_config
+from policies.rules import ALL
+
+RULE = "idle/gpu-node-pool"
+EXEMPTION = {"resource": "NodePool/burst", "owner": "research", "reason": "warm-up"}
+
+
+def mistakes(settings: dict[str, dict[str, object]]) -> tuple[str, ...]:
+    with pytest.raises(PolicyConfigError) as raised:
+        pack_config(settings)
+    assert str(raised.value) == "\n".join(raised.value.mistakes)
+    return raised.value.mistakes
+
+
+def test_a_pack_that_nobody_configured_has_the_rules_own_levels_and_defaults() -> None:
+    configured = configure({})
+
+    assert [(c.rule, c.level, c.settings) for c in configured] == [
+        (rule, rule.level, rule.defaults()) for rule in ALL
+    ]
+    assert pack_config({}) == {POLICY: {}}
+
+
+def test_what_is_said_of_a_rule_reaches_it_and_the_rest_keeps_its_default() -> None:
+    (configured,) = configure({RULE: {"level": "advisory", "max_consolidate_after_minutes": 7}})
+
+    assert configured.level == "advisory"
+    assert configured.settings == {"max_consolidate_after_minutes": 7}
+
+
+def test_the_pack_configuration_carries_the_settings_of_the_stack_file() -> None:
+    settings = {RULE: {"max_consolidate_after_minutes": 7}}
+
+    assert pack_config(settings) == {POLICY: settings}
+
+
+def test_an_exemption_is_found_by_kind_and_name() -> None:
+    (configured,) = configure({RULE: {"exemptions": [{**EXEMPTION, "until": "2027-01-31"}]}})
+
+    burst = {"kind": "NodePool", "metadata": {"name": "burst"}}
+    assert configured.exemption(burst) == Exemption(
+        resource="NodePool/burst", owner="research", reason="warm-up", until=date(2027, 1, 31)
+    )
+    assert configured.exemption({"kind": "NodePool", "metadata": {"name": "other"}}) is None
+    assert configured.exemption({"kind": "Queue", "metadata": {"name": "burst"}}) is None
+
+
+def test_a_day_that_yaml_read_as_a_date_is_taken() -> None:
+    config = pack_config({RULE: {"exemptions": [{**EXEMPTION, "until": date(2027, 1, 31)}]}})
+
+    assert config == {POLICY: {RULE: {"exemptions": [{**EXEMPTION, "until": "2027-01-31"}]}}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (
+            {"idle/gpu-nodepool": {}},
+            "policies.idle/gpu-nodepool is not a rule; did you mean idle/gpu-node-pool.",
+        ),
+        ({"zzz": {}}, f"policies.zzz is not a rule; known are {RULE}."),
+        (
+            {RULE: {"max_consolidate_minutes": 5}},
+            (
+                f"policies.{RULE}.max_consolidate_minutes is not known here; did you mean "
+                "max_consolidate_after_minutes."
+            ),
+        ),
+        (
+            {RULE: {"max_consolidate_after_minutes": -1}},
+            (
+                f"policies.{RULE}.max_consolidate_after_minutes is -1; it must be of type integer, "
+                "from 0 to 1440."
+            ),
+        ),
+        (
+            {RULE: {"max_consolidate_after_minutes": "10m"}},
+            (
+                f"policies.{RULE}.max_consolidate_after_minutes is '10m'; it must be of type "
+                "integer, from 0 to 1440."
+            ),
+        ),
+        (
+            {RULE: {"level": "warn"}},
+            f"policies.{RULE}.level is 'warn'; it must be one of mandatory, advisory, disabled.",
+        ),
+        ({RULE: "off"}, f"policies.{RULE} is 'off'; it must be of type object."),
+        (
+            {RULE: {"exemptions": [EXEMPTION]}},
+            f"policies.{RULE}.exemptions[0].until is missing; it must be set.",
+        ),
+        (
+            {RULE: {"exemptions": [{**EXEMPTION, "until": "2027-02-30"}]}},
+            f"policies.{RULE}.exemptions[0].until is '2027-02-30'; it must be a day.",
+        ),
+        (
+            {RULE: {"exemptions": [{**EXEMPTION, "until": "soon"}]}},
+            (
+                f"policies.{RULE}.exemptions[0].until is 'soon'; it must be text of the form "
+                "^[0-9]{4}-[0-9]{2}-[0-9]{2}$."
+            ),
+        ),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_path_value_and_what_is_allowed(
+    settings: dict[str, dict[str, object]], sentence: str
+) -> None:
+    assert mistakes(settings) == (sentence,)
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    said = mistakes(
+        {"a/b": {}, RULE: {"x": 1, "y": 2, "level": "no", "exemptions": [{"resource": "burst"}]}}
+    )
+
+    assert len(said) == 8
+    assert len(set(said)) == 8
