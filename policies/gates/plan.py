@@ -45,7 +45,7 @@ def pack_config(rule_settings: RuleSettings) -> dict[str, object]:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What the rules say of one resource, one paragraph each."""
+    """What the rules say of one resource, one paragraph a rule."""
 
     mandatory: list[str] = field(default_factory=list)
     advisory: list[str] = field(default_factory=list)
@@ -74,18 +74,18 @@ def judge(manifest: Manifest, rules: Iterable[Configured], *, subject: str, toda
             said.append(_thrown(rule, subject, error))
         else:
             exempt = exemption is not None and today <= exemption.until
-            (verdict.advisory if exempt else said).extend(
-                _paragraph(rule, sentence, exemption, exempt=exempt) for sentence in broken
-            )
+            if broken:
+                report = verdict.advisory if exempt else said
+                report.append(_paragraph(rule, broken, exemption, exempt=exempt))
     return verdict
 
 
-def _paragraph(rule: Rule, sentence: str, exemption: Exemption | None, *, exempt: bool) -> str:
-    note = ""
+def _paragraph(rule: Rule, broken: list[str], exemption: Exemption | None, *, exempt: bool) -> str:
+    lines = [f"{rule.id}: {sentence}" for sentence in broken]
     if exemption is not None:
         state = "is exempt until" if exempt else "was exempt until"
-        note = f" It {state} {exemption.until} ({exemption.owner}: {exemption.reason})."
-    return f"{rule.id}: {sentence}{note} {rule.why} See {rule.source}"
+        lines.append(f"It {state} {exemption.until} ({exemption.owner}: {exemption.reason}).")
+    return "\n".join([*lines, f"{rule.why} See {rule.source}"])
 
 
 def _thrown(rule: Rule, subject: str, error: Exception) -> str:

@@ -153,7 +153,7 @@ RULE = Rule(
         "Without a limit a wrong replica count is bounded by the cloud account's quotas alone, and "
         "a pool that does not consolidate pays for GPU nodes on which nothing runs."
     ),
-    source="https://karpenter.sh/docs/concepts/nodepools/#speclimits",
+    source="https://karpenter.sh/docs/concepts/nodepools/",
     schema={
         "max_consolidate_after_minutes": {
             "type": "integer",

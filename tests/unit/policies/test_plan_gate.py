@@ -78,6 +78,13 @@ def test_a_violation_stops_and_tells_rule_resource_value_must_why_and_source() -
     assert said[ADVISORY_POLICY] == []
 
 
+def test_all_that_breaks_a_rule_is_one_paragraph_with_one_reason() -> None:
+    (message,) = told(node_pool("spec.disruption", {}))[POLICY]
+
+    assert message.count(f"{RULE}: NodePool 'burst' ") == 2
+    assert message.count(ALL[0].why) == 1
+
+
 def test_numbers_that_arrive_as_floats_are_whole_again() -> None:
     assert told(node_pool("spec.limits", {"nvidia.com/gpu": 16.0}))[POLICY] == []
     (message,) = told(node_pool("spec.limits", {"nvidia.com/gpu": -1.0}))[POLICY]
