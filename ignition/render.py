@@ -19,11 +19,11 @@ class Taint:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeBoot:
-    """What the boot data of a node is made from. `nvidia_driver` is the Flatcar extension's suffix.
+    """What the boot data of a node is made from.
 
-    `fabric_manager` is the https URL of a system extension with NVIDIA Fabric Manager of exactly the
-    driver's version: Flatcar ships none, and without one CUDA fails to initialise (error 802) on a
-    machine with NVSwitch.
+    `nvidia_driver` is the suffix of Flatcar's own extension. `fabric_manager` is the https URL of a
+    system extension with NVIDIA Fabric Manager of exactly the driver's version: Flatcar ships none,
+    and without one CUDA fails to initialise (error 802) on a machine with NVSwitch.
     """
 
     hardware: Hardware
