@@ -26,6 +26,15 @@ from policies.rules.rule import Level, Manifest, Rule
 RuleSettings = Mapping[str, Mapping[str, object]]
 """Rule id -> `level`, `exemptions` and the rule's own settings."""
 
+PATH = "gpu-fleet:policies"
+_TYPES = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "object": "a mapping",
+    "string": "text that is not empty",
+}
 _DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _EXEMPTION: dict[str, object] = {
     "type": "object",
@@ -113,9 +122,9 @@ def _mistakes(rule_settings: RuleSettings, rules: Sequence[Rule]) -> Iterator[st
     known = {rule.id: rule for rule in rules}
     for rule_id, said in rule_settings.items():
         if rule_id not in known:
-            yield f"policies.{rule_id} is not a rule{_nearest(rule_id, known)}."
+            yield f"{PATH}.{rule_id} is not a rule; {_nearest(rule_id, known)}."
             continue
-        path = f"policies.{rule_id}"
+        path = f"{PATH}.{rule_id}"
         for error in Draft202012Validator(schema(known[rule_id])).iter_errors(said):
             yield from _sentences(error, path)
         yield from _impossible_days(said, path)
@@ -129,7 +138,7 @@ def _impossible_days(said: object, path: str) -> Iterator[str]:
             date.fromisoformat(str(until))
         except ValueError:
             if re.fullmatch(_DAY, str(until)):
-                yield f"{path}.exemptions[{number}].until is {until!r}; it must be a day."
+                yield f"{path}.exemptions[{number}].until is {until!r}; allowed: a day."
 
 
 def _sentences(error: ValidationError, root: str) -> Iterator[str]:
@@ -141,24 +150,26 @@ def _sentences(error: ValidationError, root: str) -> Iterator[str]:
         known = mapping(form["properties"])
         for key in mapping(value):
             if key not in known:
-                yield f"{path}.{key} is not known here{_nearest(key, known)}."
+                yield f"{path}.{key} is not a known key; {_nearest(key, known)}."
     elif error.validator == "required":
         missing = error.message.split("'")[1]
-        yield f"{path}.{missing} is missing; it must be set."
+        wanted = mapping(at(form, "properties", missing))
+        yield f"{path}.{missing} is missing; allowed: {_allowed(wanted)}."
     else:
-        yield f"{path} is {value!r}; it must be {_allowed(form)}."
+        yield f"{path} is {value!r}; allowed: {_allowed(form)}."
 
 
 def _allowed(form: Mapping[str, object]) -> str:
     if "enum" in form:
-        return "one of " + ", ".join(str(value) for value in items(form["enum"]))
+        return ", ".join(str(value) for value in items(form["enum"]))
     if "minimum" in form:
-        return f"of type {form['type']}, from {form['minimum']} to {form['maximum']}"
+        return f"{_TYPES[str(form['type'])]} from {form['minimum']} to {form['maximum']}"
     if "pattern" in form:
         return f"text of the form {form['pattern']}"
-    return f"of type {form['type']}" + (", not empty" if "minLength" in form else "")
+    return _TYPES[str(form["type"])]
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(word, list(known), n=1)
-    return f"; did you mean {near[0]}" if near else f"; known are {', '.join(known)}"
+    offer = f'did you mean "{near[0]}"? ' if near else ""
+    return f"{offer}Allowed here: {', '.join(known)}"
