@@ -36,27 +36,36 @@ def ranges(cluster: Cluster | None, sites: Mapping[str, Site]) -> Iterator[str]:
             yield wrong(path, cidr, f"a range that does not overlap {other_path} ({other_cidr})")
 
 
-def pools(
-    pools: Mapping[str, Pool],
-    sites: Mapping[str, Site],
-    site_names: tuple[str, ...],
-    versions: Versions | None,
-) -> Iterator[str]:
-    """Each pool against its site, its hardware and what that hardware needs."""
+def places(pools: Mapping[str, object], sites: Mapping[str, object]) -> Iterator[str]:
+    """Each pool against its site and the catalogue; reads entries that may be wrong elsewhere."""
+    kinds = {name: _text(site, "kind") for name, site in sites.items()}
     for name, pool in pools.items():
         path = f"{NAMESPACE}:pools.{name}"
-        yield from _site(path, pool, sites, site_names)
-        hardware = _find(pool.hardware)
-        if hardware is None or hardware.kind != pool.kind:
-            yield wrong(f"{path}.hardware", pool.hardware, _hardware_of(pool))
+        kind, site, machine = (_text(pool, key) for key in ("kind", "site", "hardware"))
+        if kind is None or kind not in SITE_KIND:
             continue
-        yield from _tuning(path, pool, hardware)
+        if site is not None:
+            yield from _site(f"{path}.site", kind, site, kinds)
+        if machine is not None:
+            found = _find(machine)
+            if found is None or found.kind != kind:
+                yield wrong(f"{path}.hardware", machine, _hardware_of(kind, machine))
+
+
+def hardware(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[str]:
+    """Each pool against what its hardware can carry and what it needs."""
+    for name, pool in pools.items():
+        path = f"{NAMESPACE}:pools.{name}"
+        found = _find(pool.hardware)
+        if found is None or found.kind != pool.kind:
+            continue
+        yield from _tuning(path, pool, found)
         if isinstance(pool, AwsPool):
-            yield from _gpu_limit(path, pool, hardware)
-        if hardware.nvswitch and versions is not None and versions.fabric_manager is None:
+            yield from _gpu_limit(path, pool, found)
+        if found.nvswitch and versions is not None and versions.fabric_manager is None:
             yield (
                 f"{NAMESPACE}:versions.fabric_manager is missing, and {path}.hardware is "
-                f'"{hardware.name}", whose NVSwitches need it; allowed: the https:// address of a '
+                f'"{found.name}", whose NVSwitches need it; allowed: the https:// address of a '
                 f"system extension with Fabric Manager of the driver's version; Flatcar has none."
             )
 
@@ -99,36 +108,38 @@ def gpu_count(pool: Pool) -> int:
     return machine_count * hardware.gpu_count if hardware is not None else 0
 
 
-def _site(
-    path: str, pool: Pool, sites: Mapping[str, Site], site_names: tuple[str, ...]
-) -> Iterator[str]:
-    wanted = SITE_KIND[pool.kind]
-    fitting = sorted(name for name, site in sites.items() if site.kind == wanted)
+def _text(entry: object, key: str) -> str | None:
+    value = entry.get(key) if isinstance(entry, Mapping) else None
+    return value if isinstance(value, str) else None
+
+
+def _site(path: str, kind: str, site: str, kinds: Mapping[str, str | None]) -> Iterator[str]:
+    wanted = SITE_KIND[kind]
+    fitting = sorted(name for name, other in kinds.items() if other == wanted)
     allowed = f"a site of kind {wanted} ({', '.join(fitting) or 'there is none'})"
-    if pool.site not in site_names:
-        yield wrong(f"{path}.site", pool.site, allowed)
-    elif pool.site in sites and sites[pool.site].kind != wanted:
-        kind = sites[pool.site].kind
-        yield f'{path}.site is "{pool.site}", a site of kind {kind}; allowed: {allowed}.'
+    if site not in kinds:
+        yield wrong(path, site, allowed)
+    elif kinds[site] in SITE_KIND.values() and kinds[site] != wanted:
+        yield f'{path} is "{site}", a site of kind {kinds[site]}; allowed: {allowed}.'
 
 
 def _find(name: str) -> Hardware | None:
     return catalogue.load(name) if name in catalogue.names() else None
 
 
-def _hardware_of(pool: Pool) -> str:
-    """The machines of the catalogue that fit a pool's kind, the nearest name first."""
-    fitting = [name for name in catalogue.names() if catalogue.load(name).kind == pool.kind]
-    near = difflib.get_close_matches(pool.hardware, fitting, n=1, cutoff=0.5)
-    offer = f'did you mean "{near[0]}"? ' if near else ""
-    return f"{offer}{pool.kind} machines of the catalogue are {', '.join(fitting)}"
+def _hardware_of(kind: str, machine: str) -> str:
+    """The machines of the catalogue that fit a pool's kind, and the nearest name."""
+    fitting = [name for name in catalogue.names() if catalogue.load(name).kind == kind]
+    near = difflib.get_close_matches(machine, fitting, n=1, cutoff=0.5)
+    offer = f"; the nearest is {near[0]}" if near else ""
+    return f"a {kind} machine of the catalogue ({', '.join(fitting)}){offer}"
 
 
 def _tuning(path: str, pool: Pool, hardware: Hardware) -> Iterator[str]:
     try:
         numa_plan.plan(hardware, pool.tuning, pool.purpose)
     except numa_plan.PlanError as error:
-        yield f"{path}.tuning: {error}"
+        yield f"{path}.{error}."
 
 
 def _gpu_limit(path: str, pool: AwsPool, hardware: Hardware) -> Iterator[str]:

@@ -13,12 +13,12 @@ from fleet.settings import checks
 from fleet.settings.problems import SettingsError, sentences, unknown_key, wrong
 from fleet.settings.secrets import NAMESPACE, SECRETS
 from fleet.settings.types import Budget, Cluster, Pool, Queue, Settings, Site, Versions
+from policies.configuration import PolicyConfigError, configure
 
 T = TypeVar("T")
 
-_NAME = re.compile(r"[a-z]([a-z0-9-]{0,28}[a-z0-9])?")
-_NAME_ALLOWED = "1 to 30 lower-case letters, digits and hyphens, a letter first"
-_RULE = re.compile(r"[a-z]+/[a-z0-9-]+")
+_NAME = re.compile(r"[a-z]([a-z0-9-]{0,22}[a-z0-9])?")
+_NAME_ALLOWED = "1 to 24 lower-case letters, digits and hyphens, a letter first"
 SECTIONS = ("cluster", "sites", "pools", "queues", "versions", "budget", "policies")
 
 
@@ -43,9 +43,10 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
     mistakes = [
         *reader.mistakes,
         *checks.ranges(cluster, sites),
-        *checks.pools(pools, sites, reader.names("sites"), versions),
+        *checks.places(reader.entries("pools"), reader.entries("sites")),
+        *checks.hardware(pools, versions),
         *checks.machines(pools),
-        *checks.queues(queues, pools, complete=len(pools) == len(reader.names("pools"))),
+        *checks.queues(queues, pools, complete=len(pools) == len(reader.entries("pools"))),
     ]
     if mistakes or cluster is None or versions is None or budget is None:
         raise SettingsError(mistakes)
@@ -77,10 +78,14 @@ class _Reader:
         self._config = config
         self.mistakes: list[str] = []
 
-    def names(self, section: str) -> tuple[str, ...]:
-        """The names that stand in a section, whatever is wrong with them."""
+    def entries(self, section: str) -> dict[str, object]:
+        """What stands in a section by its name, whatever is wrong with it."""
         found = self._config.get(section)
-        return tuple(str(name) for name in found) if isinstance(found, Mapping) else ()
+        return (
+            {str(name): entry for name, entry in found.items()}
+            if isinstance(found, Mapping)
+            else {}
+        )
 
     def one(self, section: str, kind: type[T], *, default: T | None = None) -> T | None:
         """A section that is one thing."""
@@ -126,21 +131,17 @@ class _Reader:
         return read
 
     def policies(self) -> dict[str, Mapping[str, object]]:
-        """The settings of rules by rule id; each rule judges its own."""
-        section = self._config.get("policies", {})
-        path = f"{NAMESPACE}:policies"
-        if not isinstance(section, Mapping):
+        """The settings of rules by rule id, judged by the rules themselves."""
+        section = json.loads(json.dumps(self._config.get("policies", {}), default=str))
+        if not isinstance(section, dict):
+            path = f"{NAMESPACE}:policies"
             self.mistakes.append(wrong(path, section, "a mapping from rule ids to their settings"))
             return {}
-        read: dict[str, Mapping[str, object]] = {}
-        for rule, value in section.items():
-            if not _RULE.fullmatch(str(rule)):
-                self.mistakes.append(wrong(f"{path}: a rule id", rule, "group/name"))
-            elif not isinstance(value, Mapping):
-                self.mistakes.append(wrong(f"{path}.{rule}", value, "a mapping of settings"))
-            else:
-                read[str(rule)] = dict(value)
-        return read
+        try:
+            configure(section)
+        except PolicyConfigError as error:
+            self.mistakes += error.mistakes
+        return section
 
     def _section(self, section: str) -> dict[str, object]:
         path = f"{NAMESPACE}:{section}"

@@ -34,8 +34,8 @@ def wrong(path: str, value: object, allowed: str) -> str:
 def unknown_key(path: str, key: object, known: Sequence[str]) -> str:
     """The sentence about a key that nobody reads, with the nearest known one where one is near."""
     near = difflib.get_close_matches(str(key), known, n=1)
-    offer = f'did you mean "{near[0]}"? ' if near else ""
-    return f"{path} is not a known key; {offer}Allowed here: {', '.join(sorted(known))}."
+    offer = f'did you mean "{near[0]}"? Allowed' if near else "allowed"
+    return f"{path} is not a known key; {offer} here: {', '.join(sorted(known))}."
 
 
 def seen(value: object) -> str:
@@ -43,7 +43,7 @@ def seen(value: object) -> str:
     if isinstance(value, Mapping):
         return "a mapping"
     if isinstance(value, list | tuple):
-        return "a list"
+        return "a list" if value else "an empty list"
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:
@@ -62,14 +62,17 @@ def dotted(path: str, parts: Iterable[int | str]) -> str:
 
 def sentences(path: str, root: type, error: ValidationError) -> list[str]:
     """What pydantic found wrong with a value that was to be a `root`."""
-    return [_sentence(path, root, detail) for detail in error.errors()]
+    details = error.errors()
+    # an entry that is wrong makes pydantic call its list too short as well
+    within = {detail["loc"][:depth] for detail in details for depth in range(len(detail["loc"]))}
+    return [_sentence(path, root, each) for each in details if each["loc"] not in within]
 
 
 def _sentence(path: str, root: type, detail: ErrorDetails) -> str:
     place = dotted(path, detail["loc"])
     if detail["type"] == "unexpected_keyword_argument":
         parent = _at(root, detail["loc"][:-1])
-        return unknown_key(place, detail["loc"][-1], list(get_type_hints(parent)))
+        return unknown_key(place, detail["loc"][-1], _keys(_bare(parent)))
     expected = allowed(_at(root, detail["loc"]))
     if detail["type"] == "missing":
         return f"{place} is missing; allowed: {expected}."
@@ -89,9 +92,15 @@ def allowed(kind: object) -> str:
         return allowed(arguments[0])
     if origin is tuple:
         return "a list"
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        return f"a mapping with {', '.join(field.name for field in dataclasses.fields(kind))}"
+    if _keys(kind):
+        return f"a mapping with {', '.join(_keys(kind))}"
     return _SCALARS.get(kind, "a mapping")
+
+
+def _keys(kind: object) -> list[str]:
+    """The keys of a mapping that becomes a dataclass."""
+    is_type = isinstance(kind, type) and dataclasses.is_dataclass(kind)
+    return [field.name for field in dataclasses.fields(kind)] if is_type else []
 
 
 def _at(kind: object, parts: Sequence[int | str]) -> object:

@@ -21,8 +21,8 @@ def _network(text: str) -> str:
 Name: TypeAlias = Annotated[
     str,
     Field(
-        pattern=r"^[a-z]([a-z0-9-]{0,28}[a-z0-9])?$",
-        description="1 to 30 lower-case letters, digits and hyphens, a letter first",
+        pattern=r"^[a-z]([a-z0-9-]{0,22}[a-z0-9])?$",
+        description="1 to 24 lower-case letters, digits and hyphens, a letter first",
     ),
 ]
 Cidr: TypeAlias = Annotated[
@@ -92,7 +92,10 @@ class AwsSite:
     cidr: Cidr
     region: Annotated[
         str,
-        Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$", description="an AWS region such as us-east-1"),
+        Field(
+            pattern=r"^(af|ap|ca|eu|il|me|mx|sa|us)-(north|south|east|west|central)(east|west)?-\d$",
+            description="an AWS region such as us-east-1",
+        ),
     ]
 
 
