@@ -159,6 +159,7 @@ def test_a_rule_that_throws_fails_closed_without_printing_what_it_threw() -> Non
     said = told({"kind": "Secret", "metadata": {"name": "s"}}, rules=rules)[POLICY]
 
     assert said[0].startswith("a/throw: the rule failed on NodePool 'pulumi-name' with ValueError")
+    assert "at test_plan_gate.py:" in said[0]
     assert said[0].endswith("Every object must keep a/throw.")
     assert "hunter2" not in said[0]
     assert said[1].startswith("a/refuse: Secret 's' must not be.")
