@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 
 from fleet.settings.parse import parse
-from fleet.settings.problems import SettingsError, unknown_key
+from fleet.settings.problems import SettingsError
 from fleet.settings.secrets import NAMESPACE, SECRETS, how_to_set
 from fleet.settings.types import Settings
 
@@ -64,7 +64,7 @@ def _ours(config: Mapping[object, object], environment: str) -> tuple[dict[str, 
     for key, value in config.items():
         namespace, colon, name = str(key).partition(":")
         if not colon:
-            mistakes.append(unknown_key(str(key), key, [f"{NAMESPACE}:{key}"]))
+            mistakes.append(f'the key "{key}" has no namespace; allowed: {NAMESPACE}:{key}.')
         elif namespace == NAMESPACE and name not in SECRETS:
             ours[name] = value
         elif namespace == NAMESPACE and not (isinstance(value, Mapping) and "secure" in value):
