@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COLOUR = re.compile(r"<\{%[^%]*%\}>|\x1b\[[0-9;]*m")
+STACK = "pulumi:pulumi:Stack"
 NOISE = ("preview failed", "update failed", "resource registration was canceled")
 
 
@@ -45,6 +46,7 @@ class Outcome:
     violations: list[Violation] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)  # names of the resources that failed
+    exports: dict[str, Any] = field(default_factory=dict)  # the stack's outputs, secrets masked
 
     def errors(self) -> tuple[str, ...]:
         """Every error once, in order, as "resource: message"."""
@@ -74,6 +76,8 @@ class Outcome:
             self._diagnose({"severity": "error", "message": error["error"]})
 
     def _finish(self, metadata: dict[str, Any]) -> None:
+        if metadata["type"] == STACK:
+            self.exports = (metadata.get("new") or {}).get("outputs") or {}
         if _counts(metadata):
             self.finished += 1
             self.steps[metadata["op"]] += 1
@@ -132,7 +136,7 @@ def name_of(urn: str) -> str:
 def _counts(metadata: dict[str, Any]) -> bool:
     """Whether it is a resource as users count them: neither the stack itself nor a provider."""
     kind = metadata["type"]
-    return kind != "pulumi:pulumi:Stack" and not kind.startswith("pulumi:providers:")
+    return kind != STACK and not kind.startswith("pulumi:providers:")
 
 
 def _plain(message: str) -> str:

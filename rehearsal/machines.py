@@ -1,8 +1,8 @@
 """The machines of a rehearsal: each is booted from the Ignition that it would be shipped.
 
 What the program asked for is read back from where it went: BareMetalHosts and their Secrets from
-the API server, servers from the simulated cloud. `ignition.boot` says what the machine would be; one
-that comes up becomes a Node that kwok keeps alive, any other stays out with its reasons.
+the API server, servers from the simulated cloud. `ignition.boot` says what the machine would be;
+one that comes up becomes a Node that kwok keeps alive, any other stays out with its reasons.
 """
 
 from __future__ import annotations
