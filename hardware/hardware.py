@@ -1,7 +1,7 @@
 """What the catalogue says about a machine: how it is wired and what an hour of it costs.
 
-`load("dgx-h200")` reads hardware/dgx-h200.yaml, checked against hardware/schema.json. Nothing here is
-measured on the machine itself: facts that nobody has verified are named in `Hardware.unverified`.
+`load("dgx-h200")` reads hardware/dgx-h200.yaml, checked against hardware/schema.json. Nothing here
+is measured on the machine itself: facts that nobody has verified stand in `Hardware.unverified`.
 """
 
 import difflib
@@ -19,7 +19,7 @@ from hardware.cpuset import CpusetError, format_list, parse_list
 CATALOGUE = Path(__file__).resolve().parent
 
 USD_PER_EUR = 1.16
-"""Shows EUR prices in USD: an assumption of 2026-10-28, not verified, and never good for invoices."""
+"""Shows EUR prices in USD: assumed on 2026-10-28, not verified, never good for invoices."""
 
 Kind = Literal["bare-metal", "aws", "hetzner"]
 Arch = Literal["amd64", "arm64"]
@@ -73,7 +73,7 @@ class Nic:
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
-    """Prices per hour of the machine, without VAT; `source` states what an amortised one assumes."""
+    """Prices per hour of the machine, without VAT; `source` says what an amortised one assumes."""
 
     on_demand_per_hour: float | None
     reserved_per_hour: float | None
@@ -140,7 +140,7 @@ class Hardware:
         return tuple(core for node in self.numa_nodes for core in node.cores())
 
     def siblings(self, cpu: int) -> frozenset[int]:
-        """The CPUs of the core of `cpu`, itself included; HardwareError where there is no such CPU."""
+        """The CPUs of the core of `cpu`, itself included; HardwareError where it does not exist."""
         for core in self.cores():
             if cpu in core:
                 return core
@@ -218,7 +218,7 @@ def _build(name: str, entry: dict[str, Any]) -> Hardware:
 
 
 def _contradiction(hardware: Hardware) -> str | None:
-    """What a schema cannot see: CPUs used twice, uneven SMT lists, devices on missing NUMA nodes."""
+    """What a schema cannot see: CPUs used twice, uneven lists, devices on missing NUMA nodes."""
     seen: set[int] = set()
     for position, node in enumerate(hardware.numa_nodes):
         path = f"$.numa_nodes[{position}]"

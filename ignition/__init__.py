@@ -1,1 +1,4 @@
-"""From a machine's wiring to the Ignition it boots, and the check of that Ignition. Pure: no Pulumi."""
+"""From a machine's wiring to the Ignition it boots, and the check of that Ignition.
+
+Pure: nothing here imports Pulumi.
+"""

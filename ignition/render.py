@@ -1,11 +1,35 @@
-"""From a plan to the boot data: Butane source from a template, then Ignition 3.4 JSON."""
+"""From a plan to the boot data: Butane source from a role's template, then Ignition 3.4 JSON.
 
+The boot data has two parts. The tuning part is plain, so that a preview can show and rules can read
+every line of it. The join part holds the token and comes by `ignition.config.merge`.
+"""
+
+import base64
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
+import jinja2
+
 from hardware.hardware import Hardware
+from ignition.butane import transpile
+from ignition.extensions import image, kubernetes, nvidia_runtime
 from ignition.numa_plan import NumaPlan
+
+_TEMPLATES = Path(__file__).resolve().parent / "templates"
+_LABEL = re.compile(
+    r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII
+)
+_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
+PATCHES = "/etc/kubernetes/patches"
+JOIN_FILE = "/etc/kubernetes/join.yaml"
+
+
+class RenderError(ValueError):
+    """Something that cannot be written into boot data; one sentence with the value seen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,11 +43,13 @@ class Taint:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeBoot:
-    """What the boot data of a node is made from. `nvidia_driver` is the Flatcar extension's suffix.
+    """What the boot data of a node is made from.
 
-    `fabric_manager` is the https URL of a system extension with NVIDIA Fabric Manager of exactly the
-    driver's version: Flatcar ships none, and without one CUDA fails to initialise (error 802) on a
-    machine with NVSwitch.
+    `nvidia_driver` is the suffix of Flatcar's own extension ("570-open") and `nvidia_runtime` the
+    version of the bakery's ("v1.18.1"); machines without GPUs have neither. `fabric_manager` is the
+    https URL of a system extension called nvidia-fabricmanager with exactly the driver's version:
+    Flatcar ships none, and without it CUDA fails to initialise (error 802) behind NVSwitch.
+    `snippets` are Butane documents that are merged last.
     """
 
     hardware: Hardware
@@ -48,25 +74,118 @@ class Join:
 
 
 def tuning_butane(node: NodeBoot) -> str:
-    """The Butane source (flatcar 1.1.0) of the plain part."""
-    raise NotImplementedError
+    """The Butane source (flatcar 1.1.0) of the plain part; RenderError where it cannot be written."""
+    role = "gpu_node" if node.hardware.gpus else "cpu_node"
+    values: dict[str, object] = {
+        "plan": node.plan,
+        "kind": node.hardware.kind,
+        "labels": _labels(node.labels),
+        "kubelet_patch": _json(kubelet_patch(node)),
+        "kubernetes": kubernetes(node.kubernetes_version, node.hardware.arch),
+    }
+    if node.hardware.gpus:
+        if node.nvidia_driver is None or node.nvidia_runtime is None:
+            raise RenderError(
+                f"{node.hardware.name} has GPUs and needs both nvidia_driver and nvidia_runtime"
+            )
+        values["nvidia_driver"] = node.nvidia_driver
+        values["nvidia_runtime"] = nvidia_runtime(node.nvidia_runtime, node.hardware.arch)
+        values["fabric_manager"] = (
+            image("nvidia-fabricmanager", node.fabric_manager) if node.fabric_manager else None
+        )
+    return _environment().get_template(f"{role}.bu.j2").render(values)
 
 
 def tuning_ignition(node: NodeBoot) -> str:
     """The plain part as Ignition 3.4.0 JSON: no secret, the same text for the same input."""
-    raise NotImplementedError
+    config = _json(transpile(tuning_butane(node)))
+    for snippet in node.snippets:
+        config = with_merge(config, data_url(_json(transpile(snippet))))
+    return config
+
+
+def kubelet_patch(node: NodeBoot) -> dict[str, object]:
+    """The merge patch of KubeletConfiguration: the plan's fields, and the taints of the node."""
+    taints = [
+        {
+            "key": taint.key,
+            **({"value": taint.value} if taint.value else {}),
+            "effect": taint.effect,
+        }
+        for taint in node.taints
+    ]
+    return {**node.plan.kubelet, **({"registerWithTaints": taints} if taints else {})}
 
 
 def join_ignition(join: Join) -> str:
-    """The secret part: /etc/kubernetes/join.yaml, and /etc/hostname where one is given."""
-    raise NotImplementedError
+    """The secret part: kubeadm's JoinConfiguration, and /etc/hostname where one is given."""
+    registration: dict[str, object] = {"criSocket": "unix:///run/containerd/containerd.sock"}
+    if join.hostname is not None:
+        registration["name"] = join.hostname
+    configuration = {
+        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "kind": "JoinConfiguration",
+        "discovery": {
+            "bootstrapToken": {
+                "apiServerEndpoint": join.api_server_endpoint,
+                "token": join.token,
+                "caCertHashes": [join.ca_cert_hash],
+            }
+        },
+        "nodeRegistration": registration,
+        "patches": {"directory": PATCHES},
+    }
+    files = [_file(JOIN_FILE, _json(configuration), mode=0o600)]
+    if join.hostname is not None:
+        files.append(
+            {**_file("/etc/hostname", f"{join.hostname}\n", mode=0o644), "overwrite": True}
+        )
+    return _json({"ignition": {"version": "3.4.0"}, "storage": {"files": files}})
 
 
 def with_merge(tuning: str, source: str, sha512: str | None = None) -> str:
-    """The user data: the plain part plus an ignition.config.merge of `source`."""
-    raise NotImplementedError
+    """The user data: the plain part plus an ignition.config.merge of `source`.
+
+    `source` is a `data:` URL or an address that the machine can read, `sha512` the 128 hexadecimal
+    digits that its contents must have.
+    """
+    config = json.loads(tuning)
+    merged = config["ignition"].setdefault("config", {}).setdefault("merge", [])
+    merged.append(
+        {"source": source, **({"verification": {"hash": f"sha512-{sha512}"}} if sha512 else {})}
+    )
+    return _json(config)
 
 
 def data_url(text: str) -> str:
     """The text as a base64 `data:` URL, for `with_merge`."""
-    raise NotImplementedError
+    return f"data:;base64,{base64.b64encode(text.encode()).decode()}"
+
+
+def _file(path: str, text: str, *, mode: int) -> dict[str, object]:
+    return {"path": path, "contents": {"source": data_url(text)}, "mode": mode}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    for key, value in labels.items():
+        if not _LABEL.fullmatch(key) or not _LABEL_VALUE.fullmatch(value):
+            raise RenderError(
+                f'label "{key}={value}" is malformed: a name and a value have letters, digits, '
+                "'-', '_' and '.', at most 63, and begin and end with a letter or digit"
+            )
+    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+
+
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701  # the output is YAML, never HTML
+    )

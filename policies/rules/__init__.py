@@ -1,0 +1,6 @@
+"""The guard rails of the fleet: pure, one file each, and `ALL` of them for the gates."""
+
+from policies.rules import idle_gpu_node_pool
+from policies.rules.rule import Rule
+
+ALL: tuple[Rule, ...] = (idle_gpu_node_pool.RULE,)

@@ -1,0 +1,32 @@
+"""Who goes first: the priority classes of the fleet's work."""
+
+import pulumi
+from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
+from pulumi_kubernetes.scheduling.v1 import PriorityClass
+
+# name: value, whether it may evict others, what it is for
+CLASSES = {
+    "production": (1_000_000, True, "What the desks trade on"),
+    "research": (100_000, True, "Training and backtests that somebody waits for"),
+    "interactive": (10_000, True, "Notebooks and short trials"),
+    # below the 0 of a pod without a class: it takes only what nobody else wants
+    "scavenger": (-1_000, False, "Work that may be evicted at any time"),
+}
+
+
+class PriorityClasses(pulumi.ComponentResource):
+    """production > research > interactive > scavenger; none is given to a pod that names none."""
+
+    def __init__(self, name: str, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("gpu:platform:PriorityClasses", name, None, opts)
+        for priority, (value, evicts, description) in CLASSES.items():
+            PriorityClass(
+                f"{name}-{priority}",
+                metadata=ObjectMetaArgs(name=priority),
+                value=value,
+                global_default=False,
+                preemption_policy="PreemptLowerPriority" if evicts else "Never",
+                description=description,
+                opts=pulumi.ResourceOptions(parent=self),
+            )
+        self.register_outputs({})

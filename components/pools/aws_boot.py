@@ -1,0 +1,154 @@
+"""Where AWS machines fetch the secret part of their boot data: one object that only they can read.
+
+An EC2NodeClass stands in the cluster in clear, so the join token must not be in its user data.
+"""
+
+import json
+from functools import partial
+
+import pulumi
+from pulumi_aws import iam, s3
+
+from components.labels import tags
+from components.pools.boot import PoolBoot, join_part, sha512, with_merge
+
+KEY = "join.ign"
+
+
+class AwsBootData(pulumi.ComponentResource):
+    """A private, encrypted bucket with the join part, and the role that may read that object alone.
+
+    Bucket, role and profile have fixed names, so that the user data is known at preview.
+    """
+
+    user_data: pulumi.Output[str]
+    instance_profile: pulumi.Output[str]
+
+    def __init__(
+        self, name: str, boot: PoolBoot, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("gpu:pools:AwsBootData", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        tagged = tags(boot.cluster.name, boot.labels)
+        join = join_part(boot.cluster, None)
+        bucket = _bucket(name, bucket_name(boot), tagged, child)
+        s3.BucketObjectv2(
+            f"{name}-join",
+            bucket=bucket.bucket,
+            key=KEY,
+            content=join,
+            content_type="application/json",
+            server_side_encryption="AES256",
+            tags=tagged,
+            opts=child,
+        )
+        profile = _node_role(name, boot, tagged, child)
+        # The digest of a text with an 82 bit secret in it gives nothing away; as a secret it would
+        # hide the whole user data from reviewers and rules.
+        digest = pulumi.Output.unsecret(join.apply(sha512))
+        self.user_data = digest.apply(partial(_user_data, boot))
+        self.instance_profile = profile.name
+        self.register_outputs({"instanceProfile": self.instance_profile})
+
+
+def bucket_name(boot: PoolBoot) -> str:
+    """A name that no other AWS account has taken: the cluster's own certificate is part of it."""
+    return (
+        f"{boot.cluster.name}-{boot.pool}-{boot.cluster.ca_cert_hash.removeprefix('sha256:')[:12]}"
+    )
+
+
+def _user_data(boot: PoolBoot, digest: str) -> str:
+    return with_merge(boot.ignition, f"s3://{bucket_name(boot)}/{KEY}", digest)
+
+
+def _bucket(
+    name: str, bucket: str, tagged: dict[str, str], child: pulumi.ResourceOptions
+) -> s3.Bucket:
+    made = s3.Bucket(f"{name}-bucket", bucket=bucket, tags=tagged, opts=child)
+    s3.BucketPublicAccessBlock(
+        f"{name}-private",
+        bucket=made.bucket,
+        block_public_acls=True,
+        block_public_policy=True,
+        ignore_public_acls=True,
+        restrict_public_buckets=True,
+        opts=child,
+    )
+    s3.BucketServerSideEncryptionConfiguration(
+        f"{name}-encryption",
+        bucket=made.bucket,
+        rules=[
+            s3.BucketServerSideEncryptionConfigurationRuleArgs(
+                apply_server_side_encryption_by_default=s3.BucketServerSideEncryptionConfigurationRuleApplyServerSideEncryptionByDefaultArgs(
+                    sse_algorithm="AES256"
+                )
+            )
+        ],
+        opts=child,
+    )
+    s3.BucketPolicy(
+        f"{name}-tls", bucket=made.bucket, policy=json.dumps(_tls_only(bucket)), opts=child
+    )
+    return made
+
+
+def _node_role(
+    name: str, boot: PoolBoot, tagged: dict[str, str], child: pulumi.ResourceOptions
+) -> iam.InstanceProfile:
+    role_name = f"{boot.cluster.name}-{boot.pool}-node"
+    role = iam.Role(
+        f"{name}-role",
+        name=role_name,
+        description=f"Machines of the pool {boot.pool}: they read their boot data and no more",
+        assume_role_policy=json.dumps(_trust("ec2.amazonaws.com")),
+        tags=tagged,
+        opts=child,
+    )
+    iam.RolePolicy(
+        f"{name}-read",
+        role=role.name,
+        name="read-boot-data",
+        policy=json.dumps(_read(bucket_name(boot))),
+        opts=child,
+    )
+    return iam.InstanceProfile(
+        f"{name}-profile", name=role_name, role=role.name, tags=tagged, opts=child
+    )
+
+
+def _trust(service: str) -> dict[str, object]:
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}
+        ],
+    }
+
+
+def _read(bucket: str) -> dict[str, object]:
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Effect": "Allow",
+                "Action": "s3:GetObject",
+                "Resource": f"arn:aws:s3:::{bucket}/{KEY}",
+            }
+        ],
+    }
+
+
+def _tls_only(bucket: str) -> dict[str, object]:
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Effect": "Deny",
+                "Principal": "*",
+                "Action": "s3:*",
+                "Resource": [f"arn:aws:s3:::{bucket}", f"arn:aws:s3:::{bucket}/*"],
+                "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+            }
+        ],
+    }

@@ -1,0 +1,207 @@
+"""A pool of GPU instances on AWS that Karpenter makes and removes, booting Flatcar."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_aws import ec2
+from pulumi_kubernetes.apiextensions import CustomResource
+from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
+
+from components.labels import tags
+from components.pools.aws_boot import AwsBootData
+from components.pools.boot import GPU_TAINT, PoolBoot, require_fit
+from components.versions import FLATCAR_AMI_OWNER, FLATCAR_CHANNEL
+from hardware.cpuset import parse_list
+from ignition.numa_plan import NumaPlan
+
+USER_DATA_LIMIT_BYTES = 16 * 1024
+ROOT_VOLUME = "/dev/xvda"
+AMI_ARCHITECTURES = {"amd64": "x86_64", "arm64": "arm64"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AwsGpuPoolArgs:
+    """At most `gpu_limit` GPUs of the boot's hardware. `crds` brings Karpenter's CRDs."""
+
+    boot: PoolBoot
+    gpu_limit: int
+    crds: pulumi.Resource
+    # what is bought, and on which release it runs
+    capacity_types: Sequence[str]
+    flatcar: str
+    root_volume_gib: int = 200
+    # how long a node lives: without work, at most (None: as long as its job), and while it drains
+    consolidate_after_minutes: int
+    expire_after_hours: int | None = None
+    termination_grace_hours: int = 24
+
+    def __post_init__(self) -> None:
+        gpus = self.boot.hardware.gpu_count
+        if not gpus or self.gpu_limit < gpus or self.gpu_limit % gpus:
+            raise ValueError(
+                f"pool {self.boot.pool}: gpu_limit is {self.gpu_limit}; allowed: a multiple of "
+                f"{gpus}, the GPUs of one {self.boot.hardware.name}."
+            )
+
+
+class AwsGpuPool(pulumi.ComponentResource):
+    """An EC2NodeClass with Flatcar's user data and a NodePool with a limit on GPUs.
+
+    The site's subnets and security groups carry the tag `karpenter.sh/discovery: <cluster>`, its
+    capacity reservations `fleet.gpu/pool: <pool>`. Preview fails where Flatcar's image is gone.
+    """
+
+    image_id: pulumi.Output[str]
+
+    def __init__(
+        self, name: str, args: AwsGpuPoolArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("gpu:pools:AwsGpuPool", name, args.boot.inputs, opts)
+        boot = args.boot
+        require_fit(boot, boot.ignition, USER_DATA_LIMIT_BYTES)
+        child = pulumi.ResourceOptions(parent=self)
+        # the API server knows these kinds only once the chart with their CRDs is installed
+        after_crds = pulumi.ResourceOptions.merge(
+            child, pulumi.ResourceOptions(depends_on=[args.crds])
+        )
+        image = ec2.get_ami_output(
+            owners=[FLATCAR_AMI_OWNER],
+            filters=[
+                ec2.GetAmiFilterArgs(name="name", values=[ami_name(args.flatcar)]),
+                ec2.GetAmiFilterArgs(
+                    name="architecture", values=[AMI_ARCHITECTURES[boot.hardware.arch]]
+                ),
+            ],
+            opts=pulumi.InvokeOutputOptions(parent=self),
+        )
+        boot_data = AwsBootData(f"{name}-boot", boot, child)
+        metadata = ObjectMetaArgs(name=boot.pool, labels=boot.labels)
+        node_class = CustomResource(
+            f"{name}-class",
+            api_version="karpenter.k8s.aws/v1",
+            kind="EC2NodeClass",
+            metadata=metadata,
+            spec=_class_spec(args, boot_data),
+            opts=after_crds,
+        )
+        CustomResource(
+            f"{name}-nodes",
+            api_version="karpenter.sh/v1",
+            kind="NodePool",
+            metadata=metadata,
+            spec=_pool_spec(args, node_class),
+            opts=after_crds,
+        )
+        self.image_id = image.id
+        self.register_outputs({"imageId": self.image_id})
+
+
+def ami_name(flatcar: str) -> str:
+    """The name of Flatcar's image; a release is unpublished nine months after it came out."""
+    return f"Flatcar-{FLATCAR_CHANNEL}-{flatcar}-hvm"
+
+
+def reservations(plan: NumaPlan) -> dict[str, object]:
+    """What a node of the plan keeps from pods, in the words that Karpenter knows.
+
+    It adds nothing to Custom images and uses these figures to predict what a node holds, so they
+    are sums: it knows neither reservedSystemCPUs nor that hugepages leave the memory of pods.
+    """
+    system, kube = (_reserved(plan, part) for part in ("systemReserved", "kubeReserved"))
+    hugepages_mib = sum(node.hugepages_1gi * 1024 + node.hugepages_2mi * 2 for node in plan.nodes)
+    system_mib = int(system["memory"].removesuffix("Mi")) + hugepages_mib
+    return {
+        "systemReserved": {
+            "cpu": str(len(parse_list(plan.housekeeping))),
+            "memory": f"{system_mib}Mi",
+        },
+        "kubeReserved": kube,
+        "evictionHard": _reserved(plan, "evictionHard"),
+    }
+
+
+def _reserved(plan: NumaPlan, part: str) -> dict[str, str]:
+    found = plan.kubelet[part]
+    if not isinstance(found, Mapping):
+        raise TypeError(f"the plan of {plan.hardware} has no mapping under kubelet.{part}")
+    return {str(key): str(value) for key, value in found.items()}
+
+
+def _class_spec(args: AwsGpuPoolArgs, boot_data: AwsBootData) -> dict[str, object]:
+    boot = args.boot
+    discovery = [{"tags": {"karpenter.sh/discovery": boot.cluster.name}}]
+    spec: dict[str, object] = {
+        "amiFamily": "Custom",
+        "amiSelectorTerms": [{"name": ami_name(args.flatcar), "owner": FLATCAR_AMI_OWNER}],
+        "subnetSelectorTerms": discovery,
+        "securityGroupSelectorTerms": discovery,
+        "associatePublicIPAddress": False,  # with several network cards a launch with one fails
+        "instanceProfile": boot_data.instance_profile,
+        "metadataOptions": {
+            "httpEndpoint": "enabled",
+            "httpProtocolIPv6": "disabled",
+            "httpPutResponseHopLimit": 1,  # pods must not reach the node's role
+            "httpTokens": "required",
+        },
+        "blockDeviceMappings": [_root_volume(args.root_volume_gib)],
+        "kubelet": reservations(boot.plan),
+        "tags": tags(boot.cluster.name, boot.labels),
+        "userData": boot_data.user_data,
+    }
+    if "reserved" in args.capacity_types:
+        spec["capacityReservationSelectorTerms"] = [{"tags": {"fleet.gpu/pool": boot.pool}}]
+    return spec
+
+
+def _root_volume(size_gib: int) -> dict[str, object]:
+    return {
+        "deviceName": ROOT_VOLUME,
+        "rootVolume": True,
+        "ebs": {
+            "volumeSize": f"{size_gib}Gi",
+            "volumeType": "gp3",
+            "encrypted": True,
+            "deleteOnTermination": True,
+        },
+    }
+
+
+def _pool_spec(args: AwsGpuPoolArgs, node_class: CustomResource) -> dict[str, object]:
+    boot = args.boot
+    training = boot.plan.purpose == "training"
+    expire = "Never" if args.expire_after_hours is None else f"{args.expire_after_hours}h"
+    return {
+        "limits": {"nvidia.com/gpu": str(args.gpu_limit)},
+        "disruption": {
+            # a training job is never moved to save a node
+            "consolidationPolicy": "WhenEmpty" if training else "WhenEmptyOrUnderutilized",
+            "consolidateAfter": f"{args.consolidate_after_minutes}m",
+        },
+        "template": {
+            "metadata": {"labels": boot.labels},
+            "spec": {
+                "nodeClassRef": {
+                    "group": "karpenter.k8s.aws",
+                    "kind": "EC2NodeClass",
+                    "name": node_class.metadata["name"],
+                },
+                "requirements": _requirements(args),
+                "taints": [
+                    {"key": GPU_TAINT.key, "value": GPU_TAINT.value, "effect": GPU_TAINT.effect}
+                ],
+                "expireAfter": expire,
+                "terminationGracePeriod": f"{args.termination_grace_hours}h",
+            },
+        },
+    }
+
+
+def _requirements(args: AwsGpuPoolArgs) -> list[dict[str, object]]:
+    wanted = {
+        "node.kubernetes.io/instance-type": [args.boot.hardware.name],
+        "karpenter.sh/capacity-type": list(args.capacity_types),
+        "kubernetes.io/arch": [args.boot.hardware.arch],
+        "kubernetes.io/os": ["linux"],
+    }
+    return [{"key": key, "operator": "In", "values": values} for key, values in wanted.items()]

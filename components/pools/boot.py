@@ -1,0 +1,149 @@
+"""What the machines of a pool boot with: the plain tuning part, and the secret part that joins.
+
+Every pool component takes a `PoolBoot`, whatever its site, and hands the plain part on as an input
+of its own, so that a rule can read each line even where the user data is secret or not yet known.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import pulumi
+
+from components.labels import labels
+from hardware.hardware import Hardware
+from ignition.numa_plan import NumaPlan
+from ignition.render import (
+    Join,
+    NodeBoot,
+    Taint,
+    data_url,
+    join_ignition,
+    tuning_ignition,
+    with_merge,
+)
+
+GPU_TAINT = Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule")
+# Karpenter takes a node over only if it registers with this taint, and adds nothing to user data
+UNREGISTERED_TAINT = Taint(key="karpenter.sh/unregistered", value="", effect="NoExecute")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterJoin:
+    """The cluster that machines join. Name, endpoint and hash are plain, the token is secret."""
+
+    name: str
+    endpoint: str
+    ca_cert_hash: str
+    token: pulumi.Input[str] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolBoot:
+    """A pool's place, its hardware and plan, and the plain Ignition that follows from them."""
+
+    cluster: ClusterJoin
+    site: str
+    pool: str
+    hardware: Hardware
+    plan: NumaPlan
+    ignition: str
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels of the pool's nodes and objects."""
+        return pool_labels(self.site, self.pool, self.plan)
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """What a pool component shows of itself to rules and in previews."""
+        return {
+            "pool": self.pool,
+            "site": self.site,
+            "hardware": self.hardware.name,
+            "purpose": self.plan.purpose,
+            "numaPlan": self.plan.digest,
+            "ignition": self.ignition,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeVersions:
+    """What runs on a node. The driver is the suffix of Flatcar's extension, e.g. 570-open."""
+
+    flatcar: str
+    kubernetes: str
+    nvidia_driver: str
+    nvidia_runtime: str
+    fabric_manager: str | None
+
+
+def pool_labels(site: str, pool: str, plan: NumaPlan) -> dict[str, str]:
+    """The labels that every node of a pool registers with."""
+    return labels(
+        site=site, pool=pool, hardware=plan.hardware, purpose=plan.purpose, numa_plan=plan.digest
+    )
+
+
+def plain_ignition(
+    hardware: Hardware, plan: NumaPlan, node_labels: Mapping[str, str], versions: NodeVersions
+) -> str:
+    """The plain Ignition of a pool's machines; GPU extensions only where there is a GPU."""
+    gpu = hardware.gpu_count > 0
+    taints = (GPU_TAINT,) if gpu else ()
+    if hardware.kind == "aws":
+        taints += (UNREGISTERED_TAINT,)
+    node = NodeBoot(
+        hardware=hardware,
+        plan=plan,
+        labels=node_labels,
+        taints=taints,
+        kubernetes_version=versions.kubernetes,
+        nvidia_driver=versions.nvidia_driver if gpu else None,
+        nvidia_runtime=versions.nvidia_runtime if gpu else None,
+        fabric_manager=versions.fabric_manager if hardware.nvswitch else None,
+    )
+    return tuning_ignition(node)
+
+
+def join_part(cluster: ClusterJoin, hostname: str | None) -> pulumi.Output[str]:
+    """The secret Ignition that joins a machine; `hostname` None keeps the machine's own name."""
+    return pulumi.Output.secret(cluster.token).apply(
+        partial(_join_ignition, cluster.endpoint, cluster.ca_cert_hash, hostname)
+    )
+
+
+def user_data(boot: PoolBoot, hostname: str, limit_bytes: int | None = None) -> pulumi.Output[str]:
+    """The whole user data of one machine, secret because the join part stands in it."""
+    return join_part(boot.cluster, hostname).apply(partial(_merged, boot, limit_bytes))
+
+
+def sha512(text: str) -> str:
+    """The digest of a text, in hexadecimal."""
+    return hashlib.sha512(text.encode()).hexdigest()
+
+
+def require_fit(boot: PoolBoot, text: str, limit_bytes: int) -> None:
+    """Refuse user data that the cloud would cut or refuse."""
+    size = len(text.encode())
+    if size > limit_bytes:
+        raise ValueError(
+            f"pool {boot.pool}: the user data has {size} bytes; allowed: {limit_bytes} bytes for "
+            f"{boot.hardware.name}."
+        )
+
+
+def _join_ignition(endpoint: str, ca_cert_hash: str, hostname: str | None, token: str) -> str:
+    return join_ignition(
+        Join(
+            api_server_endpoint=endpoint, token=token, ca_cert_hash=ca_cert_hash, hostname=hostname
+        )
+    )
+
+
+def _merged(boot: PoolBoot, limit_bytes: int | None, join: str) -> str:
+    text = with_merge(boot.ignition, data_url(join))
+    if limit_bytes is not None:
+        require_fit(boot, text, limit_bytes)
+    return text

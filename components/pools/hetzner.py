@@ -1,0 +1,85 @@
+"""A pool of Hetzner Cloud servers that boot Flatcar from a snapshot."""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_hcloud as hcloud
+
+from components.labels import tags
+from components.network.hetzner import HetznerNetwork
+from components.pools.boot import PoolBoot, user_data
+
+USER_DATA_LIMIT_BYTES = 32 * 1024
+SERVERS_PER_PLACEMENT_GROUP = 10  # Hetzner's limit for a spread group
+ARCHITECTURES = {"amd64": "x86", "arm64": "arm"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HetznerPoolArgs:
+    """`nodes` servers of the boot's hardware where `network` is, on Flatcar release `flatcar`."""
+
+    boot: PoolBoot
+    network: HetznerNetwork
+    nodes: int
+    flatcar: str
+
+    def __post_init__(self) -> None:
+        if self.nodes < 1:
+            raise ValueError(f"nodes is {self.nodes}; allowed: a whole number of 1 or more.")
+
+
+class HetznerPool(pulumi.ComponentResource):
+    """Servers spread over hosts, each replaced when its boot data changes: Ignition runs only once.
+
+    The snapshot is looked up by its labels `os=flatcar` and `flatcar=<version>`, which
+    `hcloud-upload-image` gives it.
+    """
+
+    node_names: list[str]
+    image_id: pulumi.Output[str]
+
+    def __init__(
+        self, name: str, args: HetznerPoolArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("gpu:pools:HetznerPool", name, args.boot.inputs, opts)
+        boot = args.boot
+        child = pulumi.ResourceOptions(parent=self)
+        prefix = f"{boot.cluster.name}-{boot.pool}"
+        tagged = tags(boot.cluster.name, boot.labels)
+        image = hcloud.get_image_output(
+            with_selector=f"os=flatcar,flatcar={args.flatcar}",
+            with_architecture=ARCHITECTURES[boot.hardware.arch],
+            most_recent=True,
+            opts=pulumi.InvokeOutputOptions(parent=self),
+        )
+        groups = [
+            hcloud.PlacementGroup(
+                f"{name}-spread-{number}",
+                name=f"{prefix}-{number}",
+                type="spread",
+                labels=tagged,
+                opts=child,
+            )
+            for number in range(1, -(-args.nodes // SERVERS_PER_PLACEMENT_GROUP) + 1)
+        ]
+        self.image_id = image.id.apply(str)
+        self.node_names = [f"{prefix}-{number}" for number in range(1, args.nodes + 1)]
+        # a server's name is unique in its project, so the old one goes first
+        replaced = pulumi.ResourceOptions.merge(
+            child, pulumi.ResourceOptions(delete_before_replace=True)
+        )
+        for index, node in enumerate(self.node_names):
+            hcloud.Server(
+                f"{name}-{index + 1}",
+                name=node,
+                server_type=boot.hardware.name,
+                image=self.image_id,
+                location=args.network.location,
+                user_data=user_data(boot, node, USER_DATA_LIMIT_BYTES),
+                networks=[hcloud.ServerNetworkArgs(subnet_id=args.network.subnet_id)],
+                firewall_ids=[args.network.firewall_id],
+                placement_group_id=groups[index // SERVERS_PER_PLACEMENT_GROUP].id.apply(int),
+                labels=tagged,
+                opts=replaced,
+            )
+        self.register_outputs({"nodeNames": self.node_names, "imageId": self.image_id})

@@ -1,0 +1,41 @@
+"""One version per system: every chart, image and OS release that this program installs.
+
+An environment may run another Flatcar, Kubernetes or driver for a while: `gpu-fleet:versions`.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chart:
+    """A pinned Helm chart; `repository` is None where `name` is an OCI address."""
+
+    name: str
+    version: str
+    repository: str | None = None
+
+
+# renovate: datasource=github-tags depName=flatcar/scripts extractVersion=^stable-(?<version>.+)$
+FLATCAR = "4593.2.5"
+FLATCAR_CHANNEL = "stable"
+FLATCAR_AMI_OWNER = "075585003325"  # an AMI search by name without owner finds only our own
+
+# renovate: datasource=github-tags depName=kubernetes/kubernetes extractVersion=^v(?<version>.+)$
+KUBERNETES = "1.34.1"
+
+# the newest branch that Flatcar publishes as a system extension; H200 wants the open modules
+NVIDIA_DRIVER = "570-open"
+
+# renovate: datasource=github-releases depName=NVIDIA/nvidia-container-toolkit
+NVIDIA_RUNTIME = "v1.18.1"
+
+# 1.14, not 1.15: the rehearsal runs Volcano from its Go module, and that of 1.15 does not build
+# renovate: datasource=helm depName=volcano registryUrl=https://volcano-sh.github.io/helm-charts
+VOLCANO = Chart(
+    name="volcano", version="1.14.1", repository="https://volcano-sh.github.io/helm-charts"
+)
+# renovate: datasource=docker depName=docker.io/volcanosh/vc-scheduler
+VOLCANO_IMAGE_TAG = "v1.14.1"
+
+# renovate: datasource=docker depName=public.ecr.aws/karpenter/karpenter-crd
+KARPENTER_CRD = Chart(name="oci://public.ecr.aws/karpenter/karpenter-crd", version="1.14.1")

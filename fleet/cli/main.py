@@ -1,0 +1,18 @@
+"""The `fleet` command: one file per verb, each imported when it is used."""
+
+from __future__ import annotations
+
+import typer
+
+from fleet.cli.rehearse import rehearse
+from fleet.cli.rehearse_stop import rehearse_stop
+
+app = typer.Typer(
+    name="fleet",
+    help="Rehearse a GPU fleet before you pay for it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("rehearse")(rehearse)
+app.command("rehearse-stop")(rehearse_stop)

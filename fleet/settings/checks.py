@@ -1,0 +1,153 @@
+"""Mistakes that show only when parts of a stack file are compared, or one with the catalogue."""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from ipaddress import IPv4Network
+from itertools import combinations
+
+from fleet.settings.problems import wrong
+from fleet.settings.secrets import NAMESPACE
+from fleet.settings.types import (
+    AwsPool,
+    BareMetalPool,
+    Cluster,
+    HetznerPool,
+    Pool,
+    Queue,
+    Site,
+    Versions,
+)
+from hardware import hardware as catalogue
+from hardware.hardware import Hardware
+from ignition import numa_plan
+
+SITE_KIND = {"bare-metal": "on-prem", "aws": "aws", "hetzner": "hetzner"}
+RESERVED_QUEUES = ("root", "default")
+
+
+def ranges(cluster: Cluster | None, sites: Mapping[str, Site]) -> Iterator[str]:
+    """Sites, pods and services route into each other, so no two of them share an address."""
+    named = {f"{NAMESPACE}:sites.{name}.cidr": site.cidr for name, site in sites.items()}
+    if cluster is not None:
+        named[f"{NAMESPACE}:cluster.pod_cidr"] = cluster.pod_cidr
+        named[f"{NAMESPACE}:cluster.service_cidr"] = cluster.service_cidr
+    for (path, cidr), (other_path, other_cidr) in combinations(named.items(), 2):
+        if IPv4Network(cidr).overlaps(IPv4Network(other_cidr)):
+            yield wrong(path, cidr, f"a range that does not overlap {other_path} ({other_cidr})")
+
+
+def places(pools: Mapping[str, object], sites: Mapping[str, object]) -> Iterator[str]:
+    """Each pool against its site and the catalogue; reads entries that may be wrong elsewhere."""
+    kinds = {name: _text(site, "kind") for name, site in sites.items()}
+    for name, pool in pools.items():
+        path = f"{NAMESPACE}:pools.{name}"
+        kind, site, machine = (_text(pool, key) for key in ("kind", "site", "hardware"))
+        if kind is None or kind not in SITE_KIND:
+            continue
+        if site is not None:
+            yield from _site(f"{path}.site", kind, site, kinds)
+        if machine is not None:
+            found = _find(machine)
+            if found is None or found.kind != kind:
+                yield wrong(f"{path}.hardware", machine, _hardware_of(kind, machine))
+
+
+def hardware(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[str]:
+    """Each pool against what its hardware can carry and what it needs."""
+    for name, pool in pools.items():
+        path = f"{NAMESPACE}:pools.{name}"
+        found = _find(pool.hardware)
+        if found is None or found.kind != pool.kind:
+            continue
+        yield from _tuning(path, pool, found)
+        if isinstance(pool, AwsPool):
+            yield from _gpu_limit(path, pool, found)
+        if found.nvswitch and versions is not None and versions.fabric_manager is None:
+            yield (
+                f"{NAMESPACE}:versions.fabric_manager is missing, and {path}.hardware is "
+                f'"{found.name}", whose NVSwitches need it; allowed: the https:// address of a '
+                f"system extension with Fabric Manager of the driver's version; Flatcar has none."
+            )
+
+
+def machines(pools: Mapping[str, Pool]) -> Iterator[str]:
+    """A name, a BMC and a network card belong to one machine each, in all pools together."""
+    first: dict[tuple[str, str], str] = {}
+    for name, pool in pools.items():
+        if not isinstance(pool, BareMetalPool):
+            continue
+        for position, machine in enumerate(pool.machines):
+            path = f"{NAMESPACE}:pools.{name}.machines[{position}]"
+            for field in ("name", "bmc_address", "boot_mac_address"):
+                value: str = getattr(machine, field)
+                taken = first.setdefault((field, value.lower()), path)
+                if taken != path:
+                    yield wrong(f"{path}.{field}", value, f"one that {taken} does not have")
+
+
+def queues(
+    queues: Mapping[str, Queue], pools: Mapping[str, Pool], *, complete: bool
+) -> Iterator[str]:
+    """Queues against the GPUs of the fleet; those are known only where every pool was read."""
+    gpus = sum(gpu_count(pool) for pool in pools.values())
+    known = complete and all(_find(pool.hardware) is not None for pool in pools.values())
+    for name, queue in queues.items():
+        path = f"{NAMESPACE}:queues.{name}"
+        if name in RESERVED_QUEUES:
+            yield f"{path} is a queue that Volcano makes itself; allowed: any other name."
+        if known and queue.gpus > gpus:
+            yield wrong(f"{path}.gpus", queue.gpus, f"at most the {gpus} GPUs of all pools")
+
+
+def gpu_count(pool: Pool) -> int:
+    """The most GPUs that a pool can bring; 0 where its hardware is unknown."""
+    hardware = _find(pool.hardware)
+    if isinstance(pool, AwsPool):
+        return pool.gpu_limit
+    machine_count = pool.nodes if isinstance(pool, HetznerPool) else len(pool.machines)
+    return machine_count * hardware.gpu_count if hardware is not None else 0
+
+
+def _text(entry: object, key: str) -> str | None:
+    value = entry.get(key) if isinstance(entry, Mapping) else None
+    return value if isinstance(value, str) else None
+
+
+def _site(path: str, kind: str, site: str, kinds: Mapping[str, str | None]) -> Iterator[str]:
+    wanted = SITE_KIND[kind]
+    fitting = sorted(name for name, other in kinds.items() if other == wanted)
+    allowed = f"a site of kind {wanted} ({', '.join(fitting) or 'there is none'})"
+    if site not in kinds:
+        yield wrong(path, site, allowed)
+    elif kinds[site] in SITE_KIND.values() and kinds[site] != wanted:
+        yield f'{path} is "{site}", a site of kind {kinds[site]}; allowed: {allowed}.'
+
+
+def _find(name: str) -> Hardware | None:
+    return catalogue.load(name) if name in catalogue.names() else None
+
+
+def _hardware_of(kind: str, machine: str) -> str:
+    """The machines of the catalogue that fit a pool's kind, and the nearest name."""
+    fitting = [name for name in catalogue.names() if catalogue.load(name).kind == kind]
+    near = difflib.get_close_matches(machine, fitting, n=1, cutoff=0.5)
+    offer = f"; the nearest is {near[0]}" if near else ""
+    return f"a {kind} machine of the catalogue ({', '.join(fitting)}){offer}"
+
+
+def _tuning(path: str, pool: Pool, hardware: Hardware) -> Iterator[str]:
+    try:
+        numa_plan.plan(hardware, pool.tuning, pool.purpose)
+    except numa_plan.PlanError as error:
+        yield f"{path}.{error}."
+
+
+def _gpu_limit(path: str, pool: AwsPool, hardware: Hardware) -> Iterator[str]:
+    if hardware.gpu_count == 0:
+        yield wrong(f"{path}.hardware", hardware.name, "a machine with GPUs")
+    elif pool.gpu_limit % hardware.gpu_count:
+        yield wrong(
+            f"{path}.gpu_limit",
+            pool.gpu_limit,
+            f"a multiple of {hardware.gpu_count}, the GPUs of one {hardware.name}",
+        )

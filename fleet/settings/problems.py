@@ -1,0 +1,121 @@
+"""Mistakes in a stack file as sentences: the YAML path, the value seen, what is allowed."""
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from types import UnionType
+from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
+
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+_SCALARS: dict[object, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "text, in quotes where it looks like a number",
+}
+
+
+class SettingsError(ValueError):
+    """Every mistake of a stack file; the text has one sentence a line."""
+
+    def __init__(self, mistakes: Iterable[str]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("\n".join(self.mistakes))
+
+
+def wrong(path: str, value: object, allowed: str) -> str:
+    """The sentence about a value that is not allowed."""
+    return f"{path} is {seen(value)}; allowed: {allowed}."
+
+
+def unknown_key(path: str, key: object, known: Sequence[str]) -> str:
+    """The sentence about a key that nobody reads, with the nearest known one where one is near."""
+    near = difflib.get_close_matches(str(key), known, n=1)
+    offer = f'did you mean "{near[0]}"? Allowed' if near else "allowed"
+    return f"{path} is not a known key; {offer} here: {', '.join(sorted(known))}."
+
+
+def seen(value: object) -> str:
+    """A value as YAML shows it, cut where it is long."""
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list" if value else "an empty list"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return "empty"
+    text = str(value)
+    shown = text if len(text) <= 80 else f"{text[:77]}..."
+    return f'"{shown}"' if isinstance(value, str) else shown
+
+
+def dotted(path: str, parts: Iterable[int | str]) -> str:
+    """A YAML path below `path`: pools.dgx.machines[0].name."""
+    for part in parts:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return path
+
+
+def sentences(path: str, root: type, error: ValidationError) -> list[str]:
+    """What pydantic found wrong with a value that was to be a `root`."""
+    details = error.errors()
+    # an entry that is wrong makes pydantic call its list too short as well
+    within = {detail["loc"][:depth] for detail in details for depth in range(len(detail["loc"]))}
+    return [_sentence(path, root, each) for each in details if each["loc"] not in within]
+
+
+def _sentence(path: str, root: type, detail: ErrorDetails) -> str:
+    place = dotted(path, detail["loc"])
+    if detail["type"] == "unexpected_keyword_argument":
+        parent = _at(root, detail["loc"][:-1])
+        return unknown_key(place, detail["loc"][-1], _keys(_bare(parent)))
+    expected = allowed(_at(root, detail["loc"]))
+    if detail["type"] == "missing":
+        return f"{place} is missing; allowed: {expected}."
+    return wrong(place, detail["input"], expected)
+
+
+def allowed(kind: object) -> str:
+    """In words what a type admits: its description where it has one."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        fields = [extra for extra in arguments[1:] if isinstance(extra, FieldInfo)]
+        described = [field.description for field in fields if field.description]
+        return described[0] if described else allowed(arguments[0])
+    if origin is Literal:
+        return ", ".join(str(choice) for choice in arguments)
+    if origin in (Union, UnionType):
+        return allowed(arguments[0])
+    if origin is tuple:
+        return "a list"
+    if _keys(kind):
+        return f"a mapping with {', '.join(_keys(kind))}"
+    return _SCALARS.get(kind, "a mapping")
+
+
+def _keys(kind: object) -> list[str]:
+    """The keys of a mapping that becomes a dataclass."""
+    is_type = isinstance(kind, type) and dataclasses.is_dataclass(kind)
+    return [field.name for field in dataclasses.fields(kind)] if is_type else []
+
+
+def _at(kind: object, parts: Sequence[int | str]) -> object:
+    """The type at a path below `kind`."""
+    for part in parts:
+        kind = _bare(kind)
+        if isinstance(part, int):
+            kind = get_args(kind)[0]
+        else:
+            kind = get_type_hints(kind, include_extras=True)[part]
+    return kind
+
+
+def _bare(kind: object) -> object:
+    """A type without its annotations and without `| None`."""
+    while get_origin(kind) in (Annotated, Union, UnionType):
+        kind = get_args(kind)[0]
+    return kind

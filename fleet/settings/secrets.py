@@ -1,0 +1,33 @@
+"""The secrets of an environment: their names and forms. Their values never enter Settings."""
+
+from typing import Literal
+
+from fleet.settings.types import Settings
+
+NAMESPACE = "gpu-fleet"
+
+SecretForm = Literal["kubeconfig", "join-token", "hcloud-token", "username", "password"]
+
+SECRETS: dict[str, SecretForm] = {
+    "kubeconfig": "kubeconfig",  # of the cluster that the machines join
+    "join_token": "join-token",  # kubeadm's form: [a-z0-9]{6}.[a-z0-9]{16}
+    "hcloud_token": "hcloud-token",  # 64 letters and digits
+    "bmc_username": "username",
+    "bmc_password": "password",
+}
+
+
+def needed_secrets(settings: Settings) -> tuple[str, ...]:
+    """The secrets that an environment uses: those of the cluster, the rest by its pool kinds."""
+    kinds = {pool.kind for pool in settings.pools.values()}
+    names = ["kubeconfig", "join_token"]
+    if "hetzner" in kinds:
+        names += ["hcloud_token"]
+    if "bare-metal" in kinds:
+        names += ["bmc_username", "bmc_password"]
+    return tuple(names)
+
+
+def how_to_set(name: str, environment: str) -> str:
+    """The command that sets a secret; it asks for the value, so that no shell history keeps it."""
+    return f"pulumi config set --secret {NAMESPACE}:{name} --stack {environment}"

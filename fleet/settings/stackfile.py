@@ -1,0 +1,92 @@
+"""A stack file on disk: Pulumi's YAML, read as Pulumi reads it."""
+
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+
+import yaml
+
+from fleet.settings.parse import parse
+from fleet.settings.problems import SettingsError
+from fleet.settings.secrets import NAMESPACE, SECRETS, how_to_set
+from fleet.settings.types import Settings
+
+
+def environments(root: Path) -> tuple[str, ...]:
+    """The environments of a checkout, in alphabetical order."""
+    files = (root / "stacks").glob("Pulumi.*.yaml")
+    return tuple(sorted(path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in files))
+
+
+def stack_file(root: Path, environment: str) -> Path:
+    """The stack file of an environment; SettingsError names the environments where it has none."""
+    path = root / "stacks" / f"Pulumi.{environment}.yaml"
+    if not path.is_file():
+        known = ", ".join(environments(root)) or "none yet"
+        raise SettingsError(
+            [f'there is no environment "{environment}" (stacks/{path.name}); known: {known}.']
+        )
+    return path
+
+
+def load(path: Path) -> Settings:
+    """The settings of a stack file; SettingsError with every mistake of it."""
+    environment = path.name.removeprefix("Pulumi.").removesuffix(".yaml")
+    config, mistakes = _ours(_read(path), environment)
+    try:
+        settings = parse(environment, config)
+    except SettingsError as error:
+        raise SettingsError([*mistakes, *error.mistakes]) from None
+    if mistakes:
+        raise SettingsError(mistakes)
+    return settings
+
+
+def _read(path: Path) -> Mapping[object, object]:
+    """The `config` of a stack file."""
+    try:
+        document = yaml.load(path.read_text(), _Loader)  # noqa: S506  # a SafeLoader
+    except OSError as error:
+        raise SettingsError([f"{path} cannot be read: {error.strerror}."]) from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise SettingsError([f"{path}{where} is not YAML: {error.problem}."]) from None
+    config = document.get("config") if isinstance(document, Mapping) else None
+    if not isinstance(config, Mapping):
+        raise SettingsError([f"{path} has no settings; allowed: a mapping under `config:`."])
+    return config
+
+
+def _ours(config: Mapping[object, object], environment: str) -> tuple[dict[str, object], list[str]]:
+    """Our keys without their namespace, and what is wrong with the keys themselves."""
+    ours: dict[str, object] = {}
+    mistakes = []
+    for key, value in config.items():
+        namespace, colon, name = str(key).partition(":")
+        if not colon:
+            mistakes.append(f'the key "{key}" has no namespace; allowed: {NAMESPACE}:{key}.')
+        elif namespace == NAMESPACE and name not in SECRETS:
+            ours[name] = value
+        elif namespace == NAMESPACE and not (isinstance(value, Mapping) and "secure" in value):
+            mistakes.append(
+                f"{key} stands in clear in the stack file; allowed: an encrypted value, set by "
+                f"`{how_to_set(name, environment)}`."
+            )
+    return ours, mistakes
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that stands twice, as Pulumi does; plain YAML would keep the last."""
+
+    def construct_mapping(
+        self, node: yaml.MappingNode, deep: bool = False
+    ) -> dict[Hashable, object]:
+        seen: set[Hashable] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]  # not in its stubs
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f'key "{key}" stands twice', key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)

@@ -1,0 +1,233 @@
+"""The types of a stack file. A field's description says in words what is allowed there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass as plain_dataclass
+from ipaddress import IPv4Network
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+from ignition.tuning import Purpose, Tuning
+
+STRICT = ConfigDict(extra="forbid", strict=True)
+
+
+def _network(text: str) -> str:
+    IPv4Network(text)
+    return text
+
+
+Name: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z]([a-z0-9-]{0,22}[a-z0-9])?$",
+        description="1 to 24 lower-case letters, digits and hyphens, a letter first",
+    ),
+]
+Cidr: TypeAlias = Annotated[
+    str,
+    AfterValidator(_network),
+    Field(description="an IPv4 range whose host bits are zero, such as 10.10.0.0/16"),
+]
+HostName: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$",
+        max_length=63,
+        description="a host name of at most 63 lower-case letters, digits, hyphens and dots",
+    ),
+]
+HttpsUrl: TypeAlias = Annotated[
+    str, Field(pattern=r"^https://[^\s/]+/\S+$", description="an https:// address of a file")
+]
+Version: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^\d+\.\d+\.\d+$",
+        description='three numbers with dots between them, in quotes, such as "1.34.1"',
+    ),
+]
+Positive: TypeAlias = Annotated[int, Field(ge=1, description="a whole number of 1 or more")]
+CapacityType = Literal["reserved", "spot", "on-demand"]
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Cluster:
+    """The control plane that every machine joins, and the ranges of its pods and services."""
+
+    name: Name
+    endpoint: Annotated[
+        str,
+        Field(
+            pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?:\d{1,5}$",
+            description="host:port of the API server, such as api.fleet.example:6443",
+        ),
+    ]
+    ca_cert_hash: Annotated[
+        str,
+        Field(
+            pattern=r"^sha256:[0-9a-f]{64}$",
+            description="sha256: and 64 hexadecimal digits, as `kubeadm token create "
+            "--print-join-command` shows it",
+        ),
+    ]
+    pod_cidr: Cidr
+    service_cidr: Cidr
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class OnPremSite:
+    """A hall of ours."""
+
+    kind: Literal["on-prem"]
+    cidr: Cidr
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class AwsSite:
+    """A region of AWS."""
+
+    kind: Literal["aws"]
+    cidr: Cidr
+    region: Annotated[
+        str,
+        Field(
+            pattern=r"^(af|ap|ca|eu|il|me|mx|sa|us)-(north|south|east|west|central)(east|west)?-\d$",
+            description="an AWS region such as us-east-1",
+        ),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class HetznerSite:
+    """A location of Hetzner Cloud."""
+
+    kind: Literal["hetzner"]
+    cidr: Cidr
+    location: Literal["fsn1", "nbg1", "hel1", "ash", "hil", "sin"]
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Machine:
+    """A machine of ours, reached through its BMC."""
+
+    name: HostName
+    bmc_address: Annotated[
+        str,
+        Field(
+            pattern=r"^(ipmi|redfish|redfish-virtualmedia|idrac-redfish|idrac-virtualmedia)"
+            r"(\+https?)?://[^\s/@]+(/\S*)?$",
+            description="a Metal3 address without user name, such as "
+            "redfish-virtualmedia+https://10.10.250.11/redfish/v1/Systems/1",
+        ),
+    ]
+    boot_mac_address: Annotated[
+        str,
+        Field(
+            pattern=r"^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}$",
+            description='six hexadecimal pairs in quotes, such as "94:6d:ae:01:02:03"',
+        ),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Image:
+    """The Flatcar image that Metal3 writes to a machine's disk."""
+
+    url: HttpsUrl
+    sha512: Annotated[
+        str, Field(pattern=r"^[0-9a-f]{128}$", description="128 hexadecimal digits in quotes")
+    ]
+    format: Literal["qcow2", "raw"] = "qcow2"
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class BareMetalPool:
+    """Machines of ours, installed by Metal3."""
+
+    kind: Literal["bare-metal"]
+    site: str
+    hardware: str
+    purpose: Purpose
+    image: Image
+    machines: Annotated[
+        tuple[Machine, ...], Field(min_length=1, description="a list of one machine or more")
+    ]
+    tuning: Tuning = Field(default_factory=Tuning)
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class AwsPool:
+    """GPU instances that Karpenter makes and removes, up to a number of GPUs."""
+
+    kind: Literal["aws"]
+    site: str
+    hardware: str
+    purpose: Purpose
+    gpu_limit: Positive
+    capacity_types: Annotated[
+        tuple[CapacityType, ...],
+        Field(min_length=1, description="a list of reserved, spot and on-demand"),
+    ]
+    consolidate_after_minutes: Positive
+    tuning: Tuning = Field(default_factory=Tuning)
+    expire_after_hours: Positive | None = None
+    """None lets a node live as long as its job does."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class HetznerPool:
+    """Servers of Hetzner Cloud."""
+
+    kind: Literal["hetzner"]
+    site: str
+    hardware: str
+    purpose: Purpose
+    nodes: Positive
+    tuning: Tuning = Field(default_factory=Tuning)
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Queue:
+    """A Volcano queue: its share when the fleet is full, and the most GPUs that it may hold."""
+
+    weight: Annotated[int, Field(ge=1, le=65535, description="a whole number from 1 to 65535")]
+    gpus: Annotated[int, Field(ge=0, description="a whole number of 0 or more")]
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Versions:
+    """What an environment runs instead of components/versions.py, for rollouts one by one."""
+
+    flatcar: Version | None = None
+    kubernetes: Version | None = None
+    nvidia_driver: Literal["535", "535-open", "550", "550-open", "570", "570-open"] | None = None
+    """The branches that Flatcar publishes as system extensions."""
+    fabric_manager: HttpsUrl | None = None
+    """System extension with NVIDIA Fabric Manager of exactly the driver's version."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Budget:
+    """What the environment may cost."""
+
+    usd_per_day: Annotated[float, Field(gt=0, description="a number above 0")]
+
+
+Site = OnPremSite | AwsSite | HetznerSite
+Pool = BareMetalPool | AwsPool | HetznerPool
+
+
+@plain_dataclass(frozen=True, kw_only=True)
+class Settings:
+    """One environment. The name is the stack's; `policies` maps a rule id to its settings."""
+
+    environment: str
+    cluster: Cluster
+    sites: Mapping[str, Site]
+    pools: Mapping[str, Pool]
+    queues: Mapping[str, Queue]
+    versions: Versions
+    budget: Budget
+    policies: Mapping[str, Mapping[str, object]]

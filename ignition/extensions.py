@@ -1,0 +1,53 @@
+"""System extensions of the Flatcar sysext bakery: where an image comes from and where it goes.
+
+Names follow https://flatcar.github.io/sysext-bakery/. The link in /etc/extensions must bear the
+name that the image's own extension-release file has, or systemd-sysext refuses it.
+"""
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from hardware.hardware import Arch
+
+_BAKERY = "https://extensions.flatcar.org/extensions"
+_ARCH: dict[Arch, str] = {"amd64": "x86-64", "arm64": "arm64"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extension:
+    """An image: its URL and its path on the node."""
+
+    source: str
+    image: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class KubernetesExtension(Extension):
+    """Kubernetes also has a list of patch releases of its minor, which systemd-sysupdate reads."""
+
+    minor: str
+    updates: str
+
+
+def image(name: str, source: str) -> Extension:
+    """The extension `name` from any URL, kept under the URL's file name."""
+    file = PurePosixPath(urlsplit(source).path).name
+    return Extension(source=source, image=f"/opt/extensions/{name}/{file}")
+
+
+def kubernetes(version: str, arch: Arch) -> KubernetesExtension:
+    """kubelet, kubeadm and CNI plugins of a Kubernetes version such as 1.34.1."""
+    plain = image("kubernetes", f"{_BAKERY}/kubernetes-v{version}-{_ARCH[arch]}.raw")
+    minor = f"v{version.rsplit('.', 1)[0]}"
+    return KubernetesExtension(
+        source=plain.source,
+        image=plain.image,
+        minor=minor,
+        updates=f"{_BAKERY}/kubernetes/kubernetes-{minor}.conf",
+    )
+
+
+def nvidia_runtime(version: str, arch: Arch) -> Extension:
+    """The NVIDIA container toolkit of a version such as v1.18.1."""
+    return image("nvidia-runtime", f"{_BAKERY}/nvidia-runtime-{version}-{_ARCH[arch]}.raw")

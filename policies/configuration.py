@@ -1,0 +1,175 @@
+"""What an environment says about the rules: a level, settings and dated exemptions for each.
+
+The form is the same in the stack file (`gpu-fleet:policies`) and in the pack's configuration file:
+
+    idle/gpu-node-pool:
+      level: advisory                       # mandatory, advisory or disabled
+      max_consolidate_after_minutes: 10     # the rule's own settings, checked against its schema
+      exemptions:
+        - {resource: NodePool/burst, owner: research, reason: long warm-up, until: "2027-01-31"}
+"""
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import cast, get_args
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+from policies.rules import ALL
+from policies.rules.manifest import at, items, mapping
+from policies.rules.rule import Level, Manifest, Rule
+
+RuleSettings = Mapping[str, Mapping[str, object]]
+"""Rule id -> `level`, `exemptions` and the rule's own settings."""
+
+PATH = "gpu-fleet:policies"
+_TYPES = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "object": "a mapping",
+    "string": "text that is not empty",
+}
+_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_EXEMPTION: dict[str, object] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["resource", "owner", "reason", "until"],
+    "properties": {
+        "resource": {"type": "string", "pattern": "^[A-Za-z]+/.+$"},
+        "owner": {"type": "string", "minLength": 1},
+        "reason": {"type": "string", "minLength": 1},
+        "until": {"type": "string", "pattern": _DAY},
+    },
+}
+
+
+class PolicyConfigError(ValueError):
+    """All mistakes of a configuration, one sentence each with its path."""
+
+    def __init__(self, mistakes: Sequence[str]) -> None:
+        super().__init__("\n".join(mistakes))
+        self.mistakes = tuple(mistakes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exemption:
+    """Leave for one object to break one rule up to and including the day `until`."""
+
+    resource: str
+    """Kind and `metadata.name`: `NodePool/burst`."""
+    owner: str
+    reason: str
+    until: date
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configured:
+    """A rule as an environment wants it."""
+
+    rule: Rule
+    level: Level
+    settings: Mapping[str, object]
+    exemptions: tuple[Exemption, ...]
+
+    def exemption(self, manifest: Manifest) -> Exemption | None:
+        """Returns the exemption of an object from this rule, expired or not."""
+        name = f"{manifest.get('kind')}/{at(manifest, 'metadata', 'name')}"
+        return next((e for e in self.exemptions if e.resource == name), None)
+
+
+def schema(rule: Rule) -> dict[str, object]:
+    """Returns the JSON Schema of what may be said about a rule."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "default": {},
+        "description": rule.sentence,
+        "properties": {
+            "level": {"type": "string", "enum": list(get_args(Level)), "default": rule.level},
+            "exemptions": {"type": "array", "items": _EXEMPTION, "default": []},
+            **rule.schema,
+        },
+    }
+
+
+def configure(rule_settings: RuleSettings, rules: Sequence[Rule] = ALL) -> tuple[Configured, ...]:
+    """Returns every rule with its settings; raises PolicyConfigError with all mistakes at once."""
+    mistakes = list(_mistakes(rule_settings, rules))
+    if mistakes:
+        raise PolicyConfigError(mistakes)
+    return tuple(_configured(rule, rule_settings.get(rule.id, {})) for rule in rules)
+
+
+def _configured(rule: Rule, said: Mapping[str, object]) -> Configured:
+    entries = (cast("Mapping[str, str]", entry) for entry in items(said.get("exemptions")))
+    return Configured(
+        rule=rule,
+        level=cast("Level", said.get("level", rule.level)),
+        settings={name: said.get(name, default) for name, default in rule.defaults().items()},
+        exemptions=tuple(
+            Exemption(**{**entry, "until": date.fromisoformat(entry["until"])}) for entry in entries
+        ),
+    )
+
+
+def _mistakes(rule_settings: RuleSettings, rules: Sequence[Rule]) -> Iterator[str]:
+    known = {rule.id: rule for rule in rules}
+    for rule_id, said in rule_settings.items():
+        if rule_id not in known:
+            yield f"{PATH}.{rule_id} is not a rule; {_nearest(rule_id, known)}."
+            continue
+        path = f"{PATH}.{rule_id}"
+        for error in Draft202012Validator(schema(known[rule_id])).iter_errors(said):
+            yield from _sentences(error, path)
+        yield from _impossible_days(said, path)
+
+
+def _impossible_days(said: object, path: str) -> Iterator[str]:
+    """Days that fit the pattern and are in no calendar, such as 2027-02-30."""
+    for number, entry in enumerate(items(at(said, "exemptions"))):
+        until = at(entry, "until")
+        try:
+            date.fromisoformat(str(until))
+        except ValueError:
+            if re.fullmatch(_DAY, str(until)):
+                yield f"{path}.exemptions[{number}].until is {until!r}; allowed: a day."
+
+
+def _sentences(error: ValidationError, root: str) -> Iterator[str]:
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path)
+    path = root + "".join(steps)
+    form = cast("Mapping[str, object]", error.schema)
+    value = error.instance
+    if error.validator == "additionalProperties":
+        known = mapping(form["properties"])
+        for key in mapping(value):
+            if key not in known:
+                yield f"{path}.{key} is not a known key; {_nearest(key, known)}."
+    elif error.validator == "required":
+        missing = error.message.split("'")[1]
+        wanted = mapping(at(form, "properties", missing))
+        yield f"{path}.{missing} is missing; allowed: {_allowed(wanted)}."
+    else:
+        yield f"{path} is {value!r}; allowed: {_allowed(form)}."
+
+
+def _allowed(form: Mapping[str, object]) -> str:
+    if "enum" in form:
+        return ", ".join(str(value) for value in items(form["enum"]))
+    if "minimum" in form:
+        return f"{_TYPES[str(form['type'])]} from {form['minimum']} to {form['maximum']}"
+    if "pattern" in form:
+        return f"text of the form {form['pattern']}"
+    return _TYPES[str(form["type"])]
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, list(known), n=1)
+    offer = f'did you mean "{near[0]}"? ' if near else ""
+    return f"{offer}Allowed here: {', '.join(known)}"

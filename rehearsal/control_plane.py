@@ -1,0 +1,249 @@
+"""A real Kubernetes control plane on 127.0.0.1: etcd, API server, controllers, scheduler, kwok.
+
+Nothing listens outside the loopback interface, etcd asks for a certificate like the API server,
+and every port is picked free; when another program takes one between the pick and the start, the
+process is started again on the next.
+"""
+
+from __future__ import annotations
+
+import base64
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from rehearsal import certificates
+from rehearsal.api import Api
+from rehearsal.certificates import Certificates, write_private
+from rehearsal.errors import RehearsalError
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Mapping
+
+    from rehearsal.processes import Processes
+
+STAGES = Path(__file__).with_name("stages.yaml")
+READY_DEADLINE_S = 90.0  # a loaded laptop; 3 s is usual
+PORT_ATTEMPTS = 3
+PORT_TAKEN = "address already in use"
+# The defaults serve a cluster with many clients; a rehearsal has one and wants it done.
+CLIENT_LIMITS = ("--kube-api-qps=2000", "--kube-api-burst=4000")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Programs:
+    """Paths of the binaries."""
+
+    control_plane: Path  # etcd, API server, controller manager, scheduler by first argument
+    kwok: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlPlane:
+    """A ready cluster."""
+
+    api: Api
+    kubeconfig: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launcher:
+    """Starts the parts of one control plane in `directory`."""
+
+    directory: Path
+    processes: Processes
+    programs: Programs
+    environment: Mapping[str, str]
+
+    def launch(self, *, service_cidr: str, pod_cidr: str) -> ControlPlane:
+        """Starts everything and returns when the API server is ready."""
+        pki = certificates.make(self.directory / "certificates", service_cidr=service_cidr)
+        etcd_port = self._on_free_port("etcd", lambda port: self._etcd(port, pki), _listening)
+        server_port = self._on_free_port(
+            "kube-apiserver",
+            lambda port: _api_server_arguments(
+                port, etcd_port=etcd_port, pki=pki, service_cidr=service_cidr
+            ),
+            lambda port: _ready(port, pki),
+        )
+        server = f"https://127.0.0.1:{server_port}"
+        kubeconfig = self.directory / "kubeconfig"
+        write_private(kubeconfig, _kubeconfig(server, pki).encode())
+        self._start_clients(kubeconfig, pki, pod_cidr)
+        return ControlPlane(api=Api(server, pki), kubeconfig=kubeconfig)
+
+    def _start_clients(self, kubeconfig: Path, pki: Certificates, pod_cidr: str) -> None:
+        config = f"--kubeconfig={kubeconfig}"
+        quiet = ("--leader-elect=false", "--secure-port=0")
+        keys = (
+            f"--service-account-private-key-file={pki.service_account_key}",
+            f"--root-ca-file={pki.authority}",
+        )
+        manager = ("kube-controller-manager", config, *quiet, *CLIENT_LIMITS, *keys)
+        scheduler = ("kube-scheduler", config, *quiet, *CLIENT_LIMITS)
+        for arguments in (manager, scheduler):
+            self._start(arguments[0], (self.programs.control_plane, *arguments))
+        kwok = (
+            self.programs.kwok,
+            config,
+            f"--config={STAGES}",
+            f"--cidr={pod_cidr}",
+            "--manage-all-nodes=false",
+            "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
+            "--node-lease-duration-seconds=40",
+        )
+        self._start("kwok", kwok)
+
+    def _start(self, name: str, argv: tuple[str | Path, ...]) -> subprocess.Popen[bytes]:
+        return self.processes.start(name, argv, env=self.environment, cwd=self.directory)
+
+    def _etcd(self, port: int, pki: Certificates) -> tuple[str, ...]:
+        peer = f"https://127.0.0.1:{free_port()}"
+        client = f"https://127.0.0.1:{port}"
+        own = [
+            f"--{side}{option}"
+            for side in ("", "peer-")
+            for option in (
+                f"cert-file={pki.server.certificate}",
+                f"key-file={pki.server.key}",
+                f"trusted-ca-file={pki.authority}",
+                "client-cert-auth",
+            )
+        ]
+        return (
+            "--name=rehearsal",
+            f"--data-dir={self.directory / 'etcd'}",
+            f"--listen-client-urls={client}",
+            f"--advertise-client-urls={client}",
+            f"--listen-peer-urls={peer}",
+            f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=rehearsal={peer}",
+            "--unsafe-no-fsync",  # its data is thrown away with the rehearsal
+            "--log-level=warn",
+            *own,
+        )
+
+    def _on_free_port(
+        self,
+        name: str,
+        arguments: Callable[[int], tuple[str, ...]],
+        waits_for: Callable[[int], str | None],
+    ) -> int:
+        """Starts the server `name` on a free port and waits until it serves; returns the port."""
+        for _ in range(PORT_ATTEMPTS):
+            port = free_port()
+            process = self._start(name, (self.programs.control_plane, name, *arguments(port)))
+            problem = self._wait(name, process, lambda port=port: waits_for(port))
+            if problem is None:
+                return port
+            if PORT_TAKEN not in problem:
+                raise RehearsalError(problem)
+        raise RehearsalError(
+            f"{name} found its port on 127.0.0.1 taken {PORT_ATTEMPTS} times in a row; another "
+            "program takes ports faster than they can be used: end it and rehearse again."
+        )
+
+    def _wait(
+        self, name: str, process: subprocess.Popen[bytes], waits_for: Callable[[], str | None]
+    ) -> str | None:
+        """None when the server serves, else one sentence with the end of its log."""
+        deadline = time.monotonic() + READY_DEADLINE_S
+        while True:
+            waiting = waits_for()
+            if waiting is None:
+                return None
+            code = process.poll()
+            log = self.processes.log(name)
+            if code is not None:
+                return f"{name} ended with exit code {code}: {last_line(log)} (log: {log})."
+            if time.monotonic() > deadline:
+                return (
+                    f"{name} was not ready after {READY_DEADLINE_S:.0f} s ({waiting}): "
+                    f"{last_line(log)} (log: {log})."
+                )
+            time.sleep(0.05)
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def last_line(log: Path) -> str:
+    """What a log ends with, at most 400 characters; a line about a taken port goes first."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    telling = [line for line in lines if PORT_TAKEN in line] or lines or ["its log is empty"]
+    return telling[-1][-400:]
+
+
+def _listening(port: int) -> str | None:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return None
+    except OSError as error:
+        return str(error)
+
+
+def _ready(port: int, pki: Certificates) -> str | None:
+    api = Api(f"https://127.0.0.1:{port}", pki)
+    try:
+        return api.ready()
+    finally:
+        api.close()
+
+
+def _api_server_arguments(
+    port: int, *, etcd_port: int, pki: Certificates, service_cidr: str
+) -> tuple[str, ...]:
+    return (
+        f"--etcd-servers=https://127.0.0.1:{etcd_port}",
+        f"--etcd-cafile={pki.authority}",
+        f"--etcd-certfile={pki.server.certificate}",
+        f"--etcd-keyfile={pki.server.key}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={port}",
+        f"--tls-cert-file={pki.server.certificate}",
+        f"--tls-private-key-file={pki.server.key}",
+        f"--client-ca-file={pki.authority}",
+        "--authorization-mode=Node,RBAC",
+        "--enable-admission-plugins=NodeRestriction",
+        "--allow-privileged=true",
+        f"--service-cluster-ip-range={service_cidr}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={pki.service_account_key}",
+        f"--service-account-signing-key-file={pki.service_account_key}",
+        "--endpoint-reconciler-type=none",  # a Service cannot point at a loopback address
+        "--profiling=false",
+    )
+
+
+def _kubeconfig(server: str, pki: Certificates) -> str:
+    """One file with everything in it, so that it can travel as the stack's secret."""
+
+    def embedded(path: Path) -> str:
+        return base64.b64encode(path.read_bytes()).decode()
+
+    cluster = {"server": server, "certificate-authority-data": embedded(pki.authority)}
+    user = {
+        "client-certificate-data": embedded(pki.admin.certificate),
+        "client-key-data": embedded(pki.admin.key),
+    }
+    name = "rehearsal"
+    return yaml.safe_dump(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": name, "cluster": cluster}],
+            "users": [{"name": name, "user": user}],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+            "current-context": name,
+        },
+        sort_keys=False,
+    )

@@ -1,0 +1,173 @@
+"""The real Pulumi engine on the unmodified program, its own state, home and passphrase.
+
+The stack is made from the rehearsal's copy of the stack file, so the tracked one is never touched.
+Checkpoints between steps are off: the file backend writes the whole state at each, and a rehearsal
+that is cut short starts again from nothing anyway.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from rehearsal.control_plane import last_line
+from rehearsal.errors import RehearsalError
+from rehearsal.events import EventLog, Outcome
+from rehearsal.interrupts import Interrupted, shielded
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from rehearsal.processes import Processes
+
+FOREIGN = ("PULUMI_", "AWS_", "HCLOUD_", "KUBE", "FLEET_")  # of the user's real accounts
+SECOND_SIGNAL_S = 3.0
+LAST_GRACE_S = 1.0
+PARALLEL = 16  # creates wait for answers more than for the two cores of a small machine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """Runs `pulumi` for one environment."""
+
+    root: Path  # of the checkout, with Pulumi.yaml
+    environment_name: str
+    directory: Path
+    processes: Processes
+    pulumi: Path
+    environment: Mapping[str, str]  # from `environment()`
+
+    @property
+    def stack_file(self) -> Path:
+        """The rehearsal's copy of the stack file."""
+        return self.directory / f"Pulumi.{self.environment_name}.yaml"
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What every command on the stack needs."""
+        return (f"--stack={self.environment_name}", f"--config-file={self.stack_file}")
+
+    def create_stack(self) -> None:
+        """An empty stack, made in the rehearsal directory: `stack init` writes to the project's."""
+        (self.directory / "state").mkdir()
+        (self.directory / "Pulumi.yaml").write_text("name: gpu-fleet\nruntime: python\n")
+        init = ("stack", "init", self.environment_name, "--no-select", "--non-interactive")
+        process = self._start("pulumi-stack", init, cwd=self.directory)
+        if self._wait(process):
+            log = self.processes.log("pulumi-stack")
+            raise RehearsalError(f"The engine made no stack: {last_line(log)} (log: {log}).")
+
+    def preview(self, progress: Callable[[Outcome], None]) -> Outcome:
+        """`pulumi preview` with the policy pack; raises with the engine's own sentences."""
+        return self._operate("preview", (), progress)
+
+    def up(self, progress: Callable[[Outcome], None]) -> Outcome:
+        """`pulumi up` of what was previewed."""
+        return self._operate("up", ("--yes", "--skip-preview"), progress)
+
+    def _operate(
+        self, verb: str, more: tuple[str, ...], progress: Callable[[Outcome], None]
+    ) -> Outcome:
+        name = f"pulumi-{verb}"
+        events = EventLog(self.directory / f"{verb}-events.jsonl")
+        argv = (
+            *(verb, *more, *self.arguments),
+            f"--policy-pack={self.root / 'policies'}",
+            f"--policy-pack-config={self.directory / 'policy-config.json'}",
+            f"--event-log={events.path}",
+            f"--parallel={PARALLEL}",
+            *("--non-interactive", "--color=never", "--suppress-outputs"),
+        )
+        process = self._start(name, argv, cwd=self.root)
+        code = self._wait(process, lambda: events.catch_up() and progress(events.outcome))
+        events.catch_up()
+        if code:
+            raise EngineError(verb, events.outcome, self.processes.log(name))
+        return events.outcome
+
+    def _start(
+        self, name: str, arguments: tuple[str, ...], *, cwd: Path
+    ) -> subprocess.Popen[bytes]:
+        return self.processes.start(name, (self.pulumi, *arguments), env=self.environment, cwd=cwd)
+
+    def _wait(
+        self, process: subprocess.Popen[bytes], each_time: Callable[[], object] = lambda: None
+    ) -> int:
+        try:
+            while process.poll() is None:
+                each_time()
+                time.sleep(0.05)
+        except Interrupted:
+            _pass_on(process)
+            raise
+        return process.returncode
+
+
+class EngineError(RehearsalError):
+    """The engine refused or failed; every error of its log on a line, then where the log is."""
+
+    def __init__(self, verb: str, outcome: Outcome, log: Path) -> None:
+        self.outcome = outcome
+        stops = [v for v in outcome.violations if v.level != "advisory"]
+        broken = [f"{v.resource}: {v.message} ({v.policy}, {v.level})" for v in stops]
+        errors = outcome.errors() if not broken or outcome.failed else ()
+        lines = [*broken, *errors] or [last_line(log)]
+        super().__init__("\n".join([f"pulumi {verb} failed:", *lines, f"Full log: {log}"]))
+
+
+def environment(
+    tools: Mapping[str, str], directory: Path, *, provider_ports: Mapping[str, int]
+) -> dict[str, str]:
+    """The environment of the engine: nothing of the user's accounts, everything of the twin's."""
+    base = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
+    return {**base, **tools, **variables(directory, provider_ports), **_OURS_ALONE}
+
+
+def variables(directory: Path, provider_ports: Mapping[str, int]) -> dict[str, str]:
+    """What makes any `pulumi` command work on the rehearsal's stack."""
+    ports = ",".join(f"{name}:{port}" for name, port in provider_ports.items())
+    return {
+        "PULUMI_HOME": str(directory / "pulumi-home"),
+        "PULUMI_BACKEND_URL": f"file://{quote(str(directory / 'state'))}",
+        "PULUMI_CONFIG_PASSPHRASE_FILE": str(directory / "passphrase"),
+        "PULUMI_DEBUG_PROVIDERS": ports,
+        "no_proxy": "127.0.0.1,localhost",  # gRPC would ask a proxy for the stand-ins
+    }
+
+
+_OURS_ALONE = {
+    "PULUMI_DEBUG_COMMANDS": "1",  # --event-log is one of them
+    "PULUMI_EXPERIMENTAL": "1",
+    "PULUMI_SKIP_CHECKPOINTS": "1",
+    "PULUMI_DIY_BACKEND_DISABLE_CHECKPOINT_BACKUPS": "1",
+}
+
+
+def env_file(tools: Mapping[str, str], engine: Engine, ports: Mapping[str, int]) -> str:
+    """A file to source in a shell: `pulumi` and `kubectl` then work on a kept rehearsal."""
+    exports = {
+        **tools,
+        **variables(engine.directory, ports),
+        "KUBECONFIG": str(engine.directory / "kubeconfig"),
+    }
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
+    return "\n".join([*lines, ""])
+
+
+def _pass_on(process: subprocess.Popen[bytes]) -> None:
+    """One SIGINT lets running steps finish, a second one cancels them; the rest is `stop()`'s."""
+    with shielded(forget=True):
+        for patience_s in (SECOND_SIGNAL_S, LAST_GRACE_S):
+            process.send_signal(signal.SIGINT)
+            deadline = time.monotonic() + patience_s
+            while process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.05)
+            if process.poll() is not None:
+                return

@@ -1,0 +1,152 @@
+"""What the engine's event log says: resources by type and step, rule violations, errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COLOUR = re.compile(r"<\{%[^%]*%\}>|\x1b\[[0-9;]*m")
+STACK = "pulumi:pulumi:Stack"
+NOISE = ("preview failed", "update failed", "resource registration was canceled")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Violation:
+    """A rule that a resource, or the stack, breaks."""
+
+    policy: str
+    level: str  # advisory, mandatory, remediate
+    resource: str  # its name; the stack's for a rule about all resources
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnostic:
+    """A message of the program, a provider or the engine."""
+
+    severity: str  # info, info#err, warning, error
+    resource: str
+    message: str
+
+
+@dataclass(kw_only=True)
+class Outcome:
+    """What one `preview` or `up` did so far; complete when the engine has ended."""
+
+    started: int = 0  # resources that the engine began with
+    finished: int = 0
+    steps: Counter[str] = field(default_factory=Counter)  # create, same, update, …
+    types: Counter[str] = field(default_factory=Counter)  # resources by type
+    violations: list[Violation] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)  # names of the resources that failed
+    exports: dict[str, Any] = field(default_factory=dict)  # the stack's outputs, secrets masked
+
+    def errors(self) -> tuple[str, ...]:
+        """Every error once, in order, as "resource: message"."""
+        broken = [d for d in self.diagnostics if d.severity == "error"]
+        telling = [d for d in broken if not d.message.startswith(NOISE)]
+        return tuple(dict.fromkeys(_sentence(d) for d in telling or broken))
+
+    def warnings(self) -> tuple[str, ...]:
+        """Every warning once, in order, as "resource: message"."""
+        found = [d for d in self.diagnostics if d.severity == "warning"]
+        return tuple(dict.fromkeys(_sentence(d) for d in found))
+
+    def take(self, event: dict[str, Any]) -> None:
+        """Adds one event of the log."""
+        if before := event.get("resourcePreEvent"):
+            if _counts(before["metadata"]):
+                self.started += 1
+        elif after := event.get("resOutputsEvent"):
+            self._finish(after["metadata"])
+        elif failure := event.get("resOpFailedEvent"):
+            self.failed.append(name_of(failure["metadata"]["urn"]))
+        elif policy := event.get("policyEvent"):
+            self._violate(policy)
+        elif diagnostic := event.get("diagnosticEvent"):
+            self._diagnose(diagnostic)
+        elif error := event.get("errorEvent"):
+            self._diagnose({"severity": "error", "message": error["error"]})
+
+    def _finish(self, metadata: dict[str, Any]) -> None:
+        if metadata["type"] == STACK:
+            self.exports = (metadata.get("new") or {}).get("outputs") or {}
+        if _counts(metadata):
+            self.finished += 1
+            self.steps[metadata["op"]] += 1
+            if metadata["op"] != "delete":
+                self.types[metadata["type"]] += 1
+
+    def _violate(self, event: dict[str, Any]) -> None:
+        self.violations.append(
+            Violation(
+                policy=event["policyName"],
+                level=event["enforcementLevel"],
+                resource=name_of(event.get("resourceUrn", "")),
+                message=_plain(event["message"]),
+            )
+        )
+
+    def _diagnose(self, event: dict[str, Any]) -> None:
+        message = _plain(event["message"])
+        if message and not event.get("ephemeral"):
+            self.diagnostics.append(
+                Diagnostic(
+                    severity=event["severity"],
+                    resource=name_of(event.get("urn", "")),
+                    message=message,
+                )
+            )
+
+
+class EventLog:
+    """Reads the engine's event log while it grows."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.outcome = Outcome()
+        self._read = 0
+
+    def catch_up(self) -> bool:
+        """Takes the events written since the last call; False when there were none."""
+        if not self.path.exists():
+            return False
+        with self.path.open("rb") as log:
+            log.seek(self._read)
+            text = log.read()
+        whole = text[: text.rfind(b"\n") + 1]  # the last line may still be in the writing
+        self._read += len(whole)
+        for line in whole.splitlines():
+            self.outcome.take(json.loads(line))
+        return bool(whole)
+
+
+def name_of(urn: str) -> str:
+    """The resource's name in its URN, or the empty text for no URN."""
+    return urn.rpartition("::")[2]
+
+
+def _counts(metadata: dict[str, Any]) -> bool:
+    """Whether it is a resource as users count them: neither the stack itself nor a provider."""
+    kind = metadata["type"]
+    return kind != STACK and not kind.startswith("pulumi:providers:")
+
+
+def _plain(message: str) -> str:
+    return COLOUR.sub("", message).strip()
+
+
+def _sentence(diagnostic: Diagnostic) -> str:
+    """A diagnostic on one line; of a traceback only the exception."""
+    lines = [line.strip() for line in diagnostic.message.splitlines() if line.strip()]
+    if any(line.startswith("Traceback (most recent call last)") for line in lines):
+        lines = lines[-1:]
+    text = " ".join(lines)
+    return f"{diagnostic.resource}: {text}" if diagnostic.resource else text

@@ -1,0 +1,102 @@
+"""The proof that the fleet schedules: one Job that asks for GPUs and ends on an owned machine."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from rehearsal.errors import RehearsalError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rehearsal.api import Api
+    from rehearsal.machines import Node
+
+MANIFEST = Path(__file__).resolve().parent.parent / "workloads" / "smoke" / "job.yaml"
+GPUS = 2
+DEADLINE_S = 60.0
+UNSCHEDULABLE_AFTER_S = 15.0  # no machine comes later, so the scheduler's first answer is its last
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobRun:
+    """A Job that completed."""
+
+    name: str
+    node: str
+    hardware: str
+    gpus: int
+    cpus: str
+    seconds: float  # from its creation to its completion
+
+
+def run(api: Api, nodes: Sequence[Node]) -> JobRun | None:
+    """Runs the smoke Job on an owned GPU machine; None when the environment has no such machine.
+
+    Raises RehearsalError with the scheduler's own sentence when it cannot be placed.
+    """
+    owned = [n for n in nodes if n.hardware.kind == "bare-metal" and n.hardware.gpu_count >= GPUS]
+    if not owned:
+        return None
+    hardware = owned[0].hardware.name
+    manifest = yaml.safe_load(MANIFEST.read_text())
+    manifest["spec"]["template"]["spec"]["nodeSelector"]["fleet.gpu/hardware"] = hardware
+    namespace, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
+    started = time.monotonic()
+    api.create(f"/apis/batch/v1/namespaces/{namespace}/jobs", manifest)
+    pod = _completed_pod(api, namespace, name, started)
+    seconds = time.monotonic() - started
+    node = pod["spec"]["nodeName"]
+    homes = [n for n in owned if (n.booted.hostname or n.machine.name) == node]
+    if not homes:
+        raise RehearsalError(f"Job {name} completed on {node}, which is no GPU machine of yours.")
+    limits = pod["spec"]["containers"][0]["resources"]["limits"]
+    return JobRun(
+        name=name,
+        node=node,
+        hardware=homes[0].hardware.name,
+        gpus=int(limits["nvidia.com/gpu"]),
+        cpus=str(limits["cpu"]),
+        seconds=seconds,
+    )
+
+
+def _completed_pod(api: Api, namespace: str, name: str, started: float) -> dict[str, Any]:
+    """The Job's pod once the Job is complete."""
+    jobs = f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}"
+    pods = f"/api/v1/namespaces/{namespace}/pods"
+    while True:
+        job = api.get(jobs) or {}
+        conditions = _true_conditions(job)
+        found = api.items(pods, labelSelector=f"batch.kubernetes.io/job-name={name}")
+        if "Complete" in conditions and found:
+            return found[0]
+        if "Failed" in conditions:
+            raise RehearsalError(f"Job {name} failed: {conditions['Failed']}")
+        waited = time.monotonic() - started
+        refused = _scheduler_says(found[0]) if found else None
+        if refused and waited > UNSCHEDULABLE_AFTER_S:
+            raise RehearsalError(f"Job {name} cannot be scheduled: {refused}")
+        if waited > DEADLINE_S:
+            phase = found[0]["status"].get("phase") if found else "no pod"
+            raise RehearsalError(
+                f"Job {name} did not complete within {DEADLINE_S:.0f} s (pod: {phase})."
+            )
+        time.sleep(0.1)
+
+
+def _true_conditions(thing: dict[str, Any]) -> dict[str, str]:
+    conditions = thing.get("status", {}).get("conditions", [])
+    return {c["type"]: c.get("message", "") for c in conditions if c["status"] == "True"}
+
+
+def _scheduler_says(pod: dict[str, Any]) -> str | None:
+    for condition in pod.get("status", {}).get("conditions", []):
+        if condition["type"] == "PodScheduled" and condition["status"] == "False":
+            return str(condition.get("message", condition.get("reason", "")))
+    return None

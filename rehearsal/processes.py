@@ -1,0 +1,190 @@
+"""The processes of a rehearsal: each in its own session, each on record, ended in order.
+
+A record holds pid and start time, so a pid that the system has given to someone else is never
+hit. Every process also carries the rehearsal's directory in its environment: what was left
+behind by a leader that is gone (a language host, a start cut short by SIGKILL) is known by that.
+Clients end before the API server, the API server before etcd, so that nobody waits for a server.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import psutil
+
+from rehearsal.interrupts import shielded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+MARK = "GPU_FLEET_REHEARSAL"
+SERVERS = ("kube-apiserver", "etcd")  # in the order in which they end, after everything else
+START_TOLERANCE_S = 1.0  # psutil derives the start from the wall clock, which time servers nudge
+GRACE_S = 1.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One started process, the leader of its session."""
+
+    name: str
+    pid: int
+    started: float  # seconds since the epoch, as psutil tells it
+
+    def leader(self) -> psutil.Process | None:
+        """The process itself, or None when it is gone or its pid belongs to another one now."""
+        try:
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.started) < START_TOLERANCE_S
+        except psutil.NoSuchProcess:
+            return None
+        return process if same and process.status() != psutil.STATUS_ZOMBIE else None
+
+
+class Processes:
+    """What runs for the rehearsal in `directory`, by the records in its folder `processes`."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory.resolve()
+        self.records_directory = self.directory / "processes"
+        self.logs = self.directory / "logs"
+
+    def start(
+        self,
+        name: str,
+        argv: Sequence[str | Path],
+        *,
+        env: Mapping[str, str],
+        output: Path | None = None,
+        cwd: Path | None = None,
+    ) -> subprocess.Popen[bytes]:
+        """Starts `argv` in a session of its own; its log is `logs/<name>.log`.
+
+        With `output`, standard output goes to that file and the log holds standard error alone.
+        """
+        self.records_directory.mkdir(parents=True, exist_ok=True)
+        self.logs.mkdir(parents=True, exist_ok=True)
+        with shielded(), self.log(name).open("ab") as log:
+            stdout = output.open("wb") if output else log
+            process = subprocess.Popen(
+                [str(word) for word in argv],
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=log,
+                env={**env, MARK: str(self.directory)},
+                cwd=cwd,
+                start_new_session=True,
+            )
+            if output:
+                stdout.close()
+            self._record(name, process.pid)
+        return process
+
+    def log(self, name: str) -> Path:
+        """Where the process called `name` writes."""
+        return self.logs / f"{name}.log"
+
+    def records(self) -> tuple[Record, ...]:
+        """Every process on record, ended or not, oldest first."""
+        found = []
+        for path in self.records_directory.glob("*.json"):
+            try:
+                found.append(Record(**json.loads(path.read_text())))
+            except (ValueError, TypeError):  # cut short by a full disk or a power cut
+                path.unlink(missing_ok=True)
+        return tuple(sorted(found, key=lambda record: record.started))
+
+    def running(self) -> tuple[str, ...]:
+        """Names of the processes on record that still run."""
+        return tuple(record.name for record in self.records() if record.leader())
+
+    def stop(self) -> tuple[str, ...]:
+        """Ends everything, clients first, servers last; returns the names of what still ran."""
+        with shielded(forget=True):
+            records = self.records()
+            names = tuple(record.name for record in records if self._members([record]))
+            clients = [record for record in records if record.name not in SERVERS]
+            for group in (clients, *([r for r in records if r.name == s] for s in SERVERS)):
+                self._end(group)
+            _kill(self._marked())
+            for path in self.records_directory.glob("*.json"):
+                path.unlink(missing_ok=True)
+        return names
+
+    def _record(self, name: str, pid: int) -> None:
+        try:
+            started = psutil.Process(pid).create_time()
+        except psutil.NoSuchProcess:
+            return
+        record = Record(name=name, pid=pid, started=started)
+        path = self.records_directory / f"{name}-{pid}.json"
+        scratch = path.with_suffix(".new")
+        scratch.write_text(json.dumps(asdict(record)))
+        scratch.rename(path)
+
+    def _end(self, records: Sequence[Record]) -> None:
+        """SIGTERM to every process of the sessions, SIGKILL to what is left after the grace."""
+        members = self._members(records)
+        for process in members:
+            _signal(process.terminate)
+        deadline = time.monotonic() + GRACE_S
+        while members and time.monotonic() < deadline:
+            psutil.wait_procs(members, timeout=0.05)
+            members = self._members(records)
+        _kill(members)
+
+    def _members(self, records: Sequence[Record]) -> list[psutil.Process]:
+        """The live processes in the sessions of these records.
+
+        A session outlives its leader, and its number is given away again only when it is empty:
+        without the leader, a member counts when it carries this rehearsal's mark.
+        """
+        leaders = {record.pid: record.leader() for record in records}
+        found = [leader for leader in leaders.values() if leader]
+        for process in psutil.process_iter():
+            session = _session(process)
+            if session is None or session not in leaders or process.pid == session:
+                continue
+            if leaders[session] or self._is_marked(process):
+                found.append(process)
+        return found
+
+    def _marked(self) -> list[psutil.Process]:
+        return [process for process in psutil.process_iter() if self._is_marked(process)]
+
+    def _is_marked(self, process: psutil.Process) -> bool:
+        if process.pid == os.getpid():
+            return False
+        try:
+            return bool(process.environ().get(MARK) == str(self.directory))
+        except (psutil.Error, OSError):
+            return False
+
+
+def _session(process: psutil.Process) -> int | None:
+    try:
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        return os.getsid(process.pid)
+    except (psutil.Error, OSError):
+        return None
+
+
+def _signal(send: Callable[[], None]) -> None:
+    try:
+        send()
+    except psutil.Error:
+        return
+
+
+def _kill(processes: Iterable[psutil.Process]) -> None:
+    victims = list(processes)
+    for process in victims:
+        _signal(process.kill)
+    psutil.wait_procs(victims, timeout=3)

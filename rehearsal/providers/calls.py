@@ -1,0 +1,52 @@
+"""The log of calls, `calls.jsonl`: what the engine asked of which stand-in, and what was refused.
+
+It holds no property values: whoever reads it sees that a server was created, not with what.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rehearsal.providers.contract import Resource
+
+
+class CallLog:
+    """Appends one JSON line per call; lines of parallel calls never mix."""
+
+    def __init__(self, directory: Path) -> None:
+        self._descriptor = os.open(
+            directory / "calls.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600
+        )
+
+    def write(
+        self,
+        provider: str,
+        method: str,
+        resource: Resource,
+        *,
+        preview: bool | None,
+        error: str | None = None,
+    ) -> None:
+        """Notes a call that has ended.
+
+        `preview` is None where the engine does not say (Check, Diff, Read); `error` is a word or
+        two on why it was refused.
+        """
+        line = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "provider": provider,
+            "method": method,
+            "urn": resource.urn,
+            "type": resource.type,
+            "preview": preview,
+        }
+        if error is not None:
+            line["error"] = error
+        # One write of an O_APPEND file is never interleaved with another.
+        os.write(self._descriptor, (json.dumps(line) + "\n").encode())

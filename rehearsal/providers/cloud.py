@@ -1,0 +1,127 @@
+"""What the simulated clouds hold, kept in `cloud.json` of the rehearsal's directory.
+
+The file outlives the provider process, so that a kept rehearsal goes on where it was. It holds the
+inputs and outputs of every object in clear (boot data has keys in it) and is readable by its owner
+alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import tempfile
+import threading
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rehearsal.providers.values import Value
+
+FILE = "cloud.json"
+OBJECT_TYPES = ("aws:s3/bucketObjectv2:BucketObjectv2", "aws:s3/bucketObject:BucketObject")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CloudObject:
+    """One object of a simulated cloud, or a Helm release."""
+
+    provider: str
+    type: str
+    id: str
+    name: str
+    """The Pulumi name of the resource that made it."""
+    inputs: dict[str, Value] = field(repr=False)
+    outputs: dict[str, Value] = field(repr=False)
+
+
+def read(directory: Path) -> list[CloudObject]:
+    """What the clouds of the rehearsal in `directory` hold; nothing where there was none yet."""
+    path = directory / FILE
+    if not path.exists():
+        return []
+    return [CloudObject(**entry) for entry in json.loads(path.read_text())]
+
+
+def fetch(directory: Path, url: str) -> bytes:
+    """The bytes behind `s3://bucket/key`; KeyError with a sentence where there are none."""
+    parts = urlsplit(url)
+    bucket, key = parts.netloc, parts.path.removeprefix("/")
+    if parts.scheme != "s3" or not bucket or not key:
+        raise KeyError(f'"{url}" is not of the form s3://bucket/key.')
+    for thing in read(directory):
+        if thing.type in OBJECT_TYPES and _place(thing.inputs) == (bucket, key):
+            return _contents(thing.inputs)
+    raise KeyError(f"{url} is not in the simulated S3.")
+
+
+def _place(inputs: Mapping[str, Value]) -> tuple[Value, Value]:
+    return inputs.get("bucket"), inputs.get("key")
+
+
+def _contents(inputs: Mapping[str, Value]) -> bytes:
+    match inputs:
+        case {"content": str(text)} | {"source": {"text": str(text)}}:
+            return text.encode()
+        case {"contentBase64": str(encoded)}:
+            return base64.b64decode(encoded)
+        case {"source": {"path": str(path)}}:
+            return Path(path).read_bytes()
+        case _:
+            return b""
+
+
+class Cloud:
+    """The simulated clouds of one rehearsal; safe to use from several threads.
+
+    Hold `lock` around a look and the change that rests on it.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.lock = threading.RLock()
+        self._path = directory / FILE
+        self._objects = {(thing.type, thing.id): thing for thing in read(directory)}
+        self._number = max((_number(thing.id) for thing in self._objects.values()), default=0)
+
+    def next_number(self) -> int:
+        """A number that no object of these clouds has had: what ids and addresses are made of."""
+        with self.lock:
+            self._number += 1
+            return self._number
+
+    def get(self, type_: str, id_: str) -> CloudObject | None:
+        """The object of that type and id, if it is there."""
+        with self.lock:
+            return self._objects.get((type_, id_))
+
+    def all(self, type_: str) -> list[CloudObject]:
+        """Every object of a type, in the order of their making."""
+        with self.lock:
+            return [thing for thing in self._objects.values() if thing.type == type_]
+
+    def put(self, thing: CloudObject) -> None:
+        """Adds an object, or takes the place of the one with its type and id."""
+        with self.lock:
+            self._objects[thing.type, thing.id] = thing
+            self._save()
+
+    def remove(self, type_: str, id_: str) -> None:
+        """Removes an object; one that is gone already is fine."""
+        with self.lock:
+            if self._objects.pop((type_, id_), None):
+                self._save()
+
+    def _save(self) -> None:
+        # mkstemp makes the file readable by its owner alone.
+        descriptor, name = tempfile.mkstemp(dir=self._path.parent, prefix=f"{FILE}.")
+        with os.fdopen(descriptor, "w") as file:
+            json.dump([asdict(thing) for thing in self._objects.values()], file, indent=1)
+        Path(name).replace(self._path)
+
+
+def _number(id_: str) -> int:
+    return int(id_) if id_.isdecimal() else 0

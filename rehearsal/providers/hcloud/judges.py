@@ -1,0 +1,196 @@
+"""What Hetzner Cloud refuses when it holds several values, or what is there already, together."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network
+from typing import TYPE_CHECKING, TypeAlias
+
+from rehearsal.providers.checks import network, number
+from rehearsal.providers.contract import Failure
+from rehearsal.providers.hcloud.facts import (
+    NETWORK_ZONE_OF,
+    PLACEMENT_GROUP_LIMIT,
+    image_architecture,
+    server_types,
+)
+from rehearsal.providers.values import Unknown, Value, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from ipaddress import IPv6Network
+
+    from rehearsal.providers.cloud import CloudObject
+    from rehearsal.providers.kinds import Asked
+
+Network: TypeAlias = "IPv4Network | IPv6Network"
+
+NETWORK = "hcloud:index/network:Network"
+SUBNET = "hcloud:index/networkSubnet:NetworkSubnet"
+SERVER = "hcloud:index/server:Server"
+
+
+def subnets_of(asked: Asked, network_id: Value) -> list[CloudObject]:
+    """The subnets of a network that are there."""
+    wanted = number(network_id)
+    return [
+        thing
+        for thing in asked.cloud.all(SUBNET)
+        if wanted is not None and number(thing.inputs.get("networkId")) == wanted
+    ]
+
+
+def subnet_fits(asked: Asked) -> Iterator[Failure]:
+    """A subnet lies in its network and beside the other subnets, and a vSwitch in eu-central."""
+    own, id_ = network(asked.inputs.get("ipRange")), number(asked.inputs.get("networkId"))
+    parent = asked.cloud.get(NETWORK, str(id_)) if id_ is not None else None
+    if id_ is not None and parent is None:
+        yield Failure(
+            path="networkId", sentence=f"networkId is {id_}, but there is no such network."
+        )
+    whole = network(parent.inputs.get("ipRange")) if parent else None
+    if own and whole and not _inside(own, whole):
+        yield Failure(
+            path="ipRange",
+            sentence=f"ipRange is {own}, but it must lie in the network's range {whole}.",
+        )
+    if asked.inputs.get("type") == "vswitch":
+        if asked.inputs.get("vswitchId") is None:
+            yield Failure(path="vswitchId", sentence="vswitchId is missing: type is vswitch.")
+        zone = asked.inputs.get("networkZone")
+        if zone != "eu-central" and not isinstance(zone, Unknown):
+            yield Failure(
+                path="networkZone",
+                sentence=f"networkZone is {shown(zone)}, but a vswitch must be in eu-central.",
+            )
+
+
+def subnet_is_free(asked: Asked) -> Iterator[Failure]:
+    """No two subnets of a network share an address."""
+    own = network(asked.inputs.get("ipRange"))
+    for other in subnets_of(asked, asked.inputs.get("networkId")):
+        taken = network(other.inputs.get("ipRange"))
+        if other.id != asked.id and own and taken and own.overlaps(taken):
+            yield Failure(
+                path="ipRange", sentence=f"ipRange is {own}, which overlaps the subnet {taken}."
+            )
+
+
+def server_is_whole(asked: Asked) -> Iterator[Failure]:
+    """A server has an image of its architecture, and both protections or none."""
+    inputs = asked.inputs
+    if inputs.get("image") is None:
+        yield Failure(path="image", sentence="image is missing: no server can be made without one.")
+    type_ = server_types().get(str(inputs.get("serverType")))
+    wanted = image_architecture(str(inputs.get("image")))
+    if type_ and wanted and type_.architecture != wanted:
+        yield Failure(
+            path="image",
+            sentence=f"image is {shown(inputs['image'])}, which is for {wanted}, but the server "
+            f"type {inputs['serverType']} is {type_.architecture}.",
+        )
+    protections = {bool(inputs.get(name)) for name in ("deleteProtection", "rebuildProtection")}
+    if len(protections) > 1:
+        yield Failure(
+            path="rebuildProtection",
+            sentence=f"rebuildProtection is {shown(inputs.get('rebuildProtection'))}, but it must "
+            f"be the same as deleteProtection, {shown(inputs.get('deleteProtection'))}.",
+        )
+
+
+def server_has_room(asked: Asked) -> Iterator[Failure]:
+    """The placement group has a place, and each network a subnet in the server's zone."""
+    group = number(asked.inputs.get("placementGroupId"))
+    members = [
+        thing
+        for thing in asked.cloud.all(SERVER)
+        if group is not None
+        and thing.id != asked.id
+        and number(thing.inputs.get("placementGroupId")) == group
+    ]
+    if len(members) >= PLACEMENT_GROUP_LIMIT:
+        yield Failure(
+            path="placementGroupId",
+            sentence=f"placementGroupId is {group}, a group that has {len(members)} servers "
+            f"already; {PLACEMENT_GROUP_LIMIT} is the most.",
+        )
+    networks = asked.inputs.get("networks")
+    for index, wanted in enumerate(networks if isinstance(networks, list) else []):
+        if isinstance(wanted, dict):
+            yield from _reachable(asked, wanted, f"networks[{index}]")
+            yield from _in_zone(asked, wanted, f"networks[{index}].subnetId")
+
+
+def attachment_is_reachable(asked: Asked) -> Iterator[Failure]:
+    """A network that is attached has a subnet."""
+    yield from _reachable(asked, asked.inputs, "")
+
+
+def balancer_has_one_place(asked: Asked) -> Iterator[Failure]:
+    """A load balancer is in a location or in a network zone."""
+    given = [name for name in ("location", "networkZone") if asked.inputs.get(name) is not None]
+    if len(given) != 1:
+        yield Failure(
+            path="location",
+            sentence="location and networkZone are "
+            + ("both given" if given else "missing")
+            + ", but a load balancer must have exactly one of them.",
+        )
+
+
+def service_is_whole(asked: Asked) -> Iterator[Failure]:
+    """A tcp service says its ports, an https service its certificates."""
+    protocol, http = asked.inputs.get("protocol"), asked.inputs.get("http")
+    for name in ("listenPort", "destinationPort"):
+        if protocol == "tcp" and asked.inputs.get(name) is None:
+            yield Failure(path=name, sentence=f"{name} is missing: a tcp service must have it.")
+    if protocol == "https" and not (isinstance(http, dict) and http.get("certificates")):
+        yield Failure(
+            path="http.certificates",
+            sentence="http.certificates is missing: an https service must have a certificate.",
+        )
+
+
+def target_is_one(asked: Asked) -> Iterator[Failure]:
+    """A target names exactly what its type says."""
+    wanted = {"server": "serverId", "label_selector": "labelSelector", "ip": "ip"}
+    own = wanted.get(asked.text("type"))
+    given = [name for name in wanted.values() if asked.inputs.get(name) is not None]
+    if own and given != [own]:
+        has = " and ".join(given) or "none"
+        yield Failure(
+            path=own,
+            sentence=f"a target of type {asked.text('type')} must have {own} alone, but has {has}.",
+        )
+
+
+def _reachable(asked: Asked, wanted: dict[str, Value], path: str) -> Iterator[Failure]:
+    subnet, id_ = wanted.get("subnetId"), wanted.get("networkId")
+    where = f"{path}." if path else ""
+    if isinstance(subnet, str) and asked.cloud.get(SUBNET, subnet) is None:
+        yield Failure(
+            path=f"{where}subnetId",
+            sentence=f'{where}subnetId is "{subnet}", but there is no such subnet.',
+        )
+    if subnet is None and number(id_) is not None and not subnets_of(asked, id_):
+        yield Failure(
+            path=f"{where}networkId",
+            sentence=f"{where}networkId is {number(id_)}, a network without a subnet: depend on a "
+            "NetworkSubnet, or give its subnetId.",
+        )
+
+
+def _in_zone(asked: Asked, wanted: dict[str, Value], path: str) -> Iterator[Failure]:
+    subnet = asked.cloud.get(SUBNET, str(wanted.get("subnetId")))
+    zone = NETWORK_ZONE_OF.get(asked.text("location"))
+    if subnet and zone and subnet.inputs.get("networkZone") != zone:
+        yield Failure(
+            path=path,
+            sentence=f"{path} is {shown(subnet.id)} in {subnet.inputs.get('networkZone')}, but the "
+            f"server's location {asked.text('location')} is in {zone}.",
+        )
+
+
+def _inside(own: Network, whole: Network) -> bool:
+    if isinstance(own, IPv4Network) and isinstance(whole, IPv4Network):
+        return own.subnet_of(whole)
+    return False

@@ -1,0 +1,166 @@
+"""The stack file of a rehearsal: the environment's own, with every secret replaced.
+
+The tracked file is only read. Its copy in the rehearsal directory keeps every scalar as it is
+written, so the engine reads the same values, and gets a salt and a passphrase of its own: nobody
+needs the real passphrase, and no real secret comes near the twin. The encryption is the engine's
+published passphrase format, done here so that no secret passes through a command line.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import secrets
+import string
+from dataclasses import dataclass
+from hashlib import pbkdf2_hmac
+from typing import TYPE_CHECKING
+
+import yaml
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from rehearsal.certificates import write_private
+from rehearsal.errors import RehearsalError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+NAMESPACE = "gpu-fleet"
+ITERATIONS = 1_000_000  # fixed by the format, as are SHA-256, the 8-byte salt and the 12-byte nonce
+TAG = "tag:yaml.org,2002:"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cipher:
+    """Encrypts and decrypts values as the engine's passphrase provider does (`v1:nonce:text`)."""
+
+    salt: bytes
+    key: bytes
+
+    @classmethod
+    def of(cls, passphrase: str, salt: bytes | None = None) -> Cipher:
+        """Derives the key; without `salt`, makes a new one."""
+        salt = salt or os.urandom(8)
+        key = pbkdf2_hmac("sha256", passphrase.encode(), salt, ITERATIONS)
+        return cls(salt=salt, key=key)
+
+    @classmethod
+    def opened(cls, passphrase: str, state: str) -> Cipher | None:
+        """The cipher of a stack file's `encryptionsalt`, or None when the passphrase is wrong."""
+        _, salt, proof = state.split(":", 2)
+        cipher = cls.of(passphrase, base64.b64decode(salt))
+        try:
+            return cipher if cipher.decrypt(proof) == "pulumi" else None
+        except InvalidTag:
+            return None
+
+    @property
+    def state(self) -> str:
+        """The value of `encryptionsalt`: the salt, and a known word to check a passphrase by."""
+        return f"v1:{base64.b64encode(self.salt).decode()}:{self.encrypt('pulumi')}"
+
+    def encrypt(self, text: str) -> str:
+        """One value of `secure:`."""
+        nonce = os.urandom(12)
+        sealed = AESGCM(self.key).encrypt(nonce, text.encode(), None)
+        return f"v1:{base64.b64encode(nonce).decode()}:{base64.b64encode(sealed).decode()}"
+
+    def decrypt(self, text: str) -> str:
+        """The plain text of one value of `secure:`."""
+        _, nonce, sealed = text.split(":")
+        plain = AESGCM(self.key).decrypt(base64.b64decode(nonce), base64.b64decode(sealed), None)
+        return plain.decode()
+
+
+def generate(form: str) -> str:
+    """A made-up secret of a declared form (see `fleet.settings.SECRETS`)."""
+    letters = string.ascii_lowercase + string.digits
+    if form == "join-token":  # kubeadm refuses any other shape
+        return f"{_pick(letters, 6)}.{_pick(letters, 16)}"
+    return _pick(string.ascii_letters + string.digits, 64 if form == "hcloud-token" else 32)
+
+
+def _pick(alphabet: str, length: int) -> str:
+    return "".join(secrets.choice(alphabet) for _ in range(length))
+
+
+def write(
+    source: Path, target: Path, *, forms: Mapping[str, str], kubeconfig: str, passphrase_file: Path
+) -> None:
+    """Writes the rehearsal's copy of the stack file `source`, and its passphrase, for the owner.
+
+    Every `secure:` value, however deep, becomes a generated one; declared secrets that the file
+    lacks are added; the cluster's kubeconfig is the twin's.
+    """
+    passphrase = secrets.token_urlsafe(32)
+    cipher = Cipher.of(passphrase)
+
+    def value_of(name: str) -> str:
+        form = forms.get(name.removeprefix(f"{NAMESPACE}:"), "password")
+        return cipher.encrypt(kubeconfig if form == "kubeconfig" else generate(form))
+
+    document = _compose(source)
+    top = dict(_items(document))
+    if "environment" in top:
+        raise RehearsalError(
+            f"{source.name}: environment: a rehearsal has no account and cannot open Pulumi ESC "
+            "environments; write their values under config:, secrets as secure: values."
+        )
+    config = top.get("config")
+    if not isinstance(config, yaml.MappingNode):
+        config = yaml.MappingNode(f"{TAG}map", [])
+    config.value = [
+        (key, _replaced(value, lambda name=key.value: value_of(name)))
+        for key, value in config.value
+        if key.value.removeprefix(f"{NAMESPACE}:") not in forms
+    ]
+    config.value += [
+        (_text(f"{NAMESPACE}:{name}"), _secure(value_of(name))) for name in sorted(forms)
+    ]
+    document.value = [(_text("encryptionsalt"), _text(cipher.state)), (_text("config"), config)]
+    write_private(passphrase_file, passphrase.encode())
+    text = yaml.serialize(document, allow_unicode=True, width=1_000_000)
+    write_private(target, text.encode())
+
+
+def _compose(source: Path) -> yaml.MappingNode:
+    """The file as a tree of nodes: scalars stay text, so `on` or `0123` is never reinterpreted."""
+    try:
+        document = yaml.compose(source.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "it is not UTF-8 text"
+        raise RehearsalError(f"{source.name}{where}: this is not YAML: {problem}.") from error
+    if document is None:
+        return yaml.MappingNode(f"{TAG}map", [])
+    if not isinstance(document, yaml.MappingNode):
+        raise RehearsalError(f"{source.name}: must be a mapping with the key config.")
+    return document
+
+
+def _items(node: yaml.MappingNode) -> list[tuple[str, yaml.Node]]:
+    return [(str(key.value), value) for key, value in node.value]
+
+
+def _replaced(node: yaml.Node, secret: Callable[[], str]) -> yaml.Node:
+    """The node with every `{secure: …}` in it, itself included, holding a new secret."""
+    if isinstance(node, yaml.CollectionNode):
+        node.flow_style = False  # any scalar of the source can stand unquoted in a block
+    if isinstance(node, yaml.SequenceNode):
+        node.value = [_replaced(value, secret) for value in node.value]
+    if isinstance(node, yaml.MappingNode):
+        if [name for name, _ in _items(node)] == ["secure"]:
+            return _secure(secret())
+        node.value = [(key, _replaced(value, secret)) for key, value in node.value]
+    return node
+
+
+def _text(value: str) -> yaml.ScalarNode:
+    return yaml.ScalarNode(f"{TAG}str", value)
+
+
+def _secure(ciphertext: str) -> yaml.MappingNode:
+    return yaml.MappingNode(f"{TAG}map", [(_text("secure"), _text(ciphertext))])

@@ -1,0 +1,199 @@
+"""The report for people: a few tables that fit 100 columns, nodes with equal facts on one row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rehearsal.report import NodeFacts, Pool, Report, Rule
+
+FROM_IGNITION = "bold cyan"
+TIMES = " \N{MULTIPLICATION SIGN} "
+NOTHING = "\N{EN DASH}"
+
+
+def render(report: Report) -> Group:
+    """The whole report."""
+    return Group(*_parts(report))
+
+
+def _parts(report: Report) -> Iterator[RenderableType]:
+    yield Text()
+    if report.pools:
+        yield _pools(report)
+        yield from _decided(report)
+    if report.refused:
+        yield _refused(report)
+    if report.resources is not None:
+        yield _section("Resources")
+        yield _resources(report.resources)
+        yield _section("Rules")
+        yield _rules(report.rules)
+    yield from _notes(report)
+    yield _section("Time")
+    yield _line(" · ".join(f"{phase.name} {phase.seconds:.1f} s" for phase in report.phases))
+    yield Text()
+    yield _verdict(report)
+
+
+def _section(title: str) -> Text:
+    return Text(f"\n{title}", style="bold")
+
+
+def _line(text: str) -> Padding:
+    return Padding(Text.from_markup(text), (0, 0, 0, 2))
+
+
+def _pools(report: Report) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), expand=False)
+    for title in ("Site", "Pool", "Hardware"):
+        table.add_column(title, overflow="fold")
+    table.add_column("Nodes", justify="right", no_wrap=True)
+    table.add_column(f"[{FROM_IGNITION}]Pod CPUs", justify="right", no_wrap=True)
+    table.add_column("NUMA nodes")
+    table.add_column("GPUs", no_wrap=True)
+    table.add_column(f"[{FROM_IGNITION}]Huge pages")
+    table.add_column("USD/h", justify="right", no_wrap=True)
+    for pool in report.pools:
+        for row in _rows(pool, report.nodes):
+            table.add_row(pool.site, pool.name, pool.hardware, *row)
+    return table
+
+
+def _rows(pool: Pool, nodes: tuple[NodeFacts, ...]) -> Iterator[tuple[str, ...]]:
+    """A row for each kind of node in the pool; one for a pool without nodes."""
+    kinds = Counter(_facts(node) for node in nodes if node.pool == pool.name)
+    if not kinds:
+        boots = "boot data ok" if pool.boot_data_ok else "[red]boot data refused[/]"
+        bounded = pool.gpu_limit is not None
+        count = "0" if bounded else f"[red]0 of {pool.nodes_wanted}[/]"
+        yield (count, "", boots, f"≤ {pool.gpu_limit}" if bounded else "", "", "0.00")
+    for position, (facts, count) in enumerate(kinds.items()):
+        whole = len(kinds) == 1 and count == pool.nodes_wanted
+        ready = str(count) if whole else f"{count} of {pool.nodes_wanted}"
+        price = _usd(pool.usd_per_hour) if position == 0 else ""
+        yield (ready, *facts, price)
+
+
+def _facts(node: NodeFacts) -> tuple[str, ...]:
+    numa = Counter((_count(n.cpus), _memory(n.memory_gib)) for n in node.numa)
+    model = (node.gpu_model or "").removeprefix("NVIDIA ")
+    return (
+        f"{node.allocatable.get('cpu', '?')} of {node.cpus}",
+        ", ".join(f"{n}{TIMES}{cpus} CPUs, {memory}" for (cpus, memory), n in numa.items()),
+        f"{node.gpus}{TIMES}{model}" if node.gpus else NOTHING,
+        ", ".join(f"{amount} in {size}" for size, amount in node.hugepages.items()) or NOTHING,
+    )
+
+
+def _count(cpus: str) -> int:
+    """The number of CPUs in a kernel CPU list."""
+    spans = [span.split("-") for span in cpus.split(",") if span]
+    return sum(int(span[-1]) - int(span[0]) + 1 for span in spans)
+
+
+def _memory(gib: int) -> str:
+    return f"{gib // 1024} TiB" if gib % 1024 == 0 else f"{gib} GiB"
+
+
+def _usd(amount: float | None) -> str:
+    return "unknown" if amount is None else f"{amount:,.2f}"
+
+
+def _decided(report: Report) -> Iterator[RenderableType]:
+    decided = dict.fromkeys(what for node in report.nodes for what in node.decided_by_ignition)
+    if decided:
+        yield _line(
+            f"[{FROM_IGNITION}]Decided by Ignition[/]: {escape(', '.join(decided))}. "
+            "[dim]The rest is the catalogue's.[/]"
+        )
+    cost = report.cost
+    if cost:
+        day = cost.usd_per_hour * 24
+        text = (
+            f"{_usd(cost.usd_per_hour)} USD per hour for what is up, {_usd(day)} per day of a "
+            f"budget of {_usd(cost.budget_usd_per_day)}"
+        )
+        flags = [
+            ("no price known", cost.without_price),
+            ("price not verified", cost.unverified),
+        ]
+        told = [f"{flag}: {', '.join(names)}" for flag, names in flags if names]
+        yield _line(text + (f" [yellow]({escape('; '.join(told))})[/]" if told else "") + ".")
+
+
+def _refused(report: Report) -> RenderableType:
+    lines = (f"{r.name}: {reason}" for r in report.refused for reason in r.reasons)
+    return Group(
+        _section("Machines that stay out"), *(_line(f"[red]✗[/] {escape(line)}") for line in lines)
+    )
+
+
+def _resources(resources: Mapping[str, int]) -> Table:
+    """Types in two columns of the screen, the kind before its package."""
+    table = Table.grid(padding=(0, 2))
+    cells = []
+    for kind, count in resources.items():
+        package, _, name = kind.rpartition(":")
+        group = package.removeprefix("kubernetes:").partition(":index/")[0]
+        cells.append(f"{count:>5} {name} [dim]{group}[/]")
+    half = -(-len(cells) // 2)
+    for position in range(half):
+        table.add_row(*cells[position::half])
+    return table
+
+
+def _rules(found: tuple[Rule, ...]) -> Group:
+    lines: list[RenderableType] = []
+    for rule in found:
+        mark = "[green]✓[/]" if rule.held else "[yellow]![/]"
+        lines.append(_line(f"{mark} {escape(rule.sentence)} [dim]{rule.id}[/]"))
+        lines.extend(_line(f"  {escape(violation)}") for violation in rule.violations)
+    return Group(*lines)
+
+
+def _notes(report: Report) -> Iterator[RenderableType]:
+    if report.job:
+        job = report.job
+        yield _section("Job")
+        yield _line(
+            f"[green]✓[/] {job.name} ran on {job.node} ({job.hardware}) with {job.gpus} GPUs and "
+            f"{job.cpus} CPUs, {job.seconds:.1f} s from its creation to its end"
+        )
+    if report.charts_not_rehearsed:
+        yield _section("Not rehearsed")
+        for chart in report.charts_not_rehearsed:
+            yield _line(escape(f"chart {chart.name} {chart.version}: its CRDs alone are installed"))
+    if report.taken_as_given:
+        yield _section("Taken as given")
+        yield from (_line(escape(text)) for text in report.taken_as_given)
+    if report.version_differences:
+        yield _section("Other versions than the environment's")
+        for version in report.version_differences:
+            yield _line(
+                escape(
+                    f"{version.system} {version.rehearsed} was rehearsed, "
+                    f"the environment has {version.environment}"
+                )
+            )
+
+
+def _verdict(report: Report) -> Text:
+    if not report.passed:
+        return Text.from_markup(f"[bold red]The rehearsal of {report.environment} failed.[/]")
+    gpus = sum(node.gpus for node in report.nodes)
+    total = sum(phase.seconds for phase in report.phases)
+    return Text.from_markup(
+        f"[bold green]{report.environment} holds[/]: {len(report.nodes)} nodes Ready, {gpus} GPUs, "
+        f"{sum((report.resources or {}).values())} resources, {total:.0f} s."
+    )

@@ -1,0 +1,127 @@
+"""Sets up what an environment is rehearsed on: control plane, stand-in providers, empty stack."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import yaml
+
+from fleet.settings import SECRETS
+from policies.gates.plan import pack_config
+from rehearsal import stackfile
+from rehearsal.certificates import write_private
+from rehearsal.control_plane import ControlPlane, Launcher, Programs, last_line
+from rehearsal.engine import Engine, env_file, environment
+from rehearsal.errors import RehearsalError
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from fleet.settings import Settings
+    from rehearsal.api import Api
+    from rehearsal.workspace import Workspace
+    from toolchain.build import Tools
+
+PROVIDERS_DEADLINE_S = 90.0
+CRDS_DEADLINE_S = 30.0
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Twin:
+    """A running control plane and the engine with everything that it needs."""
+
+    control_plane: ControlPlane
+    engine: Engine
+
+
+def set_up(workspace: Workspace, settings: Settings, tracked: Path, tools: Tools) -> Twin:
+    """Starts everything for the stack file `tracked`; the stack is there and empty."""
+    directory, processes = workspace.directory.resolve(), workspace.processes
+    plain = environment(tools.environment(), directory, provider_ports={})
+    arguments = ("-m", "rehearsal.providers", f"--directory={directory}", f"--crds={tools.crds}")
+    answer = directory / "providers.json"
+    providers = processes.start(
+        "providers", (sys.executable, *arguments), env=plain, output=answer, cwd=workspace.root
+    )
+    policy_config = json.dumps(pack_config(settings.policies))
+    (directory / "policy-config.json").write_text(policy_config)
+    launcher = Launcher(
+        directory=directory,
+        processes=processes,
+        programs=Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok")),
+        environment=plain,
+    )
+    cluster = settings.cluster
+    control_plane = launcher.launch(service_cidr=cluster.service_cidr, pod_cidr=cluster.pod_cidr)
+    engine = Engine(
+        root=workspace.root,
+        environment_name=workspace.environment,
+        directory=directory,
+        processes=processes,
+        pulumi=tools.path("pulumi"),
+        environment=plain,
+    )
+    stackfile.write(
+        tracked,
+        engine.stack_file,
+        forms=SECRETS,
+        kubeconfig=control_plane.kubeconfig.read_text(),
+        passphrase_file=directory / "passphrase",
+    )
+    engine.create_stack()
+    install_crds(control_plane.api, tools.crds / "metal3")
+    ports = _provider_ports(providers, answer, processes.log("providers"))
+    engine = replace(
+        engine,
+        environment=environment(tools.environment(), directory, provider_ports=ports),
+    )
+    write_private(directory / "env.sh", env_file(tools.environment(), engine, ports).encode())
+    return Twin(control_plane=control_plane, engine=engine)
+
+
+def install_crds(api: Api, folder: Path) -> None:
+    """Applies the definitions in `folder` and waits until the API server serves them."""
+    names = []
+    for path in sorted(folder.glob("*.yaml")):
+        for definition in yaml.safe_load_all(path.read_text()):
+            if definition:
+                names.append(definition["metadata"]["name"])
+                api.apply(f"{DEFINITIONS}/{names[-1]}", definition)
+    deadline = time.monotonic() + CRDS_DEADLINE_S
+    while waiting := [name for name in names if not _established(api, name)]:
+        if time.monotonic() > deadline:
+            raise RehearsalError(
+                f"The API server does not serve {', '.join(waiting)} after {CRDS_DEADLINE_S:.0f} s."
+            )
+        time.sleep(0.05)
+
+
+def _established(api: Api, name: str) -> bool:
+    found = api.get(f"{DEFINITIONS}/{name}") or {}
+    conditions = found.get("status", {}).get("conditions", [])
+    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
+
+
+def _provider_ports(process: subprocess.Popen[bytes], answer: Path, log: Path) -> Mapping[str, int]:
+    """The ports that the stand-in providers serve, which they print when they are ready."""
+    deadline = time.monotonic() + PROVIDERS_DEADLINE_S
+    while not (line := answer.read_text()).endswith("\n"):
+        if process.poll() is not None:
+            raise RehearsalError(
+                f"The stand-in providers ended with exit code {process.returncode}: "
+                f"{last_line(log)} (log: {log})."
+            )
+        if time.monotonic() > deadline:
+            raise RehearsalError(
+                f"The stand-in providers were not ready after {PROVIDERS_DEADLINE_S:.0f} s "
+                f"(log: {log})."
+            )
+        time.sleep(0.05)
+    return {str(name): int(port) for name, port in json.loads(line).items()}

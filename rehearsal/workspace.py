@@ -1,0 +1,148 @@
+"""The directory of one environment's rehearsal, `.rehearsal/<env>/`, and who may use it now.
+
+Everything of a rehearsal lives there (mode 0700: it holds generated keys), so rehearsals of two
+environments or two clones never meet. One lock makes a second rehearsal of the same environment
+a sentence; what a killed one left behind is ended before the next begins.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+import psutil
+
+from rehearsal.errors import RehearsalError
+from rehearsal.processes import Processes, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+STOP_DEADLINE_S = 20.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workspace:
+    """The rehearsal directory of `environment` in the checkout at `root`."""
+
+    root: Path
+    environment: str
+
+    @property
+    def directory(self) -> Path:
+        """Where everything of this rehearsal is written."""
+        return self.root / ".rehearsal" / self.environment
+
+    @property
+    def processes(self) -> Processes:
+        """The processes on record in this directory."""
+        return Processes(self.directory)
+
+    @property
+    def kept_mark(self) -> Path:
+        """Exists while a rehearsal that ended well was left up with `--keep`."""
+        return self.directory / "kept"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Holds the environment for this process; refuses while another rehearsal holds it."""
+        with self._lock_file() as lock:
+            if not _try_lock(lock):
+                raise RehearsalError(
+                    f"A rehearsal of {self.environment} is running (process {_holder(lock).pid}); "
+                    f"wait for it, or end it with `make rehearse-stop ENV={self.environment}`."
+                )
+            _sign(lock)
+            yield
+
+    def begin(self) -> tuple[str, ...]:
+        """Makes the directory empty for a new rehearsal; only for the holder of the lock.
+
+        Returns the names of the processes that a killed rehearsal had left behind and that were
+        ended. A kept rehearsal is not thrown away: that is a sentence.
+        """
+        if self.kept_mark.exists() and self.processes.running():
+            raise RehearsalError(
+                f"A rehearsal of {self.environment} was kept and is still up; "
+                f"end it with `make rehearse-stop ENV={self.environment}`, then rehearse again."
+            )
+        ended = self.processes.stop()
+        for path in self.directory.iterdir():
+            if path.name == "lock":
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        return ended
+
+    def stop(self) -> tuple[str, ...]:
+        """Ends the rehearsal, running or kept; returns the names of the processes it still had."""
+        if not self.directory.is_dir():
+            return ()
+        running = self.processes.running()
+        with self._lock_file() as lock:
+            self._wait_for(lock)
+            ended = self.processes.stop()
+            self.kept_mark.unlink(missing_ok=True)
+            self.clear_twin()
+        return ended or running
+
+    def clear_twin(self) -> None:
+        """Removes what only a running control plane needs; logs, state and report stay."""
+        for name in ("etcd", "certificates", "pulumi-home"):
+            shutil.rmtree(self.directory / name, ignore_errors=True)
+
+    def _lock_file(self) -> IO[str]:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.directory.chmod(0o700)
+        return (self.directory / "lock").open("a+")
+
+    def _wait_for(self, lock: IO[str]) -> None:
+        """Asks the rehearsal that holds the lock to end, and waits until it has."""
+        deadline = time.monotonic() + STOP_DEADLINE_S
+        asked = False
+        while not _try_lock(lock):
+            holder = _holder(lock)
+            process = holder.leader()
+            if process and not asked:
+                process.terminate()
+                asked = True
+            if time.monotonic() > deadline:
+                raise RehearsalError(
+                    f"The rehearsal of {self.environment} (process {holder.pid}) did not end within"
+                    f" {STOP_DEADLINE_S:.0f} s; end it with `kill -9 {holder.pid}` and run"
+                    f" `make rehearse-stop ENV={self.environment}` again."
+                )
+            time.sleep(0.05)
+
+
+def _try_lock(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _sign(lock: IO[str]) -> None:
+    lock.seek(0)
+    lock.truncate()
+    json.dump({"pid": os.getpid(), "started": psutil.Process().create_time()}, lock)
+    lock.flush()
+
+
+def _holder(lock: IO[str]) -> Record:
+    lock.seek(0)
+    try:
+        signed = json.loads(lock.read())
+    except ValueError:  # it has the lock and has not signed yet
+        signed = {"pid": 0, "started": 0.0}
+    return Record(name="fleet rehearse", pid=signed["pid"], started=signed["started"])

@@ -1,0 +1,205 @@
+"""From settings to components: providers are made here and nowhere else, and so is the summary."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+import pulumi_hcloud as hcloud
+import pulumi_kubernetes as kubernetes
+
+from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
+from components.platform.karpenter import Karpenter
+from components.platform.priority_classes import PriorityClasses
+from components.platform.queues import Queues, QueuesArgs, QueueShare
+from components.platform.volcano import Volcano
+from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs
+from components.pools.bare_metal import (
+    BareMetalPool,
+    BareMetalPoolArgs,
+    BmcCredentials,
+    Host,
+    Image,
+)
+from components.pools.boot import ClusterJoin, NodeVersions, PoolBoot
+from components.pools.hetzner import HetznerPool, HetznerPoolArgs
+from components.versions import KARPENTER_CRD, VOLCANO
+from fleet import settings as fleet
+from stacks.nodes import node_versions, pool_boot
+
+Secrets = Mapping[str, pulumi.Output[str]]
+Summary = Mapping[str, object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """What pools stand on: the secrets, what runs on a node, and the parts made before them."""
+
+    secrets: Secrets
+    versions: NodeVersions
+    networks: Mapping[str, HetznerNetwork]
+    karpenter: Karpenter
+
+
+def compose(settings: fleet.Settings, secrets: Secrets) -> None:
+    """Register every resource of an environment and export its summary."""
+    cluster = kubernetes.Provider("cluster", kubeconfig=secrets["kubeconfig"])
+    on_cluster = pulumi.ResourceOptions(providers=[cluster])
+    at_site = _site_options(settings, secrets, cluster)
+    volcano = Volcano("volcano", on_cluster)
+    PriorityClasses("priority", on_cluster)
+    Queues("queues", _queues(settings, volcano), on_cluster)
+    ground = Ground(
+        secrets=secrets,
+        versions=node_versions(settings.versions),
+        networks=_networks(settings, at_site),
+        karpenter=Karpenter("karpenter", on_cluster),
+    )
+    join = ClusterJoin(
+        name=settings.cluster.name,
+        endpoint=settings.cluster.endpoint,
+        ca_cert_hash=settings.cluster.ca_cert_hash,
+        token=secrets["join_token"],
+    )
+    summaries = {}
+    for name, pool in settings.pools.items():
+        boot = pool_boot(join, ground.versions, name, pool)
+        made = POOLS[pool.kind](ground, boot, pool, at_site[pool.site])
+        summaries[name] = {"kind": pool.kind, **_facts(boot), **made}
+    _export(settings, ground.versions, summaries)
+
+
+def _site_options(
+    settings: fleet.Settings, secrets: Secrets, cluster: kubernetes.Provider
+) -> dict[str, pulumi.ResourceOptions]:
+    """The providers of each site: the one cluster's, and the cloud's where it is one."""
+    hetzner: list[pulumi.ProviderResource] = []
+    if "hcloud_token" in secrets:
+        hetzner = [hcloud.Provider("hetzner", token=secrets["hcloud_token"])]
+    found = {}
+    for name, site in settings.sites.items():
+        cloud: list[pulumi.ProviderResource] = []
+        if isinstance(site, fleet.AwsSite):
+            cloud = [aws.Provider(f"aws-{name}", region=site.region)]
+        elif isinstance(site, fleet.HetznerSite):
+            cloud = hetzner
+        found[name] = pulumi.ResourceOptions(providers=[cluster, *cloud])
+    return found
+
+
+def _networks(
+    settings: fleet.Settings, at_site: Mapping[str, pulumi.ResourceOptions]
+) -> dict[str, HetznerNetwork]:
+    """A network for each Hetzner site that has a pool."""
+    used = {pool.site for pool in settings.pools.values()}
+    return {
+        name: HetznerNetwork(
+            name,
+            HetznerNetworkArgs(
+                cluster=settings.cluster.name, site=name, cidr=site.cidr, location=site.location
+            ),
+            at_site[name],
+        )
+        for name, site in settings.sites.items()
+        if isinstance(site, fleet.HetznerSite) and name in used
+    }
+
+
+def _queues(settings: fleet.Settings, volcano: Volcano) -> QueuesArgs:
+    shares = {
+        name: QueueShare(weight=queue.weight, gpus=queue.gpus)
+        for name, queue in settings.queues.items()
+    }
+    return QueuesArgs(queues=shares, crds=volcano.release)
+
+
+def _bare_metal(
+    ground: Ground, boot: PoolBoot, pool: fleet.BareMetalPool, opts: pulumi.ResourceOptions
+) -> Summary:
+    hosts = [
+        Host(
+            name=machine.name,
+            bmc_address=machine.bmc_address,
+            boot_mac_address=machine.boot_mac_address,
+        )
+        for machine in pool.machines
+    ]
+    args = BareMetalPoolArgs(
+        boot=boot,
+        hosts=hosts,
+        image=Image(url=pool.image.url, sha512=pool.image.sha512, format=pool.image.format),
+        bmc=BmcCredentials(
+            username=ground.secrets["bmc_username"], password=ground.secrets["bmc_password"]
+        ),
+        flatcar=ground.versions.flatcar,
+    )
+    return {"nodes": BareMetalPool(boot.pool, args, opts).node_names}
+
+
+def _aws(
+    ground: Ground, boot: PoolBoot, pool: fleet.AwsPool, opts: pulumi.ResourceOptions
+) -> Summary:
+    args = AwsGpuPoolArgs(
+        boot=boot,
+        gpu_limit=pool.gpu_limit,
+        crds=ground.karpenter.crds,
+        capacity_types=pool.capacity_types,
+        flatcar=ground.versions.flatcar,
+        consolidate_after_minutes=pool.consolidate_after_minutes,
+        expire_after_hours=pool.expire_after_hours,
+    )
+    return {"gpu_limit": pool.gpu_limit, "image": AwsGpuPool(boot.pool, args, opts).image_id}
+
+
+def _hetzner(
+    ground: Ground, boot: PoolBoot, pool: fleet.HetznerPool, opts: pulumi.ResourceOptions
+) -> Summary:
+    args = HetznerPoolArgs(
+        boot=boot,
+        network=ground.networks[boot.site],
+        nodes=pool.nodes,
+        flatcar=ground.versions.flatcar,
+    )
+    made = HetznerPool(boot.pool, args, opts)
+    return {"nodes": made.node_names, "image": made.image_id}
+
+
+# which component a pool of each kind becomes
+POOLS: Mapping[str, Callable[..., Summary]] = {
+    "bare-metal": _bare_metal,
+    "aws": _aws,
+    "hetzner": _hetzner,
+}
+
+
+def _facts(boot: PoolBoot) -> Summary:
+    return {
+        "site": boot.site,
+        "hardware": boot.hardware.name,
+        "purpose": boot.plan.purpose,
+        "numa_plan": boot.plan.digest,
+        "gpus_per_node": boot.hardware.gpu_count,
+        "usd_per_node_hour": boot.hardware.usd_per_hour,
+    }
+
+
+def _export(settings: fleet.Settings, node: NodeVersions, pools: Mapping[str, Summary]) -> None:
+    """What a user of the fleet wants to know of it; nothing secret."""
+    pulumi.export("environment", settings.environment)
+    pulumi.export("endpoint", settings.cluster.endpoint)
+    pulumi.export(
+        "sites",
+        {name: {"kind": site.kind, "cidr": site.cidr} for name, site in settings.sites.items()},
+    )
+    pulumi.export("pools", pools)
+    pulumi.export("queues", {name: queue.gpus for name, queue in settings.queues.items()})
+    pulumi.export(
+        "versions",
+        {
+            "flatcar": node.flatcar,
+            "kubernetes": node.kubernetes,
+            "nvidia_driver": node.nvidia_driver,
+            "volcano": VOLCANO.version,
+            "karpenter": KARPENTER_CRD.version,
+        },
+    )

@@ -1,0 +1,60 @@
+"""What Pulumi knows of an environment: its configuration as Settings, its secrets as Outputs."""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+
+import pulumi
+from pulumi.runtime import config as runtime_config
+
+from fleet.settings import (
+    NAMESPACE,
+    SECRETS,
+    Settings,
+    SettingsError,
+    how_to_set,
+    needed_secrets,
+    parse,
+)
+
+
+def read_settings() -> Settings:
+    """The settings of the stack being deployed; every mistake ends the program in one message."""
+    try:
+        return parse(pulumi.get_stack(), _structured())
+    except SettingsError as error:
+        raise pulumi.RunError(str(error)) from None
+
+
+def read_secrets(settings: Settings) -> Mapping[str, pulumi.Output[str]]:
+    """The secrets that the environment needs, by name. Missing ones are named all at once."""
+    config = pulumi.Config(NAMESPACE)
+    mistakes = []
+    for name in needed_secrets(settings):
+        command = how_to_set(name, settings.environment)
+        if not config.get(name):
+            mistakes.append(f"{NAMESPACE}:{name} is not set; set it with `{command}`.")
+        elif not runtime_config.is_config_secret(f"{NAMESPACE}:{name}"):
+            mistakes.append(
+                f"{NAMESPACE}:{name} stands in clear in the stack file; set it with `{command}`."
+            )
+    if mistakes:
+        raise pulumi.RunError("\n".join(mistakes))
+    return {name: config.require_secret(name) for name in needed_secrets(settings)}
+
+
+def _structured() -> dict[str, object]:
+    """Every key of ours but secrets; pulumi.Config alone would never show an unknown one."""
+    found = {**runtime_config.get_config_env(), **runtime_config.CONFIG.get()}
+    ours = {}
+    for key, value in found.items():
+        namespace, _, name = key.partition(":")
+        if namespace == NAMESPACE and name not in SECRETS:
+            ours[name] = _parsed(value)
+    return ours
+
+
+def _parsed(value: str) -> object:
+    with suppress(ValueError):
+        return json.loads(value)
+    return value

@@ -1,0 +1,43 @@
+"""From a pool of an environment to what its machines boot with."""
+
+from components import versions
+from components.pools.boot import (
+    ClusterJoin,
+    NodeVersions,
+    PoolBoot,
+    plain_ignition,
+    pool_labels,
+)
+from fleet.settings import Pool, Versions
+from hardware.hardware import load
+from ignition.numa_plan import plan
+
+
+def node_versions(chosen: Versions) -> NodeVersions:
+    """What the environment chose, else what components/versions.py pins."""
+
+    def pick(choice: str | None, pinned: str) -> str:
+        return pinned if choice is None else choice
+
+    return NodeVersions(
+        flatcar=pick(chosen.flatcar, versions.FLATCAR),
+        kubernetes=pick(chosen.kubernetes, versions.KUBERNETES),
+        nvidia_driver=pick(chosen.nvidia_driver, versions.NVIDIA_DRIVER),
+        nvidia_runtime=versions.NVIDIA_RUNTIME,
+        fabric_manager=chosen.fabric_manager,
+    )
+
+
+def pool_boot(join: ClusterJoin, node: NodeVersions, name: str, pool: Pool) -> PoolBoot:
+    """Hardware and tuning make the plan, the plan makes the Ignition."""
+    hardware = load(pool.hardware)
+    numa = plan(hardware, pool.tuning, pool.purpose)
+    labels = pool_labels(pool.site, name, numa)
+    return PoolBoot(
+        cluster=join,
+        site=pool.site,
+        pool=name,
+        hardware=hardware,
+        plan=numa,
+        ignition=plain_ignition(hardware, numa, labels, node),
+    )

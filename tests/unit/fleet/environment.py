@@ -1,0 +1,92 @@
+"""A small right configuration, and ways to make it wrong."""
+
+import copy
+from collections.abc import Mapping
+from typing import cast
+
+DIGEST = "sha256:" + "ab" * 32
+FABRIC_MANAGER = "https://images.fleet.example/nvidia-fabricmanager-570.raw"
+
+CONFIG: Mapping[str, object] = {
+    "cluster": {
+        "name": "fleet-dev",
+        "endpoint": "api.dev.fleet.example:6443",
+        "ca_cert_hash": DIGEST,
+        "pod_cidr": "10.14.0.0/16",
+        "service_cidr": "10.15.0.0/16",
+    },
+    "sites": {
+        "fra": {"kind": "on-prem", "cidr": "10.10.0.0/16"},
+        "us-east-1": {"kind": "aws", "region": "us-east-1", "cidr": "10.11.0.0/16"},
+        "hel1": {"kind": "hetzner", "location": "hel1", "cidr": "10.12.0.0/16"},
+    },
+    "pools": {
+        "dgx": {
+            "kind": "bare-metal",
+            "site": "fra",
+            "hardware": "dgx-h200",
+            "purpose": "training",
+            "image": {"url": "https://images.fleet.example/4593.2.5.img", "sha512": "cd" * 64},
+            "machines": [
+                {
+                    "name": "dgx-01",
+                    "bmc_address": "redfish-virtualmedia+https://10.10.250.11/redfish/v1/Systems/1",
+                    "boot_mac_address": "94:6d:ae:01:00:01",
+                },
+                {
+                    "name": "dgx-02",
+                    "bmc_address": "redfish-virtualmedia+https://10.10.250.12/redfish/v1/Systems/1",
+                    "boot_mac_address": "94:6d:ae:01:00:02",
+                },
+            ],
+        },
+        "burst": {
+            "kind": "aws",
+            "site": "us-east-1",
+            "hardware": "p5e.48xlarge",
+            "purpose": "training",
+            "gpu_limit": 16,
+            "capacity_types": ["reserved", "spot"],
+            "consolidate_after_minutes": 10,
+        },
+        "cpu": {
+            "kind": "hetzner",
+            "site": "hel1",
+            "hardware": "ccx33",
+            "purpose": "batch",
+            "nodes": 3,
+        },
+    },
+    "queues": {"research": {"weight": 4, "gpus": 32}},
+    "versions": {"fabric_manager": FABRIC_MANAGER},
+    "budget": {"usd_per_day": 3000},
+    "policies": {"idle/gpu-node-pool": {"max_consolidate_after_minutes": 15}},
+}
+
+
+def config() -> dict[str, object]:
+    """A right configuration that a test may change."""
+    return copy.deepcopy(dict(CONFIG))
+
+
+def with_value(path: str, value: object) -> dict[str, object]:
+    """A right configuration but for the value at a dotted path; numbers are places in lists."""
+    changed = config()
+    parent, key = _parent(changed, path)
+    parent[key] = value
+    return changed
+
+
+def without(path: str) -> dict[str, object]:
+    """A right configuration that lacks the key at a dotted path."""
+    changed = config()
+    parent, key = _parent(changed, path)
+    del parent[key]
+    return changed
+
+
+def _parent(root: object, path: str) -> tuple[dict[str | int, object], str | int]:
+    *steps, last = path.split("/") if "/" in path else path.split(".")
+    for step in steps:
+        root = cast("dict[str | int, object]", root)[int(step) if step.isdigit() else step]
+    return cast("dict[str | int, object]", root), int(last) if last.isdigit() else last

@@ -1,0 +1,134 @@
+"""What a configuration may say, and the sentence about each thing that it may not."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fleet.settings import (
+    AwsPool,
+    BareMetalPool,
+    HetznerPool,
+    SettingsError,
+    Versions,
+    how_to_set,
+    needed_secrets,
+    parse,
+)
+from tests.unit.fleet.environment import DIGEST, config, with_value, without
+
+CASES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text())
+
+
+def mistakes(configuration: dict[str, object], environment: str = "dev") -> tuple[str, ...]:
+    with pytest.raises(SettingsError) as caught:
+        parse(environment, configuration)
+    assert str(caught.value) == "\n".join(caught.value.mistakes), "the text is all sentences"
+    return caught.value.mistakes
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['at']}={case.get('value')}")
+def test_a_mistake_is_one_sentence_with_its_path_and_what_is_allowed(case: dict[str, str]) -> None:
+    wrong = without(case["at"]) if "absent" in case else with_value(case["at"], case["value"])
+    assert case["says"] in mistakes(wrong)
+
+
+def test_an_unknown_machine_is_answered_with_those_of_the_pools_kind() -> None:
+    (unknown,) = mistakes(with_value("pools.dgx.hardware", "dgx-h20"))
+    assert unknown.startswith('gpu-fleet:pools.dgx.hardware is "dgx-h20"; allowed: a bare-metal ')
+    assert unknown.endswith("; the nearest is dgx-h200.")
+    assert "ccx33" not in unknown
+    (misplaced,) = mistakes(with_value("pools.cpu.hardware", "dgx-h200"))
+    assert misplaced.startswith('gpu-fleet:pools.cpu.hardware is "dgx-h200"; allowed: a hetzner ')
+    assert "ccx33" in misplaced
+
+
+def test_one_wrong_value_makes_one_sentence() -> None:
+    assert len(mistakes(with_value("pools.cpu.nodes", 0))) == 1
+    assert len(mistakes(with_value("pools.dgx.machines.0.name", 4))) == 1
+
+
+def test_all_mistakes_of_a_file_come_at_once() -> None:
+    configuration = with_value("pools.dgx.site", "frankfurt")
+    configuration["budget"] = {"usd_per_day": -1}
+    configuration["teams"] = {}
+    configuration["queues"] = {"research": {"weight": 0, "gpus": 8}}
+    configuration["policies"] = {"idle/gpu-node-pool": {"max_consolidate_after_minutes": "ten"}}
+    pools = configuration["pools"]
+    assert isinstance(pools, dict)
+    pools["cpu"] |= {"nodes": 0, "hardware": "ccx34"}
+    found = mistakes(configuration, "Dev")
+    places = [text.split(" is ")[0] for text in found]
+    assert sorted(places) == [
+        "gpu-fleet:budget.usd_per_day",
+        "gpu-fleet:policies.idle/gpu-node-pool.max_consolidate_after_minutes",
+        "gpu-fleet:pools.cpu.hardware",
+        "gpu-fleet:pools.cpu.nodes",
+        "gpu-fleet:pools.dgx.site",
+        "gpu-fleet:queues.research.weight",
+        "gpu-fleet:teams",
+        "the environment's name",
+    ]
+
+
+def test_a_queue_is_not_judged_while_the_fleets_gpus_are_unknown() -> None:
+    configuration = with_value("pools.dgx.purpose", "trading")
+    assert len(mistakes(configuration)) == 1, "32 GPUs may be right once the pool is"
+
+
+def test_a_right_configuration_becomes_frozen_settings() -> None:
+    settings = parse("dev", config())
+    assert settings.environment == "dev"
+    assert settings.cluster.ca_cert_hash == DIGEST
+    dgx, burst, cpu = (settings.pools[name] for name in ("dgx", "burst", "cpu"))
+    assert isinstance(dgx, BareMetalPool)
+    assert isinstance(burst, AwsPool)
+    assert isinstance(cpu, HetznerPool)
+    assert [machine.name for machine in dgx.machines] == ["dgx-01", "dgx-02"]
+    assert burst.capacity_types == ("reserved", "spot")
+    assert dgx.tuning.isolation == "shared", "the default of Tuning"
+    assert settings.budget.usd_per_day == 3000
+    with pytest.raises(AttributeError):
+        dgx.site = "elsewhere"  # type: ignore[misc]  # that it is frozen is what is tested
+
+
+def test_versions_and_queues_may_be_left_out() -> None:
+    configuration = config()
+    pools = configuration["pools"]
+    assert isinstance(pools, dict)
+    for name in ("dgx", "burst"):
+        del pools[name]
+    for section in ("queues", "versions", "policies"):
+        del configuration[section]
+    settings = parse("dev", configuration)
+    assert settings.versions == Versions()
+    assert (dict(settings.queues), dict(settings.policies)) == ({}, {})
+
+
+def test_secrets_are_passed_over_and_never_shown() -> None:
+    configuration = config()
+    configuration["join_token"] = "abcdef.0123456789abcdef"
+    assert "0123456789abcdef" not in repr(parse("dev", configuration))
+    configuration["budget"] = None
+    assert "0123456789abcdef" not in "".join(mistakes(configuration))
+
+
+def test_an_environment_needs_the_secrets_of_its_pool_kinds_alone() -> None:
+    configuration = config()
+    assert needed_secrets(parse("dev", configuration)) == (
+        "kubeconfig",
+        "join_token",
+        "hcloud_token",
+        "bmc_username",
+        "bmc_password",
+    )
+    pools = configuration["pools"]
+    assert isinstance(pools, dict)
+    del pools["dgx"], pools["cpu"]
+    configuration["queues"] = {}
+    assert needed_secrets(parse("dev", configuration)) == ("kubeconfig", "join_token")
+
+
+def test_the_command_for_a_secret_does_not_hold_its_value() -> None:
+    command = "pulumi config set --secret gpu-fleet:join_token --stack prod"
+    assert how_to_set("join_token", "prod") == command

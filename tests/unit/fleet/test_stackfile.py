@@ -1,0 +1,124 @@
+"""Stack files as they lie on disk, those of this repository among them."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fleet.settings import (
+    AwsPool,
+    BareMetalPool,
+    HetznerPool,
+    SettingsError,
+    environments,
+    load,
+    stack_file,
+)
+from tests.conftest import ROOT
+from tests.unit.fleet.environment import config
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "Pulumi.dev.yaml"
+    path.write_text(text)
+    return path
+
+
+def right(folder: Path, **more: object) -> Path:
+    keys = {f"gpu-fleet:{key}": value for key, value in config().items()}
+    keys |= {f"gpu-fleet:{key}": value for key, value in more.items()}
+    return written(
+        folder, yaml.safe_dump({"encryptionsalt": "v1:x", "config": keys}, sort_keys=False)
+    )
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(SettingsError) as caught:
+        load(path)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("environment", "dgx", "servers", "burst_gpus"),
+    [("dev", 2, 3, 16), ("research", 8, 5, 32), ("prod", 16, 9, 64)],
+)
+def test_the_environments_of_this_repository_are_right(
+    environment: str, dgx: int, servers: int, burst_gpus: int
+) -> None:
+    settings = load(stack_file(ROOT, environment))
+    assert settings.environment == environment
+    owned, rented, small = (settings.pools[name] for name in ("dgx", "burst", "cpu"))
+    assert isinstance(owned, BareMetalPool)
+    assert isinstance(rented, AwsPool)
+    assert isinstance(small, HetznerPool)
+    assert (len(owned.machines), small.nodes, rented.gpu_limit) == (dgx, servers, burst_gpus)
+
+
+def test_no_environment_holds_a_secret_in_the_repository() -> None:
+    for environment in environments(ROOT):
+        text = stack_file(ROOT, environment).read_text()
+        assert "secure:" not in text
+        assert "encryptionsalt" not in text
+
+
+def test_default_providers_are_off_in_every_environment() -> None:
+    for environment in environments(ROOT):
+        document = yaml.safe_load(stack_file(ROOT, environment).read_text())
+        disabled = document["config"]["pulumi:disable-default-providers"]
+        assert set(disabled) == {"kubernetes", "aws", "hcloud"}
+
+
+def test_an_unknown_environment_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(SettingsError) as caught:
+        stack_file(ROOT, "stage")
+    assert str(caught.value) == (
+        'there is no environment "stage" (stacks/Pulumi.stage.yaml); known: dev, prod, research.'
+    )
+
+
+def test_encrypted_secrets_are_tolerated(tmp_path: Path) -> None:
+    assert load(right(tmp_path, join_token={"secure": "v1:abc"})).environment == "dev"
+
+
+def test_a_secret_in_clear_is_refused_without_showing_it(tmp_path: Path) -> None:
+    assert refusal(right(tmp_path, bmc_password="hunter2")) == (
+        "gpu-fleet:bmc_password stands in clear in the stack file; allowed: an encrypted value, "
+        "set by `pulumi config set --secret gpu-fleet:bmc_password --stack dev`."
+    )
+
+
+def test_wrong_yaml_is_one_sentence_with_its_line(tmp_path: Path) -> None:
+    path = written(tmp_path, "config:\n  gpu-fleet:budget: {usd_per_day: 3\n  x: 1\n")
+    sentence = refusal(path)
+    assert sentence.startswith(f"{path} line 3, column 4 is not YAML: ")
+    assert "\n" not in sentence
+
+
+def test_a_key_that_stands_twice_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = written(tmp_path, "config:\n  gpu-fleet:budget: {}\n  gpu-fleet:budget: {}\n")
+    expected = f'{path} line 3, column 3 is not YAML: key "gpu-fleet:budget" stands twice.'
+    assert refusal(path) == expected
+
+
+def test_a_key_without_namespace_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "config:\n  pools: {}\n")
+    assert refusal(path).splitlines()[0] == (
+        'the key "pools" has no namespace; allowed: gpu-fleet:pools.'
+    )
+
+
+@pytest.mark.parametrize("text", ["", "- a\n", "config:\n", "config: 4\n"])
+def test_a_file_without_settings_is_one_sentence(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path, text)
+    assert refusal(path) == f"{path} has no settings; allowed: a mapping under `config:`."
+
+
+def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "Pulumi.dev.yaml"
+    assert refusal(path) == f"{path} cannot be read: No such file or directory."
+
+
+def test_keys_of_other_namespaces_are_not_ours_to_judge(tmp_path: Path) -> None:
+    path = right(tmp_path)
+    path.write_text(path.read_text() + "  aws:region: us-east-1\n")
+    assert load(path).environment == "dev"

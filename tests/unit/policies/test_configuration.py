@@ -1,0 +1,123 @@
+"""Levels, settings and exemptions as an environment writes them."""
+
+from datetime import date
+
+import pytest
+
+from policies.configuration import Exemption, PolicyConfigError, configure
+from policies.gates.plan import POLICY, pack_config
+from policies.rules import ALL
+
+RULE = "idle/gpu-node-pool"
+EXEMPTION = {
+    "resource": "NodePool/burst",
+    "owner": "research",
+    "reason": "warm-up",
+    "until": "2027-01-31",
+}
+
+
+def without(key: str) -> dict[str, str]:
+    return {name: value for name, value in EXEMPTION.items() if name != key}
+
+
+def mistakes(settings: dict[str, dict[str, object]]) -> tuple[str, ...]:
+    with pytest.raises(PolicyConfigError) as raised:
+        pack_config(settings)
+    assert str(raised.value) == "\n".join(raised.value.mistakes)
+    return raised.value.mistakes
+
+
+def test_a_pack_that_nobody_configured_has_the_rules_own_levels_and_defaults() -> None:
+    configured = configure({})
+
+    assert [(c.rule, c.level, c.settings) for c in configured] == [
+        (rule, rule.level, rule.defaults()) for rule in ALL
+    ]
+    assert pack_config({}) == {POLICY: {}}
+
+
+def test_what_is_said_of_a_rule_reaches_it_and_the_rest_keeps_its_default() -> None:
+    (configured,) = configure({RULE: {"level": "advisory", "max_consolidate_after_minutes": 7}})
+
+    assert configured.level == "advisory"
+    assert configured.settings == {"max_consolidate_after_minutes": 7}
+
+
+def test_the_pack_configuration_carries_the_settings_of_the_stack_file() -> None:
+    settings = {RULE: {"max_consolidate_after_minutes": 7}}
+
+    assert pack_config(settings) == {POLICY: settings}
+
+
+def test_an_exemption_is_found_by_kind_and_name() -> None:
+    (configured,) = configure({RULE: {"exemptions": [EXEMPTION]}})
+
+    burst = {"kind": "NodePool", "metadata": {"name": "burst"}}
+    assert configured.exemption(burst) == Exemption(
+        resource="NodePool/burst", owner="research", reason="warm-up", until=date(2027, 1, 31)
+    )
+    assert configured.exemption({"kind": "NodePool", "metadata": {"name": "other"}}) is None
+    assert configured.exemption({"kind": "Queue", "metadata": {"name": "burst"}}) is None
+
+
+def test_a_day_that_yaml_read_as_a_date_is_taken() -> None:
+    config = pack_config({RULE: {"exemptions": [{**EXEMPTION, "until": date(2027, 1, 31)}]}})
+
+    assert config == {POLICY: {RULE: {"exemptions": [EXEMPTION]}}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"idle/gpu-nodepool": {}}, f'.idle/gpu-nodepool is not a rule; did you mean "{RULE}"?'),
+        ({"zzz": {}}, f".zzz is not a rule; Allowed here: {RULE}."),
+        (
+            {RULE: {"max_consolidate_minutes": 5}},
+            (
+                f".{RULE}.max_consolidate_minutes is not a known key; did you mean "
+                '"max_consolidate_after_minutes"? Allowed here: level, exemptions, max_consolidate_'
+            ),
+        ),
+        (
+            {RULE: {"max_consolidate_after_minutes": -1}},
+            f".{RULE}.max_consolidate_after_minutes is -1; allowed: a whole number from 0 to 1440.",
+        ),
+        (
+            {RULE: {"max_consolidate_after_minutes": "10m"}},
+            f".{RULE}.max_consolidate_after_minutes is '10m'; allowed: a whole number from 0 to",
+        ),
+        (
+            {RULE: {"level": "warn"}},
+            f".{RULE}.level is 'warn'; allowed: mandatory, advisory, disabled.",
+        ),
+        ({RULE: "off"}, f".{RULE} is 'off'; allowed: a mapping."),
+        (
+            {RULE: {"exemptions": [without("owner")]}},
+            f".{RULE}.exemptions[0].owner is missing; allowed: text that is not empty.",
+        ),
+        (
+            {RULE: {"exemptions": [{**EXEMPTION, "until": "2027-02-30"}]}},
+            f".{RULE}.exemptions[0].until is '2027-02-30'; allowed: a day.",
+        ),
+        (
+            {RULE: {"exemptions": [{**EXEMPTION, "until": "soon"}]}},
+            f".{RULE}.exemptions[0].until is 'soon'; allowed: text of the form ^[0-9]{{4}}-",
+        ),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_path_value_and_what_is_allowed(
+    settings: dict[str, dict[str, object]], sentence: str
+) -> None:
+    (said,) = mistakes(settings)
+
+    assert said.startswith(f"gpu-fleet:policies{sentence}")
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    said = mistakes(
+        {"a/b": {}, RULE: {"x": 1, "y": 2, "level": "no", "exemptions": [{"resource": "burst"}]}}
+    )
+
+    assert len(said) == 8
+    assert len(set(said)) == 8

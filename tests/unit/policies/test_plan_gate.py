@@ -1,0 +1,213 @@
+"""The dispatching policy, called as the engine calls it and with the SDK's own proxies."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+from pulumi_policy import ResourceValidationArgs, ResourceValidationPolicy
+from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
+
+from policies.gates.plan import ADVISORY_POLICY, POLICY, pack_config, policies
+from policies.rules import ALL
+from policies.rules.manifest import at, describe
+from policies.rules.rule import Manifest, Rule, Settings
+from tests.unit.policies.node_pools import ABSENT, node_pool
+
+RULE = "idle/gpu-node-pool"
+AFTER = "spec.disruption.consolidateAfter"
+TODAY = date(2026, 11, 21)
+
+
+def told(
+    props: dict[str, Any],
+    settings: dict[str, dict[str, object]] | None = None,
+    rules: tuple[Rule, ...] = ALL,
+    resource_type: str = "kubernetes:karpenter.sh/v1:NodePool",
+) -> dict[str, list[str]]:
+    """Hands one resource to the policies of the pack, in their order; returns what they say."""
+    said: dict[str, list[str]] = {}
+    for policy in policies(rules, today=lambda: TODAY):
+        assert isinstance(policy, ResourceValidationPolicy)
+        reported = said.setdefault(policy.name, [])
+        arguments = ResourceValidationArgs(
+            resource_type=resource_type,
+            props=unknown_checking_proxy(props),
+            urn=f"urn:pulumi:dev::gpu-fleet::{resource_type}::pulumi-name",
+            name="pulumi-name",
+            opts=None,  # type: ignore[arg-type]  # no rule reads resource options
+            provider=None,
+            config=pack_config(settings or {})[POLICY] if rules is ALL else settings,
+        )
+        policy.validate(arguments, lambda message, _urn, to=reported: to.append(message))
+    return said
+
+
+def rule(rule_id: str, predicate: Any, level: Any = "mandatory") -> Rule:
+    return Rule(
+        id=rule_id,
+        sentence=f"Every object must keep {rule_id}.",
+        why="It is so.",
+        source="https://example.org/why",
+        level=level,
+        predicate=predicate,
+    )
+
+
+def refuse(manifest: Manifest, _settings: Settings) -> list[str]:
+    return [f"{describe(manifest)} must not be."]
+
+
+def throw(_manifest: Manifest, _settings: Settings) -> list[str]:
+    raise ValueError("hunter2")
+
+
+def look_at_data(manifest: Manifest, _settings: Settings) -> list[str]:
+    return [f"{describe(manifest)} must not say x."] if at(manifest, "data", "a") == "x" else []
+
+
+def test_a_good_resource_is_met_with_silence() -> None:
+    assert told(node_pool()) == {POLICY: [], ADVISORY_POLICY: []}
+
+
+def test_a_violation_stops_and_tells_rule_resource_value_must_why_and_source() -> None:
+    said = told(node_pool(AFTER, "60m"))
+
+    (message,) = said[POLICY]
+    assert message.startswith(f"{RULE}: NodePool 'burst' has {AFTER} 60m; it must be at most 15m.")
+    assert message.endswith(f"{ALL[0].why} See {ALL[0].source}")
+    assert said[ADVISORY_POLICY] == []
+
+
+def test_all_that_breaks_a_rule_is_one_paragraph_with_one_reason() -> None:
+    (message,) = told(node_pool("spec.disruption", {}))[POLICY]
+
+    assert message.count(f"{RULE}: NodePool 'burst' ") == 2
+    assert message.count(ALL[0].why) == 1
+
+
+def test_numbers_that_arrive_as_floats_are_whole_again() -> None:
+    assert told(node_pool("spec.limits", {"nvidia.com/gpu": 16.0}))[POLICY] == []
+    (message,) = told(node_pool("spec.limits", {"nvidia.com/gpu": -1.0}))[POLICY]
+    assert "'nvidia.com/gpu'] -1;" in message
+
+
+def test_settings_of_the_environment_decide() -> None:
+    pool = node_pool(AFTER, "60m")
+
+    assert told(pool, {RULE: {"max_consolidate_after_minutes": 60}})[POLICY] == []
+    assert "at most 59m" in told(pool, {RULE: {"max_consolidate_after_minutes": 59}})[POLICY][0]
+
+
+def test_an_advisory_rule_warns_and_does_not_stop() -> None:
+    said = told(node_pool(AFTER, "60m"), {RULE: {"level": "advisory"}})
+
+    assert said[POLICY] == []
+    assert "it must be at most 15m" in said[ADVISORY_POLICY][0]
+
+
+def test_a_disabled_rule_says_nothing() -> None:
+    said = told(node_pool(AFTER, "60m"), {RULE: {"level": "disabled"}})
+
+    assert said == {POLICY: [], ADVISORY_POLICY: []}
+
+
+@pytest.mark.parametrize(("until", "stops"), [("2026-11-21", False), ("2026-11-20", True)])
+def test_an_exemption_holds_to_its_last_day_and_is_always_named(until: str, stops: bool) -> None:
+    exemption = {"resource": "NodePool/burst", "owner": "desk", "reason": "warm-up", "until": until}
+
+    said = told(node_pool(AFTER, "60m"), {RULE: {"exemptions": [exemption]}})
+
+    assert [len(said[POLICY]), len(said[ADVISORY_POLICY])] == ([1, 0] if stops else [0, 1])
+    state = "was exempt" if stops else "is exempt"
+    assert f"It {state} until {until} (desk: warm-up)." in (said[POLICY] + said[ADVISORY_POLICY])[0]
+
+
+def test_an_unknown_that_the_rule_reads_leaves_the_resource_unchecked_with_a_word() -> None:
+    said = told(node_pool(AFTER, UNKNOWN_STRING_VALUE))
+
+    assert said[POLICY] == []
+    assert said[ADVISORY_POLICY] == [
+        (
+            f"{RULE}: NodePool 'pulumi-name' is not checked until up, because {AFTER} is not "
+            "known at preview."
+        )
+    ]
+
+
+def test_an_unknown_that_the_rule_does_not_read_blinds_nobody() -> None:
+    pool = node_pool(AFTER, "60m")
+    pool["spec"]["template"]["spec"]["expireAfter"] = UNKNOWN_STRING_VALUE
+
+    assert len(told(pool)[POLICY]) == 1
+
+
+def test_an_unknown_for_one_rule_leaves_the_others_at_work() -> None:
+    rules = (rule("a/data", look_at_data), rule("a/refuse", refuse))
+
+    said = told(
+        {"kind": "Secret", "metadata": {"name": "s"}, "data": {"a": UNKNOWN_STRING_VALUE}},
+        rules=rules,
+    )
+
+    assert [message.split(":")[0] for message in said[POLICY]] == ["a/refuse"]
+    assert [message.split(":")[0] for message in said[ADVISORY_POLICY]] == ["a/data"]
+
+
+def test_a_rule_that_throws_fails_closed_without_printing_what_it_threw() -> None:
+    rules = (rule("a/throw", throw), rule("a/refuse", refuse))
+
+    said = told({"kind": "Secret", "metadata": {"name": "s"}}, rules=rules)[POLICY]
+
+    assert said[0].startswith("a/throw: the rule failed on NodePool 'pulumi-name' with ValueError")
+    assert "at test_plan_gate.py:" in said[0]
+    assert said[0].endswith("Every object must keep a/throw.")
+    assert "hunter2" not in said[0]
+    assert said[1].startswith("a/refuse: Secret 's' must not be.")
+
+
+def test_an_advisory_rule_that_throws_is_told_and_does_not_stop() -> None:
+    said = told({"kind": "Secret"}, rules=(rule("a/throw", throw, "advisory"),))
+
+    assert said[POLICY] == []
+    assert "ValueError" in said[ADVISORY_POLICY][0]
+
+
+@pytest.mark.parametrize("name", [ABSENT, UNKNOWN_STRING_VALUE])
+def test_an_object_that_has_no_name_yet_goes_by_its_pulumi_name(name: object) -> None:
+    pool = node_pool("metadata.name", name)
+    pool["spec"]["disruption"]["consolidateAfter"] = "60m"
+
+    assert f"{RULE}: NodePool 'pulumi-name' has" in told(pool)[POLICY][0]
+
+
+@pytest.mark.parametrize("resource_type", ["hcloud:index/server:Server", "gpu:pools:AwsGpuPool"])
+def test_what_is_no_kubernetes_object_is_not_read_as_one(resource_type: str) -> None:
+    said = told(
+        node_pool("spec", {}), rules=(rule("a/refuse", refuse),), resource_type=resource_type
+    )
+
+    assert said == {POLICY: [], ADVISORY_POLICY: []}
+
+
+def test_what_was_said_of_one_resource_is_not_said_again_of_the_next() -> None:
+    first, second = policies(ALL, today=lambda: TODAY)
+    said: list[str] = []
+
+    def ask(policy: Any, urn: str, after: str) -> None:
+        arguments = ResourceValidationArgs(
+            resource_type="kubernetes:karpenter.sh/v1:NodePool",
+            props=unknown_checking_proxy(node_pool(AFTER, after)),
+            urn=urn,
+            name="burst",
+            opts=None,  # type: ignore[arg-type]  # no rule reads resource options
+            provider=None,
+            config={RULE: {"level": "advisory"}},
+        )
+        policy.validate(arguments, lambda message, _urn: said.append(message))
+
+    for urn, after in (("urn:1", "60m"), ("urn:2", "10m")):
+        ask(first, urn, after)
+        ask(second, urn, after)
+        ask(second, urn, after)
+
+    assert len(said) == 1
