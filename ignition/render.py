@@ -74,7 +74,7 @@ class Join:
 
 
 def tuning_butane(node: NodeBoot) -> str:
-    """The Butane source (flatcar 1.1.0) of the plain part; RenderError where it cannot be written."""
+    """The plain part as Butane (flatcar 1.1.0); RenderError where it cannot be written."""
     role = "gpu_node" if node.hardware.gpus else "cpu_node"
     values: dict[str, object] = {
         "plan": node.plan,
