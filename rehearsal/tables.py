@@ -92,7 +92,7 @@ def _facts(node: NodeFacts) -> tuple[str, ...]:
         f"{node.allocatable.get('cpu', '?')} of {node.cpus}",
         ", ".join(f"{n}{TIMES}{cpus} CPUs, {memory}" for (cpus, memory), n in numa.items()),
         f"{node.gpus}{TIMES}{model}" if node.gpus else NOTHING,
-        ", ".join(f"{amount} in {size}" for size, amount in node.hugepages.items()) or NOTHING,
+        ", ".join(f"{sum(n)}{TIMES}{size}" for size, n in node.hugepages.items()) or NOTHING,
     )
 
 
