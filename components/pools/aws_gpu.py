@@ -10,12 +10,12 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.labels import tags
 from components.pools.aws_boot import AwsBootData
-from components.pools.boot import GPU_TAINT, PoolBoot, require_fit
+from components.pools.boot import GPU_TAINT, PoolBoot, PoolError
 from components.versions import FLATCAR_AMI_OWNER, FLATCAR_CHANNEL
 from hardware.cpuset import parse_list
 from ignition.numa_plan import NumaPlan
 
-USER_DATA_LIMIT_BYTES = 16 * 1024
+KUBELET_MAX_PODS = 110  # what a kubelet takes that is not told; Karpenter would count addresses
 ROOT_VOLUME = "/dev/xvda"
 AMI_ARCHITECTURES = {"amd64": "x86_64", "arm64": "arm64"}
 
@@ -39,7 +39,7 @@ class AwsGpuPoolArgs:
     def __post_init__(self) -> None:
         gpus = self.boot.hardware.gpu_count
         if not gpus or self.gpu_limit < gpus or self.gpu_limit % gpus:
-            raise ValueError(
+            raise PoolError(
                 f"pool {self.boot.pool}: gpu_limit is {self.gpu_limit}; allowed: a multiple of "
                 f"{gpus}, the GPUs of one {self.boot.hardware.name}."
             )
@@ -59,7 +59,6 @@ class AwsGpuPool(pulumi.ComponentResource):
     ) -> None:
         super().__init__("gpu:pools:AwsGpuPool", name, args.boot.inputs, opts)
         boot = args.boot
-        require_fit(boot, boot.ignition, USER_DATA_LIMIT_BYTES)
         child = pulumi.ResourceOptions(parent=self)
         # the API server knows these kinds only once the chart with their CRDs is installed
         after_crds = pulumi.ResourceOptions.merge(
@@ -112,6 +111,7 @@ def reservations(plan: NumaPlan) -> dict[str, object]:
     hugepages_mib = sum(node.hugepages_1gi * 1024 + node.hugepages_2mi * 2 for node in plan.nodes)
     system_mib = int(system["memory"].removesuffix("Mi")) + hugepages_mib
     return {
+        "maxPods": plan.kubelet.get("maxPods", KUBELET_MAX_PODS),
         "systemReserved": {
             "cpu": str(len(parse_list(plan.housekeeping))),
             "memory": f"{system_mib}Mi",

@@ -7,7 +7,7 @@ import pulumi_hcloud as hcloud
 
 from components.labels import tags
 from components.network.hetzner import HetznerNetwork
-from components.pools.boot import PoolBoot, user_data
+from components.pools.boot import PoolBoot, PoolError, user_data
 
 USER_DATA_LIMIT_BYTES = 32 * 1024
 SERVERS_PER_PLACEMENT_GROUP = 10  # Hetzner's limit for a spread group
@@ -25,7 +25,9 @@ class HetznerPoolArgs:
 
     def __post_init__(self) -> None:
         if self.nodes < 1:
-            raise ValueError(f"nodes is {self.nodes}; allowed: a whole number of 1 or more.")
+            raise PoolError(
+                f"pool {self.boot.pool}: nodes is {self.nodes}; allowed: 1 or more."
+            )
 
 
 class HetznerPool(pulumi.ComponentResource):

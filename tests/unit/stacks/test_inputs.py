@@ -1,0 +1,99 @@
+"""What the program takes from Pulumi's configuration, and what it says where that is wrong."""
+
+import json
+from collections.abc import Iterator
+
+import pulumi
+import pytest
+from pulumi.runtime import config as runtime_config
+from pulumi.runtime import mocks
+
+from fleet.settings import SECRETS, SettingsError, how_to_set
+from stacks.inputs import read_secrets, read_settings
+from tests.recorder import render
+from tests.unit.fleet.environment import config, with_value
+
+ALL = {name: f"value of {name}" for name in SECRETS}
+
+
+@pytest.fixture(autouse=True)
+def _configuration_of_one_test() -> Iterator[None]:
+    before = dict(runtime_config.CONFIG.get())
+    yield
+    runtime_config.set_all_config(before, [])
+
+
+def configure(
+    sections: dict[str, object], secrets: dict[str, str], *, clear: tuple[str, ...] = ()
+) -> None:
+    """Set what the engine hands over for the stack `dev`; secrets are encrypted but for `clear`."""
+    values = {f"gpu-fleet:{key}": json.dumps(value) for key, value in sections.items()}
+    values |= {f"gpu-fleet:{name}": value for name, value in secrets.items()}
+    encrypted = [f"gpu-fleet:{name}" for name in secrets if name not in clear]
+    runtime_config.set_all_config({**values, "aws:region": "us-east-1"}, encrypted)
+    mocks.set_mocks(_NoResources(), project="gpu-fleet", stack="dev")
+
+
+class _NoResources(mocks.Mocks):
+    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, object], None]:
+        raise AssertionError(args.token)
+
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, object]]:
+        raise AssertionError(args.name)
+
+
+def refused() -> tuple[str, ...]:
+    with pytest.raises(SettingsError) as caught:
+        read_secrets(read_settings())
+    return caught.value.mistakes
+
+
+def test_settings_and_secrets_are_read_from_the_stacks_configuration() -> None:
+    configure(config(), ALL)
+    settings = read_settings()
+    assert settings.environment == "dev"
+    assert set(read_secrets(settings)) == set(SECRETS)
+
+
+def test_secrets_stay_secret() -> None:
+    configure(config(), ALL)
+    settings = read_settings()
+    found: list[bool] = []
+
+    def program() -> None:
+        for secret in read_secrets(settings).values():
+            pulumi.Output.from_input(secret.is_secret()).apply(found.append)
+
+    render(program)
+    assert found == [True] * len(SECRETS)
+
+
+def test_all_missing_secrets_are_named_at_once_with_their_commands() -> None:
+    # the empty text is the default that Pulumi.yaml declares
+    configure(config(), {**ALL, "join_token": "", "bmc_password": ""})
+    assert refused() == tuple(
+        f"gpu-fleet:{name} is not set; set it with `pulumi config set --secret gpu-fleet:{name} "
+        "--stack dev`."
+        for name in ("join_token", "bmc_password")
+    )
+
+
+def test_a_secret_in_clear_is_refused_without_its_value() -> None:
+    configure(config(), ALL, clear=("bmc_password",))
+    (mistake,) = refused()
+    assert how_to_set("bmc_password", "dev") in mistake
+    assert ALL["bmc_password"] not in mistake
+
+
+def test_an_unknown_key_of_ours_is_a_mistake() -> None:
+    configure({**config(), "pool": {}}, ALL)
+    assert any(
+        text.startswith('gpu-fleet:pool is not a known key; did you mean "pools"?')
+        for text in refused()
+    )
+
+
+def test_a_section_that_is_plain_text_is_a_mistake_not_a_crash() -> None:
+    configure(with_value("budget", "cheap"), ALL)
+    runtime_config.set_config("gpu-fleet:budget", "cheap")
+    assert refused() == ('gpu-fleet:budget is "cheap"; allowed: a mapping with usd_per_day.',)
