@@ -69,10 +69,10 @@ class Rehearsed:
     def goals(self) -> tuple[Goal, Goal]:
         """Its time and its memory."""
         name = f"rehearsal of {self.environment}"
-        memory = {"value": self.peak_memory_gib, "at_most": self.most_memory_gib, "unit": "GiB"}
+        gib = self.peak_memory_gib
         return (
             Goal(name=f"{name}, time", value=self.total_s, at_most=self.most_s, unit="s"),
-            Goal(name=f"{name}, memory", **memory),
+            Goal(name=f"{name}, memory", value=gib, at_most=self.most_memory_gib, unit="GiB"),
         )
 
 
