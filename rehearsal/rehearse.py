@@ -12,6 +12,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from policies.configuration import PolicyConfigError
 from rehearsal import job, report
 from rehearsal.control_plane import last_line
 from rehearsal.errors import RehearsalError
@@ -54,7 +55,7 @@ class Rehearsal:
                 self.progress.note(f"Ended what a killed rehearsal had left: {', '.join(left)}.")
             try:
                 self._rehearse()
-            except (RehearsalError, ToolchainError) as error:
+            except (RehearsalError, ToolchainError, PolicyConfigError) as error:
                 self.report = self.report.failed(self._blame(str(error)))
             except BaseException:
                 ended = self._end()
