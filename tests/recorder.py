@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pulumi
-from google.protobuf.json_format import MessageToDict
+from google.protobuf.json_format import (  # type: ignore[import-untyped]  # it has no stubs
+    MessageToDict,
+)
 from pulumi.runtime import mocks, settings
 from pulumi.runtime.rpc import UNKNOWN
 from pulumi.runtime.stack import Stack
@@ -17,6 +19,9 @@ from pulumi.runtime.stack import Stack
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _SECRET = "1b47061264138c4ac30d75fd1eb44270"
 PROVIDER = "pulumi:providers:"
+
+Program = Callable[[], object]
+"""Registers resources; what it returns does not matter."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +54,17 @@ class Registered:
         return str(self.inputs.get("kind", self.type.rsplit(":", 1)[-1]))
 
 
-def render(program: Callable[[], None], *, preview: bool = False) -> list[Registered]:
+def render(program: Program, *, preview: bool = False) -> list[Registered]:
     """What `program` registers, in the order of the requests."""
     return _run(program, preview=preview)[0]
 
 
-def invoked(program: Callable[[], None]) -> list[tuple[str, Mapping[str, object]]]:
+def invoked(program: Program) -> list[tuple[str, Mapping[str, object]]]:
     """What `program` asks the clouds: the function's token and its arguments."""
     return _run(program, preview=True)[2]
 
 
-def exported(program: Callable[[], None]) -> Mapping[str, object]:
+def exported(program: Program) -> Mapping[str, object]:
     """What `program` exports."""
     return _run(program, preview=False)[1]
 
@@ -79,7 +84,7 @@ def plain(value: object) -> object:
 
 
 def _run(
-    program: Callable[[], None], *, preview: bool
+    program: Program, *, preview: bool
 ) -> tuple[list[Registered], Mapping[str, object], list[tuple[str, Mapping[str, object]]]]:
     asyncio.set_event_loop(asyncio.new_event_loop())
     settings.ROOT.set(None)  # or the exports of the last run would still be there
@@ -94,7 +99,7 @@ def _run(
         outputs = root.outputs if isinstance(root, Stack) else {}
         return pulumi.Output.from_input(outputs).apply(exports.update)
 
-    pulumi.runtime.test(body)()
+    pulumi.runtime.test(body)()  # type: ignore[no-untyped-call]  # the SDK's
     return monitor.requests, exports, clouds.invokes
 
 
@@ -106,10 +111,11 @@ class _Clouds(mocks.Mocks):
 
     def call(self, args: mocks.MockCallArgs) -> dict[str, object]:  # type: ignore[override]  # the documented form without failures
         self.invokes.append((args.token, args.args))
-        return {
+        answers: dict[str, dict[str, object]] = {
             "hcloud:index/getImage:getImage": {"id": 4711},
             "aws:ec2/getAmi:getAmi": {"id": "ami-0fla7car", "imageId": "ami-0fla7car"},
-        }[args.token]
+        }
+        return answers[args.token]
 
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, object]]:
         state = dict(args.inputs)
@@ -141,7 +147,7 @@ class _Monitor(mocks.MockMonitor):
                     delete_before_replace=request.deleteBeforeReplace,
                 )
             )
-        return super().RegisterResource(request)
+        return super().RegisterResource(request)  # type: ignore[no-untyped-call]  # the SDK's
 
 
 def _mark(value: object) -> object:

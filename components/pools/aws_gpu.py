@@ -76,7 +76,7 @@ class AwsGpuPool(pulumi.ComponentResource):
         )
         boot_data = AwsBootData(f"{name}-boot", boot, child)
         metadata = ObjectMetaArgs(name=boot.pool, labels=boot.labels)
-        node_class = CustomResource(
+        CustomResource(
             f"{name}-class",
             api_version="karpenter.k8s.aws/v1",
             kind="EC2NodeClass",
@@ -89,7 +89,7 @@ class AwsGpuPool(pulumi.ComponentResource):
             api_version="karpenter.sh/v1",
             kind="NodePool",
             metadata=metadata,
-            spec=_pool_spec(args, node_class),
+            spec=_pool_spec(args),
             opts=after_crds,
         )
         self.image_id = image.id
@@ -167,7 +167,7 @@ def _root_volume(size_gib: int) -> dict[str, object]:
     }
 
 
-def _pool_spec(args: AwsGpuPoolArgs, node_class: CustomResource) -> dict[str, object]:
+def _pool_spec(args: AwsGpuPoolArgs) -> dict[str, object]:
     boot = args.boot
     training = boot.plan.purpose == "training"
     expire = "Never" if args.expire_after_hours is None else f"{args.expire_after_hours}h"
@@ -184,7 +184,7 @@ def _pool_spec(args: AwsGpuPoolArgs, node_class: CustomResource) -> dict[str, ob
                 "nodeClassRef": {
                     "group": "karpenter.k8s.aws",
                     "kind": "EC2NodeClass",
-                    "name": node_class.metadata["name"],
+                    "name": boot.pool,
                 },
                 "requirements": _requirements(args),
                 "taints": [

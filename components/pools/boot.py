@@ -96,7 +96,7 @@ def plain_ignition(
 ) -> str:
     """The plain Ignition of a pool's machines; GPU extensions only where there is a GPU."""
     gpu = hardware.gpu_count > 0
-    taints = (GPU_TAINT,) if gpu else ()
+    taints: tuple[Taint, ...] = (GPU_TAINT,) if gpu else ()
     if hardware.kind == "aws":
         taints += (UNREGISTERED_TAINT,)
     node = NodeBoot(

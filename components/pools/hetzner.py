@@ -25,9 +25,7 @@ class HetznerPoolArgs:
 
     def __post_init__(self) -> None:
         if self.nodes < 1:
-            raise PoolError(
-                f"pool {self.boot.pool}: nodes is {self.nodes}; allowed: 1 or more."
-            )
+            raise PoolError(f"pool {self.boot.pool}: nodes is {self.nodes}; allowed: 1 or more.")
 
 
 class HetznerPool(pulumi.ComponentResource):

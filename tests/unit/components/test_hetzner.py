@@ -39,7 +39,7 @@ def servers(resources: list[Registered]) -> list[Mapping[str, Any]]:
 
 
 def test_neither_ssh_nor_an_api_is_open_to_the_world() -> None:
-    (firewall,) = named(render(lambda: network() and None), "Firewall").values()
+    (firewall,) = named(render(network), "Firewall").values()
     rules = firewall.inputs["rules"]
     assert isinstance(rules, list)
     inbound = [rule for rule in rules if rule["direction"] == "in"]
@@ -47,7 +47,7 @@ def test_neither_ssh_nor_an_api_is_open_to_the_world() -> None:
 
 
 def test_servers_get_half_of_the_sites_range_and_the_rest_stays_free() -> None:
-    (subnet,) = named(render(lambda: network() and None), "NetworkSubnet").values()
+    (subnet,) = named(render(network), "NetworkSubnet").values()
     assert subnet.inputs["ipRange"] == "10.12.0.0/17"
     assert subnet.inputs["networkZone"] == "eu-central"
     assert IPv4Network("10.12.0.0/16").supernet_of(IPv4Network(str(subnet.inputs["ipRange"])))

@@ -19,7 +19,7 @@ def release(resources: list[Registered]) -> Mapping[str, Any]:
 
 
 def test_a_gang_larger_than_the_idle_capacity_gets_its_pods() -> None:
-    values = release(render(lambda: Volcano("volcano") and None))["values"]
+    values = release(render(lambda: Volcano("volcano")))["values"]
     scheduler = yaml.safe_load(values["custom"]["scheduler_config_override"])
     actions = scheduler["actions"].split(", ")
     assert "allocate" in actions
@@ -31,19 +31,19 @@ def test_a_gang_larger_than_the_idle_capacity_gets_its_pods() -> None:
 
 
 def test_volcano_is_pinned_chart_and_images_alike() -> None:
-    found = release(render(lambda: Volcano("volcano") and None))
+    found = release(render(lambda: Volcano("volcano")))
     assert (found["chart"], found["version"]) == ("volcano", VOLCANO.version)
     assert found["repositoryOpts"] == {"repo": VOLCANO.repository}
     assert found["values"]["basic"]["image_tag_version"] == f"v{VOLCANO.version}"
 
 
 def test_karpenters_crds_come_from_their_own_pinned_chart() -> None:
-    found = release(render(lambda: Karpenter("karpenter") and None))
+    found = release(render(lambda: Karpenter("karpenter")))
     assert (found["chart"], found["version"]) == (KARPENTER_CRD.name, KARPENTER_CRD.version)
 
 
 def test_production_goes_before_research_before_interactive_before_scavenger() -> None:
-    classes = named(render(lambda: PriorityClasses("priority") and None), "PriorityClass")
+    classes = named(render(lambda: PriorityClasses("priority")), "PriorityClass")
     values = {name: int(str(each.inputs["value"]).split(".")[0]) for name, each in classes.items()}
     ordered = sorted(values, key=lambda name: values[name], reverse=True)
     assert ordered == [
