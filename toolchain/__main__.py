@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 def main(arguments: list[str]) -> int:
     """Runs the command line; returns its exit code."""
     console = Console(stderr=True)
-    signal.signal(signal.SIGTERM, _terminate)
     try:
         if arguments[:1] == ["exec"] and arguments[1:]:
             _become(arguments[1], arguments[1:], console)
@@ -54,4 +53,5 @@ def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _terminate)
     sys.exit(main(sys.argv[1:]))
