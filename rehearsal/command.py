@@ -103,7 +103,7 @@ def _show(report: Report, workspace: Workspace, *, as_json: bool) -> None:
     if report.resources is not None:
         console.print(render(report))
     for problem in report.problems:
-        console.print(problem, style="red", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"✗ {problem}", style="red", markup=False, highlight=False, soft_wrap=True)
     if report.kept:
         console.print(_how_to_use(workspace), markup=False, highlight=False, soft_wrap=True)
 

@@ -32,8 +32,6 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     if report.pools:
         yield _pools(report)
         yield from _decided(report)
-    if report.refused:
-        yield _refused(report)
     if report.resources is not None:
         yield _section("Resources")
         yield _resources(report.resources)
@@ -41,7 +39,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         yield _rules(report.rules)
     yield from _notes(report)
     yield _section("Time")
-    yield _line(" · ".join(f"{phase.name} {phase.seconds:.1f} s" for phase in report.phases))
+    yield _line(" · ".join(f"{p.name} {p.seconds:.1f} s" for p in report.phases if p.seconds > 0.1))
     yield Text()
     yield _verdict(report)
 
@@ -132,20 +130,14 @@ def _decided(report: Report) -> Iterator[RenderableType]:
         yield _line(text + (f" [yellow]({escape('; '.join(told))})[/]" if told else "") + ".")
 
 
-def _refused(report: Report) -> RenderableType:
-    lines = (f"{r.name}: {reason}" for r in report.refused for reason in r.reasons)
-    return Group(
-        _section("Machines that stay out"), *(_line(f"[red]✗[/] {escape(line)}") for line in lines)
-    )
-
-
 def _resources(resources: Mapping[str, int]) -> Table:
     """Types in two columns of the screen, the kind before its package."""
     table = Table.grid(padding=(0, 2))
     cells = []
     for kind, count in resources.items():
-        package, _, name = kind.rpartition(":")
-        group = package.removeprefix("kubernetes:").partition(":index/")[0]
+        package, module, name = kind.split(":", 2)
+        group = module if package == "kubernetes" else f"{package} {module.partition('/')[0]}"
+        group = group.removesuffix(" index")
         cells.append(f"{count:>5} {name} [dim]{group}[/]")
     half = -(-len(cells) // 2)
     for position in range(half):
@@ -190,7 +182,7 @@ def _notes(report: Report) -> Iterator[RenderableType]:
 
 def _verdict(report: Report) -> Text:
     if not report.passed:
-        return Text.from_markup(f"[bold red]The rehearsal of {report.environment} failed.[/]")
+        return Text.from_markup(f"[bold red]{report.environment} does not hold:[/]")
     gpus = sum(node.gpus for node in report.nodes)
     total = sum(phase.seconds for phase in report.phases)
     return Text.from_markup(

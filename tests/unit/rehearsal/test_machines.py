@@ -116,7 +116,7 @@ def test_a_server_of_the_simulated_cloud_is_booted_from_its_user_data(
     outputs = {
         "name": "cpu-1",
         "serverType": "ccx33",
-        "userData": "boot-of-cpu-1",
+        "userData": "digest",
         "ipv4Address": "203.0.113.7",
         "labels": {"fleet.gpu/pool": "cpu", "fleet.gpu/site": "hel1"},
     }
@@ -125,7 +125,7 @@ def test_a_server_of_the_simulated_cloud_is_booted_from_its_user_data(
         "type": machines.SERVER,
         "id": "42",
         "name": "cpu-1",
-        "inputs": {},
+        "inputs": {"userData": "boot-of-cpu-1"},
         "outputs": outputs,
     }
     (tmp_path / FILE).write_text(json.dumps([server]))
