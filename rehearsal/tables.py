@@ -60,7 +60,7 @@ def _pools(report: Report) -> Table:
     table.add_column(f"[{FROM_IGNITION}]Pod CPUs", justify="right", no_wrap=True)
     table.add_column("NUMA nodes")
     table.add_column("GPUs", no_wrap=True)
-    table.add_column(f"[{FROM_IGNITION}]Huge pages")
+    table.add_column(f"[{FROM_IGNITION}]Hugepages")
     table.add_column("USD/h", justify="right", no_wrap=True)
     for pool in report.pools:
         for row in _rows(pool, report.nodes):
@@ -87,7 +87,7 @@ def _facts(node: NodeFacts) -> tuple[str, ...]:
     numa = Counter((_count(n.cpus), _memory(n.memory_gib)) for n in node.numa)
     model = (node.gpu_model or "").removeprefix("NVIDIA ")
     return (
-        f"{node.allocatable.get('cpu', '?')} of {node.cpus}",
+        f"{node.allocatable.get('cpu', '?')}/{node.cpus}",
         ", ".join(f"{n}{TIMES}{cpus} CPUs, {memory}" for (cpus, memory), n in numa.items()),
         f"{node.gpus}{TIMES}{model}" if node.gpus else NOTHING,
         ", ".join(f"{sum(n)}{TIMES}{size}" for size, n in node.hugepages.items()) or NOTHING,
