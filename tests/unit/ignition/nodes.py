@@ -74,7 +74,7 @@ def every_choice() -> Iterator[tuple[str, NodeBoot]]:
                 for gi, mi in ((0, 0), (4, 0), (0, 512), (2, 1024)):
                     tuning = Tuning(
                         housekeeping_cores_per_numa_node=1,
-                        isolation=isolation,  # type: ignore[arg-type]  # the loop's two literals
+                        isolation=isolation,
                         hugepages_1gi_per_numa_node=gi,
                         hugepages_2mi_per_numa_node=mi,
                     )
