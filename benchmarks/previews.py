@@ -111,11 +111,14 @@ def _preview(engine: Engine, more: tuple[str, ...]) -> float:
     """Seconds of one preview as a user would wait for it."""
     quiet = ("--non-interactive", "--color=never", "--suppress-outputs")
     started = time.perf_counter()
-    subprocess.run(
+    done = subprocess.run(
         [engine.pulumi, "preview", *engine.arguments, *quiet, *more],
         cwd=engine.root,
         env=engine.environment,
-        check=True,
+        check=False,
         capture_output=True,
+        text=True,
     )
+    if done.returncode:
+        raise RuntimeError(f"The preview in {engine.root} failed:\n{done.stdout}{done.stderr}")
     return time.perf_counter() - started

@@ -20,4 +20,4 @@ for package, count in config.require_object("resources").items():
         elif package == "hcloud":
             hcloud.PlacementGroup(name, type="spread", opts=options)
         else:
-            aws.ec2.PlacementGroup(name, strategy="cluster", opts=options)
+            aws.s3.Bucket(name, opts=options)
