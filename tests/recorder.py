@@ -54,9 +54,11 @@ class Registered:
         return str(self.inputs.get("kind", self.type.rsplit(":", 1)[-1]))
 
 
-def render(program: Program, *, preview: bool = False) -> list[Registered]:
-    """What `program` registers, in the order of the requests."""
-    return _run(program, preview=preview)[0]
+def render(
+    program: Program, *, preview: bool = False, not_found: str | None = None
+) -> list[Registered]:
+    """What `program` registers, in the order of the requests; the lookup `not_found` fails."""
+    return _run(program, preview=preview, not_found=not_found)[0]
 
 
 def invoked(program: Program) -> list[tuple[str, Mapping[str, object]]]:
@@ -84,11 +86,11 @@ def plain(value: object) -> object:
 
 
 def _run(
-    program: Program, *, preview: bool
+    program: Program, *, preview: bool, not_found: str | None = None
 ) -> tuple[list[Registered], Mapping[str, object], list[tuple[str, Mapping[str, object]]]]:
     asyncio.set_event_loop(asyncio.new_event_loop())
     settings.ROOT.set(None)  # or the exports of the last run would still be there
-    clouds = _Clouds()
+    clouds = _Clouds(not_found)
     monitor = _Monitor(clouds)
     mocks.set_mocks(clouds, project="gpu-fleet", stack="test", preview=preview, monitor=monitor)
     exports: dict[str, object] = {}
@@ -106,16 +108,19 @@ def _run(
 class _Clouds(mocks.Mocks):
     """Answers as the clouds do: numbers as ids at Hetzner, names kept elsewhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, not_found: str | None) -> None:
+        self.not_found = not_found
         self.invokes: list[tuple[str, Mapping[str, object]]] = []
 
-    def call(self, args: mocks.MockCallArgs) -> dict[str, object]:  # type: ignore[override]  # the documented form without failures
+    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, object], list[tuple[str, str]]]:
         self.invokes.append((args.token, args.args))
+        if args.token == self.not_found:
+            return {}, [("", "nothing matches")]
         answers: dict[str, dict[str, object]] = {
             "hcloud:index/getImage:getImage": {"id": 4711},
             "aws:ec2/getAmi:getAmi": {"id": "ami-0fla7car", "imageId": "ami-0fla7car"},
         }
-        return answers[args.token]
+        return answers[args.token], []
 
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, object]]:
         state = dict(args.inputs)

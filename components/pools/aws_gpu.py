@@ -52,7 +52,7 @@ class AwsGpuPool(pulumi.ComponentResource):
     capacity reservations `fleet.gpu/pool: <pool>`. Preview fails where Flatcar's image is gone.
     """
 
-    image_id: pulumi.Output[str]
+    image_id: str
 
     def __init__(
         self, name: str, args: AwsGpuPoolArgs, opts: pulumi.ResourceOptions | None = None
@@ -64,16 +64,7 @@ class AwsGpuPool(pulumi.ComponentResource):
         after_crds = pulumi.ResourceOptions.merge(
             child, pulumi.ResourceOptions(depends_on=[args.crds])
         )
-        image = ec2.get_ami_output(
-            owners=[FLATCAR_AMI_OWNER],
-            filters=[
-                ec2.GetAmiFilterArgs(name="name", values=[ami_name(args.flatcar)]),
-                ec2.GetAmiFilterArgs(
-                    name="architecture", values=[AMI_ARCHITECTURES[boot.hardware.arch]]
-                ),
-            ],
-            opts=pulumi.InvokeOutputOptions(parent=self),
-        )
+        self.image_id = _published_image(args, pulumi.InvokeOptions(parent=self))
         boot_data = AwsBootData(f"{name}-boot", boot, child)
         metadata = ObjectMetaArgs(name=boot.pool, labels=boot.labels)
         CustomResource(
@@ -92,8 +83,27 @@ class AwsGpuPool(pulumi.ComponentResource):
             spec=_pool_spec(args),
             opts=after_crds,
         )
-        self.image_id = image.id
         self.register_outputs({"imageId": self.image_id})
+
+
+def _published_image(args: AwsGpuPoolArgs, opts: pulumi.InvokeOptions) -> str:
+    """The id of the image that the EC2NodeClass will select; PoolError where there is none."""
+    name = ami_name(args.flatcar)
+    architecture = AMI_ARCHITECTURES[args.boot.hardware.arch]
+    try:
+        return ec2.get_ami(
+            owners=[FLATCAR_AMI_OWNER],
+            filters=[
+                ec2.GetAmiFilterArgs(name="name", values=[name]),
+                ec2.GetAmiFilterArgs(name="architecture", values=[architecture]),
+            ],
+            opts=opts,
+        ).id
+    except Exception as error:  # the SDK raises no other class
+        raise PoolError(
+            f"pool {args.boot.pool}: the image {name} was not found; Flatcar unpublishes an image "
+            f"after nine months, so raise gpu-fleet:versions.flatcar ({error})."
+        ) from error
 
 
 def ami_name(flatcar: str) -> str:

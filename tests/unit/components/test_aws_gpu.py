@@ -75,6 +75,16 @@ def test_preview_asks_whether_the_image_is_still_published() -> None:
     ]
 
 
+def test_an_image_that_is_gone_is_one_sentence_with_the_way_out() -> None:
+    with pytest.raises(PoolError) as caught:
+        render(pool(), not_found="aws:ec2/getAmi:getAmi")
+    assert str(caught.value).startswith(
+        "pool pool: the image Flatcar-stable-4593.2.5-hvm was not found; Flatcar unpublishes an "
+        "image after nine months, so raise gpu-fleet:versions.flatcar ("
+    )
+    assert "nothing matches" in str(caught.value), "the cloud's own words"
+
+
 def test_the_whole_user_data_is_known_at_preview_and_holds_no_token() -> None:
     user_data = spec(render(pool(), preview=True), "EC2NodeClass")["userData"]
     assert isinstance(user_data, str), "secret or unknown user data is hidden from reviewers"

@@ -116,6 +116,15 @@ def test_the_snapshot_is_searched_by_release_and_architecture() -> None:
     }
 
 
+def test_a_missing_snapshot_is_one_sentence_with_the_way_out() -> None:
+    with pytest.raises(PoolError) as caught:
+        render(pool(), not_found="hcloud:index/getImage:getImage")
+    assert str(caught.value).startswith(
+        "pool pool: the Hetzner project has no x86 snapshot with the labels "
+        "os=flatcar,flatcar=4593.2.5; make one with `hcloud-upload-image upload --labels` ("
+    )
+
+
 def test_a_pool_without_servers_is_refused() -> None:
     with pytest.raises(PoolError, match="nodes is 0; allowed: 1 or more"):
         render(pool(nodes=0))

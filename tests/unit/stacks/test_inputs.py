@@ -1,50 +1,23 @@
 """What the program takes from Pulumi's configuration, and what it says where that is wrong."""
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import pulumi
 import pytest
 from pulumi.runtime import config as runtime_config
-from pulumi.runtime import mocks
 
 from fleet.settings import SECRETS, SettingsError, how_to_set
 from stacks.inputs import read_secrets, read_settings
 from tests.recorder import Secret, render
 from tests.unit.fleet.environment import config, with_value
+from tests.unit.stacks.configuration import configure
 
 ALL = {name: f"value of {name}" for name in SECRETS}
-
-
-@pytest.fixture(autouse=True)
-def _configuration_of_one_test() -> Iterator[None]:
-    before = dict(runtime_config.CONFIG.get())
-    yield
-    runtime_config.set_all_config(before, [])
 
 
 class Holder(pulumi.ComponentResource):
     def __init__(self, inputs: Mapping[str, pulumi.Output[str]]) -> None:
         super().__init__("gpu:test:Holder", "holder", dict(inputs))
-
-
-def configure(
-    sections: dict[str, object], secrets: dict[str, str], *, clear: tuple[str, ...] = ()
-) -> None:
-    """Set what the engine hands over for the stack `dev`; secrets are encrypted but for `clear`."""
-    values = {f"gpu-fleet:{key}": json.dumps(value) for key, value in sections.items()}
-    values |= {f"gpu-fleet:{name}": value for name, value in secrets.items()}
-    encrypted = [f"gpu-fleet:{name}" for name in secrets if name not in clear]
-    runtime_config.set_all_config({**values, "aws:region": "us-east-1"}, encrypted)
-    mocks.set_mocks(_NoResources(), project="gpu-fleet", stack="dev")
-
-
-class _NoResources(mocks.Mocks):
-    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, object], None]:
-        raise AssertionError(args.token)
-
-    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, object]]:
-        raise AssertionError(args.name)
 
 
 def refused() -> tuple[str, ...]:
