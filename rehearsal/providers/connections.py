@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from rehearsal.providers.calls import CallLog
 
 
+OF_THE_PROVIDER = frozenset({"CheckConfig", "DiffConfig", "Configure"})
+"""Calls about no resource, which the log leaves out unless they fail."""
+
+
 class Connections:
     """The engine's connections to one package, each with the instance it was configured for.
 
@@ -80,7 +84,8 @@ class Connections:
             call.error = f"fault: {type(fault).__name__}"
             context.abort(grpc.StatusCode.INTERNAL, self._sentence(resource, fault))
         finally:
-            self._log.write(self._package, method, resource, preview=preview, error=call.error)
+            if call.error or method not in OF_THE_PROVIDER:
+                self._log.write(self._package, method, resource, preview=preview, error=call.error)
 
     def _sentence(self, resource: Resource, fault: Exception) -> str:
         # The fault's own text may quote a secret, so only its kind and place are told.

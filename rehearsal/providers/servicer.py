@@ -14,10 +14,12 @@ from rehearsal.providers.contract import NameMode, Naming, Refusal, Resource, Se
 from rehearsal.providers.values import decode, encode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import grpc  # type: ignore[import-untyped]  # grpcio ships no types
 
     from rehearsal.providers.calls import CallLog
-    from rehearsal.providers.contract import Provider
+    from rehearsal.providers.contract import Failure, Provider
 
 DEFAULT_TIMEOUT_S = 600.0
 
@@ -63,8 +65,10 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext
     ) -> provider_pb2.CheckResponse:
         """Checks the arguments of `Provider(...)`."""
-        with self._connections.call("CheckConfig", answers.resource_of(request.urn), context):
+        resource = answers.resource_of(request.urn)
+        with self._connections.call("CheckConfig", resource, context) as call:
             found = self._provider.check_config(decode(request.news))
+            call.error = _refused(found)
             return provider_pb2.CheckResponse(inputs=request.news, failures=answers.failures(found))
 
     def DiffConfig(
@@ -98,9 +102,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         with self._connections.call("Check", resource, context) as call:
             old, new = decode(request.olds), decode(request.news)
             answer = call.instance.check(resource, old, new, _naming(request))
-            if answer.failures:
-                paths = ", ".join(failure.path for failure in answer.failures)
-                call.error = f"refused: {paths}"
+            call.error = _refused(answer.failures)
             return answers.checked(answer)
 
     def Diff(
@@ -188,6 +190,11 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         del request
         self._connections.cancel(context.peer())
         return empty_pb2.Empty()
+
+
+def _refused(failures: Sequence[Failure]) -> str | None:
+    paths = ", ".join(failure.path for failure in failures)
+    return f"refused: {paths}" if failures else None
 
 
 def _naming(request: provider_pb2.CheckRequest) -> Naming:

@@ -1,0 +1,26 @@
+"""Providers of one rehearsal, attached to an engine of the tests."""
+
+from pathlib import Path
+
+import pytest
+
+from rehearsal.providers.aws.package import package as aws_package
+from rehearsal.providers.cloud import Cloud
+from rehearsal.providers.hcloud.package import package as hcloud_package
+from rehearsal.providers.simulated import SimulatedProvider
+from rehearsal.providers.values import Secret
+from tests.unit.rehearsal.providers.engine import Engine, engine
+
+
+@pytest.fixture
+def hcloud(tmp_path: Path) -> Engine:
+    attached = engine(SimulatedProvider(hcloud_package(), Cloud(tmp_path)), tmp_path)
+    attached.configure({"token": Secret("t" * 64)})
+    return attached
+
+
+@pytest.fixture
+def aws(tmp_path: Path) -> Engine:
+    attached = engine(SimulatedProvider(aws_package(), Cloud(tmp_path)), tmp_path)
+    attached.configure({"region": "us-east-1", "defaultTags": '{"tags": {"team": "fleet"}}'})
+    return attached
