@@ -15,6 +15,8 @@ from benchmarks.machine import this_machine
 from benchmarks.results import Results
 from toolchain.build import ensure
 
+WIDTH = 100  # the tables whole, also where the output goes to a file
+
 
 def main() -> int:
     """Measures, prints, and says whether the goals are met."""
@@ -31,7 +33,9 @@ def main() -> int:
     if arguments.json:
         sys.stdout.write(json.dumps(results.as_json(), indent=2) + "\n")
     else:
-        results.show(Console())
+        console = Console()
+        console.width = max(console.width, WIDTH)
+        results.show(console)
     return 0 if all(goal.met for goal in results.goals()) else 1
 
 

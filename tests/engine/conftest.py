@@ -2,11 +2,11 @@
 
 import json
 import shutil
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 import yaml
@@ -67,24 +67,29 @@ def tools() -> Tools:
 
 
 @pytest.fixture
-def twin_of_dev(tools: Tools, tmp_path: Path) -> Iterator[Callable[[Change], Trial]]:
-    """Sets up the dev environment with a change to its configuration, and ends all of it."""
-    workspaces = []
+def twin_of_dev(
+    tools: Tools, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Callable[[Change], Trial]]:
+    """Sets up the dev environment with a change to its configuration, and ends all of it.
+
+    A test has the same directory in every run, so that a run finds and ends what a killed one left.
+    """
+    environment = f"test-{crc32(request.node.nodeid.encode()):08x}"
+    workspace = Workspace(root=ROOT, environment=environment)
+    tracked = tmp_path / f"Pulumi.{environment}.yaml"
 
     def make(change: Change) -> Trial:
-        environment = f"test-{uuid.uuid4().hex[:8]}"
         document = yaml.safe_load((ROOT / "stacks" / "Pulumi.dev.yaml").read_text())
         change(document["config"])
-        tracked = tmp_path / f"Pulumi.{environment}.yaml"
         tracked.write_text(yaml.safe_dump(document))
-        workspace = Workspace(root=ROOT, environment=environment)
-        workspaces.append(workspace)
-        workspace.directory.mkdir(parents=True, mode=0o700)
         twin: Twin = set_up(workspace, load(tracked), tracked, tools)
         twin.control_plane.api.close()
         return Trial(engine=twin.engine)
 
-    yield make
-    for workspace in workspaces:
-        workspace.processes.stop()
-        shutil.rmtree(workspace.directory)
+    with workspace.held():
+        workspace.begin()
+        try:
+            yield make
+        finally:
+            workspace.processes.stop()
+            shutil.rmtree(workspace.directory)
