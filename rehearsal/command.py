@@ -19,6 +19,7 @@ from rehearsal.tables import render
 from rehearsal.workspace import Workspace
 
 HOLDS, FAILS, UNKNOWN = 0, 1, 2
+WIDTH = 100
 
 
 def rehearse(root: Path, environment: str, *, as_json: bool, keep: bool) -> int:
@@ -97,6 +98,8 @@ def _show(report: Report, workspace: Workspace, *, as_json: bool) -> None:
         _print_json(report)
         return
     console = Console()
+    if not console.is_terminal:
+        console.width = WIDTH  # a log has no width of its own
     if report.resources is not None:
         console.print(render(report))
     for problem in report.problems:

@@ -49,7 +49,7 @@ class Progress:
     @property
     def current(self) -> str:
         """The name of the phase that runs or ran last."""
-        return self._now.name if self._now else "start"
+        return self._now.name if self._now else "the start"
 
     def note(self, text: str) -> None:
         """One line beside the phases."""

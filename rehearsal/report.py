@@ -129,6 +129,7 @@ class Report:
     environment: str
     passed: bool = False
     problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # of the program and of providers
     sites: tuple[Site, ...] = ()
     pools: tuple[Pool, ...] = ()
     nodes: tuple[NodeFacts, ...] = ()

@@ -37,6 +37,9 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         yield _resources(report.resources)
         yield _section("Rules")
         yield _rules(report.rules)
+    if report.warnings:
+        yield _section("Warnings")
+        yield from (_line(f"[yellow]![/] {escape(warning)}") for warning in report.warnings)
     yield from _notes(report)
     yield _section("Time")
     yield _line(" · ".join(f"{p.name} {p.seconds:.1f} s" for p in report.phases if p.seconds > 0.1))

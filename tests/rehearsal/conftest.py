@@ -143,7 +143,7 @@ def make_checkout(
     made: list[Checkout] = []
 
     def make() -> Checkout:
-        root = tmp_path_factory.mktemp("checkout")
+        root = tmp_path_factory.mktemp("check out")
         for name in ("stacks", "policies"):
             shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("Pulumi.yaml", ".gitignore"):

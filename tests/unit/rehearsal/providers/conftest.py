@@ -10,6 +10,7 @@ from rehearsal.providers.hcloud.package import package as hcloud_package
 from rehearsal.providers.simulated import SimulatedProvider
 from rehearsal.providers.values import Secret
 from tests.unit.rehearsal.providers.engine import Engine, engine
+from tests.unit.rehearsal.providers.fake_cluster import FakeCluster, FakeProvider
 
 
 @pytest.fixture
@@ -23,4 +24,16 @@ def hcloud(tmp_path: Path) -> Engine:
 def aws(tmp_path: Path) -> Engine:
     attached = engine(SimulatedProvider(aws_package(), Cloud(tmp_path)), tmp_path)
     attached.configure({"region": "us-east-1", "defaultTags": '{"tags": {"team": "fleet"}}'})
+    return attached
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster()
+
+
+@pytest.fixture
+def kubernetes(cluster: FakeCluster, tmp_path: Path) -> Engine:
+    attached = engine(FakeProvider(cluster=cluster, directory=tmp_path), tmp_path)
+    attached.configure({})
     return attached
