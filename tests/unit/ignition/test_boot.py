@@ -10,6 +10,8 @@ import pytest
 
 from hardware.hardware import load
 from ignition.boot import BootedNode, boot
+from ignition.boot.config import read
+from ignition.boot.kernel import command_line
 from ignition.render import data_url, join_ignition, tuning_ignition, with_merge
 from tests.unit.ignition.nodes import PURPOSE_OF, every_choice, join, node, user_data
 
@@ -151,6 +153,33 @@ def test_a_merged_file_replaces_the_one_before_it() -> None:
     config = with_merge(user_data(node("dgx-h200")), data_url(json.dumps(override)))
     problems = boot(config, load("dgx-h200")).problems
     assert sum("is missing from /etc/sysconfig/kubelet" in problem for problem in problems) == 5
+
+
+def test_a_merged_unit_keeps_what_the_first_one_says() -> None:
+    first = {
+        "name": "a.service",
+        "enabled": True,
+        "contents": "[Install]",
+        "dropins": [{"name": "1.conf", "contents": "one"}, {"name": "2.conf", "contents": "two"}],
+    }
+    second = {
+        "name": "a.service",
+        "enabled": False,
+        "dropins": [{"name": "2.conf", "contents": "2"}, {"name": "3.conf", "contents": "3"}],
+    }
+    configs = [
+        {"ignition": {"version": "3.4.0"}, "systemd": {"units": [unit]}} for unit in (first, second)
+    ]
+    unit = read(with_merge(json.dumps(configs[0]), data_url(json.dumps(configs[1]))), None).units[
+        "a.service"
+    ]
+    assert (unit.contents, unit.enabled) == ("[Install]", False)
+    assert unit.dropins == {"1.conf": "one", "2.conf": "2", "3.conf": "3"}
+
+
+def test_an_argument_that_stands_on_the_command_line_is_dropped() -> None:
+    items = ("a=1 b=2", "b=2", "c", "1 b", "a=1 b=2 c")
+    assert command_line(items) == ("a=1", "b=2", "c", "1", "b")
 
 
 def test_a_merged_link_replaces_a_file_of_its_path() -> None:
