@@ -234,11 +234,14 @@ def _contradiction(hardware: Hardware) -> str | None:
         if len(set(cpus)) != len(cpus) or seen & set(cpus):
             return f"{path}.threads: a CPU stands in two lists; every CPU is one thread of one core"
         seen |= set(cpus)
-    for group, devices in (("gpus", hardware.gpus), ("nics", hardware.nics)):
-        for position, device in enumerate(devices):
-            if device.numa_node >= len(hardware.numa_nodes):
-                return (
-                    f"$.{group}[{position}].numa_node: {device.numa_node}, but the machine has "
-                    f"NUMA nodes 0 to {len(hardware.numa_nodes) - 1}"
-                )
+    devices = {
+        **{f"$.gpus[{n}]": gpu.numa_node for n, gpu in enumerate(hardware.gpus)},
+        **{f"$.nics[{n}]": nic.numa_node for n, nic in enumerate(hardware.nics)},
+    }
+    for path, numa_node in devices.items():
+        if numa_node >= len(hardware.numa_nodes):
+            return (
+                f"{path}.numa_node: {numa_node}, but the machine has NUMA nodes 0 to "
+                f"{len(hardware.numa_nodes) - 1}"
+            )
     return None

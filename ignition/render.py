@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -74,7 +75,7 @@ class Join:
 
 
 def tuning_butane(node: NodeBoot) -> str:
-    """The Butane source (flatcar 1.1.0) of the plain part; RenderError where it cannot be written."""
+    """The plain part as Butane (flatcar 1.1.0); RenderError where it cannot be written."""
     role = "gpu_node" if node.hardware.gpus else "cpu_node"
     values: dict[str, object] = {
         "plan": node.plan,
@@ -180,6 +181,7 @@ def _labels(labels: Mapping[str, str]) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
 
 
+@cache
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),

@@ -113,7 +113,13 @@ def _configured(rule: Rule, said: Mapping[str, object]) -> Configured:
         level=cast("Level", said.get("level", rule.level)),
         settings={name: said.get(name, default) for name, default in rule.defaults().items()},
         exemptions=tuple(
-            Exemption(**{**entry, "until": date.fromisoformat(entry["until"])}) for entry in entries
+            Exemption(
+                resource=entry["resource"],
+                owner=entry["owner"],
+                reason=entry["reason"],
+                until=date.fromisoformat(entry["until"]),
+            )
+            for entry in entries
         ),
     )
 

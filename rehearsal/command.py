@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import traceback
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from rich.console import Console
 
@@ -18,10 +18,8 @@ from rehearsal.report import Report
 from rehearsal.tables import render
 from rehearsal.workspace import Workspace
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 HOLDS, FAILS, UNKNOWN = 0, 1, 2
+WIDTH = 100
 
 
 def rehearse(root: Path, environment: str, *, as_json: bool, keep: bool) -> int:
@@ -100,10 +98,12 @@ def _show(report: Report, workspace: Workspace, *, as_json: bool) -> None:
         _print_json(report)
         return
     console = Console()
+    if not console.is_terminal:
+        console.width = WIDTH  # a log has no width of its own
     if report.resources is not None:
         console.print(render(report))
     for problem in report.problems:
-        console.print(problem, style="red", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"✗ {problem}", style="red", markup=False, highlight=False, soft_wrap=True)
     if report.kept:
         console.print(_how_to_use(workspace), markup=False, highlight=False, soft_wrap=True)
 
@@ -113,15 +113,20 @@ def _print_json(report: Report) -> None:
 
 
 def _how_to_use(workspace: Workspace) -> str:
-    """How to go on with a kept rehearsal, ready to paste."""
-    directory, name = workspace.directory.resolve(), workspace.environment
-    quoted = shlex.quote(str(directory))
-    config = shlex.quote(str(directory / f"Pulumi.{name}.yaml"))
+    """How to go on with a kept rehearsal, ready to paste; short paths in the checkout itself."""
+    directory, name = workspace.directory, workspace.environment
+    if Path.cwd() == workspace.root:
+        directory = directory.relative_to(workspace.root)
+    config = directory / f"Pulumi.{name}.yaml"
+    environment, kubeconfig, config_file = (
+        shlex.quote(str(path)) for path in (directory / "env.sh", directory / "kubeconfig", config)
+    )
     return "\n".join(
         [
-            "\nIt is kept up:",
-            f"  export KUBECONFIG={quoted}/kubeconfig   # then: kubectl get nodes",
-            f"  source {quoted}/env.sh   # then: pulumi up --stack {name} --config-file {config}",
-            f"  make rehearse-stop ENV={name}   # ends it",
+            f"\n{name} is kept up. To look at it, and to run the program on it again:",
+            f"  export KUBECONFIG={kubeconfig}",
+            f"  source {environment} && pulumi up --stack {name} --config-file {config_file}",
+            "To end it:",
+            f"  make rehearse-stop ENV={name}",
         ]
     )

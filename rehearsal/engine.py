@@ -111,15 +111,16 @@ class Engine:
 
 
 class EngineError(RehearsalError):
-    """The engine refused or failed; every error of its log on a line, then where the log is."""
+    """The engine refused or failed: each of its reasons on a line, then where the log is."""
 
     def __init__(self, verb: str, outcome: Outcome, log: Path) -> None:
         self.outcome = outcome
         stops = [v for v in outcome.violations if v.level != "advisory"]
-        broken = [f"{v.resource}: {v.message} ({v.policy}, {v.level})" for v in stops]
-        errors = outcome.errors() if not broken or outcome.failed else ()
-        lines = [*broken, *errors] or [last_line(log)]
-        super().__init__("\n".join([f"pulumi {verb} failed:", *lines, f"Full log: {log}"]))
+        broken = [f"{v.resource}: {' '.join(v.message.split())}" for v in stops]
+        errors = outcome.errors() if outcome.failed or not broken else ()
+        reasons = [*broken, *errors] or [last_line(log)]
+        lines = [f"pulumi {verb}: {reason}" for reason in reasons]
+        super().__init__("\n".join([*lines, f"The full log of pulumi {verb} is {log}."]))
 
 
 def environment(

@@ -30,7 +30,7 @@ class Violation:
 class Diagnostic:
     """A message of the program, a provider or the engine."""
 
-    severity: str  # info, info#err, warning, error
+    severity: str  # info, info#err (standard error), warning, error
     resource: str
     message: str
 
@@ -96,7 +96,8 @@ class Outcome:
 
     def _diagnose(self, event: dict[str, Any]) -> None:
         message = _plain(event["message"])
-        if message and not event.get("ephemeral"):
+        passing = event.get("ephemeral") or event["severity"] == "debug"
+        if message and not passing:
             self.diagnostics.append(
                 Diagnostic(
                     severity=event["severity"],

@@ -144,7 +144,7 @@ class MachineRoom:
                 pool=labels.get(POOL, ""),
                 site=labels.get(SITE, ""),
                 hardware=str(values.get("serverType", "")),
-                ignition=str(values.get("userData") or ""),
+                ignition=str(server.inputs.get("userData") or ""),  # as outputs it is a digest
                 provider_id=f"hcloud://{server.id}",
                 address=str(values.get("ipv4Address") or "") or None,
             )

@@ -27,6 +27,7 @@ MARK = "GPU_FLEET_REHEARSAL"
 SERVERS = ("kube-apiserver", "etcd")  # in the order in which they end, after everything else
 START_TOLERANCE_S = 1.0  # psutil derives the start from the wall clock, which time servers nudge
 GRACE_S = 1.5
+KILL_DEADLINE_S = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +185,12 @@ def _signal(send: Callable[[], None]) -> None:
 
 
 def _kill(processes: Iterable[psutil.Process]) -> None:
+    """SIGKILL, and a wait until nothing of them runs; a zombie waits only for its parent."""
     victims = list(processes)
     for process in victims:
         _signal(process.kill)
-    psutil.wait_procs(victims, timeout=3)
+    deadline = time.monotonic() + KILL_DEADLINE_S
+    while any(_session(process) is not None for process in victims):
+        if time.monotonic() > deadline:
+            return
+        psutil.wait_procs(victims, timeout=0.05)

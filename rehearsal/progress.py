@@ -7,13 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rich.live import Live
 from rich.markup import escape
+from rich.spinner import Spinner
+from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
-    from rich.status import Status
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +51,7 @@ class Progress:
     @property
     def current(self) -> str:
         """The name of the phase that runs or ran last."""
-        return self._now.name if self._now else "start"
+        return self._now.name if self._now else "the start"
 
     def note(self, text: str) -> None:
         """One line beside the phases."""
@@ -64,24 +66,30 @@ class _Now:
         self.detail = ""
         self._console = console
         self._started = time.monotonic()
-        self._status: Status | None = None
+        self._spinner = Spinner("dots", style="green")
 
     @property
     def seconds(self) -> float:
+        """How long it has run."""
         return time.monotonic() - self._started
 
     def say(self, detail: str) -> None:
         """What the phase has reached, such as "31 of 57 resources"."""
         self.detail = detail
-        if self._status:
-            self._status.update(f"{self.name} [dim]{self.seconds:.0f} s[/] {escape(detail)}")
 
     @contextmanager
     def shown(self) -> Iterator[None]:
+        """Shows it on the last line of a terminal, or its name on a line of its own elsewhere."""
         if not self._console.is_terminal:
             self._console.print(f"… {self.name}", highlight=False)
             yield
             return
-        with self._console.status(self.name) as self._status:
+        with Live(
+            get_renderable=self._line, console=self._console, transient=True, refresh_per_second=8
+        ):
             yield
-        self._status = None
+
+    def _line(self) -> Spinner:
+        text = f"{self.name} [dim]{self.seconds:.0f} s[/] {escape(self.detail)}"
+        self._spinner.update(text=Text.from_markup(text))
+        return self._spinner

@@ -12,9 +12,11 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from policies.configuration import PolicyConfigError
 from rehearsal import job, report
 from rehearsal.control_plane import last_line
 from rehearsal.errors import RehearsalError
+from rehearsal.interrupts import shielded
 from rehearsal.machines import MachineRoom
 from rehearsal.progress import Phase, Progress
 from rehearsal.providers import cloud
@@ -54,26 +56,32 @@ class Rehearsal:
                 self.progress.note(f"Ended what a killed rehearsal had left: {', '.join(left)}.")
             try:
                 self._rehearse()
-            except (RehearsalError, ToolchainError) as error:
-                self.report = self.report.failed(self._blame(str(error)))
+            except (RehearsalError, ToolchainError, PolicyConfigError) as error:
+                self.report = self.report.failed(*self._blame(str(error)).splitlines())
             except BaseException:
-                ended = self._end()
-                self.progress.note(f"Stopped in {self.progress.current}: {', '.join(ended)}.")
+                ended = ", ".join(self._end()) or "nothing was running yet"
+                self.progress.note(f"Stopped in {self.progress.current}: {ended}.")
                 raise
-            if keep and self.report.resources is not None:
-                self.workspace.kept_mark.touch()
-                self.report = replace(self.report, kept=True)
-            else:
-                with self.progress.phase("stop"):
-                    self._end()
-            self.report = replace(
-                self.report,
-                passed=not self.report.problems,
-                phases=tuple(self.progress.phases),
-            )
-            text = json.dumps(self.report.as_json(), indent=1)
-            (self.workspace.directory / "report.json").write_text(text)
+            with shielded(forget=True):
+                self._finish(keep=keep)
         return self.report
+
+    def _finish(self, *, keep: bool) -> None:
+        """Ends or keeps the twin, and writes the report; what came up is kept even if it failed."""
+        kept = keep and self.report.resources is not None
+        if kept:
+            self.workspace.kept_mark.touch()
+        else:
+            with self.progress.phase("stop"):
+                self._end()
+        self.report = replace(
+            self.report,
+            passed=not self.report.problems,
+            phases=tuple(self.progress.phases),
+            kept=kept,
+        )
+        text = json.dumps(self.report.as_json(), indent=1)
+        (self.workspace.directory / "report.json").write_text(text)
 
     def _rehearse(self) -> None:
         phase, directory = self.progress.phase, self.workspace.directory
@@ -90,7 +98,9 @@ class Rehearsal:
             outcome = engine.up(
                 lambda done: now.say(f"{done.finished} of {plan.started} resources")
             )
+        warnings = dict.fromkeys([*plan.warnings(), *outcome.warnings()])
         self.report = report.with_up(self.report, outcome, cloud.read(directory), versions)
+        self.report = replace(self.report, warnings=tuple(warnings))
         with phase("machines") as now:
             room = MachineRoom(api=api, directory=directory)
             fleet = room.start(lambda ready, of: now.say(f"{ready} of {of} nodes Ready"))

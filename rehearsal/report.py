@@ -75,7 +75,7 @@ class NodeFacts:
     gpu_model: str | None
     housekeeping_cpus: str
     workload_cpus: str
-    hugepages: Mapping[str, str]  # page size -> memory in pages of that size
+    hugepages: Mapping[str, tuple[int, ...]]  # page size -> pages on each NUMA node
     capacity: Mapping[str, str]
     allocatable: Mapping[str, str]
     labels: Mapping[str, str]
@@ -129,6 +129,7 @@ class Report:
     environment: str
     passed: bool = False
     problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # of the program and of providers
     sites: tuple[Site, ...] = ()
     pools: tuple[Pool, ...] = ()
     nodes: tuple[NodeFacts, ...] = ()
@@ -263,9 +264,9 @@ def _node(node: Node) -> NodeFacts:
         housekeeping_cpus=booted.housekeeping_cpus,
         workload_cpus=booted.workload_cpus,
         hugepages={
-            name.removeprefix("hugepages-"): amount
-            for name, amount in booted.capacity.items()
-            if name.startswith("hugepages-") and amount != "0"
+            name.removeprefix("hugepages-"): tuple(pages)
+            for name, pages in booted.hugepages.items()
+            if any(pages)
         },
         capacity=dict(booted.capacity),
         allocatable=dict(booted.allocatable),

@@ -32,16 +32,17 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     if report.pools:
         yield _pools(report)
         yield from _decided(report)
-    if report.refused:
-        yield _refused(report)
     if report.resources is not None:
         yield _section("Resources")
         yield _resources(report.resources)
         yield _section("Rules")
         yield _rules(report.rules)
+    if report.warnings:
+        yield _section("Warnings")
+        yield from (_line(f"[yellow]![/] {escape(warning)}") for warning in report.warnings)
     yield from _notes(report)
     yield _section("Time")
-    yield _line(" · ".join(f"{phase.name} {phase.seconds:.1f} s" for phase in report.phases))
+    yield _line(" · ".join(f"{p.name} {p.seconds:.1f} s" for p in report.phases if p.seconds > 0.1))
     yield Text()
     yield _verdict(report)
 
@@ -62,7 +63,7 @@ def _pools(report: Report) -> Table:
     table.add_column(f"[{FROM_IGNITION}]Pod CPUs", justify="right", no_wrap=True)
     table.add_column("NUMA nodes")
     table.add_column("GPUs", no_wrap=True)
-    table.add_column(f"[{FROM_IGNITION}]Huge pages")
+    table.add_column(f"[{FROM_IGNITION}]Hugepages")
     table.add_column("USD/h", justify="right", no_wrap=True)
     for pool in report.pools:
         for row in _rows(pool, report.nodes):
@@ -89,10 +90,10 @@ def _facts(node: NodeFacts) -> tuple[str, ...]:
     numa = Counter((_count(n.cpus), _memory(n.memory_gib)) for n in node.numa)
     model = (node.gpu_model or "").removeprefix("NVIDIA ")
     return (
-        f"{node.allocatable.get('cpu', '?')} of {node.cpus}",
+        f"{node.allocatable.get('cpu', '?')}/{node.cpus}",
         ", ".join(f"{n}{TIMES}{cpus} CPUs, {memory}" for (cpus, memory), n in numa.items()),
         f"{node.gpus}{TIMES}{model}" if node.gpus else NOTHING,
-        ", ".join(f"{amount} in {size}" for size, amount in node.hugepages.items()) or NOTHING,
+        ", ".join(f"{sum(n)}{TIMES}{size}" for size, n in node.hugepages.items()) or NOTHING,
     )
 
 
@@ -132,20 +133,14 @@ def _decided(report: Report) -> Iterator[RenderableType]:
         yield _line(text + (f" [yellow]({escape('; '.join(told))})[/]" if told else "") + ".")
 
 
-def _refused(report: Report) -> RenderableType:
-    lines = (f"{r.name}: {reason}" for r in report.refused for reason in r.reasons)
-    return Group(
-        _section("Machines that stay out"), *(_line(f"[red]✗[/] {escape(line)}") for line in lines)
-    )
-
-
 def _resources(resources: Mapping[str, int]) -> Table:
     """Types in two columns of the screen, the kind before its package."""
     table = Table.grid(padding=(0, 2))
     cells = []
     for kind, count in resources.items():
-        package, _, name = kind.rpartition(":")
-        group = package.removeprefix("kubernetes:").partition(":index/")[0]
+        package, module, name = kind.split(":", 2)
+        group = module if package == "kubernetes" else f"{package} {module.partition('/')[0]}"
+        group = group.removesuffix(" index")
         cells.append(f"{count:>5} {name} [dim]{group}[/]")
     half = -(-len(cells) // 2)
     for position in range(half):
@@ -190,7 +185,7 @@ def _notes(report: Report) -> Iterator[RenderableType]:
 
 def _verdict(report: Report) -> Text:
     if not report.passed:
-        return Text.from_markup(f"[bold red]The rehearsal of {report.environment} failed.[/]")
+        return Text.from_markup(f"[bold red]{report.environment} does not hold:[/]")
     gpus = sum(node.gpus for node in report.nodes)
     total = sum(phase.seconds for phase in report.phases)
     return Text.from_markup(

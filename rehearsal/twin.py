@@ -105,7 +105,7 @@ def install_crds(api: Api, folder: Path) -> None:
 
 def _established(api: Api, name: str) -> bool:
     found = api.get(f"{DEFINITIONS}/{name}") or {}
-    conditions = found.get("status", {}).get("conditions", [])
+    conditions = found.get("status", {}).get("conditions") or []
     return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 

@@ -19,15 +19,12 @@ from fleet.settings import (
 
 
 def read_settings() -> Settings:
-    """The settings of the stack being deployed; every mistake ends the program in one message."""
-    try:
-        return parse(pulumi.get_stack(), _structured())
-    except SettingsError as error:
-        raise pulumi.RunError(str(error)) from None
+    """The settings of the stack being deployed; SettingsError with every mistake."""
+    return parse(pulumi.get_stack(), _structured())
 
 
 def read_secrets(settings: Settings) -> Mapping[str, pulumi.Output[str]]:
-    """The secrets that the environment needs, by name. Missing ones are named all at once."""
+    """The secrets that the environment needs, by name; SettingsError names all missing ones."""
     config = pulumi.Config(NAMESPACE)
     mistakes = []
     for name in needed_secrets(settings):
@@ -39,7 +36,7 @@ def read_secrets(settings: Settings) -> Mapping[str, pulumi.Output[str]]:
                 f"{NAMESPACE}:{name} stands in clear in the stack file; set it with `{command}`."
             )
     if mistakes:
-        raise pulumi.RunError("\n".join(mistakes))
+        raise SettingsError(mistakes)
     return {name: config.require_secret(name) for name in needed_secrets(settings)}
 
 

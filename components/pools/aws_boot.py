@@ -10,9 +10,11 @@ import pulumi
 from pulumi_aws import iam, s3
 
 from components.labels import tags
-from components.pools.boot import PoolBoot, join_part, sha512, with_merge
+from components.pools.boot import PoolBoot, join_part, require_fit, sha512
+from ignition.render import with_merge
 
 KEY = "join.ign"
+USER_DATA_LIMIT_BYTES = 16 * 1024
 
 
 class AwsBootData(pulumi.ComponentResource):
@@ -30,6 +32,7 @@ class AwsBootData(pulumi.ComponentResource):
         super().__init__("gpu:pools:AwsBootData", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         tagged = tags(boot.cluster.name, boot.labels)
+        require_fit(boot, _user_data(boot, sha512("")), USER_DATA_LIMIT_BYTES)
         join = join_part(boot.cluster, None)
         bucket = _bucket(name, bucket_name(boot), tagged, child)
         s3.BucketObjectv2(

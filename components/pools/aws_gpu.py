@@ -10,12 +10,12 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.labels import tags
 from components.pools.aws_boot import AwsBootData
-from components.pools.boot import GPU_TAINT, PoolBoot, require_fit
+from components.pools.boot import GPU_TAINT, PoolBoot, PoolError
 from components.versions import FLATCAR_AMI_OWNER, FLATCAR_CHANNEL
 from hardware.cpuset import parse_list
 from ignition.numa_plan import NumaPlan
 
-USER_DATA_LIMIT_BYTES = 16 * 1024
+KUBELET_MAX_PODS = 110  # what a kubelet takes that is not told; Karpenter would count addresses
 ROOT_VOLUME = "/dev/xvda"
 AMI_ARCHITECTURES = {"amd64": "x86_64", "arm64": "arm64"}
 
@@ -39,7 +39,7 @@ class AwsGpuPoolArgs:
     def __post_init__(self) -> None:
         gpus = self.boot.hardware.gpu_count
         if not gpus or self.gpu_limit < gpus or self.gpu_limit % gpus:
-            raise ValueError(
+            raise PoolError(
                 f"pool {self.boot.pool}: gpu_limit is {self.gpu_limit}; allowed: a multiple of "
                 f"{gpus}, the GPUs of one {self.boot.hardware.name}."
             )
@@ -52,32 +52,22 @@ class AwsGpuPool(pulumi.ComponentResource):
     capacity reservations `fleet.gpu/pool: <pool>`. Preview fails where Flatcar's image is gone.
     """
 
-    image_id: pulumi.Output[str]
+    image_id: str
 
     def __init__(
         self, name: str, args: AwsGpuPoolArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("gpu:pools:AwsGpuPool", name, args.boot.inputs, opts)
         boot = args.boot
-        require_fit(boot, boot.ignition, USER_DATA_LIMIT_BYTES)
         child = pulumi.ResourceOptions(parent=self)
         # the API server knows these kinds only once the chart with their CRDs is installed
         after_crds = pulumi.ResourceOptions.merge(
             child, pulumi.ResourceOptions(depends_on=[args.crds])
         )
-        image = ec2.get_ami_output(
-            owners=[FLATCAR_AMI_OWNER],
-            filters=[
-                ec2.GetAmiFilterArgs(name="name", values=[ami_name(args.flatcar)]),
-                ec2.GetAmiFilterArgs(
-                    name="architecture", values=[AMI_ARCHITECTURES[boot.hardware.arch]]
-                ),
-            ],
-            opts=pulumi.InvokeOutputOptions(parent=self),
-        )
+        self.image_id = _published_image(args, pulumi.InvokeOptions(parent=self))
         boot_data = AwsBootData(f"{name}-boot", boot, child)
         metadata = ObjectMetaArgs(name=boot.pool, labels=boot.labels)
-        node_class = CustomResource(
+        CustomResource(
             f"{name}-class",
             api_version="karpenter.k8s.aws/v1",
             kind="EC2NodeClass",
@@ -90,11 +80,30 @@ class AwsGpuPool(pulumi.ComponentResource):
             api_version="karpenter.sh/v1",
             kind="NodePool",
             metadata=metadata,
-            spec=_pool_spec(args, node_class),
+            spec=_pool_spec(args),
             opts=after_crds,
         )
-        self.image_id = image.id
         self.register_outputs({"imageId": self.image_id})
+
+
+def _published_image(args: AwsGpuPoolArgs, opts: pulumi.InvokeOptions) -> str:
+    """The id of the image that the EC2NodeClass will select; PoolError where there is none."""
+    name = ami_name(args.flatcar)
+    architecture = AMI_ARCHITECTURES[args.boot.hardware.arch]
+    try:
+        return ec2.get_ami(
+            owners=[FLATCAR_AMI_OWNER],
+            filters=[
+                ec2.GetAmiFilterArgs(name="name", values=[name]),
+                ec2.GetAmiFilterArgs(name="architecture", values=[architecture]),
+            ],
+            opts=opts,
+        ).id
+    except Exception as error:  # the SDK raises no other class
+        raise PoolError(
+            f"pool {args.boot.pool}: the image {name} was not found; Flatcar unpublishes an image "
+            f"after nine months, so raise gpu-fleet:versions.flatcar ({error})."
+        ) from error
 
 
 def ami_name(flatcar: str) -> str:
@@ -112,6 +121,7 @@ def reservations(plan: NumaPlan) -> dict[str, object]:
     hugepages_mib = sum(node.hugepages_1gi * 1024 + node.hugepages_2mi * 2 for node in plan.nodes)
     system_mib = int(system["memory"].removesuffix("Mi")) + hugepages_mib
     return {
+        "maxPods": plan.kubelet.get("maxPods", KUBELET_MAX_PODS),
         "systemReserved": {
             "cpu": str(len(parse_list(plan.housekeeping))),
             "memory": f"{system_mib}Mi",
@@ -167,7 +177,7 @@ def _root_volume(size_gib: int) -> dict[str, object]:
     }
 
 
-def _pool_spec(args: AwsGpuPoolArgs, node_class: CustomResource) -> dict[str, object]:
+def _pool_spec(args: AwsGpuPoolArgs) -> dict[str, object]:
     boot = args.boot
     training = boot.plan.purpose == "training"
     expire = "Never" if args.expire_after_hours is None else f"{args.expire_after_hours}h"
@@ -184,7 +194,7 @@ def _pool_spec(args: AwsGpuPoolArgs, node_class: CustomResource) -> dict[str, ob
                 "nodeClassRef": {
                     "group": "karpenter.k8s.aws",
                     "kind": "EC2NodeClass",
-                    "name": node_class.metadata["name"],
+                    "name": boot.pool,
                 },
                 "requirements": _requirements(args),
                 "taints": [

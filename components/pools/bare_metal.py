@@ -8,7 +8,7 @@ from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.core.v1 import Namespace, Secret
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-from components.pools.boot import PoolBoot, user_data
+from components.pools.boot import PoolBoot, PoolError, user_data
 
 ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
 
@@ -51,9 +51,9 @@ class BareMetalPoolArgs:
 
     def __post_init__(self) -> None:
         if not self.hosts:
-            raise ValueError(f"pool {self.boot.pool} has no host; allowed: one or more.")
+            raise PoolError(f"pool {self.boot.pool} has no host; allowed: one or more.")
         if self.flatcar not in self.image.url:
-            raise ValueError(
+            raise PoolError(
                 f"pool {self.boot.pool}: image.url is {self.image.url}; allowed: an address that "
                 f"names Flatcar {self.flatcar}, the release of this environment."
             )

@@ -27,6 +27,11 @@ from ignition.render import (
 GPU_TAINT = Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule")
 # Karpenter takes a node over only if it registers with this taint, and adds nothing to user data
 UNREGISTERED_TAINT = Taint(key="karpenter.sh/unregistered", value="", effect="NoExecute")
+SAMPLE_TOKEN = "000000.0000000000000000"  # as long as every token of kubeadm  # noqa: S105
+
+
+class PoolError(ValueError):
+    """A pool that cannot be made as it is described; one sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +96,7 @@ def plain_ignition(
 ) -> str:
     """The plain Ignition of a pool's machines; GPU extensions only where there is a GPU."""
     gpu = hardware.gpu_count > 0
-    taints = (GPU_TAINT,) if gpu else ()
+    taints: tuple[Taint, ...] = (GPU_TAINT,) if gpu else ()
     if hardware.kind == "aws":
         taints += (UNREGISTERED_TAINT,)
     node = NodeBoot(
@@ -115,8 +120,15 @@ def join_part(cluster: ClusterJoin, hostname: str | None) -> pulumi.Output[str]:
 
 
 def user_data(boot: PoolBoot, hostname: str, limit_bytes: int | None = None) -> pulumi.Output[str]:
-    """The whole user data of one machine, secret because the join part stands in it."""
-    return join_part(boot.cluster, hostname).apply(partial(_merged, boot, limit_bytes))
+    """The whole user data of one machine, secret because the join part stands in it.
+
+    Raises PoolError where it is longer than `limit_bytes`, None for no limit.
+    """
+    if limit_bytes is not None:
+        cluster = boot.cluster
+        sample = _join_ignition(cluster.endpoint, cluster.ca_cert_hash, hostname, SAMPLE_TOKEN)
+        require_fit(boot, _merged(boot.ignition, sample), limit_bytes)
+    return join_part(boot.cluster, hostname).apply(partial(_merged, boot.ignition))
 
 
 def sha512(text: str) -> str:
@@ -125,10 +137,10 @@ def sha512(text: str) -> str:
 
 
 def require_fit(boot: PoolBoot, text: str, limit_bytes: int) -> None:
-    """Refuse user data that the cloud would cut or refuse."""
+    """Refuse user data that a cloud would refuse; PoolError says by how much."""
     size = len(text.encode())
     if size > limit_bytes:
-        raise ValueError(
+        raise PoolError(
             f"pool {boot.pool}: the user data has {size} bytes; allowed: {limit_bytes} bytes for "
             f"{boot.hardware.name}."
         )
@@ -142,8 +154,5 @@ def _join_ignition(endpoint: str, ca_cert_hash: str, hostname: str | None, token
     )
 
 
-def _merged(boot: PoolBoot, limit_bytes: int | None, join: str) -> str:
-    text = with_merge(boot.ignition, data_url(join))
-    if limit_bytes is not None:
-        require_fit(boot, text, limit_bytes)
-    return text
+def _merged(tuning: str, join: str) -> str:
+    return with_merge(tuning, data_url(join))

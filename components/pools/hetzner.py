@@ -7,7 +7,7 @@ import pulumi_hcloud as hcloud
 
 from components.labels import tags
 from components.network.hetzner import HetznerNetwork
-from components.pools.boot import PoolBoot, user_data
+from components.pools.boot import PoolBoot, PoolError, user_data
 
 USER_DATA_LIMIT_BYTES = 32 * 1024
 SERVERS_PER_PLACEMENT_GROUP = 10  # Hetzner's limit for a spread group
@@ -25,7 +25,7 @@ class HetznerPoolArgs:
 
     def __post_init__(self) -> None:
         if self.nodes < 1:
-            raise ValueError(f"nodes is {self.nodes}; allowed: a whole number of 1 or more.")
+            raise PoolError(f"pool {self.boot.pool}: nodes is {self.nodes}; allowed: 1 or more.")
 
 
 class HetznerPool(pulumi.ComponentResource):
@@ -36,7 +36,7 @@ class HetznerPool(pulumi.ComponentResource):
     """
 
     node_names: list[str]
-    image_id: pulumi.Output[str]
+    image_id: str
 
     def __init__(
         self, name: str, args: HetznerPoolArgs, opts: pulumi.ResourceOptions | None = None
@@ -46,12 +46,7 @@ class HetznerPool(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         prefix = f"{boot.cluster.name}-{boot.pool}"
         tagged = tags(boot.cluster.name, boot.labels)
-        image = hcloud.get_image_output(
-            with_selector=f"os=flatcar,flatcar={args.flatcar}",
-            with_architecture=ARCHITECTURES[boot.hardware.arch],
-            most_recent=True,
-            opts=pulumi.InvokeOutputOptions(parent=self),
-        )
+        self.image_id = _snapshot(args, pulumi.InvokeOptions(parent=self))
         groups = [
             hcloud.PlacementGroup(
                 f"{name}-spread-{number}",
@@ -62,7 +57,6 @@ class HetznerPool(pulumi.ComponentResource):
             )
             for number in range(1, -(-args.nodes // SERVERS_PER_PLACEMENT_GROUP) + 1)
         ]
-        self.image_id = image.id.apply(str)
         self.node_names = [f"{prefix}-{number}" for number in range(1, args.nodes + 1)]
         # a server's name is unique in its project, so the old one goes first
         replaced = pulumi.ResourceOptions.merge(
@@ -76,10 +70,29 @@ class HetznerPool(pulumi.ComponentResource):
                 image=self.image_id,
                 location=args.network.location,
                 user_data=user_data(boot, node, USER_DATA_LIMIT_BYTES),
-                networks=[hcloud.ServerNetworkArgs(subnet_id=args.network.subnet_id)],
+                networks=[
+                    # without the empty list the provider attaches it anew at every update
+                    hcloud.ServerNetworkArgs(subnet_id=args.network.subnet_id, alias_ips=[])
+                ],
                 firewall_ids=[args.network.firewall_id],
                 placement_group_id=groups[index // SERVERS_PER_PLACEMENT_GROUP].id.apply(int),
                 labels=tagged,
                 opts=replaced,
             )
         self.register_outputs({"nodeNames": self.node_names, "imageId": self.image_id})
+
+
+def _snapshot(args: HetznerPoolArgs, opts: pulumi.InvokeOptions) -> str:
+    """The id of the newest snapshot of the release; PoolError where there is none."""
+    architecture = ARCHITECTURES[args.boot.hardware.arch]
+    selector = f"os=flatcar,flatcar={args.flatcar}"
+    try:
+        found = hcloud.get_image(
+            with_selector=selector, with_architecture=architecture, most_recent=True, opts=opts
+        )
+    except Exception as error:  # the SDK raises no other class
+        raise PoolError(
+            f"pool {args.boot.pool}: the Hetzner project has no {architecture} snapshot with the "
+            f"labels {selector}; make one with `hcloud-upload-image upload --labels` ({error})."
+        ) from error
+    return str(found.id)

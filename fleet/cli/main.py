@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from fleet.cli.policy_config import policy_config
 from fleet.cli.rehearse import rehearse
 from fleet.cli.rehearse_stop import rehearse_stop
 
@@ -16,3 +17,4 @@ app = typer.Typer(
 )
 app.command("rehearse")(rehearse)
 app.command("rehearse-stop")(rehearse_stop)
+app.command("policy-config")(policy_config)

@@ -34,8 +34,8 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         if key not in SECTIONS and key not in SECRETS:
             reader.mistakes.append(unknown_key(f"{NAMESPACE}:{key}", key, SECTIONS))
     cluster = reader.one("cluster", Cluster)
-    sites = reader.kinds("sites", _by_kind(Site))
-    pools = reader.kinds("pools", _by_kind(Pool))
+    sites: dict[str, Site] = reader.kinds("sites", _by_kind(Site))
+    pools: dict[str, Pool] = reader.kinds("pools", _by_kind(Pool))
     queues = reader.each("queues", Queue)
     versions = reader.one("versions", Versions, default=Versions())
     budget = reader.one("budget", Budget)

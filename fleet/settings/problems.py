@@ -99,8 +99,9 @@ def allowed(kind: object) -> str:
 
 def _keys(kind: object) -> list[str]:
     """The keys of a mapping that becomes a dataclass."""
-    is_type = isinstance(kind, type) and dataclasses.is_dataclass(kind)
-    return [field.name for field in dataclasses.fields(kind)] if is_type else []
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        return [field.name for field in dataclasses.fields(kind)]
+    return []
 
 
 def _at(kind: object, parts: Sequence[int | str]) -> object:

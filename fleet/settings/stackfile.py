@@ -83,7 +83,7 @@ class _Loader(yaml.SafeLoader):
     ) -> dict[Hashable, object]:
         seen: set[Hashable] = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]  # not in its stubs
+            key = self.construct_object(key_node, deep=True)
             if key in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f'key "{key}" stands twice', key_node.start_mark

@@ -175,7 +175,7 @@ def _boolean(node: yaml.ScalarNode) -> bool | None:
 
 def _integer(node: yaml.ScalarNode) -> int | None:
     text = node.value.replace("_", "")
-    if node.tag != _PLAIN:
+    if node.tag != _PLAIN or node.value.startswith("_"):
         return None
     match = _INTEGER.fullmatch(text)
     if match is None:

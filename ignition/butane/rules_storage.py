@@ -52,7 +52,7 @@ def filesystem(value: Value, _: Context) -> Problems:
         yield ("format",), f'"{form}" is unknown; allowed are {", ".join(_LABEL_LIMITS)} and none'
     if label and not form:
         yield ("label",), "a label needs a format"
-    elif label and len(label.encode()) > _LABEL_LIMITS.get(form or "", len(label.encode())):
+    elif label and form in _LABEL_LIMITS and len(label.encode()) > _LABEL_LIMITS[form]:
         yield ("label",), f'"{label}" is longer than the {_LABEL_LIMITS[form]} bytes of {form}'
 
 

@@ -110,8 +110,8 @@ def _conform(value: object, kind: object, path: Path, say: Say) -> bool:
         if not isinstance(value, list):
             say(path, "must be a list")
             return False
-        fits = [_conform(item, kind.item, (*path, n), say) for n, item in enumerate(value)]
-        return all(fits)
+        items = [_conform(item, kind.item, (*path, n), say) for n, item in enumerate(value)]
+        return all(items)
     if not isinstance(kind, Struct):
         fits = isinstance(value, _TYPES[str(kind)]) and (kind == "boolean") is isinstance(
             value, bool
@@ -125,9 +125,9 @@ def _conform(value: object, kind: object, path: Path, say: Say) -> bool:
     fields = dict(_fields(kind))
     for key in value.keys() - fields.keys():
         say((*path, key), f"unused key {key}")
-    fits = [
+    known = [
         _conform(child, fields[key].type, (*path, key), say)
         for key, child in value.items()
         if child is not None and key in fields
     ]
-    return value.keys() <= fields.keys() and all(fits)
+    return value.keys() <= fields.keys() and all(known)

@@ -28,10 +28,10 @@ class _Unknown:
     def _refuse(self, *_: object) -> NoReturn:
         raise NotKnownYet(object.__getattribute__(self, "_path"))
 
-    __class__ = property(_refuse)  # type: ignore[assignment]  # a class that nobody may ask for
-    __getattribute__ = _refuse  # type: ignore[assignment]  # every look is refused
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse  # type: ignore[assignment]
-    __bool__ = __str__ = __repr__ = __format__ = __hash__ = _refuse  # type: ignore[assignment]
+    __class__ = property(_refuse)
+    __getattribute__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __bool__ = __str__ = __repr__ = __format__ = __hash__ = _refuse
     __iter__ = __len__ = __contains__ = __getitem__ = __int__ = __float__ = _refuse
 
 

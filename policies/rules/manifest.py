@@ -57,7 +57,7 @@ def quantity(value: object) -> Decimal | None:
         return None
     number, suffix = found[1], found[2] or ""
     if suffix in _BINARY_POWER:
-        return Decimal(number) * 2 ** _BINARY_POWER[suffix]
+        return Decimal(number) * (1 << _BINARY_POWER[suffix])
     if suffix in _DECIMAL_POWER:
         return Decimal(number).scaleb(_DECIMAL_POWER[suffix])
     try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rehearsal.providers.values import Value
 
 FILE = "cloud.json"
-OBJECT_TYPES = ("aws:s3/bucketObjectv2:BucketObjectv2", "aws:s3/bucketObject:BucketObject")
+S3_OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ def fetch(directory: Path, url: str) -> bytes:
     if parts.scheme != "s3" or not bucket or not key:
         raise KeyError(f'"{url}" is not of the form s3://bucket/key.')
     for thing in read(directory):
-        if thing.type in OBJECT_TYPES and _place(thing.inputs) == (bucket, key):
+        if thing.type == S3_OBJECT and _place(thing.inputs) == (bucket, key):
             return _contents(thing.inputs)
     raise KeyError(f"{url} is not in the simulated S3.")
 

@@ -21,6 +21,7 @@ class AutoName:
     property: str = "name"
     digits: int = 7
     limit: int | None = None
+    lower: bool = False
 
 
 def automatic_name(
@@ -60,7 +61,8 @@ def with_name(
     name = before or automatic_name(
         resource, naming, digits=rule.digits, limit=rule.limit, path=rule.property
     )
-    return {**inputs, rule.property: name, "__defaults": [rule.property]}
+    made = name.lower() if rule.lower and isinstance(name, str) else name
+    return {**inputs, rule.property: made, "__defaults": [rule.property]}
 
 
 def keeps_its_name(rule: AutoName | None, old: Properties, new: Properties) -> bool:

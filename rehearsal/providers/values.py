@@ -196,6 +196,31 @@ def walk(value: Value) -> Iterator[Value]:
                 yield from walk(item)
 
 
+def secret_texts(value: Value) -> Iterator[str]:
+    """Every secret text in a value, so that it can be struck from a message."""
+    match value:
+        case Secret():
+            yield from _texts(plain(value))
+        case dict():
+            for item in value.values():
+                yield from secret_texts(item)
+        case list():
+            for item in value:
+                yield from secret_texts(item)
+
+
+def _texts(value: Value) -> Iterator[str]:
+    match value:
+        case str() if value:
+            yield value
+        case dict():
+            for item in value.values():
+                yield from _texts(item)
+        case list():
+            for item in value:
+                yield from _texts(item)
+
+
 def conceal(value: Value, like: Value) -> Value:
     """`value` with secret made of what is secret in `like` at the same place.
 

@@ -1,4 +1,4 @@
-"""What Hetzner Cloud refuses, value by value. Limits are those of its API reference and provider."""
+"""What Hetzner Cloud refuses, value by value; the limits are of its API and its provider."""
 
 from __future__ import annotations
 

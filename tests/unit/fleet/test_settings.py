@@ -45,7 +45,9 @@ def test_an_unknown_machine_is_answered_with_those_of_the_pools_kind() -> None:
 
 def test_one_wrong_value_makes_one_sentence() -> None:
     assert len(mistakes(with_value("pools.cpu.nodes", 0))) == 1
-    assert len(mistakes(with_value("pools.dgx.machines.0.name", 4))) == 1
+    assert len(mistakes(with_value("pools.burst.capacity_types", ["spo"]))) == 1, (
+        "not short as well"
+    )
 
 
 def test_all_mistakes_of_a_file_come_at_once() -> None:

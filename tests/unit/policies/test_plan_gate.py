@@ -4,7 +4,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from pulumi_policy import ResourceValidationArgs, ResourceValidationPolicy
+from pulumi_policy import ResourceValidationArgs
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
 
 from policies.gates.plan import ADVISORY_POLICY, POLICY, pack_config, policies
@@ -26,20 +26,32 @@ def told(
 ) -> dict[str, list[str]]:
     """Hands one resource to the policies of the pack, in their order; returns what they say."""
     said: dict[str, list[str]] = {}
+    config: Any = pack_config(settings or {})[POLICY]
     for policy in policies(rules, today=lambda: TODAY):
-        assert isinstance(policy, ResourceValidationPolicy)
-        reported = said.setdefault(policy.name, [])
-        arguments = ResourceValidationArgs(
-            resource_type=resource_type,
-            props=unknown_checking_proxy(props),
-            urn=f"urn:pulumi:dev::gpu-fleet::{resource_type}::pulumi-name",
-            name="pulumi-name",
-            opts=None,  # type: ignore[arg-type]  # no rule reads resource options
-            provider=None,
-            config=pack_config(settings or {})[POLICY] if rules is ALL else settings,
-        )
-        policy.validate(arguments, lambda message, _urn, to=reported: to.append(message))
+        said[policy.name] = heard(policy, props, config, resource_type)
     return said
+
+
+def heard(
+    policy: Any,
+    props: dict[str, Any],
+    config: dict[str, Any],
+    resource_type: str = "kubernetes:karpenter.sh/v1:NodePool",
+    urn: str = "urn:pulumi:dev::gpu-fleet::type::pulumi-name",
+) -> list[str]:
+    """Calls one policy as the SDK does for one resource; returns its messages."""
+    messages: list[str] = []
+    arguments = ResourceValidationArgs(
+        resource_type=resource_type,
+        props=unknown_checking_proxy(props),
+        urn=urn,
+        name="pulumi-name",
+        opts=None,  # type: ignore[arg-type]  # no rule reads resource options
+        provider=None,
+        config=config,
+    )
+    policy.validate(arguments, lambda message, _urn: messages.append(message))
+    return messages
 
 
 def rule(rule_id: str, predicate: Any, level: Any = "mandatory") -> Rule:
@@ -191,23 +203,13 @@ def test_what_is_no_kubernetes_object_is_not_read_as_one(resource_type: str) -> 
 
 def test_what_was_said_of_one_resource_is_not_said_again_of_the_next() -> None:
     first, second = policies(ALL, today=lambda: TODAY)
-    said: list[str] = []
+    config = {RULE: {"level": "advisory"}}
+    bad, good = node_pool(AFTER, "60m"), node_pool()
 
-    def ask(policy: Any, urn: str, after: str) -> None:
-        arguments = ResourceValidationArgs(
-            resource_type="kubernetes:karpenter.sh/v1:NodePool",
-            props=unknown_checking_proxy(node_pool(AFTER, after)),
-            urn=urn,
-            name="burst",
-            opts=None,  # type: ignore[arg-type]  # no rule reads resource options
-            provider=None,
-            config={RULE: {"level": "advisory"}},
-        )
-        policy.validate(arguments, lambda message, _urn: said.append(message))
+    said = [
+        [*heard(first, pool, config, urn=urn), *heard(second, pool, config, urn=urn)]
+        for urn, pool in (("urn:1", bad), ("urn:1", good), ("urn:2", good))
+    ]
 
-    for urn, after in (("urn:1", "60m"), ("urn:2", "10m")):
-        ask(first, urn, after)
-        ask(second, urn, after)
-        ask(second, urn, after)
-
-    assert len(said) == 1
+    assert [len(messages) for messages in said] == [1, 0, 0]
+    assert heard(second, bad, config, urn="urn:1") == []

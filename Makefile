@@ -1,0 +1,61 @@
+# `make` alone lists the targets.
+ENV ?= dev
+PYTHON ?= python3
+RUN := .venv/bin/python -m
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help rehearse rehearse-stop test lint format preview up bench toolchain bootstrap clean
+
+help:
+	@echo "make TARGET [ENV=dev]"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' Makefile
+
+rehearse: bootstrap ## Rehearse ENV on this machine, no account (KEEP=1 leaves it up, JSON=1 prints JSON)
+	@exec .venv/bin/fleet rehearse $(ENV) $(if $(KEEP),--keep) $(if $(JSON),--json)
+
+rehearse-stop: bootstrap ## End a rehearsal of ENV that was kept
+	@exec .venv/bin/fleet rehearse-stop $(ENV)
+
+test: lint ## Check format, style and types, then run all tests
+	@exec $(RUN) toolchain
+	@exec $(RUN) pytest tests/unit tests/conformance tests/engine tests/rehearsal
+
+lint: bootstrap ## Check format, style and types
+	@exec .venv/bin/ruff format --check .
+	@exec .venv/bin/ruff check .
+	@exec .venv/bin/mypy
+
+format: bootstrap ## Format the code and repair what ruff can repair
+	@exec .venv/bin/ruff check --fix .
+	@exec .venv/bin/ruff format .
+
+preview: .preview/policies-$(ENV).json ## Show what `make up` would change in the accounts of ENV
+	@exec $(RUN) toolchain exec pulumi preview --stack $(ENV) --policy-pack policies --policy-pack-config $<
+
+up: .preview/policies-$(ENV).json ## Bring the accounts of ENV up to date; Pulumi asks first
+	@exec $(RUN) toolchain exec pulumi up --stack $(ENV) --policy-pack policies --policy-pack-config $<
+
+bench: bootstrap ## Measure the speed of previews and of the rehearsal, as ratios of one run
+	@exec $(RUN) benchmarks
+
+toolchain: bootstrap ## Build the programs that are neither on PATH nor built yet
+	@exec $(RUN) toolchain
+
+clean: ## Stop kept rehearsals and remove everything that these targets made
+	@for kept in .rehearsal/*/; do \
+	  if [ -d "$$kept" ] && [ -x .venv/bin/fleet ]; then \
+	    .venv/bin/fleet rehearse-stop "$$(basename "$$kept")" || exit 1; \
+	  fi; \
+	done
+	@rm -rf .rehearsal .preview .toolchain .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+bootstrap:
+	@command -v $(PYTHON) > /dev/null || \
+	  { echo "There is no $(PYTHON) on PATH: install Python 3.11 or newer." >&2; exit 1; }
+	@exec $(PYTHON) toolchain/bootstrap.py
+
+# Always made anew: the settings of the rules are part of the stack file.
+.preview/policies-%.json: bootstrap
+	@mkdir -p .preview
+	@.venv/bin/fleet policy-config $* > $@

@@ -1,0 +1,54 @@
+"""`python -m benchmarks`: ratios against a floor and the times of a rehearsal, in one run.
+
+Exit code 0 when every goal is met, 1 when one is missed. All figures come from this machine and
+this run; a ratio of two things timed in turns says more than either of them.
+"""
+
+import argparse
+import json
+import sys
+
+from rich.console import Console
+
+from benchmarks import previews, rehearsals
+from benchmarks.machine import this_machine
+from benchmarks.results import Results
+from toolchain.build import ensure
+
+WIDTH = 100  # the tables whole, also where the output goes to a file
+
+
+def main() -> int:
+    """Measures, prints, and says whether the goals are met."""
+    arguments = _arguments()
+    progress = Console(stderr=True)
+    tools = ensure(console=progress)
+    progress.print(f"Previews of {arguments.environment} in {arguments.runs} runs…")
+    measured = previews.measure(arguments.environment, tools, runs=arguments.runs)
+    rehearsed = []
+    for environment in arguments.rehearse:
+        progress.print(f"Rehearsal of {environment}…")
+        rehearsed.append(rehearsals.measure(environment))
+    results = Results(machine=this_machine(), previews=measured, rehearsals=rehearsed)
+    if arguments.json:
+        sys.stdout.write(json.dumps(results.as_json(), indent=2) + "\n")
+    else:
+        console = Console()
+        console.width = max(console.width, WIDTH)
+        results.show(console)
+    return 0 if all(goal.met for goal in results.goals()) else 1
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--environment", default="prod", help="whose preview is timed (prod)")
+    parser.add_argument("--runs", type=int, default=5, help="paired previews (5)")
+    parser.add_argument(
+        "--rehearse", nargs="*", default=["dev", "prod"], help="environments (dev prod)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON alone")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""`pulumi preview` of an environment against a bare program, with and without the policy pack.
+
+Everything but the program is the same: engine, language host, stand-in providers, API server, an
+empty stack. What is left of the ratio is what the program itself costs: reading settings, deriving
+plans and Ignition, composing components.
+"""
+
+import json
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import yaml
+
+from benchmarks.results import Previews
+from fleet.settings import load, stack_file
+from rehearsal import stackfile
+from rehearsal.engine import Engine, environment
+from rehearsal.twin import set_up
+from rehearsal.workspace import Workspace
+from toolchain.build import Tools
+
+ROOT = Path(__file__).resolve().parent.parent
+BARE = Path(__file__).resolve().parent / "bare"
+PACKAGES = ("aws", "hcloud", "kubernetes")
+
+
+def measure(environment_name: str, tools: Tools, *, runs: int) -> Previews:
+    """Previews each kind once to warm up, then once in each run, in turns."""
+    seconds: dict[str, list[float]] = {"bare": [], "program": [], "with policies": []}
+    with _twin(environment_name, tools) as engine:
+        resources = _resources(engine)
+        bare = _bare(engine, tools, resources)
+        pack = (
+            f"--policy-pack={ROOT / 'policies'}",
+            f"--policy-pack-config={engine.directory / 'policy-config.json'}",
+        )
+        kinds = {"bare": (bare, ()), "program": (engine, ()), "with policies": (engine, pack)}
+        for run in range(runs + 1):
+            for kind, (one, more) in kinds.items():
+                taken = _preview(one, more)
+                if run:
+                    seconds[kind].append(taken)
+    return Previews(
+        environment=environment_name,
+        resources=resources,
+        bare_s=seconds["bare"],
+        program_s=seconds["program"],
+        with_policies_s=seconds["with policies"],
+    )
+
+
+@contextmanager
+def _twin(environment_name: str, tools: Tools) -> Iterator[Engine]:
+    """The environment's engine on a twin of its own, so that no rehearsal is in the way."""
+    tracked = stack_file(ROOT, environment_name)
+    workspace = Workspace(root=ROOT, environment=f"bench-{environment_name}")
+    with workspace.held():
+        workspace.begin()
+        try:
+            twin = set_up(workspace, load(tracked), tracked, tools)
+            twin.control_plane.api.close()
+            yield twin.engine
+        finally:
+            workspace.processes.stop()
+            workspace.clear_twin()
+
+
+def _resources(engine: Engine) -> dict[str, int]:
+    """How many custom resources of each package the program registers."""
+    types = engine.preview(lambda _outcome: None).types
+    counted = Counter[str]()
+    for kind, number in types.items():
+        counted[kind.partition(":")[0]] += number
+    return {package: counted[package] for package in PACKAGES if counted[package]}
+
+
+def _bare(engine: Engine, tools: Tools, resources: Mapping[str, int]) -> Engine:
+    """An engine for the bare program, with a stack of its own on the same twin."""
+    directory = engine.directory / "bare"
+    directory.mkdir(mode=0o700)
+    ports = json.loads((engine.directory / "providers.json").read_text())
+    bare = replace(
+        engine,
+        root=BARE,
+        directory=directory,
+        environment=environment(tools.environment(), directory, provider_ports=ports),
+    )
+    source = directory / "source.yaml"
+    config = {
+        "pulumi:disable-default-providers": list(PACKAGES),
+        "gpu-fleet:resources": dict(resources),
+    }
+    source.write_text(yaml.safe_dump({"config": config}))
+    stackfile.write(
+        source,
+        bare.stack_file,
+        forms={"kubeconfig": "kubeconfig", "hcloud_token": "hcloud-token"},
+        kubeconfig=(engine.directory / "kubeconfig").read_text(),
+        passphrase_file=directory / "passphrase",
+    )
+    bare.create_stack()
+    return bare
+
+
+def _preview(engine: Engine, more: tuple[str, ...]) -> float:
+    """Seconds of one preview as a user would wait for it."""
+    quiet = ("--non-interactive", "--color=never", "--suppress-outputs")
+    started = time.perf_counter()
+    done = subprocess.run(
+        [engine.pulumi, "preview", *engine.arguments, *quiet, *more],
+        cwd=engine.root,
+        env=engine.environment,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise RuntimeError(f"The preview in {engine.root} failed:\n{done.stdout}{done.stderr}")
+    return time.perf_counter() - started

@@ -1,0 +1,64 @@
+"""`fleet rehearse` as a user starts it: its phases, the whole command, its memory at the peak."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryFile
+
+import psutil
+
+from benchmarks.results import Rehearsed
+
+ROOT = Path(__file__).resolve().parent.parent
+MOST_S = {"dev": 60, "research": 90, "prod": 120}
+MOST_MEMORY_GIB = 4.0
+SAMPLE_S = 0.25
+
+
+def measure(environment: str) -> Rehearsed:
+    """Rehearses an environment once; RuntimeError with its own words when it does not hold."""
+    command = [str(Path(sys.executable).with_name("fleet")), "rehearse", environment, "--json"]
+    started = time.perf_counter()
+    with TemporaryFile("w+") as answer:
+        with subprocess.Popen(
+            command, cwd=ROOT, stdout=answer, stderr=subprocess.DEVNULL
+        ) as process:
+            peak_bytes = _watch(process)
+        total_s = time.perf_counter() - started
+        answer.seek(0)
+        report = json.load(answer)
+    if process.returncode:
+        raise RuntimeError(f"The rehearsal of {environment} failed: {report['problems']}")
+    return Rehearsed(
+        environment=environment,
+        phases_s={phase["name"]: phase["seconds"] for phase in report["phases"]},
+        total_s=total_s,
+        peak_memory_gib=peak_bytes / 2**30,
+        most_s=MOST_S[environment],
+        most_memory_gib=MOST_MEMORY_GIB,
+    )
+
+
+def _watch(process: subprocess.Popen[bytes]) -> int:
+    """Waits for the end; returns the most bytes that the command and its children held at once."""
+    peak = 0
+    command = psutil.Process(process.pid)
+    while process.poll() is None:
+        try:
+            family = [command, *command.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            break
+        peak = max(peak, sum(_held(member) for member in family))
+        time.sleep(SAMPLE_S)
+    return peak
+
+
+def _held(process: psutil.Process) -> int:
+    """Memory of a process in bytes, shared pages counted by share where the system can tell."""
+    try:
+        memory = process.memory_full_info()
+    except psutil.Error:  # it has just ended
+        return 0
+    return int(getattr(memory, "pss", memory.rss))

@@ -1,0 +1,138 @@
+"""Figures, the goals that they are held to, and how both are shown."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.machine import Machine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """A figure and what it may be at most."""
+
+    name: str
+    value: float
+    at_most: float
+    unit: str = ""
+
+    @property
+    def met(self) -> bool:
+        """Whether the figure is within its goal."""
+        return self.value <= self.at_most
+
+    @property
+    def verdict(self) -> str:
+        """The goal and whether it was met, for a table."""
+        unit = f" {self.unit}" if self.unit else ""
+        return f"≤ {self.at_most:g}{unit}: {'met' if self.met else 'missed'}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Previews:
+    """Seconds of `pulumi preview`, one of each kind in every run."""
+
+    environment: str
+    resources: Mapping[str, int]
+    """Custom resources by package, which the bare program registers too."""
+    bare_s: Sequence[float]
+    program_s: Sequence[float]
+    with_policies_s: Sequence[float]
+
+    @property
+    def over_bare(self) -> Goal:
+        """The program against the bare one, median of the ratios of the runs."""
+        name = f"preview of {self.environment} / bare program"
+        return Goal(name=name, value=_ratio(self.program_s, self.bare_s), at_most=1.3)
+
+    @property
+    def policies(self) -> float:
+        """The program with the policy pack against the program without."""
+        return _ratio(self.with_policies_s, self.program_s)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rehearsed:
+    """One `fleet rehearse`."""
+
+    environment: str
+    phases_s: Mapping[str, float]
+    total_s: float
+    peak_memory_gib: float
+    most_s: float
+    most_memory_gib: float
+
+    @property
+    def goals(self) -> tuple[Goal, Goal]:
+        """Its time and its memory."""
+        name = f"rehearsal of {self.environment}"
+        gib = self.peak_memory_gib
+        return (
+            Goal(name=f"{name}, time", value=self.total_s, at_most=self.most_s, unit="s"),
+            Goal(name=f"{name}, memory", value=gib, at_most=self.most_memory_gib, unit="GiB"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """Everything that one run of the benchmarks found."""
+
+    machine: Machine
+    previews: Previews
+    rehearsals: Sequence[Rehearsed]
+
+    def goals(self) -> Iterator[Goal]:
+        """Every figure that has a goal."""
+        yield self.previews.over_bare
+        for rehearsed in self.rehearsals:
+            yield from rehearsed.goals
+
+    def as_json(self) -> dict[str, object]:
+        """The figures and the verdicts."""
+        goals = [{**asdict(goal), "met": goal.met} for goal in self.goals()]
+        return {**asdict(self), "policies_ratio": self.previews.policies, "goals": goals}
+
+    def show(self, console: Console) -> None:
+        """Prints the figures as tables."""
+        console.print(f"Measured on {self.machine}.", highlight=False)
+        console.print(_preview_table(self.previews))
+        if self.rehearsals:
+            console.print(_rehearsal_table(self.rehearsals))
+
+
+def _ratio(values: Sequence[float], floors: Sequence[float]) -> float:
+    return median(value / floor for value, floor in zip(values, floors, strict=True))
+
+
+def _preview_table(found: Previews) -> Table:
+    count, runs = sum(found.resources.values()), len(found.program_s)
+    title = f"pulumi preview, {count} resources, median of {runs} paired runs"
+    table = Table("", "seconds", "against", "ratio", "goal", title=title, title_justify="left")
+    goal = found.over_bare
+    table.add_row("bare program", _seconds(found.bare_s))
+    row = (found.environment, _seconds(found.program_s), "bare program", f"{goal.value:.2f}")
+    table.add_row(*row, goal.verdict)
+    packed = (f"{found.environment} with policies", _seconds(found.with_policies_s))
+    table.add_row(*packed, found.environment, f"{found.policies:.2f}", "none")
+    return table
+
+
+def _seconds(values: Sequence[float]) -> str:
+    return f"{median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
+def _rehearsal_table(found: Sequence[Rehearsed]) -> Table:
+    environments = [rehearsed.environment for rehearsed in found]
+    title = "fleet rehearse, seconds by phase, binaries built before"
+    table = Table("", *environments, title=title, title_justify="left")
+    phases = dict.fromkeys(phase for rehearsed in found for phase in rehearsed.phases_s)
+    for phase in phases:
+        table.add_row(phase, *(f"{rehearsed.phases_s.get(phase, 0):.1f}" for rehearsed in found))
+    table.add_section()
+    for row, number, label in (("whole command", 0, "s"), ("peak memory", 1, "GiB")):
+        goals = [rehearsed.goals[number] for rehearsed in found]
+        table.add_row(row, *(f"{goal.value:.1f} {label} ({goal.verdict})" for goal in goals))
+    return table

@@ -1,0 +1,180 @@
+"""The Node that a booted machine registers: capacity, allocatable, labels and taints."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from hardware.hardware import Hardware
+from ignition.boot import cpus, joining, kernel, kubelet, system
+from ignition.boot.config import BootConfig, ConfigError, read
+from ignition.boot.joining import Joining
+from ignition.boot.kernel import Kernel
+from ignition.boot.kubelet import Kubelet
+from ignition.boot.quantities import kibibytes
+from ignition.boot.sources import Fetch
+
+_GIB = 1024**3
+_PAGE = {"hugepages-2Mi": 2 * 1024**2, "hugepages-1Gi": _GIB}
+_DEFAULT_PODS = 110
+
+
+@dataclass(frozen=True, kw_only=True)
+class BootedNode:
+    """The Node as the kubelet would register it; quantities in Kubernetes notation.
+
+    `hugepages` has the pages on each NUMA node by resource name. `hostname` is None where the
+    machine keeps the name that its site gives it.
+    """
+
+    hostname: str | None
+    labels: Mapping[str, str]
+    taints: tuple[Mapping[str, str], ...]
+    capacity: Mapping[str, str]
+    allocatable: Mapping[str, str]
+    housekeeping_cpus: str
+    workload_cpus: str
+    hugepages: Mapping[str, tuple[int, ...]]
+    decided_by_ignition: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Booted:
+    """Either the node or what keeps it out, each problem one sentence that says what to change."""
+
+    node: BootedNode | None
+    problems: tuple[str, ...]
+
+
+def boot(ignition: str, hardware: Hardware, *, fetch: Fetch | None = None) -> Booted:
+    """Boot `hardware` from Ignition JSON; `fetch` answers merge sources that are not data: URLs.
+
+    `fetch` raises OSError, LookupError or ValueError for what it does not have.
+    """
+    problems: list[str] = []
+    try:
+        config = read(ignition, fetch)
+    except ConfigError as error:
+        return Booted(node=None, problems=(str(error),))
+    command_line = kernel.check(config.arguments, hardware, problems)
+    joined = joining.check(config, hardware, problems)
+    configured = kubelet.check(config, joined.patches, hardware, problems)
+    system.check(config, hardware, problems)
+    problems += _agreement(config, command_line, configured, hardware)
+    if problems:
+        return Booted(node=None, problems=tuple(problems))
+    return Booted(node=_node(hardware, command_line, configured, joined), problems=())
+
+
+def _agreement(
+    config: BootConfig, command_line: Kernel, configured: Kubelet, hardware: Hardware
+) -> Iterator[str]:
+    """Kernel, kubelet and systemd must mean the same CPUs, and memory must be there for all."""
+    reserved = configured.reserved_cpus
+    if reserved and command_line.irq_cpus is not None and command_line.irq_cpus != reserved:
+        yield (
+            f"kubelet reserves CPUs {cpus.write(reserved)}, irqaffinity names "
+            f"{cpus.write(command_line.irq_cpus)}; give both the same list"
+        )
+    if reserved & command_line.isolated_cpus:
+        yield (
+            f"kubelet reserves CPUs {cpus.write(reserved & command_line.isolated_cpus)}, which "
+            "isolcpus isolates; give isolcpus the other CPUs"
+        )
+    unclaimed = cpus.every(hardware) - reserved - command_line.isolated_cpus
+    if reserved and command_line.isolated_cpus and unclaimed:
+        yield (
+            f"CPUs {cpus.write(unclaimed)} are neither reserved by kubelet nor isolated; add them "
+            "to one of the lists"
+        )
+    yield from _affinity(config, reserved)
+    for node, memory in enumerate(hardware.numa_nodes):
+        pages = sum(_PAGE[name] * counts[node] for name, counts in command_line.hugepages.items())
+        kept = configured.reserved_memory + configured.eviction["memory.available"]
+        if pages + kept // len(hardware.numa_nodes) >= memory.memory_gib * _GIB:
+            yield (
+                f"hugepages and reservations leave no ordinary memory on NUMA node {node} of "
+                f"{hardware.name}; reserve fewer hugepages"
+            )
+
+
+def _affinity(config: BootConfig, reserved: frozenset[int]) -> Iterator[str]:
+    for path, file in config.files.items():
+        if not path.startswith("/etc/systemd/system.conf.d/"):
+            continue
+        if not path.endswith(".conf"):
+            yield f"{path} is not read by systemd; end its name in .conf"
+        match = re.search(r"^CPUAffinity=(.*)$", file.text or "", re.MULTILINE)
+        if match is None:
+            continue
+        try:
+            found = cpus.read(",".join(match[1].replace(",", " ").split()))
+        except cpus.ListError as error:
+            yield f"{path}: CPUAffinity: {error}"
+            continue
+        if reserved and found != reserved:
+            yield (
+                f"{path}: CPUAffinity names CPUs {cpus.write(found)}, kubelet reserves "
+                f"{cpus.write(reserved)}; give both the same list"
+            )
+
+
+def _node(
+    hardware: Hardware, command_line: Kernel, configured: Kubelet, joined: Joining
+) -> BootedNode:
+    pages = {name: sum(command_line.hugepages.get(name, ())) * size for name, size in _PAGE.items()}
+    memory, disk = hardware.memory_gib * _GIB, hardware.system_disk_gib * _GIB
+    eviction = configured.eviction
+    cpu = hardware.cpu_count
+    pods = str(configured.configuration.get("maxPods", _DEFAULT_PODS))
+    common = {"pods": pods, **{name: _whole(size, name) for name, size in pages.items()}}
+    if hardware.gpus:
+        common["nvidia.com/gpu"] = str(hardware.gpu_count)
+    return BootedNode(
+        hostname=joined.hostname,
+        labels=dict(sorted(joined.labels.items())),
+        taints=configured.taints,
+        capacity={
+            "cpu": str(cpu),
+            "memory": kibibytes(memory),
+            "ephemeral-storage": kibibytes(disk),
+            **common,
+        },
+        allocatable={
+            "cpu": str(cpu - len(configured.reserved_cpus)),
+            "memory": kibibytes(
+                memory
+                - configured.reserved_memory
+                - eviction["memory.available"]
+                - sum(pages.values())
+            ),
+            "ephemeral-storage": str(disk - eviction["nodefs.available"]),
+            **common,
+        },
+        housekeeping_cpus=cpus.write(configured.reserved_cpus),
+        workload_cpus=cpus.write(cpus.every(hardware) - configured.reserved_cpus),
+        hugepages=dict(command_line.hugepages),
+        decided_by_ignition=tuple(_decided(command_line, configured, joined, hardware)),
+    )
+
+
+def _whole(size: int, name: str) -> str:
+    unit = name.removeprefix("hugepages-")[1:]
+    factor = {"Mi": 1024**2, "Gi": _GIB}[unit]
+    return f"{size // factor}{unit}" if size else "0"
+
+
+def _decided(
+    command_line: Kernel, configured: Kubelet, joined: Joining, hardware: Hardware
+) -> Iterator[str]:
+    yield from ("labels", "allocatable.memory")
+    if joined.hostname:
+        yield "hostname"
+    if configured.taints:
+        yield "taints"
+    if configured.reserved_cpus:
+        yield "allocatable.cpu"
+    for name, counts in command_line.hugepages.items():
+        if sum(counts):
+            yield f"capacity.{name}"
+    if hardware.gpus:
+        yield "capacity.nvidia.com/gpu"

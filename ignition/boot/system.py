@@ -1,0 +1,159 @@
+"""Units and system extensions: whether what must run is there, enabled and of the right kind."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from hardware.hardware import Hardware
+from ignition.boot.config import BootConfig, BootUnit
+
+# brought by Flatcar itself, so that a configuration may enable them without their text
+_SHIPPED = {
+    "containerd.service",
+    "coreos-metadata.service",
+    "docker.service",
+    "sshd.service",
+    "systemd-networkd.service",
+    "systemd-resolved.service",
+    "systemd-sysupdate.timer",
+    "systemd-timesyncd.service",
+    "update-engine.service",
+}
+_OFFICIAL = re.compile(r"-?(nvidia-drivers-\d{3}(-open)?|podman|python|zfs|incus|overlaybd)")
+_DRIVERS = tuple(
+    f"nvidia-drivers-{branch}{kind}" for branch in (535, 550, 570) for kind in ("", "-open")
+)
+_ARCH = {"amd64": "x86-64", "arm64": "arm64"}
+_EXTENSIONS = PurePosixPath("/etc/extensions")
+_STARTS = re.compile(
+    r"^(?:Upholds|Wants|Requires)=.*\bnvidia-fabricmanager\.service\b", re.MULTILINE
+)
+
+
+def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
+    """Add what is wrong with units and extensions to `problems`."""
+    for unit in config.units.values():
+        problems += _unit(unit, config)
+    problems += _extensions(config, hardware)
+    driver = _driver(config, hardware, problems)
+    if hardware.gpus:
+        problems += _gpu(config, hardware, driver)
+    elif driver is not None:
+        problems.append(f"{hardware.name} has no GPU; remove {driver} from enabled-sysext.conf")
+    locksmith = config.units.get("locksmithd.service")
+    if locksmith is None or not locksmith.masked:
+        problems.append(
+            "locksmithd.service reboots the node beside kured, under running jobs; mask it"
+        )
+
+
+def _unit(unit: BootUnit, config: BootConfig) -> Iterator[str]:
+    if unit.masked and unit.enabled:
+        yield f"{unit.name} is enabled and masked; choose one"
+    if unit.enabled and unit.contents is None and unit.name not in _SHIPPED:
+        yield f"{unit.name} is enabled, but neither written here nor part of Flatcar; write it"
+    if unit.enabled and unit.contents is not None and "[Install]" not in unit.contents:
+        yield f"{unit.name} is enabled without an [Install] section, so nothing starts it"
+    for name in unit.dropins:
+        if not name.endswith(".conf"):
+            yield f"{unit.name}: the drop-in {name} is not read; end its name in .conf"
+    for path in re.findall(
+        r"^ExecStart(?:Pre|Post)?=[-@:+!]*(/opt/\S+)", unit.contents or "", re.MULTILINE
+    ):
+        file = config.files.get(path)
+        if file is None:
+            yield f"{unit.name} runs {path}, which nothing writes; add the file"
+        elif not file.mode & 0o111:
+            yield f"{unit.name} runs {path}, which is not executable; give it the mode 0755"
+
+
+def _extensions(config: BootConfig, hardware: Hardware) -> Iterator[str]:
+    links = {
+        PurePosixPath(path).name: target
+        for path, target in config.links.items()
+        if PurePosixPath(path).parent == _EXTENSIONS
+    }
+    for name, target in links.items():
+        file = PurePosixPath(target).name
+        if target not in config.files:
+            yield f"/etc/extensions/{name} points at {target}, which nothing writes; add the file"
+        if not name.endswith(".raw"):
+            yield f"/etc/extensions/{name} is no image; end its name in .raw"
+        wrong = {arch for arch in _ARCH.values() if arch in file} - {_ARCH[hardware.arch]}
+        if wrong:
+            yield f"{file} is built for {wrong.pop()}, but {hardware.name} is {hardware.arch}"
+        if not file.startswith(name.removesuffix(".raw")):
+            yield (
+                f"/etc/extensions/{name} points at {file}, whose extension-release names another "
+                "extension; name the link after the image"
+            )
+    if "kubernetes.raw" not in links:
+        yield "/etc/extensions/kubernetes.raw is missing, and with it kubelet and kubeadm; link it"
+
+
+def _driver(config: BootConfig, hardware: Hardware, problems: list[str]) -> str | None:
+    text = config.text("/etc/flatcar/enabled-sysext.conf") or ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    drivers = [line for line in lines if line.startswith("nvidia-drivers-")]
+    for line in lines:
+        if line in drivers and line not in _DRIVERS:
+            problems.append(
+                f"enabled-sysext.conf: Flatcar has no {line}; it has {', '.join(_DRIVERS)}"
+            )
+        elif not _OFFICIAL.fullmatch(line):
+            problems.append(f"enabled-sysext.conf: {line} is no extension of Flatcar; remove it")
+    if len(drivers) > 1:
+        problems.append(f"enabled-sysext.conf names {len(drivers)} NVIDIA drivers; keep one")
+    if drivers and hardware.arch != "amd64":
+        problems.append(
+            f"enabled-sysext.conf: {drivers[0]} is built for amd64 alone, not for {hardware.arch}"
+        )
+    return drivers[0] if drivers else None
+
+
+def _gpu(config: BootConfig, hardware: Hardware, driver: str | None) -> Iterator[str]:
+    if driver is None:
+        yield (
+            f"{hardware.name} has {hardware.gpu_count} GPUs and no driver; name one in "
+            "/etc/flatcar/enabled-sysext.conf, such as nvidia-drivers-570-open"
+        )
+    if "/etc/extensions/nvidia-runtime.raw" not in config.links:
+        yield (
+            f"{hardware.name} has GPUs, but containers get none without the NVIDIA runtime; link "
+            "/etc/extensions/nvidia-runtime.raw"
+        )
+    if "/etc/containerd/config.toml" in config.files:
+        yield (
+            "/etc/containerd/config.toml is not read: the NVIDIA runtime starts containerd with "
+            "config-nvidia.toml; remove the file"
+        )
+    if hardware.nvswitch:
+        yield from _fabric_manager(config, hardware, driver)
+
+
+def _fabric_manager(config: BootConfig, hardware: Hardware, driver: str | None) -> Iterator[str]:
+    image = config.links.get("/etc/extensions/nvidia-fabricmanager.raw")
+    if image is None:
+        yield (
+            f"{hardware.name} has NVSwitches and no Fabric Manager: CUDA init fails with error "
+            "802; give the pool a Fabric Manager extension of exactly the driver's version"
+        )
+        return
+    if not any(_STARTS.search(text) for text in _texts(config.units)):
+        yield (
+            "nvidia-fabricmanager.service is started by nothing; add Upholds= to a drop-in of "
+            "multi-user.target"
+        )
+    branch = re.search(r"-(\d{3})", driver or "")
+    version = re.search(r"(\d{3})\.\d+\.\d+", PurePosixPath(image).name)
+    if branch and version and branch[1] != version[1]:
+        yield (
+            f"Fabric Manager {version[0]} does not fit the driver branch {branch[1]}; both must be "
+            "of exactly the same version"
+        )
+
+
+def _texts(units: Mapping[str, BootUnit]) -> Iterator[str]:
+    for unit in units.values():
+        yield unit.contents or ""
+        yield from unit.dropins.values()

@@ -1,0 +1,210 @@
+"""What AWS refuses, value by value; the limits are those of its API references."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ipaddress
+import re
+from typing import TYPE_CHECKING
+
+from rehearsal.providers.aws import policies
+from rehearsal.providers.aws.facts import REGIONS
+from rehearsal.providers.checks import (
+    Rule,
+    cidr,
+    json_object,
+    matching,
+    network,
+    one_of,
+    whole_number,
+)
+from rehearsal.providers.values import Unknown
+
+if TYPE_CHECKING:
+    from rehearsal.providers.values import Value
+
+USER_DATA_LIMIT_BYTES = 16 * 1024
+BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+RESERVED_STARTS = ("xn--", "sthree-", "amzn-s3-demo-")
+RESERVED_ENDS = ("-s3alias", "--ol-s3", ".mrap", "--x-s3", "--table-s3")
+
+
+def bucket_name(value: Value) -> str | None:
+    """A name for a general purpose bucket."""
+    name = str(value)
+    good = BUCKET.fullmatch(name) and ".." not in name and not _is_address(name)
+    if not good:
+        return (
+            "it must have 3 to 63 lower-case letters, digits, hyphens and dots, and be no address"
+        )
+    if name.startswith(RESERVED_STARTS) or name.endswith(RESERVED_ENDS):
+        reserved = ", ".join((*RESERVED_STARTS, *RESERVED_ENDS))
+        return f"it must not begin or end with what S3 reserves: {reserved}"
+    return None
+
+
+def tags(value: Value) -> str | None:
+    """Tags as all services take them."""
+    items = value if isinstance(value, dict) else {}
+    if len(items) > 50:
+        return f"it must have at most 50 tags and has {len(items)}"
+    for key, text in items.items():
+        if key.lower().startswith("aws:") or not 1 <= len(key) <= 128:
+            return f'the key "{key}" must have 1 to 128 characters and not begin with aws:'
+        if not isinstance(text, Unknown) and len(str(text)) > 256:
+            return f'the value of "{key}" must have at most 256 characters'
+    return None
+
+
+def user_data(value: Value) -> str | None:
+    """User data of EC2: base64 of at most 16 KiB."""
+    try:
+        size = len(base64.b64decode(str(value), validate=True))
+    except binascii.Error:
+        return "it must be base64"
+    if size <= USER_DATA_LIMIT_BYTES:
+        return None
+    return f"it must have at most {USER_DATA_LIMIT_BYTES} bytes and has {size}"
+
+
+def vpc_network(value: Value) -> str | None:
+    """The range of a VPC or a subnet."""
+    parsed = network(value)
+    good = cidr(version=4)(value) is None and parsed is not None and 16 <= parsed.prefixlen <= 28
+    return None if good else "it must be an IPv4 network between a /16 and a /28, without host bits"
+
+
+def base64_text(value: Value) -> str | None:
+    """Text in base64."""
+    try:
+        base64.b64decode(str(value), validate=True)
+    except binascii.Error:
+        return "it must be base64"
+    return None
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.IPv4Address(name)
+    except ValueError:
+        return False
+    return True
+
+
+arn = matching(r"arn:(aws|aws-us-gov|aws-cn):[^:]*:[^:]*:[^:]*:.+", "an ARN")
+encryption = one_of("AES256", "aws:kms", "aws:kms:dsse")
+iam_name = matching(r"[\w+=,.@-]{1,64}", "1 to 64 letters, digits or characters of +=,.@_-")
+iam_long_name = matching(r"[\w+=,.@-]{1,128}", "1 to 128 letters, digits or characters of +=,.@_-")
+iam_path = matching(r"/|/[\x21-\x7e]{1,510}/", "a path that begins and ends with /")
+protocol = matching(r"-1|tcp|udp|icmp|icmpv6|\d{1,3}", "tcp, udp, icmp, icmpv6, a number or -1")
+port = whole_number(-1, 65535)
+TAGS = Rule("tags", tags)
+REGION = Rule("region", one_of(*REGIONS))
+BUCKET_REFERENCE = (Rule("bucket", bucket_name), REGION)
+
+S3_BUCKET = (*BUCKET_REFERENCE, TAGS)
+S3_ENCRYPTION = (
+    *BUCKET_REFERENCE,
+    Rule("rules[*].applyServerSideEncryptionByDefault.sseAlgorithm", encryption),
+)
+S3_POLICY = (*BUCKET_REFERENCE, Rule("policy", policies.RESOURCE_POLICY))
+S3_VERSIONING = (
+    *BUCKET_REFERENCE,
+    Rule("versioningConfiguration.status", one_of("Enabled", "Suspended", "Disabled")),
+)
+S3_OBJECT = (
+    *BUCKET_REFERENCE,
+    Rule("key", matching(r"(?s).{1,1024}", "1 to 1024 characters")),
+    Rule("serverSideEncryption", encryption),
+    Rule("contentBase64", base64_text),
+    TAGS,
+)
+IAM_ROLE = (
+    Rule("name", iam_name),
+    Rule("path", iam_path),
+    Rule("assumeRolePolicy", policies.TRUST),
+    Rule("maxSessionDuration", whole_number(3600, 43200)),
+    Rule("managedPolicyArns[*]", arn),
+    Rule("permissionsBoundary", arn),
+    TAGS,
+)
+IAM_ROLE_POLICY = (Rule("name", iam_long_name), Rule("policy", policies.INLINE))
+IAM_POLICY = (
+    Rule("name", iam_long_name),
+    Rule("path", iam_path),
+    Rule("policy", policies.IDENTITY),
+    TAGS,
+)
+IAM_ATTACHMENT = (Rule("policyArn", arn),)
+IAM_PROFILE = (Rule("name", iam_long_name), Rule("path", iam_path), TAGS)
+SQS_QUEUE = (
+    Rule("name", matching(r"[A-Za-z0-9_-]{1,80}|[A-Za-z0-9_-]{1,75}\.fifo", "a queue name")),
+    Rule("visibilityTimeoutSeconds", whole_number(0, 43200)),
+    Rule("messageRetentionSeconds", whole_number(60, 1209600)),
+    Rule("delaySeconds", whole_number(0, 900)),
+    Rule("receiveWaitTimeSeconds", whole_number(0, 20)),
+    Rule("maxMessageSize", whole_number(1024, 1048576)),
+    Rule("policy", policies.RESOURCE_POLICY),
+    Rule("redrivePolicy", json_object),
+    REGION,
+    TAGS,
+)
+SQS_POLICY = (
+    Rule("queueUrl", matching(r"https://\S+", "the URL of a queue, as Queue.url gives it")),
+    Rule("policy", policies.RESOURCE_POLICY),
+    REGION,
+)
+EVENT_RULE = (
+    Rule("name", matching(r"[.A-Za-z0-9_-]{1,64}", "1 to 64 letters, digits, dots, _ or -")),
+    Rule("eventPattern", json_object),
+    Rule(
+        "scheduleExpression",
+        matching(r"(rate|cron)\(.+\)", "rate(...) or cron(...), such as rate(5 minutes)"),
+    ),
+    Rule(
+        "state",
+        one_of("ENABLED", "DISABLED", "ENABLED_WITH_ALL_CLOUDTRAIL_MANAGEMENT_EVENTS"),
+    ),
+    Rule("roleArn", arn),
+    REGION,
+    TAGS,
+)
+EVENT_TARGET = (Rule("arn", arn), Rule("roleArn", arn), Rule("input", json_object), REGION)
+EC2_VPC = (
+    Rule("cidrBlock", vpc_network),
+    Rule("instanceTenancy", one_of("default", "dedicated")),
+    REGION,
+    TAGS,
+)
+EC2_SUBNET = (
+    Rule(
+        "vpcId", matching(r"vpc-[0-9a-f]{8,17}", "the id of a VPC, such as vpc-0a1b2c3d4e5f60718")
+    ),
+    Rule("cidrBlock", vpc_network),
+    REGION,
+    TAGS,
+)
+EC2_SECURITY_GROUP = (
+    Rule("name", matching(r"(?!sg-)[\x20-\x7e]{1,255}", "1 to 255 characters, not sg- first")),
+    *(
+        Rule(f"{side}[*].{name}", check)
+        for side in ("ingress", "egress")
+        for name, check in {
+            "protocol": protocol,
+            "fromPort": port,
+            "toPort": port,
+            "cidrBlocks[*]": cidr(version=4),
+            "ipv6CidrBlocks[*]": cidr(version=6),
+        }.items()
+    ),
+    REGION,
+    TAGS,
+)
+EC2_LAUNCH_TEMPLATE = (
+    Rule("name", matching(r"[A-Za-z0-9()./_-]{3,125}", "3 to 125 letters, digits or ()./_-")),
+    Rule("imageId", matching(r"ami-[0-9a-f]{8,17}|resolve:ssm:\S+", "the id of an AMI")),
+    Rule("userData", user_data),
+    REGION,
+    TAGS,
+)

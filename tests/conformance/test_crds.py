@@ -1,0 +1,188 @@
+"""What every environment renders is what the upstream projects accept: kinds, charts, inputs."""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from tests.recorder import Registered, Secret, render
+from tests.unit.stacks.programs import ENVIRONMENTS, program
+
+CRD_FOLDERS = ("karpenter", "volcano", "metal3")
+BUILT_IN = ("PriorityClass",)
+CHARTS = {"volcano": "volcano"}  # our releases whose default values are among the schemas
+
+everywhere = pytest.mark.parametrize("environment", ENVIRONMENTS)
+
+
+@cache
+def resources(environment: str) -> tuple[Registered, ...]:
+    return tuple(render(program(environment)))
+
+
+def custom_objects(environment: str) -> list[dict[str, Any]]:
+    """Every object of a kind that a CRD brings, as the API server would get it."""
+    return [
+        opened(each.inputs)
+        for each in resources(environment)
+        if "/" in str(each.inputs.get("apiVersion", "")) and each.kind not in BUILT_IN
+    ]
+
+
+def opened(value: Any) -> Any:
+    """A value with its secrets in the open and whole numbers as integers, as providers send it."""
+    if isinstance(value, Secret):
+        return opened(value.value)
+    if isinstance(value, Mapping):
+        return {key: opened(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [opened(part) for part in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+@cache
+def schemas(shared: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """The schema of each served kind by apiVersion and kind."""
+    found = {}
+    for folder in CRD_FOLDERS:
+        for path in (shared / "schemas" / "crds" / folder).glob("*.yaml"):
+            spec = yaml.safe_load(path.read_text())["spec"]
+            for version in spec["versions"]:
+                key = (f"{spec['group']}/{version['name']}", spec["names"]["kind"])
+                found[key] = closed(version["schema"]["openAPIV3Schema"])
+    return found
+
+
+def closed(schema: dict[str, Any]) -> dict[str, Any]:
+    """A structural schema that refuses what an API server would prune in silence."""
+    result = {
+        key: closed(part)
+        if isinstance(part, dict) and key in ("items", "additionalProperties")
+        else part
+        for key, part in schema.items()
+    }
+    if "properties" in schema:
+        result["properties"] = {name: closed(part) for name, part in schema["properties"].items()}
+        if "additionalProperties" not in schema:
+            result["additionalProperties"] = bool(
+                schema.get("x-kubernetes-preserve-unknown-fields")
+            )
+    if schema.get("x-kubernetes-int-or-string"):
+        result.pop("type", None)
+        result["anyOf"] = [{"type": "integer"}, {"type": "string"}]
+    return result
+
+
+def faults(schema: dict[str, Any], value: object) -> list[str]:
+    errors = Draft202012Validator(schema).iter_errors(value)
+    return [f"{error.json_path}: {error.message}" for error in errors]
+
+
+@everywhere
+def test_every_custom_resource_is_one_that_its_crd_accepts(environment: str, shared: Path) -> None:
+    objects = custom_objects(environment)
+    kinds = {each["kind"] for each in objects}
+    assert kinds == {"BareMetalHost", "NodePool", "EC2NodeClass", "Queue"}
+    for each in objects:
+        schema = schemas(shared)[each["apiVersion"], each["kind"]]
+        schema["properties"]["metadata"] = {"type": "object"}  # the API server's own, not the CRD's
+        assert faults(schema, each) == [], f"{each['kind']} {each['metadata']['name']}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "value"),
+    [
+        ("NodePool", "disruption.consolidationPolicy", "WhenUnderutilized"),
+        ("NodePool", "disruption.expireAfter", "720h"),
+        ("EC2NodeClass", "amiFamily", "Flatcar"),
+        ("EC2NodeClass", "subnets", []),
+        ("Queue", "guarantee", {"cpu": "4"}),
+        ("Queue", "weight", 0),
+        ("BareMetalHost", "bootMode", "bios"),
+        ("BareMetalHost", "image", {"checksum": "abc"}),
+    ],
+)
+def test_the_schemas_refuse_what_is_known_to_be_wrong(
+    kind: str, path: str, value: object, shared: Path
+) -> None:
+    broken = next(each for each in custom_objects("dev") if each["kind"] == kind)
+    *steps, last = path.split(".")
+    parent = broken["spec"]
+    for step in steps:
+        parent = parent[step]
+    parent[last] = value
+    assert faults(schemas(shared)[broken["apiVersion"], kind], broken)
+
+
+@everywhere
+def test_a_release_sets_only_values_that_its_chart_has(environment: str, shared: Path) -> None:
+    seen = set()
+    for each in resources(environment):
+        chart = str(each.inputs.get("chart"))
+        if each.kind == "Release" and chart in CHARTS:
+            path = shared / "schemas" / "charts" / CHARTS[chart] / "values.yaml"
+            defaults = yaml.safe_load(path.read_text())
+            assert list(unknown_keys(opened(each.inputs["values"]), defaults)) == []
+            seen.add(chart)
+    assert seen == set(CHARTS)
+
+
+def test_a_value_that_a_chart_lacks_is_seen() -> None:
+    defaults = {"custom": {"scheduler_replicas": 1}}
+    found = unknown_keys({"custom": {"scheduler_replica": 2}, "extra": 1}, defaults)
+    assert list(found) == ["custom.scheduler_replica", "extra"]
+
+
+def unknown_keys(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> Iterator[str]:
+    """Keys that a chart does not have; below an empty default everything is free."""
+    for key, value in values.items():
+        if key not in defaults:
+            yield key
+        elif isinstance(value, Mapping) and defaults[key]:
+            yield from (f"{key}.{below}" for below in unknown_keys(value, defaults[key]))
+
+
+@everywhere
+def test_hetzner_takes_every_input(environment: str, shared: Path) -> None:
+    package = json.loads((shared / "schemas" / "pulumi" / "hcloud.json").read_text())
+    checked = 0
+    for each in resources(environment):
+        if each.type.startswith("hcloud:"):
+            form = package["resources"][each.type]
+            schema = hcloud_schema(
+                {
+                    name: hcloud_type(part, package)
+                    for name, part in form["inputProperties"].items()
+                },
+                form.get("requiredInputs", []),
+            )
+            assert faults(schema, opened(each.inputs)) == [], each.name
+            checked += 1
+    assert checked > 3
+
+
+def hcloud_schema(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    """The inputs of a resource, or a nested type, of Pulumi's package schema as JSON Schema."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": required,
+        "properties": properties,
+    }
+
+
+def hcloud_type(part: dict[str, Any], package: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in part:
+        nested = package["types"][part["$ref"].removeprefix("#/types/")]
+        return hcloud_schema(
+            {name: hcloud_type(each, package) for name, each in nested["properties"].items()},
+            nested.get("required", []),
+        )
+    if part["type"] == "array":
+        return {"type": "array", "items": hcloud_type(part["items"], package)}
+    return {"type": part["type"]}

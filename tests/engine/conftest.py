@@ -1,0 +1,95 @@
+"""A twin of one environment for each test: real engine, real API server, stand-in providers."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+import yaml
+
+from fleet.settings import load
+from rehearsal.engine import Engine
+from rehearsal.events import Outcome
+from rehearsal.twin import Twin, set_up
+from rehearsal.workspace import Workspace
+from tests.conftest import ROOT
+from toolchain.build import Tools, ensure
+
+Change = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One environment on its twin."""
+
+    engine: Engine
+
+    def preview(self) -> Outcome:
+        return self.engine.preview(lambda _outcome: None)
+
+    def up(self) -> Outcome:
+        return self.engine.up(lambda _outcome: None)
+
+    def running(self, program: Path) -> "Trial":
+        """The same twin and stack under another program, held to the same pack."""
+        (program / "policies").symlink_to(ROOT / "policies")
+        return replace(self, engine=replace(self.engine, root=program))
+
+    def registered(self, verb: str) -> set[str]:
+        """The URNs that the engine took from the program in the last `preview` or `up`."""
+        events = (self.engine.directory / f"{verb}-events.jsonl").read_text().splitlines()
+        steps = (json.loads(line).get("resourcePreEvent") for line in events)
+        return {step["metadata"]["urn"] for step in steps if step}
+
+    def created(self) -> list[dict[str, Any]]:
+        """The calls that asked a provider to create something for good."""
+        lines = (self.engine.directory / "calls.jsonl").read_text().splitlines()
+        calls = [json.loads(line) for line in lines]
+        assert calls, "no provider was ever called, so that this says nothing"
+        return [call for call in calls if call["method"] == "Create" and not call["preview"]]
+
+    def state(self) -> list[dict[str, Any]]:
+        """The resources in the state of the stack."""
+        (path,) = (self.engine.directory / "state").glob(".pulumi/stacks/*/*.json")
+        latest = json.loads(path.read_text())["checkpoint"]["latest"] or {}
+        resources: list[dict[str, Any]] = latest.get("resources") or []
+        return resources
+
+
+@pytest.fixture(scope="session")
+def tools() -> Tools:
+    """The engine, the control plane and the definitions, built before where they are not there."""
+    return ensure(console=None)
+
+
+@pytest.fixture
+def twin_of_dev(
+    tools: Tools, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Callable[[Change], Trial]]:
+    """Sets up the dev environment with a change to its configuration, and ends all of it.
+
+    A test has the same directory in every run, so that a run finds and ends what a killed one left.
+    """
+    environment = f"test-{crc32(request.node.nodeid.encode()):08x}"
+    workspace = Workspace(root=ROOT, environment=environment)
+    tracked = tmp_path / f"Pulumi.{environment}.yaml"
+
+    def make(change: Change) -> Trial:
+        document = yaml.safe_load((ROOT / "stacks" / "Pulumi.dev.yaml").read_text())
+        change(document["config"])
+        tracked.write_text(yaml.safe_dump(document))
+        twin: Twin = set_up(workspace, load(tracked), tracked, tools)
+        twin.control_plane.api.close()
+        return Trial(engine=twin.engine)
+
+    with workspace.held():
+        workspace.begin()
+        try:
+            yield make
+        finally:
+            workspace.processes.stop()
+            shutil.rmtree(workspace.directory)

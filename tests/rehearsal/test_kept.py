@@ -1,0 +1,265 @@
+"""dev, rehearsed once from end to end and kept up: what the report says, and what is really there.
+
+Its stack file carries secrets whose passphrase nobody knows, as a real one does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import ssl
+import subprocess
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import psutil
+import pytest
+import yaml
+
+from rehearsal.api import Api
+from rehearsal.certificates import Certificates, Pair
+from rehearsal.stackfile import Cipher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.rehearsal.conftest import Checkout
+
+GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+UNKNOWN = """\
+encryptionsalt: v1:jMYqXV7sQqM=:v1:c2FsdHNhbHRzYWx0:bm9ib2R5IGtub3dzIHRoZSBwYXNzcGhyYXNl
+"""
+SECRETS = """
+  gpu-fleet:kubeconfig: {secure: "v1:c2FsdHNhbHRzYWx0:dGhlaXJz"}
+  gpu-fleet:join_token: {secure: "v1:c2FsdHNhbHRzYWx0:dGhlaXJz"}
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """The kept rehearsal."""
+
+    checkout: Checkout
+    report: dict[str, Any]
+    stderr: str
+    api: Api
+
+    @property
+    def directory(self) -> Path:
+        return self.checkout.workspace().directory.resolve()
+
+    def nodes(self) -> dict[str, dict[str, Any]]:
+        return {node["metadata"]["name"]: node for node in self.api.items("/api/v1/nodes")}
+
+    def shell(self, command: str) -> subprocess.CompletedProcess[str]:
+        """Runs a command as the hint of `--keep` says, from the checkout."""
+        return subprocess.run(
+            ["bash", "-c", f"source .rehearsal/dev/env.sh && {command}"],  # noqa: S607  # the user's
+            cwd=self.checkout.root,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+
+
+@pytest.fixture(scope="session")
+def kept(make_checkout: Callable[[], Checkout]) -> Iterator[Kept]:
+    checkout = make_checkout()
+    path = checkout.stack_file("dev")
+    path.write_text(UNKNOWN + path.read_text().replace("config:\n", f"config:{SECRETS}", 1))
+    checkout.git("init", "--quiet")
+    checkout.git("add", ".")
+    checkout.git("commit", "--quiet", "--message", "As cloned")
+    ended = checkout.run("rehearse", "dev", "--json", "--keep")
+    assert ended.code == 0, ended.stderr + ended.stdout
+    folder = checkout.workspace().directory / "certificates"
+    pair = Pair(certificate=folder / "admin.crt", key=folder / "admin.key")
+    pki = Certificates(
+        authority=folder / "ca.crt", server=pair, admin=pair, service_account_key=pair.key
+    )
+    config = yaml.safe_load((checkout.workspace().directory / "kubeconfig").read_text())
+    api = Api(config["clusters"][0]["cluster"]["server"], pki)
+    yield Kept(checkout=checkout, report=ended.report, stderr=ended.stderr, api=api)
+    api.close()
+    stopped = checkout.run("rehearse-stop", "dev")
+    assert stopped.code == 0
+    assert "etcd" in stopped.stdout
+    assert checkout.left_running() == []
+
+
+def test_the_environment_holds(kept: Kept) -> None:
+    assert kept.report["passed"]
+    assert kept.report["problems"] == []
+    assert kept.report["environment"] == "dev"
+
+
+def test_git_status_stays_clean(kept: Kept) -> None:
+    assert kept.checkout.git("status", "--porcelain") == ""
+
+
+def test_sites_and_pools_are_those_of_the_stack_file(kept: Kept) -> None:
+    assert [site["name"] for site in kept.report["sites"]] == ["fra", "us-east-1", "hel1"]
+    pools = {
+        pool["name"]: (pool["nodes_ready"], pool["nodes_wanted"], pool["gpu_limit"])
+        for pool in kept.report["pools"]
+    }
+    assert pools == {"dgx": (2, 2, None), "burst": (0, 0, 16), "cpu": (3, 3, None)}
+    assert all(pool["boot_data_ok"] for pool in kept.report["pools"])
+
+
+def test_every_machine_is_a_ready_node(kept: Kept) -> None:
+    nodes = kept.nodes()
+    assert {node["name"] for node in kept.report["nodes"]} == set(nodes)
+    assert len(nodes) == 5
+    for name, node in nodes.items():
+        ready = [c["status"] for c in node["status"]["conditions"] if c["type"] == "Ready"]
+        assert ready == ["True"], name
+
+
+def test_a_dgx_offers_its_gpus_its_huge_pages_and_fewer_cpus_than_it_has(kept: Kept) -> None:
+    node = kept.nodes()["dev-dgx-01"]
+    capacity, allocatable = node["status"]["capacity"], node["status"]["allocatable"]
+    assert (capacity["cpu"], capacity["nvidia.com/gpu"]) == ("224", "8")
+    assert capacity["hugepages-1Gi"] == allocatable["hugepages-1Gi"] == "128Gi"
+    assert int(allocatable["cpu"]) == 224 - 2 * 4 * 2, "four cores of two threads on each NUMA node"
+
+
+def test_labels_and_taints_are_those_of_the_ignition(kept: Kept) -> None:
+    dgx, cpu = kept.nodes()["dev-dgx-01"], kept.nodes()["fleet-dev-cpu-1"]
+    labels = dgx["metadata"]["labels"]
+    assert labels["fleet.gpu/site"] == "fra"
+    assert labels["fleet.gpu/hardware"] == "dgx-h200"
+    assert re.fullmatch("[0-9a-f]{8}", labels["fleet.gpu/numa-plan"])
+    assert GPU_TAINT in dgx["spec"]["taints"]
+    assert not cpu["spec"].get("taints")
+
+
+def test_the_report_says_what_ignition_decided(kept: Kept) -> None:
+    dgx = next(node for node in kept.report["nodes"] if node["name"] == "dev-dgx-01")
+    assert dgx["decided_by_ignition"]
+    assert [(n["id"], n["memory_gib"], n["gpus"]) for n in dgx["numa"]] == [
+        (0, 1024, 4),
+        (1, 1024, 4),
+    ]
+    assert dgx["hugepages"] == {"1Gi": [64, 64]}
+
+
+def test_the_job_ran_on_a_dgx(kept: Kept) -> None:
+    job = kept.report["job"]
+    pods = kept.api.items("/api/v1/namespaces/default/pods")
+    (pod,) = [pod for pod in pods if pod["metadata"]["name"].startswith(job["name"])]
+    assert pod["status"]["phase"] == "Succeeded"
+    assert pod["spec"]["nodeName"] == job["node"]
+    assert job["node"].startswith("dev-dgx-")
+    assert pod["status"]["qosClass"] == "Guaranteed"
+    assert job["gpus"] == 2
+
+
+def test_what_is_not_rehearsed_is_listed(kept: Kept) -> None:
+    charts = {chart["name"] for chart in kept.report["charts_not_rehearsed"]}
+    assert charts == {"volcano", "karpenter-crd"}
+    assert any("Metal3" in given for given in kept.report["taken_as_given"])
+
+
+def test_the_twin_runs_the_minors_of_the_environment(kept: Kept) -> None:
+    assert kept.report["version_differences"] == []
+
+
+def test_every_rule_was_held(kept: Kept) -> None:
+    assert kept.report["rules"]
+    assert all(rule["held"] for rule in kept.report["rules"])
+
+
+def test_resources_are_counted_by_type(kept: Kept) -> None:
+    resources = kept.report["resources"]
+    assert resources["hcloud:index/server:Server"] == 3
+    assert resources["kubernetes:metal3.io/v1alpha1:BareMetalHost"] == 2
+    assert not [kind for kind in resources if kind.startswith("pulumi:")]
+
+
+def test_what_is_up_has_its_price(kept: Kept) -> None:
+    assert kept.report["cost"]["usd_per_hour"] > 0
+
+
+def test_every_phase_has_its_time(kept: Kept) -> None:
+    names = [phase["name"] for phase in kept.report["phases"]]
+    assert names == ["binaries", "control plane", "preview", "up", "machines", "job"]
+
+
+def test_a_second_up_changes_nothing(kept: Kept) -> None:
+    ended = kept.shell(
+        "pulumi up --yes --skip-preview --non-interactive --expect-no-changes "
+        "--stack dev --config-file .rehearsal/dev/Pulumi.dev.yaml"
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_no_secret_is_in_clear_on_a_command_line_or_in_logs_or_state(kept: Kept) -> None:
+    passphrase = (kept.directory / "passphrase").read_text()
+    document = yaml.safe_load((kept.directory / "Pulumi.dev.yaml").read_text())
+    cipher = Cipher.opened(passphrase, document["encryptionsalt"])
+    assert cipher
+    secrets = {"passphrase": passphrase}
+    for name in ("join_token", "hcloud_token", "bmc_password"):
+        secrets[name] = cipher.decrypt(document["config"][f"gpu-fleet:{name}"]["secure"])
+    places = {"command lines": "\n".join(kept.checkout.left_running())}
+    for path in kept.directory.rglob("*"):
+        watched = path.parent.name == "logs" or path.suffix in (".json", ".jsonl", ".sh")
+        if path.is_file() and watched and path.name != "cloud.json":
+            places[str(path)] = path.read_text(errors="replace")
+    for name, secret in secrets.items():
+        found = [place for place, text in places.items() if secret in text]
+        assert found == [], f"{name} stands in clear"
+
+
+def test_nothing_listens_beyond_the_loopback_interface(kept: Kept) -> None:
+    for record in kept.checkout.workspace().processes.records():
+        leader = record.leader()
+        if leader is None:
+            assert record.name.startswith("pulumi"), f"{record.name} does not run"
+            continue
+        for connection in leader.net_connections("inet"):
+            if connection.status == psutil.CONN_LISTEN:
+                address = ip_address(connection.laddr.ip)
+                address = getattr(address, "ipv4_mapped", None) or address
+                assert address.is_loopback, record.name
+
+
+def test_etcd_and_the_api_server_refuse_strangers(kept: Kept) -> None:
+    context = ssl.create_default_context(cafile=str(kept.directory / "certificates" / "ca.crt"))
+    records = {record.name: record for record in kept.checkout.workspace().processes.records()}
+    etcd = records["etcd"].leader()
+    assert etcd
+    listening = [c for c in etcd.net_connections("inet") if c.status == psutil.CONN_LISTEN]
+    with httpx.Client(verify=context, trust_env=False) as stranger:
+        assert stranger.get(f"{kept.api.server}/api/v1/secrets").status_code in (401, 403)
+        for connection in listening:
+            with pytest.raises(httpx.TransportError):
+                stranger.get(f"https://127.0.0.1:{connection.laddr.port}/version")
+    assert len(listening) == 2, "one port for clients, one for peers"
+
+
+def test_another_environment_is_rehearsed_beside_it_and_neither_notices(kept: Kept) -> None:
+    before = {name: node["metadata"]["uid"] for name, node in kept.nodes().items()}
+    other = kept.checkout.start("rehearse", "research")
+    other.wait_for("… preview")
+    ended = other.end(signal.SIGINT)
+    assert ended.code == 130
+    assert kept.checkout.left_running("research") == []
+    assert {name: node["metadata"]["uid"] for name, node in kept.nodes().items()} == before
+
+
+def test_a_kept_rehearsal_is_not_thrown_away_by_the_next(kept: Kept) -> None:
+    ended = kept.checkout.run("rehearse", "dev")
+    assert ended.code == 1
+    assert "make rehearse-stop ENV=dev" in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+    assert len(kept.nodes()) == 5
+
+
+def test_the_report_is_on_disk_too(kept: Kept) -> None:
+    assert json.loads((kept.directory / "report.json").read_text()) == kept.report

@@ -1,0 +1,67 @@
+"""Ratios, goals and what is shown of them."""
+
+import json
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from benchmarks.machine import Machine
+from benchmarks.results import Goal, Previews, Rehearsed, Results
+
+PREVIEWS = Previews(
+    environment="prod",
+    resources={"kubernetes": 40, "hcloud": 12},
+    bare_s=(2.0, 4.0, 3.0),
+    program_s=(2.2, 6.0, 3.6),
+    with_policies_s=(3.3, 6.0, 4.5),
+)
+REHEARSED = Rehearsed(
+    environment="dev",
+    phases_s={"preview": 5.0, "up": 8.0},
+    total_s=61.0,
+    peak_memory_gib=1.5,
+    most_s=60,
+    most_memory_gib=4,
+)
+RESULTS = Results(
+    machine=Machine(cpus=2, memory_gib=24.0, architecture="x86_64", python="3.11.9"),
+    previews=PREVIEWS,
+    rehearsals=(REHEARSED,),
+)
+
+
+def test_a_ratio_is_the_median_of_the_runs_and_not_of_their_sums() -> None:
+    assert PREVIEWS.over_bare.value == pytest.approx(1.2)
+    assert PREVIEWS.policies == pytest.approx(1.25)
+
+
+@pytest.mark.parametrize(("value", "met"), [(1.29, True), (1.3, True), (1.31, False)])
+def test_a_goal_is_met_up_to_its_bound(value: float, met: bool) -> None:
+    goal = Goal(name="preview", value=value, at_most=1.3)
+
+    assert goal.met is met
+    assert goal.verdict == f"≤ 1.3: {'met' if met else 'missed'}"
+
+
+def test_the_json_names_each_goal_with_its_verdict() -> None:
+    found = json.loads(json.dumps(RESULTS.as_json()))
+
+    assert {goal["name"]: goal["met"] for goal in found["goals"]} == {
+        "preview of prod / bare program": True,
+        "rehearsal of dev, time": False,
+        "rehearsal of dev, memory": True,
+    }
+
+
+def test_the_tables_show_figures_goals_and_verdicts() -> None:
+    console = Console(file=StringIO(), width=200)
+
+    RESULTS.show(console)
+
+    text = console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO above
+    assert "2 CPUs (x86_64), 24 GiB memory" in text
+    assert "52 resources, median of 3 paired runs" in text
+    assert "1.20" in text
+    assert "≤ 1.3: met" in text
+    assert "61.0 s (≤ 60 s: missed)" in text

@@ -1,0 +1,43 @@
+"""Boot data for component tests, made as the program makes it."""
+
+import pulumi
+
+from components import versions
+from components.pools.boot import (
+    ClusterJoin,
+    NodeVersions,
+    PoolBoot,
+    plain_ignition,
+    pool_labels,
+)
+from hardware.hardware import load
+from ignition.numa_plan import plan
+from ignition.tuning import Purpose, Tuning
+
+TOKEN = "abcdef.0123456789abcdef"
+NODE = NodeVersions(
+    flatcar=versions.FLATCAR,
+    kubernetes=versions.KUBERNETES,
+    nvidia_driver=versions.NVIDIA_DRIVER,
+    nvidia_runtime=versions.NVIDIA_RUNTIME,
+    fabric_manager="https://images.fleet.example/nvidia-fabricmanager-570.211.01-x86-64.raw",
+)
+
+
+def boot(machine: str, *, purpose: Purpose = "training", tuning: Tuning | None = None) -> PoolBoot:
+    """The boot of a pool called `pool`; call it inside the program, its token is an Output."""
+    hardware = load(machine)
+    numa = plan(hardware, Tuning() if tuning is None else tuning, purpose)
+    return PoolBoot(
+        cluster=ClusterJoin(
+            name="fleet-test",
+            endpoint="api.fleet.example:6443",
+            ca_cert_hash="sha256:" + "ab" * 32,
+            token=pulumi.Output.secret(TOKEN),
+        ),
+        site="here",
+        pool="pool",
+        hardware=hardware,
+        plan=numa,
+        ignition=plain_ignition(hardware, numa, pool_labels("here", "pool", numa), NODE),
+    )

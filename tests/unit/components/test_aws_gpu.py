@@ -1,0 +1,223 @@
+"""A pool of GPU instances on AWS: what Karpenter and EC2 are told, and what is kept from them."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from pulumi_kubernetes.helm.v3 import Release
+
+from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs, reservations
+from components.pools.boot import PoolError
+from hardware.hardware import load
+from ignition.boot import Booted
+from ignition.boot import boot as boot_machine
+from ignition.tuning import Purpose, Tuning
+from tests.recorder import Registered, Secret, invoked, named, render
+from tests.unit.components.boots import TOKEN, boot
+
+HUGEPAGES = Tuning(hugepages_1gi_per_numa_node=64, housekeeping_cores_per_numa_node=4)
+
+
+def pool(purpose: Purpose = "training", **changes: Any) -> Callable[[], None]:
+    def program() -> None:
+        args = AwsGpuPoolArgs(
+            boot=boot("p5e.48xlarge", purpose=purpose, tuning=HUGEPAGES),
+            gpu_limit=16,
+            crds=Release("crds", chart="karpenter-crd"),
+            capacity_types=("reserved", "spot"),
+            flatcar="4593.2.5",
+            consolidate_after_minutes=10,
+        )
+        AwsGpuPool("pool", dataclasses.replace(args, **changes))
+
+    return program
+
+
+def spec(resources: list[Registered], kind: str) -> Mapping[str, Any]:
+    (found,) = named(resources, kind).values()
+    value = found.inputs["spec"]
+    assert isinstance(value, dict)
+    return value
+
+
+def join_text(resources: list[Registered]) -> str:
+    """The secret part as it lies in the bucket."""
+    (stored,) = named(resources, "BucketObjectv2").values()
+    content = stored.inputs["content"]
+    assert isinstance(content, Secret), "the join part must be secret"
+    return str(content.value)
+
+
+def booted(resources: list[Registered]) -> Booted:
+    """What a machine of the pool becomes."""
+    join = join_text(resources).encode()
+    user_data = spec(resources, "EC2NodeClass")["userData"]
+    return boot_machine(user_data, load("p5e.48xlarge"), fetch=lambda _url: join)
+
+
+def test_the_image_is_searched_at_flatcars_own_account() -> None:
+    node_class = spec(render(pool()), "EC2NodeClass")
+    assert node_class["amiFamily"] == "Custom"
+    terms = [{"name": "Flatcar-stable-4593.2.5-hvm", "owner": "075585003325"}]
+    assert node_class["amiSelectorTerms"] == terms
+
+
+def test_preview_asks_whether_the_image_is_still_published() -> None:
+    ((token, arguments),) = invoked(pool())
+    assert token == "aws:ec2/getAmi:getAmi"
+    assert arguments["owners"] == ["075585003325"]
+    assert arguments["filters"] == [
+        {"name": "name", "values": ["Flatcar-stable-4593.2.5-hvm"]},
+        {"name": "architecture", "values": ["x86_64"]},
+    ]
+
+
+def test_an_image_that_is_gone_is_one_sentence_with_the_way_out() -> None:
+    with pytest.raises(PoolError) as caught:
+        render(pool(), not_found="aws:ec2/getAmi:getAmi")
+    assert str(caught.value).startswith(
+        "pool pool: the image Flatcar-stable-4593.2.5-hvm was not found; Flatcar unpublishes an "
+        "image after nine months, so raise gpu-fleet:versions.flatcar ("
+    )
+    assert "nothing matches" in str(caught.value), "the cloud's own words"
+
+
+def test_the_whole_user_data_is_known_at_preview_and_holds_no_token() -> None:
+    user_data = spec(render(pool(), preview=True), "EC2NodeClass")["userData"]
+    assert isinstance(user_data, str), "secret or unknown user data is hidden from reviewers"
+    assert TOKEN not in user_data
+    assert "join.yaml" not in json.dumps(json.loads(user_data)["storage"])
+
+
+def test_the_join_part_is_fetched_from_the_bucket_and_checked_by_its_digest() -> None:
+    resources = render(pool())
+    (stored,) = named(resources, "BucketObjectv2").values()
+    ignition = json.loads(spec(resources, "EC2NodeClass")["userData"])["ignition"]
+    (merge,) = ignition["config"]["merge"]
+    assert merge["source"] == f"s3://{stored.inputs['bucket']}/{stored.inputs['key']}"
+    digest = hashlib.sha512(join_text(resources).encode()).hexdigest()
+    assert merge["verification"]["hash"] == f"sha512-{digest}"
+
+
+def test_a_machine_with_this_user_data_joins_with_karpenters_registration_taint() -> None:
+    machine = booted(render(pool()))
+    assert machine.problems == ()
+    assert machine.node is not None
+    keys = {taint["key"]: taint["effect"] for taint in machine.node.taints}
+    assert keys == {"karpenter.sh/unregistered": "NoExecute", "nvidia.com/gpu": "NoSchedule"}
+
+
+def test_the_nodes_role_may_read_its_boot_data_and_nothing_else() -> None:
+    resources = render(pool())
+    (policy,) = named(resources, "RolePolicy").values()
+    (stored,) = named(resources, "BucketObjectv2").values()
+    (statement,) = json.loads(str(policy.inputs["policy"]))["Statement"]
+    arn = f"arn:aws:s3:::{stored.inputs['bucket']}/{stored.inputs['key']}"
+    assert (statement["Action"], statement["Resource"]) == ("s3:GetObject", arn)
+    profile = spec(resources, "EC2NodeClass")["instanceProfile"]
+    assert [p.inputs["name"] for p in named(resources, "InstanceProfile").values()] == [profile]
+
+
+def test_the_bucket_is_private_encrypted_and_spoken_to_over_tls() -> None:
+    resources = render(pool())
+    (block,) = named(resources, "BucketPublicAccessBlock").values()
+    switches = [value for key, value in block.inputs.items() if key != "bucket"]
+    assert switches == [True] * 4
+    assert named(resources, "BucketServerSideEncryptionConfiguration")
+    (policy,) = named(resources, "BucketPolicy").values()
+    (statement,) = json.loads(str(policy.inputs["policy"]))["Statement"]
+    assert statement["Effect"] == "Deny"
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+def test_pods_cannot_reach_the_nodes_role() -> None:
+    options = spec(render(pool()), "EC2NodeClass")["metadataOptions"]
+    assert (options["httpTokens"], options["httpPutResponseHopLimit"]) == ("required", 1)
+
+
+def test_karpenter_is_told_the_sums_that_the_kubelet_keeps() -> None:
+    plan = boot("p5e.48xlarge", tuning=HUGEPAGES).plan
+    told = spec(render(pool()), "EC2NodeClass")["kubelet"]
+    assert told == reservations(plan)
+    # 4 cores of 2 threads on each of 2 NUMA nodes; 128 pages of 1 GiB beside 8 GiB for the system
+    assert told["systemReserved"] == {"cpu": "16", "memory": f"{8192 + 128 * 1024}Mi"}
+    assert told["evictionHard"]["memory.available"] == "1024Mi"
+
+
+def test_karpenters_figures_are_those_of_the_booted_machine() -> None:
+    resources = render(pool())
+    told = spec(resources, "EC2NodeClass")["kubelet"]
+    node = booted(resources).node
+    assert node is not None
+    kept_cpus = int(node.capacity["cpu"]) - int(node.allocatable["cpu"])
+    assert kept_cpus == int(told["systemReserved"]["cpu"])
+    kept_mib = mib(node.capacity["memory"]) - mib(node.allocatable["memory"])
+    assert kept_mib == (
+        mib(told["systemReserved"]["memory"])
+        + mib(told["kubeReserved"]["memory"])
+        + mib(told["evictionHard"]["memory.available"])
+    )
+
+
+def mib(quantity: str) -> int:
+    units = {"Ki": 1 / 1024, "Mi": 1, "Gi": 1024}
+    return round(int(quantity[:-2]) * units[quantity[-2:]])
+
+
+def test_nodes_and_their_class_wait_for_karpenters_crds() -> None:
+    resources = render(pool())
+    for kind in ("NodePool", "EC2NodeClass"):
+        (found,) = named(resources, kind).values()
+        assert any(urn.endswith("::crds") for urn in found.depends_on), kind
+
+
+def test_a_node_pool_has_a_gpu_limit_and_buys_only_the_pools_machine() -> None:
+    node_pool = spec(render(pool()), "NodePool")
+    assert node_pool["limits"] == {"nvidia.com/gpu": "16"}
+    wanted = {each["key"]: each["values"] for each in node_pool["template"]["spec"]["requirements"]}
+    assert wanted["node.kubernetes.io/instance-type"] == ["p5e.48xlarge"]
+    assert wanted["karpenter.sh/capacity-type"] == ["reserved", "spot"]
+
+
+@pytest.mark.parametrize(
+    ("purpose", "policy"),
+    [("training", "WhenEmpty"), ("inference", "WhenEmptyOrUnderutilized")],
+)
+def test_a_training_job_is_never_moved_to_save_a_node(purpose: Purpose, policy: str) -> None:
+    disruption = spec(render(pool(purpose)), "NodePool")["disruption"]
+    assert disruption == {"consolidationPolicy": policy, "consolidateAfter": "10m"}
+
+
+@pytest.mark.parametrize(("hours", "expires"), [(None, "Never"), (720, "720h")])
+def test_a_node_lives_as_long_as_it_is_told(hours: int | None, expires: str) -> None:
+    template = spec(render(pool(expire_after_hours=hours)), "NodePool")["template"]["spec"]
+    assert template["expireAfter"] == expires
+    assert template["terminationGracePeriod"] == "24h", "expiry waits forever without it"
+
+
+def test_reservations_are_selected_where_reserved_capacity_is_bought() -> None:
+    reserved = spec(render(pool()), "EC2NodeClass")
+    assert reserved["capacityReservationSelectorTerms"] == [{"tags": {"fleet.gpu/pool": "pool"}}]
+    spot = spec(render(pool(capacity_types=("spot",))), "EC2NodeClass")
+    assert "capacityReservationSelectorTerms" not in spot
+
+
+@pytest.mark.parametrize("limit", [0, 4, 12])
+def test_a_limit_that_no_number_of_machines_meets_is_refused(limit: int) -> None:
+    with pytest.raises(PoolError, match=f"gpu_limit is {limit}; allowed: a multiple of 8"):
+        render(pool(gpu_limit=limit))
+
+
+def test_user_data_that_ec2_would_refuse_is_refused_first() -> None:
+    def program() -> None:
+        long = dataclasses.replace(
+            boot("p5e.48xlarge"),
+            ignition=json.dumps({"ignition": {"version": "3.4.0"}, "storage": "x" * 16384}),
+        )
+        pool(boot=long)()
+
+    with pytest.raises(PoolError, match=r"allowed: 16384 bytes for p5e\.48xlarge"):
+        render(program)

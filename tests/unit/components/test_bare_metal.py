@@ -1,0 +1,116 @@
+"""Machines of ours: what Metal3 is told of each."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pulumi
+import pytest
+
+from components.pools.bare_metal import (
+    BareMetalPool,
+    BareMetalPoolArgs,
+    BmcCredentials,
+    Host,
+    Image,
+)
+from components.pools.boot import PoolError
+from hardware.hardware import load
+from ignition.boot import boot as boot_machine
+from tests.recorder import Registered, Secret, named, render
+from tests.unit.components.boots import boot
+
+IMAGE = Image(url="https://x.example/4593.2.5/flatcar.img", sha512="cd" * 64, format="qcow2")
+
+
+def host(number: int) -> Host:
+    return Host(
+        name=f"dgx-{number}",
+        bmc_address=f"redfish-virtualmedia+https://10.10.250.{number}/redfish/v1/Systems/1",
+        boot_mac_address=f"94:6d:ae:01:00:0{number}",
+    )
+
+
+def pool(**changes: Any) -> Callable[[], None]:
+    def program() -> None:
+        args = BareMetalPoolArgs(
+            boot=boot("dgx-h200"),
+            hosts=[host(1), host(2)],
+            image=IMAGE,
+            bmc=BmcCredentials(
+                username=pulumi.Output.secret("root"), password=pulumi.Output.secret("hunter2")
+            ),
+            flatcar="4593.2.5",
+        )
+        BareMetalPool("pool", dataclasses.replace(args, **changes))
+
+    return program
+
+
+def objects(resources: list[Registered], kind: str) -> dict[str, Mapping[str, Any]]:
+    """The objects of a kind by `metadata.name`."""
+    return {
+        each.inputs["metadata"]["name"]: each.inputs  # type: ignore[index]  # every object has one
+        for each in named(resources, kind).values()
+    }
+
+
+def test_each_machine_is_a_host_with_its_own_boot_data() -> None:
+    resources = render(pool())
+    secrets = objects(resources, "Secret")
+    for name, found in objects(resources, "BareMetalHost").items():
+        spec = found["spec"]
+        assert spec["userData"] == {"name": f"{name}-boot", "namespace": "metal3-pool"}
+        data = secrets[spec["userData"]["name"]]["stringData"]
+        assert isinstance(data, Secret), "the join token stands in it"
+        assert isinstance(data.value, dict)
+        machine = boot_machine(str(data.value["userData"]), load("dgx-h200"))
+        assert machine.problems == ()
+        assert machine.node is not None
+        assert machine.node.hostname == name
+        assert machine.node.capacity["nvidia.com/gpu"] == "8"
+
+
+def test_a_host_is_found_through_its_bmc_and_its_network_card() -> None:
+    spec = objects(render(pool()), "BareMetalHost")["dgx-1"]["spec"]
+    assert spec["bmc"] == {
+        "address": "redfish-virtualmedia+https://10.10.250.1/redfish/v1/Systems/1",
+        "credentialsName": "bmc",
+    }
+    assert spec["bootMACAddress"] == "94:6d:ae:01:00:01"
+    assert (spec["architecture"], spec["bootMode"], spec["online"]) == ("x86_64", "UEFI", True)
+
+
+def test_the_image_is_checked_by_its_digest() -> None:
+    spec = objects(render(pool()), "BareMetalHost")["dgx-1"]["spec"]
+    assert spec["image"] == {
+        "url": IMAGE.url,
+        "checksum": IMAGE.sha512,
+        "checksumType": "sha512",
+        "format": "qcow2",
+    }
+
+
+def test_one_login_serves_all_bmcs_of_a_pool_and_is_secret() -> None:
+    login = objects(render(pool()), "Secret")["bmc"]["stringData"]
+    assert isinstance(login, Secret)
+    assert login.value == {"username": "root", "password": "hunter2"}
+
+
+def test_all_objects_of_a_pool_stand_in_its_namespace() -> None:
+    resources = render(pool())
+    assert set(objects(resources, "Namespace")) == {"metal3-pool"}
+    for kind in ("Secret", "BareMetalHost"):
+        for found in objects(resources, kind).values():
+            assert found["metadata"]["namespace"] == "metal3-pool"
+            assert found["metadata"]["labels"]["fleet.gpu/hardware"] == "dgx-h200"
+
+
+def test_an_image_of_another_release_is_refused() -> None:
+    with pytest.raises(PoolError, match="allowed: an address that names Flatcar 4600"):
+        render(pool(flatcar="4600.0.0"))
+
+
+def test_a_pool_without_hosts_is_refused() -> None:
+    with pytest.raises(PoolError, match="pool pool has no host; allowed: one or more"):
+        render(pool(hosts=[]))

@@ -1,0 +1,139 @@
+"""Hetzner: the network that lets nothing in, and servers that boot what they are given."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping
+from ipaddress import IPv4Network
+from typing import Any
+
+import pytest
+
+from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
+from components.pools.boot import PoolError
+from components.pools.hetzner import HetznerPool, HetznerPoolArgs
+from hardware.hardware import load
+from ignition.boot import boot as boot_machine
+from tests.recorder import Registered, Secret, invoked, named, render
+from tests.unit.components.boots import boot
+
+
+def network() -> HetznerNetwork:
+    return HetznerNetwork(
+        "site",
+        HetznerNetworkArgs(cluster="fleet-test", site="here", cidr="10.12.0.0/16", location="hel1"),
+    )
+
+
+def pool(**changes: Any) -> Callable[[], None]:
+    def program() -> None:
+        args = HetznerPoolArgs(
+            boot=boot("ccx33", purpose="batch"), network=network(), nodes=3, flatcar="4593.2.5"
+        )
+        HetznerPool("pool", dataclasses.replace(args, **changes))
+
+    return program
+
+
+def servers(resources: list[Registered]) -> list[Mapping[str, Any]]:
+    return [each.inputs for each in named(resources, "Server").values()]
+
+
+def test_neither_ssh_nor_an_api_is_open_to_the_world() -> None:
+    (firewall,) = named(render(network), "Firewall").values()
+    rules = firewall.inputs["rules"]
+    assert isinstance(rules, list)
+    inbound = [rule for rule in rules if rule["direction"] == "in"]
+    assert [rule["protocol"] for rule in inbound] == ["icmp"]
+
+
+def test_servers_get_half_of_the_sites_range_and_the_rest_stays_free() -> None:
+    (subnet,) = named(render(network), "NetworkSubnet").values()
+    assert subnet.inputs["ipRange"] == "10.12.0.0/17"
+    assert subnet.inputs["networkZone"] == "eu-central"
+    assert IPv4Network("10.12.0.0/16").supernet_of(IPv4Network(str(subnet.inputs["ipRange"])))
+
+
+def test_a_location_without_known_zone_is_refused() -> None:
+    with pytest.raises(ValueError, match='location is "mars"; allowed: fsn1, nbg1, hel1'):
+        HetznerNetworkArgs(cluster="c", site="s", cidr="10.0.0.0/16", location="mars")
+
+
+def test_every_server_is_behind_the_firewall_and_in_the_private_network() -> None:
+    resources = render(pool())
+    (firewall,) = named(resources, "Firewall").values()
+    for server in servers(resources):
+        assert len(server["firewallIds"]) == 1
+        assert len(server["networks"]) == 1
+    assert firewall.name == "site-firewall"
+
+
+def test_user_data_is_secret_and_names_the_server() -> None:
+    for server in servers(render(pool())):
+        user_data = server["userData"]
+        assert isinstance(user_data, Secret), "the join token stands in it"
+        machine = boot_machine(str(user_data.value), load("ccx33"))
+        assert machine.problems == ()
+        assert machine.node is not None
+        assert machine.node.hostname == server["name"], "the cloud controller finds nodes by name"
+
+
+def test_a_cpu_server_takes_pods_that_tolerate_nothing() -> None:
+    user_data = servers(render(pool()))[0]["userData"]
+    machine = boot_machine(str(user_data.value), load("ccx33"))
+    assert machine.node is not None
+    assert not machine.node.taints
+
+
+def test_the_old_server_goes_before_the_new_one_because_names_are_unique() -> None:
+    assert all(each.delete_before_replace for each in named(render(pool()), "Server").values())
+
+
+@pytest.mark.parametrize(("nodes", "groups"), [(1, 1), (10, 1), (11, 2), (25, 3)])
+def test_a_placement_group_never_holds_more_servers_than_hetzner_allows(
+    nodes: int, groups: int
+) -> None:
+    resources = render(pool(nodes=nodes))
+    placed = [server["placementGroupId"] for server in servers(resources)]
+    assert len(placed) == nodes
+    assert len(named(resources, "PlacementGroup")) == len(set(placed)) == groups
+    assert max(placed.count(group) for group in placed) <= 10
+
+
+def test_the_snapshot_is_searched_by_release_and_architecture() -> None:
+    assert {server["image"] for server in servers(render(pool()))} == {"4711"}
+    arm = dataclasses.replace(load("ccx33"), arch="arm64", name="cax41")
+
+    def program() -> None:
+        made = boot("ccx33", purpose="batch")
+        pool(boot=dataclasses.replace(made, hardware=arm))()
+
+    ((token, arguments),) = invoked(program)
+    assert token == "hcloud:index/getImage:getImage"
+    assert arguments == {
+        "mostRecent": True,
+        "withArchitecture": "arm",
+        "withSelector": "os=flatcar,flatcar=4593.2.5",
+    }
+
+
+def test_a_missing_snapshot_is_one_sentence_with_the_way_out() -> None:
+    with pytest.raises(PoolError) as caught:
+        render(pool(), not_found="hcloud:index/getImage:getImage")
+    assert str(caught.value).startswith(
+        "pool pool: the Hetzner project has no x86 snapshot with the labels "
+        "os=flatcar,flatcar=4593.2.5; make one with `hcloud-upload-image upload --labels` ("
+    )
+
+
+def test_a_pool_without_servers_is_refused() -> None:
+    with pytest.raises(PoolError, match="nodes is 0; allowed: 1 or more"):
+        render(pool(nodes=0))
+
+
+def test_user_data_that_hetzner_would_refuse_is_refused_first() -> None:
+    def program() -> None:
+        long = json.dumps({"ignition": {"version": "3.4.0"}, "storage": "x" * 32768})
+        pool(boot=dataclasses.replace(boot("ccx33"), ignition=long))()
+
+    with pytest.raises(PoolError, match="allowed: 32768 bytes for ccx33"):
+        render(program)

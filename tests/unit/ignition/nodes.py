@@ -1,0 +1,82 @@
+"""Nodes of the catalogue as pools make them, for the tests of this folder and of conformance."""
+
+from collections.abc import Iterator
+
+from hardware.hardware import load
+from ignition.numa_plan import plan
+from ignition.render import Join, NodeBoot, Taint, data_url, join_ignition, with_merge
+from ignition.render import tuning_ignition as render_ignition
+from ignition.tuning import PURPOSES, Purpose, Tuning
+
+FABRIC_MANAGER = "https://images.fleet.example/sysext/nvidia-fabricmanager-570.211.01-x86-64.raw"
+TOKEN = "abcdef.0123456789abcdef"
+GPU = Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule")
+UNREGISTERED = Taint(key="karpenter.sh/unregistered", value="", effect="NoExecute")
+PURPOSE_OF: dict[str, Purpose] = {
+    "ccx33": "batch",
+    "dgx-h200": "training",
+    "p5e.48xlarge": "training",
+    "p5en.48xlarge": "inference",
+}
+TUNING_OF = {
+    "ccx33": Tuning(housekeeping_cores_per_numa_node=1),
+    "dgx-h200": Tuning(housekeeping_cores_per_numa_node=4, hugepages_1gi_per_numa_node=32),
+    "p5e.48xlarge": Tuning(hugepages_1gi_per_numa_node=16, hugepages_2mi_per_numa_node=2564),
+    "p5en.48xlarge": Tuning(),
+}
+
+
+def node(name: str, *, tuning: Tuning | None = None, purpose: Purpose | None = None) -> NodeBoot:
+    """A node of a machine, with the choices that its environment would make."""
+    hardware = load(name)
+    purpose = purpose or PURPOSE_OF[name]
+    planned = plan(hardware, tuning or TUNING_OF[name], purpose)
+    gpu = bool(hardware.gpus)
+    taints = (GPU,) if gpu else ()
+    return NodeBoot(
+        hardware=hardware,
+        plan=planned,
+        labels={
+            "fleet.gpu/site": "here",
+            "fleet.gpu/pool": "pool",
+            "fleet.gpu/hardware": name,
+            "fleet.gpu/purpose": purpose,
+            "fleet.gpu/numa-plan": planned.digest,
+        },
+        taints=(*taints, UNREGISTERED) if hardware.kind == "aws" else taints,
+        kubernetes_version="1.34.1",
+        nvidia_driver="570-open" if gpu else None,
+        nvidia_runtime="v1.18.1" if gpu else None,
+        fabric_manager=FABRIC_MANAGER if hardware.nvswitch else None,
+    )
+
+
+def join(hostname: str | None = "node-01") -> Join:
+    """What a node joins with, by a token that opens nothing."""
+    return Join(
+        api_server_endpoint="api.fleet.example:6443",
+        token=TOKEN,
+        ca_cert_hash=f"sha256:{'0' * 64}",
+        hostname=hostname,
+    )
+
+
+def user_data(of: NodeBoot) -> str:
+    """The whole boot data of a node, its secret part merged."""
+    return with_merge(render_ignition(of), data_url(join_ignition(join())))
+
+
+def every_choice() -> Iterator[tuple[str, NodeBoot]]:
+    """Each machine with each purpose, isolation and kind of hugepages that fits all of them."""
+    for name in PURPOSE_OF:
+        for purpose in PURPOSES:
+            for isolation in ("shared", "exclusive"):
+                for gi, mi in ((0, 0), (4, 0), (0, 512), (2, 1024)):
+                    tuning = Tuning(
+                        housekeeping_cores_per_numa_node=1,
+                        isolation=isolation,
+                        hugepages_1gi_per_numa_node=gi,
+                        hugepages_2mi_per_numa_node=mi,
+                    )
+                    label = f"{name} {purpose} {isolation} {gi}+{mi}"
+                    yield label, node(name, tuning=tuning, purpose=purpose)

@@ -1,0 +1,261 @@
+"""What a machine becomes that boots: its Node, and how the parts of its boot data meet."""
+
+import base64
+import dataclasses
+import gzip
+import hashlib
+import json
+
+import pytest
+
+from hardware.hardware import load
+from ignition.boot import BootedNode, boot
+from ignition.boot.config import read
+from ignition.boot.kernel import command_line
+from ignition.render import data_url, join_ignition, tuning_ignition, with_merge
+from tests.unit.ignition.nodes import PURPOSE_OF, every_choice, join, node, user_data
+
+GIB = 1024**3
+STORED = "s3://gpu-fleet-boot/dgx/join.ign"
+JOIN = join_ignition(join()).encode()
+
+
+def booted(name: str) -> BootedNode:
+    result = boot(user_data(node(name)), load(name))
+    assert result.problems == ()
+    assert result.node is not None
+    return result.node
+
+
+def merged(source: str, sha512: str | None = None) -> str:
+    return with_merge(tuning_ignition(node("dgx-h200")), source, sha512)
+
+
+def test_no_choice_that_the_catalogue_can_make_raises_an_alarm() -> None:
+    choices = dict(every_choice())
+    assert len(choices) >= 90
+    alarms = {label: boot(user_data(of), of.hardware).problems for label, of in choices.items()}
+    assert {label: problems for label, problems in alarms.items() if problems} == {}
+
+
+def test_a_dgx_becomes_a_node_with_what_is_left_of_it() -> None:
+    dgx = booted("dgx-h200")
+    assert dgx.capacity == {
+        "cpu": "224",
+        "memory": f"{2048 * GIB // 1024}Ki",
+        "ephemeral-storage": f"{1788 * GIB // 1024}Ki",
+        "pods": "110",
+        "hugepages-2Mi": "0",
+        "hugepages-1Gi": "64Gi",
+        "nvidia.com/gpu": "8",
+    }
+    assert dgx.allocatable["cpu"] == str(224 - 16)
+    assert dgx.allocatable["memory"] == f"{(2048 - 13 - 64) * GIB // 1024}Ki"
+    assert dgx.allocatable["ephemeral-storage"] == str(1788 * GIB - 1788 * GIB // 10)
+    assert dgx.allocatable["nvidia.com/gpu"] == "8"
+
+
+def test_a_node_bears_the_labels_taints_and_name_of_its_boot_data() -> None:
+    p5e = booted("p5e.48xlarge")
+    assert p5e.labels == dict(sorted(node("p5e.48xlarge").labels.items()))
+    assert p5e.taints == (
+        {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"},
+        {"key": "karpenter.sh/unregistered", "effect": "NoExecute"},
+    )
+    assert p5e.hostname == "node-01"
+
+
+def test_cpu_sets_are_those_of_the_plan() -> None:
+    dgx, planned = booted("dgx-h200"), node("dgx-h200").plan
+    assert (dgx.housekeeping_cpus, dgx.workload_cpus) == (planned.housekeeping, planned.workload)
+
+
+def test_hugepages_are_counted_on_each_numa_node() -> None:
+    assert booted("p5e.48xlarge").hugepages == {
+        "hugepages-1Gi": (16, 16),
+        "hugepages-2Mi": (2564, 2564),
+    }
+
+
+def test_a_machine_without_gpus_offers_none() -> None:
+    ccx = booted("ccx33")
+    assert "nvidia.com/gpu" not in ccx.capacity
+    assert ccx.taints == ()
+    assert ccx.allocatable["cpu"] == "6"
+
+
+def test_what_ignition_decided_is_named() -> None:
+    assert "capacity.hugepages-1Gi" in booted("dgx-h200").decided_by_ignition
+    assert "allocatable.cpu" in booted("dgx-h200").decided_by_ignition
+    assert "capacity.hugepages-1Gi" not in booted("ccx33").decided_by_ignition
+
+
+@pytest.mark.parametrize("name", PURPOSE_OF)
+def test_the_plain_part_alone_joins_nothing(name: str) -> None:
+    result = boot(tuning_ignition(node(name)), load(name))
+    assert result.node is None
+    assert result.problems == (
+        "/etc/kubernetes/join.yaml is not written, so kubeadm cannot join; merge the secret part",
+    )
+
+
+def test_a_secret_part_in_a_store_is_fetched_and_held_to_its_hash() -> None:
+    config = merged(STORED, hashlib.sha512(JOIN).hexdigest())
+    result = boot(config, load("dgx-h200"), fetch={STORED: JOIN}.__getitem__)
+    assert result.problems == ()
+
+
+def test_a_secret_part_with_another_hash_keeps_the_machine_out() -> None:
+    config = merged(STORED, "0" * 128)
+    result = boot(config, load("dgx-h200"), fetch=lambda _: JOIN)
+    assert "has the sha512" in result.problems[0]
+    assert "wants 000000000000…" in result.problems[0]
+
+
+def test_a_store_that_has_nothing_keeps_the_machine_out() -> None:
+    result = boot(merged(STORED), load("dgx-h200"), fetch=dict[str, bytes]().__getitem__)
+    assert result.problems[0].startswith(f"ignition.config: {STORED} cannot be fetched")
+
+
+def test_a_store_that_nobody_can_reach_is_named() -> None:
+    result = boot(merged(STORED), load("dgx-h200"))
+    assert "cannot be fetched here" in result.problems[0]
+
+
+def test_a_compressed_secret_part_is_read() -> None:
+    config = json.loads(merged(STORED))
+    config["ignition"]["config"]["merge"][0]["compression"] = "gzip"
+    packed = gzip.compress(JOIN)
+    result = boot(json.dumps(config), load("dgx-h200"), fetch=lambda _: packed)
+    assert result.problems == ()
+
+
+def test_contents_that_are_not_gzip_are_named() -> None:
+    config = json.loads(merged(STORED))
+    config["ignition"]["config"]["merge"][0]["compression"] = "gzip"
+    result = boot(json.dumps(config), load("dgx-h200"), fetch=lambda _: JOIN)
+    assert "is not gzip" in result.problems[0]
+
+
+def test_a_merged_file_replaces_the_one_before_it() -> None:
+    labels = base64.b64encode(b"KUBELET_EXTRA_ARGS=--node-labels=a=b\n").decode()
+    override = {
+        "ignition": {"version": "3.4.0"},
+        "storage": {
+            "files": [
+                {
+                    "path": "/etc/sysconfig/kubelet",
+                    "contents": {"source": f"data:;base64,{labels}"},
+                }
+            ]
+        },
+    }
+    config = with_merge(user_data(node("dgx-h200")), data_url(json.dumps(override)))
+    problems = boot(config, load("dgx-h200")).problems
+    assert sum("is missing from /etc/sysconfig/kubelet" in problem for problem in problems) == 5
+
+
+def test_a_merged_unit_keeps_what_the_first_one_says() -> None:
+    first = {
+        "name": "a.service",
+        "enabled": True,
+        "contents": "[Install]",
+        "dropins": [{"name": "1.conf", "contents": "one"}, {"name": "2.conf", "contents": "two"}],
+    }
+    second = {
+        "name": "a.service",
+        "enabled": False,
+        "dropins": [{"name": "2.conf", "contents": "2"}, {"name": "3.conf", "contents": "3"}],
+    }
+    configs = [
+        {"ignition": {"version": "3.4.0"}, "systemd": {"units": [unit]}} for unit in (first, second)
+    ]
+    unit = read(with_merge(json.dumps(configs[0]), data_url(json.dumps(configs[1]))), None).units[
+        "a.service"
+    ]
+    assert (unit.contents, unit.enabled) == ("[Install]", False)
+    assert unit.dropins == {"1.conf": "one", "2.conf": "2", "3.conf": "3"}
+
+
+def test_an_argument_that_stands_on_the_command_line_is_dropped() -> None:
+    items = ("a=1 b=2", "b=2", "c", "1 b", "a=1 b=2 c")
+    assert command_line(items) == ("a=1", "b=2", "c", "1", "b")
+
+
+def test_a_merged_link_replaces_a_file_of_its_path() -> None:
+    override = {
+        "ignition": {"version": "3.4.0"},
+        "storage": {"links": [{"path": "/etc/sysconfig/kubelet", "target": "/dev/null"}]},
+    }
+    config = with_merge(user_data(node("dgx-h200")), data_url(json.dumps(override)))
+    assert boot(config, load("dgx-h200")).node is None
+
+
+def test_a_snippet_takes_part_in_the_boot() -> None:
+    snippet = (
+        "variant: flatcar\nversion: 1.1.0\nkernel_arguments:\n  should_exist: [nohz_full=4-55]\n"
+    )
+    of = dataclasses.replace(node("dgx-h200"), snippets=(snippet,))
+    assert any("nohz_full" in problem for problem in boot(user_data(of), of.hardware).problems)
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ("#cloud-config", "the user data is not JSON"),
+        ("[]", "the user data has no ignition section"),
+        ('{"variant":"flatcar"}', "give Ignition JSON, not Butane"),
+        ('{"ignition":{"version":"2.3.0"}}', 'has ignition.version "2.3.0"'),
+        ('{"ignition":{"version":"3.5.0"}}', "sure to read 3.0.0 to 3.4.0"),
+        ('{"ignition":{"version":"3.4.0"},"networkd":{}}', "has networkd beside"),
+        ('{"ignition":{"version":"3.4.0"},"storage":{"files":[{}]}}', "Ignition's form"),
+        ('{"ignition":{"version":"3.4.0","config":{"merge":[{"source":"data:x"}]}}}', "no comma"),
+        (
+            '{"ignition":{"version":"3.4.0","config":{"replace":{"source":"data:,x"}}}}',
+            "a merged configuration is not JSON",
+        ),
+    ],
+)
+def test_what_ignition_would_not_read_is_one_sentence(config: str, says: str) -> None:
+    result = boot(config, load("ccx33"))
+    assert len(result.problems) == 1
+    assert says in result.problems[0]
+
+
+def test_a_configuration_that_merges_itself_is_refused() -> None:
+    config = with_merge(tuning_ignition(node("ccx33")), "s3://a/b")
+    result = boot(config, load("ccx33"), fetch=lambda _: config.encode())
+    assert result.problems == ("ignition.config.merge refers to itself; break the circle",)
+
+
+def test_boot_data_of_another_machine_is_refused() -> None:
+    problems = boot(user_data(node("dgx-h200")), load("p5e.48xlarge")).problems
+    assert any("irqaffinity names CPUs" in problem or "SMT" in problem for problem in problems)
+    assert any("hardware=dgx-h200 stands on a p5e.48xlarge" in problem for problem in problems)
+
+
+def test_gpu_boot_data_on_a_machine_without_gpus_is_refused() -> None:
+    problems = boot(user_data(node("dgx-h200")), load("ccx33")).problems
+    assert any("has no GPU; remove nvidia-drivers-570-open" in problem for problem in problems)
+
+
+def test_a_gpu_extension_on_arm_is_refused() -> None:
+    grace = dataclasses.replace(load("dgx-h200"), arch="arm64")
+    problems = boot(user_data(node("dgx-h200")), grace).problems
+    assert any("is built for amd64 alone, not for arm64" in problem for problem in problems)
+
+
+def test_the_intel_iommu_on_an_amd_machine_is_refused() -> None:
+    amd = dataclasses.replace(load("dgx-h200"), cpu_vendor="amd")
+    problems = boot(user_data(node("dgx-h200")), amd).problems
+    assert any('"intel_iommu=on" does nothing on amd' in problem for problem in problems)
+
+
+def test_a_percentage_of_memory_is_reserved_where_no_manager_sums_it() -> None:
+    of = node("ccx33")
+    kubelet = {**of.plan.kubelet}
+    kubelet["evictionHard"] = {**of.plan.kubelet["evictionHard"], "memory.available": "50%"}  # type: ignore[dict-item]  # a mapping by its own tests
+    of = dataclasses.replace(of, plan=dataclasses.replace(of.plan, kubelet=kubelet))
+    result = boot(user_data(of), of.hardware)
+    assert result.node is not None
+    assert result.node.allocatable["memory"] == f"{(16 - 2) * GIB // 1024}Ki"

@@ -1,0 +1,63 @@
+"""Machines and nodes for tests, with hardware from the catalogue and made-up boots."""
+
+from dataclasses import replace
+
+from hardware.hardware import load
+from ignition.boot import BootedNode
+from rehearsal.machines import Fleet, Machine, Node, NodeClass, Refusal
+
+GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+
+
+def booted(name: str, *, hardware: str, pool: str, site: str) -> BootedNode:
+    machine = load(hardware)
+    capacity = {"cpu": str(machine.cpu_count), "memory": f"{machine.memory_gib}Gi", "pods": "110"}
+    if machine.gpu_count:
+        capacity |= {"nvidia.com/gpu": str(machine.gpu_count), "hugepages-1Gi": "128Gi"}
+    return BootedNode(
+        hostname=name,
+        labels={"fleet.gpu/site": site, "fleet.gpu/pool": pool, "fleet.gpu/hardware": hardware},
+        taints=(GPU_TAINT,) if machine.gpu_count else (),
+        capacity=capacity,
+        allocatable={**capacity, "cpu": str(machine.cpu_count - 2)},
+        housekeeping_cpus="0-1",
+        workload_cpus=f"2-{machine.cpu_count - 1}",
+        hugepages={"hugepages-1Gi": (64, 64)} if machine.gpu_count else {},
+        decided_by_ignition=("labels", "taints", "huge pages"),
+    )
+
+
+def node(name: str, *, hardware: str, pool: str, site: str) -> Node:
+    return Node(
+        machine=Machine(
+            name=name,
+            pool=pool,
+            site=site,
+            hardware=hardware,
+            ignition="{}",
+            provider_id=f"metal3://{name}",
+        ),
+        hardware=load(hardware),
+        booted=booted(name, hardware=hardware, pool=pool, site=site),
+    )
+
+
+def dev() -> Fleet:
+    """The machines of the environment dev, all of them up."""
+    dgx = [node(f"dgx-{n}", hardware="dgx-h200", pool="dgx", site="fra") for n in (1, 2)]
+    cpu = [node(f"cpu-{n}", hardware="ccx33", pool="cpu", site="hel1") for n in (1, 2, 3)]
+    burst = NodeClass(
+        name="burst", pool="burst", site="us-east-1", hardware=load("p5e.48xlarge"), gpu_limit="16"
+    )
+    return Fleet(nodes=(*dgx, *cpu), node_classes=(burst,), refusals=())
+
+
+def dev_without(name: str, *reasons: str) -> Fleet:
+    """The same, one machine of it out."""
+    fleet = dev()
+    out = next(node for node in fleet.nodes if node.machine.name == name)
+    return replace(
+        fleet,
+        nodes=tuple(node for node in fleet.nodes if node != out),
+        refusals=(Refusal(name=name, pool=out.machine.pool, reasons=reasons),),
+    )

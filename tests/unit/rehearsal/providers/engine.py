@@ -1,0 +1,165 @@
+"""The engine's side of the protocol: what a test asks of a provider, and what it answers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pulumi.runtime.proto import provider_pb2
+
+from rehearsal.providers.calls import CallLog
+from rehearsal.providers.servicer import Servicer
+from rehearsal.providers.values import Properties, decode, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rehearsal.providers.contract import Provider
+
+
+class Refused(Exception):  # noqa: N818 what the engine sees
+    """A gRPC error, with its sentence."""
+
+
+@dataclass
+class Context:
+    """A call's context, from one connection."""
+
+    address: str = "ipv4:127.0.0.1:4000"
+    metadata: dict[str, bytes] = field(default_factory=dict)
+
+    def peer(self) -> str:
+        return self.address
+
+    def set_trailing_metadata(self, pairs: Sequence[tuple[str, bytes]]) -> None:
+        self.metadata.update(dict(pairs))
+
+    def abort(self, code: object, details: str) -> NoReturn:
+        raise Refused(details)
+
+
+@dataclass(kw_only=True)
+class Engine:
+    """Asks one provider, as the engine does for the program's `Provider(...)`."""
+
+    servicer: Servicer
+    directory: Path
+    context: Any = field(default_factory=Context)
+
+    def configure(self, config: Properties) -> None:
+        request = provider_pb2.ConfigureRequest(args=encode(config), name="provider")
+        self.servicer.Configure(request, self.context)
+
+    def config_refusals(self, package: str, config: Properties) -> list[str]:
+        urn = f"urn:pulumi:dev::fleet::pulumi:providers:{package}::provider"
+        request = provider_pb2.CheckRequest(urn=urn, news=encode(config))
+        return [
+            failure.reason for failure in self.servicer.CheckConfig(request, self.context).failures
+        ]
+
+    def checked(
+        self, type_: str, inputs: Properties, *, old: Properties | None = None
+    ) -> Properties:
+        answer = self._check(type_, inputs, old or {})
+        assert not answer.failures, [failure.reason for failure in answer.failures]
+        return decode(answer.inputs)
+
+    def refusals(self, type_: str, inputs: Properties) -> list[str]:
+        return [failure.reason for failure in self._check(type_, inputs, {}).failures]
+
+    def refusal(self, type_: str, inputs: Properties) -> str:
+        """The one sentence with which inputs are refused."""
+        (sentence,) = self.refusals(type_, inputs)
+        return sentence
+
+    def previewed(self, type_: str, inputs: Properties) -> Properties:
+        request = provider_pb2.CreateRequest(
+            urn=urn(type_), properties=encode(self.checked(type_, inputs)), preview=True
+        )
+        return decode(self.servicer.Create(request, self.context).properties)
+
+    def created(self, type_: str, inputs: Properties, name: str = "it") -> Made:
+        known = self.checked(type_, inputs)
+        request = provider_pb2.CreateRequest(urn=urn(type_, name), properties=encode(known))
+        answer = self.servicer.Create(request, self.context)
+        return Made(type=type_, id=answer.id, inputs=known, outputs=decode(answer.properties))
+
+    def diff(self, made: Made, inputs: Properties) -> provider_pb2.DiffResponse:
+        new = self.checked(made.type, inputs, old=made.inputs)
+        request = provider_pb2.DiffRequest(
+            id=made.id,
+            urn=urn(made.type),
+            old_inputs=encode(made.inputs),
+            olds=encode(made.outputs),
+            news=encode(new),
+        )
+        return self.servicer.Diff(request, self.context)
+
+    def updated(self, made: Made, inputs: Properties, *, preview: bool = False) -> Properties:
+        request = provider_pb2.UpdateRequest(
+            id=made.id,
+            urn=urn(made.type),
+            old_inputs=encode(made.inputs),
+            olds=encode(made.outputs),
+            news=encode(self.checked(made.type, inputs, old=made.inputs)),
+            preview=preview,
+        )
+        return decode(self.servicer.Update(request, self.context).properties)
+
+    def read(self, made: Made) -> Made | None:
+        request = provider_pb2.ReadRequest(
+            id=made.id,
+            urn=urn(made.type),
+            inputs=encode(made.inputs),
+            properties=encode(made.outputs),
+        )
+        answer = self.servicer.Read(request, self.context)
+        if not answer.id:
+            return None
+        inputs, outputs = decode(answer.inputs), decode(answer.properties)
+        return Made(type=made.type, id=answer.id, inputs=inputs, outputs=outputs)
+
+    def delete(self, made: Made) -> None:
+        request = provider_pb2.DeleteRequest(
+            id=made.id,
+            urn=urn(made.type),
+            old_inputs=encode(made.inputs),
+            properties=encode(made.outputs),
+        )
+        self.servicer.Delete(request, self.context)
+
+    def invoke(self, token: str, arguments: Properties) -> Properties:
+        request = provider_pb2.InvokeRequest(tok=token, args=encode(arguments))
+        return decode(getattr(self.servicer.Invoke(request, self.context), "return"))
+
+    def calls(self) -> list[dict[str, Any]]:
+        """What calls.jsonl says."""
+        lines = (self.directory / "calls.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def _check(self, type_: str, inputs: Properties, old: Properties) -> provider_pb2.CheckResponse:
+        request = provider_pb2.CheckRequest(
+            urn=urn(type_), olds=encode(old), news=encode(inputs), randomSeed=b"seed"
+        )
+        return self.servicer.Check(request, self.context)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """A resource as the engine remembers it."""
+
+    type: str
+    id: str
+    inputs: Properties
+    outputs: Properties
+
+
+def urn(type_: str, name: str = "it") -> str:
+    return f"urn:pulumi:dev::fleet::gpu:pools:Pool${type_}::{name}"
+
+
+def engine(provider: Provider, directory: Path) -> Engine:
+    """An engine attached to `provider`."""
+    return Engine(servicer=Servicer(provider, CallLog(directory)), directory=directory)

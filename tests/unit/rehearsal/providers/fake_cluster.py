@@ -1,0 +1,105 @@
+"""A few kinds of an API server in memory: enough for what a provider decides by itself."""
+
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+from rehearsal.providers.cloud import Cloud
+from rehearsal.providers.contract import Difference, Failure, Session
+from rehearsal.providers.kubernetes.api import Api
+from rehearsal.providers.kubernetes.applying import Objects
+from rehearsal.providers.kubernetes.discovery import Discovery
+from rehearsal.providers.kubernetes.instance import KubernetesInstance
+from rehearsal.providers.kubernetes.release import Releases
+from rehearsal.providers.values import Properties
+
+KINDS = {
+    "/api/v1": [
+        ("namespaces", "Namespace", False),
+        ("secrets", "Secret", True),
+        ("configmaps", "ConfigMap", True),
+        ("pods/status", "Pod", True),
+    ],
+    "/apis/batch/v1": [("jobs", "Job", True)],
+}
+
+
+@dataclass
+class FakeCluster:
+    """Objects by path, and the requests that changed or would have changed them."""
+
+    objects: dict[str, Properties] = field(default_factory=dict)
+    applied: list[httpx.Request] = field(default_factory=list)
+    refuses: tuple[int, str] | None = None
+    """Status and message with which it answers every apply."""
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path
+        if path in KINDS:
+            resources = [
+                {"name": name, "kind": kind, "namespaced": namespaced}
+                for name, kind, namespaced in KINDS[path]
+            ]
+            return httpx.Response(200, json={"resources": resources})
+        if request.method == "PATCH":
+            return self._apply(request)
+        if request.method == "DELETE":
+            self.objects.pop(path, None)
+            return httpx.Response(200, json={})
+        if path in self.objects:
+            return httpx.Response(200, json=self.objects[path])
+        return httpx.Response(404, json={"reason": "NotFound", "message": f"{path} not found"})
+
+    def _apply(self, request: httpx.Request) -> httpx.Response:
+        self.applied.append(request)
+        if self.refuses:
+            status, message = self.refuses
+            return httpx.Response(status, json={"reason": "Refused", "message": message})
+        live = json.loads(request.content)
+        live["metadata"] |= {"uid": "1", "managedFields": [{"manager": "pulumi"}]}
+        live["status"] = {"phase": "Active"}
+        if "dryRun" not in request.url.params:
+            self.objects[request.url.path] = live
+        return httpx.Response(200, json=live)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FakeProvider:
+    """The provider `kubernetes` on a cluster in memory."""
+
+    cluster: FakeCluster
+    directory: Path
+    adopts: bool = False
+    mutable: bool = False
+    package: str = "kubernetes"
+    version: str = "4.34.2"
+
+    def check_config(self, config: Properties) -> Sequence[Failure]:
+        del config
+        return []
+
+    def diff_config(self, old: Properties, new: Properties) -> Difference:
+        del old, new
+        return Difference(changes={})
+
+    def configure(self, session: Session) -> KubernetesInstance:
+        transport = httpx.MockTransport(self.cluster.answer)
+        client = httpx.Client(base_url="https://cluster", transport=transport)
+        api = Api(client, session.cancelled or threading.Event())
+        kinds = Discovery(api)
+        return KubernetesInstance(
+            objects=Objects(api=api, kinds=kinds, namespace="default", adopts=self.adopts),
+            releases=Releases(
+                api=api,
+                kinds=kinds,
+                cloud=Cloud(self.directory),
+                crds=self.directory / "crds",
+                namespace="default",
+            ),
+            mutable_config_maps=self.mutable,
+            mutable_secrets=self.mutable,
+        )

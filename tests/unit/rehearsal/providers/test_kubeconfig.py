@@ -1,0 +1,130 @@
+"""Which API server a kubeconfig leads to, and the sentence when it leads nowhere."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rehearsal.providers.cloud import Cloud
+from rehearsal.providers.contract import Refusal, Session
+from rehearsal.providers.kubernetes import kubeconfig
+from rehearsal.providers.kubernetes.provider import KubernetesProvider
+from rehearsal.providers.values import Properties, Secret
+
+TWIN = "https://127.0.0.1:6443"
+
+
+def document(**changes: Any) -> str:
+    return yaml.safe_dump(
+        {
+            "current-context": "twin",
+            "contexts": [
+                {"name": "twin", "context": {"cluster": "twin", "user": "admin"}},
+                {
+                    "name": "other",
+                    "context": {"cluster": "other", "user": "admin", "namespace": "team"},
+                },
+            ],
+            "clusters": [
+                {"name": "twin", "cluster": {"server": TWIN}},
+                {"name": "other", "cluster": {"server": "https://other:6443/"}},
+            ],
+            "users": [{"name": "admin", "user": {"token": "hunter2"}}],
+            **changes,
+        }
+    )
+
+
+@pytest.fixture
+def provider(tmp_path: Path) -> KubernetesProvider:
+    return KubernetesProvider(cloud=Cloud(tmp_path), crds=tmp_path)
+
+
+def test_the_current_context_is_used() -> None:
+    found = kubeconfig.cluster(document())
+    assert (found.server, found.namespace) == (TWIN, "default")
+    assert found.headers == {"Authorization": "Bearer hunter2"}
+
+
+def test_another_context_can_be_named() -> None:
+    found = kubeconfig.cluster(document(), context="other")
+    assert (found.server, found.namespace) == ("https://other:6443", "team")
+
+
+def test_a_path_is_as_good_as_the_contents(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text(document())
+    assert kubeconfig.cluster(str(path)).server == TWIN
+
+
+def test_a_kubeconfig_shows_no_secret() -> None:
+    assert "hunter2" not in repr(kubeconfig.cluster(document()))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("/nowhere/kubeconfig", "neither the contents of a kubeconfig nor the path of one"),
+        ("{", "it is not YAML"),
+        ("- a\n- b\n", "it is not a mapping"),
+        (document(**{"current-context": ""}), "it has no current-context"),
+        (document(clusters=[]), 'it has no cluster "twin" among its clusters'),
+        (
+            document(clusters=[{"name": "twin", "cluster": {"server": "twin:6443"}}]),
+            "has no server URL",
+        ),
+        (
+            document(users=[{"name": "admin", "user": {"exec": {"command": "aws"}}}]),
+            "its user logs in by exec; allowed are a client certificate or a token",
+        ),
+        (
+            document(
+                users=[
+                    {
+                        "name": "admin",
+                        "user": {"client-certificate-data": "eA==", "client-key-data": "eA=="},
+                    }
+                ]
+            ),
+            "a certificate or key in it cannot be read",
+        ),
+    ],
+)
+def test_a_kubeconfig_that_leads_nowhere_is_a_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(Refusal) as error:
+        kubeconfig.cluster(text)
+    assert sentence in str(error.value)
+
+
+def test_a_provider_without_kubeconfig_never_uses_the_users_own(
+    provider: KubernetesProvider,
+) -> None:
+    (failure,) = provider.check_config({})
+    assert failure.sentence == "kubeconfig is missing: a rehearsal never falls back on your own."
+    with pytest.raises(Refusal, match="has no kubeconfig"):
+        provider.configure(Session(name="cluster", config={}))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"renderYamlToDirectory": "out"},
+        {"enableServerSideApply": "false"},
+        {"enablePatchForce": "true"},
+    ],
+)
+def test_what_a_rehearsal_cannot_honour_is_refused(
+    config: Properties, provider: KubernetesProvider
+) -> None:
+    (failure,) = provider.check_config({"kubeconfig": document(), **config})
+    assert failure.path in config
+
+
+def test_another_server_replaces_the_provider(provider: KubernetesProvider) -> None:
+    old: Properties = {"kubeconfig": Secret(document())}
+    same: Properties = {"kubeconfig": Secret(document(users=[{"name": "admin", "user": {}}]))}
+    moved: Properties = {"kubeconfig": Secret(document()), "context": "other"}
+    assert provider.diff_config(old, old).changes == {}
+    assert provider.diff_config(old, same).replaces == frozenset()
+    assert provider.diff_config(old, moved).replaces == {"context"}

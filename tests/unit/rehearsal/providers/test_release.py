@@ -1,0 +1,113 @@
+"""Helm releases: pinned, recorded, and not installed."""
+
+import pytest
+
+from rehearsal.providers import cloud
+from rehearsal.providers.values import UNKNOWN, Properties, Secret
+from tests.unit.rehearsal.providers.engine import Engine, Refused
+from tests.unit.rehearsal.providers.fake_cluster import FakeCluster
+
+RELEASE = "kubernetes:helm.sh/v3:Release"
+GOOD: Properties = {
+    "chart": "cilium",
+    "version": "1.18.3",
+    "name": "cilium",
+    "namespace": "kube-system",
+    "createNamespace": True,
+    "repositoryOpts": {"repo": "https://helm.cilium.io"},
+    "values": {"operator": {"replicas": 1}},
+}
+
+REFUSED: dict[str, tuple[Properties, str]] = {
+    "no version": (
+        {**GOOD, "version": None},
+        "version is missing: the release it of the chart cilium must be pinned to one version.",
+    ),
+    "a range of versions": (
+        {**GOOD, "version": "^1.18"},
+        'version is "^1.18", but it must be one version, as 1.14.1.',
+    ),
+    "no chart": ({**GOOD, "chart": None}, "chart is missing, but Release needs it: a string."),
+    "values that are no mapping": (
+        {**GOOD, "values": "operator.replicas=1"},
+        'values is "operator.replicas=1", but it must be an object',
+    ),
+    "a chart from nowhere": (
+        {**GOOD, "repositoryOpts": None},
+        'repositoryOpts is missing: the chart "cilium" is no oci:// address',
+    ),
+    "an unknown property": (
+        {**GOOD, "verison": "1"},
+        "verison is not a property of Release; did you mean version?",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_release_is_refused(case: str, kubernetes: Engine) -> None:
+    inputs, expected = REFUSED[case]
+    assert expected in kubernetes.refusal(RELEASE, inputs)
+
+
+def test_an_unnamed_release_gets_a_name_and_keeps_it(kubernetes: Engine) -> None:
+    unnamed: Properties = {**GOOD, "name": None}
+    first = kubernetes.checked(RELEASE, unnamed)
+    assert str(first["name"]).startswith("it-")
+    assert kubernetes.checked(RELEASE, unnamed, old=first)["name"] == first["name"]
+
+
+def test_a_preview_does_not_know_the_status(kubernetes: Engine) -> None:
+    outputs = kubernetes.previewed(RELEASE, GOOD)
+    assert (outputs["status"], outputs["resourceNames"]) == (UNKNOWN, UNKNOWN)
+    assert cloud.read(kubernetes.directory) == []
+
+
+def test_a_release_is_recorded_with_its_chart(kubernetes: Engine, cluster: FakeCluster) -> None:
+    made = kubernetes.created(RELEASE, {**GOOD, "values": {"token": Secret("hunter2")}})
+    (thing,) = cloud.read(kubernetes.directory)
+    assert (thing.provider, thing.id) == ("kubernetes", "kube-system/cilium")
+    assert made.outputs["values"] == {"token": Secret("hunter2")}
+    match made.outputs["status"]:
+        case {"status": "deployed", "revision": 1, "chart": "cilium", "version": "1.18.3"}:
+            pass
+        case other:
+            pytest.fail(f"{other}")
+    assert "/api/v1/namespaces/kube-system" in cluster.objects
+
+
+def test_a_release_does_not_make_a_namespace_unasked(kubernetes: Engine) -> None:
+    with pytest.raises(Refused, match='namespaces "kube-system" not found'):
+        kubernetes.created(RELEASE, {**GOOD, "createNamespace": False})
+
+
+def test_a_name_is_in_use_once(kubernetes: Engine) -> None:
+    kubernetes.created(RELEASE, GOOD)
+    with pytest.raises(Refused, match="kube-system/cilium is still in use by another release"):
+        kubernetes.created(RELEASE, GOOD)
+
+
+def test_an_upgrade_is_the_next_revision(kubernetes: Engine) -> None:
+    made = kubernetes.created(RELEASE, GOOD)
+    match kubernetes.updated(made, {**GOOD, "version": "1.18.4"})["status"]:
+        case {"revision": 2, "version": "1.18.4"}:
+            pass
+        case other:
+            pytest.fail(f"{other}")
+
+
+def test_another_name_is_another_release(kubernetes: Engine) -> None:
+    made = kubernetes.created(RELEASE, GOOD)
+    assert list(kubernetes.diff(made, {**GOOD, "name": "other"}).replaces) == ["name"]
+    assert list(kubernetes.diff(made, {**GOOD, "version": "1.18.4"}).replaces) == []
+
+
+def test_a_release_is_stable_and_goes_again(kubernetes: Engine) -> None:
+    made = kubernetes.created(RELEASE, GOOD)
+    assert kubernetes.read(made) == made
+    kubernetes.delete(made)
+    assert kubernetes.read(made) is None
+
+
+def test_a_chart_whose_kinds_are_not_there_is_a_sentence(kubernetes: Engine) -> None:
+    with pytest.raises(Refused, match="crds/volcano has no CustomResourceDefinition"):
+        kubernetes.created(RELEASE, {**GOOD, "chart": "volcano"})

@@ -1,0 +1,304 @@
+"""What a simulated cloud makes of good inputs: names, outputs, changes, and what it remembers."""
+
+import base64
+import hashlib
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from rehearsal.providers import cloud
+from rehearsal.providers.values import UNKNOWN, Properties, Secret
+from tests.unit.rehearsal.providers.engine import Engine, Made, Refused
+
+SERVER = "hcloud:index/server:Server"
+NETWORK = "hcloud:index/network:Network"
+SUBNET = "hcloud:index/networkSubnet:NetworkSubnet"
+GROUP = "hcloud:index/placementGroup:PlacementGroup"
+KEY = "hcloud:index/sshKey:SshKey"
+BUCKET = "aws:s3/bucket:Bucket"
+OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
+ROLE = "aws:iam/role:Role"
+GOOD_SERVER: Properties = {"serverType": "ccx33", "image": "ubuntu-24.04", "location": "hel1"}
+TRUST = json.dumps(
+    {
+        "Version": "2012-10-17",
+        "Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": "*"}],
+    }
+)
+PUBLIC_KEY = "ssh-ed25519 " + base64.b64encode(b"\0\0\0\x0bssh-ed25519" + b"k" * 36).decode()
+
+
+def subnet(hcloud: Engine, zone: str = "eu-central") -> Made:
+    network = hcloud.created(NETWORK, {"ipRange": "10.12.0.0/16"})
+    return hcloud.created(
+        SUBNET,
+        {
+            "networkId": int(network.id),
+            "type": "cloud",
+            "networkZone": zone,
+            "ipRange": "10.12.0.0/17",
+        },
+    )
+
+
+def test_an_unnamed_resource_gets_its_own_name_and_digits(hcloud: Engine) -> None:
+    inputs = hcloud.checked(GROUP, {"type": "spread"})
+    name = str(inputs["name"])
+    assert name.startswith("it-")
+    assert len(name) == len("it-") + 7
+    assert inputs["__defaults"] == ["name"]
+
+
+def test_an_unnamed_resource_keeps_its_name(hcloud: Engine) -> None:
+    first = hcloud.checked(GROUP, {"type": "spread"})
+    again = hcloud.checked(GROUP, {"type": "spread", "labels": {"a": "b"}}, old=first)
+    assert again["name"] == first["name"]
+
+
+def test_an_unnamed_bucket_is_named_in_lower_case(aws: Engine) -> None:
+    name = str(aws.checked(BUCKET, {})["bucket"])
+    assert name == name.lower()
+
+
+def test_a_preview_knows_the_inputs_and_not_the_ids(hcloud: Engine) -> None:
+    inputs: Properties = {**GOOD_SERVER, "name": "cpu-1", "networks": [{"subnetId": UNKNOWN}]}
+    outputs = hcloud.previewed(SERVER, inputs)
+    assert outputs["serverType"] == "ccx33"
+    assert outputs["backups"] is False
+    unknown = {key for key, value in outputs.items() if value == UNKNOWN}
+    assert {"ipv4Address", "ipv6Address", "status", "primaryDiskSize"} <= unknown
+    assert outputs["networks"] == [
+        dict.fromkeys(("aliasIps", "ip", "macAddress", "networkId", "subnetId"), UNKNOWN)
+    ]
+
+
+def test_a_preview_of_a_bucket_knows_its_name_and_tags_and_not_its_arn(aws: Engine) -> None:
+    outputs = aws.previewed(BUCKET, {"bucket": "boot-data", "tags": {"pool": "burst"}})
+    assert outputs["bucket"] == "boot-data"
+    assert outputs["tagsAll"] == {"team": "fleet", "pool": "burst"}
+    assert outputs["region"] == "us-east-1"
+    assert outputs["arn"] == UNKNOWN
+
+
+def test_a_preview_makes_nothing(hcloud: Engine) -> None:
+    hcloud.previewed(SERVER, GOOD_SERVER)
+    assert cloud.read(hcloud.directory) == []
+
+
+def test_a_server_gets_addresses_and_stands_in_its_subnet(hcloud: Engine) -> None:
+    place = subnet(hcloud)
+    inputs: Properties = {**GOOD_SERVER, "networks": [{"subnetId": place.id}]}
+    servers = [
+        hcloud.created(SERVER, {**inputs, "name": f"cpu-{number}"}).outputs for number in (1, 2)
+    ]
+    assert len({str(outputs["ipv4Address"]) for outputs in servers}) == 2
+    assert [_private(outputs) for outputs in servers] == ["10.12.0.2", "10.12.0.3"]
+    assert place.outputs["gateway"] == "10.12.0.1"
+
+
+def test_a_changed_server_keeps_its_addresses(hcloud: Engine) -> None:
+    place = subnet(hcloud)
+    inputs: Properties = {**GOOD_SERVER, "name": "cpu-1", "networks": [{"subnetId": place.id}]}
+    made = hcloud.created(SERVER, inputs)
+    changed = hcloud.updated(made, {**inputs, "labels": {"pool": "cpu"}})
+    assert _private(changed) == _private(made.outputs)
+    assert changed["ipv4Address"] == made.outputs["ipv4Address"]
+    assert changed["labels"] == {"pool": "cpu"}
+
+
+def _private(outputs: Properties) -> object:
+    match outputs["networks"]:
+        case [{"ip": ip}]:
+            return ip
+        case other:
+            return other
+
+
+def test_the_state_has_a_digest_in_place_of_user_data(hcloud: Engine) -> None:
+    made = hcloud.created(SERVER, {**GOOD_SERVER, "userData": Secret("join token")})
+    digest = base64.b64encode(hashlib.sha1(b"join token", usedforsecurity=False).digest())
+    assert made.outputs["userData"] == Secret(digest.decode())
+
+
+def test_what_boots_a_server_is_in_the_cloud_in_clear(hcloud: Engine) -> None:
+    hcloud.created(SERVER, {**GOOD_SERVER, "userData": Secret("join token")}, name="cpu-1")
+    (thing,) = cloud.read(hcloud.directory)
+    assert (thing.type, thing.name, thing.inputs["userData"]) == (SERVER, "cpu-1", "join token")
+
+
+def test_only_its_owner_can_read_the_cloud(hcloud: Engine) -> None:
+    hcloud.created(SERVER, GOOD_SERVER)
+    mode = (hcloud.directory / "cloud.json").stat().st_mode
+    assert stat.S_IMODE(mode) == 0o600
+
+
+def test_a_cloud_outlives_its_process(hcloud: Engine) -> None:
+    made = hcloud.created(NETWORK, {"ipRange": "10.12.0.0/16"})
+    again = cloud.Cloud(hcloud.directory)
+    assert again.get(NETWORK, made.id)
+    assert again.next_number() > int(made.id)
+
+
+def test_an_object_in_s3_can_be_fetched(aws: Engine) -> None:
+    aws.created(BUCKET, {"bucket": "boot-data"})
+    aws.created(OBJECT, {"bucket": "boot-data", "key": "a/join.ign", "content": Secret("{}")})
+    assert cloud.fetch(aws.directory, "s3://boot-data/a/join.ign") == b"{}"
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("s3://boot-data/other", "s3://boot-data/other is not in the simulated S3."),
+        ("https://boot-data/k", "is not of the form s3://bucket/key."),
+    ],
+)
+def test_what_is_not_in_s3_is_a_sentence(url: str, sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(KeyError) as error:
+        cloud.fetch(tmp_path, url)
+    assert sentence in error.value.args[0]
+
+
+def test_an_object_without_its_bucket_is_refused(aws: Engine) -> None:
+    with pytest.raises(Refused, match='bucket is "boot-data", but the account has no such bucket'):
+        aws.created(OBJECT, {"bucket": "boot-data", "key": "k", "content": "x"})
+
+
+@pytest.mark.parametrize(
+    ("change", "replaces"),
+    [
+        ({"userData": "new"}, ["userData"]),
+        ({"image": "debian-13"}, ["image"]),
+        ({"location": "fsn1"}, ["location"]),
+        ({"serverType": "ccx43"}, []),
+        ({"name": "cpu-2"}, []),
+    ],
+)
+def test_some_changes_replace_a_server(
+    change: Properties, replaces: list[str], hcloud: Engine
+) -> None:
+    inputs: Properties = {**GOOD_SERVER, "name": "cpu-1", "userData": "old"}
+    answer = hcloud.diff(hcloud.created(SERVER, inputs), {**inputs, **change})
+    assert list(answer.diffs) == list(change)
+    assert list(answer.replaces) == replaces
+    assert answer.deleteBeforeReplace is bool(replaces)
+
+
+def test_a_replacement_with_a_new_name_comes_before_the_old_one_goes(hcloud: Engine) -> None:
+    made = hcloud.created(SERVER, {**GOOD_SERVER, "userData": "old"})
+    answer = hcloud.diff(made, {**GOOD_SERVER, "userData": "new"})
+    assert list(answer.replaces) == ["userData"]
+    assert not answer.deleteBeforeReplace
+
+
+def test_the_same_inputs_are_no_change(aws: Engine) -> None:
+    inputs: Properties = {"assumeRolePolicy": TRUST, "tags": {"a": "b"}, "description": None}
+    answer = aws.diff(aws.created(ROLE, inputs), inputs)
+    assert answer.changes == answer.DIFF_NONE
+
+
+def test_a_refresh_finds_what_was_made(aws: Engine) -> None:
+    made = aws.created(ROLE, {"assumeRolePolicy": Secret(TRUST), "name": "node"})
+    assert aws.read(made) == made
+
+
+def test_a_refresh_misses_what_is_gone(hcloud: Engine) -> None:
+    made = hcloud.created(NETWORK, {"ipRange": "10.12.0.0/16"})
+    hcloud.delete(made)
+    hcloud.delete(made)
+    assert hcloud.read(made) is None
+
+
+def test_a_name_is_taken_once_in_a_project(hcloud: Engine) -> None:
+    hcloud.created(SERVER, {**GOOD_SERVER, "name": "cpu-1"})
+    with pytest.raises(Refused, match='name is "cpu-1", which another Server of the account'):
+        hcloud.created(SERVER, {**GOOD_SERVER, "name": "cpu-1"})
+
+
+def test_a_key_is_taken_once_in_a_project(hcloud: Engine) -> None:
+    key = hcloud.created(KEY, {"name": "ops", "publicKey": PUBLIC_KEY})
+    assert str(key.outputs["fingerprint"]).count(":") == 15
+    with pytest.raises(Refused, match="publicKey is "):
+        hcloud.created(KEY, {"name": "other", "publicKey": PUBLIC_KEY})
+
+
+def test_a_placement_group_takes_ten_servers(hcloud: Engine) -> None:
+    group = hcloud.created(GROUP, {"type": "spread"})
+    inputs: Properties = {**GOOD_SERVER, "placementGroupId": int(group.id)}
+    for number in range(10):
+        hcloud.created(SERVER, {**inputs, "name": f"cpu-{number}"})
+    with pytest.raises(Refused, match="a group that has 10 servers already; 10 is the most"):
+        hcloud.created(SERVER, {**inputs, "name": "cpu-10"})
+
+
+def test_a_subnet_lies_in_its_network(hcloud: Engine) -> None:
+    network = hcloud.created(NETWORK, {"ipRange": "10.12.0.0/16"})
+    inputs: Properties = {
+        "networkId": int(network.id),
+        "type": "cloud",
+        "networkZone": "eu-central",
+        "ipRange": "10.13.0.0/24",
+    }
+    sentence = "ipRange is 10.13.0.0/24, but it must lie in the network's range 10.12.0.0/16."
+    assert hcloud.refusal(SUBNET, inputs) == sentence
+
+
+def test_subnets_of_a_network_do_not_overlap(hcloud: Engine) -> None:
+    first = subnet(hcloud)
+    with pytest.raises(Refused, match=r"which overlaps the subnet 10\.12\.0\.0/17"):
+        hcloud.created(SUBNET, {**first.inputs, "ipRange": "10.12.1.0/24"})
+
+
+def test_a_server_is_in_the_zone_of_its_subnet(hcloud: Engine) -> None:
+    place = subnet(hcloud, zone="us-east")
+    with pytest.raises(Refused, match="but the server's location hel1 is in eu-central"):
+        hcloud.created(SERVER, {**GOOD_SERVER, "networks": [{"subnetId": place.id}]})
+
+
+def test_a_server_needs_a_subnet_in_its_network(hcloud: Engine) -> None:
+    network = hcloud.created(NETWORK, {"ipRange": "10.12.0.0/16"})
+    with pytest.raises(Refused, match="a network without a subnet"):
+        hcloud.created(SERVER, {**GOOD_SERVER, "networks": [{"networkId": int(network.id)}]})
+
+
+def test_the_project_has_a_flatcar_snapshot_for_each_architecture(hcloud: Engine) -> None:
+    images = {
+        architecture: hcloud.invoke(
+            "hcloud:index/getImage:getImage",
+            {
+                "withSelector": "os=flatcar,flatcar=4593.2.5",
+                "withArchitecture": architecture,
+                "mostRecent": True,
+            },
+        )
+        for architecture in ("x86", "arm")
+    }
+    assert images["x86"]["id"] != images["arm"]["id"]
+    arm: Properties = {"serverType": "cax41", "image": str(images["arm"]["id"])}
+    assert hcloud.refusals(SERVER, arm) == []
+
+
+@pytest.mark.parametrize("selector", ["os=ubuntu", "flatcar=stable", "os in (flatcar)", None])
+def test_no_other_image_is_found(selector: str | None, hcloud: Engine) -> None:
+    with pytest.raises(Refused, match="hcloud getImage: "):
+        hcloud.invoke("hcloud:index/getImage:getImage", {"withSelector": selector})
+
+
+def test_flatcar_is_found_among_the_amis(aws: Engine) -> None:
+    arguments: Properties = {
+        "owners": ["075585003325"],
+        "mostRecent": True,
+        "filters": [{"name": "name", "values": ["Flatcar-stable-4593.2.5-hvm"]}],
+    }
+    assert str(aws.invoke("aws:ec2/getAmi:getAmi", arguments)["id"]).startswith("ami-")
+    with pytest.raises(Refused, match="no AMI matches: owners must be"):
+        aws.invoke("aws:ec2/getAmi:getAmi", {**arguments, "owners": ["self"]})
+
+
+def test_the_account_says_who_and_where_it_is(aws: Engine) -> None:
+    identity = aws.invoke("aws:index/getCallerIdentity:getCallerIdentity", {})
+    region = aws.invoke("aws:index/getRegion:getRegion", {})
+    partition = aws.invoke("aws:index/getPartition:getPartition", {})
+    assert identity["accountId"] == "123456789012"
+    assert (region["region"], partition["partition"]) == ("us-east-1", "aws")

@@ -1,0 +1,164 @@
+"""Machines become nodes, or stay out with their reason."""
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from ignition.boot import Booted
+from rehearsal import machines
+from rehearsal.machines import Fleet, MachineRoom, node_object
+from rehearsal.providers.cloud import FILE
+from tests.unit.rehearsal import fleets
+
+if TYPE_CHECKING:
+    from rehearsal.api import Api
+
+HOSTS = "/apis/metal3.io/v1alpha1/baremetalhosts"
+
+
+class FakeApi:
+    """A cluster that makes every node Ready at once."""
+
+    def __init__(self, lists: Mapping[str, list[dict[str, Any]]]) -> None:
+        self.lists = dict(lists)
+        self.nodes: list[dict[str, Any]] = []
+
+    def items(self, path: str) -> list[dict[str, Any]]:
+        return self.nodes if path == "/api/v1/nodes" else self.lists.get(path, [])
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        if path == "/version":
+            return {"gitVersion": "v1.34.1"}
+        user_data = base64.b64encode(path.rpartition("/")[2].encode()).decode()
+        return {"data": {"userData": user_data}}
+
+    def create(self, _path: str, body: dict[str, Any]) -> bool:
+        if body["metadata"]["name"] in {node["metadata"]["name"] for node in self.nodes}:
+            return False
+        ready = {"type": "Ready", "status": "True"}
+        self.nodes.append({**body, "status": {**body["status"], "conditions": [ready]}})
+        return True
+
+
+def host(name: str, hardware: str = "dgx-h200") -> dict[str, Any]:
+    labels = {"fleet.gpu/pool": "dgx", "fleet.gpu/site": "fra", "fleet.gpu/hardware": hardware}
+    metadata = {"name": name, "namespace": "metal3-dgx", "uid": f"uid-{name}", "labels": labels}
+    return {"metadata": metadata, "spec": {"userData": {"name": f"boot-of-{name}"}}}
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fleet]:
+    """Boots machines; boot data with the word "broken" in it does not come up."""
+
+    def boot(ignition: str, hardware: Any, *, fetch: object) -> Booted:  # its signature
+        if "broken" in ignition:
+            return Booted(node=None, problems=("Its kubelet would not start.",))
+        name = ignition.removeprefix("boot-of-")
+        found = fleets.booted(name, hardware=hardware.name, pool="dgx", site="fra")
+        return Booted(node=found, problems=())
+
+    monkeypatch.setattr(machines, "boot", boot)
+
+    def run(api: FakeApi) -> Fleet:
+        room = MachineRoom(api=cast("Api", api), directory=tmp_path)
+        return room.start(lambda _ready, _of: None)
+
+    return run
+
+
+def test_a_host_becomes_a_node_with_what_its_ignition_decided(
+    start: Callable[..., Fleet],
+) -> None:
+    api = FakeApi({HOSTS: [host("dgx-1")]})
+    (node,) = start(api).nodes
+    made = api.nodes[0]
+    assert made["metadata"]["name"] == "dgx-1"
+    assert made["metadata"]["labels"]["fleet.gpu/pool"] == "dgx"
+    assert made["spec"]["taints"] == [fleets.GPU_TAINT]
+    assert made["status"]["capacity"]["hugepages-1Gi"] == "128Gi"
+    assert made["status"]["allocatable"] == dict(node.booted.allocatable)
+
+
+def test_a_host_with_broken_boot_data_stays_out_with_its_reason(
+    start: Callable[..., Fleet],
+) -> None:
+    api = FakeApi({HOSTS: [host("dgx-1"), host("broken")]})
+    fleet = start(api)
+    assert [node["metadata"]["name"] for node in api.nodes] == ["dgx-1"]
+    (refusal,) = fleet.refusals
+    assert (refusal.name, refusal.pool) == ("broken", "dgx")
+    assert refusal.reasons == ("Its kubelet would not start.",)
+
+
+def test_a_host_of_unknown_hardware_stays_out_with_the_nearest_names(
+    start: Callable[..., Fleet],
+) -> None:
+    fleet = start(FakeApi({HOSTS: [host("dgx-1", hardware="dgx-h20")]}))
+    assert 'hardware "dgx-h20" is not in the catalogue' in fleet.refusals[0].reasons[0]
+    assert "dgx-h200" in fleet.refusals[0].reasons[0]
+
+
+def test_a_node_that_is_there_already_is_kept(start: Callable[..., Fleet]) -> None:
+    api = FakeApi({HOSTS: [host("dgx-1")]})
+    start(api)
+    api.nodes[0]["metadata"]["uid"] = "first"
+    assert len(start(api).nodes) == 1
+    assert [node["metadata"]["uid"] for node in api.nodes] == ["first"]
+
+
+def test_a_server_of_the_simulated_cloud_is_booted_from_its_user_data(
+    start: Callable[..., Fleet], tmp_path: Path
+) -> None:
+    outputs = {
+        "name": "cpu-1",
+        "serverType": "ccx33",
+        "userData": "digest",
+        "ipv4Address": "203.0.113.7",
+        "labels": {"fleet.gpu/pool": "cpu", "fleet.gpu/site": "hel1"},
+    }
+    server = {
+        "provider": "hcloud",
+        "type": machines.SERVER,
+        "id": "42",
+        "name": "cpu-1",
+        "inputs": {"userData": "boot-of-cpu-1"},
+        "outputs": outputs,
+    }
+    (tmp_path / FILE).write_text(json.dumps([server]))
+    api = FakeApi({})
+    (node,) = start(api).nodes
+    assert (node.machine.pool, node.machine.site) == ("cpu", "hel1")
+    assert api.nodes[0]["spec"]["providerID"] == "hcloud://42"
+    assert {"type": "InternalIP", "address": "203.0.113.7"} in api.nodes[0]["status"]["addresses"]
+
+
+def node_class(user_data: str) -> dict[str, Any]:
+    labels = {"fleet.gpu/pool": "burst", "fleet.gpu/hardware": "p5e.48xlarge"}
+    return {"metadata": {"name": "burst", "labels": labels}, "spec": {"userData": user_data}}
+
+
+def test_boot_data_for_karpenter_is_tried_without_making_a_node(
+    start: Callable[..., Fleet],
+) -> None:
+    template = {"spec": {"nodeClassRef": {"name": "burst"}}}
+    node_pool = {"spec": {"limits": {"nvidia.com/gpu": "16"}, "template": template}}
+    api = FakeApi({machines.NODE_CLASSES: [node_class("good")], machines.NODE_POOLS: [node_pool]})
+    fleet = start(api)
+    assert [(c.name, c.gpu_limit) for c in fleet.node_classes] == [("burst", "16")]
+    assert api.nodes == []
+
+
+def test_broken_boot_data_for_karpenter_is_refused(start: Callable[..., Fleet]) -> None:
+    fleet = start(FakeApi({machines.NODE_CLASSES: [node_class("broken")]}))
+    assert fleet.node_classes == ()
+    assert [r.name for r in fleet.refusals] == ["EC2NodeClass burst"]
+
+
+def test_kwok_plays_the_kubelet_of_the_node() -> None:
+    made = node_object(fleets.dev().nodes[0], "v1.34.1")
+    assert made["metadata"]["annotations"] == {"kwok.x-k8s.io/node": "fake"}
+    assert made["status"]["nodeInfo"]["kubeletVersion"] == "v1.34.1"

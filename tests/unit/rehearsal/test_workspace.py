@@ -1,0 +1,72 @@
+"""Who may use the rehearsal directory of an environment."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from rehearsal.errors import RehearsalError
+from rehearsal.processes import Processes
+from rehearsal.workspace import Workspace
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(root=tmp_path, environment="dev")
+
+
+def test_a_second_rehearsal_of_an_environment_is_told_who_runs_and_how_to_end_it(
+    workspace: Workspace,
+) -> None:
+    with workspace.held():
+        wanted = rf"running \(process {os.getpid()}\).+make rehearse-stop ENV=dev"
+        with pytest.raises(RehearsalError, match=wanted), workspace.held():
+            pytest.fail("both hold the environment")
+
+
+def test_two_environments_are_rehearsed_at_once(workspace: Workspace, tmp_path: Path) -> None:
+    with workspace.held(), Workspace(root=tmp_path, environment="prod").held():
+        pass
+
+
+def test_an_environment_is_free_again_after_a_rehearsal(workspace: Workspace) -> None:
+    for _ in range(2):
+        with workspace.held():
+            pass
+
+
+def test_nobody_else_may_look_into_the_directory(workspace: Workspace) -> None:
+    with workspace.held():
+        assert stat.S_IMODE(workspace.directory.stat().st_mode) == 0o700
+
+
+def test_a_rehearsal_begins_with_an_empty_directory(workspace: Workspace) -> None:
+    with workspace.held():
+        (workspace.directory / "state").mkdir()
+        (workspace.directory / "state" / "old.json").touch()
+        (workspace.directory / "report.json").touch()
+        assert workspace.begin() == ()
+        assert [path.name for path in workspace.directory.iterdir()] == ["lock"]
+
+
+def test_a_kept_rehearsal_is_not_thrown_away(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Processes, "running", lambda _: ("etcd",))
+    with workspace.held():
+        workspace.kept_mark.touch()
+        with pytest.raises(RehearsalError, match="make rehearse-stop ENV=dev"):
+            workspace.begin()
+
+
+def test_a_kept_rehearsal_that_a_reboot_has_ended_gives_way(workspace: Workspace) -> None:
+    with workspace.held():
+        workspace.kept_mark.touch()
+        workspace.begin()
+        assert not workspace.kept_mark.exists()
+
+
+def test_stopping_where_nothing_was_rehearsed_makes_no_directory(workspace: Workspace) -> None:
+    assert workspace.stop() == ()
+    assert not workspace.directory.exists()

@@ -1,0 +1,28 @@
+"""The program of an environment with made-up secrets, for the recorder."""
+
+from collections.abc import Callable
+
+import pulumi
+
+from fleet.settings import load, stack_file
+from stacks.compose import compose
+from tests.conftest import ROOT
+
+ENVIRONMENTS = ("dev", "research", "prod")
+SECRETS = {
+    "kubeconfig": "kubeconfig-of-the-cluster",
+    "join_token": "abcdef.0123456789abcdef",
+    "hcloud_token": "t" * 64,
+    "bmc_username": "bmc-user",
+    "bmc_password": "bmc-hunter2",
+}
+
+
+def program(environment: str) -> Callable[[], None]:
+    """What stacks/__main__.py does for an environment of this repository."""
+    settings = load(stack_file(ROOT, environment))
+
+    def run() -> None:
+        compose(settings, {name: pulumi.Output.secret(value) for name, value in SECRETS.items()})
+
+    return run

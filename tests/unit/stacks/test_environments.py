@@ -1,0 +1,153 @@
+"""What holds for every environment: invariants of the program, and its numbers."""
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from urllib.parse import unquote
+
+import pytest
+
+from tests.recorder import Registered, Secret, exported, named, plain, render
+from tests.unit.stacks.programs import ENVIRONMENTS, SECRETS, program
+
+everywhere = pytest.mark.parametrize("environment", ENVIRONMENTS)
+
+
+@cache
+def updated(environment: str) -> list[Registered]:
+    return render(program(environment))
+
+
+def children(environment: str) -> list[Registered]:
+    return [each for each in updated(environment) if not each.is_provider]
+
+
+def texts(value: object) -> Iterator[str]:
+    """Every text in a value, data URLs also decoded, however deep."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield key
+            yield from texts(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from texts(part)
+    elif isinstance(value, str):
+        yield value
+        if value.startswith("{"):
+            yield from texts(json.loads(value))
+        head, comma, body = value.partition(",")
+        if comma and head.startswith("data:"):
+            decoded = base64.b64decode(body).decode() if ";base64" in head else unquote(body)
+            yield from texts(decoded)
+
+
+@everywhere
+def test_preview_and_update_register_the_same_resources(environment: str) -> None:
+    preview = render(program(environment), preview=True)
+    update = updated(environment)
+    assert Counter((each.type, each.name) for each in preview) == Counter(
+        (each.type, each.name) for each in update
+    ), "a resource made inside apply would be missing from the preview"
+
+
+@everywhere
+def test_every_resource_but_a_provider_stands_in_a_component(environment: str) -> None:
+    for each in children(environment):
+        parent_type = each.parent.split("::")[2].rsplit("$", 1)[-1]
+        if each.custom:
+            assert parent_type.startswith("gpu:"), f"{each.name} has no component as its parent"
+
+
+@everywhere
+def test_every_resource_has_the_provider_of_its_site(environment: str) -> None:
+    providers = {"kubernetes": "cluster", "hcloud": "hetzner", "aws": "aws-us-east-1"}
+    for each in children(environment):
+        if each.custom:
+            wanted = providers[each.type.split(":")[0]]
+            assert f"::{wanted}::" in each.provider, f"{each.name} has {each.provider or 'none'}"
+
+
+@everywhere
+def test_names_are_unique(environment: str) -> None:
+    named_twice = [
+        key
+        for key, count in Counter((each.type, each.name) for each in children(environment)).items()
+        if count > 1
+    ]
+    assert not named_twice
+    objects = [
+        (each.type, metadata.get("namespace"), metadata["name"])
+        for each in children(environment)
+        if isinstance(metadata := each.inputs.get("metadata"), dict)
+    ]
+    assert len(objects) == len(set(objects))
+
+
+@everywhere
+def test_children_are_named_after_their_component(environment: str) -> None:
+    for each in children(environment):
+        owner = each.parent.rsplit("::", 1)[-1]
+        if "gpu:" in each.parent:
+            assert each.name.startswith(f"{owner}-"), f"{each.name} is a child of {owner}"
+
+
+@everywhere
+@pytest.mark.parametrize("preview", [False, True])
+def test_no_secret_stands_in_a_plain_input(environment: str, preview: bool) -> None:
+    for each in render(program(environment), preview=preview):
+        shown = "\n".join(texts(plain(each.inputs)))
+        for name, secret in SECRETS.items():
+            assert secret not in shown, f"{each.name} shows {name}"
+
+
+def test_the_test_for_secrets_looks_into_boot_data() -> None:
+    server = named(updated("dev"), "Server")["cpu-1"]
+    user_data = server.inputs["userData"]
+    assert isinstance(user_data, Secret)
+    assert SECRETS["join_token"] in "\n".join(texts(user_data.value))
+
+
+@everywhere
+def test_each_pool_shows_its_plain_ignition_at_preview(environment: str) -> None:
+    pools = [
+        each
+        for each in render(program(environment), preview=True)
+        if each.type.startswith("gpu:pools:") and "Pool" in each.type
+    ]
+    assert {each.name for each in pools} == {"dgx", "burst", "cpu"}
+    for each in pools:
+        ignition = each.inputs["ignition"]
+        assert isinstance(ignition, str), f"the Ignition of {each.name} is secret or unknown"
+        assert json.loads(ignition)["ignition"]["version"] == "3.4.0"
+        assert each.inputs["hardware"] in {"dgx-h200", "p5e.48xlarge", "ccx33"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "dgx", "servers", "gpu_limit", "groups"),
+    [("dev", 2, 3, "16", 1), ("research", 8, 5, "32", 1), ("prod", 16, 9, "64", 1)],
+)
+def test_an_environment_has_the_machines_of_its_stack_file(
+    environment: str, dgx: int, servers: int, gpu_limit: str, groups: int
+) -> None:
+    resources = updated(environment)
+    assert len(named(resources, "BareMetalHost")) == dgx
+    assert len(named(resources, "Server")) == servers
+    assert len(named(resources, "PlacementGroup")) == groups
+    (node_pool,) = named(resources, "NodePool").values()
+    spec = node_pool.inputs["spec"]
+    assert isinstance(spec, dict)
+    assert spec["limits"] == {"nvidia.com/gpu": gpu_limit}
+
+
+def test_the_summary_is_whole_and_holds_no_secret() -> None:
+    summary = exported(program("dev"))
+    assert summary["environment"] == "dev"
+    pools = summary["pools"]
+    assert isinstance(pools, dict)
+    assert pools["dgx"]["nodes"] == ["dev-dgx-01", "dev-dgx-02"]
+    assert pools["burst"]["gpu_limit"] == 16
+    assert pools["cpu"]["nodes"] == ["fleet-dev-cpu-1", "fleet-dev-cpu-2", "fleet-dev-cpu-3"]
+    for secret in SECRETS.values():
+        assert secret not in repr(summary)

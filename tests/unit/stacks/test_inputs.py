@@ -1,0 +1,71 @@
+"""What the program takes from Pulumi's configuration, and what it says where that is wrong."""
+
+from collections.abc import Mapping
+
+import pulumi
+import pytest
+from pulumi.runtime import config as runtime_config
+
+from fleet.settings import SECRETS, SettingsError, how_to_set
+from stacks.inputs import read_secrets, read_settings
+from tests.recorder import Secret, render
+from tests.unit.fleet.environment import config, with_value
+from tests.unit.stacks.configuration import configure
+
+ALL = {name: f"value of {name}" for name in SECRETS}
+
+
+class Holder(pulumi.ComponentResource):
+    def __init__(self, inputs: Mapping[str, pulumi.Output[str]]) -> None:
+        super().__init__("gpu:test:Holder", "holder", dict(inputs))
+
+
+def refused() -> tuple[str, ...]:
+    with pytest.raises(SettingsError) as caught:
+        read_secrets(read_settings())
+    return caught.value.mistakes
+
+
+def test_settings_and_secrets_are_read_from_the_stacks_configuration() -> None:
+    configure(config(), ALL)
+    settings = read_settings()
+    assert settings.environment == "dev"
+    assert set(read_secrets(settings)) == set(SECRETS)
+
+
+def test_secrets_stay_secret() -> None:
+    configure(config(), ALL)
+    settings = read_settings()
+    (component,) = render(lambda: Holder(read_secrets(settings)))
+    assert component.inputs == {name: Secret(value) for name, value in ALL.items()}
+
+
+def test_all_missing_secrets_are_named_at_once_with_their_commands() -> None:
+    # the empty text is the default that Pulumi.yaml declares
+    configure(config(), {**ALL, "join_token": "", "bmc_password": ""})
+    assert refused() == tuple(
+        f"gpu-fleet:{name} is not set; set it with `pulumi config set --secret gpu-fleet:{name} "
+        "--stack dev`."
+        for name in ("join_token", "bmc_password")
+    )
+
+
+def test_a_secret_in_clear_is_refused_without_its_value() -> None:
+    configure(config(), ALL, clear=("bmc_password",))
+    (mistake,) = refused()
+    assert how_to_set("bmc_password", "dev") in mistake
+    assert ALL["bmc_password"] not in mistake
+
+
+def test_an_unknown_key_of_ours_is_a_mistake() -> None:
+    configure({**config(), "pool": {}}, ALL)
+    assert any(
+        text.startswith('gpu-fleet:pool is not a known key; did you mean "pools"?')
+        for text in refused()
+    )
+
+
+def test_a_section_that_is_plain_text_is_a_mistake_not_a_crash() -> None:
+    configure(with_value("budget", "cheap"), ALL)
+    runtime_config.set_config("gpu-fleet:budget", "cheap")
+    assert refused() == ('gpu-fleet:budget is "cheap"; allowed: a mapping with usd_per_day.',)

@@ -1,0 +1,54 @@
+"""The table of programs and the Go modules that pin them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from toolchain.build import Tools, versions
+from toolchain.layout import HOME
+from toolchain.programs import CONTROL_PLANE, PROGRAMS, SOURCES, pinned
+
+
+def test_every_system_that_is_built_has_its_version() -> None:
+    assert set(versions) >= {"pulumi", "kubernetes", "etcd", "kwok", "karpenter", "volcano"}
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in versions.values())
+
+
+def test_kubernetes_and_its_staging_modules_are_of_one_version() -> None:
+    staging = CONTROL_PLANE.version().removeprefix("1.")
+    replaced = re.findall(
+        r"^\t(\S+) => (\S+) v0\.(\S+)$",
+        (SOURCES / "control-plane" / "go.mod").read_text(),
+        re.MULTILINE,
+    )
+
+    assert len(replaced) > 20
+    assert {version for _, _, version in replaced} == {staging}
+    assert all(module == by for module, by, _ in replaced)
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=lambda program: program.name)
+def test_every_module_folder_has_its_checksums(program: object) -> None:
+    folder = SOURCES / getattr(program, "folder", "")
+    found = list(folder.rglob("go.mod"))
+
+    assert found
+    assert all(go_mod.with_name("go.sum").stat().st_size for go_mod in found)
+
+
+def test_a_module_that_nobody_pins_is_an_error() -> None:
+    with pytest.raises(LookupError, match=r"toolchain/kwok/go\.mod requires no example\.org/x"):
+        pinned("kwok", "example.org/x")
+
+
+def test_pulumi_finds_itself_and_this_python_first() -> None:
+    tools = Tools(programs={"pulumi": HOME / "bin" / "pulumi-x" / "pulumi"}, crds=HOME / "crds")
+
+    environment = tools.environment()
+
+    first, second, *_ = environment["PATH"].split(":")
+    assert first == str(HOME / "bin" / "pulumi-x")
+    assert second == f"{environment['VIRTUAL_ENV']}/bin"
+    assert environment["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] == "1"

@@ -1,0 +1,57 @@
+"""`python -m toolchain [program …]` makes sure that programs are there;
+
+`python -m toolchain exec pulumi …` becomes that program, with the environment it needs.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from rich.console import Console
+
+from toolchain.build import ToolchainError, ensure
+from toolchain.programs import PROGRAMS
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command line; returns its exit code."""
+    console = Console(stderr=True)
+    try:
+        if arguments[:1] == ["exec"] and arguments[1:]:
+            _become(arguments[1], arguments[1:], console)
+        unknown = [name for name in arguments if name not in PROGRAMS]
+        if unknown:
+            raise ToolchainError(
+                f"No program is called {unknown[0]!r}: there are {', '.join(PROGRAMS)}."
+            )
+        ensure(arguments or tuple(PROGRAMS), console=console)
+    except ToolchainError as error:
+        console.print(f"toolchain: {error}", markup=False, highlight=False, soft_wrap=True)
+        return 1
+    except KeyboardInterrupt:
+        console.print("toolchain: interrupted", markup=False, highlight=False)
+        return 130
+    return 0
+
+
+def _become(program: str, command: list[str], console: Console) -> NoReturn:
+    tools = ensure((program,), console=console)
+    environment = {**os.environ, **tools.environment()}
+    # Against a real account the provider plugins are downloaded when they are first needed.
+    del environment["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"]
+    os.execve(tools.path(program), command, environment)  # noqa: S606  # the point of this verb
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _terminate)
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,214 @@
+"""Makes .venv with the locked packages and this project: `python3 toolchain/bootstrap.py`.
+
+Runs before anything is installed, so it needs the standard library alone. A python3 that is too
+old may start it: until it has found a newer one it keeps to what old versions understand.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parent.parent
+LOWEST = (3, 11)
+NEWER = ("python3.13", "python3.12", "python3.11", "python3.14")  # as tested, then the newest
+PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input", "install")
+
+
+class BootstrapError(RuntimeError):
+    """One sentence: what stood in the way, and the way out."""
+
+
+class Bootstrap:
+    """The virtual environment of the checkout in `root`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.venv = root / ".venv"
+        self.stamp = self.venv / "bootstrap.stamp"
+        self.lock = root / ".toolchain" / "bootstrap.lock"
+        self.log = root / ".toolchain" / "logs" / "bootstrap.log"
+
+    def is_done(self) -> bool:
+        """Whether .venv is complete, in its place, and made from the files of today."""
+        return self._made() == self.key() and (self.venv / "bin" / "python").exists()
+
+    def key(self) -> str:
+        """What .venv depends on: a line for its place, one for the files.
+
+        Which Python runs the bootstrap does not count: a .venv stays while its own Python does.
+        """
+        digest = hashlib.sha256()
+        for name in ("requirements.lock", "pyproject.toml"):
+            digest.update((self.root / name).read_bytes())
+        return f"{self.venv}\n{digest.hexdigest()}\n"
+
+    def run(self) -> None:
+        """Makes or updates .venv; the stamp comes off first and goes on last."""
+        self.lock.parent.mkdir(parents=True, exist_ok=True)
+        with self.lock.open("a") as file:
+            wait_for(file.fileno())
+            if self.is_done():
+                return
+            updates = self._can_be_updated()
+            self.stamp.unlink(missing_ok=True)
+            if not updates:
+                with step("make .venv"):
+                    self._make()
+            python = str(self.venv / "bin" / "python")
+            lock = ("--require-hashes", "--requirement", "requirements.lock")
+            with step("install the locked packages"):
+                self._call([python, *PIP, *lock], "The locked packages could not be installed")
+            with step("install this project"):
+                project = ("--no-deps", "--no-build-isolation", "--editable", ".")
+                self._call([python, *PIP, *project], "This project could not be installed")
+            unfinished = self.stamp.with_suffix(".new")
+            unfinished.write_text(self.key())
+            unfinished.replace(self.stamp)
+
+    def _can_be_updated(self) -> bool:
+        """Whether .venv was once complete, in this place and with a Python that is still there."""
+        python = self.venv / "bin" / "python"
+        return self._made().startswith(f"{self.venv}\n") and python.exists()
+
+    def _made(self) -> str:
+        """The stamp of .venv, empty when it was never complete."""
+        try:
+            return self.stamp.read_text()
+        except OSError:
+            return ""
+
+    def _make(self) -> None:
+        # The Python below .venv may be the very one that runs this, and it is about to go.
+        python = getattr(sys, "_base_executable", sys.executable)
+        try:
+            import ensurepip  # noqa: F401, PLC0415  # Debian ships Python without it
+            import venv  # noqa: F401, PLC0415
+        except ImportError as error:
+            version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+            raise BootstrapError(
+                f"{python} lacks the module {error.name}, which makes virtual environments: "
+                f"install it (Debian and Ubuntu: apt install python{version}-venv)."
+            ) from error
+        shutil.rmtree(self.venv, ignore_errors=True)
+        self._call([python, "-m", "venv", str(self.venv)], ".venv could not be made")
+
+    def _call(self, command: list[str], failure: str) -> None:
+        process = subprocess.Popen(
+            command,
+            cwd=self.root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            output, _ = process.communicate()
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+        if process.returncode:
+            self.log.parent.mkdir(parents=True, exist_ok=True)
+            self.log.write_text(output)
+            raise BootstrapError(
+                f"{failure} ({cause(output)}): check the network and pip's settings, "
+                f"then try again; the log is {self.log}."
+            )
+
+
+def cause(output: str) -> str:
+    """The line of pip's output that says what went wrong."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if line.lower().startswith("error:")]
+    return (errors or lines or ["no output"])[0]
+
+
+def wait_for(lock: int) -> None:
+    """Takes the lock, and says so when it has to wait for another bootstrap."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        with step("wait for another command that makes .venv"):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+
+
+@contextlib.contextmanager
+def step(text: str) -> Iterator[None]:
+    """Prints what is being done, and how long it took when it is done."""
+    start = time.monotonic()
+    say(f"bootstrap: {text} …")
+    try:
+        yield
+    except BaseException:
+        say("\n")
+        raise
+    say(f" {time.monotonic() - start:.1f} s\n")
+
+
+def say(text: str) -> None:
+    """Writes to standard error, whose encoding may not know every letter."""
+    encoding = sys.stderr.encoding or "ascii"
+    sys.stderr.write(text.encode(encoding, "replace").decode(encoding))
+    sys.stderr.flush()
+
+
+def newer_python() -> str | None:
+    """A Python on PATH that is new enough; a name alone proves nothing (it may be a shim)."""
+    test = f"import sys; sys.exit(sys.version_info < {LOWEST})"
+    for name in NEWER:
+        found = shutil.which(name)
+        if found:
+            answer = subprocess.run([found, "-c", test], capture_output=True, check=False)
+            if answer.returncode == 0:
+                return found
+    return None
+
+
+def interrupt(_number: int, _frame: object) -> None:
+    """SIGTERM ends a bootstrap as Ctrl-C does."""
+    raise KeyboardInterrupt
+
+
+def main() -> int:
+    """Runs the bootstrap; returns the exit code."""
+    bootstrap = Bootstrap(ROOT)
+    if bootstrap.is_done():
+        return 0
+    if sys.version_info < LOWEST:
+        python = newer_python()
+        if python is None:
+            say(
+                f"bootstrap: Python {platform.python_version()} is too old: install Python "
+                "3.11 or newer and put it on PATH as python3.\n"
+            )
+            return 1
+        os.execv(python, [python, *sys.argv])  # noqa: S606  # itself again, no shell
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        bootstrap.run()
+    except BootstrapError as error:
+        say(f"bootstrap: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        say("bootstrap: interrupted\n")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
