@@ -1,0 +1,69 @@
+"""Recording rules on the machines: memory placed on the wrong NUMA node, and XIDs by code."""
+
+from collections.abc import Mapping
+
+from components.platform.monitoring import names
+from components.platform.monitoring.promql import moved
+from components.platform.monitoring.rules import Recording
+
+HARDWARE_XIDS = {
+    46: "the GPU stopped processing",
+    48: "uncorrectable memory error",
+    64: "a memory row could not be remapped",
+    74: "NVLink error",
+    79: "the GPU has fallen off the bus",
+    95: "memory error that was not contained",
+    119: "the GPU's system processor does not answer",
+    120: "error in the GPU's system processor",
+    140: "memory error without recovery",
+}
+"""Codes of https://docs.nvidia.com/deploy/xid-errors after which a GPU needs a reset or more."""
+
+JOB_XIDS = {
+    13: "exception in a kernel",
+    31: "access to memory that is not the job's",
+    43: "the job's channel was stopped after an error of its own",
+    94: "memory error contained in the job",
+}
+"""The job died and its GPU is fine; 45 is left out, it comes with every job that is killed."""
+
+
+def codes(xids: Mapping[int, str]) -> str:
+    """The codes as a pattern for the label `xid`."""
+    return "|".join(str(code) for code in xids)
+
+
+_GPU = "node, gpu, UUID"
+
+
+def _by_node(expr: str) -> str:
+    return moved(expr, {"node": names.NUMA_SCRAPE_NODE})
+
+
+def _placed(kind: str) -> str:
+    metric = f"node_memory_numa_numa_{kind}_total"
+    return f"sum by ({names.NUMA_SCRAPE_NODE}) (rate({metric}[5m]))"
+
+
+HEALTH = (
+    Recording(
+        name="node:numa_miss:ratio5m",
+        expr=_by_node(f"{_placed('miss')} / ({_placed('miss')} + {_placed('hit')})"),
+        why="Share of new pages that a machine placed on another NUMA node than the one wanted.",
+    ),
+    Recording(
+        name="node:numa_pages_migrated:rate5m",
+        expr=_by_node(
+            f"sum by ({names.NUMA_SCRAPE_NODE}) (rate(node_vmstat_numa_pages_migrated[5m]))"
+        ),
+        why="Pages per second moved between NUMA nodes; none with numa_balancing=disable.",
+    ),
+    Recording(
+        name="gpu:xid:seen",
+        expr=f"""
+            group by ({_GPU}, xid) (count_values by ({_GPU}) ("xid", {names.LAST_XID} > 0))
+            or group by ({_GPU}, xid) ({names.XID_COUNT}{{xid!~"0?"}} > 0)
+        """,
+        why="1 for each code that a GPU has just reported, or reported last.",
+    ),
+)

@@ -1,0 +1,87 @@
+"""Prometheus and Grafana as their pinned chart, with the fleet's rules and dashboard."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.apiextensions import CustomResource
+from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
+from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
+from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
+
+from components.platform.monitoring import values
+from components.platform.monitoring.cost import PoolGpus
+from components.platform.monitoring.dashboard import dashboard_json
+from components.platform.monitoring.groups import groups
+from components.platform.monitoring.rules import prometheus_rule
+from components.platform.monitoring.versions import KUBE_PROMETHEUS_STACK
+
+NAMESPACE = "monitoring"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitoringArgs:
+    """The GPU pools by name. The series lie on a volume of `storage_class` of `storage_gib` GiB."""
+
+    pools: Mapping[str, PoolGpus]
+    storage_class: str
+    storage_gib: int = 100
+
+    def __post_init__(self) -> None:
+        if self.storage_gib < 1:
+            raise ValueError(f"storage_gib is {self.storage_gib}; allowed: 1 or more.")
+
+
+class Monitoring(pulumi.ComponentResource):
+    """kube-prometheus-stack, one PrometheusRule, one dashboard, and how Volcano is scraped."""
+
+    release: Release
+
+    def __init__(
+        self, name: str, args: MonitoringArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("gpu:platform:Monitoring", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        space = Namespace(
+            f"{name}-namespace",
+            # the node exporter shares the network and the processes of its host
+            metadata=ObjectMetaArgs(
+                name=NAMESPACE, labels={"pod-security.kubernetes.io/enforce": "privileged"}
+            ),
+            opts=child,
+        )
+        self.release = Release(
+            f"{name}-release",
+            name=KUBE_PROMETHEUS_STACK.name,
+            namespace=space.metadata.name,
+            chart=KUBE_PROMETHEUS_STACK.name,
+            version=KUBE_PROMETHEUS_STACK.version,
+            repository_opts=RepositoryOptsArgs(repo=KUBE_PROMETHEUS_STACK.repository),
+            values=values.values(storage_class=args.storage_class, storage_gib=args.storage_gib),
+            opts=child,
+        )
+        # the API server knows these kinds only once the chart has brought their CRDs
+        after_crds = pulumi.ResourceOptions(parent=self, depends_on=[self.release])
+        for suffix, manifest in (
+            ("rules", prometheus_rule("gpu-fleet", NAMESPACE, groups(args.pools))),
+            ("volcano", values.volcano_service_monitor(NAMESPACE)),
+        ):
+            CustomResource(
+                f"{name}-{suffix}",
+                api_version=manifest["apiVersion"],
+                kind=manifest["kind"],
+                metadata=manifest["metadata"],
+                spec=manifest["spec"],
+                opts=after_crds,
+            )
+        ConfigMap(
+            f"{name}-dashboard",
+            metadata=ObjectMetaArgs(
+                name="gpu-fleet-dashboard",
+                namespace=space.metadata.name,
+                labels={values.DASHBOARD_LABEL: values.DASHBOARD_LABEL_VALUE},
+            ),
+            data={"gpu-fleet.json": dashboard_json()},
+            opts=child,
+        )
+        self.register_outputs({"version": KUBE_PROMETHEUS_STACK.version})
