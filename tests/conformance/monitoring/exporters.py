@@ -1,0 +1,263 @@
+"""Series as Prometheus stores them after a scrape of the real exporters, with all their labels.
+
+Read from the exporters' sources: DCGM exporter (internal/pkg/rendermetrics, collector), kube-state-
+metrics 2.20 (internal/store), node exporter (collector/meminfo_numa_linux.go), Volcano 1.14
+(pkg/controllers/metrics). The target's labels come on top; where both have one, the exporter's is
+renamed unless its monitor honours it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, product
+
+from components.platform.monitoring.names import sanitised, shown
+
+STEP_SECONDS = 15
+GAP = "_"
+"""A scrape that failed."""
+STALE = "stale"
+"""A series that the exporter no longer shows."""
+
+Value = float | str
+MINUTE = 60 // STEP_SECONDS
+
+_XID_WINDOW_MS = "300000"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """A series and its samples, one every STEP_SECONDS from the beginning."""
+
+    name: str
+    labels: Mapping[str, str]
+    samples: tuple[Value, ...]
+
+    @property
+    def selector(self) -> str:
+        """Name and labels as promtool and OpenMetrics write them."""
+        labels = ",".join(f'{key}="{value}"' for key, value in self.labels.items())
+        return f"{self.name}{{{labels}}}"
+
+    def notation(self) -> str:
+        """The samples in promtool's notation: equal ones in a row once, with their number."""
+        runs = ((value, len(list(run))) for value, run in groupby(self.samples))
+        return " ".join(
+            " ".join([STALE] * times) if value == STALE else f"{value}x{times - 1}"
+            for value, times in runs
+        )
+
+
+def steady(value: float, minutes: int = 60) -> tuple[Value, ...]:
+    """The same value in every scrape."""
+    return (float(value),) * (minutes * MINUTE + 1)
+
+
+def growing(per_second: float, minutes: int = 60) -> tuple[Value, ...]:
+    """A counter."""
+    return tuple(per_second * STEP_SECONDS * step for step in range(minutes * MINUTE + 1))
+
+
+def then(*parts: tuple[Value, int]) -> tuple[Value, ...]:
+    """Values one after the other, each for its minutes."""
+    return tuple(value for value, minutes in parts for _ in range(minutes * MINUTE))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """A GPU of a node, or a MIG instance of it, and the pod that the exporter says holds it."""
+
+    node: str
+    index: int
+    pod: str = ""
+    namespace: str = "research"
+    profile: str = ""
+    instance: str = ""
+    exporter: str = "nvidia-dcgm-exporter-x7k2p"
+
+    def series(
+        self, field: str, samples: tuple[Value, ...], extra: Mapping[str, str] | None = None
+    ) -> Series:
+        """A DCGM field of the device."""
+        return Series(name=field, labels={**self._labels(), **(extra or {})}, samples=samples)
+
+    def _labels(self) -> dict[str, str]:
+        number = f"{self.index}"
+        mig = {"GPU_I_PROFILE": self.profile, "GPU_I_ID": self.instance} if self.profile else {}
+        held = {
+            "exported_container": "main",
+            "exported_namespace": self.namespace,
+            "exported_pod": self.pod,
+        }
+        return {
+            "gpu": number,
+            "UUID": f"GPU-{self.node}-{number}",
+            "pci_bus_id": f"00000000:{0x1B + self.index:02X}:00.0",
+            "device": f"nvidia{number}",
+            "modelName": "NVIDIA H200",
+            **mig,
+            "hostname": self.node,
+            "DCGM_FI_DRIVER_VERSION": "570.211.01",
+            **(held if self.pod else {}),
+            # the target: the exporter's pod, behind the Service that the ServiceMonitor selects
+            "node": self.node,
+            "namespace": "gpu-operator",
+            "pod": self.exporter,
+            "container": "nvidia-dcgm-exporter",
+            "service": "nvidia-dcgm-exporter",
+            "endpoint": "gpu-metrics",
+            "job": "nvidia-dcgm-exporter",
+            "instance": f"10.244.{len(self.node)}.9:9400",
+        }
+
+
+def activity(
+    devices: Sequence[Device], samples: tuple[Value, ...], field: str = "GR_ENGINE_ACTIVE"
+) -> list[Series]:
+    """A ratio of the profiler for each device."""
+    return [device.series(f"DCGM_FI_PROF_{field}", samples) for device in devices]
+
+
+def last_xid(device: Device, samples: tuple[Value, ...]) -> Series:
+    """The gauge with the code of the last XID, 0 before the first."""
+    return device.series("DCGM_FI_DEV_XID_ERRORS", samples)
+
+
+def xid_count(device: Device, xid: int, samples: tuple[Value, ...]) -> Series:
+    """The exporter's own count of one code within its window; 0 has no code at all."""
+    code = {"xid": str(xid)} if xid else {}
+    extra = {"window_size_in_ms": _XID_WINDOW_MS, **code}
+    return device.series("DCGM_EXP_XID_ERRORS_COUNT", samples, extra)
+
+
+_KSM = {
+    "job": "kube-state-metrics",
+    "instance": "10.244.3.7:8080",
+    "service": "kube-prometheus-stack-kube-state-metrics",
+    "endpoint": "http",
+}
+
+
+def _object(name: str, labels: Mapping[str, str], samples: tuple[Value, ...]) -> Series:
+    # this monitor honours the exporter's labels, so nothing is renamed
+    return Series(name=name, labels={**_KSM, **labels}, samples=samples)
+
+
+def _of_length(samples: tuple[Value, ...], value: float) -> tuple[Value, ...]:
+    return tuple(each if isinstance(each, str) else value for each in samples)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A node of a pool, `capacity` as its kubelet reports it."""
+
+    name: str
+    pool: str = "dgx"
+    capacity: Mapping[str, int]
+    sharing: str = ""
+    ready: bool = True
+    there: tuple[Value, ...] = steady(1)
+
+    def series(self) -> Iterator[Series]:
+        """What kube-state-metrics says of the node."""
+        labels = {"fleet.gpu/pool": self.pool, "fleet.gpu/sharing": self.sharing}
+        seen = {shown(label): value for label, value in labels.items() if value}
+        target = {"namespace": "monitoring", "pod": "kube-prometheus-stack-kube-state-metrics-0"}
+        node = {"node": self.name, **target}
+        yield _object("kube_node_labels", {**node, **seen}, self.there)
+        for status in ("true", "false", "unknown"):
+            holds = (status == "true") == self.ready and status != "unknown"
+            yield _object(
+                "kube_node_status_condition",
+                {**node, "condition": "Ready", "status": status},
+                _of_length(self.there, float(holds)),
+            )
+        for resource, amount in {"cpu": 224, **self.capacity}.items():
+            unit = "core" if resource == "cpu" else "integer"
+            yield _object(
+                "kube_node_status_capacity",
+                {**node, "resource": sanitised(resource), "unit": unit},
+                _of_length(self.there, amount),
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pod:
+    """A pod whose containers ask for `requests` each; `started` is a second of the test's clock."""
+
+    name: str
+    requests: Mapping[str, int]
+    node: str = ""
+    namespace: str = "research"
+    phase: str = "Running"
+    labels: Mapping[str, str] | None = None
+    started: float = -7200
+    containers: tuple[str, ...] = ("main",)
+    there: tuple[Value, ...] = steady(1)
+
+    def series(self) -> Iterator[Series]:
+        """What kube-state-metrics says of the pod; a pending one has no node and no start."""
+        pod = {"namespace": self.namespace, "pod": self.name, "uid": f"uid-{self.name}"}
+        asked = {"cpu": 16, **self.requests}
+        for container, (resource, amount) in product(self.containers, asked.items()):
+            labels = {
+                **pod,
+                "container": container,
+                "node": self.node,
+                "resource": sanitised(resource),
+                "unit": "core" if resource == "cpu" else "integer",
+            }
+            samples = _of_length(self.there, amount)
+            yield _object("kube_pod_container_resource_requests", labels, samples)
+        for phase in ("Pending", "Succeeded", "Failed", "Unknown", "Running"):
+            samples = _of_length(self.there, float(phase == self.phase))
+            yield _object("kube_pod_status_phase", {**pod, "phase": phase}, samples)
+        if self.labels is not None:
+            seen = {shown(label): value for label, value in self.labels.items()}
+            yield _object("kube_pod_labels", {**pod, **seen}, self.there)
+        if self.node:
+            started = _of_length(self.there, self.started)
+            yield _object("kube_pod_start_time", pod, started)
+
+    def on(self, node: str) -> "Pod":
+        """The same pod on a node."""
+        return replace(self, node=node)
+
+
+def placed_pages(node: str, *, hit: float, miss: float, minutes: int = 60) -> Iterator[Series]:
+    """The node exporter's counters for two NUMA nodes, whose number is its label `node`."""
+    target = {
+        "kubernetes_node": node,
+        "instance": "10.10.0.11:9100",
+        "job": "node-exporter",
+        "namespace": "monitoring",
+        "pod": "kube-prometheus-stack-prometheus-node-exporter-t5s9x",
+        "container": "node-exporter",
+        "service": "kube-prometheus-stack-prometheus-node-exporter",
+        "endpoint": "http-metrics",
+    }
+    for number in ("0", "1"):
+        for kind, per_second in (("hit", hit / 2), ("miss", miss / 2), ("foreign", miss / 2)):
+            yield Series(
+                name=f"node_memory_numa_numa_{kind}_total",
+                labels={**target, "node": number},
+                samples=growing(per_second, minutes),
+            )
+    yield Series(name="node_vmstat_numa_pages_migrated", labels=target, samples=growing(3, minutes))
+
+
+def pod_groups(queue: str, *, pending: int, inqueue: int, running: int) -> Iterator[Series]:
+    """What Volcano's controller says of a queue."""
+    target = {
+        "job": "volcano-controllers-service",
+        "service": "volcano-controllers-service",
+        "namespace": "volcano-system",
+        "pod": "volcano-controllers-6d5f8b7c9-q2w4e",
+        "instance": "10.244.3.8:8081",
+        "endpoint": "metrics",
+    }
+    for state, number in (("pending", pending), ("inqueue", inqueue), ("running", running)):
+        yield Series(
+            name=f"volcano_queue_pod_group_{state}_count",
+            labels={"queue_name": queue, **target},
+            samples=steady(number),
+        )

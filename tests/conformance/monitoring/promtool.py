@@ -1,0 +1,107 @@
+"""Hands rules, series and expectations to the real promtool."""
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from components.platform.monitoring.alerts import ALERTS
+from components.platform.monitoring.cost import PoolGpus
+from components.platform.monitoring.groups import groups
+from components.platform.monitoring.rules import EVALUATION_SECONDS, rule_file
+from tests.conformance.monitoring.exporters import STEP_SECONDS, Series
+
+POOLS = {
+    "dgx": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=2.5),
+    "burst": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=30),
+    "lab": PoolGpus(gpus_per_node=1, usd_per_gpu_hour=None),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fires:
+    """An alert that fires: every label beside its severity, and the sentence that people read."""
+
+    labels: Mapping[str, str]
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promtool:
+    """The program and a folder for its files."""
+
+    program: Path
+    folder: Path
+
+    def rules(self, text: str | None = None) -> Path:
+        """The project's rules as a rule file."""
+        path = self.folder / "rules.yaml"
+        path.write_text(text or yaml.safe_dump(rule_file(groups(POOLS)), sort_keys=False))
+        return path
+
+    def check(self) -> str:
+        """What promtool says of the rules; empty where it has nothing against them."""
+        done = self._run("check", "rules", "--lint=all", "--lint-fatal", str(self.rules()))
+        return "" if done.returncode == 0 else done.stdout + done.stderr
+
+    def alert(
+        self, name: str, minutes: int, series: Sequence[Series], fires: Sequence[Fires]
+    ) -> str:
+        """Why the alert does not fire exactly so; empty where it does."""
+        (alert,) = (alert for alert in ALERTS if alert.name == name)
+        annotations = {"description": alert.why, "runbook": alert.runbook}
+        expected = [
+            {
+                "exp_labels": {"severity": alert.severity, **each.labels},
+                "exp_annotations": {"summary": each.sentence, **annotations},
+            }
+            for each in fires
+        ]
+        test = {"eval_time": f"{minutes}m", "alertname": name, "exp_alerts": expected}
+        return self._test(series, {"alert_rule_test": [test]})
+
+    def values(
+        self, minutes: int, series: Sequence[Series], expected: Mapping[str, Mapping[str, float]]
+    ) -> str:
+        """Why the expressions do not have exactly these series; empty where they do."""
+        tests = [
+            {
+                "expr": expr,
+                "eval_time": f"{minutes}m",
+                "exp_samples": [
+                    {"labels": labels, "value": value} for labels, value in samples.items()
+                ],
+            }
+            for expr, samples in expected.items()
+        ]
+        return self._test(series, {"promql_expr_test": tests})
+
+    def _test(self, series: Sequence[Series], checks: Mapping[str, object]) -> str:
+        test = {
+            "interval": f"{STEP_SECONDS}s",
+            "input_series": [
+                {"series": each.selector, "values": each.notation()} for each in series
+            ],
+            **checks,
+        }
+        path = self.folder / "test.yaml"
+        path.write_text(
+            yaml.safe_dump(
+                {
+                    "rule_files": [self.rules().name],
+                    "evaluation_interval": f"{EVALUATION_SECONDS}s",
+                    "fuzzy_compare": True,
+                    "group_eval_order": [group.name for group in groups(POOLS)],
+                    "tests": [test],
+                }
+            )
+        )
+        done = self._run("test", "rules", str(path))
+        return "" if done.returncode == 0 else done.stdout + done.stderr
+
+    def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self.program, *arguments], capture_output=True, text=True, check=False, timeout=120
+        )
