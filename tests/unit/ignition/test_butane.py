@@ -1,4 +1,4 @@
-"""What the transpiler says of a document that it refuses. Equality with Butane: tests/conformance."""
+"""What the transpiler says of documents it refuses. Equality with Butane: tests/conformance."""
 
 import pytest
 
