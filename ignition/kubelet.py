@@ -61,7 +61,8 @@ def fields(
     """Every field that the plan decides, in the order of the configuration file."""
     return (
         *_cpu(hardware, purpose, housekeeping),
-        *_memory(hardware, reserved),
+        *_memory(reserved),
+        *_memory_manager(hardware, reserved),
         *_topology(hardware, purpose),
     )
 
@@ -111,8 +112,8 @@ def _cpu_options(hardware: Hardware, purpose: Purpose) -> Mapping[str, str]:
     return options
 
 
-def _memory(hardware: Hardware, reserved: Reservation) -> Sequence[Field]:
-    decided = [
+def _memory(reserved: Reservation) -> Sequence[Field]:
+    return (
         Field(
             name="kubeReserved",
             value={"memory": f"{reserved.kube}Mi"},
@@ -144,27 +145,30 @@ def _memory(hardware: Hardware, reserved: Reservation) -> Sequence[Field]:
             reason="no swap: memory on it is on no NUMA node",
             source=_SWAP,
         ),
-    ]
-    if len(hardware.numa_nodes) > 1:
-        decided += [
-            Field(
-                name="memoryManagerPolicy",
-                value="Static",
-                reason="memory of Guaranteed pods comes from the NUMA nodes of their GPUs",
-                source=_MEMORY,
-            ),
-            Field(
-                name="reservedMemory",
-                value=[
-                    {"numaNode": node.id, "limits": {"memory": f"{share}Mi"}}
-                    for node, share in zip(hardware.numa_nodes, reserved.per_node, strict=True)
-                ],
-                reason="sums exactly to kubeReserved, systemReserved and evictionHard, or kubelet "
-                "does not start",
-                source=_MEMORY,
-            ),
-        ]
-    return decided
+    )
+
+
+def _memory_manager(hardware: Hardware, reserved: Reservation) -> Sequence[Field]:
+    if len(hardware.numa_nodes) == 1:
+        return ()
+    return (
+        Field(
+            name="memoryManagerPolicy",
+            value="Static",
+            reason="memory of Guaranteed pods comes from the NUMA nodes of their GPUs",
+            source=_MEMORY,
+        ),
+        Field(
+            name="reservedMemory",
+            value=[
+                {"numaNode": node.id, "limits": {"memory": f"{share}Mi"}}
+                for node, share in zip(hardware.numa_nodes, reserved.per_node, strict=True)
+            ],
+            reason="sums exactly to kubeReserved, systemReserved and evictionHard, or kubelet "
+            "does not start",
+            source=_MEMORY,
+        ),
+    )
 
 
 def _spans_numa_nodes(hardware: Hardware, purpose: Purpose) -> bool:

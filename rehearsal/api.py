@@ -42,7 +42,7 @@ class Api:
         self._client.close()
 
     def ready(self) -> str | None:
-        """None when the server is ready to serve, else what it waits for."""
+        """None when the server, or an etcd in its place, is ready; else what it waits for."""
         try:
             response = self._client.get("/readyz", timeout=2)
         except httpx.HTTPError as error:

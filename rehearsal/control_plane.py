@@ -11,6 +11,7 @@ import base64
 import socket
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,19 +64,14 @@ class Launcher:
     def launch(self, *, service_cidr: str, pod_cidr: str) -> ControlPlane:
         """Starts everything and returns when the API server is ready."""
         pki = certificates.make(self.directory / "certificates", service_cidr=service_cidr)
-        etcd_port = self._on_free_port("etcd", lambda port: self._etcd(port, pki), _listening)
-        server_port = self._on_free_port(
-            "kube-apiserver",
-            lambda port: _api_server_arguments(
-                port, etcd_port=etcd_port, pki=pki, service_cidr=service_cidr
-            ),
-            lambda port: _ready(port, pki),
-        )
-        server = f"https://127.0.0.1:{server_port}"
+        etcd = self._on_free_port("etcd", partial(self._etcd, pki), pki)
+        etcd.close()
+        arguments = partial(_api_server, pki, etcd.server, service_cidr)
+        api = self._on_free_port("kube-apiserver", arguments, pki)
         kubeconfig = self.directory / "kubeconfig"
-        write_private(kubeconfig, _kubeconfig(server, pki).encode())
+        write_private(kubeconfig, _kubeconfig(api.server, pki).encode())
         self._start_clients(kubeconfig, pki, pod_cidr)
-        return ControlPlane(api=Api(server, pki), kubeconfig=kubeconfig)
+        return ControlPlane(api=api, kubeconfig=kubeconfig)
 
     def _start_clients(self, kubeconfig: Path, pki: Certificates, pod_cidr: str) -> None:
         config = f"--kubeconfig={kubeconfig}"
@@ -102,7 +98,7 @@ class Launcher:
     def _start(self, name: str, argv: tuple[str | Path, ...]) -> subprocess.Popen[bytes]:
         return self.processes.start(name, argv, env=self.environment, cwd=self.directory)
 
-    def _etcd(self, port: int, pki: Certificates) -> tuple[str, ...]:
+    def _etcd(self, pki: Certificates, port: int) -> tuple[str, ...]:
         peer = f"https://127.0.0.1:{free_port()}"
         client = f"https://127.0.0.1:{port}"
         own = [
@@ -129,18 +125,17 @@ class Launcher:
         )
 
     def _on_free_port(
-        self,
-        name: str,
-        arguments: Callable[[int], tuple[str, ...]],
-        waits_for: Callable[[int], str | None],
-    ) -> int:
-        """Starts the server `name` on a free port and waits until it serves; returns the port."""
+        self, name: str, arguments: Callable[[int], tuple[str, ...]], pki: Certificates
+    ) -> Api:
+        """Starts the server `name` on a free port and waits until it serves us."""
         for _ in range(PORT_ATTEMPTS):
             port = free_port()
             process = self._start(name, (self.programs.control_plane, name, *arguments(port)))
-            problem = self._wait(name, process, lambda port=port: waits_for(port))
+            api = Api(f"https://127.0.0.1:{port}", pki)
+            problem = self._wait(name, process, api)
             if problem is None:
-                return port
+                return api
+            api.close()
             if PORT_TAKEN not in problem:
                 raise RehearsalError(problem)
         raise RehearsalError(
@@ -148,22 +143,20 @@ class Launcher:
             "program takes ports faster than they can be used: end it and rehearse again."
         )
 
-    def _wait(
-        self, name: str, process: subprocess.Popen[bytes], waits_for: Callable[[], str | None]
-    ) -> str | None:
-        """None when the server serves, else one sentence with the end of its log."""
+    def _wait(self, name: str, process: subprocess.Popen[bytes], api: Api) -> str | None:
+        """None when the server is ready, else one sentence with the end of its log."""
+        log = self.processes.log(name)
         deadline = time.monotonic() + READY_DEADLINE_S
         while True:
-            waiting = waits_for()
-            if waiting is None:
+            waits_for = api.ready()
+            if waits_for is None:
                 return None
             code = process.poll()
-            log = self.processes.log(name)
             if code is not None:
                 return f"{name} ended with exit code {code}: {last_line(log)} (log: {log})."
             if time.monotonic() > deadline:
                 return (
-                    f"{name} was not ready after {READY_DEADLINE_S:.0f} s ({waiting}): "
+                    f"{name} was not ready after {READY_DEADLINE_S:.0f} s ({waits_for}): "
                     f"{last_line(log)} (log: {log})."
                 )
             time.sleep(0.05)
@@ -183,27 +176,9 @@ def last_line(log: Path) -> str:
     return telling[-1][-400:]
 
 
-def _listening(port: int) -> str | None:
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=1):
-            return None
-    except OSError as error:
-        return str(error)
-
-
-def _ready(port: int, pki: Certificates) -> str | None:
-    api = Api(f"https://127.0.0.1:{port}", pki)
-    try:
-        return api.ready()
-    finally:
-        api.close()
-
-
-def _api_server_arguments(
-    port: int, *, etcd_port: int, pki: Certificates, service_cidr: str
-) -> tuple[str, ...]:
+def _api_server(pki: Certificates, etcd: str, service_cidr: str, port: int) -> tuple[str, ...]:
     return (
-        f"--etcd-servers=https://127.0.0.1:{etcd_port}",
+        f"--etcd-servers={etcd}",
         f"--etcd-cafile={pki.authority}",
         f"--etcd-certfile={pki.server.certificate}",
         f"--etcd-keyfile={pki.server.key}",

@@ -86,8 +86,13 @@ class Engine:
             *("--non-interactive", "--color=never", "--suppress-outputs"),
         )
         process = self._start(name, argv, cwd=self.root)
-        code = self._wait(process, lambda: events.catch_up() and progress(events.outcome))
-        events.catch_up()
+
+        def follow() -> None:
+            if events.catch_up():
+                progress(events.outcome)
+
+        code = self._wait(process, follow)
+        follow()
         if code:
             raise EngineError(verb, events.outcome, self.processes.log(name))
         return events.outcome
@@ -98,7 +103,7 @@ class Engine:
         return self.processes.start(name, (self.pulumi, *arguments), env=self.environment, cwd=cwd)
 
     def _wait(
-        self, process: subprocess.Popen[bytes], each_time: Callable[[], object] = lambda: None
+        self, process: subprocess.Popen[bytes], each_time: Callable[[], None] = lambda: None
     ) -> int:
         try:
             while process.poll() is None:

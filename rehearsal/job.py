@@ -48,11 +48,15 @@ def run(api: Api, nodes: Sequence[Node]) -> JobRun | None:
     manifest["spec"]["template"]["spec"]["nodeSelector"]["fleet.gpu/hardware"] = hardware
     namespace, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
     started = time.monotonic()
-    api.create(f"/apis/batch/v1/namespaces/{namespace}/jobs", manifest)
+    if not api.create(f"/apis/batch/v1/namespaces/{namespace}/jobs", manifest):
+        raise RehearsalError(
+            f"The program makes a Job {namespace}/{name} of its own; give it another name, "
+            "because the rehearsal runs workloads/smoke/job.yaml under this one."
+        )
     pod = _completed_pod(api, namespace, name, started)
     seconds = time.monotonic() - started
     node = pod["spec"]["nodeName"]
-    homes = [n for n in owned if (n.booted.hostname or n.machine.name) == node]
+    homes = [n for n in owned if n.name == node]
     if not homes:
         raise RehearsalError(f"Job {name} completed on {node}, which is no GPU machine of yours.")
     limits = pod["spec"]["containers"][0]["resources"]["limits"]

@@ -8,14 +8,13 @@ one that comes up becomes a Node that kwok keeps alive, any other stays out with
 from __future__ import annotations
 
 import base64
-import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hardware.hardware import HardwareError, load
 from ignition.boot import BootedNode, boot
+from rehearsal.nodes import SITE, register, wait_until_ready
 from rehearsal.providers import cloud
 
 if TYPE_CHECKING:
@@ -27,10 +26,9 @@ if TYPE_CHECKING:
 
 HARDWARE = "fleet.gpu/hardware"
 POOL = "fleet.gpu/pool"
-SITE = "fleet.gpu/site"
 SERVER = "hcloud:index/server:Server"
-READY_DEADLINE_S = 60.0
-AT_ONCE = 8
+NODE_CLASSES = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
+NODE_POOLS = "/apis/karpenter.sh/v1/nodepools"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +51,11 @@ class Node:
     machine: Machine
     hardware: Hardware
     booted: BootedNode
+
+    @property
+    def name(self) -> str:
+        """Its host name: the one that Ignition gives it, else its machine's."""
+        return self.booted.hostname or self.machine.name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,26 +97,22 @@ class MachineRoom:
     def start(self, progress: Callable[[int, int], None]) -> Fleet:
         """Boots every machine and waits until those that come up are Ready."""
         machines = [*self._bare_metal(), *self._servers()]
-        done = list(map(self._boot, machines))
+        done = _without_namesakes(map(self._boot, machines))
         nodes = [node for node in done if isinstance(node, Node)]
         refusals = [refusal for refusal in done if isinstance(refusal, Refusal)]
-        version = str((self.api.get("/version") or {}).get("gitVersion", ""))
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(partial(self._register, version=version), nodes))
-        late = self._wait_until_ready(nodes, progress)
+        register(self.api, nodes)
+        late = wait_until_ready(self.api, [node.name for node in nodes], progress)
+        refusals += [
+            Refusal(name=node.name, pool=node.machine.pool, reasons=(late[node.name],))
+            for node in nodes
+            if node.name in late
+        ]
         classes = list(map(self._check_class, self.api.items(NODE_CLASSES)))
+        refusals += [refusal for refusal in classes if isinstance(refusal, Refusal)]
         return Fleet(
-            nodes=tuple(node for node in nodes if _name(node) not in late),
-            node_classes=tuple(c for c in classes if isinstance(c, NodeClass)),
-            refusals=(
-                *refusals,
-                *(
-                    Refusal(name=_name(node), pool=node.machine.pool, reasons=(late[_name(node)],))
-                    for node in nodes
-                    if _name(node) in late
-                ),
-                *(c for c in classes if isinstance(c, Refusal)),
-            ),
+            nodes=tuple(node for node in nodes if node.name not in late),
+            node_classes=tuple(found for found in classes if isinstance(found, NodeClass)),
+            refusals=tuple(refusals),
         )
 
     def _bare_metal(self) -> Iterable[Machine]:
@@ -167,25 +166,6 @@ class MachineRoom:
         booted = boot(ignition, hardware, fetch=partial(cloud.fetch, self.directory))
         return booted.node, hardware, booted.problems
 
-    def _register(self, node: Node, version: str) -> None:
-        """Makes the Node as its kubelet would; one that is there already is kept."""
-        self.api.create("/api/v1/nodes", node_object(node, version))
-
-    def _wait_until_ready(
-        self, nodes: list[Node], progress: Callable[[int, int], None]
-    ) -> dict[str, str]:
-        """Waits for kwok; returns the reason of every node that is not Ready in time."""
-        wanted = {_name(node) for node in nodes}
-        deadline = time.monotonic() + READY_DEADLINE_S
-        while True:
-            found = {node["metadata"]["name"]: node for node in self.api.items("/api/v1/nodes")}
-            problems = {name: _not_ready(found.get(name)) for name in wanted}
-            waiting = {name: problem for name, problem in problems.items() if problem}
-            progress(len(wanted) - len(waiting), len(wanted))
-            if not waiting or time.monotonic() > deadline:
-                return waiting
-            time.sleep(0.1)
-
     def _check_class(self, found: dict[str, Any]) -> NodeClass | Refusal:
         metadata, labels = found["metadata"], found["metadata"].get("labels", {})
         name, pool = metadata["name"], labels.get(POOL, metadata["name"])
@@ -208,71 +188,20 @@ class MachineRoom:
         )
 
 
-NODE_CLASSES = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
-NODE_POOLS = "/apis/karpenter.sh/v1/nodepools"
-
-
-def node_object(node: Node, kubelet_version: str) -> dict[str, Any]:
-    """The Node as kubelet and cloud controller register it, kept alive by kwok."""
-    name, machine, booted = _name(node), node.machine, node.booted
-    addresses = [{"type": "Hostname", "address": name}]
-    if machine.address:
-        addresses.insert(0, {"type": "InternalIP", "address": machine.address})
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {
-            "name": name,
-            "annotations": {"kwok.x-k8s.io/node": "fake"},
-            "labels": {
-                "kubernetes.io/hostname": name,
-                "kubernetes.io/arch": node.hardware.arch,
-                "kubernetes.io/os": "linux",
-                "node.kubernetes.io/instance-type": node.hardware.name,
-                "topology.kubernetes.io/region": machine.site or booted.labels.get(SITE, ""),
-                **booted.labels,
-            },
-        },
-        "spec": {
-            "providerID": machine.provider_id,
-            "taints": [dict(taint) for taint in booted.taints],
-        },
-        "status": {
-            "capacity": dict(booted.capacity),
-            "allocatable": dict(booted.allocatable),
-            "addresses": addresses,
-            "nodeInfo": {
-                "architecture": node.hardware.arch,
-                "operatingSystem": "linux",
-                "osImage": "Flatcar Container Linux",
-                "kubeletVersion": kubelet_version,
-                "kubeProxyVersion": "",
-                "kernelVersion": "",
-                "containerRuntimeVersion": "",
-                "bootID": "",
-                "machineID": "",
-                "systemUUID": "",
-            },
-        },
-    }
-
-
-def _name(node: Node) -> str:
-    return node.booted.hostname or node.machine.name
-
-
-def _not_ready(node: dict[str, Any] | None) -> str | None:
-    if node is None:
-        return "Its Node was made and is gone again."
-    conditions = node.get("status", {}).get("conditions", [])
-    ready = next((c for c in conditions if c["type"] == "Ready"), None)
-    if ready is None or ready["status"] != "True":
-        said = ready["message"] if ready else "no condition was reported"
-        return f"Its Node was not Ready after {READY_DEADLINE_S:.0f} s: {said}."
-    taints = [taint["key"] for taint in node["spec"].get("taints", [])]
-    if "node.kubernetes.io/not-ready" in taints:
-        return "Its Node is Ready, but the node controller has not taken the not-ready taint off."
-    return None
+def _without_namesakes(done: Iterable[Node | Refusal]) -> list[Node | Refusal]:
+    """Refuses a machine that would register with the name of another."""
+    pools: dict[str, str] = {}
+    found: list[Node | Refusal] = []
+    for thing in done:
+        if isinstance(thing, Node) and thing.name in pools:
+            reason = f"It names itself {thing.name}, as a machine of {pools[thing.name]} does."
+            pool = thing.machine.pool
+            found.append(Refusal(name=thing.machine.name, pool=pool, reasons=(reason,)))
+            continue
+        if isinstance(thing, Node):
+            pools[thing.name] = thing.machine.pool
+        found.append(thing)
+    return found
 
 
 def _mapping(value: object) -> dict[str, str]:

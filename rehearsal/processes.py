@@ -71,7 +71,7 @@ class Processes:
         """
         self.records_directory.mkdir(parents=True, exist_ok=True)
         self.logs.mkdir(parents=True, exist_ok=True)
-        with shielded(), self.log(name).open("ab") as log:
+        with shielded(), self.log(name).open("wb") as log:
             stdout = output.open("wb") if output else log
             process = subprocess.Popen(
                 [str(word) for word in argv],

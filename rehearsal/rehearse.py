@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from policies.configuration import PolicyConfigError
-from rehearsal import job, report
+from rehearsal import findings, job
 from rehearsal.control_plane import last_line
 from rehearsal.errors import RehearsalError
 from rehearsal.interrupts import shielded
@@ -42,7 +42,7 @@ class Rehearsal:
         self.settings = settings
         self.tracked = tracked
         self.progress = progress
-        self.report = report.planned(settings)
+        self.report = findings.planned(settings)
 
     def run(self, *, keep: bool) -> Report:
         """Runs every phase; the report says whether the environment holds, and if not, why.
@@ -99,12 +99,12 @@ class Rehearsal:
                 lambda done: now.say(f"{done.finished} of {plan.started} resources")
             )
         warnings = dict.fromkeys([*plan.warnings(), *outcome.warnings()])
-        self.report = report.with_up(self.report, outcome, cloud.read(directory), versions)
+        self.report = findings.with_up(self.report, outcome, cloud.read(directory), versions)
         self.report = replace(self.report, warnings=tuple(warnings))
         with phase("machines") as now:
             room = MachineRoom(api=api, directory=directory)
             fleet = room.start(lambda ready, of: now.say(f"{ready} of {of} nodes Ready"))
-        self.report = report.with_fleet(self.report, self.settings, fleet)
+        self.report = findings.with_fleet(self.report, self.settings, fleet)
         with phase("job") as now:
             run = job.run(api, fleet.nodes)
             now.say(f"{run.name} on {run.node}" if run else "no owned GPU machine to run it on")

@@ -13,6 +13,7 @@ import os
 import secrets
 import string
 from dataclasses import dataclass
+from functools import partial
 from hashlib import pbkdf2_hmac
 from typing import TYPE_CHECKING
 
@@ -112,7 +113,7 @@ def write(
     if not isinstance(config, yaml.MappingNode):
         config = yaml.MappingNode(f"{TAG}map", [])
     config.value = [
-        (key, _replaced(value, lambda name=key.value: value_of(name)))
+        (key, _replaced(value, partial(value_of, key.value)))
         for key, value in config.value
         if key.value.removeprefix(f"{NAMESPACE}:") not in forms
     ]

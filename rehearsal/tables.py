@@ -79,9 +79,9 @@ def _rows(pool: Pool, nodes: tuple[NodeFacts, ...]) -> Iterator[tuple[str, ...]]
         bounded = pool.gpu_limit is not None
         count = "0" if bounded else f"[red]0 of {pool.nodes_wanted}[/]"
         yield (count, "", boots, f"≤ {pool.gpu_limit}" if bounded else "", "", "0.00")
-    for position, (facts, count) in enumerate(kinds.items()):
-        whole = len(kinds) == 1 and count == pool.nodes_wanted
-        ready = str(count) if whole else f"{count} of {pool.nodes_wanted}"
+    for position, (facts, number) in enumerate(kinds.items()):
+        whole = len(kinds) == 1 and number == pool.nodes_wanted
+        ready = str(number) if whole else f"{number} of {pool.nodes_wanted}"
         price = _usd(pool.usd_per_hour) if position == 0 else ""
         yield (ready, *facts, price)
 

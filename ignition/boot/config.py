@@ -3,11 +3,13 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeVar, cast
 
 from ignition.boot.sources import Fetch, SourceError, load
 
 Json = dict[str, object]
+T = TypeVar("T")
+_JSON_NAMES = {dict: "object", list: "array", str: "string", int: "number", bool: "boolean"}
 _VERSIONS = {f"3.{minor}.0" for minor in range(5)}
 _SECTIONS = {"ignition", "kernelArguments", "passwd", "storage", "systemd"}
 _DEEPEST_MERGE = 8
@@ -56,24 +58,50 @@ class BootConfig:
 def read(ignition: str, fetch: Fetch | None) -> BootConfig:
     """The configuration with all merges; ConfigError where Ignition would stop."""
     merged = _resolve(_parse(ignition, "the user data"), fetch, 0)
-    try:
-        return _config(merged)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(
-            f"the configuration does not have Ignition's form ({error!r}); transpile it from Butane"
-        ) from error
-
-
-def _config(merged: Json) -> BootConfig:
-    storage = cast("dict[str, list[Json]]", merged.get("storage", {}))
-    systemd = cast("dict[str, list[Json]]", merged.get("systemd", {}))
-    arguments = cast("dict[str, list[str]]", merged.get("kernelArguments", {}))
+    storage, systemd = _object(merged, "storage"), _object(merged, "systemd")
+    arguments = _list(_object(merged, "kernelArguments"), "shouldExist", str)
+    files = [_file(item) for item in _list(storage, "files", dict)]
+    units = [_unit(item) for item in _list(systemd, "units", dict)]
     return BootConfig(
-        arguments=tuple(arguments.get("shouldExist", ())),
-        files={str(item["path"]): _file(item) for item in storage.get("files", ())},
-        links={str(item["path"]): str(item.get("target")) for item in storage.get("links", ())},
-        units={str(item["name"]): _unit(item) for item in systemd.get("units", ())},
+        arguments=tuple(arguments),
+        files={file.path: file for file in files},
+        links={
+            _required(item, "path"): _text(item, "target") for item in _list(storage, "links", dict)
+        },
+        units={unit.name: unit for unit in units},
     )
+
+
+def _typed(item: Json, key: str, kind: type[T], default: T) -> T:
+    """A value of a type, or the default where it is null or not given, as Ignition decodes it."""
+    value = item.get(key)
+    if value is None:
+        return default
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise ConfigError(f"{key} must be a JSON {_JSON_NAMES[kind]}, not {json.dumps(value)[:40]}")
+    return value
+
+
+def _object(item: Json, key: str) -> Json:
+    return _typed(item, key, dict, {})
+
+
+def _text(item: Json, key: str) -> str:
+    return _typed(item, key, str, "")
+
+
+def _required(item: Json, key: str) -> str:
+    value = _text(item, key)
+    if not value or (key == "path" and not value.startswith("/")):
+        raise ConfigError(f'the {key} "{value}" of {json.dumps(item)[:40]} is no {key}; correct it')
+    return value
+
+
+def _list(item: Json, key: str, kind: type[T]) -> list[T]:
+    values = _typed(item, key, list, [])
+    if not all(isinstance(value, kind) for value in values):
+        raise ConfigError(f"{key} must be a list of JSON {_JSON_NAMES[kind]}s")
+    return values
 
 
 def _parse(text: str | bytes, what: str) -> Json:
@@ -86,7 +114,7 @@ def _parse(text: str | bytes, what: str) -> Json:
     if not isinstance(config, dict) or not isinstance(config.get("ignition"), dict):
         raise ConfigError(f"{what} has no ignition section; give Ignition JSON, not Butane")
     version = config["ignition"].get("version")
-    if version not in _VERSIONS:
+    if str(version) not in _VERSIONS:
         raise ConfigError(
             f'{what} has ignition.version "{version}", but Flatcar stable is sure to read 3.0.0 to '
             "3.4.0; transpile with variant flatcar, version 1.1.0"
@@ -103,13 +131,14 @@ def _parse(text: str | bytes, what: str) -> Json:
 def _resolve(config: Json, fetch: Fetch | None, depth: int) -> Json:
     if depth > _DEEPEST_MERGE:
         raise ConfigError("ignition.config.merge refers to itself; break the circle")
-    section = cast("dict[str, object]", cast("Json", config["ignition"]).get("config") or {})
-    replace = cast("Json", section.get("replace") or {})
-    if replace.get("source"):
+    ignition = _object(config, "ignition")
+    section = _object(ignition, "config")
+    replace = _object(section, "replace")
+    if _text(replace, "source"):
         return _child(replace, fetch, depth)
-    for resource in cast("list[Json]", section.get("merge") or []):
+    for resource in _list(section, "merge", dict):
         child = _child(resource, fetch, depth)
-        config = cast("Json", _merge(config, {**child, "ignition": config["ignition"]}, ""))
+        config = cast("Json", _merge(config, {**child, "ignition": ignition}, ""))
     return config
 
 
@@ -147,46 +176,43 @@ def _merge(parent: object, child: object, key: str) -> object:
 def _without_replaced(parent: Json, child: Json) -> Json:
     """A path is a file, a directory or a link: the child's kind replaces the parent's."""
     kinds = ("directories", "files", "links")
-    lists = cast("dict[str, list[Json]]", child)
-    paths = {kind: {item["path"] for item in lists.get(kind, ())} for kind in kinds}
+    paths = {kind: {_text(item, "path") for item in _list(child, kind, dict)} for kind in kinds}
     kept = dict(parent)
     for kind in kinds:
         others = set().union(*(paths[other] for other in kinds if other != kind))
-        items = cast("list[Json]", parent.get(kind, []))
+        items = _list(parent, kind, dict)
         if items:
-            kept[kind] = [item for item in items if item["path"] not in others]
+            kept[kind] = [item for item in items if _text(item, "path") not in others]
     return kept
 
 
-def _identity(item: object) -> object:
+def _identity(item: object) -> str:
     if isinstance(item, dict):
-        return next(
-            (item[key] for key in ("path", "name", "device", "source") if key in item), None
-        )
-    return item
+        keys = ("path", "name", "device", "source")
+        return next((f"{key}={item[key]}" for key in keys if key in item), "")
+    return json.dumps(item)
 
 
 def _file(item: Json) -> BootFile:
-    contents = cast("Json", item.get("contents") or {})
-    source = str(contents.get("source") or "data:,")
+    path, contents = _required(item, "path"), _object(item, "contents")
+    source = _text(contents, "source") or "data:,"
     text = None
     if source.startswith("data:"):
         try:
             text = load(contents or {"source": source}, None).decode()
         except (SourceError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{item['path']}: {error}") from error
-    return BootFile(
-        path=str(item["path"]), mode=cast("int", item.get("mode", 0o644)), source=source, text=text
-    )
+            raise ConfigError(f"{path}: {error}") from error
+    return BootFile(path=path, mode=_typed(item, "mode", int, 0o644), source=source, text=text)
 
 
 def _unit(item: Json) -> BootUnit:
-    contents = item.get("contents")
-    dropins = cast("list[dict[str, str]]", item.get("dropins") or [])
     return BootUnit(
-        name=str(item["name"]),
-        enabled=bool(item.get("enabled")),
-        masked=bool(item.get("mask")),
-        contents=str(contents) if contents else None,
-        dropins={dropin["name"]: dropin.get("contents", "") for dropin in dropins},
+        name=_required(item, "name"),
+        enabled=_typed(item, "enabled", bool, False),
+        masked=_typed(item, "mask", bool, False),
+        contents=_text(item, "contents") or None,
+        dropins={
+            _required(dropin, "name"): _text(dropin, "contents")
+            for dropin in _list(item, "dropins", dict)
+        },
     )

@@ -56,6 +56,18 @@ OPTIONS = {
         "max-allowable-numa-nodes": "a number",
     },
 }
+# what kubelet would not decode; the rest of the fields is read as it is
+SHAPES: dict[str, type] = {
+    "cpuManagerPolicyOptions": dict,
+    "topologyManagerPolicyOptions": dict,
+    "kubeReserved": dict,
+    "systemReserved": dict,
+    "evictionHard": dict,
+    "reservedMemory": list,
+    "registerWithTaints": list,
+    "reservedSystemCPUs": str,
+    "maxPods": int,
+}
 DEFAULT_EVICTION = {
     "memory.available": "100Mi",
     "nodefs.available": "10%",

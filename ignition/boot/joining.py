@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
 
 import yaml
 
@@ -44,8 +43,8 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> Joinin
     """Read how the node joins; what keeps it out is added to `problems`."""
     path = _unit(config, problems)
     join = _configuration(config, path, problems)
-    registration = cast("Json", join.get("nodeRegistration") or {})
-    patches = cast("Json", join.get("patches") or {}).get("directory")
+    registration = _mapping(join.get("nodeRegistration"))
+    patches = _mapping(join.get("patches")).get("directory")
     hostname = (config.text("/etc/hostname") or "").strip() or None
     name = registration.get("name")
     if name and hostname and name != hostname:
@@ -116,11 +115,14 @@ def _configuration(config: BootConfig, path: str | None, problems: list[str]) ->
     return join
 
 
+def _mapping(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
 def _join_problems(path: str, join: Json) -> Iterator[str]:
     if join.get("apiVersion") not in ("kubeadm.k8s.io/v1beta4", "kubeadm.k8s.io/v1beta3"):
         yield f"{path} has the apiVersion {join.get('apiVersion')}; write kubeadm.k8s.io/v1beta4"
-    discovery = cast("Json", join.get("discovery") or {})
-    bootstrap = cast("Json", discovery.get("bootstrapToken") or {})
+    bootstrap = _mapping(_mapping(join.get("discovery")).get("bootstrapToken"))
     if not _TOKEN.fullmatch(str(bootstrap.get("token", ""))):
         yield f"{path}: the bootstrap token must have the form [a-z0-9]{{6}}.[a-z0-9]{{16}}"
     if not re.fullmatch(r"[^\s:/]+:\d+", str(bootstrap.get("apiServerEndpoint", ""))):

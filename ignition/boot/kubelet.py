@@ -2,24 +2,18 @@
 
 import difflib
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import cast
-
-import yaml
 
 from hardware.hardware import Hardware
 from ignition.boot import cpus
 from ignition.boot.config import BootConfig
 from ignition.boot.fields import CHOICES, DEFAULT_EVICTION, FIELDS, OPTIONS
+from ignition.boot.patches import patched
 from ignition.boot.quantities import QuantityError, threshold, to_bytes
 
 _GIB = 1024**3
-# kubeadm's own expression: cmd/kubeadm/app/util/patches/patches.go
-_PATCH = re.compile(r"(kubeletconfiguration)([^.+\n]*)?(\+)?(json|merge|strategic)?")
-_TARGETS = "kube-apiserver|kube-controller-manager|kube-scheduler|etcd|corednsdeployment"
 
 Json = dict[str, object]
 
@@ -39,7 +33,7 @@ def check(
     config: BootConfig, patches: str | None, hardware: Hardware, problems: list[str]
 ) -> Kubelet:
     """Read the patched configuration; what kubelet would refuse is added to `problems`."""
-    found = _patched(config, patches, problems)
+    found = patched(config, patches, problems)
     problems += _fields(found)
     problems += _options(found)
     reserved = _reserved_cpus(found, hardware, problems)
@@ -57,53 +51,6 @@ def check(
     )
 
 
-def _patched(config: BootConfig, patches: str | None, problems: list[str]) -> Json:
-    found: Json = {}
-    for path in sorted(config.files):
-        if PurePosixPath(path).parent != PurePosixPath(patches or "/etc/kubernetes/patches"):
-            continue
-        name = PurePosixPath(path).name
-        if re.match(_TARGETS, name):
-            continue
-        if patches is None:
-            problems.append(f"{path} is not read: join.yaml has no patches.directory; set it")
-            continue
-        match = _PATCH.match(name)
-        if match is None or not name.endswith((".json", ".yaml")):
-            problems.append(
-                f"{path} is ignored by kubeadm; name it kubeletconfiguration[suffix]+merge.json"
-            )
-        elif match[4] == "json" or (match[3] and not match[4]):
-            problems.append(f"{path} must be a merge or strategic patch; name it …+merge.json")
-        else:
-            found = _merge(found, _object(path, config.text(path), problems))
-    return found
-
-
-def _object(path: str, text: str | None, problems: list[str]) -> Json:
-    try:
-        value = yaml.safe_load(text or "") if path.endswith(".yaml") else json.loads(text or "")
-    except (ValueError, yaml.YAMLError) as error:
-        problems.append(f"{path} cannot be read: {' '.join(str(error).split())}")
-        return {}
-    if not isinstance(value, dict):
-        problems.append(f"{path} must hold fields of KubeletConfiguration")
-        return {}
-    return value
-
-
-def _merge(target: Json, patch: Json) -> Json:
-    """RFC 7386, which a strategic patch of KubeletConfiguration equals."""
-    merged = {key: value for key, value in target.items() if patch.get(key, "") is not None}
-    for key, value in patch.items():
-        old = merged.get(key)
-        if isinstance(value, dict):
-            merged[key] = _merge(old if isinstance(old, dict) else {}, value)
-        elif value is not None:
-            merged[key] = value
-    return merged
-
-
 def _fields(found: Json) -> Iterator[str]:
     for name in found.keys() - FIELDS:
         near = difflib.get_close_matches(name, FIELDS, n=1)
@@ -116,11 +63,7 @@ def _fields(found: Json) -> Iterator[str]:
 
 def _options(found: Json) -> Iterator[str]:
     for name, known in OPTIONS.items():
-        options = found.get(name) or {}
-        if not isinstance(options, dict):
-            yield f"kubelet: {name} must be a map of strings"
-            continue
-        for option, value in options.items():
+        for option, value in cast("Json", found.get(name) or {}).items():
             if option not in known:
                 yield f"kubelet: {name} has the unknown option {option}; known: {', '.join(known)}"
             elif not isinstance(value, str):
@@ -194,17 +137,17 @@ def _memory_manager(found: Json, hardware: Hardware, kept: int) -> Iterator[str]
         return
     total, seen = 0, set()
     for entry in entries:
-        node, limits = entry.get("numaNode"), cast("Json", entry.get("limits") or {})
+        node, limits = json.dumps(entry.get("numaNode")), entry.get("limits")
         if node in seen:
             yield f"kubelet: reservedMemory names NUMA node {node} twice; give it once"
         seen.add(node)
-        if node not in range(len(hardware.numa_nodes)):
+        if node not in map(str, range(len(hardware.numa_nodes))):
             yield (
                 f"kubelet: reservedMemory names NUMA node {node}, but {hardware.name} has 0 to "
                 f"{len(hardware.numa_nodes) - 1}"
             )
         try:
-            amount = to_bytes(limits.get("memory", 0))
+            amount = to_bytes(limits.get("memory", 0) if isinstance(limits, dict) else limits)
         except QuantityError as error:
             yield f"kubelet: reservedMemory of NUMA node {node}: {error}"
             return

@@ -5,7 +5,6 @@ import gzip
 import hashlib
 import zlib
 from collections.abc import Callable, Mapping
-from typing import cast
 from urllib.parse import unquote_to_bytes
 
 Fetch = Callable[[str], bytes]
@@ -34,7 +33,9 @@ def load(resource: Mapping[str, object], fetch: Fetch | None) -> bytes:
             raise SourceError(
                 f"{source[:60]} is not gzip, though its compression says so"
             ) from error
-    _verify(source, contents, cast("Mapping[str, str]", resource.get("verification") or {}))
+    verification = resource.get("verification")
+    if isinstance(verification, dict):
+        _verify(source, contents, verification.get("hash"))
     return contents
 
 
@@ -50,13 +51,12 @@ def _data(source: str) -> bytes:
         raise SourceError(f'the data URL "{source[:60]}" is not valid base64') from error
 
 
-def _verify(source: str, contents: bytes, verification: Mapping[str, str]) -> None:
-    wanted = verification.get("hash")
+def _verify(source: str, contents: bytes, wanted: object) -> None:
     if wanted is None:
         return
-    function, _, digest = wanted.partition("-")
+    function, _, digest = str(wanted).partition("-")
     if function not in ("sha256", "sha512"):
-        raise SourceError(f'the hash "{wanted[:20]}" must begin with sha512- or sha256-')
+        raise SourceError(f'the hash "{str(wanted)[:20]}" must begin with sha512- or sha256-')
     found = hashlib.new(function, contents).hexdigest()
     if found != digest:
         raise SourceError(

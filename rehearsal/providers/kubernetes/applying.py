@@ -130,7 +130,8 @@ class Objects:
     def _request(self, served: ServedKind, inputs: Properties) -> tuple[str, Properties]:
         namespace = self._landing(served, inputs)
         path = served.path(namespace, objects.name_of(inputs))
-        return path, objects.body(inputs, namespace)
+        kind: Properties = {"apiVersion": served.api_version, "kind": served.kind}
+        return path, {**kind, **objects.body(inputs, namespace)}
 
     def _landing(self, served: ServedKind, value: Properties) -> str | None:
         if not served.namespaced:

@@ -208,7 +208,9 @@ def test_a_snippet_takes_part_in_the_boot() -> None:
         ('{"ignition":{"version":"2.3.0"}}', 'has ignition.version "2.3.0"'),
         ('{"ignition":{"version":"3.5.0"}}', "sure to read 3.0.0 to 3.4.0"),
         ('{"ignition":{"version":"3.4.0"},"networkd":{}}', "has networkd beside"),
-        ('{"ignition":{"version":"3.4.0"},"storage":{"files":[{}]}}', "Ignition's form"),
+        ('{"ignition":{"version":"3.4.0"},"storage":{"files":[{}]}}', 'the path ""'),
+        ('{"ignition":{"version":"3.4.0"},"storage":[]}', "storage must be a JSON object"),
+        ('{"ignition":{"version":"3.4.0"},"systemd":{"units":[1]}}', "a list of JSON objects"),
         ('{"ignition":{"version":"3.4.0","config":{"merge":[{"source":"data:x"}]}}}', "no comma"),
         (
             '{"ignition":{"version":"3.4.0","config":{"replace":{"source":"data:,x"}}}}',

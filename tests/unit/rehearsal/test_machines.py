@@ -10,7 +10,8 @@ import pytest
 
 from ignition.boot import Booted
 from rehearsal import machines
-from rehearsal.machines import Fleet, MachineRoom, node_object
+from rehearsal.machines import Fleet, MachineRoom
+from rehearsal.nodes import manifest
 from rehearsal.providers.cloud import FILE
 from tests.unit.rehearsal import fleets
 
@@ -110,6 +111,14 @@ def test_a_node_that_is_there_already_is_kept(start: Callable[..., Fleet]) -> No
     assert [node["metadata"]["uid"] for node in api.nodes] == ["first"]
 
 
+def test_two_machines_that_name_themselves_alike_are_not_one_node(
+    start: Callable[..., Fleet],
+) -> None:
+    fleet = start(FakeApi({HOSTS: [host("dgx-1"), host("dgx-1")]}))
+    assert len(fleet.nodes) == 1
+    assert fleet.refusals[0].reasons == ("It names itself dgx-1, as a machine of dgx does.",)
+
+
 def test_a_server_of_the_simulated_cloud_is_booted_from_its_user_data(
     start: Callable[..., Fleet], tmp_path: Path
 ) -> None:
@@ -159,6 +168,6 @@ def test_broken_boot_data_for_karpenter_is_refused(start: Callable[..., Fleet]) 
 
 
 def test_kwok_plays_the_kubelet_of_the_node() -> None:
-    made = node_object(fleets.dev().nodes[0], "v1.34.1")
+    made = manifest(fleets.dev().nodes[0], "v1.34.1")
     assert made["metadata"]["annotations"] == {"kwok.x-k8s.io/node": "fake"}
     assert made["status"]["nodeInfo"]["kubeletVersion"] == "v1.34.1"

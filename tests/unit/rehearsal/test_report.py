@@ -9,7 +9,8 @@ from rich.console import Console
 
 from fleet import settings as fleet_settings
 from fleet.settings import Settings
-from rehearsal import report
+from policies.rules import ALL
+from rehearsal import findings
 from rehearsal.events import Outcome, Violation
 from rehearsal.job import JobRun
 from rehearsal.progress import Phase
@@ -21,7 +22,7 @@ from tests.unit.rehearsal import fleets
 
 VOLCANO = CloudObject(
     provider="kubernetes",
-    type=report.RELEASE,
+    type=findings.RELEASE,
     id="volcano-system/volcano",
     name="volcano-release",
     inputs={"name": "volcano", "chart": "volcano", "version": "1.14.1"},
@@ -38,8 +39,8 @@ def settings() -> Settings:
 
 @pytest.fixture
 def whole(settings: Settings) -> Report:
-    found = report.with_up(report.planned(settings), UP, [VOLCANO], {"kubernetes": "1.34.1"})
-    found = report.with_fleet(found, settings, fleets.dev())
+    found = findings.with_up(findings.planned(settings), UP, [VOLCANO], {"kubernetes": "1.34.1"})
+    found = findings.with_fleet(found, settings, fleets.dev())
     job = JobRun(name="smoke", node="dgx-1", hardware="dgx-h200", gpus=2, cpus="16", seconds=3.1)
     phases = (Phase(name="preview", seconds=9.2), Phase(name="up", seconds=20.5))
     return replace(found, passed=True, job=job, phases=phases)
@@ -77,7 +78,7 @@ def test_a_machine_that_stays_out_is_a_problem_and_costs_nothing(
     whole: Report, settings: Settings
 ) -> None:
     out = fleets.dev_without("dgx-2", "Its kubelet would not start.")
-    found = report.with_fleet(whole, settings, out)
+    found = findings.with_fleet(whole, settings, out)
     assert found.problems == ("dgx-2 (dgx) stays out: Its kubelet would not start.",)
     assert whole.cost
     assert found.cost
@@ -89,24 +90,24 @@ def test_a_release_is_listed_as_not_rehearsed(whole: Report) -> None:
 
 
 def test_every_rule_is_listed_and_held(whole: Report) -> None:
-    assert [rule.id for rule in whole.rules if rule.held] == [rule.id for rule in report.ALL]
+    assert [rule.id for rule in whole.rules if rule.held] == [rule.id for rule in ALL]
 
 
 def test_a_rule_that_is_only_advised_shows_its_violation() -> None:
-    rule = report.ALL[0]
+    rule = ALL[0]
     said = Violation(
         policy="fleet-resources-advisory",
         level="advisory",
         resource="burst",
         message=f"{rule.id}: NodePool 'burst' must set limits.\nBecause. See https://…",
     )
-    found = report.rules(Outcome(violations=[said]))[0]
+    found = findings.rules(Outcome(violations=[said]))[0]
     assert not found.held
     assert found.violations == ("NodePool 'burst' must set limits.",)
 
 
 def test_versions_differ_by_their_minor_alone() -> None:
-    found = report.differences(
+    found = findings.differences(
         {"kubernetes": "1.33.9", "volcano": "1.14.0", "flatcar": "4593.2.5"},
         {"kubernetes": "1.34.1", "volcano": "1.14.1"},
     )

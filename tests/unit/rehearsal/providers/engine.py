@@ -80,9 +80,13 @@ class Engine:
         )
         return decode(self.servicer.Create(request, self.context).properties)
 
-    def created(self, type_: str, inputs: Properties, name: str = "it") -> Made:
+    def created(
+        self, type_: str, inputs: Properties, name: str = "it", *, timeout_s: float = 30.0
+    ) -> Made:
         known = self.checked(type_, inputs)
-        request = provider_pb2.CreateRequest(urn=urn(type_, name), properties=encode(known))
+        request = provider_pb2.CreateRequest(
+            urn=urn(type_, name), properties=encode(known), timeout=timeout_s
+        )
         answer = self.servicer.Create(request, self.context)
         return Made(type=type_, id=answer.id, inputs=known, outputs=decode(answer.properties))
 
@@ -121,12 +125,13 @@ class Engine:
         inputs, outputs = decode(answer.inputs), decode(answer.properties)
         return Made(type=made.type, id=answer.id, inputs=inputs, outputs=outputs)
 
-    def delete(self, made: Made) -> None:
+    def delete(self, made: Made, *, timeout_s: float = 30.0) -> None:
         request = provider_pb2.DeleteRequest(
             id=made.id,
             urn=urn(made.type),
             old_inputs=encode(made.inputs),
             properties=encode(made.outputs),
+            timeout=timeout_s,
         )
         self.servicer.Delete(request, self.context)
 

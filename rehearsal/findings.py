@@ -1,0 +1,169 @@
+"""From what happened to the report: each step of a rehearsal adds what it found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from policies.rules import ALL
+from rehearsal.report import (
+    Chart,
+    Cost,
+    NodeFacts,
+    NumaNode,
+    Pool,
+    Report,
+    Rule,
+    Site,
+    VersionDifference,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fleet.settings import Settings
+    from rehearsal.events import Outcome
+    from rehearsal.machines import Fleet, Node
+    from rehearsal.providers.cloud import CloudObject
+
+RELEASE = "kubernetes:helm.sh/v3:Release"
+GIVEN = (
+    "Metal3's CRDs are in the cluster; a real cluster has them from Metal3 itself.",
+    "A cloud controller sets provider id, instance type and region of each node.",
+    "NVIDIA's device plugin offers the GPUs that the catalogue lists.",
+)
+
+
+def planned(settings: Settings) -> Report:
+    """The report before anything has happened."""
+    sites = [Site(name=n, kind=s.kind, cidr=s.cidr) for n, s in settings.sites.items()]
+    return Report(environment=settings.environment, sites=tuple(sites))
+
+
+def with_up(
+    report: Report, outcome: Outcome, things: Sequence[CloudObject], pinned: Mapping[str, str]
+) -> Report:
+    """Adds what the engine did. `pinned` are the versions of the rehearsal's programs and CRDs."""
+    return replace(
+        report,
+        resources=dict(sorted(outcome.types.items())),
+        rules=rules(outcome),
+        charts_not_rehearsed=tuple(
+            Chart(
+                name=str(thing.inputs.get("name", thing.name)),
+                chart=str(thing.inputs["chart"]),
+                version=str(thing.inputs.get("version", "")),
+            )
+            for thing in things
+            if thing.type == RELEASE
+        ),
+        taken_as_given=GIVEN,
+        version_differences=differences(outcome.exports.get("versions") or {}, pinned),
+    )
+
+
+def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
+    """Adds the machines: pools, nodes, what stayed out and what all of it costs."""
+    return replace(
+        report,
+        pools=tuple(_pool(name, settings, fleet) for name in settings.pools),
+        nodes=tuple(map(_node, fleet.nodes)),
+        refused=fleet.refusals,
+        cost=_cost(settings, fleet),
+    ).failed(*(f"{r.name} ({r.pool}) stays out: {' '.join(r.reasons)}" for r in fleet.refusals))
+
+
+def rules(outcome: Outcome) -> tuple[Rule, ...]:
+    """Every rule with what the pack said of it."""
+    lines = [line for v in outcome.violations for line in v.message.splitlines()]
+    found = []
+    for rule in ALL:
+        said = tuple(dict.fromkeys(x for x in lines if x.startswith(f"{rule.id}: ")))
+        found.append(
+            Rule(
+                id=rule.id,
+                sentence=rule.sentence,
+                held=not said,
+                violations=tuple(line.removeprefix(f"{rule.id}: ") for line in said),
+            )
+        )
+    return tuple(found)
+
+
+def differences(
+    environment: Mapping[str, object], rehearsed: Mapping[str, str]
+) -> tuple[VersionDifference, ...]:
+    """The systems whose minor versions differ; a patch level apart is the same behaviour."""
+    return tuple(
+        VersionDifference(system=system, environment=str(wanted), rehearsed=rehearsed[system])
+        for system, wanted in environment.items()
+        if system in rehearsed and _minor(str(wanted)) != _minor(rehearsed[system])
+    )
+
+
+def _minor(version: str) -> tuple[str, ...]:
+    return tuple(version.removeprefix("v").split(".")[:2])
+
+
+def _pool(name: str, settings: Settings, fleet: Fleet) -> Pool:
+    pool = settings.pools[name]
+    nodes = [node for node in fleet.nodes if node.machine.pool == name]
+    limit = getattr(pool, "gpu_limit", None)
+    wanted = getattr(pool, "nodes", None) or len(getattr(pool, "machines", ()))
+    prices = [node.hardware.usd_per_hour for node in nodes]
+    known = [price for price in prices if price is not None]
+    return Pool(
+        name=name,
+        kind=pool.kind,
+        site=pool.site,
+        hardware=pool.hardware,
+        purpose=pool.purpose,
+        nodes_wanted=wanted,
+        nodes_ready=len(nodes),
+        gpu_limit=limit,
+        boot_data_ok=not any(refusal.pool == name for refusal in fleet.refusals),
+        usd_per_hour=round(sum(known), 2) if len(known) == len(prices) else None,
+    )
+
+
+def _node(node: Node) -> NodeFacts:
+    hardware, booted = node.hardware, node.booted
+    gpus_of = [gpu.numa_node for gpu in hardware.gpus]
+    return NodeFacts(
+        name=node.name,
+        site=node.machine.site,
+        pool=node.machine.pool,
+        hardware=hardware.name,
+        cpus=hardware.cpu_count,
+        memory_gib=hardware.memory_gib,
+        numa=tuple(
+            NumaNode(id=n.id, cpus=n.cpus, memory_gib=n.memory_gib, gpus=gpus_of.count(n.id))
+            for n in hardware.numa_nodes
+        ),
+        gpus=hardware.gpu_count,
+        gpu_model=hardware.gpus[0].model if hardware.gpus else None,
+        housekeeping_cpus=booted.housekeeping_cpus,
+        workload_cpus=booted.workload_cpus,
+        hugepages={
+            name.removeprefix("hugepages-"): tuple(pages)
+            for name, pages in booted.hugepages.items()
+            if any(pages)
+        },
+        capacity=dict(booted.capacity),
+        allocatable=dict(booted.allocatable),
+        labels=dict(booted.labels),
+        taints=tuple(dict(taint) for taint in booted.taints),
+        decided_by_ignition=booted.decided_by_ignition,
+        usd_per_hour=hardware.usd_per_hour,
+    )
+
+
+def _cost(settings: Settings, fleet: Fleet) -> Cost:
+    up = [node.hardware for node in fleet.nodes]
+    known = [hardware.usd_per_hour for hardware in up if hardware.usd_per_hour is not None]
+    return Cost(
+        usd_per_hour=round(sum(known), 2),
+        budget_usd_per_day=settings.budget.usd_per_day,
+        without_price=tuple(sorted({h.name for h in up if h.usd_per_hour is None})),
+        unverified=tuple(sorted({h.name for h in up if not h.price.verified})),
+    )

@@ -1,0 +1,102 @@
+"""Nodes of the rehearsal's cluster: made as a kubelet would register them, kept alive by kwok."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from rehearsal.api import Api
+    from rehearsal.machines import Node
+
+NODES = "/api/v1/nodes"
+SITE = "fleet.gpu/site"
+READY_DEADLINE_S = 60.0
+AT_ONCE = 8
+
+
+def register(api: Api, nodes: Sequence[Node]) -> None:
+    """Makes the Nodes; one that is there already is kept."""
+    version = str((api.get("/version") or {}).get("gitVersion", ""))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(lambda node: api.create(NODES, manifest(node, version)), nodes))
+
+
+def wait_until_ready(
+    api: Api, names: Iterable[str], progress: Callable[[int, int], None]
+) -> dict[str, str]:
+    """Waits for kwok; returns the reason of every Node that is not Ready in time."""
+    wanted = set(names)
+    deadline = time.monotonic() + READY_DEADLINE_S
+    while True:
+        found = {node["metadata"]["name"]: node for node in api.items(NODES)}
+        problems = {name: _not_ready(found.get(name)) for name in wanted}
+        waiting = {name: problem for name, problem in problems.items() if problem}
+        progress(len(wanted) - len(waiting), len(wanted))
+        if not waiting or time.monotonic() > deadline:
+            return waiting
+        time.sleep(0.1)
+
+
+def manifest(node: Node, kubelet_version: str) -> dict[str, Any]:
+    """The Node as kubelet and cloud controller make it: labels, taints, what pods may have."""
+    machine, booted = node.machine, node.booted
+    addresses = [{"type": "Hostname", "address": node.name}]
+    if machine.address:
+        addresses.insert(0, {"type": "InternalIP", "address": machine.address})
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": node.name,
+            "annotations": {"kwok.x-k8s.io/node": "fake"},
+            "labels": {
+                "kubernetes.io/hostname": node.name,
+                "kubernetes.io/arch": node.hardware.arch,
+                "kubernetes.io/os": "linux",
+                "node.kubernetes.io/instance-type": node.hardware.name,
+                "topology.kubernetes.io/region": machine.site or booted.labels.get(SITE, ""),
+                **booted.labels,
+            },
+        },
+        "spec": {
+            "providerID": machine.provider_id,
+            "taints": [dict(taint) for taint in booted.taints],
+        },
+        "status": {
+            "capacity": dict(booted.capacity),
+            "allocatable": dict(booted.allocatable),
+            "addresses": addresses,
+            "nodeInfo": _node_info(node.hardware.arch, kubelet_version),
+        },
+    }
+
+
+def _node_info(arch: str, kubelet_version: str) -> dict[str, str]:
+    """What `kubectl get nodes` shows of a machine; the API wants every field."""
+    unknown = ("kubeProxyVersion", "kernelVersion", "containerRuntimeVersion")
+    identities = ("bootID", "machineID", "systemUUID")
+    return {
+        "architecture": arch,
+        "operatingSystem": "linux",
+        "osImage": "Flatcar Container Linux",
+        "kubeletVersion": kubelet_version,
+        **dict.fromkeys((*unknown, *identities), ""),
+    }
+
+
+def _not_ready(node: dict[str, Any] | None) -> str | None:
+    if node is None:
+        return "Its Node was made and is gone again."
+    conditions = node.get("status", {}).get("conditions", [])
+    ready = next((c for c in conditions if c["type"] == "Ready"), None)
+    if ready is None or ready["status"] != "True":
+        said = ready["message"] if ready else "no condition was reported"
+        return f"Its Node was not Ready after {READY_DEADLINE_S:.0f} s: {said}."
+    taints = [taint["key"] for taint in node["spec"].get("taints", [])]
+    if "node.kubernetes.io/not-ready" in taints:
+        return "Its Node is Ready, but the node controller has not taken the not-ready taint off."
+    return None

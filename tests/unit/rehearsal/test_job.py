@@ -1,0 +1,93 @@
+"""The Job that proves that the fleet schedules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+import yaml
+
+from rehearsal import job
+from rehearsal.errors import RehearsalError
+from tests.unit.rehearsal import fleets
+
+if TYPE_CHECKING:
+    from rehearsal.api import Api
+
+
+class FakeApi:
+    """A cluster with one answer for every Job and every pod."""
+
+    def __init__(self, *, conditions: dict[str, str], pod: dict[str, Any]) -> None:
+        self.made: list[dict[str, Any]] = []
+        self.job = {
+            "status": {
+                "conditions": [
+                    {"type": name, "status": "True", "message": message}
+                    for name, message in conditions.items()
+                ]
+            }
+        }
+        self.pod = pod
+
+    def create(self, _path: str, body: dict[str, Any]) -> bool:
+        self.made.append(body)
+        return True
+
+    def get(self, _path: str) -> dict[str, Any]:
+        return self.job
+
+    def items(self, _path: str, **_query: str) -> list[dict[str, Any]]:
+        return [{**self.pod, "spec": {**self.made[-1]["spec"]["template"]["spec"], **self.pod}}]
+
+
+def run(api: FakeApi) -> job.JobRun | None:
+    return job.run(cast("Api", api), fleets.dev().nodes)
+
+
+def test_the_job_is_sent_to_a_machine_of_ours_and_its_node_is_told() -> None:
+    api = FakeApi(conditions={"Complete": ""}, pod={"nodeName": "dgx-2", "status": {}})
+    found = run(api)
+    assert found
+    assert (found.node, found.hardware, found.gpus) == ("dgx-2", "dgx-h200", 2)
+    template = api.made[0]["spec"]["template"]["spec"]
+    assert template["nodeSelector"] == {"fleet.gpu/hardware": "dgx-h200"}
+
+
+def test_a_job_that_ran_elsewhere_proves_nothing() -> None:
+    api = FakeApi(conditions={"Complete": ""}, pod={"nodeName": "cpu-1", "status": {}})
+    with pytest.raises(RehearsalError, match="cpu-1, which is no GPU machine of yours"):
+        run(api)
+
+
+def test_a_job_that_cannot_be_placed_fails_with_the_schedulers_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(job, "UNSCHEDULABLE_AFTER_S", 0)
+    said = "0/5 nodes are available: 5 Insufficient nvidia.com/gpu."
+    refusal = {"type": "PodScheduled", "status": "False", "message": said}
+    api = FakeApi(conditions={}, pod={"status": {"conditions": [refusal]}})
+    with pytest.raises(RehearsalError, match="cannot be scheduled: 0/5 nodes are available"):
+        run(api)
+
+
+def test_a_job_that_fails_says_why() -> None:
+    api = FakeApi(conditions={"Failed": "Job has reached the backoff limit"}, pod={"status": {}})
+    with pytest.raises(RehearsalError, match="Job smoke failed: Job has reached"):
+        run(api)
+
+
+def test_an_environment_without_gpu_machines_runs_no_job() -> None:
+    cpu = [node for node in fleets.dev().nodes if not node.hardware.gpus]
+    assert job.run(cast("Api", None), cpu) is None
+
+
+def test_the_kubelet_can_give_the_job_cpus_and_gpus_of_one_numa_node() -> None:
+    """Only a Guaranteed pod with whole CPUs gets them for itself."""
+    (container,) = yaml.safe_load(job.MANIFEST.read_text())["spec"]["template"]["spec"][
+        "containers"
+    ]
+    resources = container["resources"]
+    assert resources["requests"] == resources["limits"]
+    assert int(resources["limits"]["cpu"]) > 0
+    assert resources["limits"]["nvidia.com/gpu"] == str(job.GPUS)
