@@ -24,6 +24,11 @@ def labels(
     return {f"{PREFIX}/{key}": value for key, value in given.items() if value is not None}
 
 
+def owner_labels(team: str, cost_centre: str) -> dict[str, str]:
+    """The labels of what belongs to a team."""
+    return {f"{PREFIX}/team": team, f"{PREFIX}/cost-centre": cost_centre}
+
+
 def tags(cluster: str, labelled: Mapping[str, str]) -> dict[str, str]:
     """The tags of a cloud resource: an account may hold several environments, so they name ours."""
     return {f"{PREFIX}/cluster": cluster, **labelled}

@@ -175,16 +175,17 @@ class MachineRoom:
         if booted is None or hardware is None:
             return Refusal(name=f"EC2NodeClass {name}", pool=pool, reasons=problems)
         limits = [
-            (pool["spec"].get("limits") or {}).get("nvidia.com/gpu")
+            int(limit)
             for pool in self.api.items(NODE_POOLS)
             if pool["spec"]["template"]["spec"]["nodeClassRef"]["name"] == name
+            and (limit := (pool["spec"].get("limits") or {}).get("nvidia.com/gpu")) is not None
         ]
         return NodeClass(
             name=name,
             pool=pool,
             site=labels.get(SITE, ""),
             hardware=hardware,
-            gpu_limit=str(limits[0]) if limits and limits[0] is not None else None,
+            gpu_limit=str(sum(limits)) if limits else None,
         )
 
 

@@ -11,7 +11,7 @@ import pulumi_kubernetes as kubernetes
 from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
 from components.platform.karpenter import Karpenter
 from components.platform.priority_classes import PriorityClasses
-from components.platform.queues import Queues, QueuesArgs, QueueShare
+from components.platform.teams import QueueShare, Teams, TeamsArgs, TeamShare
 from components.platform.volcano import Volcano
 from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs
 from components.pools.bare_metal import (
@@ -48,7 +48,7 @@ def compose(settings: fleet.Settings, secrets: Secrets) -> None:
     at_site = _site_options(settings, secrets, cluster)
     volcano = Volcano("volcano", on_cluster)
     PriorityClasses("priority", on_cluster)
-    Queues("queues", _queues(settings, volcano), on_cluster)
+    Teams("teams", _teams(settings, volcano), on_cluster)
     ground = Ground(
         secrets=secrets,
         versions=node_versions(settings.versions),
@@ -105,12 +105,18 @@ def _networks(
     }
 
 
-def _queues(settings: fleet.Settings, volcano: Volcano) -> QueuesArgs:
+def _teams(settings: fleet.Settings, volcano: Volcano) -> TeamsArgs:
     shares = {
-        name: QueueShare(weight=queue.weight, gpus=queue.gpus)
-        for name, queue in settings.queues.items()
+        name: TeamShare(
+            cost_centre=team.cost_centre,
+            queues={
+                queue: QueueShare(weight=bounds.weight, gpus=bounds.gpus)
+                for queue, bounds in team.queues.items()
+            },
+        )
+        for name, team in settings.teams.items()
     }
-    return QueuesArgs(queues=shares, crds=volcano.release)
+    return TeamsArgs(teams=shares, crds=volcano.release)
 
 
 def _bare_metal(
@@ -141,9 +147,8 @@ def _aws(
 ) -> Summary:
     args = AwsGpuPoolArgs(
         boot=boot,
-        gpu_limit=pool.gpu_limit,
+        gpu_limits=pool.gpu_limits,
         crds=ground.karpenter.crds,
-        capacity_types=pool.capacity_types,
         flatcar=ground.versions.flatcar,
         consolidate_after_minutes=pool.consolidate_after_minutes,
         expire_after_hours=pool.expire_after_hours,
@@ -192,7 +197,13 @@ def _export(settings: fleet.Settings, node: NodeVersions, pools: Mapping[str, Su
         {name: {"kind": site.kind, "cidr": site.cidr} for name, site in settings.sites.items()},
     )
     pulumi.export("pools", pools)
-    pulumi.export("queues", {name: queue.gpus for name, queue in settings.queues.items()})
+    pulumi.export(
+        "teams",
+        {
+            name: {queue: bounds.gpus for queue, bounds in team.queues.items()}
+            for name, team in settings.teams.items()
+        },
+    )
     pulumi.export(
         "versions",
         {

@@ -1,4 +1,14 @@
-"""Volcano, the scheduler of the fleet's gangs, as its pinned chart."""
+"""Volcano, the scheduler of the fleet's gangs, as its pinned chart.
+
+What this version does with a gang: one that fits the idle machines starts on them, and one for
+which no machine has room is seen by Karpenter whole, which makes its nodes in one round. In between
+lies a case that it does not solve: of a gang that fits in part, Volcano marks the pods that would
+fit `Schedulable` and the rest `Unschedulable`; Karpenter looks at the rest alone, finds that they
+fit the same idle machines and makes no node, so the gang waits until enough of them are idle, or
+none. A job that must not wait names the pool that it wants (`fleet.gpu/pool`), where owned machines
+do not count. Karpenter's CapacityBuffer of the gang's shape cures it, but a controller must make
+one for each waiting PodGroup, and there is none yet.
+"""
 
 import pulumi
 import yaml

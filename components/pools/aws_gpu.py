@@ -1,6 +1,6 @@
 """A pool of GPU instances on AWS that Karpenter makes and removes, booting Flatcar."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pulumi
@@ -13,22 +13,24 @@ from components.pools.aws_boot import AwsBootData
 from components.pools.boot import GPU_TAINT, PoolBoot, PoolError
 from components.versions import FLATCAR_AMI_OWNER, FLATCAR_CHANNEL
 from hardware.cpuset import parse_list
+from hardware.hardware import Hardware
 from ignition.numa_plan import NumaPlan
 
 KUBELET_MAX_PODS = 110  # what a kubelet takes that is not told; Karpenter would count addresses
 ROOT_VOLUME = "/dev/xvda"
+# which NodePool Karpenter tries first: what is paid for already, then what is cheaper
+WEIGHTS = {"reserved": 100, "spot": 50, "on-demand": 10}
 AMI_ARCHITECTURES = {"amd64": "x86_64", "arm64": "arm64"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class AwsGpuPoolArgs:
-    """At most `gpu_limit` GPUs of the boot's hardware. `crds` brings Karpenter's CRDs."""
+    """At most so many GPUs of the hardware by capacity type. `crds` brings Karpenter's CRDs."""
 
     boot: PoolBoot
-    gpu_limit: int
+    gpu_limits: Mapping[str, int]
     crds: pulumi.Resource
-    # what is bought, and on which release it runs
-    capacity_types: Sequence[str]
+    # on which release the machines run
     flatcar: str
     root_volume_gib: int = 200
     # how long a node lives: without work, at most (None: as long as its job), and while it drains
@@ -38,15 +40,21 @@ class AwsGpuPoolArgs:
 
     def __post_init__(self) -> None:
         gpus = self.boot.hardware.gpu_count
-        if not gpus or self.gpu_limit < gpus or self.gpu_limit % gpus:
+        if not self.gpu_limits or not set(self.gpu_limits) <= set(WEIGHTS):
+            given = ", ".join(self.gpu_limits) or "nothing"
             raise PoolError(
-                f"pool {self.boot.pool}: gpu_limit is {self.gpu_limit}; allowed: a multiple of "
-                f"{gpus}, the GPUs of one {self.boot.hardware.name}."
+                f"pool {self.boot.pool}: gpu_limits is for {given}; allowed: {', '.join(WEIGHTS)}."
             )
+        for capacity, limit in self.gpu_limits.items():
+            if not gpus or limit < gpus or limit % gpus:
+                raise PoolError(
+                    f"pool {self.boot.pool}: gpu_limits.{capacity} is {limit}; allowed: a multiple "
+                    f"of {gpus}, the GPUs of one {self.boot.hardware.name}."
+                )
 
 
 class AwsGpuPool(pulumi.ComponentResource):
-    """An EC2NodeClass with Flatcar's user data and a NodePool with a limit on GPUs.
+    """An EC2NodeClass with Flatcar's user data, and a NodePool by capacity type with its limit.
 
     The site's subnets and security groups carry the tag `karpenter.sh/discovery: <cluster>`, its
     capacity reservations `fleet.gpu/pool: <pool>`. Preview fails where Flatcar's image is gone.
@@ -75,14 +83,15 @@ class AwsGpuPool(pulumi.ComponentResource):
             spec=_class_spec(args, boot_data),
             opts=after_crds,
         )
-        CustomResource(
-            f"{name}-nodes",
-            api_version="karpenter.sh/v1",
-            kind="NodePool",
-            metadata=metadata,
-            spec=_pool_spec(args),
-            opts=after_crds,
-        )
+        for capacity in args.gpu_limits:
+            CustomResource(
+                f"{name}-{capacity}",
+                api_version="karpenter.sh/v1",
+                kind="NodePool",
+                metadata=ObjectMetaArgs(name=f"{boot.pool}-{capacity}", labels=boot.labels),
+                spec=_pool_spec(args, capacity),
+                opts=after_crds,
+            )
         self.register_outputs({"imageId": self.image_id})
 
 
@@ -159,7 +168,8 @@ def _class_spec(args: AwsGpuPoolArgs, boot_data: AwsBootData) -> dict[str, objec
         "tags": tags(boot.cluster.name, boot.labels),
         "userData": boot_data.user_data,
     }
-    if "reserved" in args.capacity_types:
+    # no instanceStorePolicy: with Custom it makes Karpenter count disks that nobody mounts
+    if "reserved" in args.gpu_limits:
         spec["capacityReservationSelectorTerms"] = [{"tags": {"fleet.gpu/pool": boot.pool}}]
     return spec
 
@@ -177,12 +187,13 @@ def _root_volume(size_gib: int) -> dict[str, object]:
     }
 
 
-def _pool_spec(args: AwsGpuPoolArgs) -> dict[str, object]:
+def _pool_spec(args: AwsGpuPoolArgs, capacity: str) -> dict[str, object]:
     boot = args.boot
     training = boot.plan.purpose == "training"
     expire = "Never" if args.expire_after_hours is None else f"{args.expire_after_hours}h"
     return {
-        "limits": {"nvidia.com/gpu": str(args.gpu_limit)},
+        "weight": WEIGHTS[capacity],
+        "limits": {"nvidia.com/gpu": str(args.gpu_limits[capacity])},
         "disruption": {
             # a training job is never moved to save a node
             "consolidationPolicy": "WhenEmpty" if training else "WhenEmptyOrUnderutilized",
@@ -196,7 +207,7 @@ def _pool_spec(args: AwsGpuPoolArgs) -> dict[str, object]:
                     "kind": "EC2NodeClass",
                     "name": boot.pool,
                 },
-                "requirements": _requirements(args),
+                "requirements": _requirements(args.boot.hardware, capacity),
                 "taints": [
                     {"key": GPU_TAINT.key, "value": GPU_TAINT.value, "effect": GPU_TAINT.effect}
                 ],
@@ -207,11 +218,11 @@ def _pool_spec(args: AwsGpuPoolArgs) -> dict[str, object]:
     }
 
 
-def _requirements(args: AwsGpuPoolArgs) -> list[dict[str, object]]:
+def _requirements(hardware: Hardware, capacity: str) -> list[dict[str, object]]:
     wanted = {
-        "node.kubernetes.io/instance-type": [args.boot.hardware.name],
-        "karpenter.sh/capacity-type": list(args.capacity_types),
-        "kubernetes.io/arch": [args.boot.hardware.arch],
-        "kubernetes.io/os": ["linux"],
+        "node.kubernetes.io/instance-type": hardware.name,
+        "karpenter.sh/capacity-type": capacity,
+        "kubernetes.io/arch": hardware.arch,
+        "kubernetes.io/os": "linux",
     }
-    return [{"key": key, "operator": "In", "values": values} for key, values in wanted.items()]
+    return [{"key": key, "operator": "In", "values": [value]} for key, value in wanted.items()]

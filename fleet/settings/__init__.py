@@ -24,6 +24,7 @@ from fleet.settings.types import (
     Queue,
     Settings,
     Site,
+    Team,
     Versions,
 )
 
@@ -47,6 +48,7 @@ __all__ = [
     "Settings",
     "SettingsError",
     "Site",
+    "Team",
     "Versions",
     "environments",
     "how_to_set",

@@ -13,8 +13,8 @@ from fleet.settings.types import (
     Cluster,
     HetznerPool,
     Pool,
-    Queue,
     Site,
+    Team,
     Versions,
 )
 from hardware import hardware as catalogue
@@ -23,6 +23,9 @@ from ignition import numa_plan
 
 SITE_KIND = {"bare-metal": "on-prem", "aws": "aws", "hetzner": "hetzner"}
 RESERVED_QUEUES = ("root", "default")
+# namespaces of the cluster's own and of what this program installs
+RESERVED_NAMESPACES = ("default", "gpu-operator", "lakefs", "monitoring", "volcano-system")
+RESERVED_PREFIXES = ("kube-", "metal3-")
 
 
 def ranges(cluster: Cluster | None, sites: Mapping[str, Site]) -> Iterator[str]:
@@ -61,7 +64,7 @@ def hardware(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[s
             continue
         yield from _tuning(path, pool, found)
         if isinstance(pool, AwsPool):
-            yield from _gpu_limit(path, pool, found)
+            yield from _gpu_limits(path, pool, found)
         if found.nvswitch and versions is not None and versions.fabric_manager is None:
             yield (
                 f"{NAMESPACE}:versions.fabric_manager is missing, and {path}.hardware is "
@@ -85,18 +88,29 @@ def machines(pools: Mapping[str, Pool]) -> Iterator[str]:
                     yield wrong(f"{path}.{field}", value, f"one that {taken} does not have")
 
 
-def queues(
-    queues: Mapping[str, Queue], pools: Mapping[str, Pool], *, complete: bool
-) -> Iterator[str]:
-    """Queues against the GPUs of the fleet; those are known only where every pool was read."""
+def teams(teams: Mapping[str, Team], pools: Mapping[str, Pool], *, complete: bool) -> Iterator[str]:
+    """Teams against each other, and their queues against the GPUs of the fleet.
+
+    Those are known only where every pool was read.
+    """
     gpus = sum(gpu_count(pool) for pool in pools.values())
     known = complete and all(_find(pool.hardware) is not None for pool in pools.values())
-    for name, queue in queues.items():
-        path = f"{NAMESPACE}:queues.{name}"
-        if name in RESERVED_QUEUES:
-            yield f"{path} is a queue that Volcano makes itself; allowed: any other name."
-        if known and queue.gpus > gpus:
-            yield wrong(f"{path}.gpus", queue.gpus, f"at most the {gpus} GPUs of all pools")
+    first: dict[str, str] = {}
+    for team, entry in teams.items():
+        if team in RESERVED_NAMESPACES or team.startswith(RESERVED_PREFIXES):
+            yield (
+                f"{NAMESPACE}:teams.{team} would be the namespace of a part of the cluster; "
+                "allowed: any other name."
+            )
+        for name, queue in entry.queues.items():
+            path = f"{NAMESPACE}:teams.{team}.queues.{name}"
+            taken = first.setdefault(name, path)
+            if taken != path:
+                yield f"{path} is {taken} too; allowed: a name that no other team's queue has."
+            if name in RESERVED_QUEUES:
+                yield f"{path} is a queue that Volcano makes itself; allowed: any other name."
+            if known and queue.gpus > gpus:
+                yield wrong(f"{path}.gpus", queue.gpus, f"at most the {gpus} GPUs of all pools")
 
 
 def gpu_count(pool: Pool) -> int:
@@ -142,12 +156,14 @@ def _tuning(path: str, pool: Pool, hardware: Hardware) -> Iterator[str]:
         yield f"{path}.{error}."
 
 
-def _gpu_limit(path: str, pool: AwsPool, hardware: Hardware) -> Iterator[str]:
+def _gpu_limits(path: str, pool: AwsPool, hardware: Hardware) -> Iterator[str]:
     if hardware.gpu_count == 0:
         yield wrong(f"{path}.hardware", hardware.name, "a machine with GPUs")
-    elif pool.gpu_limit % hardware.gpu_count:
-        yield wrong(
-            f"{path}.gpu_limit",
-            pool.gpu_limit,
-            f"a multiple of {hardware.gpu_count}, the GPUs of one {hardware.name}",
-        )
+        return
+    for capacity, limit in pool.gpu_limits.items():
+        if limit % hardware.gpu_count:
+            yield wrong(
+                f"{path}.gpu_limits.{capacity}",
+                limit,
+                f"a multiple of {hardware.gpu_count}, the GPUs of one {hardware.name}",
+            )

@@ -12,14 +12,14 @@ from pydantic import TypeAdapter, ValidationError
 from fleet.settings import checks
 from fleet.settings.problems import SettingsError, sentences, unknown_key, wrong
 from fleet.settings.secrets import NAMESPACE, SECRETS
-from fleet.settings.types import Budget, Cluster, Pool, Queue, Settings, Site, Versions
+from fleet.settings.types import Budget, Cluster, Pool, Settings, Site, Team, Versions
 from policies.configuration import PolicyConfigError, configure
 
 T = TypeVar("T")
 
 _NAME = re.compile(r"[a-z]([a-z0-9-]{0,22}[a-z0-9])?")
 _NAME_ALLOWED = "1 to 24 lower-case letters, digits and hyphens, a letter first"
-SECTIONS = ("cluster", "sites", "pools", "queues", "versions", "budget", "policies")
+SECTIONS = ("cluster", "sites", "pools", "teams", "versions", "budget", "policies")
 
 
 def parse(environment: str, config: Mapping[str, object]) -> Settings:
@@ -36,7 +36,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
     cluster = reader.one("cluster", Cluster)
     sites: dict[str, Site] = reader.kinds("sites", _by_kind(Site))
     pools: dict[str, Pool] = reader.kinds("pools", _by_kind(Pool))
-    queues = reader.each("queues", Queue)
+    teams = reader.each("teams", Team)
     versions = reader.one("versions", Versions, default=Versions())
     budget = reader.one("budget", Budget)
     policies = reader.policies()
@@ -46,7 +46,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         *checks.places(reader.entries("pools"), reader.entries("sites")),
         *checks.hardware(pools, versions),
         *checks.machines(pools),
-        *checks.queues(queues, pools, complete=len(pools) == len(reader.entries("pools"))),
+        *checks.teams(teams, pools, complete=len(pools) == len(reader.entries("pools"))),
     ]
     if mistakes or cluster is None or versions is None or budget is None:
         raise SettingsError(mistakes)
@@ -55,7 +55,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         cluster=cluster,
         sites=sites,
         pools=pools,
-        queues=queues,
+        teams=teams,
         versions=versions,
         budget=budget,
         policies=policies,

@@ -41,7 +41,7 @@ def unknown_key(path: str, key: object, known: Sequence[str]) -> str:
 def seen(value: object) -> str:
     """A value as YAML shows it, cut where it is long."""
     if isinstance(value, Mapping):
-        return "a mapping"
+        return "a mapping" if value else "an empty mapping"
     if isinstance(value, list | tuple):
         return "a list" if value else "an empty list"
     if isinstance(value, bool):
@@ -69,6 +69,9 @@ def sentences(path: str, root: type, error: ValidationError) -> list[str]:
 
 
 def _sentence(path: str, root: type, detail: ErrorDetails) -> str:
+    if detail["loc"][-1:] == ("[key]",):
+        names = allowed(_at(root, detail["loc"]))
+        return wrong(f"{dotted(path, detail['loc'][:-2])}: a name", detail["input"], names)
     place = dotted(path, detail["loc"])
     if detail["type"] == "unexpected_keyword_argument":
         parent = _at(root, detail["loc"][:-1])
@@ -110,6 +113,10 @@ def _at(kind: object, parts: Sequence[int | str]) -> object:
         kind = _bare(kind)
         if isinstance(part, int):
             kind = get_args(kind)[0]
+        elif get_origin(kind) is Mapping:
+            key, kind = get_args(kind)
+            if parts[-1] == "[key]":  # pydantic's word for the name of an entry
+                return key
         else:
             kind = get_type_hints(kind, include_extras=True)[part]
     return kind

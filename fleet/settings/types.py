@@ -50,6 +50,14 @@ Version: TypeAlias = Annotated[
 ]
 Positive: TypeAlias = Annotated[int, Field(ge=1, description="a whole number of 1 or more")]
 CapacityType = Literal["reserved", "spot", "on-demand"]
+LabelValue: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$",
+        description="1 to 63 letters, digits, hyphens, dots and underscores, in quotes where it "
+        "looks like a number",
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -165,15 +173,24 @@ class AwsPool:
     site: str
     hardware: str
     purpose: Purpose
-    gpu_limit: Positive
-    capacity_types: Annotated[
-        tuple[CapacityType, ...],
-        Field(min_length=1, description="a list of reserved, spot and on-demand"),
+    gpu_limits: Annotated[
+        Mapping[CapacityType, Positive],
+        Field(
+            min_length=1,
+            description="a number of GPUs for one or more of reserved, spot and on-demand",
+        ),
     ]
+    """The most GPUs of each kind of capacity: Karpenter's limits are a NodePool's, and each kind
+    is a NodePool of its own."""
     consolidate_after_minutes: Positive
     tuning: Tuning = Field(default_factory=Tuning)
     expire_after_hours: Positive | None = None
     """None lets a node live as long as its job does."""
+
+    @property
+    def gpu_limit(self) -> int:
+        """The most GPUs of all kinds of capacity together."""
+        return sum(self.gpu_limits.values())
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -194,6 +211,18 @@ class Queue:
 
     weight: Annotated[int, Field(ge=1, le=65535, description="a whole number from 1 to 65535")]
     gpus: Annotated[int, Field(ge=0, description="a whole number of 0 or more")]
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Team:
+    """Who uses the fleet: a namespace of the team's name, its queues, and who pays."""
+
+    cost_centre: LabelValue
+    queues: Annotated[
+        Mapping[Name, Queue],
+        Field(min_length=1, description="a mapping from names to one queue or more"),
+    ]
+    """Jobs of the team that name no queue go to the one of the team's name, if it has one."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -227,7 +256,7 @@ class Settings:
     cluster: Cluster
     sites: Mapping[str, Site]
     pools: Mapping[str, Pool]
-    queues: Mapping[str, Queue]
+    teams: Mapping[str, Team]
     versions: Versions
     budget: Budget
     policies: Mapping[str, Mapping[str, object]]

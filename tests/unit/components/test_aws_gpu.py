@@ -25,9 +25,8 @@ def pool(purpose: Purpose = "training", **changes: Any) -> Callable[[], None]:
     def program() -> None:
         args = AwsGpuPoolArgs(
             boot=boot("p5e.48xlarge", purpose=purpose, tuning=HUGEPAGES),
-            gpu_limit=16,
+            gpu_limits={"reserved": 8, "spot": 16},
             crds=Release("crds", chart="karpenter-crd"),
-            capacity_types=("reserved", "spot"),
             flatcar="4593.2.5",
             consolidate_after_minutes=10,
         )
@@ -37,7 +36,8 @@ def pool(purpose: Purpose = "training", **changes: Any) -> Callable[[], None]:
 
 
 def spec(resources: list[Registered], kind: str) -> Mapping[str, Any]:
-    (found,) = named(resources, kind).values()
+    """The spec of the one object of a kind; of NodePools the first."""
+    found = next(iter(named(resources, kind).values()))
     value = found.inputs["spec"]
     assert isinstance(value, dict)
     return value
@@ -169,17 +169,40 @@ def mib(quantity: str) -> int:
 
 def test_nodes_and_their_class_wait_for_karpenters_crds() -> None:
     resources = render(pool())
-    for kind in ("NodePool", "EC2NodeClass"):
-        (found,) = named(resources, kind).values()
-        assert any(urn.endswith("::crds") for urn in found.depends_on), kind
+    found = [*named(resources, "NodePool").values(), *named(resources, "EC2NodeClass").values()]
+    assert len(found) == 3
+    for each in found:
+        assert any(urn.endswith("::crds") for urn in each.depends_on), each.name
 
 
-def test_a_node_pool_has_a_gpu_limit_and_buys_only_the_pools_machine() -> None:
-    node_pool = spec(render(pool()), "NodePool")
-    assert node_pool["limits"] == {"nvidia.com/gpu": "16"}
-    wanted = {each["key"]: each["values"] for each in node_pool["template"]["spec"]["requirements"]}
-    assert wanted["node.kubernetes.io/instance-type"] == ["p5e.48xlarge"]
-    assert wanted["karpenter.sh/capacity-type"] == ["reserved", "spot"]
+def node_pools(resources: list[Registered]) -> dict[str, Any]:
+    """The spec of each NodePool by its name in the cluster."""
+    found = [each.inputs for each in named(resources, "NodePool").values()]
+    return {each["metadata"]["name"]: each["spec"] for each in found}  # type: ignore[index]  # objects
+
+
+def test_each_capacity_type_has_a_node_pool_with_its_own_gpu_limit() -> None:
+    pools = node_pools(render(pool()))
+    assert set(pools) == {"pool-reserved", "pool-spot"}
+    for name, gpus in (("reserved", "8"), ("spot", "16")):
+        node_pool = pools[f"pool-{name}"]
+        assert node_pool["limits"] == {"nvidia.com/gpu": gpus}
+        wanted = {
+            each["key"]: each["values"] for each in node_pool["template"]["spec"]["requirements"]
+        }
+        assert wanted["node.kubernetes.io/instance-type"] == ["p5e.48xlarge"]
+        assert wanted["karpenter.sh/capacity-type"] == [name]
+
+
+def test_what_is_reserved_is_filled_first_and_on_demand_last() -> None:
+    pools = node_pools(render(pool(gpu_limits={"on-demand": 8, "spot": 8, "reserved": 8})))
+    ordered = sorted(pools, key=lambda name: pools[name]["weight"], reverse=True)
+    assert ordered == ["pool-reserved", "pool-spot", "pool-on-demand"]
+    assert all(1 <= each["weight"] <= 100 for each in pools.values()), "Karpenter's bounds"
+
+
+def test_local_disks_that_nobody_mounts_are_not_promised() -> None:
+    assert "instanceStorePolicy" not in spec(render(pool()), "EC2NodeClass")
 
 
 @pytest.mark.parametrize(
@@ -201,14 +224,19 @@ def test_a_node_lives_as_long_as_it_is_told(hours: int | None, expires: str) -> 
 def test_reservations_are_selected_where_reserved_capacity_is_bought() -> None:
     reserved = spec(render(pool()), "EC2NodeClass")
     assert reserved["capacityReservationSelectorTerms"] == [{"tags": {"fleet.gpu/pool": "pool"}}]
-    spot = spec(render(pool(capacity_types=("spot",))), "EC2NodeClass")
+    spot = spec(render(pool(gpu_limits={"spot": 8})), "EC2NodeClass")
     assert "capacityReservationSelectorTerms" not in spot
 
 
 @pytest.mark.parametrize("limit", [0, 4, 12])
 def test_a_limit_that_no_number_of_machines_meets_is_refused(limit: int) -> None:
-    with pytest.raises(PoolError, match=f"gpu_limit is {limit}; allowed: a multiple of 8"):
-        render(pool(gpu_limit=limit))
+    with pytest.raises(PoolError, match=rf"gpu_limits\.spot is {limit}; allowed: a multiple of 8"):
+        render(pool(gpu_limits={"reserved": 8, "spot": limit}))
+
+
+def test_a_capacity_type_that_karpenter_does_not_know_is_refused() -> None:
+    with pytest.raises(PoolError, match="is for capacity-block; allowed: reserved, spot, on-dem"):
+        render(pool(gpu_limits={"capacity-block": 8}))
 
 
 def test_user_data_that_ec2_would_refuse_is_refused_first() -> None:

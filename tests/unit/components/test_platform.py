@@ -7,7 +7,7 @@ import yaml
 
 from components.platform.karpenter import Karpenter
 from components.platform.priority_classes import PriorityClasses
-from components.platform.queues import Queues, QueuesArgs, QueueShare
+from components.platform.teams import QueueShare, Teams, TeamsArgs, TeamShare
 from components.platform.volcano import Volcano
 from components.versions import KARPENTER_CRD, VOLCANO
 from tests.recorder import Registered, named, render
@@ -57,13 +57,18 @@ def test_production_goes_before_research_before_interactive_before_scavenger() -
     assert not any(each.inputs["globalDefault"] for each in classes.values())
 
 
-def test_a_queue_has_its_weight_and_its_most_gpus_and_waits_for_volcano() -> None:
-    def program() -> None:
-        crds = Volcano("volcano").release
-        share = QueueShare(weight=4, gpus=32)
-        Queues("queues", QueuesArgs(queues={"research": share}, crds=crds))
+def teams() -> None:
+    crds = Volcano("volcano").release
+    research = TeamShare(
+        cost_centre="4100",
+        queues={"research": QueueShare(weight=4, gpus=32), "trial": QueueShare(weight=1, gpus=8)},
+    )
+    risk = TeamShare(cost_centre="4120", queues={"stress": QueueShare(weight=2, gpus=16)})
+    Teams("teams", TeamsArgs(teams={"research": research, "risk": risk}, crds=crds))
 
-    (queue,) = named(render(program), "Queue").values()
+
+def test_a_queue_has_its_weight_and_its_most_gpus_and_waits_for_volcano() -> None:
+    queue = named(render(teams), "Queue")["teams-research-research"]
     assert queue.inputs["apiVersion"] == "scheduling.volcano.sh/v1beta1"
     assert queue.inputs["spec"] == {
         "weight": 4,
@@ -71,3 +76,25 @@ def test_a_queue_has_its_weight_and_its_most_gpus_and_waits_for_volcano() -> Non
         "reclaimable": True,
     }
     assert any(urn.endswith("::volcano-release") for urn in queue.depends_on)
+
+
+def test_a_team_has_a_namespace_and_its_queues_say_who_pays() -> None:
+    resources = render(teams)
+    space = named(resources, "Namespace")["teams-research"].inputs["metadata"]
+    owner = {"fleet.gpu/team": "research", "fleet.gpu/cost-centre": "4100"}
+    assert isinstance(space, dict)
+    assert (space["name"], space["labels"]) == ("research", owner)
+    labelled = {
+        name: each.inputs["metadata"]["labels"]  # type: ignore[index]  # an object has metadata
+        for name, each in named(resources, "Queue").items()
+    }
+    assert labelled["teams-research-trial"] == owner
+    assert labelled["teams-risk-stress"]["fleet.gpu/team"] == "risk"
+
+
+def test_jobs_without_a_queue_go_to_the_queue_of_the_teams_name_if_there_is_one() -> None:
+    spaces = named(render(teams), "Namespace")
+    metadata = {name: each.inputs["metadata"] for name, each in spaces.items()}
+    annotations = metadata["teams-research"]["annotations"]  # type: ignore[index]  # as above
+    assert annotations == {"scheduling.volcano.sh/queue-name": "research"}
+    assert "annotations" not in metadata["teams-risk"]  # type: ignore[operator]  # as above

@@ -45,8 +45,7 @@ CONFIG: Mapping[str, object] = {
             "site": "us-east-1",
             "hardware": "p5e.48xlarge",
             "purpose": "training",
-            "gpu_limit": 16,
-            "capacity_types": ["reserved", "spot"],
+            "gpu_limits": {"reserved": 8, "spot": 8},
             "consolidate_after_minutes": 10,
         },
         "cpu": {
@@ -57,7 +56,9 @@ CONFIG: Mapping[str, object] = {
             "nodes": 3,
         },
     },
-    "queues": {"research": {"weight": 4, "gpus": 32}},
+    "teams": {
+        "research": {"cost_centre": "4100", "queues": {"research": {"weight": 4, "gpus": 32}}}
+    },
     "versions": {"fabric_manager": FABRIC_MANAGER},
     "budget": {"usd_per_day": 3000},
     "policies": {"idle/gpu-node-pool": {"max_consolidate_after_minutes": 15}},

@@ -45,16 +45,17 @@ def test_an_unknown_machine_is_answered_with_those_of_the_pools_kind() -> None:
 
 def test_one_wrong_value_makes_one_sentence() -> None:
     assert len(mistakes(with_value("pools.cpu.nodes", 0))) == 1
-    assert len(mistakes(with_value("pools.burst.capacity_types", ["spo"]))) == 1, (
-        "not short as well"
-    )
+    limits = with_value("pools.burst.gpu_limits", {"spo": 8})
+    assert len(mistakes(limits)) == 1, "not short as well"
 
 
 def test_all_mistakes_of_a_file_come_at_once() -> None:
     configuration = with_value("pools.dgx.site", "frankfurt")
     configuration["budget"] = {"usd_per_day": -1}
-    configuration["teams"] = {}
-    configuration["queues"] = {"research": {"weight": 0, "gpus": 8}}
+    configuration["queues"] = {}
+    configuration["teams"] = {
+        "research": {"cost_centre": "4100", "queues": {"research": {"weight": 0, "gpus": 8}}}
+    }
     configuration["policies"] = {"idle/gpu-node-pool": {"max_consolidate_after_minutes": "ten"}}
     pools = configuration["pools"]
     assert isinstance(pools, dict)
@@ -67,8 +68,8 @@ def test_all_mistakes_of_a_file_come_at_once() -> None:
         "gpu-fleet:pools.cpu.hardware",
         "gpu-fleet:pools.cpu.nodes",
         "gpu-fleet:pools.dgx.site",
-        "gpu-fleet:queues.research.weight",
-        "gpu-fleet:teams",
+        "gpu-fleet:queues",
+        "gpu-fleet:teams.research.queues.research.weight",
         "the environment's name",
     ]
 
@@ -87,24 +88,25 @@ def test_a_right_configuration_becomes_frozen_settings() -> None:
     assert isinstance(burst, AwsPool)
     assert isinstance(cpu, HetznerPool)
     assert [machine.name for machine in dgx.machines] == ["dgx-01", "dgx-02"]
-    assert burst.capacity_types == ("reserved", "spot")
+    assert burst.gpu_limits == {"reserved": 8, "spot": 8}
+    assert burst.gpu_limit == 16, "the sum bounds the pool"
     assert dgx.tuning.isolation == "shared", "the default of Tuning"
     assert settings.budget.usd_per_day == 3000
     with pytest.raises(AttributeError):
         dgx.site = "elsewhere"  # type: ignore[misc]  # that it is frozen is what is tested
 
 
-def test_versions_and_queues_may_be_left_out() -> None:
+def test_versions_and_teams_may_be_left_out() -> None:
     configuration = config()
     pools = configuration["pools"]
     assert isinstance(pools, dict)
     for name in ("dgx", "burst"):
         del pools[name]
-    for section in ("queues", "versions", "policies"):
+    for section in ("teams", "versions", "policies"):
         del configuration[section]
     settings = parse("dev", configuration)
     assert settings.versions == Versions()
-    assert (dict(settings.queues), dict(settings.policies)) == ({}, {})
+    assert (dict(settings.teams), dict(settings.policies)) == ({}, {})
 
 
 def test_secrets_are_passed_over_and_never_shown() -> None:
@@ -127,7 +129,7 @@ def test_an_environment_needs_the_secrets_of_its_pool_kinds_alone() -> None:
     pools = configuration["pools"]
     assert isinstance(pools, dict)
     del pools["dgx"], pools["cpu"]
-    configuration["queues"] = {}
+    configuration["teams"] = {}
     assert needed_secrets(parse("dev", configuration)) == ("kubeconfig", "join_token")
 
 
