@@ -1,0 +1,1 @@
+"""lakeFS as this program and its workloads use it. Nothing here imports Pulumi."""
