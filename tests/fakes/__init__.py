@@ -1,0 +1,1 @@
+"""Stand-ins for systems that tests cannot have: each speaks the public protocol of the real one."""
