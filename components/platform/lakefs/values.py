@@ -1,0 +1,128 @@
+"""What the chart of lakeFS is given: the server's configuration and the chart's values. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import yaml
+
+from components.platform.lakefs.versions import APP_VERSION
+
+AUTH_KEY = "auth_encrypt_secret_key"
+DATABASE_KEY = "database_connection_string"
+S3_ACCESS_KEY = "s3_access_key_id"
+S3_SECRET_KEY = "s3_secret_access_key"  # noqa: S105  # the name of a key in a Secret
+
+S3_ENVIRONMENT = {
+    "LAKEFS_BLOCKSTORE_S3_CREDENTIALS_ACCESS_KEY_ID": S3_ACCESS_KEY,
+    "LAKEFS_BLOCKSTORE_S3_CREDENTIALS_SECRET_ACCESS_KEY": S3_SECRET_KEY,
+}
+DYNAMODB_ENVIRONMENT = {
+    "LAKEFS_DATABASE_DYNAMODB_AWS_ACCESS_KEY_ID": S3_ACCESS_KEY,
+    "LAKEFS_DATABASE_DYNAMODB_AWS_SECRET_ACCESS_KEY": S3_SECRET_KEY,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamoDbTable:
+    """DynamoDB as the key-value store. lakeFS makes the table when it is not there."""
+
+    table: str
+    region: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class S3:
+    """Where objects are. `endpoint` is for stores other than AWS, which have paths, not hosts."""
+
+    region: str
+    endpoint: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ingress:
+    """The address outside of the cluster, with TLS from a Secret of the same namespace."""
+
+    host: str
+    class_name: str
+    tls_secret: str
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """How much of it runs, where, and how it is reached."""
+
+    replicas: int = 2
+    cpu: str = "1"
+    memory: str = "2Gi"
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    ingress: Ingress | None = None
+
+    def __post_init__(self) -> None:
+        if self.replicas < 1:
+            raise ValueError(f"replicas is {self.replicas}; allowed: 1 or more.")
+
+
+def configuration(database: DynamoDbTable | None, store: S3) -> str:
+    """The server's configuration without a secret in it; None stands for PostgreSQL."""
+    if database is None:
+        stored: dict[str, object] = {"type": "postgres"}
+    else:
+        dynamodb = {"table_name": database.table, "aws_region": database.region}
+        stored = {"type": "dynamodb", "dynamodb": dynamodb}
+    s3: dict[str, object] = {"region": store.region}
+    if store.endpoint is not None:
+        # such stores do not answer GetBucketRegion
+        own = {"endpoint": store.endpoint, "force_path_style": True}
+        s3 = {**s3, **own, "discover_bucket_region": False}
+    return yaml.safe_dump(
+        {
+            "database": stored,
+            "blockstore": {"type": "s3", "s3": s3},
+            # nothing about a desk's data leaves it, not even how much there is
+            "stats": {"enabled": False},
+        },
+        sort_keys=False,
+    )
+
+
+def chart_values(
+    installation: str, database: DynamoDbTable | None, store: S3, shape: Shape
+) -> dict[str, object]:
+    """The values of the chart. Every secret is read from the Secret `<installation>-keys`."""
+    secret = f"{installation}-keys"
+    environment = {**S3_ENVIRONMENT, **(DYNAMODB_ENVIRONMENT if database is not None else {})}
+    return {
+        "fullnameOverride": installation,
+        "replicaCount": shape.replicas,
+        "image": {"community": {"tag": APP_VERSION}},
+        "useDevPostgres": False,
+        "existingSecret": secret,
+        "secretKeys": {
+            "authEncryptSecretKey": AUTH_KEY,
+            "databaseConnectionString": DATABASE_KEY if database is None else None,
+        },
+        "extraEnvVars": [
+            {"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}
+            for name, key in environment.items()
+        ],
+        "lakefsConfig": configuration(database, store),
+        "resources": {
+            "requests": {"cpu": shape.cpu, "memory": shape.memory},
+            "limits": {"memory": shape.memory},
+        },
+        "nodeSelector": dict(shape.node_selector),
+        "ingress": _ingress(shape.ingress),
+    }
+
+
+def _ingress(ingress: Ingress | None) -> dict[str, object]:
+    if ingress is None:
+        return {"enabled": False}
+    return {
+        "enabled": True,
+        "ingressClassName": ingress.class_name,
+        "annotations": dict(ingress.annotations),
+        "hosts": [{"host": ingress.host, "paths": ["/"]}],
+        "tls": [{"secretName": ingress.tls_secret, "hosts": [ingress.host]}],
+    }
