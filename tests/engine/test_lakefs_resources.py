@@ -1,0 +1,282 @@
+"""The resources inside lakeFS under the real Pulumi engine, against the fake server."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.fakes.lakefs.ground import on_fake
+from tests.fakes.lakefs.model import Model
+from tests.fakes.lakefs.server import FakeLakefs, serving
+from workloads.lakefs.repository import DataRepository
+
+KEY_ID = "AKIANEVERINCLEAR"
+SECRET = "never-in-clear-5f1e0c"
+CHECK = "_lakefs_actions/merge-check.yaml"
+
+PROGRAM = """\
+import json, pathlib, pulumi
+from components.platform.lakefs.administrator import Administrator, AdministratorArgs
+from components.platform.lakefs.connection import Connection
+from components.platform.lakefs.governed_repository import (
+    GovernedRepository, GovernedRepositoryArgs,
+)
+from components.platform.lakefs.repository import Repository, RepositoryArgs
+
+declared = json.loads(pathlib.Path("declared.json").read_text())
+config = pulumi.Config()
+connection = Connection(
+    endpoint=declared["endpoint"],
+    access_key_id=config.require_secret("lakefs_access_key_id"),
+    secret_access_key=config.require_secret("lakefs_secret_access_key"),
+)
+administrator = Administrator("admin", AdministratorArgs(connection=connection))
+GovernedRepository(
+    "bt",
+    GovernedRepositoryArgs(
+        connection=connection,
+        repository="backtests",
+        storage_namespace=declared["storage_namespace"],
+        required=declared["required"],
+        adopt=declared["adopt"],
+        delete_with_data=declared["delete_with_data"],
+    ),
+    pulumi.ResourceOptions(depends_on=[administrator]),
+)
+if declared["look_up"]:
+    found = Repository(
+        "found",
+        RepositoryArgs(connection=connection, name="found", storage_namespace="s3://unread"),
+        pulumi.ResourceOptions(id=declared["look_up"]),
+    )
+    pulumi.export("found", found.storage_namespace)
+"""
+
+SETTINGS = "config: {'pulumi:disable-default-providers': [kubernetes, aws, hcloud]}\n"
+
+
+@dataclass(kw_only=True)
+class Stack:
+    """A stack of the program above, with its state in a folder."""
+
+    folder: Path
+    pulumi: Path
+    fake: FakeLakefs
+    declared: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, *arguments: str, feed: str | None = None, fails: bool = False) -> str:
+        """Runs pulumi and returns all that it prints."""
+        environment = {
+            **{k: v for k, v in os.environ.items() if not k.startswith(("PULUMI_", "AWS_"))},
+            "PATH": os.pathsep.join(
+                [str(self.pulumi.parent), str(python_folder()), "/usr/bin:/bin"]
+            ),
+            "VIRTUAL_ENV": str(python_folder().parent),
+            "PULUMI_BACKEND_URL": f"file://{self.folder / 'state'}",
+            "PULUMI_HOME": str(self.folder / "home"),
+            "PULUMI_CONFIG_PASSPHRASE": "of a test",
+            "PULUMI_SKIP_UPDATE_CHECK": "1",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "1",
+        }
+        done = subprocess.run(
+            [self.pulumi, *arguments, "--stack=test", "--non-interactive", "--color=never"],
+            cwd=self.folder,
+            env=environment,
+            input=feed,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        printed = done.stdout + done.stderr
+        assert (done.returncode != 0) is fails, printed
+        return printed
+
+    def declare(self, **changes: Any) -> None:
+        self.declared |= changes
+        (self.folder / "declared.json").write_text(json.dumps(self.declared))
+
+    def up(self, *, fails: bool = False) -> str:
+        return self.run("up", "--yes", "--skip-preview", "--diff", fails=fails)
+
+    def refresh(self, *, fails: bool = False) -> str:
+        return self.run("refresh", "--yes", "--skip-preview", "--diff", fails=fails)
+
+    def repository(self) -> DataRepository:
+        return DataRepository(on_fake(self.fake).lakefs, "backtests")
+
+    def on_disk(self) -> str:
+        """Everything that Pulumi has written: state, history, configuration, logs."""
+        return "\n".join(
+            path.read_text(errors="replace")
+            for path in self.folder.rglob("*")
+            if path.is_file() and "plugins" not in path.parts
+        )
+
+
+def python_folder() -> Path:
+    return ROOT / ".venv" / "bin"
+
+
+@pytest.fixture(scope="session")
+def pulumi() -> Path:
+    """The engine with its language host: from PATH, or where the toolchain has built it."""
+    built = sorted((ROOT / ".toolchain" / "bin").glob("pulumi-*/pulumi"))
+    found = shutil.which("pulumi")
+    if found is None and not built:
+        pytest.skip("pulumi is neither on PATH nor built in .toolchain")
+    return Path(found) if found else built[-1]
+
+
+@pytest.fixture(scope="session")
+def prepared(pulumi: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty stack with its secrets, for each test to copy: its commands take a second each."""
+    folder = tmp_path_factory.mktemp("prepared")
+    (folder / "state").mkdir()
+    (folder / "Pulumi.yaml").write_text("name: gpu-fleet\nruntime: python\n")
+    (folder / "Pulumi.test.yaml").write_text(SETTINGS)
+    (folder / "__main__.py").write_text(PROGRAM)
+    with serving(Model(access_key_id="", secret_access_key="")) as fake:
+        stack = Stack(folder=folder, pulumi=pulumi, fake=fake)
+        stack.run("stack", "init")
+        stack.run("config", "set", "--secret", "lakefs_access_key_id", feed=KEY_ID)
+        stack.run("config", "set", "--secret", "lakefs_secret_access_key", feed=SECRET)
+    return folder
+
+
+@pytest.fixture
+def stack(pulumi: Path, prepared: Path, tmp_path: Path) -> Iterator[Stack]:
+    """A stack on a server that nobody has set up yet."""
+    folder = shutil.copytree(prepared, tmp_path / "stack")
+    model = Model(access_key_id="", secret_access_key="", initialized=False)
+    with serving(model) as fake:
+        made = Stack(folder=folder, pulumi=pulumi, fake=fake)
+        made.declare(
+            endpoint=fake.endpoint,
+            storage_namespace="s3://bucket/backtests",
+            required=["team"],
+            adopt=False,
+            delete_with_data=False,
+            look_up=None,
+        )
+        yield made
+
+
+def test_a_preview_creates_nothing_and_up_all_of_it_once(stack: Stack) -> None:
+    stack.run("preview")
+    assert not stack.fake.requests
+    assert "+ 6 created" in stack.up()
+    assert stack.fake.model.repositories["backtests"].protection == ("main",)
+    assert "6 unchanged" in stack.up()
+    assert "6 unchanged" in stack.refresh()
+
+
+def test_no_key_is_in_clear_anywhere(stack: Stack) -> None:
+    printed = stack.run("preview", "--diff") + stack.up() + stack.refresh()
+    stack.declare(required=["team", "seed"])
+    printed += stack.run("preview", "--diff", "--json") + stack.up()
+    stack.fake.model.secret_access_key = "changed-on-the-server"
+    printed += stack.refresh(fails=True)
+    for where in (printed, stack.on_disk(), stack.run("stack", "export")):
+        assert "backtests" in where
+        assert SECRET not in where
+        assert KEY_ID not in where
+
+
+def test_drift_shows_at_refresh_and_is_undone_by_up(stack: Stack) -> None:
+    stack.up()
+    repository = stack.fake.model.repositories["backtests"]
+    repository.protection = ("somewhere-else",)
+    assert '"main" => "somewhere-else"' in stack.refresh()
+    assert "~ 1 updated" in stack.up()
+    assert repository.protection == ("main",)
+
+
+def test_a_change_is_an_update_in_place(stack: Stack) -> None:
+    stack.up()
+    before = stack.repository().head("main")
+    stack.declare(required=["team", "experiment"])
+    assert "~ 1 updated" in stack.up()
+    check = stack.repository().read(stack.repository().head("main"), CHECK).decode()
+    assert "experiment" in check
+    assert before != stack.repository().head("main")
+
+
+def test_rotated_keys_are_an_update_of_everything_and_of_no_data(stack: Stack) -> None:
+    stack.up()
+    head = stack.repository().head("main")
+    stack.fake.model.secret_access_key = "rotated"
+    stack.run("config", "set", "--secret", "lakefs_secret_access_key", feed="rotated")
+    assert "~ 4 updated" in stack.up()
+    assert stack.repository().head("main") == head
+    assert "6 unchanged" in stack.refresh()
+
+
+def test_a_refusal_is_a_sentence_without_a_traceback(stack: Stack) -> None:
+    stack.up()
+    stack.fake.model.secret_access_key = "changed-on-the-server"
+    printed = stack.refresh(fails=True)
+    assert "did not read repository 'backtests'" in printed
+    assert "check the access key id and the secret access key (HTTP 401)." in printed
+    assert "__main__.py" not in printed
+
+
+def test_what_is_there_already_is_adopted_when_that_is_said(stack: Stack) -> None:
+    stack.up()
+    stack.repository().open_branch("bt-20261121-0a1b2c3d", stack.repository().head("main"))
+    head = stack.repository().head("main")
+    administrator = "urn:pulumi:test::gpu-fleet::pulumi-python:dynamic/lakefs:Administrator::admin"
+    stack.run("state", "delete", "--yes", "--target-dependents", administrator)
+    assert "set adopt to take it over" in stack.up(fails=True)
+    stack.declare(adopt=True)
+    stack.up()
+    assert stack.repository().head("main") == head
+    assert "bt-20261121-0a1b2c3d" in stack.fake.model.repositories["backtests"].branches
+    assert "6 unchanged" in stack.up()
+
+
+def test_a_repository_of_another_stack_is_read_by_its_name(stack: Stack) -> None:
+    stack.up()
+    stack.declare(look_up="backtests")
+    assert '"s3://bucket/backtests"' in stack.up()
+
+
+def test_a_protected_repository_survives_destroy_with_its_protection(stack: Stack) -> None:
+    stack.up()
+    printed = stack.run("destroy", "--yes", "--skip-preview", fails=True)
+    assert "is not deleted: it has branch protection rules" in printed
+    repository = stack.fake.model.repositories["backtests"]
+    assert repository.protection == ("main",)
+    assert stack.repository().read(stack.repository().head("main"), CHECK)
+    stack.up()
+    assert "6 unchanged" in stack.up()
+
+
+def test_destroy_takes_all_of_it_once_that_was_said(stack: Stack) -> None:
+    stack.up()
+    stack.declare(delete_with_data=True)
+    stack.up()
+    stack.run("destroy", "--yes", "--skip-preview")
+    assert not stack.fake.model.repositories
+
+
+def test_a_replacement_that_would_lose_data_stops_at_preview(stack: Stack) -> None:
+    stack.up()
+    before = len(stack.fake.requests)
+    stack.declare(storage_namespace="s3://bucket/second")
+    printed = stack.run("preview", fails=True)
+    assert "must be replaced because of storage_namespace, which deletes it" in printed
+    assert len(stack.fake.requests) == before
+    stack.declare(storage_namespace="s3://bucket/backtests", delete_with_data=True)
+    stack.up()
+    stack.declare(storage_namespace="s3://bucket/second")
+    stack.up()
+    repository = stack.fake.model.repositories["backtests"]
+    assert repository.storage_namespace == "s3://bucket/second"
+    assert repository.protection == ("main",)
