@@ -39,3 +39,6 @@ VOLCANO_IMAGE_TAG = "v1.14.1"
 
 # renovate: datasource=docker depName=public.ecr.aws/karpenter/karpenter-crd
 KARPENTER_CRD = Chart(name="oci://public.ecr.aws/karpenter/karpenter-crd", version="1.14.1")
+
+# renovate: datasource=docker depName=public.ecr.aws/karpenter/karpenter
+KARPENTER = Chart(name="oci://public.ecr.aws/karpenter/karpenter", version="1.14.1")

@@ -9,10 +9,11 @@ import pulumi_hcloud as hcloud
 import pulumi_kubernetes as kubernetes
 
 from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
-from components.platform.karpenter import Karpenter
+from components.platform.karpenter.release import Karpenter, KarpenterArgs
 from components.platform.priority_classes import PriorityClasses
 from components.platform.teams import QueueShare, Teams, TeamsArgs, TeamShare
 from components.platform.volcano import Volcano
+from components.pools.aws_boot import node_role
 from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs
 from components.pools.bare_metal import (
     BareMetalPool,
@@ -25,7 +26,7 @@ from components.pools.boot import ClusterJoin, NodeVersions, PoolBoot
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from components.versions import KARPENTER_CRD, VOLCANO
 from fleet import settings as fleet
-from stacks.nodes import node_versions, pool_boot
+from stacks.nodes import node_versions, pool_boot, system_pools
 
 Secrets = Mapping[str, pulumi.Output[str]]
 Summary = Mapping[str, object]
@@ -38,7 +39,7 @@ class Ground:
     secrets: Secrets
     versions: NodeVersions
     networks: Mapping[str, HetznerNetwork]
-    karpenter: Karpenter
+    karpenter: Mapping[str, Karpenter]
 
 
 def compose(settings: fleet.Settings, secrets: Secrets) -> None:
@@ -53,7 +54,7 @@ def compose(settings: fleet.Settings, secrets: Secrets) -> None:
         secrets=secrets,
         versions=node_versions(settings.versions),
         networks=_networks(settings, at_site),
-        karpenter=Karpenter("karpenter", on_cluster),
+        karpenter=_karpenter(settings, at_site),
     )
     join = ClusterJoin(
         name=settings.cluster.name,
@@ -105,6 +106,24 @@ def _networks(
     }
 
 
+def _karpenter(
+    settings: fleet.Settings, at_site: Mapping[str, pulumi.ResourceOptions]
+) -> dict[str, Karpenter]:
+    """Karpenter by the site that it works in; nothing where no pool is on AWS."""
+    rented = {name: pool for name, pool in settings.pools.items() if pool.kind == "aws"}
+    for name, site in settings.sites.items():
+        if isinstance(site, fleet.AwsSite) and name in {pool.site for pool in rented.values()}:
+            args = KarpenterArgs(
+                cluster=settings.cluster.name,
+                endpoint=f"https://{settings.cluster.endpoint}",
+                region=site.region,
+                node_roles=[node_role(settings.cluster.name, pool) for pool in rented],
+                system_pools=system_pools(settings),
+            )
+            return {name: Karpenter("karpenter", args, at_site[name])}
+    return {}
+
+
 def _teams(settings: fleet.Settings, volcano: Volcano) -> TeamsArgs:
     shares = {
         name: TeamShare(
@@ -148,7 +167,7 @@ def _aws(
     args = AwsGpuPoolArgs(
         boot=boot,
         gpu_limits=pool.gpu_limits,
-        crds=ground.karpenter.crds,
+        crds=ground.karpenter[boot.site].crds,
         flatcar=ground.versions.flatcar,
         consolidate_after_minutes=pool.consolidate_after_minutes,
         expire_after_hours=pool.expire_after_hours,

@@ -8,7 +8,7 @@ from components.pools.boot import (
     plain_ignition,
     pool_labels,
 )
-from fleet.settings import Pool, Versions
+from fleet.settings import Pool, Settings, Versions
 from hardware.hardware import load
 from ignition.numa_plan import plan
 
@@ -41,3 +41,8 @@ def pool_boot(join: ClusterJoin, node: NodeVersions, name: str, pool: Pool) -> P
         plan=numa,
         ignition=plain_ignition(hardware, numa, labels, node),
     )
+
+
+def system_pools(settings: Settings) -> list[str]:
+    """The pools without GPUs, on which the fleet's own services run."""
+    return [name for name, pool in settings.pools.items() if not load(pool.hardware).gpu_count]

@@ -19,6 +19,8 @@ from pulumi.runtime.stack import Stack
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _SECRET = "1b47061264138c4ac30d75fd1eb44270"
 PROVIDER = "pulumi:providers:"
+ACCESS_KEY = "access-key-that-aws-made"
+"""What AWS answers for an access key; the program must never show it."""
 
 Program = Callable[[], object]
 """Registers resources; what it returns does not matter."""
@@ -127,6 +129,11 @@ class _Clouds(mocks.Mocks):
         if args.typ.startswith("kubernetes:"):
             metadata = state.get("metadata") or {}
             state["metadata"] = {"name": args.name, **metadata}
+        if args.typ.startswith("aws:"):
+            service = args.typ.split(":")[1].split("/")[0]
+            state["arn"] = f"arn:aws:{service}:us-east-1:123456789012:{state.get('name')}"
+        if args.typ == "aws:iam/accessKey:AccessKey":
+            state["secret"] = ACCESS_KEY
         number = sum(map(ord, args.name))
         return (str(number) if args.typ.startswith("hcloud:") else f"{args.name}-id"), state
 

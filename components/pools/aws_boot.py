@@ -61,6 +61,11 @@ def bucket_name(boot: PoolBoot) -> str:
     )
 
 
+def node_role(cluster: str, pool: str) -> str:
+    """The name of the role, and of the instance profile, that a pool's machines have."""
+    return f"{cluster}-{pool}-node"
+
+
 def _user_data(boot: PoolBoot, digest: str) -> str:
     return with_merge(boot.ignition, f"s3://{bucket_name(boot)}/{KEY}", digest)
 
@@ -99,7 +104,7 @@ def _bucket(
 def _node_role(
     name: str, boot: PoolBoot, tagged: dict[str, str], child: pulumi.ResourceOptions
 ) -> iam.InstanceProfile:
-    role_name = f"{boot.cluster.name}-{boot.pool}-node"
+    role_name = node_role(boot.cluster.name, boot.pool)
     role = iam.Role(
         f"{name}-role",
         name=role_name,

@@ -55,6 +55,24 @@ def places(pools: Mapping[str, object], sites: Mapping[str, object]) -> Iterator
                 yield wrong(f"{path}.hardware", machine, _hardware_of(kind, machine))
 
 
+def single_sites(pools: Mapping[str, Pool]) -> Iterator[str]:
+    """Karpenter works in one region, and Hetzner's cloud controller knows one network."""
+    limits = {
+        "aws": "Karpenter works in one region",
+        "hetzner": "the cloud controller knows one network",
+    }
+    for kind, reason in limits.items():
+        used: dict[str, str] = {}
+        for name, pool in pools.items():
+            if pool.kind == kind:
+                used.setdefault(pool.site, name)
+        for site, name in list(used.items())[1:]:
+            yield (
+                f'{NAMESPACE}:pools.{name}.site is "{site}"; allowed: {next(iter(used))}, the site '
+                f"of the other pools of kind {kind}, because {reason}."
+            )
+
+
 def hardware(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[str]:
     """Each pool against what its hardware can carry and what it needs."""
     for name, pool in pools.items():

@@ -45,6 +45,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         *checks.ranges(cluster, sites),
         *checks.places(reader.entries("pools"), reader.entries("sites")),
         *checks.hardware(pools, versions),
+        *checks.single_sites(pools),
         *checks.machines(pools),
         *checks.teams(teams, pools, complete=len(pools) == len(reader.entries("pools"))),
     ]

@@ -55,6 +55,11 @@ def new_id(prefix: str) -> str:
     return f"{prefix}-{secrets.token_hex(9)[:17]}"
 
 
+def new_key_id() -> str:
+    """The id of an access key: AKIA and 16 capitals and digits."""
+    return "AKIA" + "".join(secrets.choice("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") for _ in range(16))
+
+
 def derived_id(prefix: str, asked: Asked) -> str:
     """An id of something that comes with `asked`, always the same for the same object."""
     return f"{prefix}-{hashlib.sha256(f'{prefix} {asked.id}'.encode()).hexdigest()[:17]}"

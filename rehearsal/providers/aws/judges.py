@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 BUCKET = "aws:s3/bucket:Bucket"
 ROLE = "aws:iam/role:Role"
+USER = "aws:iam/user:User"
+ACCESS_KEY = "aws:iam/accessKey:AccessKey"
 EVENT_RULE = "aws:cloudwatch/eventRule:EventRule"
 VPC = "aws:ec2/vpc:Vpc"
 SUBNET = "aws:ec2/subnet:Subnet"
@@ -72,6 +74,18 @@ def key_needs_kms(asked: Asked) -> Iterator[Failure]:
                 yield Failure(
                     path=path, sentence=f"{path} is {shown(key)}, but sseAlgorithm is AES256."
                 )
+
+
+def two_keys_at_most(asked: Asked) -> Iterator[Failure]:
+    """A user has two access keys at most, so that one can replace the other."""
+    user = asked.inputs.get("user")
+    others = [
+        key
+        for key in asked.cloud.all(ACCESS_KEY)
+        if key.id != asked.id and key.inputs.get("user") == user
+    ]
+    if len(others) > 1:
+        yield Failure(path="user", sentence=f'user is "{user}", which has two access keys already.')
 
 
 def queue_is_consistent(asked: Asked) -> Iterator[Failure]:

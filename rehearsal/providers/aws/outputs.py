@@ -85,6 +85,28 @@ def role(asked: Asked) -> Properties:
     }
 
 
+def user(asked: Asked) -> Properties:
+    """A user's ARN and id."""
+    path = asked.text("path", "/")
+    return {
+        "arn": arn(asked, "iam", f"user{path}{asked.id}", regional=False),
+        "uniqueId": unique_id("AIDA", asked),
+    }
+
+
+def access_key(asked: Asked) -> Properties:
+    """A made-up secret key, which AWS tells once; without a PGP key it comes in clear."""
+    digest = base64.b64encode(hashlib.sha512(asked.id.encode()).digest()).decode()
+    return {
+        "createDate": CREATED,
+        "secret": digest[:40],
+        "sesSmtpPasswordV4": digest[40:84],
+        "encryptedSecret": "",
+        "encryptedSesSmtpPasswordV4": "",
+        "keyFingerprint": "",
+    }
+
+
 def policy_id(asked: Asked) -> str:
     """A managed policy's id is its ARN."""
     path = asked.text("path", "/")

@@ -129,6 +129,13 @@ IAM_ROLE = (
     Rule("permissionsBoundary", arn),
     TAGS,
 )
+IAM_USER = (
+    Rule("name", iam_name),
+    Rule("path", iam_path),
+    Rule("permissionsBoundary", arn),
+    TAGS,
+)
+IAM_ACCESS_KEY = (Rule("user", iam_name), Rule("status", one_of("Active", "Inactive")))
 IAM_ROLE_POLICY = (Rule("name", iam_long_name), Rule("policy", policies.INLINE))
 IAM_POLICY = (
     Rule("name", iam_long_name),

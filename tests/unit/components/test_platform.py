@@ -5,11 +5,10 @@ from typing import Any
 
 import yaml
 
-from components.platform.karpenter import Karpenter
 from components.platform.priority_classes import PriorityClasses
 from components.platform.teams import QueueShare, Teams, TeamsArgs, TeamShare
 from components.platform.volcano import Volcano
-from components.versions import KARPENTER_CRD, VOLCANO
+from components.versions import VOLCANO
 from tests.recorder import Registered, named, render
 
 
@@ -35,11 +34,6 @@ def test_volcano_is_pinned_chart_and_images_alike() -> None:
     assert (found["chart"], found["version"]) == ("volcano", VOLCANO.version)
     assert found["repositoryOpts"] == {"repo": VOLCANO.repository}
     assert found["values"]["basic"]["image_tag_version"] == f"v{VOLCANO.version}"
-
-
-def test_karpenters_crds_come_from_their_own_pinned_chart() -> None:
-    found = release(render(lambda: Karpenter("karpenter")))
-    assert (found["chart"], found["version"]) == (KARPENTER_CRD.name, KARPENTER_CRD.version)
 
 
 def test_production_goes_before_research_before_interactive_before_scavenger() -> None:

@@ -20,6 +20,8 @@ KEY = "hcloud:index/sshKey:SshKey"
 BUCKET = "aws:s3/bucket:Bucket"
 OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
 ROLE = "aws:iam/role:Role"
+USER = "aws:iam/user:User"
+ACCESS_KEY = "aws:iam/accessKey:AccessKey"
 GOOD_SERVER: Properties = {"serverType": "ccx33", "image": "ubuntu-24.04", "location": "hel1"}
 TRUST = json.dumps(
     {
@@ -294,6 +296,20 @@ def test_flatcar_is_found_among_the_amis(aws: Engine) -> None:
     assert str(aws.invoke("aws:ec2/getAmi:getAmi", arguments)["id"]).startswith("ami-")
     with pytest.raises(Refused, match="no AMI matches: owners must be"):
         aws.invoke("aws:ec2/getAmi:getAmi", {**arguments, "owners": ["self"]})
+
+
+def test_a_user_has_two_access_keys_at_most(aws: Engine) -> None:
+    user = aws.created(USER, {"name": "karpenter"})
+    first, second = (aws.created(ACCESS_KEY, {"user": user.id}) for _ in range(2))
+    assert first.id.startswith("AKIA")
+    assert first.outputs["secret"] != second.outputs["secret"]
+    with pytest.raises(Refused, match='user is "karpenter", which has two access keys already'):
+        aws.created(ACCESS_KEY, {"user": user.id})
+
+
+def test_an_access_key_without_its_user_is_refused(aws: Engine) -> None:
+    with pytest.raises(Refused, match='user is "nobody", but the account has no such user'):
+        aws.created(ACCESS_KEY, {"user": "nobody"})
 
 
 def test_the_account_says_who_and_where_it_is(aws: Engine) -> None:

@@ -1,0 +1,140 @@
+"""What Karpenter may do in the account: IAM documents, known whole at preview.
+
+They follow the CloudFormation template of Karpenter 1.14 (karpenter.sh, getting started), less what
+this fleet never uses: pools bring their instance profile, so Karpenter may make none; the cluster
+is no EKS cluster; images are found by owner and name, not by SSM parameter. Karpenter gives each of
+its resources the two tags below, and may touch no other.
+"""
+
+from collections.abc import Iterable
+
+Document = dict[str, object]
+VERSION = "2012-10-17"
+_MADE = ("fleet", "instance", "volume", "network-interface", "launch-template")
+
+
+def lifecycle(cluster: str, region: str, roles: Iterable[str]) -> Document:
+    """To launch, tag and end machines of the cluster, in one region, with the pools' roles."""
+    made = [_arn(region, kind) for kind in (*_MADE, "spot-instances-request")]
+    used = [
+        # public images and their snapshots belong to no account
+        *(f"arn:aws:ec2:{region}::{kind}/*" for kind in ("image", "snapshot")),
+        *(_arn(region, k) for k in ("security-group", "subnet", "capacity-reservation")),
+    ]
+    owned = _owned("aws:ResourceTag", cluster)
+    named = {f"aws:RequestTag/kubernetes.io/cluster/{cluster}": "owned"}
+    named |= {"aws:RequestTag/eks:eks-cluster-name": cluster}
+    pooled = {"aws:RequestTag/karpenter.sh/nodepool": "*"}
+    launch = ["ec2:RunInstances", "ec2:CreateFleet"]
+    makers = ["RunInstances", "CreateFleet", "CreateLaunchTemplate"]
+    return _document(
+        _allow("UseWhatIsThere", launch, used),
+        _allow("UseOwnTemplates", launch, _arn(region, "launch-template"), owned),
+        _allow(
+            "LaunchTagged",
+            [*launch, "ec2:CreateLaunchTemplate"],
+            made,
+            {"StringEquals": named, "StringLike": pooled},
+        ),
+        _allow(
+            "TagWhatIsLaunched",
+            "ec2:CreateTags",
+            made,
+            {"StringEquals": {**named, "ec2:CreateAction": makers}, "StringLike": pooled},
+        ),
+        _allow(
+            "NameOwnMachines",
+            "ec2:CreateTags",
+            _arn(region, "instance"),
+            {
+                **owned,
+                "StringEqualsIfExists": {"aws:RequestTag/eks:eks-cluster-name": cluster},
+                "ForAllValues:StringEquals": {
+                    "aws:TagKeys": ["eks:eks-cluster-name", "karpenter.sh/nodeclaim", "Name"]
+                },
+            },
+        ),
+        _allow(
+            "EndOwnMachines",
+            ["ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"],
+            [_arn(region, "instance"), _arn(region, "launch-template")],
+            owned,
+        ),
+        _allow(
+            "GiveMachinesTheirRole",
+            "iam:PassRole",
+            # a role of another account cannot be passed, so its number need not be known
+            [f"arn:aws:iam::*:role/{role}" for role in roles],
+            {"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}},
+        ),
+    )
+
+
+def discovery(region: str, queue: str) -> Document:
+    """To read what there is to launch and what it costs, and the warnings in the queue."""
+    kinds = ("CapacityReservations", "Images", "Instances", "InstanceStatus", "LaunchTemplates")
+    kinds += ("InstanceTypeOfferings", "InstanceTypes", "PlacementGroups", "SecurityGroups")
+    kinds += ("SpotPriceHistory", "Subnets")
+    return _document(
+        _allow(
+            "ReadTheRegion",
+            [f"ec2:Describe{kind}" for kind in kinds],
+            "*",
+            {"StringEquals": {"aws:RequestedRegion": region}},
+        ),
+        # neither knows resources or regions
+        _allow("ReadPrices", "pricing:GetProducts", "*"),
+        _allow("ListProfiles", "iam:ListInstanceProfiles", "*"),
+        _allow("ReadProfiles", "iam:GetInstanceProfile", "arn:aws:iam::*:instance-profile/*"),
+        _allow(
+            "TakeWarnings",
+            ["sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"],
+            f"arn:aws:sqs:{region}:*:{queue}",
+        ),
+    )
+
+
+def warnings_only(queue_arn: str) -> Document:
+    """The policy of the queue: EventBridge may send, and nobody may speak to it without TLS."""
+    return _document(
+        {
+            "Sid": "TakeWarnings",
+            "Effect": "Allow",
+            "Principal": {"Service": ["events.amazonaws.com", "sqs.amazonaws.com"]},
+            "Action": "sqs:SendMessage",
+            "Resource": queue_arn,
+        },
+        {
+            "Sid": "OverTlsAlone",
+            "Effect": "Deny",
+            "Principal": "*",
+            "Action": "sqs:*",
+            "Resource": queue_arn,
+            "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+        },
+    )
+
+
+def _arn(region: str, kind: str) -> str:
+    return f"arn:aws:ec2:{region}:*:{kind}/*"
+
+
+def _owned(prefix: str, cluster: str) -> dict[str, object]:
+    return {
+        "StringEquals": {f"{prefix}/kubernetes.io/cluster/{cluster}": "owned"},
+        "StringLike": {f"{prefix}/karpenter.sh/nodepool": "*"},
+    }
+
+
+def _allow(
+    sid: str,
+    action: str | list[str],
+    resource: str | list[str],
+    condition: dict[str, object] | None = None,
+) -> Document:
+    statement: Document = {"Sid": sid, "Effect": "Allow", "Action": action, "Resource": resource}
+    return statement if condition is None else {**statement, "Condition": condition}
+
+
+def _document(*statements: Document) -> Document:
+    return {"Version": VERSION, "Statement": list(statements)}

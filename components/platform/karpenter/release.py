@@ -1,0 +1,106 @@
+"""Karpenter as its two pinned charts: the kinds, and the controller that makes nodes of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.helm.v3 import Release
+
+from components.platform.karpenter.access import KarpenterAccess, KarpenterAccessArgs
+from components.platform.karpenter.interruptions import Interruptions, InterruptionsArgs
+from components.platform.placement import system_affinity
+from components.versions import KARPENTER, KARPENTER_CRD
+
+NAMESPACE = "kube-system"
+
+
+@dataclass(frozen=True, kw_only=True)
+class KarpenterArgs:
+    """The cluster by name and https:// endpoint, and the one region in which Karpenter works."""
+
+    cluster: str
+    endpoint: str
+    region: str
+    # of the pools that it makes machines for
+    node_roles: Sequence[str]
+    # where the controller itself runs
+    system_pools: Sequence[str]
+
+
+class Karpenter(pulumi.ComponentResource):
+    """The chart karpenter-crd, its controller, and on AWS its user and its queue of warnings.
+
+    The kinds are a chart of their own because the controller's chart installs but never upgrades
+    them, so it is told to leave them alone.
+    """
+
+    crds: Release
+
+    def __init__(
+        self, name: str, args: KarpenterArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("gpu:platform:Karpenter", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        self.crds = Release(
+            f"{name}-crd",
+            name="karpenter-crd",
+            namespace=NAMESPACE,
+            chart=KARPENTER_CRD.name,
+            version=KARPENTER_CRD.version,
+            opts=child,
+        )
+        interruptions = Interruptions(
+            f"{name}-warnings", InterruptionsArgs(cluster=args.cluster), child
+        )
+        access = KarpenterAccess(
+            f"{name}-access",
+            KarpenterAccessArgs(
+                cluster=args.cluster,
+                region=args.region,
+                queue=interruptions.queue_name,
+                roles=args.node_roles,
+                namespace=NAMESPACE,
+            ),
+            child,
+        )
+        Release(
+            f"{name}-controller",
+            name="karpenter",
+            namespace=NAMESPACE,
+            chart=KARPENTER.name,
+            version=KARPENTER.version,
+            skip_crds=True,
+            values=_values(args, interruptions.queue_name, access),
+            # it does not start without the kinds, a queue that answers and the right to read it
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[self.crds, interruptions, access]),
+        )
+        self.register_outputs({"version": KARPENTER.version})
+
+
+def _values(args: KarpenterArgs, queue: str, access: KarpenterAccess) -> dict[str, object]:
+    """The chart's values.
+
+    No clusterCABundle: it is for user data that Karpenter writes itself, which it does not for
+    Custom images, and it takes the one of its own connection.
+    """
+    return {
+        "settings": {
+            "clusterName": args.cluster,
+            "clusterEndpoint": args.endpoint,
+            "interruptionQueue": queue,
+            "eksControlPlane": False,
+        },
+        "controller": {
+            "env": [{"name": "AWS_REGION", "value": args.region}],
+            "envFrom": [{"secretRef": {"name": access.secret_name}}],
+            "resources": {
+                "requests": {"cpu": "500m", "memory": "1Gi"},
+                "limits": {"memory": "1Gi"},
+            },
+        },
+        # a pod reads its environment once: another key must start other pods
+        "podAnnotations": {"fleet.gpu/access-key": access.key_id},
+        "affinity": system_affinity(args.system_pools),
+        # the chart wants zones, which owned machines have not; two pods never share a node anyway
+        "topologySpreadConstraints": [],
+    }
