@@ -203,7 +203,40 @@ BUTANE_CHECK = Program(
     binaries=(Binary(name="butane-check", folder="butane-check", package="."),),
 )
 
-PROGRAMS = {program.name: program for program in (PULUMI, CONTROL_PLANE, KWOK, CRDS, BUTANE_CHECK)}
+PROMETHEUS = Program(
+    name="prometheus",
+    folder="prometheus",
+    module="github.com/prometheus/prometheus",
+    disk_gb=4,
+    binaries=tuple(
+        Binary(
+            name=name,
+            folder="prometheus",
+            package=f"github.com/prometheus/prometheus/cmd/{name}",
+            ldflags=f"{_STRIPPED} -X github.com/prometheus/common/version.Version={{version}}",
+        )
+        for name in ("prometheus", "promtool")
+    ),
+)
+
+ACTIONLINT = Program(
+    name="actionlint",
+    folder="actionlint",
+    module="github.com/rhysd/actionlint",
+    disk_gb=1,
+    binaries=(
+        Binary(
+            name="actionlint",
+            folder="actionlint",
+            package="github.com/rhysd/actionlint/cmd/actionlint",
+        ),
+    ),
+)
+
+PROGRAMS = {
+    program.name: program
+    for program in (PULUMI, CONTROL_PLANE, KWOK, CRDS, BUTANE_CHECK, PROMETHEUS, ACTIONLINT)
+}
 
 VERSIONS = {
     "pulumi": PULUMI.version(),
@@ -216,4 +249,6 @@ VERSIONS = {
     "metal3": pinned("crds", "github.com/metal3-io/baremetal-operator/apis"),
     "butane": BUTANE_CHECK.version(),
     "ignition": pinned("butane-check", "github.com/coreos/ignition/v2"),
+    "prometheus": PROMETHEUS.version(),
+    "actionlint": ACTIONLINT.version(),
 }
