@@ -42,3 +42,8 @@ KARPENTER_CRD = Chart(name="oci://public.ecr.aws/karpenter/karpenter-crd", versi
 
 # renovate: datasource=docker depName=public.ecr.aws/karpenter/karpenter
 KARPENTER = Chart(name="oci://public.ecr.aws/karpenter/karpenter", version="1.14.1")
+
+# renovate: datasource=helm depName=gpu-operator registryUrl=https://helm.ngc.nvidia.com/nvidia
+GPU_OPERATOR = Chart(
+    name="gpu-operator", version="v26.7.0", repository="https://helm.ngc.nvidia.com/nvidia"
+)

@@ -9,7 +9,9 @@ import pulumi_hcloud as hcloud
 import pulumi_kubernetes as kubernetes
 
 from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
+from components.platform.gpu_operator import GpuOperator, GpuOperatorArgs
 from components.platform.karpenter.release import Karpenter, KarpenterArgs
+from components.platform.monitoring.dcgm import exporter_values
 from components.platform.priority_classes import PriorityClasses
 from components.platform.teams import QueueShare, Teams, TeamsArgs, TeamShare
 from components.platform.volcano import Volcano
@@ -26,7 +28,7 @@ from components.pools.boot import ClusterJoin, NodeVersions, PoolBoot
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from components.versions import KARPENTER_CRD, VOLCANO
 from fleet import settings as fleet
-from stacks.nodes import node_versions, pool_boot, system_pools
+from stacks.nodes import node_versions, pool_boot, sharing, system_pools
 
 Secrets = Mapping[str, pulumi.Output[str]]
 Summary = Mapping[str, object]
@@ -50,6 +52,7 @@ def compose(settings: fleet.Settings, secrets: Secrets) -> None:
     volcano = Volcano("volcano", on_cluster)
     PriorityClasses("priority", on_cluster)
     Teams("teams", _teams(settings, volcano), on_cluster)
+    GpuOperator("gpu-operator", _gpu_operator(settings), on_cluster)
     ground = Ground(
         secrets=secrets,
         versions=node_versions(settings.versions),
@@ -122,6 +125,14 @@ def _karpenter(
             )
             return {name: Karpenter("karpenter", args, at_site[name])}
     return {}
+
+
+def _gpu_operator(settings: fleet.Settings) -> GpuOperatorArgs:
+    shared = {name: sharing(pool) for name, pool in settings.pools.items()}
+    return GpuOperatorArgs(
+        pools={name: found for name, found in shared.items() if found is not None},
+        dcgm_exporter={**exporter_values(), "serviceMonitor": {"enabled": False}},
+    )
 
 
 def _teams(settings: fleet.Settings, volcano: Volcano) -> TeamsArgs:

@@ -5,10 +5,11 @@ from components.pools.boot import (
     ClusterJoin,
     NodeVersions,
     PoolBoot,
+    node_labels,
     plain_ignition,
-    pool_labels,
 )
-from fleet.settings import Pool, Settings, Versions
+from components.pools.sharing import GpuSharing
+from fleet.settings import HetznerPool, Pool, Settings, Versions
 from hardware.hardware import load
 from ignition.numa_plan import plan
 
@@ -32,7 +33,8 @@ def pool_boot(join: ClusterJoin, node: NodeVersions, name: str, pool: Pool) -> P
     """Hardware and tuning make the plan, the plan makes the Ignition."""
     hardware = load(pool.hardware)
     numa = plan(hardware, pool.tuning, pool.purpose)
-    labels = pool_labels(pool.site, name, numa)
+    shared = sharing(pool)
+    labels = node_labels(pool.site, name, numa, shared)
     return PoolBoot(
         cluster=join,
         site=pool.site,
@@ -40,7 +42,15 @@ def pool_boot(join: ClusterJoin, node: NodeVersions, name: str, pool: Pool) -> P
         hardware=hardware,
         plan=numa,
         ignition=plain_ignition(hardware, numa, labels, node),
+        sharing=shared,
     )
+
+
+def sharing(pool: Pool) -> GpuSharing | None:
+    """How a pool shares its GPUs; None where it has none."""
+    if isinstance(pool, HetznerPool) or not load(pool.hardware).gpu_count:
+        return None
+    return GpuSharing(mode=pool.sharing, mig_layout=pool.mig_layout, replicas=pool.replicas)
 
 
 def system_pools(settings: Settings) -> list[str]:

@@ -200,7 +200,7 @@ def _pool_spec(args: AwsGpuPoolArgs, capacity: str) -> dict[str, object]:
             "consolidateAfter": f"{args.consolidate_after_minutes}m",
         },
         "template": {
-            "metadata": {"labels": boot.labels},
+            "metadata": {"labels": boot.node_labels},
             "spec": {
                 "nodeClassRef": {
                     "group": "karpenter.k8s.aws",

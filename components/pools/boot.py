@@ -12,6 +12,7 @@ from functools import partial
 import pulumi
 
 from components.labels import labels
+from components.pools.sharing import GpuSharing, sharing_labels
 from hardware.hardware import Hardware
 from ignition.numa_plan import NumaPlan
 from ignition.render import (
@@ -54,11 +55,17 @@ class PoolBoot:
     hardware: Hardware
     plan: NumaPlan
     ignition: str
+    sharing: GpuSharing | None = None  # of its GPUs, where it has any
 
     @property
     def labels(self) -> dict[str, str]:
-        """The labels of the pool's nodes and objects."""
+        """The labels of the pool's objects, which its nodes have too."""
         return pool_labels(self.site, self.pool, self.plan)
+
+    @property
+    def node_labels(self) -> dict[str, str]:
+        """The labels that the pool's nodes register with."""
+        return node_labels(self.site, self.pool, self.plan, self.sharing)
 
     @property
     def inputs(self) -> dict[str, str]:
@@ -85,14 +92,20 @@ class NodeVersions:
 
 
 def pool_labels(site: str, pool: str, plan: NumaPlan) -> dict[str, str]:
-    """The labels that every node of a pool registers with."""
+    """The labels by which a pool's nodes and objects are found."""
     return labels(
         site=site, pool=pool, hardware=plan.hardware, purpose=plan.purpose, numa_plan=plan.digest
     )
 
 
+def node_labels(site: str, pool: str, plan: NumaPlan, sharing: GpuSharing | None) -> dict[str, str]:
+    """The labels that every node of a pool registers with."""
+    shared = {} if sharing is None else sharing_labels(pool, sharing)
+    return {**pool_labels(site, pool, plan), **shared}
+
+
 def plain_ignition(
-    hardware: Hardware, plan: NumaPlan, node_labels: Mapping[str, str], versions: NodeVersions
+    hardware: Hardware, plan: NumaPlan, labelled: Mapping[str, str], versions: NodeVersions
 ) -> str:
     """The plain Ignition of a pool's machines; GPU extensions only where there is a GPU."""
     gpu = hardware.gpu_count > 0
@@ -102,7 +115,7 @@ def plain_ignition(
     node = NodeBoot(
         hardware=hardware,
         plan=plan,
-        labels=node_labels,
+        labels=labelled,
         taints=taints,
         kubernetes_version=versions.kubernetes,
         nvidia_driver=versions.nvidia_driver if gpu else None,

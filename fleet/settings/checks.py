@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Network
 from itertools import combinations
 
+from fleet.settings import sharing
 from fleet.settings.problems import wrong
 from fleet.settings.secrets import NAMESPACE
 from fleet.settings.types import (
@@ -83,6 +84,8 @@ def hardware(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[s
         yield from _tuning(path, pool, found)
         if isinstance(pool, AwsPool):
             yield from _gpu_limits(path, pool, found)
+        if not isinstance(pool, HetznerPool) and found.gpus:
+            yield from sharing.faults(path, pool, found, versions)
         if found.nvswitch and versions is not None and versions.fabric_manager is None:
             yield (
                 f"{NAMESPACE}:versions.fabric_manager is missing, and {path}.hardware is "

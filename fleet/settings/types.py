@@ -48,6 +48,12 @@ Version: TypeAlias = Annotated[
         description='three numbers with dots between them, in quotes, such as "1.34.1"',
     ),
 ]
+Sharing = Literal["whole", "mig", "time-slicing", "mps"]
+MigLayout: TypeAlias = Annotated[
+    Mapping[str, Annotated[int, Field(ge=1, description="a whole number of 1 or more")]],
+    Field(min_length=1, description="a mapping from MIG profiles to their number on a GPU"),
+]
+Replicas: TypeAlias = Annotated[int, Field(ge=2, description="a whole number of 2 or more")]
 Positive: TypeAlias = Annotated[int, Field(ge=1, description="a whole number of 1 or more")]
 CapacityType = Literal["reserved", "spot", "on-demand"]
 LabelValue: TypeAlias = Annotated[
@@ -163,6 +169,10 @@ class BareMetalPool:
         tuple[Machine, ...], Field(min_length=1, description="a list of one machine or more")
     ]
     tuning: Tuning = Field(default_factory=Tuning)
+    sharing: Sharing = "whole"
+    mig_layout: MigLayout | None = None
+    replicas: Replicas | None = None
+    """How often time-slicing or MPS hands out each GPU."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -184,6 +194,9 @@ class AwsPool:
     is a NodePool of its own."""
     consolidate_after_minutes: Positive
     tuning: Tuning = Field(default_factory=Tuning)
+    sharing: Sharing = "whole"
+    mig_layout: MigLayout | None = None
+    replicas: Replicas | None = None
     expire_after_hours: Positive | None = None
     """None lets a node live as long as its job does."""
 

@@ -7,9 +7,10 @@ from components.pools.boot import (
     ClusterJoin,
     NodeVersions,
     PoolBoot,
+    node_labels,
     plain_ignition,
-    pool_labels,
 )
+from components.pools.sharing import GpuSharing
 from hardware.hardware import load
 from ignition.numa_plan import plan
 from ignition.tuning import Purpose, Tuning
@@ -28,6 +29,8 @@ def boot(machine: str, *, purpose: Purpose = "training", tuning: Tuning | None =
     """The boot of a pool called `pool`; call it inside the program, its token is an Output."""
     hardware = load(machine)
     numa = plan(hardware, Tuning() if tuning is None else tuning, purpose)
+    sharing = GpuSharing() if hardware.gpu_count else None
+    labels = node_labels("here", "pool", numa, sharing)
     return PoolBoot(
         cluster=ClusterJoin(
             name="fleet-test",
@@ -39,5 +42,6 @@ def boot(machine: str, *, purpose: Purpose = "training", tuning: Tuning | None =
         pool="pool",
         hardware=hardware,
         plan=numa,
-        ignition=plain_ignition(hardware, numa, pool_labels("here", "pool", numa), NODE),
+        ignition=plain_ignition(hardware, numa, labels, NODE),
+        sharing=sharing,
     )

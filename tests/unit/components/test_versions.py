@@ -12,7 +12,7 @@ def test_every_chart_is_pinned_to_one_release() -> None:
     charts = [value for value in vars(versions).values() if isinstance(value, versions.Chart)]
     assert charts
     for chart in charts:
-        assert re.fullmatch(r"\d+\.\d+\.\d+", chart.version), chart.name
+        assert re.fullmatch(r"v?\d+\.\d+\.\d+", chart.version), chart.name
 
 
 def test_every_release_stands_under_a_renovate_comment() -> None:
