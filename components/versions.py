@@ -47,3 +47,15 @@ KARPENTER = Chart(name="oci://public.ecr.aws/karpenter/karpenter", version="1.14
 GPU_OPERATOR = Chart(
     name="gpu-operator", version="v26.7.0", repository="https://helm.ngc.nvidia.com/nvidia"
 )
+
+# renovate: datasource=helm depName=cilium registryUrl=https://helm.cilium.io
+CILIUM = Chart(name="cilium", version="1.20.2", repository="https://helm.cilium.io")
+
+# renovate: datasource=helm depName=hcloud-cloud-controller-manager registryUrl=https://charts.hetzner.cloud
+HCLOUD_CLOUD_CONTROLLER_MANAGER = Chart(
+    name="hcloud-cloud-controller-manager",
+    version="1.35.0",
+    repository="https://charts.hetzner.cloud",
+)
+# renovate: datasource=helm depName=hcloud-csi registryUrl=https://charts.hetzner.cloud
+HCLOUD_CSI = Chart(name="hcloud-csi", version="2.22.1", repository="https://charts.hetzner.cloud")

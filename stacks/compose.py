@@ -9,13 +9,7 @@ import pulumi_hcloud as hcloud
 import pulumi_kubernetes as kubernetes
 
 from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
-from components.platform.gpu_operator import GpuOperator, GpuOperatorArgs
-from components.platform.karpenter.release import Karpenter, KarpenterArgs
-from components.platform.monitoring.dcgm import exporter_values
-from components.platform.priority_classes import PriorityClasses
-from components.platform.teams import QueueShare, Teams, TeamsArgs, TeamShare
-from components.platform.volcano import Volcano
-from components.pools.aws_boot import node_role
+from components.platform.karpenter.release import Karpenter
 from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs
 from components.pools.bare_metal import (
     BareMetalPool,
@@ -28,7 +22,8 @@ from components.pools.boot import ClusterJoin, NodeVersions, PoolBoot
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from components.versions import KARPENTER_CRD, VOLCANO
 from fleet import settings as fleet
-from stacks.nodes import node_versions, pool_boot, sharing, system_pools
+from stacks.foundation import foundation
+from stacks.nodes import node_versions, pool_boot
 
 Secrets = Mapping[str, pulumi.Output[str]]
 Summary = Mapping[str, object]
@@ -47,17 +42,15 @@ class Ground:
 def compose(settings: fleet.Settings, secrets: Secrets) -> None:
     """Register every resource of an environment and export its summary."""
     cluster = kubernetes.Provider("cluster", kubeconfig=secrets["kubeconfig"])
-    on_cluster = pulumi.ResourceOptions(providers=[cluster])
     at_site = _site_options(settings, secrets, cluster)
-    volcano = Volcano("volcano", on_cluster)
-    PriorityClasses("priority", on_cluster)
-    Teams("teams", _teams(settings, volcano), on_cluster)
-    GpuOperator("gpu-operator", _gpu_operator(settings), on_cluster)
+    networks = _networks(settings, at_site)
     ground = Ground(
         secrets=secrets,
         versions=node_versions(settings.versions),
-        networks=_networks(settings, at_site),
-        karpenter=_karpenter(settings, at_site),
+        networks=networks,
+        karpenter=foundation(
+            settings, secrets, networks, at_site, pulumi.ResourceOptions(providers=[cluster])
+        ),
     )
     join = ClusterJoin(
         name=settings.cluster.name,
@@ -107,46 +100,6 @@ def _networks(
         for name, site in settings.sites.items()
         if isinstance(site, fleet.HetznerSite) and name in used
     }
-
-
-def _karpenter(
-    settings: fleet.Settings, at_site: Mapping[str, pulumi.ResourceOptions]
-) -> dict[str, Karpenter]:
-    """Karpenter by the site that it works in; nothing where no pool is on AWS."""
-    rented = {name: pool for name, pool in settings.pools.items() if pool.kind == "aws"}
-    for name, site in settings.sites.items():
-        if isinstance(site, fleet.AwsSite) and name in {pool.site for pool in rented.values()}:
-            args = KarpenterArgs(
-                cluster=settings.cluster.name,
-                endpoint=f"https://{settings.cluster.endpoint}",
-                region=site.region,
-                node_roles=[node_role(settings.cluster.name, pool) for pool in rented],
-                system_pools=system_pools(settings),
-            )
-            return {name: Karpenter("karpenter", args, at_site[name])}
-    return {}
-
-
-def _gpu_operator(settings: fleet.Settings) -> GpuOperatorArgs:
-    shared = {name: sharing(pool) for name, pool in settings.pools.items()}
-    return GpuOperatorArgs(
-        pools={name: found for name, found in shared.items() if found is not None},
-        dcgm_exporter={**exporter_values(), "serviceMonitor": {"enabled": False}},
-    )
-
-
-def _teams(settings: fleet.Settings, volcano: Volcano) -> TeamsArgs:
-    shares = {
-        name: TeamShare(
-            cost_centre=team.cost_centre,
-            queues={
-                queue: QueueShare(weight=bounds.weight, gpus=bounds.gpus)
-                for queue, bounds in team.queues.items()
-            },
-        )
-        for name, team in settings.teams.items()
-    }
-    return TeamsArgs(teams=shares, crds=volcano.release)
 
 
 def _bare_metal(

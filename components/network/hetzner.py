@@ -41,6 +41,7 @@ class HetznerNetwork(pulumi.ComponentResource):
     """
 
     location: str
+    network_name: str
     subnet_id: pulumi.Output[str]
     firewall_id: pulumi.Output[int]
 
@@ -78,6 +79,7 @@ class HetznerNetwork(pulumi.ComponentResource):
             opts=child,
         )
         self.location = args.location
+        self.network_name = named
         self.subnet_id = subnet.id
         self.firewall_id = firewall.id.apply(int)
         self.register_outputs({"subnetId": self.subnet_id, "firewallId": self.firewall_id})

@@ -1,7 +1,7 @@
 """What every environment renders is what the upstream projects accept: kinds, charts, inputs."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from tests.unit.stacks.programs import ENVIRONMENTS, program
 
 CRD_FOLDERS = ("karpenter", "volcano", "metal3")
 BUILT_IN = ("PriorityClass",)
-CHARTS = {"volcano": "volcano"}  # our releases whose default values are among the schemas
 
 everywhere = pytest.mark.parametrize("environment", ENVIRONMENTS)
 
@@ -117,34 +116,6 @@ def test_the_schemas_refuse_what_is_known_to_be_wrong(
         parent = parent[step]
     parent[last] = value
     assert faults(schemas(shared)[broken["apiVersion"], kind], broken)
-
-
-@everywhere
-def test_a_release_sets_only_values_that_its_chart_has(environment: str, shared: Path) -> None:
-    seen = set()
-    for each in resources(environment):
-        chart = str(each.inputs.get("chart"))
-        if each.kind == "Release" and chart in CHARTS:
-            path = shared / "schemas" / "charts" / CHARTS[chart] / "values.yaml"
-            defaults = yaml.safe_load(path.read_text())
-            assert list(unknown_keys(opened(each.inputs["values"]), defaults)) == []
-            seen.add(chart)
-    assert seen == set(CHARTS)
-
-
-def test_a_value_that_a_chart_lacks_is_seen() -> None:
-    defaults = {"custom": {"scheduler_replicas": 1}}
-    found = unknown_keys({"custom": {"scheduler_replica": 2}, "extra": 1}, defaults)
-    assert list(found) == ["custom.scheduler_replica", "extra"]
-
-
-def unknown_keys(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> Iterator[str]:
-    """Keys that a chart does not have; below an empty default everything is free."""
-    for key, value in values.items():
-        if key not in defaults:
-            yield key
-        elif isinstance(value, Mapping) and defaults[key]:
-            yield from (f"{key}.{below}" for below in unknown_keys(value, defaults[key]))
 
 
 @everywhere

@@ -75,13 +75,21 @@ def test_a_taint_without_value_is_registered_without_one() -> None:
 
 
 def test_labels_are_kubelet_arguments_in_a_fixed_order() -> None:
-    written = text(files(tuning_ignition(node("ccx33")))["/etc/sysconfig/kubelet"])
-    digest = node("ccx33").plan.digest
+    written = text(files(tuning_ignition(node("dgx-h200")))["/etc/sysconfig/kubelet"])
+    digest = node("dgx-h200").plan.digest
     assert written == (
-        "KUBELET_EXTRA_ARGS=--node-labels=fleet.gpu/hardware=ccx33,"
-        f"fleet.gpu/numa-plan={digest},fleet.gpu/pool=pool,fleet.gpu/purpose=batch,"
+        "KUBELET_EXTRA_ARGS=--node-labels=fleet.gpu/hardware=dgx-h200,"
+        f"fleet.gpu/numa-plan={digest},fleet.gpu/pool=pool,fleet.gpu/purpose=training,"
         "fleet.gpu/site=here\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("machine", "waits"), [("ccx33", True), ("dgx-h200", False), ("p5e.48xlarge", False)]
+)
+def test_only_nodes_at_hetzner_wait_for_a_cloud_controller(machine: str, waits: bool) -> None:
+    arguments = text(files(tuning_ignition(node(machine)))["/etc/sysconfig/kubelet"]).split()
+    assert ("--cloud-provider=external" in arguments) is waits, "elsewhere nobody would answer"
 
 
 @pytest.mark.parametrize("label", [("a b", "c"), ("a", "b,c=d"), ("a", "b\nc"), ("-a", "b")])

@@ -1,0 +1,67 @@
+"""Cilium, the network of pods across all sites, as its pinned chart."""
+
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
+
+from components.versions import CILIUM
+
+NAMESPACE = "kube-system"
+# The smallest link on the way of a packet: a Hetzner vSwitch carries 1,400 bytes, its cloud network
+# 1,450, a WireGuard gateway between sites 1,420. Cilium takes the 50 of VXLAN and the 80 of its own
+# WireGuard off this itself. Not seen by its probe, which looks at a node's own card (often 9,000).
+LINK_MTU = 1400
+
+
+@dataclass(frozen=True, kw_only=True)
+class CiliumArgs:
+    """The range of pods, and the API server as host:port."""
+
+    pod_cidr: str
+    endpoint: str
+
+
+class Cilium(pulumi.ComponentResource):
+    """Pods of all sites in one VXLAN, encrypted between nodes.
+
+    Jobs' own traffic between GPUs never takes this way: NCCL speaks to the network cards.
+    """
+
+    release: Release
+
+    def __init__(
+        self, name: str, args: CiliumArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("gpu:platform:Cilium", name, None, opts)
+        self.release = Release(
+            f"{name}-release",
+            name="cilium",
+            namespace=NAMESPACE,
+            chart=CILIUM.name,
+            version=CILIUM.version,
+            repository_opts=RepositoryOptsArgs(repo=CILIUM.repository),
+            values=_values(args),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        self.register_outputs({"version": CILIUM.version})
+
+
+def _values(args: CiliumArgs) -> dict[str, object]:
+    host, _, port = args.endpoint.rpartition(":")
+    return {
+        # no route of a cloud leads to pods at another site, nor over a vSwitch
+        "routingMode": "tunnel",
+        "tunnelProtocol": "vxlan",
+        "MTU": LINK_MTU,
+        # sites are joined over the internet; UDP 51871 between nodes
+        "encryption": {"enabled": True, "type": "wireguard"},
+        # Cilium cuts the range itself: nothing here says what kubeadm's controller manager was told
+        "ipam": {
+            "mode": "cluster-pool",
+            "operator": {"clusterPoolIPv4PodCIDRList": [args.pod_cidr]},
+        },
+        # an agent that comes up before kube-proxy still finds the API server
+        "k8sServiceHost": host,
+        "k8sServicePort": int(port),
+    }

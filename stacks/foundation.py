@@ -1,0 +1,78 @@
+"""What a cluster gets beside its pools, from the settings of its environment."""
+
+from collections.abc import Mapping
+
+import pulumi
+
+from components.network.hetzner import HetznerNetwork
+from components.platform.cilium import Cilium, CiliumArgs
+from components.platform.gpu_operator import GpuOperator, GpuOperatorArgs
+from components.platform.hetzner_cloud import HetznerCloud, HetznerCloudArgs
+from components.platform.karpenter.release import Karpenter, KarpenterArgs
+from components.platform.monitoring.dcgm import exporter_values
+from components.platform.priority_classes import PriorityClasses
+from components.platform.teams import QueueShare, Teams, TeamsArgs, TeamShare
+from components.platform.volcano import Volcano
+from components.pools.aws_boot import node_role
+from fleet import settings as fleet
+from stacks.nodes import sharing, system_pools
+
+SiteOptions = Mapping[str, pulumi.ResourceOptions]
+
+
+def foundation(
+    settings: fleet.Settings,
+    secrets: Mapping[str, pulumi.Output[str]],
+    networks: Mapping[str, HetznerNetwork],
+    at_site: SiteOptions,
+    on_cluster: pulumi.ResourceOptions,
+) -> dict[str, Karpenter]:
+    """Register what every pool finds in its cluster; Karpenter by the site that it works in."""
+    cluster = settings.cluster
+    Cilium("cilium", CiliumArgs(pod_cidr=cluster.pod_cidr, endpoint=cluster.endpoint), on_cluster)
+    for network in networks.values():
+        args = HetznerCloudArgs(token=secrets["hcloud_token"], network=network.network_name)
+        HetznerCloud("hetzner-cloud", args, on_cluster)
+    volcano = Volcano("volcano", on_cluster)
+    PriorityClasses("priority", on_cluster)
+    Teams("teams", _teams(settings, volcano), on_cluster)
+    GpuOperator("gpu-operator", _gpu_operator(settings), on_cluster)
+    return _karpenter(settings, at_site)
+
+
+def _karpenter(settings: fleet.Settings, at_site: SiteOptions) -> dict[str, Karpenter]:
+    """Karpenter by the site that it works in; nothing where no pool is on AWS."""
+    rented = {name: pool for name, pool in settings.pools.items() if pool.kind == "aws"}
+    for name, site in settings.sites.items():
+        if isinstance(site, fleet.AwsSite) and name in {pool.site for pool in rented.values()}:
+            args = KarpenterArgs(
+                cluster=settings.cluster.name,
+                endpoint=f"https://{settings.cluster.endpoint}",
+                region=site.region,
+                node_roles=[node_role(settings.cluster.name, pool) for pool in rented],
+                system_pools=system_pools(settings),
+            )
+            return {name: Karpenter("karpenter", args, at_site[name])}
+    return {}
+
+
+def _gpu_operator(settings: fleet.Settings) -> GpuOperatorArgs:
+    shared = {name: sharing(pool) for name, pool in settings.pools.items()}
+    return GpuOperatorArgs(
+        pools={name: found for name, found in shared.items() if found is not None},
+        dcgm_exporter={**exporter_values(), "serviceMonitor": {"enabled": False}},
+    )
+
+
+def _teams(settings: fleet.Settings, volcano: Volcano) -> TeamsArgs:
+    shares = {
+        name: TeamShare(
+            cost_centre=team.cost_centre,
+            queues={
+                queue: QueueShare(weight=bounds.weight, gpus=bounds.gpus)
+                for queue, bounds in team.queues.items()
+            },
+        )
+        for name, team in settings.teams.items()
+    }
+    return TeamsArgs(teams=shares, crds=volcano.release)

@@ -1,0 +1,100 @@
+"""What nodes need to become a cluster: Cilium everywhere, Hetzner's two parts at Hetzner."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import pulumi
+
+from components.platform.cilium import Cilium, CiliumArgs
+from components.platform.hetzner_cloud import HetznerCloud, HetznerCloudArgs
+from components.versions import CILIUM, HCLOUD_CLOUD_CONTROLLER_MANAGER, HCLOUD_CSI
+from tests.recorder import Registered, Secret, named, render
+
+TOKEN = "t" * 64
+
+
+def cilium() -> Mapping[str, Any]:
+    args = CiliumArgs(pod_cidr="10.14.0.0/16", endpoint="api.fleet.example:6443")
+    (found,) = named(render(lambda: Cilium("cilium", args)), "Release").values()
+    return found.inputs
+
+
+@cache
+def hetzner() -> tuple[Registered, ...]:
+    def program() -> None:
+        args = HetznerCloudArgs(token=pulumi.Output.from_input(TOKEN), network="fleet-test-hel1")
+        HetznerCloud("cloud", args)
+
+    return tuple(render(program))
+
+
+def release(chart: str) -> Mapping[str, Any]:
+    found = [each.inputs for each in hetzner() if each.inputs.get("chart") == chart]
+    (only,) = found
+    return only
+
+
+def test_the_charts_are_pinned() -> None:
+    found = cilium()
+    assert (found["chart"], found["version"]) == (CILIUM.name, CILIUM.version)
+    for chart in (HCLOUD_CLOUD_CONTROLLER_MANAGER, HCLOUD_CSI):
+        assert release(chart.name)["version"] == chart.version
+        assert release(chart.name)["repositoryOpts"] == {"repo": chart.repository}
+
+
+def test_pods_reach_each_other_through_a_tunnel_that_fits_the_smallest_link() -> None:
+    values = cilium()["values"]
+    assert (values["routingMode"], values["tunnelProtocol"]) == ("tunnel", "vxlan")
+    assert values["MTU"] == 1400, "a vSwitch carries no more; Cilium takes its own headers off"
+
+
+def test_what_pods_say_to_each_other_is_encrypted_between_nodes() -> None:
+    assert cilium()["values"]["encryption"] == {"enabled": True, "type": "wireguard"}
+
+
+def test_pods_have_addresses_of_the_environments_range() -> None:
+    ipam = cilium()["values"]["ipam"]
+    assert ipam["mode"] == "cluster-pool"
+    assert ipam["operator"]["clusterPoolIPv4PodCIDRList"] == ["10.14.0.0/16"]
+
+
+def test_the_agent_finds_the_api_server_by_itself() -> None:
+    values = cilium()["values"]
+    assert (values["k8sServiceHost"], values["k8sServicePort"]) == ("api.fleet.example", 6443)
+
+
+def test_the_token_stands_in_one_secret_under_the_name_that_the_charts_read() -> None:
+    (secret,) = named(list(hetzner()), "Secret").values()
+    assert secret.inputs["metadata"] == {"name": "hcloud", "namespace": "kube-system"}
+    data = secret.inputs["stringData"]
+    data = data.value if isinstance(data, Secret) else data
+    assert data == {"token": Secret(TOKEN), "network": "fleet-test-hel1"} or data == {
+        "token": TOKEN,
+        "network": "fleet-test-hel1",
+    }
+    assert isinstance(secret.inputs["stringData"], Secret) or isinstance(data["token"], Secret)
+    for each in named(list(hetzner()), "Release").values():
+        assert any(urn.endswith("::cloud-secret") for urn in each.depends_on), each.name
+
+
+def test_the_cloud_controller_deletes_no_machine_that_hetzner_does_not_know() -> None:
+    arguments = release("hcloud-cloud-controller-manager")["values"]["args"]
+    assert "-cloud-node-lifecycle-controller" in arguments["controllers"].split(",")
+    assert "*" in arguments["controllers"].split(","), "its other controllers run"
+
+
+def test_nodes_get_their_private_addresses_and_no_routes() -> None:
+    env = release("hcloud-cloud-controller-manager")["values"]["env"]
+    assert env["HCLOUD_NETWORK"]["valueFrom"]["secretKeyRef"] == {
+        "name": "hcloud",
+        "key": "network",
+    }
+    assert env["HCLOUD_NETWORK_ROUTES_ENABLED"] == {"value": "false"}, "pods go through a tunnel"
+
+
+def test_volumes_stay_at_hetzner() -> None:
+    values = release("hcloud-csi")["values"]
+    assert values["global"]["enableProvidedByTopology"] is True
+    for part in ("controller", "node"):
+        assert values[part]["nodeSelector"] == {"instance.hetzner.cloud/provided-by": "cloud"}
