@@ -30,8 +30,8 @@ format: bootstrap ## Format the code and repair what ruff can repair
 	@exec .venv/bin/ruff check --fix .
 	@exec .venv/bin/ruff format .
 
-preview: .preview/policies-$(ENV).json ## Show what `make up` would change in the accounts of ENV
-	@exec $(RUN) toolchain exec pulumi preview --stack $(ENV) --policy-pack policies --policy-pack-config $<
+preview: bootstrap ## Show what `make up` would change in the accounts of ENV (MARKDOWN=file keeps it)
+	@exec .venv/bin/fleet preview $(ENV) $(if $(JSON),--json) $(if $(MARKDOWN),--markdown $(MARKDOWN))
 
 up: .preview/policies-$(ENV).json ## Bring the accounts of ENV up to date; Pulumi asks first
 	@exec $(RUN) toolchain exec pulumi up --stack $(ENV) --policy-pack policies --policy-pack-config $<

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from fleet.cli.policy_config import policy_config
+from fleet.cli.preview import preview
 from fleet.cli.rehearse import rehearse
 from fleet.cli.rehearse_stop import rehearse_stop
 
@@ -17,4 +18,5 @@ app = typer.Typer(
 )
 app.command("rehearse")(rehearse)
 app.command("rehearse-stop")(rehearse_stop)
+app.command("preview")(preview)
 app.command("policy-config")(policy_config)

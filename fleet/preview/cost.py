@@ -1,0 +1,83 @@
+"""What the pools cost before and after, at the prices of the hardware catalogue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hardware.hardware import Hardware, HardwareError, load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fleet.preview.pools import Pool, PoolChange
+
+HOURS_PER_DAY = 24
+HOURS_PER_MONTH = 730
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """USD per hour before and after."""
+
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        """The difference in USD per hour."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """`fixed` is what always runs, `burst` what Karpenter may start at most on top of it."""
+
+    fixed: Span
+    burst: Span
+    unverified: tuple[str, ...]  # hardware whose price nobody has confirmed
+    without_price: tuple[str, ...]  # hardware that is not in the sums
+
+
+def cost(changes: Sequence[PoolChange]) -> Cost:
+    """The cost of all pools; a pool that stays as it is counts on both sides."""
+    before = [change.before for change in changes if change.before]
+    after = [change.after for change in changes if change.after]
+    used = {pool.hardware: _hardware(pool) for pool in (*before, *after)}
+    prices = {name: hardware.usd_per_hour if hardware else None for name, hardware in used.items()}
+    return Cost(
+        fixed=Span(before=sum(map(_fixed, before)), after=sum(map(_fixed, after))),
+        burst=Span(before=sum(map(_burst, before)), after=sum(map(_burst, after))),
+        unverified=tuple(
+            sorted(
+                name
+                for name, hardware in used.items()
+                if hardware and prices[name] is not None and not hardware.price.verified
+            )
+        ),
+        without_price=tuple(sorted(name for name, price in prices.items() if price is None)),
+    )
+
+
+def _hardware(pool: Pool) -> Hardware | None:
+    """The catalogue's entry; None for what has left the catalogue since it was deployed."""
+    try:
+        return load(pool.hardware)
+    except HardwareError:
+        return None
+
+
+def _usd_per_hour(pool: Pool) -> float:
+    hardware = _hardware(pool)
+    return (hardware.usd_per_hour if hardware else None) or 0.0
+
+
+def _fixed(pool: Pool) -> float:
+    return len(pool.machines) * _usd_per_hour(pool)
+
+
+def _burst(pool: Pool) -> float:
+    hardware = _hardware(pool)
+    if hardware is None or not hardware.gpu_count:
+        return 0.0
+    return sum(pool.limits.values()) / hardware.gpu_count * _usd_per_hour(pool)

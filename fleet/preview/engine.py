@@ -1,0 +1,110 @@
+"""Runs `pulumi preview` for a real account, held to the policy pack, and reads its event log."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fleet.preview.summary import Summary, summarise
+from policies.gates.plan import pack_config
+from rehearsal.events import EventLog
+from rehearsal.interrupts import Interrupted, shielded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fleet.settings import Settings
+    from toolchain.build import Tools
+
+STOP_DEADLINE_S = 20.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """The preview of one environment, with the login and the credentials of `variables`."""
+
+    root: Path  # of the checkout
+    settings: Settings
+    stack_file: Path
+    pulumi: Path
+    variables: Mapping[str, str]
+
+    @property
+    def log(self) -> Path:
+        """Where the engine's own words are kept."""
+        return self.root / ".preview" / f"{self.settings.environment}.log"
+
+    def run(self, progress: Callable[[int], None] = lambda _resources: None) -> Summary:
+        """Previews; `progress` hears how many resources the engine has come to."""
+        self.log.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="fleet-preview-") as folder:
+            events = EventLog(Path(folder) / "events.jsonl")
+            config = Path(folder) / "policy-config.json"
+            config.write_text(json.dumps(pack_config(self.settings.policies)))
+            with self.log.open("w") as log:
+                process = subprocess.Popen(
+                    self._command(events.path, config),
+                    cwd=self.root,
+                    env={**self.variables, "PULUMI_DEBUG_COMMANDS": "1"},  # --event-log is one
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                )
+                code = _wait(process, lambda: _follow(events, progress))
+            lines = events.path.read_text().splitlines() if events.path.exists() else []
+        return summarise(
+            self.settings,
+            [json.loads(line) for line in lines],
+            succeeded=code == 0,
+            output=self.log.read_text(),
+        )
+
+    def _command(self, events: Path, config: Path) -> tuple[str, ...]:
+        return (
+            str(self.pulumi),
+            "preview",
+            f"--stack={self.settings.environment}",
+            f"--config-file={self.stack_file}",
+            f"--policy-pack={self.root / 'policies'}",
+            f"--policy-pack-config={config}",
+            f"--event-log={events}",
+            *("--non-interactive", "--color=never", "--diff"),
+        )
+
+
+def variables(tools: Tools) -> dict[str, str]:
+    """The environment of the user, so that the engine finds their login and their accounts."""
+    found = {**os.environ, **tools.environment()}
+    # Against a real account the provider plugins are downloaded when they are first needed.
+    del found["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"]
+    return found
+
+
+def _follow(events: EventLog, progress: Callable[[int], None]) -> None:
+    if events.catch_up():
+        progress(events.outcome.started)
+
+
+def _wait(process: subprocess.Popen[bytes], each_time: Callable[[], None]) -> int:
+    """The exit code; where the command is ended, the engine is ended first."""
+    try:
+        while process.poll() is None:
+            each_time()
+            time.sleep(0.05)
+    except Interrupted:
+        with shielded(forget=True):
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(STOP_DEADLINE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        raise
+    return process.returncode

@@ -1,0 +1,116 @@
+"""The pools before and after, read from the resources that the engine would touch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fleet.preview.steps import Inputs, Step
+
+When = Literal["before", "after"]
+
+# what stands for one always-on machine, by resource type, and what people call it
+MACHINES = {
+    "hcloud:index/server:Server": "server",
+    "kubernetes:metal3.io/v1alpha1:BareMetalHost": "machine",
+}
+NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
+GPU = "nvidia.com/gpu"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool:
+    """A pool at one time. `limits` has the most GPUs of each kind of capacity."""
+
+    hardware: str
+    purpose: str
+    site: str
+    ignition: str
+    machines: tuple[str, ...] = ()
+    limits: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolChange:
+    """A pool before (None: it is new) and after (None: it goes), and the steps of its parts."""
+
+    name: str
+    type: str  # of its component
+    before: Pool | None
+    after: Pool | None
+    steps: tuple[Step, ...]
+
+    @property
+    def machine(self) -> str:
+        """What people call one machine of the pool."""
+        found = (MACHINES[step.type] for step in self.steps if step.type in MACHINES)
+        return next(found, "node")
+
+
+def pools(steps: Mapping[str, Step]) -> tuple[PoolChange, ...]:
+    """Every pool that the engine told of, changed or not, in alphabetical order."""
+    parts: dict[str, list[Step]] = {}
+    components: dict[str, Step] = {}
+    for step in steps.values():
+        component = _pool_of(step, steps)
+        if component is step:
+            components[step.urn] = step
+        elif component is not None:
+            parts.setdefault(component.urn, []).append(step)
+    changes = [
+        PoolChange(
+            name=component.name,
+            type=component.type,
+            before=_pool(component.old, parts.get(urn, []), "before"),
+            after=_pool(component.new, parts.get(urn, []), "after"),
+            steps=tuple(parts.get(urn, [])),
+        )
+        for urn, component in components.items()
+    ]
+    return tuple(sorted(changes, key=lambda change: change.name))
+
+
+def _pool_of(step: Step, steps: Mapping[str, Step]) -> Step | None:
+    """The pool component that a resource is, or stands in at any depth."""
+    at: Step | None = step
+    while at is not None:
+        if at.type.startswith("gpu:pools:") and "pool" in (at.new or at.old or {}):
+            return at
+        at = steps.get(at.parent)
+    return None
+
+
+def _pool(component: Inputs | None, parts: list[Step], when: When) -> Pool | None:
+    if component is None:
+        return None
+    inputs = [(step, step.old if when == "before" else step.new) for step in parts]
+    present = [(step, found) for step, found in inputs if found is not None]
+    return Pool(
+        hardware=str(component.get("hardware", "")),
+        purpose=str(component.get("purpose", "")),
+        site=str(component.get("site", "")),
+        ignition=str(component.get("ignition", "")),
+        machines=tuple(sorted(step.name for step, _ in present if step.type in MACHINES)),
+        limits=dict(
+            sorted(limit for step, found in present for limit in _limits(step, found)),
+        ),
+    )
+
+
+def _limits(step: Step, inputs: Inputs) -> Iterator[tuple[str, int]]:
+    if step.type == NODE_POOL:
+        spec = inputs.get("spec") or {}
+        limit = str((spec.get("limits") or {}).get(GPU, ""))
+        if limit.isdigit():
+            yield _capacity(spec) or step.name, int(limit)
+
+
+def _capacity(spec: Inputs) -> str:
+    template = (spec.get("template") or {}).get("spec") or {}
+    for requirement in template.get("requirements") or []:
+        if requirement.get("key") == "karpenter.sh/capacity-type":
+            return "/".join(map(str, requirement.get("values") or []))
+    return ""

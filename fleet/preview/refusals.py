@@ -1,0 +1,128 @@
+"""Why the engine did not come through, in sentences that name the command that helps."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fleet.settings import how_to_set
+from rehearsal.events import NOISE, Diagnostic, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CLOSING = (*NOISE, "an unhandled error occurred: program exited")
+TRACEBACK = "Traceback (most recent call last)"
+
+# What Pulumi, AWS, Hetzner and Kubernetes say where access is missing, and what helps. {line} is
+# what was said.
+_HELP = (
+    (
+        r"PULUMI_ACCESS_TOKEN must be set|must be logged in|not logged in",
+        (
+            "Nobody is logged in to the backend with the state of {environment}: run "
+            "`pulumi login ADDRESS`, or set PULUMI_BACKEND_URL."
+        ),
+    ),
+    (
+        r"invalid access token|\[401\] Unauthorized",
+        "The backend does not take your access token: run `pulumi login` again.",
+    ),
+    (
+        r"no stack named",
+        (
+            "The backend has no stack {environment}: run `pulumi stack init {environment}`, or "
+            "`pulumi login ADDRESS` with the backend that has it."
+        ),
+    ),
+    (
+        r"passphrase must be set",
+        (
+            "The passphrase of the secrets of {environment} is not set: run "
+            "`export PULUMI_CONFIG_PASSPHRASE_FILE=FILE` with a file that holds it, or set "
+            "PULUMI_CONFIG_PASSPHRASE."
+        ),
+    ),
+    (
+        r"incorrect passphrase",
+        (
+            "The passphrase is not the one that encrypts the secrets of {environment}: run "
+            "`export PULUMI_CONFIG_PASSPHRASE_FILE=FILE` with a file that holds the right one."
+        ),
+    ),
+    (
+        r"unable to open bucket|\.pulumi/meta\.yaml",
+        (
+            "The backend cannot be opened ({line}): check its address and your access to it with "
+            "`pulumi login ADDRESS`."
+        ),
+    ),
+    (
+        (
+            r"no valid credential sources|ExpiredToken|InvalidClientTokenId|get credentials|"
+            r"failed to refresh cached credentials|UnauthorizedOperation"
+        ),
+        "AWS does not take your credentials ({line}): run `aws sso login`, or set AWS_PROFILE.",
+    ),
+    (
+        (
+            r"(?i)hcloud.*(unauthorized|unable to authenticate)|token.*is invalid.*hcloud|"
+            r"unable to authenticate \(unauthorized"
+        ),
+        "Hetzner does not take the token of {environment}: run `{set_hcloud_token}`.",
+    ),
+    (
+        (
+            r"Kubernetes cluster is unreachable|unable to load (Kubernetes client|schema)|"
+            r"error loading kubeconfig|invalid kubeconfig"
+        ),
+        (
+            "The cluster of {environment} does not answer ({line}): check the way to it, or run "
+            "`{set_kubeconfig}`."
+        ),
+    ),
+    (
+        r"no resource plugin|failed to load plugin|Could not automatically download",
+        "A provider plugin is missing ({line}): run `pulumi install`.",
+    ),
+)
+
+
+def refusals(environment: str, outcome: Outcome, output: str) -> tuple[str, ...]:
+    """Every reason once; where the engine did not begin, its last line in `output` is it."""
+    told = [sentence for found in _telling(outcome) for sentence in _sentences(found)]
+    if not told:
+        lines = [line.strip() for line in output.splitlines() if line.strip()]
+        errors = [line for line in lines if line.startswith("error:")]
+        told = [line.removeprefix("error:").strip() for line in (errors or lines)[-1:]]
+    return tuple(dict.fromkeys(_helped(environment, text) for text in told))
+
+
+def _telling(outcome: Outcome) -> list[Diagnostic]:
+    broken = [d for d in outcome.diagnostics if d.severity == "error"]
+    return [d for d in broken if not d.message.startswith(CLOSING)]
+
+
+def _sentences(diagnostic: Diagnostic) -> Iterator[str]:
+    """The program's own mistakes are one a line; what others say is one text of many lines."""
+    lines = [line.strip() for line in diagnostic.message.splitlines() if line.strip()]
+    if TRACEBACK in diagnostic.message:
+        yield lines[-1]
+    elif all(line.endswith(".") for line in lines):
+        yield from lines
+    else:
+        yield (
+            f"{diagnostic.resource}: {' '.join(lines)}" if diagnostic.resource else " ".join(lines)
+        )
+
+
+def _helped(environment: str, text: str) -> str:
+    for pattern, sentence in _HELP:
+        if re.search(pattern, text):
+            return sentence.format(
+                environment=environment,
+                line=text.rstrip("."),
+                set_hcloud_token=how_to_set("hcloud_token", environment),
+                set_kubeconfig=how_to_set("kubeconfig", environment),
+            )
+    return text

@@ -1,0 +1,73 @@
+"""One preview as plain data: from the engine's event log to what a reviewer wants to know."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from fleet.preview.cost import Cost, cost
+from fleet.preview.pools import pools
+from fleet.preview.refusals import refusals
+from fleet.preview.steps import steps
+from fleet.preview.verdicts import Verdict, verdicts
+from fleet.preview.words import everything_else, sentences
+from rehearsal.events import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fleet.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """What `up` would do. `holds` is False where a rule or an error stopped the preview."""
+
+    environment: str
+    holds: bool
+    pools: Mapping[str, tuple[str, ...]]  # what happens to each pool that changes, in sentences
+    others: tuple[str, ...]  # counts by kind of all other changes
+    unchanged: int  # resources
+    verdicts: tuple[Verdict, ...]
+    cost: Cost
+    budget_usd_per_day: float
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether `up` would do anything."""
+        return bool(self.pools or self.others)
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return asdict(self)
+
+
+def summarise(
+    settings: Settings, events: Sequence[Mapping[str, Any]], *, succeeded: bool, output: str = ""
+) -> Summary:
+    """The summary of an event log; `succeeded` is what the engine's exit code says.
+
+    `output` is what the engine printed: all that there is where it did not begin.
+    """
+    outcome = Outcome()
+    for event in events:
+        outcome.take(dict(event))
+    found = steps(events)
+    changes = pools(found)
+    told = {change.name: sentences(change) for change in changes}
+    judged = verdicts(outcome.violations, settings.policies)
+    stopped = any(verdict.state == "violated" for verdict in judged)
+    return Summary(
+        environment=settings.environment,
+        holds=succeeded and not stopped,
+        pools={name: lines for name, lines in told.items() if lines},
+        others=everything_else(changes, found),
+        unchanged=sum(step.op == "same" and not step.is_component for step in found.values()),
+        verdicts=judged,
+        cost=cost(changes),
+        budget_usd_per_day=settings.budget.usd_per_day,
+        errors=() if succeeded or stopped else refusals(settings.environment, outcome, output),
+        warnings=outcome.warnings(),
+    )

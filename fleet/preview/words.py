@@ -1,0 +1,143 @@
+"""What happens to the pools, in the words of those who run them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from fleet.preview.boot_data import differences
+from fleet.preview.pools import MACHINES, NODE_POOL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fleet.preview.pools import Pool, PoolChange
+    from fleet.preview.steps import Inputs, Step
+
+# why a machine is replaced, by the property that forces it
+REASONS = {
+    "userData": "boot data changed",
+    "image": "image changed",
+    "serverType": "server type changed",
+    "location": "location changed",
+    "spec.userData": "boot data changed",
+}
+# what new boot data means for the machines that run already, by the component's type
+WAITS = {
+    "gpu:pools:BareMetalPool": "the machines keep their old boot data until they are reinstalled",
+    "gpu:pools:AwsGpuPool": "Karpenter replaces the running nodes",
+}
+KINDS_SHOWN = 12
+OPS = {"create": "new", "update": "changed", "replace": "replaced", "delete": "removed"}
+
+
+def sentences(change: PoolChange) -> tuple[str, ...]:
+    """What happens to one pool; empty where nothing that anyone would notice does."""
+    before, after = change.before, change.after
+    if after is None:
+        return (f"goes, with {_inventory(before, change)}",) if before else ()
+    if before is None:
+        return (f"new at {after.site} for {after.purpose}: {_inventory(after, change)}",)
+    return (
+        *_machines(change, before, after),
+        *_boot_data(change, before, after),
+        *_limits(before, after),
+        *_node_pools(change),
+    )
+
+
+def everything_else(changes: Sequence[PoolChange], steps: Mapping[str, Step]) -> tuple[str, ...]:
+    """Counts by kind of the resources that no sentence about a pool speaks of."""
+    told = {
+        step.urn
+        for change in changes
+        for step in change.steps
+        if step.type in MACHINES or step.type == NODE_POOL
+    }
+    counts: dict[str, Counter[str]] = {}
+    for step in steps.values():
+        if step.op in OPS and step.urn not in told and not step.is_component:
+            counts.setdefault(OPS[step.op], Counter())[step.kind] += 1
+    return tuple(f"{word}: {_kinds(counts[word])}" for word in OPS.values() if word in counts)
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun: 1 server, 2 servers."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _kinds(counts: Counter[str]) -> str:
+    """The kinds in alphabetical order, the rarest left out where there are many."""
+    shown = dict(counts.most_common(KINDS_SHOWN))
+    told = [f"{shown[kind]} {kind}" for kind in sorted(shown)]
+    rest = counts.total() - sum(shown.values())
+    return ", ".join([*told, f"{rest} of other kinds"] if rest else told)
+
+
+def _inventory(pool: Pool | None, change: PoolChange) -> str:
+    if pool is None:
+        return "nothing"
+    if pool.limits:
+        return f"up to {sum(pool.limits.values())} GPUs of {pool.hardware}"
+    return f"{count(len(pool.machines), change.machine)} ({pool.hardware})"
+
+
+def _machines(change: PoolChange, before: Pool, after: Pool) -> Iterator[str]:
+    steps = [step for step in change.steps if step.type in MACHINES]
+    ops = Counter(step.op for step in steps)
+    for number, word in ((ops["create"], "more"), (ops["delete"], "fewer")):
+        if number:
+            yield f"{count(number, change.machine)} {word} ({after.hardware})"
+    if ops["replace"]:
+        replaced = [step for step in steps if step.op == "replace"]
+        told = {REASONS.get(path, path) for step in replaced for path in step.forcing}
+        why = ", ".join(sorted(told)) or "it cannot change in place"
+        yield f"{ops['replace']} replaced: {why}"
+    if before.hardware != after.hardware:
+        yield f"hardware {before.hardware} → {after.hardware}"
+
+
+def _boot_data(change: PoolChange, before: Pool, after: Pool) -> Iterator[str]:
+    if before.hardware != after.hardware:
+        return
+    told = differences(before, after)
+    if told:
+        shown = ", ".join(told[:4]) + (f" and {len(told) - 4} more" if len(told) > 4 else "")
+        waits = WAITS.get(change.type)
+        yield f"tuning changed: {shown}" + (f" ({waits})" if waits else "")
+
+
+def _limits(before: Pool, after: Pool) -> Iterator[str]:
+    if before.limits == after.limits:
+        return
+    old, new = (sum(pool.limits.values()) for pool in (before, after))
+    parts = [
+        f"{kind} {before.limits.get(kind, 0)} → {after.limits.get(kind, 0)}"
+        for kind in sorted({*before.limits, *after.limits})
+        if before.limits.get(kind) != after.limits.get(kind)
+    ]
+    yield f"burst limit {old} → {new} GPUs ({', '.join(parts)})"
+
+
+def _node_pools(change: PoolChange) -> Iterator[str]:
+    """What else changes in the NodePools, by its path; the limits are told already."""
+    told: dict[str, None] = {}
+    for step in change.steps:
+        if step.type == NODE_POOL and step.op in ("update", "replace"):
+            old, new = step.old or {}, step.new or {}
+            told |= dict.fromkeys(_leaves(old.get("spec") or {}, new.get("spec") or {}, ""))
+    yield from told
+
+
+def _leaves(old: Inputs, new: Inputs, path: str) -> Iterator[str]:
+    for key in sorted({*old, *new} - {"limits"}):
+        before, after = old.get(key), new.get(key)
+        here = f"{path}{key}"
+        if before == after or key == "labels":  # the labels are the boot data's
+            continue
+        if isinstance(before, dict) and isinstance(after, dict):
+            yield from _leaves(before, after, f"{here}.")
+        elif isinstance(before, str | int | None) and isinstance(after, str | int | None):
+            yield f"{key} {before or 'unset'} → {after or 'unset'}"
+        else:
+            yield f"{here} changed"
