@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from components.platform.lakefs.values import S3, DynamoDbTable, Ingress, Shape, chart_values
+from components.platform.lakefs.values import S3, DynamoDbTable, Ingress, Serving, chart_values
 from components.platform.lakefs.versions import APP_VERSION, CHART_VERSION
 
 # maps whose keys the user of the chart makes up
@@ -21,9 +21,9 @@ def chart(shared: Path) -> Path:
 
 def given(database: DynamoDbTable | None) -> dict[str, object]:
     ingress = Ingress(host="lakefs.fleet.example", class_name="cilium", tls_secret="lakefs-tls")
-    shape = Shape(node_selector={"fleet.gpu/site": "hel1"}, ingress=ingress)
+    serving = Serving(node_selector={"fleet.gpu/site": "hel1"}, ingress=ingress)
     return {
-        **chart_values("lakefs", database, S3(region="us-east-1"), shape),
+        **chart_values("lakefs", database, S3(region="us-east-1"), serving),
         "podAnnotations": {"fleet.gpu/secret": "0"},
     }
 

@@ -16,6 +16,8 @@ from lakefs_sdk.models.pagination import Pagination
 
 CONNECT_SECONDS = 10
 READ_SECONDS = 60
+PAGE_ITEMS = 1000
+ENDPOINT_FORM = "an http or https address without credentials in it"
 
 # A request that never left may always be sent again. One that may have arrived is repeated only
 # where it changes nothing: a second commit or merge would be a second commit or merge.
@@ -62,11 +64,8 @@ class Lakefs:
     """A lakeFS server and the one pair of keys to it. Its keys appear in no repr and no error."""
 
     def __init__(self, endpoint: str, access_key_id: str, secret_access_key: str) -> None:
-        url = urllib3.util.parse_url(endpoint)
-        if url.scheme not in ("http", "https") or not url.host or url.auth:
-            raise LakefsError(
-                "The endpoint of lakeFS must be an http or https address without credentials in it."
-            )
+        if not is_endpoint(endpoint):
+            raise LakefsError(f"The endpoint of lakeFS must be {ENDPOINT_FORM}.")
         self.endpoint = endpoint.rstrip("/")
         configuration = Configuration(
             host=self.endpoint, username=access_key_id, password=secret_access_key
@@ -106,7 +105,7 @@ class Lakefs:
     ) -> Iterator[T]:
         """The items of a listing, page after page."""
         after = ""
-        fetch = functools.partial(call, *arguments, amount=1000, **options)
+        fetch = functools.partial(call, *arguments, amount=PAGE_ITEMS, **options)
         while True:
             page = self.ask(task, fetch, after=after)
             yield from page.results
@@ -118,6 +117,15 @@ class Lakefs:
         return LakefsError(
             f"lakeFS at {self.endpoint} gave no answer when asked to {task}: {reason}."
         )
+
+
+def is_endpoint(address: str) -> bool:
+    """Whether an address is of `ENDPOINT_FORM`."""
+    try:
+        url = urllib3.util.parse_url(address)
+    except urllib3.exceptions.LocationParseError:
+        return False
+    return url.scheme in ("http", "https") and bool(url.host) and not url.auth
 
 
 def _said(error: ApiException) -> str:

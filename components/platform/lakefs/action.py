@@ -27,9 +27,9 @@ from components.platform.lakefs.connection import (
     connected,
     diff,
     known,
-    missing,
     options,
     speak_in_sentences,
+    wrong_connection,
 )
 from workloads.lakefs.client import LakefsError
 from workloads.lakefs.repository import DataRepository
@@ -64,7 +64,7 @@ class ActionProvider(ResourceProvider):
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         resource = f"lakeFS action {news['name']!r} of repository {news['repository']!r}"
-        failures = missing(news, resource)
+        failures = wrong_connection(news, resource)
         if known(news["content"]):
             failures += [
                 CheckFailure("content", f"{resource}: {problem}")

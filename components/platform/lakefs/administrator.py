@@ -23,9 +23,9 @@ from components.platform.lakefs.connection import (
     connect,
     connected,
     diff,
-    missing,
     options,
     speak_in_sentences,
+    wrong_connection,
 )
 from workloads.lakefs.client import Lakefs, LakefsError
 
@@ -47,7 +47,7 @@ class AdministratorProvider(ResourceProvider):
         speak_in_sentences(self)
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        return CheckResult(news, missing(news, "The administrator of lakeFS"))
+        return CheckResult(news, wrong_connection(news, "The administrator of lakeFS"))
 
     def diff(self, _id: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
         return diff(olds, news, updates=("user_name",))

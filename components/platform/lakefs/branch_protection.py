@@ -25,9 +25,9 @@ from components.platform.lakefs.connection import (
     connected,
     diff,
     known,
-    missing,
     options,
     speak_in_sentences,
+    wrong_connection,
 )
 from workloads.lakefs.client import Lakefs, LakefsError
 
@@ -57,7 +57,7 @@ class BranchProtectionProvider(ResourceProvider):
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         resource = f"The branch protection of lakeFS repository {news['repository']!r}"
-        failures = missing(news, resource)
+        failures = wrong_connection(news, resource)
         patterns = news["patterns"]
         if not patterns:
             failures.append(

@@ -9,7 +9,7 @@ import pulumi
 from pulumi.dynamic import CheckFailure, DiffResult, ResourceProvider
 from pulumi.runtime import rpc
 
-from workloads.lakefs.client import Lakefs, LakefsError
+from workloads.lakefs.client import ENDPOINT_FORM, Lakefs, LakefsError, is_endpoint
 
 T = TypeVar("T")
 
@@ -82,13 +82,18 @@ def known(value: object) -> bool:
     return value is not None and value != rpc.UNKNOWN
 
 
-def missing(properties: Properties, resource: str) -> list[CheckFailure]:
-    """Empty credentials, which would reach the server as a request without a user."""
-    return [
+def wrong_connection(properties: Properties, resource: str) -> list[CheckFailure]:
+    """Empty keys, which would be a request without a user, and an endpoint that is none."""
+    failures = [
         CheckFailure(key, f"{resource} needs a value for {key}, and it is empty.")
-        for key in ("endpoint", *KEYS)
+        for key in KEYS
         if not properties.get(key)
     ]
+    endpoint = properties.get("endpoint") or ""
+    if endpoint != rpc.UNKNOWN and not is_endpoint(endpoint):
+        reason = f"{resource} has an endpoint that is wrong; it must be {ENDPOINT_FORM}."
+        failures.append(CheckFailure("endpoint", reason))
+    return failures
 
 
 def diff(

@@ -60,7 +60,8 @@ def metadata_gate(name: str, *, branches: Sequence[str], required: Sequence[str]
 def webhook_gate(name: str, *, branches: Sequence[str], url: str, timeout_seconds: int = 60) -> str:
     """An action that asks `url` before a merge into `branches`; any answer but 2xx refuses it.
 
-    Secrets in headers or queries are references to the server's environment, never values.
+    It is asked about its own installation too, with `managed-by: gpu-fleet` in the metadata: so it
+    must run before this action is there.
     """
     hook = {
         "id": "webhook",

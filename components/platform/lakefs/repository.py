@@ -27,9 +27,9 @@ from components.platform.lakefs.connection import (
     connected,
     diff,
     known,
-    missing,
     options,
     speak_in_sentences,
+    wrong_connection,
 )
 from workloads.lakefs.client import Lakefs, LakefsError
 
@@ -60,7 +60,7 @@ class RepositoryProvider(ResourceProvider):
         speak_in_sentences(self)
 
     def check(self, olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        failures = missing(news, f"lakeFS repository {news['name']!r}")
+        failures = wrong_connection(news, f"lakeFS repository {news['name']!r}")
         failures += _wrong_names(news) + _refused_replacement(olds, news)
         return CheckResult(news, failures)
 

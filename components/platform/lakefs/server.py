@@ -17,7 +17,7 @@ from components.platform.lakefs.values import (
     S3_ACCESS_KEY,
     S3_SECRET_KEY,
     DynamoDbTable,
-    Shape,
+    Serving,
     chart_values,
 )
 from components.platform.lakefs.versions import APP_VERSION, CHART, CHART_REPOSITORY, CHART_VERSION
@@ -34,7 +34,7 @@ class Postgres:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LakefsArgs:
+class LakefsServerArgs:
     """`auth_encrypt_key` signs sessions and encrypts keys: losing it locks everybody out."""
 
     auth_encrypt_key: pulumi.Input[str] = field(repr=False)
@@ -43,7 +43,7 @@ class LakefsArgs:
     store: S3
     s3_access_key_id: pulumi.Input[str] = field(repr=False)
     s3_secret_access_key: pulumi.Input[str] = field(repr=False)
-    shape: Shape = field(default_factory=Shape)
+    serving: Serving = field(default_factory=Serving)
     # release and namespace; a second kind of store is a second installation
     installation: str = "lakefs"
 
@@ -60,7 +60,7 @@ class LakefsArgs:
             )
 
 
-class Lakefs(pulumi.ComponentResource):
+class LakefsServer(pulumi.ComponentResource):
     """The chart with no default of its own for anything that must be kept or kept secret."""
 
     release: Release
@@ -68,9 +68,9 @@ class Lakefs(pulumi.ComponentResource):
     """Inside of the cluster; outside of it lakeFS has the address of its ingress, if any."""
 
     def __init__(
-        self, name: str, args: LakefsArgs, opts: pulumi.ResourceOptions | None = None
+        self, name: str, args: LakefsServerArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        super().__init__("gpu:platform:Lakefs", name, {"version": APP_VERSION}, opts)
+        super().__init__("gpu:platform:LakefsServer", name, {"version": APP_VERSION}, opts)
         child = pulumi.ResourceOptions(parent=self)
         installation = args.installation
         namespace = Namespace(
@@ -80,7 +80,7 @@ class Lakefs(pulumi.ComponentResource):
         data = _secret_data(args)
         secret = Secret(f"{name}-keys", metadata=keys, string_data=data, opts=child)
         table = args.database if isinstance(args.database, DynamoDbTable) else None
-        values = chart_values(installation, table, args.store, args.shape)
+        values = chart_values(installation, table, args.store, args.serving)
         # pods read the Secret when they start: another one must start others
         restarts = {"podAnnotations": {"fleet.gpu/secret": pulumi.Output.all(**data).apply(digest)}}
         self.release = Release(
@@ -98,7 +98,7 @@ class Lakefs(pulumi.ComponentResource):
         self.register_outputs({"endpoint": self.endpoint})
 
 
-def _secret_data(args: LakefsArgs) -> dict[str, pulumi.Output[str]]:
+def _secret_data(args: LakefsServerArgs) -> dict[str, pulumi.Output[str]]:
     data = {
         AUTH_KEY: pulumi.Output.secret(args.auth_encrypt_key).apply(checked_key),
         S3_ACCESS_KEY: pulumi.Output.secret(args.s3_access_key_id),

@@ -49,7 +49,7 @@ class Ingress:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class Serving:
     """How much of it runs, where, and how it is reached."""
 
     replicas: int = 2
@@ -87,14 +87,14 @@ def configuration(database: DynamoDbTable | None, store: S3) -> str:
 
 
 def chart_values(
-    installation: str, database: DynamoDbTable | None, store: S3, shape: Shape
+    installation: str, database: DynamoDbTable | None, store: S3, serving: Serving
 ) -> dict[str, object]:
     """The values of the chart. Every secret is read from the Secret `<installation>-keys`."""
     secret = f"{installation}-keys"
     environment = {**S3_ENVIRONMENT, **(DYNAMODB_ENVIRONMENT if database is not None else {})}
     return {
         "fullnameOverride": installation,
-        "replicaCount": shape.replicas,
+        "replicaCount": serving.replicas,
         "image": {"community": {"tag": APP_VERSION}},
         "useDevPostgres": False,
         "existingSecret": secret,
@@ -108,11 +108,11 @@ def chart_values(
         ],
         "lakefsConfig": configuration(database, store),
         "resources": {
-            "requests": {"cpu": shape.cpu, "memory": shape.memory},
-            "limits": {"memory": shape.memory},
+            "requests": {"cpu": serving.cpu, "memory": serving.memory},
+            "limits": {"memory": serving.memory},
         },
-        "nodeSelector": dict(shape.node_selector),
-        "ingress": _ingress(shape.ingress),
+        "nodeSelector": dict(serving.node_selector),
+        "ingress": _ingress(serving.ingress),
     }
 
 

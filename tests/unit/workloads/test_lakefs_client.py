@@ -64,7 +64,10 @@ def test_a_change_is_never_repeated_by_itself(fake: FakeLakefs) -> None:
     assert fake.count("POST", "/objects") == 1
 
 
-def test_a_listing_goes_on_to_its_last_page(ground: Ground) -> None:
+def test_a_listing_goes_on_to_its_last_page(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workloads.lakefs.client.PAGE_ITEMS", 5)
     repository = ground.new_repository()
     paths = [f"p{number:04d}" for number in range(12)]
     head = put(repository, "main", **dict.fromkeys(paths, b"x"))

@@ -119,6 +119,17 @@ def test_a_conflict_that_appears_after_the_look_refuses_the_whole_merge(
     assert contents(branch.repository, branch.repository.head("main")) == {"prices": b"9 9 9"}
 
 
+def test_a_conflict_that_is_known_asks_neither_for_a_merge_nor_for_its_checks(
+    fake: FakeLakefs, branch: BacktestBranch
+) -> None:
+    branch.upload("prices", b"1 2 4")
+    branch.commit("Signals")
+    put(branch.repository, "main", prices=b"9 9 9")
+    with pytest.raises(MergeRefusedError):
+        branch.merge()
+    assert fake.count("POST", MERGES) == 0
+
+
 def test_a_branch_that_cannot_be_deleted_after_a_failure_is_a_note_on_it(
     fake: FakeLakefs, repository: DataRepository
 ) -> None:

@@ -3,12 +3,14 @@
 from typing import Any
 
 import pytest
+from lakefs_sdk.models.branch_creation import BranchCreation
 from lakefs_sdk.models.branch_protection_rule import BranchProtectionRule
 from lakefs_sdk.models.tag_creation import TagCreation
 from pulumi.runtime import rpc
 
 from components.platform.lakefs.repository import RepositoryProvider
 from tests.fakes.lakefs.ground import Ground
+from tests.fakes.lakefs.server import FakeLakefs
 from workloads.lakefs.client import LakefsError
 from workloads.lakefs.repository import DataRepository
 
@@ -157,6 +159,8 @@ def test_the_flag_must_be_in_the_state_before_it_counts(declared: dict[str, Any]
         ("access_key_id", ""),
         ("secret_access_key", ""),
         ("endpoint", ""),
+        ("endpoint", "lakefs.fleet.example"),
+        ("endpoint", "https://user:password@lakefs.fleet.example"),
     ],
 )
 def test_a_wrong_input_is_a_sentence_at_preview(
@@ -166,6 +170,7 @@ def test_a_wrong_input_is_a_sentence_at_preview(
     assert wrong.keys() == {key}
     assert wrong[key].startswith("lakeFS repository ")
     assert wrong[key].endswith(".")
+    assert "password" not in wrong[key]
 
 
 def test_an_empty_repository_may_go(ground: Ground, state: dict[str, Any]) -> None:
@@ -182,6 +187,13 @@ def committed_on_a_branch(repository: DataRepository) -> None:
     repository.open_branch("side", repository.head("main"))
     repository.upload("side", "prices", b"1")
     repository.commit("side", "Prices", {})
+
+
+def on_a_hidden_branch(repository: DataRepository) -> None:
+    lakefs = repository.lakefs
+    hidden = BranchCreation.parse_obj({"name": "side", "source": "main", "hidden": True})
+    lakefs.ask("open it", lakefs.api.branches_api.create_branch, repository.name, hidden)
+    repository.upload("side", "prices", b"1")
 
 
 def in_history(repository: DataRepository) -> None:
@@ -209,6 +221,7 @@ def protected(repository: DataRepository) -> None:
     [
         (uncommitted, "holds 'prices' on branch 'main'"),
         (committed_on_a_branch, "holds 'prices' on branch 'side'"),
+        (on_a_hidden_branch, "holds 'prices' on branch 'side'"),
         (in_history, "has the commit [0-9a-f]{12} \\('No prices'\\) on 'main'"),
         (tagged, "has the tag 'v1'"),
         (protected, "has branch protection rules"),
@@ -226,6 +239,19 @@ def test_a_repository_that_holds_anything_goes_only_when_that_was_said_before(
     PROVIDER.delete(state["name"], flagged)
     with pytest.raises(LakefsError, match="404"):
         held(ground, state).head("main")
+
+
+def test_a_read_only_repository_goes_only_when_that_was_said_before(
+    fake: FakeLakefs, declared: dict[str, Any]
+) -> None:
+    if declared["endpoint"] != fake.endpoint:
+        pytest.skip("what a read-only repository needs to exist is not part of the public API")
+    state = PROVIDER.create({**declared, "read_only": True}).outs
+    assert state is not None
+    with pytest.raises(LakefsError, match="is not deleted: it is read-only"):
+        PROVIDER.delete(state["name"], state)
+    PROVIDER.delete(state["name"], {**state, "delete_with_data": True})
+    assert not PROVIDER.read(state["name"], state).id
 
 
 def test_new_keys_are_tried_before_they_are_kept(state: dict[str, Any]) -> None:

@@ -7,14 +7,14 @@ import pytest
 import yaml
 
 from components.platform.lakefs.server import (
-    Lakefs,
-    LakefsArgs,
+    LakefsServer,
+    LakefsServerArgs,
     Postgres,
     checked_connection,
     checked_key,
     digest,
 )
-from components.platform.lakefs.values import S3, DynamoDbTable, Ingress, Shape, configuration
+from components.platform.lakefs.values import S3, DynamoDbTable, Ingress, Serving, configuration
 from components.platform.lakefs.versions import APP_VERSION, CHART_REPOSITORY, CHART_VERSION
 from tests.recorder import Registered, Secret, named, render
 
@@ -34,7 +34,7 @@ def program(**changes: Any) -> Callable[[], None]:
     }
 
     def declare() -> None:
-        Lakefs("lakefs", LakefsArgs(**given))
+        LakefsServer("lakefs", LakefsServerArgs(**given))
 
     return declare
 
@@ -141,12 +141,12 @@ def test_a_store_that_is_not_on_aws_is_reached_by_path() -> None:
 def test_more_than_one_server_runs_unless_fewer_are_asked_for() -> None:
     assert release(render(program()))["values"]["replicaCount"] == 2
     with pytest.raises(ValueError, match="replicas is 0; allowed: 1 or more"):
-        Shape(replicas=0)
+        Serving(replicas=0)
 
 
 def test_an_address_outside_of_the_cluster_has_tls() -> None:
     ingress = Ingress(host="lakefs.fleet.example", class_name="cilium", tls_secret="lakefs-tls")
-    values = release(render(program(shape=Shape(ingress=ingress))))["values"]
+    values = release(render(program(serving=Serving(ingress=ingress))))["values"]
     assert values["ingress"]["tls"] == [
         {"secretName": "lakefs-tls", "hosts": ["lakefs.fleet.example"]}
     ]
@@ -190,10 +190,13 @@ def test_a_connection_string_of_another_database_is_refused_without_being_shown(
     with pytest.raises(ValueError, match="must start with postgres://") as refused:
         checked_connection("mysql://lakefs:hunter2@db")
     assert "hunter2" not in str(refused.value)
+    wrong = Postgres(connection_string="mysql://lakefs:hunter2@db")
+    with pytest.raises(ValueError, match="must start with postgres://"):
+        render(program(database=wrong))
 
 
 def test_no_secret_is_in_the_repr_of_what_is_passed_around() -> None:
-    args = LakefsArgs(
+    args = LakefsServerArgs(
         auth_encrypt_key=KEY,
         database=Postgres(connection_string=CONNECTION),
         store=AWS,
