@@ -1,0 +1,125 @@
+"""The workflows of GitHub Actions: what actionlint says, and that what they name exists."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from fleet.cli.main import app
+from tests.conftest import ROOT
+from toolchain.build import ensure, versions
+
+FOLDER = ROOT / ".github" / "workflows"
+WORKFLOWS = sorted(FOLDER.glob("*.yml"))
+ENVIRONMENTS = {path.name.split(".")[1] for path in (ROOT / "stacks").glob("Pulumi.*.yaml")}
+each_workflow = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+
+
+@cache
+def workflow(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((FOLDER / f"{name}.yml").read_text())
+    return found
+
+
+def jobs(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield from workflow(path.stem)["jobs"].items()
+
+
+def steps(path: Path) -> Iterator[dict[str, Any]]:
+    for _, job in jobs(path):
+        yield from job.get("steps", [])
+
+
+def commands(path: Path) -> str:
+    return "\n".join(step.get("run", "") for step in steps(path))
+
+
+@each_workflow
+def test_actionlint_finds_nothing(path: Path) -> None:
+    actionlint = ensure(("actionlint",), console=None).path("actionlint")
+    # shellcheck and pyflakes are whatever a machine has, so they would not judge alike everywhere
+    found = subprocess.run(
+        [actionlint, "-no-color", "-shellcheck=", "-pyflakes=", path],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.stdout + found.stderr == ""
+    assert found.returncode == 0
+
+
+@each_workflow
+def test_every_action_is_pinned_by_commit_and_says_its_version(path: Path) -> None:
+    named = re.findall(r"uses: (\S+@\S+.*)$", path.read_text(), re.MULTILINE)
+    loose = [use for use in named if not re.search(r"@[0-9a-f]{40} # v\d+\.\d+\.\d+$", use)]
+    assert loose == []
+
+
+@each_workflow
+def test_every_make_target_of_a_workflow_is_in_the_makefile(path: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    patterns = [
+        line.split(":")[0] for line in makefile.splitlines() if re.match(r"[a-z.]\S*:", line)
+    ]
+    for target in re.findall(r"\bmake +\"?([\w./$%-]+)", commands(path)):
+        plain = target.replace("$ENVIRONMENT", "%")
+        assert plain in patterns, f"{path.name} makes {target}, which the Makefile does not know"
+
+
+@each_workflow
+def test_a_job_may_do_no_more_than_it_says(path: Path) -> None:
+    assert workflow(path.stem)["permissions"] == {}
+    for name, job in jobs(path):
+        assert job["permissions"]["contents"] == "read", name
+
+
+def test_every_environment_is_rehearsed_and_previewed() -> None:
+    for name, job in jobs(FOLDER / "preview.yml"):
+        assert set(job["strategy"]["matrix"]["environment"]) == ENVIRONMENTS, name
+
+
+def test_environments_are_updated_one_after_the_other() -> None:
+    updates = dict(jobs(FOLDER / "up.yml"))
+    assert {job["with"]["environment"] for job in updates.values()} == ENVIRONMENTS
+    assert all(job["with"]["environment"] == name for name, job in updates.items())
+    order = {name: job.get("needs") for name, job in updates.items()}
+    assert order == {"dev": None, "research": "dev", "prod": "research"}
+
+
+def test_the_rehearsal_gets_no_secret_and_no_token() -> None:
+    rehearse = workflow("preview")["jobs"]["rehearse"]
+    assert "secrets." not in yaml.safe_dump(rehearse)
+    assert rehearse["permissions"] == {"contents": "read"}
+
+
+def test_an_update_needs_the_approval_of_its_environment_and_is_never_broken_off() -> None:
+    update = workflow("up-environment")["jobs"]["up"]
+    assert update["environment"] == "${{ inputs.environment }}"
+    assert update["concurrency"]["cancel-in-progress"] is False
+    action = next(step["with"] for step in update["steps"] if "pulumi" in step.get("uses", ""))
+    assert action["policyPacks"] == "policies"
+    assert (ROOT / "policies" / "PulumiPolicy.yaml").is_file()
+
+
+def test_the_engine_of_the_workflows_is_one_that_the_toolchain_takes() -> None:
+    wanted = {
+        step["with"]["pulumi-version"]
+        for path in WORKFLOWS
+        for step in steps(path)
+        if step.get("uses", "").startswith("pulumi/actions@")
+    }
+    assert wanted == {f"^{versions['pulumi']}"}
+
+
+def test_the_makefile_previews_with_a_command_that_writes_markdown() -> None:
+    assert "fleet preview $(ENV) " in (ROOT / "Makefile").read_text()
+    told = CliRunner().invoke(app, ["preview", "--help"], env={"COLUMNS": "120", "TERM": "dumb"})
+    assert told.exit_code == 0
+    assert "--markdown" in re.sub(r"\x1b\[[0-9;]*m", "", told.output)
