@@ -20,7 +20,6 @@ from pulumi.dynamic import (
 )
 
 from components.platform.lakefs.connection import (
-    MANAGED,
     Connection,
     Properties,
     connect,
@@ -31,6 +30,7 @@ from components.platform.lakefs.connection import (
     speak_in_sentences,
     wrong_connection,
 )
+from components.platform.lakefs.holdings import refuse_loss
 from workloads.lakefs.client import Lakefs, LakefsError
 
 REPLACING = ("name", "storage_namespace", "default_branch", "read_only")
@@ -103,7 +103,7 @@ class RepositoryProvider(ResourceProvider):
         if found is None:
             return
         if not props.get("delete_with_data"):
-            _refuse_loss(lakefs, found)
+            refuse_loss(lakefs, found)
         lakefs.ask(
             f"delete repository {id_!r}",
             lakefs.api.repositories_api.delete_repository,
@@ -219,41 +219,3 @@ def _state(props: Properties, found: Found) -> dict[str, Any]:
         "adopt": bool(props.get("adopt")),
         "delete_with_data": bool(props.get("delete_with_data")),
     }
-
-
-def _refuse_loss(lakefs: Lakefs, found: Found) -> None:
-    """Refuses the deletion of a repository that is protected or holds anything not made by us."""
-    held = _held(lakefs, found)
-    if held is not None:
-        raise LakefsError(
-            f"lakeFS repository {found.id!r} is not deleted: it {held}. Set delete_with_data, run "
-            "`pulumi up`, and delete it then; or keep it and run `pulumi state delete`."
-        )
-
-
-def _held(lakefs: Lakefs, found: Found) -> str | None:
-    api, name = lakefs.api, found.id
-    if found.read_only:
-        return "is read-only"
-    if lakefs.ask(
-        f"read the branch protection of {name!r}",
-        api.repositories_api.get_branch_protection_rules,
-        name,
-    ):
-        return "has branch protection rules that this stack does not manage"
-    for tag in lakefs.everything(f"list the tags of {name!r}", api.tags_api.list_tags, name):
-        return f"has the tag {tag.id!r}"
-    for branch in lakefs.everything(
-        f"list the branches of {name!r}", api.branches_api.list_branches, name, show_hidden=True
-    ):
-        objects = lakefs.everything(
-            f"list the objects of {name!r}", api.objects_api.list_objects, name, branch.id
-        )
-        for entry in objects:
-            return f"holds {entry.path!r} on branch {branch.id!r}"
-        for commit in lakefs.everything(
-            f"list the commits of {name!r}", api.refs_api.log_commits, name, branch.id
-        ):
-            if commit.parents and not MANAGED.items() <= (commit.metadata or {}).items():
-                return f"has the commit {commit.id[:12]} ({commit.message!r}) on {branch.id!r}"
-    return None
