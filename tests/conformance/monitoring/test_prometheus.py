@@ -13,7 +13,6 @@ import yaml
 from components.platform.monitoring.dashboard import dashboard_json
 from components.platform.monitoring.groups import groups
 from components.platform.monitoring.rules import rule_file
-from tests.conformance.monitoring.conftest import program
 from tests.conformance.monitoring.exporters import (
     Device,
     Pod,
@@ -79,10 +78,12 @@ def fleet() -> list[Series]:
 @pytest.fixture(scope="module")
 def server(prometheus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("prometheus")
-    fill(program("promtool"), folder, fleet())
+    fill(prometheus / "promtool", folder, fleet())
     rules = yaml.safe_dump(rule_file(groups(POOLS)), sort_keys=False)
     # a minute between two evaluations is for clusters; what the rules say stays as it is
-    with serving(prometheus, folder, rules.replace("interval: 60s", "interval: 1s")) as running:
+    with serving(
+        prometheus / "prometheus", folder, rules.replace("interval: 60s", "interval: 1s")
+    ) as running:
         yield running
 
 

@@ -126,7 +126,7 @@ def test_only_running_pods_hold_gpus_and_only_pending_ones_wait(promtool: Promto
             dgx(),
             train({GPU: 1}, containers=("main", "evaluator")),
             train({GPU: 4}, name="done", phase="Succeeded"),
-            train({GPU: 8}, name="next", node=None, phase="Pending").on(""),
+            train({GPU: 4}, name="next", phase="Pending", containers=("a", "b")).on(""),
             train({SLICE: 1}, name="slice", phase="Pending", labels=None).on(""),
         ),
         {
@@ -278,12 +278,14 @@ def test_teams_and_branches_pay_for_their_pods_and_nobodys_cost_vanishes(
             train({GPU: 2}, name="train-1", labels=other),
             train({GPU: 1}, name="bare", labels={}),
             train({GPU: 1}, name="unseen", node=dgx("p5e-1"), labels=None),
+            train({}, name="web"),
         ),
         {
             "team:gpu_usd_per_hour:sum": {
                 'team:gpu_usd_per_hour:sum{team="quants", cost_centre="4711"}': 15,
                 'team:gpu_usd_per_hour:sum{team="unlabelled"}': 32.5,
             },
+            "count(pod:fleet_labels:info)": {"{}": 4},
             "branch:gpu_usd_per_hour:sum": {
                 'branch:gpu_usd_per_hour:sum{branch="bt-20261120-a1"}': 10,
                 'branch:gpu_usd_per_hour:sum{branch="bt-20261121-b2"}': 5,
