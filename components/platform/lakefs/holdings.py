@@ -25,7 +25,7 @@ def _held(lakefs: Lakefs, found: Found) -> str | None:
         api.repositories_api.get_branch_protection_rules,
         name,
     ):
-        return "has branch protection rules that this stack does not manage"
+        return "has branch protection rules"
     for tag in lakefs.everything(f"list the tags of {name!r}", api.tags_api.list_tags, name):
         return f"has the tag {tag.id!r}"
     for branch in lakefs.everything(
