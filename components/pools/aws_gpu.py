@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import pulumi
 from pulumi_aws import ec2
@@ -18,8 +19,9 @@ from ignition.numa_plan import NumaPlan
 
 KUBELET_MAX_PODS = 110  # what a kubelet takes that is not told; Karpenter would count addresses
 ROOT_VOLUME = "/dev/xvda"
+CapacityType = Literal["reserved", "spot", "on-demand"]
 # which NodePool Karpenter tries first: what is paid for already, then what is cheaper
-WEIGHTS = {"reserved": 100, "spot": 50, "on-demand": 10}
+WEIGHTS: Mapping[CapacityType, int] = {"reserved": 100, "spot": 50, "on-demand": 10}
 AMI_ARCHITECTURES = {"amd64": "x86_64", "arm64": "arm64"}
 
 
@@ -28,7 +30,7 @@ class AwsGpuPoolArgs:
     """At most so many GPUs of the hardware by capacity type. `crds` brings Karpenter's CRDs."""
 
     boot: PoolBoot
-    gpu_limits: Mapping[str, int]
+    gpu_limits: Mapping[CapacityType, int]
     crds: pulumi.Resource
     # on which release the machines run
     flatcar: str
@@ -187,7 +189,7 @@ def _root_volume(size_gib: int) -> dict[str, object]:
     }
 
 
-def _pool_spec(args: AwsGpuPoolArgs, capacity: str) -> dict[str, object]:
+def _pool_spec(args: AwsGpuPoolArgs, capacity: CapacityType) -> dict[str, object]:
     boot = args.boot
     training = boot.plan.purpose == "training"
     expire = "Never" if args.expire_after_hours is None else f"{args.expire_after_hours}h"

@@ -62,12 +62,13 @@ class KarpenterAccess(pulumi.ComponentResource):
                 f"{name}-{purpose}-attached", user=user.name, policy_arn=policy.arn, opts=child
             )
         key = iam.AccessKey(f"{name}-key", user=user.name, opts=child)
+        made: pulumi.Input[str] = key.secret
         secret = Secret(
             f"{name}-secret",
             metadata=ObjectMetaArgs(name="karpenter-aws", namespace=args.namespace),
             string_data={
                 "AWS_ACCESS_KEY_ID": key.id,
-                "AWS_SECRET_ACCESS_KEY": pulumi.Output.secret(key.secret),
+                "AWS_SECRET_ACCESS_KEY": pulumi.Output.secret(made),
             },
             opts=child,
         )

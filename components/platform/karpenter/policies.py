@@ -72,9 +72,11 @@ def lifecycle(cluster: str, region: str, roles: Iterable[str]) -> Document:
 
 def discovery(region: str, queue: str) -> Document:
     """To read what there is to launch and what it costs, and the warnings in the queue."""
-    kinds = ("CapacityReservations", "Images", "Instances", "InstanceStatus", "LaunchTemplates")
-    kinds += ("InstanceTypeOfferings", "InstanceTypes", "PlacementGroups", "SecurityGroups")
-    kinds += ("SpotPriceHistory", "Subnets")
+    kinds = (
+        *("CapacityReservations", "Images", "Instances", "InstanceStatus", "LaunchTemplates"),
+        *("InstanceTypeOfferings", "InstanceTypes", "PlacementGroups", "SecurityGroups"),
+        *("SpotPriceHistory", "Subnets"),
+    )
     return _document(
         _allow(
             "ReadTheRegion",

@@ -91,11 +91,11 @@ def labels(environment: Environment) -> Iterator[str]:
     sources = [each.get("values", {}) for each in environment.releases.values()]
     sources += [each["spec"] for each in environment.of("NodePool").values()]
     for source in sources:
-        for key, value in selected(source):
+        for key, wanted in selected(source):
             if key not in known and key not in LABELS_OF_KARPENTER:
                 yield f"the node label {key} is given by nobody"
-            elif value is not None and key in known and value not in known[key]:
-                yield f"no node has {key}={value}"
+            elif wanted is not None and key in known and wanted not in known[key]:
+                yield f"no node has {key}={wanted}"
 
 
 def selected(source: object) -> Iterator[tuple[str, str | None]]:
@@ -104,8 +104,8 @@ def selected(source: object) -> Iterator[tuple[str, str | None]]:
             yield from part.items()
         if key in ("matchExpressions", "requirements"):
             for each in part:
-                values = each.get("values") if each["operator"] == "In" else None
-                yield from ((each["key"], value) for value in values or [None])
+                given = each.get("values") if each["operator"] == "In" else None
+                yield from ((each["key"], wanted) for wanted in given or [None])
 
 
 def taints(environment: Environment) -> Iterator[str]:
