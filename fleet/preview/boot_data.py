@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fleet.preview.pools import Pool
     from ignition.boot import BootedNode
 
+SHOWN = 4  # differences of one pool
 NUMA_PLAN = "fleet.gpu/numa-plan"  # a digest: it changes with everything that is told here
 # A pool's plain boot data lacks the secret part that joins, without which no machine comes up.
 _JOIN = join_ignition(
@@ -27,13 +28,21 @@ _JOIN = join_ignition(
 )
 
 
-def differences(before: Pool, after: Pool) -> tuple[str, ...]:
+def difference(before: Pool, after: Pool) -> str:
     """How the machines of a pool would differ; empty where they boot with the same."""
     if before.ignition == after.ignition:
-        return ()
+        return ""
     old, new = _node(before), _node(after)
-    told = [] if old is None or new is None else [*_nodes(old, new)]
-    return tuple(told) or tuple(_parts(before.ignition, after.ignition)) or ("boot data",)
+    tuned = [] if old is None or new is None else [*_nodes(old, new)]
+    if tuned:
+        return f"tuning changed: {_shown(tuned)}"
+    parts = [*_parts(before.ignition, after.ignition)]
+    return f"boot data changed: {_shown(parts)}" if parts else "boot data changed"
+
+
+def _shown(told: Sequence[str]) -> str:
+    more = len(told) - SHOWN
+    return ", ".join(told[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _node(pool: Pool) -> BootedNode | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -46,11 +47,13 @@ class Preview:
         self.log.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="fleet-preview-") as folder:
             events = EventLog(Path(folder) / "events.jsonl")
+            # the engine writes a salt into a stack file that has none, and loses its comments
+            stack_file = Path(shutil.copy(self.stack_file, folder))
             config = Path(folder) / "policy-config.json"
             config.write_text(json.dumps(pack_config(self.settings.policies)))
             with self.log.open("w") as log:
                 process = subprocess.Popen(
-                    self._command(events.path, config),
+                    self._command(stack_file, events.path, config),
                     cwd=self.root,
                     env={**self.variables, "PULUMI_DEBUG_COMMANDS": "1"},  # --event-log is one
                     stdin=subprocess.DEVNULL,
@@ -66,12 +69,12 @@ class Preview:
             output=self.log.read_text(),
         )
 
-    def _command(self, events: Path, config: Path) -> tuple[str, ...]:
+    def _command(self, stack_file: Path, events: Path, config: Path) -> tuple[str, ...]:
         return (
             str(self.pulumi),
             "preview",
             f"--stack={self.settings.environment}",
-            f"--config-file={self.stack_file}",
+            f"--config-file={stack_file}",
             f"--policy-pack={self.root / 'policies'}",
             f"--policy-pack-config={config}",
             f"--event-log={events}",

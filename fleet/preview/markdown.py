@@ -45,10 +45,11 @@ def _headline(summary: Summary) -> str:
 
 
 def _lines(mark: str, texts: tuple[str, ...]) -> Iterator[str]:
+    bullet = f"- {mark}".rstrip()
     for text in texts[:LINES_SHOWN]:
-        yield f"- {mark} {_cell(_short(text))}"
+        yield f"{bullet} {_cell(_short(text))}"
     if len(texts) > LINES_SHOWN:
-        yield f"- {mark} and {len(texts) - LINES_SHOWN} more in the engine's log"
+        yield f"{bullet} and {len(texts) - LINES_SHOWN} more in the engine's log"
 
 
 def _changes(summary: Summary) -> Iterator[str]:
@@ -77,6 +78,10 @@ def _rules(verdicts: tuple[Verdict, ...]) -> Iterator[str]:
         yield f"| `{verdict.rule}` | {_cell(verdict.sentence)} | {_state(verdict)} |"
     if held[room:]:
         yield f"| {count(len(held[room:]), 'more rule')} | | held |"
+    said = tuple(sentence for verdict in shown for sentence in verdict.said)
+    if said:
+        yield ""
+        yield from _lines("", said)
 
 
 def _state(verdict: Verdict) -> str:

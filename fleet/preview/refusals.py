@@ -59,7 +59,7 @@ _HELP = (
     ),
     (
         (
-            r"no valid credential sources|ExpiredToken|InvalidClientTokenId|get credentials|"
+            r"(?i)no valid credential sources|ExpiredToken|InvalidClientTokenId|get credentials|"
             r"failed to refresh cached credentials|UnauthorizedOperation"
         ),
         "AWS does not take your credentials ({line}): run `aws sso login`, or set AWS_PROFILE.",

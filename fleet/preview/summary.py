@@ -9,7 +9,7 @@ from fleet.preview.cost import Cost, cost
 from fleet.preview.pools import pools
 from fleet.preview.refusals import refusals
 from fleet.preview.steps import steps
-from fleet.preview.verdicts import Verdict, verdicts
+from fleet.preview.verdicts import Verdict, unknown, verdicts
 from fleet.preview.words import everything_else, sentences
 from rehearsal.events import Outcome
 
@@ -59,15 +59,18 @@ def summarise(
     told = {change.name: sentences(change) for change in changes}
     judged = verdicts(outcome.violations, settings.policies)
     stopped = any(verdict.state == "violated" for verdict in judged)
+    errors = unknown(outcome.violations)
+    if not (succeeded or stopped or errors):
+        errors = refusals(settings.environment, outcome, output)
     return Summary(
         environment=settings.environment,
-        holds=succeeded and not stopped,
+        holds=succeeded and not stopped and not errors,
         pools={name: lines for name, lines in told.items() if lines},
         others=everything_else(changes, found),
         unchanged=sum(step.op == "same" and not step.is_component for step in found.values()),
         verdicts=judged,
         cost=cost(changes),
         budget_usd_per_day=settings.budget.usd_per_day,
-        errors=() if succeeded or stopped else refusals(settings.environment, outcome, output),
+        errors=errors,
         warnings=outcome.warnings(),
     )

@@ -26,6 +26,7 @@ class Verdict:
     sentence: str
     state: State
     resources: tuple[str, ...]
+    said: tuple[str, ...]  # a sentence for each violation
 
 
 def verdicts(
@@ -44,7 +45,7 @@ def verdicts(
 def _verdict(
     rule: Rule, violations: Sequence[Violation], configured: Mapping[str, object]
 ) -> Verdict:
-    mine = [v for v in violations if v.message.startswith(f"{rule.id}: ")]
+    mine = [v for v in violations if _said(rule.id, v)]
     stopping = [v for v in mine if v.level != "advisory"]
     telling = [v for v in mine if v.level == "advisory" and UNKNOWN not in v.message]
     state: State = "held"
@@ -57,4 +58,26 @@ def _verdict(
     elif configured.get("level", rule.level) == "disabled":
         state = "disabled"
     names = tuple(sorted({v.resource for v in mine}))
-    return Verdict(rule=rule.id, sentence=rule.sentence, state=state, resources=names)
+    return Verdict(
+        rule=rule.id,
+        sentence=rule.sentence,
+        state=state,
+        resources=names,
+        said=tuple(sorted({line for v in mine for line in _said(rule.id, v)})),
+    )
+
+
+def unknown(violations: Sequence[Violation], rules: Sequence[Rule] = ALL) -> tuple[str, ...]:
+    """What stops a preview in the name of no rule of ours, as "resource: message"."""
+    return tuple(
+        f"{v.resource}: {' '.join(v.message.split())}"
+        for v in violations
+        if v.level != "advisory" and not any(_said(rule.id, v) for rule in rules)
+    )
+
+
+def _said(rule: str, violation: Violation) -> list[str]:
+    """The sentences of a rule; the engine puts the policy's description on a line before them."""
+    start = f"{rule}: "
+    lines = violation.message.splitlines()
+    return [line.removeprefix(start) for line in lines if line.startswith(start)]

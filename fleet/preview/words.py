@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fleet.preview.boot_data import differences
+from fleet.preview.boot_data import difference
 from fleet.preview.pools import MACHINES, NODE_POOL
 
 if TYPE_CHECKING:
@@ -100,11 +100,10 @@ def _machines(change: PoolChange, before: Pool, after: Pool) -> Iterator[str]:
 def _boot_data(change: PoolChange, before: Pool, after: Pool) -> Iterator[str]:
     if before.hardware != after.hardware:
         return
-    told = differences(before, after)
+    told = difference(before, after)
     if told:
-        shown = ", ".join(told[:4]) + (f" and {len(told) - 4} more" if len(told) > 4 else "")
         waits = WAITS.get(change.type)
-        yield f"tuning changed: {shown}" + (f" ({waits})" if waits else "")
+        yield f"{told} ({waits})" if waits else told
 
 
 def _limits(before: Pool, after: Pool) -> Iterator[str]:

@@ -1,0 +1,137 @@
+"""`fleet preview` on a stack that is up: the real engine, a real change of the stack file."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fleet.preview.engine import Preview
+from fleet.preview.markdown import markdown
+from fleet.preview.summary import Summary
+from fleet.settings import load, needed_secrets, stack_file
+from tests.conftest import ROOT
+from tests.engine.conftest import Change, Trial
+from toolchain.build import Tools
+
+
+def previewed(trial: Trial, change: Change) -> Summary:
+    """What a user is shown who has changed the stack file so."""
+    engine = trial.engine
+    document = yaml.safe_load(engine.stack_file.read_text())
+    change(document["config"])
+    engine.stack_file.write_text(yaml.safe_dump(document))
+    preview = Preview(
+        root=engine.root,
+        settings=load(engine.stack_file),
+        stack_file=engine.stack_file,
+        pulumi=engine.pulumi,
+        variables=engine.environment,
+    )
+    try:
+        return preview.run()
+    finally:
+        preview.log.unlink()
+
+
+def unchanged(_config: dict[str, Any]) -> None:
+    pass
+
+
+def larger(config: dict[str, Any]) -> None:
+    """More servers, other tuning of them and of the DGX, a higher burst limit."""
+    pools = config["gpu-fleet:pools"]
+    pools["cpu"]["nodes"] = 5
+    pools["cpu"]["tuning"] = {"housekeeping_cores_per_numa_node": 2}
+    pools["dgx"]["tuning"]["hugepages_1gi_per_numa_node"] = 32
+    pools["burst"]["gpu_limits"] = {"reserved": 16, "spot": 8, "on-demand": 8}
+
+
+def slow(config: dict[str, Any]) -> None:
+    config["gpu-fleet:pools"]["burst"]["consolidate_after_minutes"] = 45
+
+
+def test_a_change_of_the_stack_file_is_shown_in_words_prices_and_rules(
+    twin_of_dev: Callable[[Change], Trial],
+) -> None:
+    trial = twin_of_dev(unchanged)
+    trial.up()
+
+    summary = previewed(trial, larger)
+
+    assert summary.holds
+    waiting = "(the machines keep their old boot data until they are reinstalled)"
+    memory = "memory for pods 1907 GiB → 1971 GiB"
+    assert dict(summary.pools) == {
+        "burst": ("burst limit 16 → 32 GPUs (on-demand 0 → 8, reserved 8 → 16)",),
+        "cpu": (
+            "2 servers more (ccx33)",
+            "3 replaced: boot data changed",
+            "tuning changed: housekeeping CPUs 0-1 → 0-3, CPUs for pods 6 → 4",
+        ),
+        "dgx": (f"tuning changed: 1Gi hugepages of each NUMA node 64 → 32, {memory} {waiting}",),
+    }
+    text = markdown(summary)
+    assert text.startswith(f"### ✅ Preview of `{trial.engine.environment_name}`: holds\n")
+    assert "| always on | 919.69 | 930.25 | +10.56 | +321.35 |" in text
+    assert "| burst, at most | 1,910.40 | 3,820.80 | +1,910.40 | +58,108.00 |" in text
+    assert "price not verified: dgx-h200" in text
+    assert len(text.splitlines()) <= 45
+
+    stopped = previewed(trial, slow)
+
+    assert not stopped.holds
+    assert stopped.errors == ()
+    broken = [verdict for verdict in stopped.verdicts if verdict.state == "violated"]
+    assert [verdict.rule for verdict in broken] == ["idle/gpu-node-pool"]
+    assert set(broken[0].resources) <= {"burst-reserved", "burst-spot", "burst-on-demand"}
+    assert "stopped: 1 rule violated" in markdown(stopped)
+
+
+def test_missing_secrets_are_told_with_their_commands_and_the_stack_file_stays_as_it_is(
+    tools: Tools, tmp_path: Path
+) -> None:
+    variables = {
+        **{key: value for key, value in os.environ.items() if not key.startswith("PULUMI_")},
+        **tools.environment(),
+        "PULUMI_HOME": str(tmp_path / "home"),
+        "PULUMI_BACKEND_URL": tmp_path.as_uri(),
+        "PULUMI_CONFIG_PASSPHRASE": "made up",
+    }
+    (tmp_path / "Pulumi.yaml").write_text("name: gpu-fleet\nruntime: python\n")
+    init = (tools.path("pulumi"), "stack", "init", "dev", "--non-interactive", "--no-select")
+    subprocess.run(init, cwd=tmp_path, env=variables, check=True, capture_output=True)
+    tracked = tmp_path / "stacks" / "Pulumi.dev.yaml"
+    tracked.parent.mkdir()
+    shutil.copy(stack_file(ROOT, "dev"), tracked)
+
+    summary = Preview(
+        root=ROOT,
+        settings=load(tracked),
+        stack_file=tracked,
+        pulumi=tools.path("pulumi"),
+        variables=variables,
+    ).run()
+
+    assert not summary.holds
+    assert summary.errors == tuple(
+        f"gpu-fleet:{name} is not set; set it with "
+        f"`pulumi config set --secret gpu-fleet:{name} --stack dev`."
+        for name in needed_secrets(load(tracked))
+    )
+    assert tracked.read_text() == stack_file(ROOT, "dev").read_text()
+
+
+def test_a_wrong_passphrase_is_one_sentence(twin_of_dev: Callable[[Change], Trial]) -> None:
+    trial = twin_of_dev(unchanged)
+    (trial.engine.directory / "passphrase").write_text("not this one")
+
+    summary = previewed(trial, unchanged)
+
+    assert not summary.holds
+    (told,) = summary.errors
+    assert told.startswith("The passphrase is not the one that encrypts the secrets of test-")
+    assert "`export PULUMI_CONFIG_PASSPHRASE_FILE=FILE`" in told

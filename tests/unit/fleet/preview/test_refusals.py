@@ -1,0 +1,68 @@
+"""What the engine says where access is missing, as one sentence with the command that helps."""
+
+import pytest
+
+from fleet.preview.refusals import refusals
+from rehearsal.events import Diagnostic, Outcome
+
+SAID = {
+    "PULUMI_ACCESS_TOKEN must be set for login during non-interactive CLI sessions": (
+        "Nobody is logged in",
+        "pulumi login",
+    ),
+    "no stack named 'dev' found": ("The backend has no stack dev", "pulumi stack init dev"),
+    "getting stack configuration: get stack secrets manager: passphrase must be set with "
+    "PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE environment variables": (
+        "The passphrase of the secrets of dev is not set",
+        "export PULUMI_CONFIG_PASSPHRASE_FILE",
+    ),
+    "getting stack configuration: get stack secrets manager: incorrect passphrase": (
+        "The passphrase is not the one",
+        "export PULUMI_CONFIG_PASSPHRASE_FILE",
+    ),
+    "unable to open bucket file:///gone: stat /gone: no such file or directory": (
+        "The backend cannot be opened (unable to open bucket file:///gone",
+        "pulumi login",
+    ),
+}
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_an_engine_that_did_not_begin_is_one_sentence_with_a_command(said: str) -> None:
+    (told,) = refusals("dev", Outcome(), f"Previewing\nerror: {said}\n")
+    beginning, command = SAID[said]
+    assert told.startswith(beginning)
+    assert f"`{command}" in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize(
+    ("said", "command"),
+    [
+        ("invoking aws:ec2/getAmi:getAmi: No valid credential sources found", "aws sso login"),
+        (
+            "invoking hcloud:index/getImage:getImage: hcloud: unable to authenticate",
+            "pulumi config set --secret gpu-fleet:hcloud_token --stack dev",
+        ),
+        (
+            "configured Kubernetes cluster is unreachable: no route to host",
+            "pulumi config set --secret gpu-fleet:kubeconfig --stack dev",
+        ),
+    ],
+)
+def test_an_account_that_refuses_names_the_command_that_renews_access(
+    said: str, command: str
+) -> None:
+    outcome = Outcome(diagnostics=[Diagnostic(severity="error", resource="burst", message=said)])
+    (told,) = refusals("dev", outcome, "")
+    assert f"`{command}`" in told
+
+
+def test_of_a_traceback_the_last_line_is_told() -> None:
+    text = 'Traceback (most recent call last):\n  File "x.py", line 1\nValueError: no pool'
+    outcome = Outcome(diagnostics=[Diagnostic(severity="error", resource="", message=text)])
+    assert refusals("dev", outcome, "") == ("ValueError: no pool",)
+
+
+def test_what_nobody_foresaw_is_told_as_it_was_said() -> None:
+    assert refusals("dev", Outcome(), "error: the moon is full\n") == ("the moon is full",)
