@@ -92,7 +92,7 @@ def _machines(change: PoolChange, before: Pool, after: Pool) -> Iterator[str]:
         replaced = [step for step in steps if step.op == "replace"]
         told = {REASONS.get(path, path) for step in replaced for path in step.forcing}
         why = ", ".join(sorted(told)) or "it cannot change in place"
-        yield f"{ops['replace']} replaced: {why}"
+        yield f"{count(ops['replace'], change.machine)} replaced: {why}"
     if before.hardware != after.hardware:
         yield f"hardware {before.hardware} → {after.hardware}"
 

@@ -4,9 +4,11 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from fleet.preview.engine import Preview
@@ -69,7 +71,7 @@ def test_a_change_of_the_stack_file_is_shown_in_words_prices_and_rules(
         "burst": ("burst limit 16 → 32 GPUs (on-demand 0 → 8, reserved 8 → 16)",),
         "cpu": (
             "2 servers more (ccx33)",
-            "3 replaced: boot data changed",
+            "3 servers replaced: boot data changed",
             "tuning changed: housekeeping CPUs 0-1 → 0-3, CPUs for pods 6 → 4",
         ),
         "dgx": (f"tuning changed: 1Gi hugepages of each NUMA node 64 → 32, {memory} {waiting}",),
@@ -91,9 +93,9 @@ def test_a_change_of_the_stack_file_is_shown_in_words_prices_and_rules(
     assert "stopped: 1 rule violated" in markdown(stopped)
 
 
-def test_missing_secrets_are_told_with_their_commands_and_the_stack_file_stays_as_it_is(
-    tools: Tools, tmp_path: Path
-) -> None:
+@pytest.fixture
+def untouched(tools: Tools, tmp_path: Path) -> Preview:
+    """dev on a backend of its own, where nothing was ever updated and no secret is set."""
     variables = {
         **{key: value for key, value in os.environ.items() if not key.startswith("PULUMI_")},
         **tools.environment(),
@@ -104,34 +106,60 @@ def test_missing_secrets_are_told_with_their_commands_and_the_stack_file_stays_a
     (tmp_path / "Pulumi.yaml").write_text("name: gpu-fleet\nruntime: python\n")
     init = (tools.path("pulumi"), "stack", "init", "dev", "--non-interactive", "--no-select")
     subprocess.run(init, cwd=tmp_path, env=variables, check=True, capture_output=True)
+    salt = (tmp_path / "Pulumi.dev.yaml").read_text()
     tracked = tmp_path / "stacks" / "Pulumi.dev.yaml"
     tracked.parent.mkdir()
-    shutil.copy(stack_file(ROOT, "dev"), tracked)
-
-    summary = Preview(
+    tracked.write_text(salt + stack_file(ROOT, "dev").read_text())
+    return Preview(
         root=ROOT,
         settings=load(tracked),
         stack_file=tracked,
         pulumi=tools.path("pulumi"),
         variables=variables,
-    ).run()
+    )
+
+
+def test_missing_secrets_are_told_with_their_commands(untouched: Preview) -> None:
+    summary = untouched.run()
 
     assert not summary.holds
     assert summary.errors == tuple(
         f"gpu-fleet:{name} is not set; set it with "
         f"`pulumi config set --secret gpu-fleet:{name} --stack dev`."
-        for name in needed_secrets(load(tracked))
+        for name in needed_secrets(untouched.settings)
     )
-    assert tracked.read_text() == stack_file(ROOT, "dev").read_text()
 
 
-def test_a_wrong_passphrase_is_one_sentence(twin_of_dev: Callable[[Change], Trial]) -> None:
-    trial = twin_of_dev(unchanged)
-    (trial.engine.directory / "passphrase").write_text("not this one")
+def test_a_stack_file_without_a_salt_gets_none_from_a_preview(untouched: Preview) -> None:
+    shutil.copy(stack_file(ROOT, "dev"), untouched.stack_file)
+    before = untouched.stack_file.read_text()
 
-    summary = previewed(trial, unchanged)
+    untouched.run()
+
+    assert untouched.stack_file.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"PULUMI_CONFIG_PASSPHRASE": "another"}, "The passphrase is not the one that encrypts"),
+        ({"PULUMI_CONFIG_PASSPHRASE": None}, "The passphrase of the secrets of dev is not set"),
+        ({"PULUMI_BACKEND_URL": None}, "Nobody is logged in to the backend"),
+        ({"PULUMI_BACKEND_URL": "file:///gone"}, "The backend cannot be opened (unable to open"),
+        ({"PULUMI_BACKEND_URL": "empty"}, "The backend has no stack dev"),
+    ],
+)
+def test_missing_access_is_one_sentence(
+    untouched: Preview, tmp_path: Path, changed: dict[str, str | None], sentence: str
+) -> None:
+    if changed.get("PULUMI_BACKEND_URL") == "empty":
+        changed = {"PULUMI_BACKEND_URL": (tmp_path / "stacks").as_uri()}
+    variables = {**untouched.variables, **changed}
+    present = {key: value for key, value in variables.items() if value is not None}
+
+    summary = replace(untouched, variables=present).run()
 
     assert not summary.holds
     (told,) = summary.errors
-    assert told.startswith("The passphrase is not the one that encrypts the secrets of test-")
-    assert "`export PULUMI_CONFIG_PASSPHRASE_FILE=FILE`" in told
+    assert told.startswith(sentence)
+    assert "`" in told

@@ -79,7 +79,7 @@ def test_a_replaced_server_says_what_forced_it() -> None:
         server("replace", 1, ("userData",)),
         server("create-replacement", 1, ("userData",)),
     ]
-    assert summary(*cpu(*replaced)).pools == {"cpu": ("1 replaced: boot data changed",)}
+    assert summary(*cpu(*replaced)).pools == {"cpu": ("1 server replaced: boot data changed",)}
 
 
 def test_a_change_of_tuning_is_told_by_what_the_machine_becomes() -> None:
