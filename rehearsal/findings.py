@@ -19,7 +19,7 @@ from rehearsal.report import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fleet.settings import Settings
     from rehearsal.events import Outcome
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rehearsal.providers.cloud import CloudObject
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
+LAKEFS = "pulumi-python:dynamic/lakefs:"
 GIVEN = (
     "Metal3's CRDs are in the cluster; a real cluster has them from Metal3 itself.",
     "A cloud controller sets provider id, instance type and region of each node.",
@@ -57,9 +58,15 @@ def with_up(
             for thing in things
             if thing.type == RELEASE
         ),
+        recorded_only=tuple(_recorded_only(things)),
         taken_as_given=GIVEN,
         version_differences=differences(outcome.exports.get("versions") or {}, pinned),
     )
+
+
+def _recorded_only(things: Sequence[CloudObject]) -> Iterator[str]:
+    if any(thing.type.startswith(LAKEFS) for thing in things):
+        yield "lakeFS: its repositories and checks are recorded, not made"
 
 
 def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:

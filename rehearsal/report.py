@@ -126,6 +126,7 @@ class Report:
     rules: tuple[Rule, ...] = ()
     job: JobRun | None = None
     charts_not_rehearsed: tuple[Chart, ...] = ()
+    recorded_only: tuple[str, ...] = ()  # what else was not rehearsed, a sentence each
     taken_as_given: tuple[str, ...] = ()
     version_differences: tuple[VersionDifference, ...] = ()
     cost: Cost | None = None

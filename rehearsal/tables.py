@@ -165,10 +165,11 @@ def _notes(report: Report) -> Iterator[RenderableType]:
             f"[green]✓[/] {job.name} ran on {job.node} ({job.hardware}) with {job.gpus} GPUs and "
             f"{job.cpus} CPUs, {job.seconds:.1f} s from its creation to its end"
         )
-    if report.charts_not_rehearsed:
+    if report.charts_not_rehearsed or report.recorded_only:
         yield _section("Not rehearsed")
         for chart in report.charts_not_rehearsed:
             yield _line(escape(f"chart {chart.name} {chart.version}: its CRDs alone are installed"))
+        yield from (_line(escape(text)) for text in report.recorded_only)
     if report.taken_as_given:
         yield _section("Taken as given")
         yield from (_line(escape(text)) for text in report.taken_as_given)

@@ -1,6 +1,6 @@
 """`python -m rehearsal.providers --directory .rehearsal/dev --crds .toolchain/crds`
 
-Prints the ports as one JSON line when the three stand-ins are ready; ends on SIGTERM.
+Prints the ports as one JSON line when the four stand-ins are ready; ends on SIGTERM.
 """
 
 from __future__ import annotations

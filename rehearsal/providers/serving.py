@@ -1,4 +1,4 @@
-"""Three gRPC servers in one process, one for each package, on free ports of 127.0.0.1."""
+"""Four gRPC servers in one process, one for each package, on free ports of 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pulumi.runtime.proto import provider_pb2_grpc
 from rehearsal.providers.aws.package import package as aws
 from rehearsal.providers.calls import CallLog
 from rehearsal.providers.cloud import Cloud
+from rehearsal.providers.dynamic import DynamicProvider
 from rehearsal.providers.hcloud.package import package as hcloud
 from rehearsal.providers.kubernetes.provider import KubernetesProvider
 from rehearsal.providers.servicer import Servicer
@@ -36,6 +37,7 @@ def served(directory: Path, crds: Path) -> Iterator[dict[str, int]]:
         SimulatedProvider(hcloud(), cloud),
         SimulatedProvider(aws(), cloud),
         KubernetesProvider(cloud=cloud, crds=crds),
+        DynamicProvider(cloud=cloud),
     )
     servers = {provider.package: _server(Servicer(provider, log)) for provider in providers}
     ports = {name: server.add_insecure_port("127.0.0.1:0") for name, server in servers.items()}

@@ -130,7 +130,7 @@ def providers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, 
     )
     assert process.stdout
     ports = json.loads(process.stdout.readline())
-    assert set(ports) == {"hcloud", "aws", "kubernetes"}
+    assert set(ports) == {"hcloud", "aws", "kubernetes", "pulumi-python"}
     yield directory, ",".join(f"{name}:{port}" for name, port in ports.items())
     process.send_signal(signal.SIGTERM)
     assert process.wait(DEADLINE_S) == 0

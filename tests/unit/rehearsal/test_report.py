@@ -89,6 +89,20 @@ def test_a_release_is_listed_as_not_rehearsed(whole: Report) -> None:
     assert [(c.name, c.version) for c in whole.charts_not_rehearsed] == [("volcano", "1.14.1")]
 
 
+def test_what_lakefs_would_hold_is_listed_as_recorded_alone(settings: Settings) -> None:
+    repository = CloudObject(
+        provider="pulumi-python",
+        type="pulumi-python:dynamic/lakefs:Repository",
+        id="backtests",
+        name="backtests",
+        inputs={},
+        outputs={},
+    )
+    found = findings.with_up(findings.planned(settings), UP, [repository], {})
+    assert "lakeFS: its repositories and checks are recorded, not made" in text(found)
+    assert "lakeFS" not in text(findings.with_up(findings.planned(settings), UP, [VOLCANO], {}))
+
+
 def test_every_rule_is_listed_and_held(whole: Report) -> None:
     assert [rule.id for rule in whole.rules if rule.held] == [rule.id for rule in ALL]
 
