@@ -80,6 +80,10 @@ def generate(form: str) -> str:
     letters = string.ascii_lowercase + string.digits
     if form == "join-token":  # kubeadm refuses any other shape
         return f"{_pick(letters, 6)}.{_pick(letters, 16)}"
+    if form == "hex-key":
+        return secrets.token_hex(32)
+    if form == "postgres-url":
+        return f"postgres://rehearsal:{_pick(letters, 32)}@database.invalid:5432/rehearsal"
     return _pick(string.ascii_letters + string.digits, 64 if form == "hcloud-token" else 32)
 
 

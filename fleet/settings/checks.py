@@ -13,6 +13,7 @@ from fleet.settings.types import (
     BareMetalPool,
     Cluster,
     HetznerPool,
+    Lakefs,
     Pool,
     Site,
     Team,
@@ -132,6 +133,20 @@ def teams(teams: Mapping[str, Team], pools: Mapping[str, Pool], *, complete: boo
                 yield f"{path} is a queue that Volcano makes itself; allowed: any other name."
             if known and queue.gpus > gpus:
                 yield wrong(f"{path}.gpus", queue.gpus, f"at most the {gpus} GPUs of all pools")
+
+
+def lakefs(lakefs: Lakefs | None, sites: Mapping[str, object]) -> Iterator[str]:
+    """The bucket of lakeFS is on AWS; a repository has a name and a prefix of its own."""
+    if lakefs is None:
+        return
+    path = f"{NAMESPACE}:lakefs"
+    fitting = sorted(name for name, site in sites.items() if _text(site, "kind") == "aws")
+    if lakefs.site not in fitting:
+        allowed = f"a site of kind aws ({', '.join(fitting) or 'there is none'})"
+        yield wrong(f"{path}.site", lakefs.site, allowed)
+    for position, name in enumerate(lakefs.repositories):
+        if name in lakefs.repositories[:position]:
+            yield wrong(f"{path}.repositories[{position}]", name, "a name that stands there once")
 
 
 def gpu_count(pool: Pool) -> int:

@@ -12,14 +12,23 @@ from pydantic import TypeAdapter, ValidationError
 from fleet.settings import checks
 from fleet.settings.problems import SettingsError, sentences, unknown_key, wrong
 from fleet.settings.secrets import NAMESPACE, SECRETS
-from fleet.settings.types import Budget, Cluster, Pool, Settings, Site, Team, Versions
+from fleet.settings.types import (
+    Budget,
+    Cluster,
+    Lakefs,
+    Pool,
+    Settings,
+    Site,
+    Team,
+    Versions,
+)
 from policies.configuration import PolicyConfigError, configure
 
 T = TypeVar("T")
 
 _NAME = re.compile(r"[a-z]([a-z0-9-]{0,22}[a-z0-9])?")
 _NAME_ALLOWED = "1 to 24 lower-case letters, digits and hyphens, a letter first"
-SECTIONS = ("cluster", "sites", "pools", "teams", "versions", "budget", "policies")
+SECTIONS = ("cluster", "sites", "pools", "teams", "versions", "budget", "lakefs", "policies")
 
 
 def parse(environment: str, config: Mapping[str, object]) -> Settings:
@@ -39,6 +48,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
     teams = reader.each("teams", Team)
     versions = reader.one("versions", Versions, default=Versions())
     budget = reader.one("budget", Budget)
+    lakefs = reader.one("lakefs", Lakefs) if "lakefs" in config else None
     policies = reader.policies()
     mistakes = [
         *reader.mistakes,
@@ -47,6 +57,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         *checks.hardware(pools, versions),
         *checks.single_sites(pools),
         *checks.machines(pools),
+        *checks.lakefs(lakefs, reader.entries("sites")),
         *checks.teams(teams, pools, complete=len(pools) == len(reader.entries("pools"))),
     ]
     if mistakes or cluster is None or versions is None or budget is None:
@@ -59,6 +70,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         teams=teams,
         versions=versions,
         budget=budget,
+        lakefs=lakefs,
         policies=policies,
     )
 

@@ -6,7 +6,9 @@ from fleet.settings.types import Settings
 
 NAMESPACE = "gpu-fleet"
 
-SecretForm = Literal["kubeconfig", "join-token", "hcloud-token", "username", "password"]
+SecretForm = Literal[
+    "kubeconfig", "join-token", "hcloud-token", "username", "password", "hex-key", "postgres-url"
+]
 
 SECRETS: dict[str, SecretForm] = {
     "kubeconfig": "kubeconfig",  # of the cluster that the machines join
@@ -14,17 +16,23 @@ SECRETS: dict[str, SecretForm] = {
     "hcloud_token": "hcloud-token",  # 64 letters and digits
     "bmc_username": "username",
     "bmc_password": "password",
+    "lakefs_access_key_id": "username",  # of its administrator; you choose both, lakeFS takes them
+    "lakefs_secret_access_key": "password",
+    "lakefs_auth_encrypt_key": "hex-key",  # 64 hexadecimal digits, as `openssl rand -hex 32` prints
+    "lakefs_database": "postgres-url",  # postgres://user:password@host/database
 }
 
 
 def needed_secrets(settings: Settings) -> tuple[str, ...]:
-    """The secrets that an environment uses: those of the cluster, the rest by its pool kinds."""
+    """The secrets that an environment uses: the cluster's, its pool kinds', lakeFS's."""
     kinds = {pool.kind for pool in settings.pools.values()}
     names = ["kubeconfig", "join_token"]
     if "hetzner" in kinds:
         names += ["hcloud_token"]
     if "bare-metal" in kinds:
         names += ["bmc_username", "bmc_password"]
+    if settings.lakefs is not None:
+        names += [name for name in SECRETS if name.startswith("lakefs_")]
     return tuple(names)
 
 

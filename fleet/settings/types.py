@@ -56,6 +56,13 @@ MigLayout: TypeAlias = Annotated[
 Replicas: TypeAlias = Annotated[int, Field(ge=2, description="a whole number of 2 or more")]
 Positive: TypeAlias = Annotated[int, Field(ge=1, description="a whole number of 1 or more")]
 CapacityType = Literal["reserved", "spot", "on-demand"]
+RepositoryName: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9][a-z0-9-]{2,62}$",
+        description="3 to 63 lower-case letters, digits and hyphens, no hyphen first",
+    ),
+]
 LabelValue: TypeAlias = Annotated[
     str,
     Field(
@@ -257,6 +264,27 @@ class Budget:
     usd_per_day: Annotated[float, Field(gt=0, description="a number above 0")]
 
 
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Lakefs:
+    """A lakeFS server in the cluster, and the repositories in it."""
+
+    endpoint: Annotated[
+        str,
+        Field(
+            pattern=r"^https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$",
+            description="an https:// address without a path, such as https://lakefs.fleet.example",
+        ),
+    ]
+    """Where the server is reached from the machine on which Pulumi runs."""
+    site: str
+    """The AWS site whose bucket holds the objects."""
+    repositories: Annotated[
+        tuple[RepositoryName, ...],
+        Field(min_length=1, description="a list of one name or more"),
+    ]
+    """Into the branch main of each leads only a merge that says where its data comes from."""
+
+
 Site = OnPremSite | AwsSite | HetznerSite
 Pool = BareMetalPool | AwsPool | HetznerPool
 
@@ -272,4 +300,5 @@ class Settings:
     teams: Mapping[str, Team]
     versions: Versions
     budget: Budget
+    lakefs: Lakefs | None
     policies: Mapping[str, Mapping[str, object]]

@@ -59,6 +59,11 @@ CONFIG: Mapping[str, object] = {
     "teams": {
         "research": {"cost_centre": "4100", "queues": {"research": {"weight": 4, "gpus": 32}}}
     },
+    "lakefs": {
+        "endpoint": "https://lakefs.dev.fleet.example",
+        "site": "us-east-1",
+        "repositories": ["ticks", "backtests"],
+    },
     "versions": {"fabric_manager": FABRIC_MANAGER},
     "budget": {"usd_per_day": 3000},
     "policies": {"idle/gpu-node-pool": {"max_consolidate_after_minutes": 15}},

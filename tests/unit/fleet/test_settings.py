@@ -119,6 +119,7 @@ def test_secrets_are_passed_over_and_never_shown() -> None:
 
 def test_an_environment_needs_the_secrets_of_its_pool_kinds_alone() -> None:
     configuration = config()
+    del configuration["lakefs"]
     assert needed_secrets(parse("dev", configuration)) == (
         "kubeconfig",
         "join_token",
@@ -131,6 +132,15 @@ def test_an_environment_needs_the_secrets_of_its_pool_kinds_alone() -> None:
     del pools["dgx"], pools["cpu"]
     configuration["teams"] = {}
     assert needed_secrets(parse("dev", configuration)) == ("kubeconfig", "join_token")
+
+
+def test_an_environment_with_lakefs_needs_its_secrets_too() -> None:
+    assert needed_secrets(parse("dev", config()))[-4:] == (
+        "lakefs_access_key_id",
+        "lakefs_secret_access_key",
+        "lakefs_auth_encrypt_key",
+        "lakefs_database",
+    )
 
 
 def test_the_command_for_a_secret_does_not_hold_its_value() -> None:

@@ -76,6 +76,11 @@ def test_a_declared_secret_gets_a_value_of_its_form(copy: Copy) -> None:
     assert re.fullmatch(r"[a-z0-9]{6}\.[a-z0-9]{16}", token)
 
 
+def test_the_secrets_of_lakefs_have_the_forms_that_it_wants() -> None:
+    assert re.fullmatch(r"[0-9a-f]{64}", generate("hex-key"))
+    assert re.fullmatch(r"postgres://\w+:\w+@[a-z.]+:\d+/\w+", generate("postgres-url"))
+
+
 def test_a_declared_secret_that_the_file_lacks_is_added(copy: Copy) -> None:
     assert len(copy.secret(copy.config["gpu-fleet:bmc_password"])) >= 16
 

@@ -15,6 +15,10 @@ SECRETS = {
     "hcloud_token": "t" * 64,
     "bmc_username": "bmc-user",
     "bmc_password": "bmc-hunter2",
+    "lakefs_access_key_id": "AKIAFLEETADMIN",
+    "lakefs_secret_access_key": "lakefs-hunter2",
+    "lakefs_auth_encrypt_key": "0123456789abcdef" * 4,
+    "lakefs_database": "postgres://lakefs:db-hunter2@postgres.fleet.example:5432/lakefs",
 }
 
 
