@@ -59,3 +59,10 @@ HCLOUD_CLOUD_CONTROLLER_MANAGER = Chart(
 )
 # renovate: datasource=helm depName=hcloud-csi registryUrl=https://charts.hetzner.cloud
 HCLOUD_CSI = Chart(name="hcloud-csi", version="2.22.1", repository="https://charts.hetzner.cloud")
+
+# renovate: datasource=helm depName=kube-prometheus-stack registryUrl=https://prometheus-community.github.io/helm-charts
+KUBE_PROMETHEUS_STACK = Chart(
+    name="kube-prometheus-stack",
+    version="88.5.3",
+    repository="https://prometheus-community.github.io/helm-charts",
+)

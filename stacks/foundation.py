@@ -7,14 +7,17 @@ import pulumi
 from components.network.hetzner import HetznerNetwork
 from components.platform.cilium import Cilium, CiliumArgs
 from components.platform.gpu_operator import GpuOperator, GpuOperatorArgs
-from components.platform.hetzner_cloud import HetznerCloud, HetznerCloudArgs
+from components.platform.hetzner_cloud import STORAGE_CLASS, HetznerCloud, HetznerCloudArgs
 from components.platform.karpenter.release import Karpenter, KarpenterArgs
+from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dcgm import exporter_values
+from components.platform.monitoring.release import Monitoring, MonitoringArgs
 from components.platform.priority_classes import PriorityClasses
 from components.platform.teams import QueueShare, Teams, TeamsArgs, TeamShare
 from components.platform.volcano import Volcano
 from components.pools.aws_boot import node_role
 from fleet import settings as fleet
+from hardware.hardware import load
 from stacks.nodes import sharing, system_pools
 
 SiteOptions = Mapping[str, pulumi.ResourceOptions]
@@ -36,7 +39,8 @@ def foundation(
     volcano = Volcano("volcano", on_cluster)
     PriorityClasses("priority", on_cluster)
     Teams("teams", _teams(settings, volcano), on_cluster)
-    GpuOperator("gpu-operator", _gpu_operator(settings), on_cluster)
+    monitoring = _monitoring(settings, on_cluster) if networks else None
+    GpuOperator("gpu-operator", _gpu_operator(settings, monitoring), on_cluster)
     return _karpenter(settings, at_site)
 
 
@@ -56,11 +60,23 @@ def _karpenter(settings: fleet.Settings, at_site: SiteOptions) -> dict[str, Karp
     return {}
 
 
-def _gpu_operator(settings: fleet.Settings) -> GpuOperatorArgs:
+def _monitoring(settings: fleet.Settings, on_cluster: pulumi.ResourceOptions) -> Monitoring:
+    """Prometheus, whose series lie on a volume of Hetzner's: no other site has a storage class."""
+    machines = {name: load(pool.hardware) for name, pool in settings.pools.items()}
+    gpus = {name: PoolGpus.of(found) for name, found in machines.items() if found.gpu_count}
+    args = MonitoringArgs(pools=gpus, storage_class=STORAGE_CLASS)
+    return Monitoring("monitoring", args, on_cluster)
+
+
+def _gpu_operator(settings: fleet.Settings, monitoring: Monitoring | None) -> GpuOperatorArgs:
     shared = {name: sharing(pool) for name, pool in settings.pools.items()}
+    exporter = exporter_values()
+    if monitoring is None:  # the API server would not know the kind of a ServiceMonitor
+        exporter["serviceMonitor"] = {"enabled": False}
     return GpuOperatorArgs(
         pools={name: found for name, found in shared.items() if found is not None},
-        dcgm_exporter={**exporter_values(), "serviceMonitor": {"enabled": False}},
+        dcgm_exporter=exporter,
+        monitors=None if monitoring is None else monitoring.release,
     )
 
 

@@ -192,6 +192,10 @@ CRDS = Program(
             package="github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1",
             to="metal3",
         ),
+        GeneratedCrds(
+            package="github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1",
+            to="prometheus-operator",
+        ),
     ),
 )
 
@@ -247,6 +251,9 @@ VERSIONS = {
     "karpenter": CRDS.version(),
     "volcano": pinned("crds", "volcano.sh/volcano"),
     "metal3": pinned("crds", "github.com/metal3-io/baremetal-operator/apis"),
+    "prometheus-operator": pinned(
+        "crds", "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring"
+    ),
     "butane": BUTANE_CHECK.version(),
     "ignition": pinned("butane-check", "github.com/coreos/ignition/v2"),
     "prometheus": PROMETHEUS.version(),

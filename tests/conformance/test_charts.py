@@ -17,6 +17,8 @@ FREE = {
     "hcloud-cloud-controller-manager": {"args", "env"},
     # stands in the default values as a comment: config.name, config.create, config.data
     "gpu-operator": {"dcgmExporter.config"},
+    # of a subchart, whose own default values the chart does not repeat
+    "kube-prometheus-stack": {"kube-state-metrics.metricLabelsAllowlist"},
 }
 # No default values of these are among the schemas: their keys, from the Helm reference of Cilium
 # (docs.cilium.io, helm-reference), and of karpenter-crd, which is given none.

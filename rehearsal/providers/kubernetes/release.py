@@ -33,7 +33,12 @@ if TYPE_CHECKING:
     from rehearsal.providers.values import Properties
 
 TYPE = "kubernetes:helm.sh/v3:Release"
-CRDS_OF_CHART = {"volcano": "volcano", "karpenter-crd": "karpenter", "karpenter": "karpenter"}
+CRDS_OF_CHART = {
+    "volcano": "volcano",
+    "karpenter-crd": "karpenter",
+    "karpenter": "karpenter",
+    "kube-prometheus-stack": "prometheus-operator",
+}
 """Charts that bring kinds with them, and the folder that has those kinds."""
 ESTABLISHED_WITHIN_S = 60.0
 MANAGER = "helm"

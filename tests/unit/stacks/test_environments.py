@@ -4,6 +4,7 @@ import base64
 import json
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from urllib.parse import unquote
 
@@ -36,7 +37,8 @@ def texts(value: object) -> Iterator[str]:
     elif isinstance(value, str):
         yield value
         if value.startswith("{"):
-            yield from texts(json.loads(value))
+            with suppress(ValueError):  # a template of Grafana's begins so too
+                yield from texts(json.loads(value))
         head, comma, body = value.partition(",")
         if comma and head.startswith("data:"):
             decoded = base64.b64decode(body).decode() if ";base64" in head else unquote(body)
