@@ -15,7 +15,6 @@ from components.platform.monitoring.groups import groups
 from components.platform.monitoring.rules import rule_file
 from tests.conformance.monitoring.exporters import (
     Device,
-    Pod,
     Series,
     activity,
     last_xid,
@@ -24,6 +23,7 @@ from tests.conformance.monitoring.exporters import (
     steady,
     xid_count,
 )
+from tests.conformance.monitoring.objects import Pod
 from tests.conformance.monitoring.promtool import POOLS
 from tests.conformance.monitoring.server import Server, fill, serving
 from tests.conformance.monitoring.situations import (
@@ -31,6 +31,7 @@ from tests.conformance.monitoring.situations import (
     GPU,
     IDLE,
     QUANTS,
+    SHARED,
     SLICE,
     dgx,
     gang,
@@ -52,15 +53,14 @@ def fleet() -> list[Series]:
         **dict.fromkeys(gang("", node="dgx-03"), BUSY),
         **dict.fromkeys(gang("grid-0", node="p5e-1"), BUSY),
     }
-    shared = "nvidia.com/gpu.shared"
     return series(
         dgx(),
         dgx("dgx-02", capacity={GPU: 0, SLICE: 56}),
-        dgx("dgx-03", capacity={shared: 32}, sharing="time-slicing"),
+        dgx("dgx-03", capacity={SHARED: 32}, sharing="time-slicing"),
         dgx("p5e-1", pool="burst"),
         Pod(name="train-0", node="dgx-01", requests={GPU: 8}, labels=QUANTS),
         Pod(name="note-0", node="dgx-02", requests={SLICE: 2}, labels=risk),
-        Pod(name="serve-0", node="dgx-03", requests={shared: 4}, labels=risk),
+        Pod(name="serve-0", node="dgx-03", requests={SHARED: 4}, labels=risk),
         Pod(name="grid-0", node="p5e-1", requests={GPU: 8}, labels=risk),
         Pod(name="next-0", phase="Pending", requests={GPU: 8}, labels=QUANTS),
         devices=devices,

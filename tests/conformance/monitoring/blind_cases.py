@@ -1,0 +1,128 @@
+"""Situations in which nothing can be judged, or seems so."""
+
+from tests.conformance.monitoring.exporters import GAP, STALE, placed_pages, then
+from tests.conformance.monitoring.promtool import Fires
+from tests.conformance.monitoring.situations import (
+    BUSY,
+    GPU,
+    IDLE,
+    NODE,
+    SHARED,
+    SLICE,
+    TRAIN,
+    Case,
+    dgx,
+    gang,
+    series,
+    train,
+)
+
+CASES = (
+    Case(
+        alert="GpuExporterMissing",
+        when="a node of a GPU pool shows no GPU at all, not even to its kubelet",
+        series=series(dgx(capacity={})),
+        minutes=20,
+        fires=(Fires(labels=NODE, sentence="Nothing is known of the GPUs of node dgx-01 (dgx)"),),
+    ),
+    Case(
+        alert="GpuExporterMissing",
+        when="the exporter of one node of two has stopped",
+        series=series(
+            dgx(),
+            dgx("dgx-02"),
+            devices={
+                gang("")[0]: then((0.0, 30), (STALE, 1)),
+                gang("", node="dgx-02")[0]: IDLE,
+            },
+        ),
+        fires=(Fires(labels=NODE, sentence="Nothing is known of the GPUs of node dgx-01 (dgx)"),),
+    ),
+    Case(
+        alert="GpuExporterMissing",
+        when="a few scrapes failed, or the node is down, which another alert says",
+        series=series(
+            dgx(),
+            dgx("dgx-02", ready=False),
+            devices={gang("")[0]: then((0.0, 45), (GAP, 16))},
+        ),
+    ),
+    Case(
+        alert="NumaExporterMissing",
+        when="the node exporter runs without meminfo_numa",
+        series=series(dgx()),
+        minutes=20,
+        fires=(
+            Fires(labels=NODE, sentence="Nothing is known of the NUMA nodes of node dgx-01 (dgx)"),
+        ),
+    ),
+    Case(
+        alert="NumaExporterMissing",
+        when="it tells of both NUMA nodes without a page being placed, or the node is down",
+        series=series(
+            dgx(), dgx("dgx-02", ready=False), more=placed_pages("dgx-01", hit=0, miss=0)
+        ),
+    ),
+    Case(
+        alert="NumaExporterMissing",
+        when="the node has come ten minutes ago",
+        series=series(dgx()),
+        minutes=10,
+    ),
+    Case(
+        alert="GpuPodNotMeasured",
+        when="the exporter shows the pod's GPUs without a pod",
+        series=series(dgx(), train(2), devices=dict.fromkeys(gang("", gpus=2), BUSY)),
+        fires=(
+            Fires(
+                labels={**TRAIN, "node": "dgx-01"},
+                sentence="It is not known whether research/train-0 uses its 2 GPUs",
+            ),
+        ),
+    ),
+    Case(
+        alert="GpuPodNotMeasured",
+        when="its first half hour is over and it is not measured yet",
+        series=series(dgx(), train(2, started=0)),
+        minutes=45,
+    ),
+    Case(
+        alert="GpuPodNotMeasured",
+        when="the node says that its GPUs are time-sliced",
+        series=series(
+            dgx(capacity={SHARED: 32}, sharing="time-slicing"),
+            train(requests={SHARED: 1}),
+            devices=dict.fromkeys(gang(""), BUSY),
+        ),
+    ),
+    Case(
+        alert="GpuNodeWithoutPool",
+        when="a node with GPUs has a pool that the program does not know, others have none",
+        series=series(
+            dgx("stray-1", pool="old"),
+            dgx("stray-2", pool="", capacity={SLICE: 7}),
+            dgx("stray-3", pool="", capacity={SHARED: 4}),
+        ),
+        minutes=20,
+        fires=tuple(
+            Fires(
+                labels={"node": f"stray-{number}"},
+                sentence=(
+                    f"Node stray-{number} has GPUs and belongs to no GPU pool of the program"
+                ),
+            )
+            for number in (1, 2, 3)
+        ),
+    ),
+    Case(
+        alert="GpuNodeWithoutPool",
+        when="GPU nodes have pools, and nodes without GPUs have others",
+        series=series(dgx(), dgx("ccx33-1", pool="cpu", capacity={GPU: 0})),
+    ),
+    Case(
+        alert="GpuNodeWithoutPool",
+        when="it has joined ten minutes ago",
+        series=series(dgx("stray-1", pool="old")),
+        minutes=10,
+    ),
+)

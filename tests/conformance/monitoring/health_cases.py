@@ -1,0 +1,171 @@
+"""Situations in which a branch costs too much or a machine is not well, or seem so."""
+
+from tests.conformance.monitoring.exporters import (
+    GAP,
+    STALE,
+    last_xid,
+    placed_pages,
+    steady,
+    then,
+    xid_count,
+)
+from tests.conformance.monitoring.promtool import Fires
+from tests.conformance.monitoring.situations import (
+    GPU0,
+    QUANTS,
+    TRAIN,
+    Case,
+    dgx,
+    gang,
+    instances,
+    series,
+    train,
+)
+
+CASES = (
+    Case(
+        alert="BranchCostOverLimit",
+        when="eight GPUs at 30 USD an hour have run for half an hour",
+        series=series(dgx("p5e-1", pool="burst"), train(node="p5e-1")),
+        minutes=30,
+        fires=(
+            Fires(
+                labels={"branch": "bt-20261120-a1"},
+                sentence=(
+                    "Backtest bt-20261120-a1 has cost 124 USD in GPUs within 30 days and goes on"
+                ),
+            ),
+        ),
+    ),
+    Case(
+        alert="BranchCostOverLimit",
+        when="it is over the limit and pauses between two jobs",
+        series=series(
+            dgx("p5e-1", pool="burst", there=steady(1, minutes=110)),
+            train(node="p5e-1", there=then((1.0, 40), (STALE, 1))),
+        ),
+        minutes=70,
+        fires=(
+            Fires(
+                labels={"branch": "bt-20261120-a1"},
+                sentence=(
+                    "Backtest bt-20261120-a1 has cost 160 USD in GPUs within 30 days and goes on"
+                ),
+            ),
+        ),
+    ),
+    Case(
+        alert="BranchCostOverLimit",
+        when="it has cost 80 USD so far",
+        series=series(dgx("p5e-1", pool="burst"), train(node="p5e-1")),
+        minutes=19,
+    ),
+    Case(
+        alert="BranchCostOverLimit",
+        when="it has ended an hour ago",
+        series=series(
+            dgx("p5e-1", pool="burst", there=steady(1, minutes=110)),
+            train(node="p5e-1", there=then((1.0, 40), (STALE, 1))),
+        ),
+        minutes=110,
+    ),
+    Case(
+        alert="BranchCostOverLimit",
+        when="the branch is no backtest",
+        series=series(
+            dgx("p5e-1", pool="burst"),
+            train(node="p5e-1", labels={**QUANTS, "fleet.gpu/branch": "main"}),
+        ),
+    ),
+    Case(
+        alert="GpuHardwareXid",
+        when="a GPU has fallen off the bus",
+        series=[last_xid(gang("train-0")[0], then((0.0, 10), (79.0, 20)))],
+        minutes=12,
+        fires=(
+            Fires(labels={**GPU0, "xid": "79"}, sentence="GPU 0 of node dgx-01 reported XID 79"),
+        ),
+    ),
+    Case(
+        alert="GpuHardwareXid",
+        when="a memory error was followed at once by the end of its processes",
+        series=[
+            last_xid(gang("train-0")[0], then((0.0, 10), (45.0, 50))),
+            xid_count(gang("train-0")[0], 48, then((GAP, 10), (1.0, 5), (STALE, 1))),
+            xid_count(gang("train-0")[0], 45, then((GAP, 10), (8.0, 5), (STALE, 1))),
+        ],
+        minutes=40,
+        fires=(
+            Fires(labels={**GPU0, "xid": "48"}, sentence="GPU 0 of node dgx-01 reported XID 48"),
+        ),
+    ),
+    Case(
+        alert="GpuHardwareXid",
+        when="both MIG instances of a GPU show its code",
+        series=[last_xid(each, steady(95, minutes=20)) for each in instances("train-0", 2)],
+        minutes=12,
+        fires=(
+            Fires(labels={**GPU0, "xid": "95"}, sentence="GPU 0 of node dgx-01 reported XID 95"),
+        ),
+    ),
+    Case(
+        alert="GpuHardwareXid",
+        when="jobs made errors of their own or were killed",
+        series=[
+            last_xid(gang("train-0")[0], steady(31)),
+            last_xid(gang("train-0")[1], steady(45)),
+            last_xid(gang("train-0")[2], steady(0)),
+            xid_count(gang("train-0")[0], 13, steady(1)),
+            xid_count(gang("train-0")[2], None, steady(0)),
+        ],
+    ),
+    Case(
+        alert="GpuJobXid",
+        when="a job reached into memory that is not its own",
+        series=[xid_count(gang("train-0")[0], 31, then((GAP, 10), (2.0, 5), (STALE, 1)))],
+        minutes=12,
+        fires=(
+            Fires(
+                labels={**GPU0, **TRAIN, "xid": "31"},
+                sentence="research/train-0 on GPU 0 of node dgx-01 got XID 31",
+            ),
+        ),
+    ),
+    Case(
+        alert="GpuJobXid",
+        when="that was an hour ago, and the gauge still has the code",
+        series=[
+            last_xid(gang("train-0")[0], then((0.0, 10), (31.0, 50))),
+            xid_count(gang("train-0")[0], 31, then((GAP, 10), (2.0, 5), (STALE, 1))),
+        ],
+        minutes=30,
+    ),
+    Case(
+        alert="NumaMisses",
+        when="a tenth of new pages lies on the other NUMA node",
+        series=list(placed_pages("dgx-01", hit=9_000, miss=1_000)),
+        minutes=45,
+        fires=(
+            Fires(
+                labels={"node": "dgx-01"},
+                sentence=(
+                    "Node dgx-01 places 10% of new pages on another NUMA node than the one wanted"
+                ),
+            ),
+        ),
+    ),
+    Case(
+        alert="NumaMisses",
+        when="a tenth does for twenty minutes",
+        series=list(placed_pages("dgx-01", hit=9_000, miss=1_000)),
+        minutes=20,
+    ),
+    Case(
+        alert="NumaMisses",
+        when="a hundredth does, or nothing is placed at all",
+        series=[
+            *placed_pages("dgx-01", hit=9_900, miss=100),
+            *placed_pages("dgx-02", hit=0, miss=0),
+        ],
+    ),
+)
