@@ -34,6 +34,7 @@ def test_the_crds_lie_by_system(workshop: Workshop) -> None:
         "karpenter",
         "volcano",
         "metal3",
+        "prometheus-operator",
     }
 
 
