@@ -79,6 +79,21 @@ def test_a_queue_is_not_judged_while_the_fleets_gpus_are_unknown() -> None:
     assert len(mistakes(configuration)) == 1, "32 GPUs may be right once the pool is"
 
 
+def test_a_second_region_is_refused_because_karpenter_works_in_one() -> None:
+    configuration = config()
+    sites, pools = configuration["sites"], configuration["pools"]
+    assert isinstance(sites, dict)
+    assert isinstance(pools, dict)
+    sites["us-west-2"] = {"kind": "aws", "region": "us-west-2", "cidr": "10.13.0.0/16"}
+    parse("dev", configuration)  # a site without a pool is no second region
+    pools["west"] = {**pools["burst"], "site": "us-west-2"}
+    (mistake,) = mistakes(configuration)
+    assert mistake == (
+        'gpu-fleet:pools.west.site is "us-west-2"; allowed: us-east-1, the site of the other pools '
+        "of kind aws, because Karpenter works in one region."
+    )
+
+
 def test_a_right_configuration_becomes_frozen_settings() -> None:
     settings = parse("dev", config())
     assert settings.environment == "dev"
