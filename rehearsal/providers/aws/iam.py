@@ -1,0 +1,72 @@
+"""Roles, policies and instance profiles."""
+
+from __future__ import annotations
+
+from rehearsal.providers.aws import judges, outputs, rules
+from rehearsal.providers.aws.facts import all_tags
+from rehearsal.providers.kinds import Kind
+from rehearsal.providers.naming import AutoName
+
+NAME_PREFIX = frozenset({"namePrefix"})
+OF_ROLE = (judges.exists("role", judges.ROLE, "role"),)
+KINDS = (
+    Kind(
+        module="pulumi_aws.iam",
+        name="Role",
+        rules=rules.IAM_ROLE,
+        unique=("name",),
+        replace_on=("name", "namePrefix", "path"),
+        auto_name=AutoName(limit=64),
+        defaults={"path": "/", "maxSessionDuration": 3600, "forceDetachPolicies": False},
+        computed=NAME_PREFIX | {"inlinePolicies", "managedPolicyArns"},
+        identify=lambda asked: asked.text("name"),
+        known=all_tags,
+        outputs=outputs.role,
+    ),
+    Kind(
+        module="pulumi_aws.iam",
+        name="RolePolicy",
+        rules=rules.IAM_ROLE_POLICY,
+        admission=OF_ROLE,
+        replace_on=("name", "namePrefix", "role"),
+        auto_name=AutoName(limit=128),
+        computed=NAME_PREFIX,
+        identify=lambda asked: f"{asked.text('role')}:{asked.text('name')}",
+        outputs=lambda asked: {"namePrefix": asked.inputs.get("namePrefix") or ""},
+    ),
+    Kind(
+        module="pulumi_aws.iam",
+        name="RolePolicyAttachment",
+        rules=rules.IAM_ATTACHMENT,
+        admission=OF_ROLE,
+        replace_on=("role", "policyArn"),
+        identify=lambda asked: f"{asked.text('role')}/{asked.text('policyArn')}",
+    ),
+    Kind(
+        module="pulumi_aws.iam",
+        name="Policy",
+        rules=rules.IAM_POLICY,
+        unique=("name",),
+        replace_on=("name", "namePrefix", "path", "description"),
+        auto_name=AutoName(limit=128),
+        defaults={"path": "/"},
+        computed=NAME_PREFIX,
+        identify=outputs.policy_id,
+        known=all_tags,
+        outputs=outputs.policy,
+    ),
+    Kind(
+        module="pulumi_aws.iam",
+        name="InstanceProfile",
+        rules=rules.IAM_PROFILE,
+        admission=OF_ROLE,
+        unique=("name",),
+        replace_on=("name", "namePrefix", "path"),
+        auto_name=AutoName(limit=128),
+        defaults={"path": "/"},
+        computed=NAME_PREFIX,
+        identify=lambda asked: asked.text("name"),
+        known=all_tags,
+        outputs=outputs.profile,
+    ),
+)
