@@ -139,14 +139,28 @@ def test_too_little_disk_is_said_before_anything_is_built(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Usage:
-        free = 10**9
+        free = 10**8
 
     monkeypatch.setattr("toolchain.layout.shutil.disk_usage", lambda _path: Usage)
 
-    with pytest.raises(ToolchainError, match=r"needs 3 GB of free disk .* has 1\.0 GB: free"):
+    with pytest.raises(ToolchainError, match=r"needs 1 GB of free disk .* has 0\.1 GB: free"):
         workshop.ensure("kwok")
 
     assert workshop.builds() == []
+
+
+def test_a_full_disk_in_the_middle_is_one_sentence(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_arguments: object) -> NoReturn:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("toolchain.layout.Path.rename", full)
+
+    with pytest.raises(ToolchainError, match=r"No space left on device\): see that the folder"):
+        workshop.ensure("butane-check")
+
+    assert not workshop.layout.work.exists()
 
 
 def test_without_go_and_without_its_wheel_the_way_out_is_said(
