@@ -126,8 +126,21 @@ def test_a_module_that_cannot_be_had_is_named(workshop: Workshop) -> None:
     assert not workshop.layout.work.exists()
 
 
-def test_a_failed_build_says_its_last_line_and_keeps_its_log(workshop: Workshop) -> None:
-    (workshop.go / "failure").write_text("main.go:3:1: undefined: thing\n")
+def test_a_pin_without_its_checksums_says_what_to_run(workshop: Workshop) -> None:
+    (workshop.go / "failure").write_text(
+        "main.go:14:2: missing go.sum entry for module providing package example.org/x; to add:\n"
+        "\tgo get gpu-fleet/toolchain/butane-check\n"
+    )
+
+    with pytest.raises(ToolchainError, match=r"run `go mod tidy` in toolchain/butane-check;"):
+        workshop.ensure("butane-check")
+
+
+def test_a_failed_build_says_the_first_error_and_keeps_its_log(workshop: Workshop) -> None:
+    (workshop.go / "failure").write_text(
+        "go: downloading example.org/x v1\n# gpu-fleet/toolchain\n"
+        "main.go:3:1: undefined: thing\nmain.go:9:1: too many errors\n"
+    )
 
     with pytest.raises(ToolchainError, match=r"undefined: thing\): see the log"):
         workshop.ensure("butane-check")
