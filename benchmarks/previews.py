@@ -6,6 +6,7 @@ plans and Ignition, composing components.
 """
 
 import json
+import shutil
 import subprocess
 import time
 from collections import Counter
@@ -69,6 +70,7 @@ def _twin(environment_name: str, tools: Tools) -> Iterator[Engine]:
         finally:
             workspace.processes.stop()
             workspace.clear_twin()
+        shutil.rmtree(workspace.directory)  # after a failure its logs stay
 
 
 def _resources(engine: Engine) -> dict[str, int]:
