@@ -6,6 +6,7 @@ plans and Ignition, composing components.
 """
 
 import json
+import shutil
 import subprocess
 import time
 from collections import Counter
@@ -13,10 +14,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 
 import yaml
 
-from benchmarks.results import Previews
+from benchmarks.results import Previews, Taken
 from fleet.settings import load, stack_file
 from rehearsal import stackfile
 from rehearsal.engine import Engine, environment
@@ -31,7 +33,7 @@ PACKAGES = ("aws", "hcloud", "kubernetes")
 
 def measure(environment_name: str, tools: Tools, *, runs: int) -> Previews:
     """Previews each kind once to warm up, then once in each run, in turns."""
-    seconds: dict[str, list[float]] = {"bare": [], "program": [], "with policies": []}
+    taken: dict[str, list[Taken]] = {"bare": [], "program": [], "with policies": []}
     with _twin(environment_name, tools) as engine:
         resources = _resources(engine)
         bare = _bare(engine, tools, resources)
@@ -42,15 +44,15 @@ def measure(environment_name: str, tools: Tools, *, runs: int) -> Previews:
         kinds = {"bare": (bare, ()), "program": (engine, ()), "with policies": (engine, pack)}
         for run in range(runs + 1):
             for kind, (one, more) in kinds.items():
-                taken = _preview(one, more)
+                preview = _preview(one, more)
                 if run:
-                    seconds[kind].append(taken)
+                    taken[kind].append(preview)
     return Previews(
         environment=environment_name,
         resources=resources,
-        bare_s=seconds["bare"],
-        program_s=seconds["program"],
-        with_policies_s=seconds["with policies"],
+        bare=taken["bare"],
+        program=taken["program"],
+        with_policies=taken["with policies"],
     )
 
 
@@ -68,6 +70,7 @@ def _twin(environment_name: str, tools: Tools) -> Iterator[Engine]:
         finally:
             workspace.processes.stop()
             workspace.clear_twin()
+        shutil.rmtree(workspace.directory)  # after a failure its logs stay
 
 
 def _resources(engine: Engine) -> dict[str, int]:
@@ -107,10 +110,10 @@ def _bare(engine: Engine, tools: Tools, resources: Mapping[str, int]) -> Engine:
     return bare
 
 
-def _preview(engine: Engine, more: tuple[str, ...]) -> float:
-    """Seconds of one preview as a user would wait for it."""
+def _preview(engine: Engine, more: tuple[str, ...]) -> Taken:
+    """One preview as a user would wait for it."""
     quiet = ("--non-interactive", "--color=never", "--suppress-outputs")
-    started = time.perf_counter()
+    before, started = getrusage(RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(
         [engine.pulumi, "preview", *engine.arguments, *quiet, *more],
         cwd=engine.root,
@@ -121,4 +124,6 @@ def _preview(engine: Engine, more: tuple[str, ...]) -> float:
     )
     if done.returncode:
         raise RuntimeError(f"The preview in {engine.root} failed:\n{done.stdout}{done.stderr}")
-    return time.perf_counter() - started
+    wall_s, after = time.perf_counter() - started, getrusage(RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Taken(wall_s=wall_s, cpu_s=cpu_s)

@@ -116,7 +116,7 @@ class Engine:
 
 
 class EngineError(RehearsalError):
-    """The engine refused or failed: each of its reasons on a line, then where the log is."""
+    """The engine refused or failed: each of its reasons on a line, the last with the log's path."""
 
     def __init__(self, verb: str, outcome: Outcome, log: Path) -> None:
         self.outcome = outcome
@@ -124,8 +124,8 @@ class EngineError(RehearsalError):
         broken = [f"{v.resource}: {' '.join(v.message.split())}" for v in stops]
         errors = outcome.errors() if outcome.failed or not broken else ()
         reasons = [*broken, *errors] or [last_line(log)]
-        lines = [f"pulumi {verb}: {reason}" for reason in reasons]
-        super().__init__("\n".join([*lines, f"The full log of pulumi {verb} is {log}."]))
+        text = "\n".join(f"pulumi {verb}: {reason}" for reason in reasons)
+        super().__init__(f"{text} (log: {log})")
 
 
 def environment(

@@ -96,9 +96,11 @@ class Workspace:
         return ended or running
 
     def clear_twin(self) -> None:
-        """Removes what only a running control plane needs; logs, state and report stay."""
+        """Removes what is good for a running twin alone; logs, state and report stay."""
         for name in ("etcd", "certificates", "pulumi-home"):
             shutil.rmtree(self.directory / name, ignore_errors=True)
+        for name in ("kubeconfig", "env.sh", "providers.json"):
+            (self.directory / name).unlink(missing_ok=True)
 
     def _lock_file(self) -> IO[str]:
         self.directory.mkdir(parents=True, exist_ok=True)

@@ -119,8 +119,13 @@ def _build(programs: Sequence[Program], layout: Layout, progress: Progress) -> N
             layout.finish(program, unfinished)
             layout.log(program).unlink(missing_ok=True)
             progress.say(f"{program.name}: {layout.size_mb(layout.directory(program))} MB")
-    except Exception:
+    except Exception as error:
         layout.remove_leftovers()
+        if isinstance(error, OSError):
+            raise ToolchainError(
+                f"The build in {layout.home} stopped ({error}): see that the folder can be "
+                "written and has space."
+            ) from error
         raise
     with progress.step("remove Go's caches and what older versions left"):
         layout.remove_leftovers()

@@ -154,7 +154,7 @@ KWOK = Program(
     name="kwok",
     folder="kwok",
     module="sigs.k8s.io/kwok",
-    disk_gb=3,
+    disk_gb=1,
     binaries=(
         Binary(
             name="kwok",
@@ -174,7 +174,7 @@ CRDS = Program(
     name="crds",
     folder="crds",
     module="github.com/aws/karpenter-provider-aws",
-    disk_gb=2,
+    disk_gb=1,
     copies=(
         Copy(
             module="github.com/aws/karpenter-provider-aws",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from dataclasses import dataclass
@@ -23,7 +22,11 @@ UNAVAILABLE = re.compile(
     r"(?P<module>[\w./~-]+@v[\w.+-]+): "
     r"(?P<cause>(?:reading |Get |verifying |checksum |invalid |unrecognized |no |unknown ).*)"
 )
+NOISE = re.compile(r"\s*$|#|go: downloading ")
+UNTIDY = "its go.sum does not fit its go.mod: run `go mod tidy` in toolchain/{folder}"
 CAUSES = (
+    ("missing go.sum entry", UNTIDY),
+    ("updates to go.mod needed", UNTIDY),
     ("no space left on device", "the disk is full: free some space"),
     ("signal: killed", "the compiler was killed, most likely for memory: close other programs"),
 )
@@ -67,11 +70,10 @@ class Recipe:
             self.go.run(arguments, folder=binary.folder)
 
     def _copy(self, copy: Copy) -> None:
-        with self.progress.step(f"{self.title}: copy files of {copy.module}"):
-            answer = self.go.run(
-                ["mod", "download", "-json", copy.module], folder=self.program.folder
-            )
-            module = Path(json.loads(answer)["Dir"])
+        with self.progress.step(f"{self.title}: fetch and copy files of {copy.module}"):
+            self.go.run(["mod", "download", copy.module], folder=self.program.folder)
+            where = ["list", "-m", "-f", "{{.Dir}}", copy.module]
+            module = Path(self.go.run(where, folder=self.program.folder).strip())
             target = self.target / copy.to
             target.mkdir(exist_ok=True)
             for pattern in copy.files:
@@ -110,10 +112,11 @@ class Recipe:
             )
         for sign, cause in CAUSES:
             if sign in output:
-                return ToolchainError(f"{self.title} was not built: {cause}; the log is {log}.")
-        lines = [line for line in output.splitlines() if line.strip()] or ["no output"]
+                way_out = cause.format(folder=self.program.folder)
+                return ToolchainError(f"{self.title} was not built: {way_out}; the log is {log}.")
+        lines = [line.strip() for line in output.splitlines() if not NOISE.match(line)]
         return ToolchainError(
-            f"{self.title} was not built ({lines[-1].strip()}): see the log, {log}"
+            f"{self.title} was not built ({(lines or ['no output'])[0]}): see the log, {log}"
             f"{self._instead()}."
         )
 

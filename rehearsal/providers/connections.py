@@ -48,6 +48,12 @@ class Connections:
         if known:
             known[0].cancelled.set()
 
+    def cancel_all(self) -> None:
+        """Makes whoever waits give up: the process ends."""
+        with self._lock:
+            for session, _ in self._configured.values():
+                session.cancelled.set()
+
     def instance(self, peer: str) -> Instance:
         """The instance that `peer` was configured for."""
         with self._lock:

@@ -31,6 +31,10 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         self._provider = provider
         self._connections = Connections(provider.package, log)
 
+    def stop(self) -> None:
+        """Makes calls that wait come to an end, so that the process can."""
+        self._connections.cancel_all()
+
     def Handshake(
         self, request: provider_pb2.ProviderHandshakeRequest, context: grpc.ServicerContext
     ) -> provider_pb2.ProviderHandshakeResponse:

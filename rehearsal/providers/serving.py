@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PARALLEL_CALLS = 32
 MESSAGE_LIMIT_BYTES = 400 * 1024 * 1024  # the engine's own
-STOP_GRACE_S = 2.0
+STOP_GRACE_S = 0.5
 
 
 @contextmanager
@@ -39,13 +39,16 @@ def served(directory: Path, crds: Path) -> Iterator[dict[str, int]]:
         KubernetesProvider(cloud=cloud, crds=crds),
         DynamicProvider(cloud=cloud),
     )
-    servers = {provider.package: _server(Servicer(provider, log)) for provider in providers}
+    servicers = {provider.package: Servicer(provider, log) for provider in providers}
+    servers = {name: _server(servicer) for name, servicer in servicers.items()}
     ports = {name: server.add_insecure_port("127.0.0.1:0") for name, server in servers.items()}
     for server in servers.values():
         server.start()
     try:
         yield ports
     finally:
+        for servicer in servicers.values():
+            servicer.stop()
         for stopped in [server.stop(STOP_GRACE_S) for server in servers.values()]:
             stopped.wait()
 

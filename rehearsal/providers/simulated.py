@@ -8,19 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from rehearsal.providers.cloud import CloudObject
+from rehearsal.providers.concealing import conceal_properties
 from rehearsal.providers.contract import Checked, Difference, Failure, Refusal, State
 from rehearsal.providers.difference import difference
 from rehearsal.providers.kinds import Asked, Kind, public
 from rehearsal.providers.naming import keeps_its_name, with_name
 from rehearsal.providers.type_check import problems
-from rehearsal.providers.values import (
-    Properties,
-    Value,
-    conceal_properties,
-    has_unknown,
-    plain_properties,
-    shown,
-)
+from rehearsal.providers.values import Properties, Value, has_unknown, plain_properties, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -44,12 +44,15 @@ server = hcloud.Server("server", name="cpu-1", server_type="ccx33", image=image.
 bucket = aws.s3.Bucket("bucket", bucket="Boot" if mistake == "bucket" else None, opts=on_amazon)
 aws.s3.BucketObjectv2("address", bucket=bucket.bucket, key="address",
     content=server.ipv4_address, opts=on_amazon)
+elsewhere = aws.s3.Bucket("elsewhere", opts=ResourceOptions(
+    provider=aws.Provider("europe", region="eu-west-1")))
 role = aws.iam.Role("role", opts=on_amazon, assume_role_policy=json.dumps({"Version": "2012-10-17",
     "Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole",
         "Principal": {"Service": "ec2.amazonaws.com"}}]}))
 pulumi.export("address", server.ipv4_address)
 pulumi.export("private", server.networks[0].ip)
 pulumi.export("arn", bucket.arn)
+pulumi.export("regions", [bucket.bucket_region, elsewhere.bucket_region])
 pulumi.export("user", aws.get_caller_identity_output(
     opts=pulumi.InvokeOptions(provider=amazon)).account_id)
 """
@@ -186,12 +189,14 @@ def test_a_preview_leaves_unknown_what_only_the_cloud_knows(stack: Stack, previe
 def test_an_update_makes_everything(stack: Stack, up: Ended) -> None:
     assert up.code == 0, up.output
     outputs = stack.outputs()
+    names = {"network", "subnet", "server", "bucket", "elsewhere", "address", "role"}
     held = {thing.name: thing for thing in cloud.read(stack.rehearsal)}
-    assert set(held) == {"network", "subnet", "server", "bucket", "address", "role"}
+    assert set(held) == names
     assert outputs["address"] == held["server"].outputs["ipv4Address"]
     assert outputs["private"] == "10.12.0.2"
     assert outputs["arn"] == f"arn:aws:s3:::{held['bucket'].id}"
     assert outputs["user"] == "123456789012"
+    assert outputs["regions"] == ["us-east-1", "eu-west-1"], "each provider has its own region"
     url = f"s3://{held['bucket'].id}/address"
     assert cloud.fetch(stack.rehearsal, url).decode() == outputs["address"]
 

@@ -22,6 +22,7 @@ import yaml
 from rehearsal.api import Api
 from rehearsal.certificates import Certificates, Pair
 from rehearsal.stackfile import Cipher
+from toolchain.build import versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -166,6 +167,7 @@ def test_what_is_not_rehearsed_is_listed(kept: Kept) -> None:
 
 
 def test_the_twin_runs_the_minors_of_the_environment(kept: Kept) -> None:
+    assert {"kubernetes", "volcano", "karpenter"} <= set(versions), "nothing was compared"
     assert kept.report["version_differences"] == []
 
 

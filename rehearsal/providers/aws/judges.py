@@ -11,7 +11,7 @@ from rehearsal.providers.contract import Failure
 from rehearsal.providers.values import Unknown, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from rehearsal.providers.kinds import Asked, Judge
 
@@ -37,23 +37,16 @@ def exists(path: str, type_: str, word: str) -> Judge:
     return judge
 
 
-def exactly_one(*names: str) -> Judge:
-    """Exactly one of several inputs is given."""
-    return _count(names, lambda given: given == 1, "exactly one")
-
-
 def at_most_one(*names: str) -> Judge:
     """At most one of several inputs is given."""
-    return _count(names, lambda given: given <= 1, "at most one")
 
-
-def _count(names: tuple[str, ...], good: Callable[[int], bool], word: str) -> Judge:
     def judge(asked: Asked) -> Iterator[Failure]:
         given = [name for name in names if asked.inputs.get(name) is not None]
-        if not good(len(given)):
-            has = " and ".join(given) or "none"
+        if len(given) > 1:
+            has = " and ".join(given)
             yield Failure(
-                path=names[0], sentence=f"{word} of {', '.join(names)} must be given, not {has}."
+                path=given[1],
+                sentence=f"at most one of {', '.join(names)} may be given, not {has}.",
             )
 
     return judge

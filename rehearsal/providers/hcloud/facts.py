@@ -27,6 +27,35 @@ SYSTEM_IMAGES = (
 )
 
 
+DISKS_GB = {
+    "cx23": 40,
+    "cx33": 80,
+    "cx43": 160,
+    "cx53": 320,
+    "cpx11": 40,
+    "cpx21": 80,
+    "cpx31": 160,
+    "cpx41": 240,
+    "cpx51": 360,
+    "cpx12": 40,
+    "cpx22": 80,
+    "cpx32": 160,
+    "cpx42": 320,
+    "cpx52": 480,
+    "cpx62": 640,
+    "cax11": 40,
+    "cax21": 80,
+    "cax31": 160,
+    "cax41": 320,
+    "ccx13": 80,
+    "ccx23": 160,
+    "ccx33": 240,
+    "ccx43": 360,
+    "ccx53": 600,
+    "ccx63": 960,
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class ServerType:
     """`architecture` is Hetzner's word (x86 or arm); the disk is in GB."""
@@ -48,36 +77,9 @@ class Image:
 @cache
 def server_types() -> dict[str, ServerType]:
     """The server types: those of the hardware catalogue, and the sizes beside them."""
-    disks = {
-        "cx23": 40,
-        "cx33": 80,
-        "cx43": 160,
-        "cx53": 320,
-        "cpx11": 40,
-        "cpx21": 80,
-        "cpx31": 160,
-        "cpx41": 240,
-        "cpx51": 360,
-        "cpx12": 40,
-        "cpx22": 80,
-        "cpx32": 160,
-        "cpx42": 320,
-        "cpx52": 480,
-        "cpx62": 640,
-        "cax11": 40,
-        "cax21": 80,
-        "cax31": 160,
-        "cax41": 320,
-        "ccx13": 80,
-        "ccx23": 160,
-        "ccx33": 240,
-        "ccx43": 360,
-        "ccx53": 600,
-        "ccx63": 960,
-    }
     known = {
         name: ServerType(architecture="arm" if name.startswith("cax") else "x86", disk_gb=disk)
-        for name, disk in disks.items()
+        for name, disk in DISKS_GB.items()
     }
     for name in hardware.names():
         machine = hardware.load(name)

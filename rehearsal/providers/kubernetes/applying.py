@@ -6,10 +6,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rehearsal.providers.concealing import secret_texts
 from rehearsal.providers.contract import Refusal
 from rehearsal.providers.kubernetes import objects, waiting
 from rehearsal.providers.kubernetes.api import ApiError
-from rehearsal.providers.values import Unknown, has_unknown, secret_texts
+from rehearsal.providers.values import Unknown, has_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,13 +14,14 @@ import yaml
 from rehearsal.providers import sdk_types
 from rehearsal.providers.checks import Rule, matching
 from rehearsal.providers.cloud import CloudObject
+from rehearsal.providers.concealing import conceal_properties
 from rehearsal.providers.contract import Checked, Difference, Failure, Refusal, State
 from rehearsal.providers.difference import difference
 from rehearsal.providers.kubernetes.objects import name_of
 from rehearsal.providers.kubernetes.waiting import CRD_PATH, until_established
 from rehearsal.providers.naming import automatic_name
 from rehearsal.providers.type_check import problems
-from rehearsal.providers.values import UNKNOWN, conceal_properties, plain_properties
+from rehearsal.providers.values import UNKNOWN, plain_properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 
+from rehearsal.providers.concealing import conceal_properties
 from rehearsal.providers.kubernetes.objects import metadata, renamed
 from rehearsal.providers.kubernetes.quantity import same_quantity
-from rehearsal.providers.values import Properties, Secret, Value, conceal_properties, plain
+from rehearsal.providers.values import Properties, Secret, Value, plain
 
 FIELD_MANAGER = "__fieldManager"
 SECRET_FIELDS = ("data", "stringData")

@@ -7,14 +7,19 @@ import pytest
 from rich.console import Console
 
 from benchmarks.machine import Machine
-from benchmarks.results import Goal, Previews, Rehearsed, Results
+from benchmarks.results import Goal, Previews, Rehearsed, Results, Taken
+
+
+def taken(*seconds: float) -> tuple[Taken, ...]:
+    return tuple(Taken(wall_s=wall_s, cpu_s=wall_s / 2) for wall_s in seconds)
+
 
 PREVIEWS = Previews(
     environment="prod",
     resources={"kubernetes": 40, "hcloud": 12},
-    bare_s=(2.0, 4.0, 3.0),
-    program_s=(2.2, 6.0, 3.6),
-    with_policies_s=(3.3, 6.0, 4.5),
+    bare=taken(2.0, 4.0, 3.0),
+    program=taken(2.2, 6.0, 3.6),
+    with_policies=taken(3.3, 6.0, 4.5),
 )
 REHEARSED = Rehearsed(
     environment="dev",
@@ -62,6 +67,8 @@ def test_the_tables_show_figures_goals_and_verdicts() -> None:
     text = console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO above
     assert "2 CPUs (x86_64), 24 GiB memory" in text
     assert "52 resources, median of 3 paired runs" in text
+    assert "3.00 (2.00 to 4.00)" in text
+    assert "1.50" in text
     assert "1.20" in text
     assert "≤ 1.3: met" in text
     assert "61.0 s (≤ 60 s: missed)" in text

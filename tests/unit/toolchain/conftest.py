@@ -20,8 +20,10 @@ PATH=/usr/bin:/bin
 echo "$*" >> "$FAKE_GO/calls"
 case "$1" in
 version) echo "go version go$(cat "$FAKE_GO/version") linux/amd64" ;;
-mod) printf '{"Dir": "%s"}' "$FAKE_GO/module" ;;
-list) if [ -f "$FAKE_GO/failure" ]; then cat "$FAKE_GO/failure" >&2; exit 1; fi ;;
+list)
+  if [ -f "$FAKE_GO/failure" ]; then cat "$FAKE_GO/failure" >&2; exit 1; fi
+  if [ "$2" = -m ]; then echo "$FAKE_GO/module"; fi
+  ;;
 build)
   while [ "$1" != -o ]; do shift; done
   cp "$FAKE_GO/binary" "$2"

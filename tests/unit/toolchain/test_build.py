@@ -127,8 +127,21 @@ def test_a_module_that_cannot_be_had_is_named(workshop: Workshop) -> None:
     assert not workshop.layout.work.exists()
 
 
-def test_a_failed_build_says_its_last_line_and_keeps_its_log(workshop: Workshop) -> None:
-    (workshop.go / "failure").write_text("main.go:3:1: undefined: thing\n")
+def test_a_pin_without_its_checksums_says_what_to_run(workshop: Workshop) -> None:
+    (workshop.go / "failure").write_text(
+        "main.go:14:2: missing go.sum entry for module providing package example.org/x; to add:\n"
+        "\tgo get gpu-fleet/toolchain/butane-check\n"
+    )
+
+    with pytest.raises(ToolchainError, match=r"run `go mod tidy` in toolchain/butane-check;"):
+        workshop.ensure("butane-check")
+
+
+def test_a_failed_build_says_the_first_error_and_keeps_its_log(workshop: Workshop) -> None:
+    (workshop.go / "failure").write_text(
+        "go: downloading example.org/x v1\n# gpu-fleet/toolchain\n"
+        "main.go:3:1: undefined: thing\nmain.go:9:1: too many errors\n"
+    )
 
     with pytest.raises(ToolchainError, match=r"undefined: thing\): see the log"):
         workshop.ensure("butane-check")
@@ -140,14 +153,28 @@ def test_too_little_disk_is_said_before_anything_is_built(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Usage:
-        free = 10**9
+        free = 10**8
 
     monkeypatch.setattr("toolchain.layout.shutil.disk_usage", lambda _path: Usage)
 
-    with pytest.raises(ToolchainError, match=r"needs 3 GB of free disk .* has 1\.0 GB: free"):
+    with pytest.raises(ToolchainError, match=r"needs 1 GB of free disk .* has 0\.1 GB: free"):
         workshop.ensure("kwok")
 
     assert workshop.builds() == []
+
+
+def test_a_full_disk_in_the_middle_is_one_sentence(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_arguments: object) -> NoReturn:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("toolchain.layout.Path.rename", full)
+
+    with pytest.raises(ToolchainError, match=r"No space left on device\): see that the folder"):
+        workshop.ensure("butane-check")
+
+    assert not workshop.layout.work.exists()
 
 
 def test_without_go_and_without_its_wheel_the_way_out_is_said(

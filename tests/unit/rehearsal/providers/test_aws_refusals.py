@@ -105,7 +105,7 @@ REFUSED: dict[str, tuple[str, Properties, str]] = {
     "an object with two contents": (
         OBJECT,
         {"bucket": "boot-data", "key": "k", "content": "a", "contentBase64": "YQ=="},
-        "at most one of content, contentBase64, source must be given, not content and",
+        "at most one of content, contentBase64, source may be given, not content and",
     ),
     "a policy that is no JSON": (
         ROLE_POLICY,

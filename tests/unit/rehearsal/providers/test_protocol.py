@@ -97,6 +97,12 @@ def test_cancelling_one_connection_leaves_the_other_alone(kubernetes: Engine) ->
     assert other.created("kubernetes:core/v1:ConfigMap", inputs).id == "default/a"
 
 
+def test_whoever_waits_gives_up_when_the_process_ends(kubernetes: Engine) -> None:
+    kubernetes.servicer.stop()
+    with pytest.raises(Refused, match="Cancelled while waiting for the API server"):
+        kubernetes.created("kubernetes:karpenter.sh/v1:NodePool", {"metadata": {"name": "a"}})
+
+
 def test_a_name_can_be_proposed_or_demanded(aws: Engine) -> None:
     options = provider_pb2.CheckRequest.AutonamingOptions
     request = provider_pb2.CheckRequest(

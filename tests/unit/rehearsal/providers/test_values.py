@@ -3,6 +3,7 @@
 import pytest
 from google.protobuf.struct_pb2 import Struct  # type: ignore[import-untyped]  # ships no types
 
+from rehearsal.providers.concealing import conceal
 from rehearsal.providers.difference import join
 from rehearsal.providers.kubernetes.quantity import same_quantity
 from rehearsal.providers.values import (
@@ -13,7 +14,6 @@ from rehearsal.providers.values import (
     Properties,
     Secret,
     Value,
-    conceal,
     decode,
     encode,
     has_unknown,

@@ -1,4 +1,4 @@
-"""The resource types of IAM that the stand-in knows."""
+"""Roles, users, policies and instance profiles."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from rehearsal.providers.naming import AutoName
 NAME_PREFIX = frozenset({"namePrefix"})
 OF_ROLE = (judges.exists("role", judges.ROLE, "role"),)
 OF_USER = (judges.exists("user", judges.USER, "user"),)
-
-ROLES = (
+KINDS = (
     Kind(
         module="pulumi_aws.iam",
         name="Role",
@@ -71,8 +70,6 @@ ROLES = (
         known=all_tags,
         outputs=outputs.profile,
     ),
-)
-USERS = (
     Kind(
         module="pulumi_aws.iam",
         name="User",
@@ -103,4 +100,3 @@ USERS = (
         outputs=outputs.access_key,
     ),
 )
-IAM = (*ROLES, *USERS)

@@ -1,0 +1,150 @@
+"""What a change or a refresh of a Kubernetes object comes to."""
+
+from pathlib import Path
+
+import pytest
+
+from rehearsal.providers.values import Properties, Secret
+from tests.unit.rehearsal.providers.engine import Engine, Refused, engine
+from tests.unit.rehearsal.providers.fake_cluster import FakeCluster, FakeProvider
+
+CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
+SECRET = "kubernetes:core/v1:Secret"
+JOB = "kubernetes:batch/v1:Job"
+
+
+def config_map(**metadata: object) -> Properties:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**metadata}, "data": {"a": "1"}}  # type: ignore[dict-item]  # plain data
+
+
+def secret(**contents: object) -> Properties:
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "bmc"}, **contents}  # type: ignore[dict-item]  # plain data
+
+
+def test_a_change_is_applied_by_the_field_manager_that_made_the_object(
+    kubernetes: Engine, cluster: FakeCluster
+) -> None:
+    made = kubernetes.created(CONFIG_MAP, config_map(name="plan"))
+    kubernetes.updated(made, {**config_map(name="plan"), "data": {"a": "2"}})
+    managers = {request.url.params["fieldManager"] for request in cluster.applied}
+    assert managers == {made.outputs["__fieldManager"]}
+    assert str(managers.pop()).startswith("pulumi-kubernetes-")
+
+
+def test_an_object_that_is_gone_is_not_made_again_by_a_change(
+    kubernetes: Engine, cluster: FakeCluster
+) -> None:
+    made = kubernetes.created(CONFIG_MAP, config_map(name="plan"))
+    cluster.objects.clear()
+    with pytest.raises(Refused, match="ConfigMap default/plan: it is gone"):
+        kubernetes.updated(made, {**config_map(name="plan"), "data": {"a": "2"}})
+
+
+@pytest.mark.parametrize(
+    ("type_", "old", "new", "replaces"),
+    [
+        (CONFIG_MAP, config_map(name="a"), config_map(name="b"), ["metadata.name"]),
+        (
+            CONFIG_MAP,
+            config_map(name="a"),
+            {**config_map(name="a"), "data": {"a": "2"}},
+            ["data.a"],
+        ),
+        (SECRET, secret(type="Opaque"), secret(type="fleet/bmc"), ["type"]),
+        (
+            CONFIG_MAP,
+            config_map(name="a"),
+            config_map(name="a", namespace="metal3"),
+            ["metadata.namespace"],
+        ),
+        (CONFIG_MAP, config_map(name="a"), config_map(name="a", labels={"b": "c"}), []),
+        (
+            JOB,
+            {"metadata": {"name": "j"}, "spec": {"template": {"spec": {"nodeName": "a"}}}},
+            {"metadata": {"name": "j"}, "spec": {"template": {"spec": {"nodeName": "b"}}}},
+            ["spec.template.spec.nodeName"],
+        ),
+        (
+            JOB,
+            {"metadata": {"name": "j"}, "spec": {"suspend": True}},
+            {"metadata": {"name": "j"}, "spec": {"suspend": False}},
+            [],
+        ),
+    ],
+)
+def test_some_changes_replace_an_object(
+    type_: str, old: Properties, new: Properties, replaces: list[str], kubernetes: Engine
+) -> None:
+    answer = kubernetes.diff(kubernetes.created(type_, old), new)
+    assert answer.changes == answer.DIFF_SOME
+    assert list(answer.replaces) == replaces
+
+
+def test_an_object_with_a_fixed_name_goes_before_its_replacement_comes(kubernetes: Engine) -> None:
+    fixed = kubernetes.created(CONFIG_MAP, config_map(name="a"))
+    answer = kubernetes.diff(fixed, {**config_map(name="a"), "data": {"a": "2"}})
+    assert answer.deleteBeforeReplace
+
+
+def test_two_ways_to_say_the_default_namespace_are_no_change(kubernetes: Engine) -> None:
+    made = kubernetes.created(CONFIG_MAP, config_map(name="a"))
+    answer = kubernetes.diff(made, config_map(name="a", namespace="default"))
+    assert answer.changes == answer.DIFF_NONE
+
+
+def test_a_provider_may_change_config_maps_in_place(cluster: FakeCluster, tmp_path: Path) -> None:
+    mutable = engine(FakeProvider(cluster=cluster, directory=tmp_path, mutable=True), tmp_path)
+    mutable.configure({})
+    made = mutable.created(CONFIG_MAP, config_map(name="a"))
+    assert not mutable.diff(made, {**config_map(name="a"), "data": {"a": "2"}}).replaces
+
+
+def test_a_refresh_keeps_what_the_server_only_writes_in_another_way(
+    kubernetes: Engine, cluster: FakeCluster
+) -> None:
+    inputs: Properties = {"metadata": {"name": "j"}, "spec": {"limits": {"cpu": "1000m"}}}
+    made = kubernetes.created(JOB, inputs)
+    live = cluster.objects["/apis/batch/v1/namespaces/default/jobs/j"]
+    live["spec"] = {"limits": {"cpu": "1"}, "backoffLimit": 6}
+    found = kubernetes.read(made)
+    assert found
+    assert found.inputs == made.inputs
+
+
+def test_a_refresh_finds_what_someone_else_changed(
+    kubernetes: Engine, cluster: FakeCluster
+) -> None:
+    made = kubernetes.created(CONFIG_MAP, config_map(name="a"))
+    cluster.objects["/api/v1/namespaces/default/configmaps/a"]["data"] = {"a": "9"}
+    found = kubernetes.read(made)
+    assert found
+    assert found.inputs["data"] == {"a": "9"}
+
+
+def test_a_refresh_knows_a_secret_by_its_decoded_data(
+    kubernetes: Engine, cluster: FakeCluster
+) -> None:
+    made = kubernetes.created(SECRET, secret(stringData={"password": "hunter2"}))
+    live = cluster.objects["/api/v1/namespaces/default/secrets/bmc"]
+    del live["stringData"]
+    live["data"] = {"password": "aHVudGVyMg=="}
+    found = kubernetes.read(made)
+    assert found
+    assert found.inputs == made.inputs
+    assert found.outputs["data"] == Secret({"password": "aHVudGVyMg=="})
+
+
+def test_an_import_takes_all_that_a_program_could_have_written(
+    kubernetes: Engine, cluster: FakeCluster
+) -> None:
+    made = kubernetes.created(CONFIG_MAP, config_map(name="a"))
+    found = kubernetes.read(type(made)(type=made.type, id=made.id, inputs={}, outputs={}))
+    assert found
+    assert found.inputs == made.inputs
+
+
+def test_a_refresh_misses_what_is_gone(kubernetes: Engine) -> None:
+    made = kubernetes.created(CONFIG_MAP, config_map(name="a"))
+    kubernetes.delete(made)
+    kubernetes.delete(made)
+    assert kubernetes.read(made) is None
