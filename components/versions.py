@@ -66,3 +66,9 @@ KUBE_PROMETHEUS_STACK = Chart(
     version="88.5.3",
     repository="https://prometheus-community.github.io/helm-charts",
 )
+
+# renovate: datasource=helm depName=lakefs registryUrl=https://charts.lakefs.io
+LAKEFS = Chart(name="lakefs", version="1.12.16", repository="https://charts.lakefs.io")
+# of the open-source server; the chart's own appVersion counts the Enterprise releases
+# renovate: datasource=docker depName=docker.io/treeverse/lakefs
+LAKEFS_IMAGE_TAG = "1.84.0"

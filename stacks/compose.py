@@ -20,8 +20,9 @@ from components.pools.bare_metal import (
 )
 from components.pools.boot import ClusterJoin, NodeVersions, PoolBoot
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
-from components.versions import KARPENTER_CRD, VOLCANO
+from components.versions import KARPENTER_CRD, LAKEFS_IMAGE_TAG, VOLCANO
 from fleet import settings as fleet
+from stacks.data import lakefs
 from stacks.foundation import foundation
 from stacks.nodes import node_versions, pool_boot
 
@@ -52,6 +53,7 @@ def compose(settings: fleet.Settings, secrets: Secrets) -> None:
             settings, secrets, networks, at_site, pulumi.ResourceOptions(providers=[cluster])
         ),
     )
+    lakefs(settings, secrets, at_site)
     join = ClusterJoin(
         name=settings.cluster.name,
         endpoint=settings.cluster.endpoint,
@@ -195,5 +197,6 @@ def _export(settings: fleet.Settings, node: NodeVersions, pools: Mapping[str, Su
             "nvidia_driver": node.nvidia_driver,
             "volcano": VOLCANO.version,
             "karpenter": KARPENTER_CRD.version,
+            "lakefs": LAKEFS_IMAGE_TAG,
         },
     )

@@ -14,15 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 import dill  # type: ignore[import-untyped]  # it ships no types
 
 from rehearsal.providers.cloud import CloudObject
+from rehearsal.providers.concealing import conceal_properties
 from rehearsal.providers.contract import Change, Checked, Difference, Failure, Refusal, State
-from rehearsal.providers.values import (
-    UNKNOWN,
-    UNKNOWN_TEXT,
-    Unknown,
-    Value,
-    conceal_properties,
-    plain_properties,
-)
+from rehearsal.providers.values import UNKNOWN, UNKNOWN_TEXT, Unknown, Value, plain_properties
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

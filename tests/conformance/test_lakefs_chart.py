@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from components.platform.lakefs.values import S3, DynamoDbTable, Ingress, Serving, chart_values
-from components.platform.lakefs.versions import APP_VERSION, CHART_VERSION
+from components.versions import LAKEFS, LAKEFS_IMAGE_TAG
 
 # maps whose keys the user of the chart makes up
 FREE_FORM = {"podAnnotations", "resources", "nodeSelector", "ingress.annotations"}
@@ -59,8 +59,8 @@ def test_the_comparison_finds_a_value_that_the_chart_does_not_have(chart: Path) 
 def test_the_versions_are_those_of_the_chart(chart: Path) -> None:
     described = yaml.safe_load((chart / "Chart.yaml").read_text())
     known = yaml.safe_load((chart / "values.yaml").read_text())
-    assert described["version"] == CHART_VERSION
-    assert known["image"]["community"]["tag"] == APP_VERSION
+    assert described["version"] == LAKEFS.version
+    assert known["image"]["community"]["tag"] == LAKEFS_IMAGE_TAG
 
 
 def test_no_default_that_loses_data_is_left_standing(chart: Path) -> None:

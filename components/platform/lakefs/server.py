@@ -20,7 +20,7 @@ from components.platform.lakefs.values import (
     Serving,
     chart_values,
 )
-from components.platform.lakefs.versions import APP_VERSION, CHART, CHART_REPOSITORY, CHART_VERSION
+from components.versions import LAKEFS, LAKEFS_IMAGE_TAG
 
 KEY_LENGTH = 32
 PLACEHOLDER_WORDS = ("change", "encrypt", "example", "placeholder", "random", "secret")
@@ -70,7 +70,7 @@ class LakefsServer(pulumi.ComponentResource):
     def __init__(
         self, name: str, args: LakefsServerArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        super().__init__("gpu:platform:LakefsServer", name, {"version": APP_VERSION}, opts)
+        super().__init__("gpu:platform:LakefsServer", name, {"version": LAKEFS_IMAGE_TAG}, opts)
         child = pulumi.ResourceOptions(parent=self)
         installation = args.installation
         namespace = Namespace(
@@ -87,9 +87,9 @@ class LakefsServer(pulumi.ComponentResource):
             f"{name}-release",
             name=installation,
             namespace=namespace.metadata["name"],
-            chart=CHART,
-            version=CHART_VERSION,
-            repository_opts=RepositoryOptsArgs(repo=CHART_REPOSITORY),
+            chart=LAKEFS.name,
+            version=LAKEFS.version,
+            repository_opts=RepositoryOptsArgs(repo=LAKEFS.repository),
             values={**values, **restarts},
             # the chart names the Secret in its values, which is no edge of the graph
             opts=pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(depends_on=[secret])),

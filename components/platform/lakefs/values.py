@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from components.platform.lakefs.versions import APP_VERSION
+from components.versions import LAKEFS_IMAGE_TAG
 
 AUTH_KEY = "auth_encrypt_secret_key"
 DATABASE_KEY = "database_connection_string"
@@ -95,7 +95,7 @@ def chart_values(
     return {
         "fullnameOverride": installation,
         "replicaCount": serving.replicas,
-        "image": {"community": {"tag": APP_VERSION}},
+        "image": {"community": {"tag": LAKEFS_IMAGE_TAG}},
         "useDevPostgres": False,
         "existingSecret": secret,
         "secretKeys": {

@@ -92,4 +92,5 @@ def _listed(value: object) -> list[object]:
 TRUST = PolicyForm(principal=True, resource=False, limit=2048)
 IDENTITY = PolicyForm(principal=False, resource=True, limit=6144)
 INLINE = PolicyForm(principal=False, resource=True, limit=10240)
+INLINE_OF_USER = PolicyForm(principal=False, resource=True, limit=2048)
 RESOURCE_POLICY = PolicyForm(principal=True, resource=True, limit=20480)

@@ -120,6 +120,13 @@ S3_OBJECT = (
     Rule("contentBase64", base64_text),
     TAGS,
 )
+S3_OWNERSHIP = (
+    *BUCKET_REFERENCE,
+    Rule(
+        "rule.objectOwnership",
+        one_of("BucketOwnerEnforced", "BucketOwnerPreferred", "ObjectWriter"),
+    ),
+)
 IAM_ROLE = (
     Rule("name", iam_name),
     Rule("path", iam_path),
@@ -136,6 +143,7 @@ IAM_USER = (
     TAGS,
 )
 IAM_ACCESS_KEY = (Rule("user", iam_name), Rule("status", one_of("Active", "Inactive")))
+IAM_USER_POLICY = (Rule("name", iam_long_name), Rule("policy", policies.INLINE_OF_USER))
 IAM_ROLE_POLICY = (Rule("name", iam_long_name), Rule("policy", policies.INLINE))
 IAM_POLICY = (
     Rule("name", iam_long_name),

@@ -47,6 +47,15 @@ KINDS = (
     ),
     Kind(
         module="pulumi_aws.s3",
+        name="BucketOwnershipControls",
+        rules=rules.S3_OWNERSHIP,
+        admission=IN_BUCKET,
+        replace_on=("bucket", "region"),
+        identify=lambda asked: asked.text("bucket"),
+        known=outputs.in_region,
+    ),
+    Kind(
+        module="pulumi_aws.s3",
         name="BucketPolicy",
         rules=rules.S3_POLICY,
         admission=IN_BUCKET,

@@ -15,7 +15,7 @@ from components.platform.lakefs.server import (
     digest,
 )
 from components.platform.lakefs.values import S3, DynamoDbTable, Ingress, Serving, configuration
-from components.platform.lakefs.versions import APP_VERSION, CHART_REPOSITORY, CHART_VERSION
+from components.versions import LAKEFS, LAKEFS_IMAGE_TAG
 from tests.recorder import Registered, Secret, named, render
 
 KEY = "6f1ed002ab5595859014ebf0951522d9a1b2c3d4e5f60718293a4b5c6d7e8f90"
@@ -52,9 +52,9 @@ def secret_data(resources: list[Registered]) -> Mapping[str, Any]:
 
 def test_the_chart_and_its_image_are_pinned() -> None:
     found = release(render(program()))
-    assert (found["chart"], found["version"]) == ("lakefs", CHART_VERSION)
-    assert found["repositoryOpts"] == {"repo": CHART_REPOSITORY}
-    assert found["values"]["image"] == {"community": {"tag": APP_VERSION}}
+    assert (found["chart"], found["version"]) == ("lakefs", LAKEFS.version)
+    assert found["repositoryOpts"] == {"repo": LAKEFS.repository}
+    assert found["values"]["image"] == {"community": {"tag": LAKEFS_IMAGE_TAG}}
 
 
 def test_every_secret_is_in_one_kubernetes_secret_and_secret_to_the_engine() -> None:

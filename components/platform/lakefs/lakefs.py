@@ -1,0 +1,83 @@
+"""lakeFS as an environment has it: its bucket, its server, its administrator, its repositories."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pulumi
+
+from components.platform.lakefs.access import LakefsAccess, LakefsAccessArgs
+from components.platform.lakefs.administrator import Administrator, AdministratorArgs
+from components.platform.lakefs.connection import Connection
+from components.platform.lakefs.governed_repository import (
+    GovernedRepository,
+    GovernedRepositoryArgs,
+)
+from components.platform.lakefs.object_store import ObjectStore, ObjectStoreArgs
+from components.platform.lakefs.server import LakefsServer, LakefsServerArgs, Postgres
+from components.platform.lakefs.values import S3
+
+
+@dataclass(frozen=True, kw_only=True)
+class LakefsArgs:
+    """`connection` leads from where Pulumi runs to the server; its keys become its user's.
+
+    The objects lie in `bucket`, a name that nobody in the world has, in `region` of AWS.
+    """
+
+    connection: Connection
+    database: Postgres
+    auth_encrypt_key: pulumi.Input[str] = field(repr=False)
+    bucket: str
+    region: str
+    repositories: Sequence[str]
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+class Lakefs(pulumi.ComponentResource):
+    """Everything of lakeFS in the order in which one needs the other.
+
+    The chart's Service is inside of the cluster; how the endpoint leads to it is the network's.
+    """
+
+    def __init__(
+        self, name: str, args: LakefsArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("gpu:platform:Lakefs", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        store = ObjectStore(
+            f"{name}-store", ObjectStoreArgs(bucket=args.bucket, tags=args.tags), child
+        )
+        access = LakefsAccess(
+            f"{name}-access", LakefsAccessArgs(buckets=[args.bucket], tags=args.tags), child
+        )
+        server = LakefsServer(
+            f"{name}-server",
+            LakefsServerArgs(
+                auth_encrypt_key=args.auth_encrypt_key,
+                database=args.database,
+                store=S3(region=args.region),
+                s3_access_key_id=access.access_key_id,
+                s3_secret_access_key=access.secret_access_key,
+            ),
+            child,
+        )
+        administrator = Administrator(
+            f"{name}-administrator",
+            AdministratorArgs(connection=args.connection),
+            pulumi.ResourceOptions(parent=self, depends_on=[server]),
+        )
+        # lakeFS proves that it can write to the bucket when it makes a repository
+        inside = pulumi.ResourceOptions(parent=self, depends_on=[administrator, access, store])
+        for repository in args.repositories:
+            GovernedRepository(
+                f"{name}-{repository}",
+                GovernedRepositoryArgs(
+                    connection=args.connection,
+                    repository=repository,
+                    storage_namespace=pulumi.Output.concat(
+                        store.storage_namespace, "/", repository
+                    ),
+                ),
+                inside,
+            )
+        self.register_outputs({"bucket": store.bucket})

@@ -1,0 +1,42 @@
+"""Where an environment keeps the versions of its data: lakeFS, if its stack file has it."""
+
+from collections.abc import Mapping
+
+import pulumi
+
+from components.labels import labels, tags
+from components.platform.lakefs.connection import Connection
+from components.platform.lakefs.lakefs import Lakefs, LakefsArgs
+from components.platform.lakefs.server import Postgres
+from fleet import settings as fleet
+
+
+def lakefs(
+    settings: fleet.Settings,
+    secrets: Mapping[str, pulumi.Output[str]],
+    at_site: Mapping[str, pulumi.ResourceOptions],
+) -> None:
+    """Register lakeFS with its repositories; nothing where there is no section `lakefs`."""
+    chosen, cluster = settings.lakefs, settings.cluster
+    site = settings.sites[chosen.site] if chosen is not None else None
+    if chosen is None or not isinstance(site, fleet.AwsSite):  # the settings refuse another site
+        return
+    args = LakefsArgs(
+        connection=Connection(
+            endpoint=chosen.endpoint,
+            access_key_id=secrets["lakefs_access_key_id"],
+            secret_access_key=secrets["lakefs_secret_access_key"],
+        ),
+        database=Postgres(connection_string=secrets["lakefs_database"]),
+        auth_encrypt_key=secrets["lakefs_auth_encrypt_key"],
+        bucket=bucket_name(cluster, chosen.site),
+        region=site.region,
+        repositories=chosen.repositories,
+        tags=tags(cluster.name, labels(site=chosen.site)),
+    )
+    Lakefs("lakefs", args, at_site[chosen.site])
+
+
+def bucket_name(cluster: fleet.Cluster, site: str) -> str:
+    """Unique in the world by the cluster's certificate, of which pools' buckets bear the start."""
+    return f"{cluster.name}-{site}-{cluster.ca_cert_hash[-12:]}"
