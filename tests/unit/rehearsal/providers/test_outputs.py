@@ -65,6 +65,10 @@ AWS_EXAMPLES: dict[str, Properties] = {
         "bucket": "{Bucket}",
         "rules": [{"applyServerSideEncryptionByDefault": {"sseAlgorithm": "AES256"}}],
     },
+    "BucketOwnershipControls": {
+        "bucket": "{Bucket}",
+        "rule": {"objectOwnership": "BucketOwnerEnforced"},
+    },
     "BucketPolicy": {"bucket": "{Bucket}", "policy": OPEN},
     "BucketVersioning": {
         "bucket": "{Bucket}",
@@ -77,6 +81,7 @@ AWS_EXAMPLES: dict[str, Properties] = {
     "RolePolicyAttachment": {"role": "{Role}", "policyArn": "{Policy}"},
     "InstanceProfile": {"role": "{Role}"},
     "User": {},
+    "UserPolicy": {"user": "{User}", "policy": IDENTITY},
     "UserPolicyAttachment": {"user": "{User}", "policyArn": "{Policy}"},
     "AccessKey": {"user": "{User}"},
     "Queue": {},
