@@ -1,7 +1,7 @@
 """lakeFS as an environment has it: its bucket, its server, its administrator, its repositories."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pulumi
 
@@ -64,20 +64,33 @@ class Lakefs(pulumi.ComponentResource):
         administrator = Administrator(
             f"{name}-administrator",
             AdministratorArgs(connection=args.connection),
-            pulumi.ResourceOptions(parent=self, depends_on=[server]),
+            # with a repository, lakeFS writes to the bucket
+            pulumi.ResourceOptions(parent=self, depends_on=[server, access, store]),
         )
-        # lakeFS proves that it can write to the bucket when it makes a repository
-        inside = pulumi.ResourceOptions(parent=self, depends_on=[administrator, access, store])
+        connection = _after(administrator, args.connection)
         for repository in args.repositories:
             GovernedRepository(
                 f"{name}-{repository}",
                 GovernedRepositoryArgs(
-                    connection=args.connection,
+                    connection=connection,
                     repository=repository,
                     storage_namespace=pulumi.Output.concat(
                         store.storage_namespace, "/", repository
                     ),
                 ),
-                inside,
+                child,
             )
         self.register_outputs({"bucket": store.bucket})
+
+
+def _after(administrator: Administrator, connection: Connection) -> Connection:
+    """The connection, for what must come after its user and go before it.
+
+    A component's `depends_on` says nothing of its children when all is destroyed.
+    """
+    endpoint = pulumi.Output.all(connection.endpoint, administrator.urn).apply(_first)
+    return replace(connection, endpoint=endpoint)
+
+
+def _first(values: Sequence[str]) -> str:
+    return values[0]

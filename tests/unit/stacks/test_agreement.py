@@ -69,6 +69,18 @@ BROKEN = {
         without("hetzner-cloud-secret"),
         "Secret kube-system/hcloud is made by nobody",
     ),
+    "the keys of lakeFS gone": (
+        without("lakefs-server-keys"),
+        "Secret lakefs/lakefs-keys is made by nobody",
+    ),
+    "Hetzner's volumes gone": (
+        without("hetzner-cloud-volumes"),
+        "storage class hcloud-volumes is made by nobody",
+    ),
+    "Prometheus gone": (
+        without("monitoring-release"),
+        "the kind PrometheusRule of monitoring.coreos.com is brought by nobody",
+    ),
     "a BMC's login gone": (without("dgx-bmc"), "Secret metal3-dgx/bmc is made by nobody"),
     "a namespace gone": (without("dgx-namespace"), "namespace metal3-dgx is made by nobody"),
     "a queue gone": (without("teams-research-research"), "queue research is made by nobody"),

@@ -112,6 +112,16 @@ REFUSED: dict[str, tuple[str, Properties, str]] = {
         {"role": "node", "policy": "{'Version'}"},
         "but it must be an IAM policy in JSON (Expecting property name",
     ),
+    "a policy that is too long for a user": (
+        "aws:iam/userPolicy:UserPolicy",
+        {"user": "lakefs", "policy": policy(Resource=f"arn:aws:s3:::{'b' * 2048}")},
+        "but it must have at most 2048 characters and has",
+    ),
+    "an unknown ownership": (
+        "aws:s3/bucketOwnershipControls:BucketOwnershipControls",
+        {"bucket": "boot-data", "rule": {"objectOwnership": "Mine"}},
+        "but it must be one of BucketOwnerEnforced, BucketOwnerPreferred, ObjectWriter.",
+    ),
     "a policy of another version": (
         ROLE_POLICY,
         {"role": "node", "policy": '{"Version": "2020-01-01", "Statement": []}'},
