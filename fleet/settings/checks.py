@@ -1,10 +1,12 @@
 """Mistakes that show only when parts of a stack file are compared, or one with the catalogue."""
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Network
 from itertools import combinations
 
+from components.versions import FLATCAR  # the pins alone; nothing of Pulumi comes with them
 from fleet.settings import sharing
 from fleet.settings.problems import wrong
 from fleet.settings.secrets import NAMESPACE
@@ -95,14 +97,34 @@ def hardware(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[s
             )
 
 
-def machines(pools: Mapping[str, Pool]) -> Iterator[str]:
+def images(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[str]:
+    """The image that Metal3 installs is of the Flatcar release that the rest of the fleet runs."""
+    if versions is None:
+        return
+    release = versions.flatcar or FLATCAR
+    for name, pool in pools.items():
+        # digits beside it would make another release of it
+        pattern = rf"(?<![0-9.]){re.escape(release)}(?!\.?[0-9])"
+        if isinstance(pool, BareMetalPool) and not re.search(pattern, pool.image.url):
+            yield wrong(
+                f"{NAMESPACE}:pools.{name}.image.url",
+                pool.image.url,
+                f"an address that names Flatcar {release}, the release of this environment",
+            )
+
+
+def machines(pools: Mapping[str, Pool], cluster: Cluster | None) -> Iterator[str]:
     """A name, a BMC and a network card belong to one machine each, in all pools together."""
+    servers = _servers(pools, cluster)
     first: dict[tuple[str, str], str] = {}
     for name, pool in pools.items():
         if not isinstance(pool, BareMetalPool):
             continue
         for position, machine in enumerate(pool.machines):
             path = f"{NAMESPACE}:pools.{name}.machines[{position}]"
+            if machine.name in servers:
+                allowed = f"a name that no server of {servers[machine.name]} has"
+                yield wrong(f"{path}.name", machine.name, allowed)
             for field in ("name", "bmc_address", "boot_mac_address"):
                 value: str = getattr(machine, field)
                 taken = first.setdefault((field, value.lower()), path)
@@ -110,13 +132,27 @@ def machines(pools: Mapping[str, Pool]) -> Iterator[str]:
                     yield wrong(f"{path}.{field}", value, f"one that {taken} does not have")
 
 
+def _servers(pools: Mapping[str, Pool], cluster: Cluster | None) -> dict[str, str]:
+    """The names that Hetzner's servers are given, each with the path of its pool."""
+    return {
+        f"{cluster.name}-{name}-{number}": f"{NAMESPACE}:pools.{name}"
+        for name, pool in pools.items()
+        if cluster is not None and isinstance(pool, HetznerPool)
+        for number in range(1, pool.nodes + 1)
+    }
+
+
 def teams(teams: Mapping[str, Team], pools: Mapping[str, Pool], *, complete: bool) -> Iterator[str]:
     """Teams against each other, and their queues against the GPUs of the fleet.
 
-    Those are known only where every pool was read.
+    Those are known only where there are pools and every one of them was read.
     """
     gpus = sum(gpu_count(pool) for pool in pools.values())
-    known = complete and all(_find(pool.hardware) is not None for pool in pools.values())
+    known = (
+        bool(pools)
+        and complete
+        and all(_find(pool.hardware) is not None for pool in pools.values())
+    )
     first: dict[str, str] = {}
     for team, entry in teams.items():
         if team in RESERVED_NAMESPACES or team.startswith(RESERVED_PREFIXES):
@@ -182,7 +218,8 @@ def _hardware_of(kind: str, machine: str) -> str:
     fitting = [name for name in catalogue.names() if catalogue.load(name).kind == kind]
     near = difflib.get_close_matches(machine, fitting, n=1, cutoff=0.5)
     offer = f"; the nearest is {near[0]}" if near else ""
-    return f"a {kind} machine of the catalogue ({', '.join(fitting)}){offer}"
+    article = "an" if kind == "aws" else "a"
+    return f"{article} {kind} machine of the catalogue ({', '.join(fitting)}){offer}"
 
 
 def _tuning(path: str, pool: Pool, hardware: Hardware) -> Iterator[str]:

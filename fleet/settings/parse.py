@@ -56,7 +56,8 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         *checks.places(reader.entries("pools"), reader.entries("sites")),
         *checks.hardware(pools, versions),
         *checks.single_sites(pools),
-        *checks.machines(pools),
+        *checks.machines(pools, cluster),
+        *checks.images(pools, versions),
         *checks.lakefs(lakefs, reader.entries("sites")),
         *checks.teams(teams, pools, complete=len(pools) == len(reader.entries("pools"))),
     ]
@@ -135,10 +136,10 @@ class _Reader:
                 self.mistakes.append(wrong(path, value, "a mapping"))
             elif "kind" not in value:
                 self.mistakes.append(f"{path}.kind is missing; allowed: {', '.join(members)}.")
-            elif value["kind"] not in members:
+            elif not isinstance(value["kind"], str) or value["kind"] not in members:
                 self.mistakes.append(wrong(f"{path}.kind", value["kind"], ", ".join(members)))
             else:
-                thing = self._value(path, members[str(value["kind"])], value)
+                thing = self._value(path, members[value["kind"]], value)
                 if thing is not None:
                     read[name] = thing
         return read

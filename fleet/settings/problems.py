@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
@@ -22,8 +23,15 @@ class SettingsError(ValueError):
     """Every mistake of a stack file; the text has one sentence a line."""
 
     def __init__(self, mistakes: Iterable[str]) -> None:
-        self.mistakes = tuple(mistakes)
+        self.mistakes = tuple(map(one_line, mistakes))
         super().__init__("\n".join(self.mistakes))
+
+
+def one_line(sentence: str) -> str:
+    """A sentence with what would break its line, or a terminal, written as YAML escapes it."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in sentence
+    )
 
 
 def wrong(path: str, value: object, allowed: str) -> str:
@@ -48,6 +56,8 @@ def seen(value: object) -> str:
         return "true" if value else "false"
     if value is None:
         return "empty"
+    if isinstance(value, float) and not math.isfinite(value):
+        return ".nan" if math.isnan(value) else f"{'-' if value < 0 else ''}.inf"
     text = str(value)
     shown = text if len(text) <= 80 else f"{text[:77]}..."
     return f'"{shown}"' if isinstance(value, str) else shown

@@ -67,6 +67,6 @@ def _fields(path: str, pool: AwsPool | BareMetalPool) -> Iterator[str]:
         )
     if pool.sharing != "whole" and pool.replicas is None:
         yield (
-            f"{path}.replicas is missing; allowed: a whole number of 2 or more, how often "
+            f"{path}.replicas is missing; allowed: a whole number from 2 to 48, how often "
             f"{pool.sharing} hands out each GPU."
         )

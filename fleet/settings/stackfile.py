@@ -1,12 +1,13 @@
 """A stack file on disk: Pulumi's YAML, read as Pulumi reads it."""
 
+import json
 from collections.abc import Hashable, Mapping
 from pathlib import Path
 
 import yaml
 
 from fleet.settings.parse import parse
-from fleet.settings.problems import SettingsError
+from fleet.settings.problems import SettingsError, seen
 from fleet.settings.secrets import NAMESPACE, SECRETS, how_to_set
 from fleet.settings.types import Settings
 
@@ -44,17 +45,35 @@ def load(path: Path) -> Settings:
 def _read(path: Path) -> Mapping[object, object]:
     """The `config` of a stack file."""
     try:
-        document = yaml.load(path.read_text(), _Loader)  # noqa: S506  # a SafeLoader
+        document = yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506  # a SafeLoader
+        json.dumps(document, default=str)  # what Pulumi hands over must be finite
     except OSError as error:
         raise SettingsError([f"{path} cannot be read: {error.strerror}."]) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise SettingsError([f"{path}{where} is not YAML: {error.problem}."]) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise SettingsError([f"{path} is not YAML: {_reason(error)}."]) from None
     config = document.get("config") if isinstance(document, Mapping) else None
     if not isinstance(config, Mapping):
         raise SettingsError([f"{path} has no settings; allowed: a mapping under `config:`."])
     return config
+
+
+def _reason(error: Exception) -> str:
+    """Why a file is no YAML, in the cases where the parser does not say it in a sentence."""
+    match error:
+        case UnicodeDecodeError():
+            return f"its byte {error.start + 1} is not UTF-8"
+        case yaml.reader.ReaderError():
+            return f"its character {error.position + 1} (U+{error.character:04X}) is not allowed"
+        case RecursionError():
+            return "it is nested too deeply"
+        case _ if "Circular" in str(error):
+            return "an alias stands within what it refers to"
+        case _:
+            return str(error).splitlines()[0]
 
 
 def _ours(config: Mapping[object, object], environment: str) -> tuple[dict[str, object], list[str]]:
@@ -81,12 +100,16 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(
         self, node: yaml.MappingNode, deep: bool = False
     ) -> dict[Hashable, object]:
-        seen: set[Hashable] = set()
+        keys: set[Hashable] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
-            if key in seen:
+            if not isinstance(key, str | int | float | None):
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"a key is {seen(key)}", key_node.start_mark
+                )
+            if key in keys:
                 raise yaml.constructor.ConstructorError(
                     None, None, f'key "{key}" stands twice', key_node.start_mark
                 )
-            seen.add(key)
+            keys.add(key)
         return super().construct_mapping(node, deep)

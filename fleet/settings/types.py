@@ -3,19 +3,57 @@
 from collections.abc import Mapping
 from dataclasses import dataclass as plain_dataclass
 from ipaddress import IPv4Network
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, cast
 
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass
+from pydantic.fields import FieldInfo
 
 from ignition.tuning import Purpose, Tuning
 
 STRICT = ConfigDict(extra="forbid", strict=True)
 
 
+NOBODYS = tuple(map(IPv4Network, ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3")))
+"""Ranges of which no machine has an address: this host, loopback, link-local, multicast and up."""
+PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
+"""RFC 1918; the networks of Hetzner Cloud are of these."""
+
+
 def _network(text: str) -> str:
-    IPv4Network(text)
+    network = IPv4Network(text)
+    if any(network.overlaps(other) for other in NOBODYS):
+        raise ValueError
     return text
+
+
+def _hetzner_network(text: str) -> str:
+    network = IPv4Network(_network(text))
+    if network.prefixlen > 30 or not any(network.subnet_of(other) for other in PRIVATE):
+        raise ValueError
+    return text
+
+
+def _between(largest: int, smallest: int) -> AfterValidator:
+    """Admits a network from /`largest` to /`smallest`."""
+
+    def check(text: str) -> str:
+        if not largest <= IPv4Network(_network(text)).prefixlen <= smallest:
+            raise ValueError
+        return text
+
+    return AfterValidator(check)
+
+
+_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_HOST = rf"{_LABEL}(\.{_LABEL})*"
+_PORT = r"([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+
+
+def _whole(least: int, most: int) -> FieldInfo:
+    """Admits a whole number in both bounds."""
+    said = f"a whole number from {least} to {most}"
+    return cast("FieldInfo", Field(ge=least, le=most, description=said))
 
 
 Name: TypeAlias = Annotated[
@@ -28,12 +66,38 @@ Name: TypeAlias = Annotated[
 Cidr: TypeAlias = Annotated[
     str,
     AfterValidator(_network),
-    Field(description="an IPv4 range whose host bits are zero, such as 10.10.0.0/16"),
+    Field(
+        description="an IPv4 range whose host bits are zero, such as 10.10.0.0/16, and not of "
+        "loopback, link-local or multicast addresses"
+    ),
+]
+HetznerCidr: TypeAlias = Annotated[
+    str,
+    AfterValidator(_hetzner_network),
+    Field(
+        description="an IPv4 range of /30 or larger within 10.0.0.0/8, 172.16.0.0/12 or "
+        "192.168.0.0/16 whose host bits are zero, such as 10.12.0.0/16"
+    ),
+]
+PodCidr: TypeAlias = Annotated[
+    str,
+    _between(8, 22),
+    Field(
+        description="an IPv4 range from /8 to /22 whose host bits are zero, such as 10.14.0.0/16; "
+        "each node takes a /24 of it"
+    ),
+]
+ServiceCidr: TypeAlias = Annotated[
+    str,
+    _between(12, 28),
+    Field(
+        description="an IPv4 range from /12 to /28 whose host bits are zero, such as 10.15.0.0/16"
+    ),
 ]
 HostName: TypeAlias = Annotated[
     str,
     Field(
-        pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$",
+        pattern=rf"^{_HOST}$",
         max_length=63,
         description="a host name of at most 63 lower-case letters, digits, hyphens and dots",
     ),
@@ -44,8 +108,16 @@ HttpsUrl: TypeAlias = Annotated[
 Version: TypeAlias = Annotated[
     str,
     Field(
-        pattern=r"^\d+\.\d+\.\d+$",
-        description='three numbers with dots between them, in quotes, such as "1.34.1"',
+        pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$",
+        description='three numbers with dots between them, in quotes, such as "4593.2.5"',
+    ),
+]
+KubernetesVersion: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^1\.3[456]\.[0-9]{1,3}$",
+        description="a release of 1.34, 1.35 or 1.36, which Flatcar tests, in quotes, such as "
+        '"1.34.1"',
     ),
 ]
 Sharing = Literal["whole", "mig", "time-slicing", "mps"]
@@ -53,8 +125,14 @@ MigLayout: TypeAlias = Annotated[
     Mapping[str, Annotated[int, Field(ge=1, description="a whole number of 1 or more")]],
     Field(min_length=1, description="a mapping from MIG profiles to their number on a GPU"),
 ]
-Replicas: TypeAlias = Annotated[int, Field(ge=2, description="a whole number of 2 or more")]
-Positive: TypeAlias = Annotated[int, Field(ge=1, description="a whole number of 1 or more")]
+Replicas: TypeAlias = Annotated[int, _whole(2, 48)]
+"""48 is the most clients that MPS serves on a GPU."""
+Servers: TypeAlias = Annotated[int, _whole(1, 100)]
+"""100 is the most servers in a network of Hetzner Cloud."""
+GpuLimit: TypeAlias = Annotated[int, _whole(1, 40_000)]
+"""Kubernetes is made for 5000 nodes, and no machine has more than 8 GPUs."""
+Minutes: TypeAlias = Annotated[int, _whole(1, 7 * 24 * 60)]
+Hours: TypeAlias = Annotated[int, _whole(1, 365 * 24)]
 CapacityType = Literal["reserved", "spot", "on-demand"]
 RepositoryName: TypeAlias = Annotated[
     str,
@@ -81,7 +159,7 @@ class Cluster:
     endpoint: Annotated[
         str,
         Field(
-            pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?:\d{1,5}$",
+            pattern=rf"^{_HOST}:{_PORT}$",
             description="host:port of the API server, such as api.fleet.example:6443",
         ),
     ]
@@ -93,8 +171,8 @@ class Cluster:
             "--print-join-command` shows it",
         ),
     ]
-    pod_cidr: Cidr
-    service_cidr: Cidr
+    pod_cidr: PodCidr
+    service_cidr: ServiceCidr
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -114,7 +192,7 @@ class AwsSite:
     region: Annotated[
         str,
         Field(
-            pattern=r"^(af|ap|ca|eu|il|me|mx|sa|us)-(north|south|east|west|central)(east|west)?-\d$",
+            pattern=r"^(af|ap|ca|eu|il|me|mx|sa|us)-(north|south|east|west|central)(east|west)?-[0-9]$",
             description="an AWS region such as us-east-1",
         ),
     ]
@@ -125,7 +203,7 @@ class HetznerSite:
     """A location of Hetzner Cloud."""
 
     kind: Literal["hetzner"]
-    cidr: Cidr
+    cidr: HetznerCidr
     location: Literal["fsn1", "nbg1", "hel1", "ash", "hil", "sin"]
 
 
@@ -191,7 +269,7 @@ class AwsPool:
     hardware: str
     purpose: Purpose
     gpu_limits: Annotated[
-        Mapping[CapacityType, Positive],
+        Mapping[CapacityType, GpuLimit],
         Field(
             min_length=1,
             description="a number of GPUs for one or more of reserved, spot and on-demand",
@@ -199,12 +277,12 @@ class AwsPool:
     ]
     """The most GPUs of each kind of capacity: Karpenter's limits are a NodePool's, and each kind
     is a NodePool of its own."""
-    consolidate_after_minutes: Positive
+    consolidate_after_minutes: Minutes
     tuning: Tuning = Field(default_factory=Tuning)
     sharing: Sharing = "whole"
     mig_layout: MigLayout | None = None
     replicas: Replicas | None = None
-    expire_after_hours: Positive | None = None
+    expire_after_hours: Hours | None = None
     """None lets a node live as long as its job does."""
 
     @property
@@ -221,7 +299,7 @@ class HetznerPool:
     site: str
     hardware: str
     purpose: Purpose
-    nodes: Positive
+    nodes: Servers
     tuning: Tuning = Field(default_factory=Tuning)
 
 
@@ -250,7 +328,7 @@ class Versions:
     """What an environment runs instead of components/versions.py, for rollouts one by one."""
 
     flatcar: Version | None = None
-    kubernetes: Version | None = None
+    kubernetes: KubernetesVersion | None = None
     nvidia_driver: Literal["535", "535-open", "550", "550-open", "570", "570-open"] | None = None
     """The branches that Flatcar publishes as system extensions."""
     fabric_manager: HttpsUrl | None = None
@@ -261,7 +339,15 @@ class Versions:
 class Budget:
     """What the environment may cost."""
 
-    usd_per_day: Annotated[float, Field(gt=0, description="a number above 0")]
+    usd_per_day: Annotated[
+        float,
+        Field(
+            gt=0,
+            le=10_000_000,
+            allow_inf_nan=False,
+            description="a number above 0, 10000000 at most",
+        ),
+    ]
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -271,7 +357,7 @@ class Lakefs:
     endpoint: Annotated[
         str,
         Field(
-            pattern=r"^https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$",
+            pattern=rf"^https://{_HOST}(:{_PORT})?$",
             description="an https:// address without a path, such as https://lakefs.fleet.example",
         ),
     ]

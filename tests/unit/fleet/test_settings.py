@@ -41,6 +41,8 @@ def test_an_unknown_machine_is_answered_with_those_of_the_pools_kind() -> None:
     (misplaced,) = mistakes(with_value("pools.cpu.hardware", "dgx-h200"))
     assert misplaced.startswith('gpu-fleet:pools.cpu.hardware is "dgx-h200"; allowed: a hetzner ')
     assert "ccx33" in misplaced
+    (rented,) = mistakes(with_value("pools.burst.hardware", "ccx33"))
+    assert "; allowed: an aws machine of the catalogue (" in rented
 
 
 def test_one_wrong_value_makes_one_sentence() -> None:
@@ -77,6 +79,29 @@ def test_all_mistakes_of_a_file_come_at_once() -> None:
 def test_a_queue_is_not_judged_while_the_fleets_gpus_are_unknown() -> None:
     configuration = with_value("pools.dgx.purpose", "trading")
     assert len(mistakes(configuration)) == 1, "32 GPUs may be right once the pool is"
+
+
+def test_without_any_pool_queues_are_not_called_too_large() -> None:
+    (mistake,) = mistakes(with_value("pools", {}))
+    assert mistake == (
+        "gpu-fleet:pools has no entry; allowed: one or more, each with a kind of bare-metal, aws, "
+        "hetzner."
+    )
+
+
+def test_a_mistake_stays_on_its_line_whatever_the_file_holds() -> None:
+    configuration = with_value("pools.dgx.site", "fra\n\x1b[2J")
+    configuration["po\nols"] = {}
+    found = mistakes(configuration)
+    assert all(text.isprintable() for text in found)
+    assert found[1].startswith('gpu-fleet:pools.dgx.site is "fra\\n\\x1b[2J"; allowed: ')
+
+
+def test_an_image_of_another_release_is_told_with_the_other_mistakes() -> None:
+    configuration = with_value("versions.flatcar", "4593.2.6")
+    configuration["budget"] = {"usd_per_day": 0}
+    places = {text.split(" is ")[0] for text in mistakes(configuration)}
+    assert places == {"gpu-fleet:budget.usd_per_day", "gpu-fleet:pools.dgx.image.url"}
 
 
 def test_a_second_region_is_refused_because_karpenter_works_in_one() -> None:

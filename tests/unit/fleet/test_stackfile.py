@@ -94,6 +94,24 @@ def test_wrong_yaml_is_one_sentence_with_its_line(tmp_path: Path) -> None:
     assert "\n" not in sentence
 
 
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"config: \xff\n", "is not YAML: its byte 9 is not UTF-8."),
+        (b"config: a\x07b\n", "is not YAML: its character 10 (U+0007) is not allowed."),
+        (b"config: &all\n  a: *all\n", "is not YAML: an alias stands within what it refers to."),
+        (b"config:\n  ? [a]\n  : b\n", "line 2, column 5 is not YAML: a key is a list."),
+        (b"config:\n  2026-01-01: b\n", "line 2, column 3 is not YAML: a key is 2026-01-01."),
+        (b"config: {a: 2026-13-01}\n", "is not YAML: month must be in 1..12."),
+        (b"config: " + b"[" * 5000, "is not YAML: it is nested too deeply."),
+    ],
+)
+def test_what_no_yaml_can_hold_is_one_sentence(tmp_path: Path, content: bytes, reason: str) -> None:
+    path = tmp_path / "Pulumi.dev.yaml"
+    path.write_bytes(content)
+    assert refusal(path) == f"{path} {reason}"
+
+
 def test_a_key_that_stands_twice_is_refused_with_its_line(tmp_path: Path) -> None:
     path = written(tmp_path, "config:\n  gpu-fleet:budget: {}\n  gpu-fleet:budget: {}\n")
     expected = f'{path} line 3, column 3 is not YAML: key "gpu-fleet:budget" stands twice.'
