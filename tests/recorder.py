@@ -57,10 +57,17 @@ class Registered:
 
 
 def render(
-    program: Program, *, preview: bool = False, not_found: str | None = None
+    program: Program,
+    *,
+    preview: bool = False,
+    not_found: str | None = None,
+    because: str = "nothing matches",
 ) -> list[Registered]:
-    """What `program` registers, in the order of the requests; the lookup `not_found` fails."""
-    return _run(program, preview=preview, not_found=not_found)[0]
+    """What `program` registers, in the order of the requests.
+
+    The lookup `not_found` fails, and the cloud says that it is `because`.
+    """
+    return _run(program, preview=preview, not_found=not_found, because=because)[0]
 
 
 def invoked(program: Program) -> list[tuple[str, Mapping[str, object]]]:
@@ -88,11 +95,11 @@ def plain(value: object) -> object:
 
 
 def _run(
-    program: Program, *, preview: bool, not_found: str | None = None
+    program: Program, *, preview: bool, not_found: str | None = None, because: str = ""
 ) -> tuple[list[Registered], Mapping[str, object], list[tuple[str, Mapping[str, object]]]]:
     asyncio.set_event_loop(asyncio.new_event_loop())
     settings.ROOT.set(None)  # or the exports of the last run would still be there
-    clouds = _Clouds(not_found)
+    clouds = _Clouds(not_found, because)
     monitor = _Monitor(clouds)
     mocks.set_mocks(clouds, project="gpu-fleet", stack="test", preview=preview, monitor=monitor)
     exports: dict[str, object] = {}
@@ -110,14 +117,15 @@ def _run(
 class _Clouds(mocks.Mocks):
     """Answers as the clouds do: numbers as ids at Hetzner, names kept elsewhere."""
 
-    def __init__(self, not_found: str | None) -> None:
+    def __init__(self, not_found: str | None, because: str) -> None:
         self.not_found = not_found
+        self.because = because
         self.invokes: list[tuple[str, Mapping[str, object]]] = []
 
     def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, object], list[tuple[str, str]]]:
         self.invokes.append((args.token, args.args))
         if args.token == self.not_found:
-            return {}, [("", "nothing matches")]
+            return {}, [("", self.because)]
         answers: dict[str, dict[str, object]] = {
             "hcloud:index/getImage:getImage": {"id": 4711},
             "aws:ec2/getAmi:getAmi": {"id": "ami-0fla7car", "imageId": "ami-0fla7car"},

@@ -1,5 +1,6 @@
 """A pool of GPU instances on AWS that Karpenter makes and removes, booting Flatcar."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -23,6 +24,8 @@ CapacityType = Literal["reserved", "spot", "on-demand"]
 # which NodePool Karpenter tries first: what is paid for already, then what is cheaper
 WEIGHTS: Mapping[CapacityType, int] = {"reserved": 100, "spot": 50, "on-demand": 10}
 AMI_ARCHITECTURES = {"amd64": "x86_64", "arm64": "arm64"}
+NO_IMAGE = re.compile("no results|no AMI matches")
+"""How AWS's provider, or its stand-in in a rehearsal, says that a search found nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +101,10 @@ class AwsGpuPool(pulumi.ComponentResource):
 
 
 def _published_image(args: AwsGpuPoolArgs, opts: pulumi.InvokeOptions) -> str:
-    """The id of the image that the EC2NodeClass will select; PoolError where there is none."""
+    """The id of the image that the EC2NodeClass will select.
+
+    PoolError where there is none, and where AWS could not be asked.
+    """
     name = ami_name(args.flatcar)
     architecture = AMI_ARCHITECTURES[args.boot.hardware.arch]
     try:
@@ -111,9 +117,15 @@ def _published_image(args: AwsGpuPoolArgs, opts: pulumi.InvokeOptions) -> str:
             opts=opts,
         ).id
     except Exception as error:  # the SDK raises no other class
+        cause = " ".join(str(error).split())
+        if NO_IMAGE.search(cause):
+            raise PoolError(
+                f"pool {args.boot.pool}: the image {name} was not found; Flatcar unpublishes an "
+                f"image after nine months, so raise gpu-fleet:versions.flatcar ({cause})."
+            ) from error
         raise PoolError(
-            f"pool {args.boot.pool}: the image {name} was not found; Flatcar unpublishes an image "
-            f"after nine months, so raise gpu-fleet:versions.flatcar ({error})."
+            f"pool {args.boot.pool}: AWS could not be asked for the image {name}; check the AWS "
+            f"credentials, the network and gpu-fleet:sites.{args.boot.site}.region ({cause})."
         ) from error
 
 
