@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from policies.rules import ALL
+from policies.configuration import configure
+from rehearsal.providers.kubernetes.charts import folder_of_kinds
 from rehearsal.report import (
     Chart,
     Cost,
@@ -22,12 +23,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fleet.settings import Settings
-    from rehearsal.events import Outcome
+    from policies.configuration import Configured
+    from rehearsal.events import Outcome, Violation
     from rehearsal.machines import Fleet, Node
     from rehearsal.providers.cloud import CloudObject
+    from rehearsal.report import RuleState
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 LAKEFS = "pulumi-python:dynamic/lakefs:"
+EXEMPT = "It is exempt until"  # the policy pack's words, as is the next
+UNKNOWN = "is not checked until up"
+WORST_FIRST: tuple[RuleState, ...] = ("violated", "advisory", "exempt", "not checked")
 GIVEN = (
     "Metal3's CRDs are in the cluster; a real cluster has them from Metal3 itself.",
     "A cloud controller sets provider id, instance type and region of each node.",
@@ -42,18 +48,23 @@ def planned(settings: Settings) -> Report:
 
 
 def with_up(
-    report: Report, outcome: Outcome, things: Sequence[CloudObject], pinned: Mapping[str, str]
+    report: Report,
+    settings: Settings,
+    outcome: Outcome,
+    things: Sequence[CloudObject],
+    pinned: Mapping[str, str],
 ) -> Report:
     """Adds what the engine did. `pinned` are the versions of the rehearsal's programs and CRDs."""
     return replace(
         report,
         resources=dict(sorted(outcome.types.items())),
-        rules=rules(outcome),
+        rules=rules(outcome, settings.policies),
         charts_not_rehearsed=tuple(
             Chart(
                 name=str(thing.inputs.get("name", thing.name)),
                 chart=str(thing.inputs["chart"]),
                 version=str(thing.inputs.get("version", "")),
+                kinds_installed=folder_of_kinds(thing.inputs) is not None,
             )
             for thing in things
             if thing.type == RELEASE
@@ -80,21 +91,41 @@ def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
     ).failed(*(f"{r.name} ({r.pool}) stays out: {' '.join(r.reasons)}" for r in fleet.refusals))
 
 
-def rules(outcome: Outcome) -> tuple[Rule, ...]:
-    """Every rule with what the pack said of it."""
-    lines = [line for v in outcome.violations for line in v.message.splitlines()]
-    found = []
-    for rule in ALL:
-        said = tuple(dict.fromkeys(x for x in lines if x.startswith(f"{rule.id}: ")))
-        found.append(
-            Rule(
-                id=rule.id,
-                sentence=rule.sentence,
-                held=not said,
-                violations=tuple(line.removeprefix(f"{rule.id}: ") for line in said),
-            )
-        )
-    return tuple(found)
+def rules(outcome: Outcome, policies: Mapping[str, Mapping[str, object]]) -> tuple[Rule, ...]:
+    """Every rule with its level in the environment and what the pack said of it."""
+    return tuple(_rule(configured, outcome.violations) for configured in configure(policies))
+
+
+def _rule(configured: Configured, violations: Sequence[Violation]) -> Rule:
+    rule = configured.rule
+    said: dict[str, None] = {}
+    states: set[RuleState] = set()
+    for violation in violations:
+        lines = violation.message.splitlines()
+        mine = [line for line in lines if line.startswith(f"{rule.id}: ")]
+        if not mine:
+            continue
+        leave = next((line for line in lines if line.startswith(EXEMPT)), None)
+        states.add(_state(violation, exempt=leave is not None))
+        for line in mine:
+            sentence = line.removeprefix(f"{rule.id}: ")
+            said[f"{sentence} {leave}" if leave else sentence] = None
+    quiet: RuleState = "disabled" if configured.level == "disabled" else "held"
+    return Rule(
+        id=rule.id,
+        sentence=rule.sentence,
+        level=configured.level,
+        state=next((state for state in WORST_FIRST if state in states), quiet),
+        violations=tuple(said),
+    )
+
+
+def _state(violation: Violation, *, exempt: bool) -> RuleState:
+    if violation.level != "advisory":
+        return "violated"
+    if exempt:
+        return "exempt"
+    return "not checked" if UNKNOWN in violation.message else "advisory"
 
 
 def differences(

@@ -99,7 +99,8 @@ class Rehearsal:
                 lambda done: now.say(f"{done.finished} of {plan.started} resources")
             )
         warnings = dict.fromkeys([*plan.warnings(), *outcome.warnings()])
-        self.report = findings.with_up(self.report, outcome, cloud.read(directory), versions)
+        things = cloud.read(directory)
+        self.report = findings.with_up(self.report, self.settings, outcome, things, versions)
         self.report = replace(self.report, warnings=tuple(warnings))
         with phase("machines") as now:
             room = MachineRoom(api=api, directory=directory)

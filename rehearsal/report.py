@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from policies.rules.rule import Level
     from rehearsal.job import JobRun
     from rehearsal.machines import Refusal
     from rehearsal.progress import Phase
+
+
+RuleState = Literal["held", "violated", "advisory", "exempt", "not checked", "disabled"]
+"""`advisory` and `exempt` are violations that stop nothing; a disabled rule was not asked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,17 +83,19 @@ class Rule:
 
     id: str
     sentence: str
-    held: bool
+    level: Level
+    state: RuleState
     violations: tuple[str, ...]  # of an advisory or exempted rule, else the preview had stopped
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """A Helm release: recorded with its CRDs, not installed."""
+    """A Helm release: recorded, not installed."""
 
     name: str
     chart: str
     version: str
+    kinds_installed: bool  # of its CRDs
 
 
 @dataclass(frozen=True, kw_only=True)

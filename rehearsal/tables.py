@@ -15,9 +15,18 @@ from rich.text import Text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rehearsal.report import NodeFacts, Pool, Report, Rule
+    from rehearsal.report import NodeFacts, Pool, Report, Rule, RuleState
 
 FROM_IGNITION = "bold cyan"
+MARKS: Mapping[RuleState, str] = {
+    "held": "[green]✓[/]",
+    "violated": "[red]✗[/]",
+    "advisory": "[yellow]![/]",
+    "exempt": "[yellow]![/]",
+    "not checked": "[yellow]?[/]",
+    "disabled": "[dim]-[/]",
+}
+RECORDED = "recorded, not installed"
 TIMES = " \N{MULTIPLICATION SIGN} "
 NOTHING = "\N{EN DASH}"
 
@@ -151,8 +160,12 @@ def _resources(resources: Mapping[str, int]) -> Table:
 def _rules(found: tuple[Rule, ...]) -> Group:
     lines: list[RenderableType] = []
     for rule in found:
-        mark = "[green]✓[/]" if rule.held else "[yellow]![/]"
-        lines.append(_line(f"{mark} {escape(rule.sentence)} [dim]{rule.id}[/]"))
+        told = "" if rule.state in ("held", "disabled", rule.level) else f", {rule.state}"
+        lines.append(
+            _line(
+                f"{MARKS[rule.state]} {escape(rule.sentence)} [dim]{rule.id}, {rule.level}{told}[/]"
+            )
+        )
         lines.extend(_line(f"  {escape(violation)}") for violation in rule.violations)
     return Group(*lines)
 
@@ -168,7 +181,8 @@ def _notes(report: Report) -> Iterator[RenderableType]:
     if report.charts_not_rehearsed or report.recorded_only:
         yield _section("Not rehearsed")
         for chart in report.charts_not_rehearsed:
-            yield _line(escape(f"chart {chart.name} {chart.version}: its CRDs alone are installed"))
+            how = "its CRDs alone are installed" if chart.kinds_installed else RECORDED
+            yield _line(escape(f"chart {chart.name} {chart.version}: {how}"))
         yield from (_line(escape(text)) for text in report.recorded_only)
     if report.taken_as_given:
         yield _section("Taken as given")

@@ -173,7 +173,7 @@ def test_the_twin_runs_the_minors_of_the_environment(kept: Kept) -> None:
 
 def test_every_rule_was_held(kept: Kept) -> None:
     assert kept.report["rules"]
-    assert all(rule["held"] for rule in kept.report["rules"])
+    assert all(rule["state"] == "held" for rule in kept.report["rules"])
 
 
 def test_resources_are_counted_by_type(kept: Kept) -> None:

@@ -17,6 +17,7 @@ from rehearsal.providers.cloud import CloudObject
 from rehearsal.providers.concealing import conceal_properties
 from rehearsal.providers.contract import Checked, Difference, Failure, Refusal, State
 from rehearsal.providers.difference import difference
+from rehearsal.providers.kubernetes.charts import folder_of_kinds
 from rehearsal.providers.kubernetes.objects import name_of
 from rehearsal.providers.kubernetes.waiting import CRD_PATH, until_established
 from rehearsal.providers.naming import automatic_name
@@ -34,13 +35,6 @@ if TYPE_CHECKING:
     from rehearsal.providers.values import Properties
 
 TYPE = "kubernetes:helm.sh/v3:Release"
-CRDS_OF_CHART = {
-    "volcano": "volcano",
-    "karpenter-crd": "karpenter",
-    "karpenter": "karpenter",
-    "kube-prometheus-stack": "prometheus-operator",
-}
-"""Charts that bring kinds with them, and the folder that has those kinds."""
 ESTABLISHED_WITHIN_S = 60.0
 MANAGER = "helm"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -96,8 +90,7 @@ class Releases:
                 summary="name in use",
             )
         self._ensure_namespace(resource, given)
-        if not given.get("skipCrds"):
-            self._bring_kinds(str(given["chart"]))
+        self._bring_kinds(given)
         return id_, self._record(resource, id_, inputs, revision=1)
 
     def update(
@@ -107,8 +100,7 @@ class Releases:
         if preview:
             return {**new, "status": UNKNOWN, "resourceNames": UNKNOWN}
         given = plain_properties(new)
-        if not given.get("skipCrds"):
-            self._bring_kinds(str(given["chart"]))
+        self._bring_kinds(given)
         match plain_properties(state.outputs).get("status"):
             case {"revision": int(revision)}:
                 return self._record(resource, state.id, new, revision=revision + 1)
@@ -141,8 +133,8 @@ class Releases:
         body: Properties = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         self.api.apply(path, body, manager=MANAGER)
 
-    def _bring_kinds(self, chart: str) -> None:
-        folder = CRDS_OF_CHART.get(chart.rpartition("/")[2])
+    def _bring_kinds(self, given: Properties) -> None:
+        folder = folder_of_kinds(given)
         definitions = list(_definitions(self.crds / folder)) if folder else []
         for definition in definitions:
             path = f"{CRD_PATH}/{name_of(definition)}"

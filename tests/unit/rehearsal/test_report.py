@@ -15,6 +15,7 @@ from rehearsal.events import Outcome, Violation
 from rehearsal.job import JobRun
 from rehearsal.progress import Phase
 from rehearsal.providers.cloud import CloudObject
+from rehearsal.providers.values import Value
 from rehearsal.report import Report
 from rehearsal.tables import render
 from tests.conftest import ROOT
@@ -39,7 +40,8 @@ def settings() -> Settings:
 
 @pytest.fixture
 def whole(settings: Settings) -> Report:
-    found = findings.with_up(findings.planned(settings), UP, [VOLCANO], {"kubernetes": "1.34.1"})
+    pinned = {"kubernetes": "1.34.1"}
+    found = findings.with_up(findings.planned(settings), settings, UP, [VOLCANO], pinned)
     found = findings.with_fleet(found, settings, fleets.dev())
     job = JobRun(name="smoke", node="dgx-1", hardware="dgx-h200", gpus=2, cpus="16", seconds=3.1)
     phases = (Phase(name="preview", seconds=9.2), Phase(name="up", seconds=20.5))
@@ -98,26 +100,71 @@ def test_what_lakefs_would_hold_is_listed_as_recorded_alone(settings: Settings) 
         inputs={},
         outputs={},
     )
-    found = findings.with_up(findings.planned(settings), UP, [repository], {})
+    planned = findings.planned(settings)
+    found = findings.with_up(planned, settings, UP, [repository], {})
     assert "lakeFS: its repositories and checks are recorded, not made" in text(found)
-    assert "lakeFS" not in text(findings.with_up(findings.planned(settings), UP, [VOLCANO], {}))
+    assert "lakeFS" not in text(findings.with_up(planned, settings, UP, [VOLCANO], {}))
 
 
 def test_every_rule_is_listed_and_held(whole: Report) -> None:
-    assert [rule.id for rule in whole.rules if rule.held] == [rule.id for rule in ALL]
+    assert [rule.id for rule in whole.rules if rule.state == "held"] == [rule.id for rule in ALL]
 
 
-def test_a_rule_that_is_only_advised_shows_its_violation() -> None:
-    rule = ALL[0]
-    said = Violation(
+def said(message: str, level: str = "advisory") -> Outcome:
+    """An engine's outcome in which the pack said one thing of the first rule."""
+    violation = Violation(
         policy="fleet-resources-advisory",
-        level="advisory",
+        level=level,
         resource="burst",
-        message=f"{rule.id}: NodePool 'burst' must set limits.\nBecause. See https://…",
+        message=f"What must hold.\n{ALL[0].id}: {message}",
     )
-    found = findings.rules(Outcome(violations=[said]))[0]
-    assert not found.held
-    assert found.violations == ("NodePool 'burst' must set limits.",)
+    return Outcome(violations=[violation])
+
+
+def test_a_rule_that_is_only_advised_shows_its_violation(whole: Report) -> None:
+    broken = said("NodePool 'burst' must set limits.\nBecause. See https://…")
+    found = findings.rules(broken, {ALL[0].id: {"level": "advisory"}})
+    assert (found[0].level, found[0].state) == ("advisory", "advisory")
+    assert found[0].violations == ("NodePool 'burst' must set limits.",)
+    shown = " ".join(text(replace(whole, rules=found[:1])).split())
+    assert f"{ALL[0].id}, advisory NodePool 'burst' must set limits." in shown
+
+
+def test_an_exempted_rule_says_until_when_and_keeps_its_level(whole: Report) -> None:
+    leave = "It is exempt until 2027-01-31 (research: long warm-up)."
+    found = findings.rules(said(f"NodePool 'burst' must set limits.\n{leave}\nBecause."), {})
+    assert (found[0].level, found[0].state) == ("mandatory", "exempt")
+    assert found[0].violations == (f"NodePool 'burst' must set limits. {leave}",)
+    shown = " ".join(text(replace(whole, rules=found[:1])).split())
+    assert f"! {ALL[0].sentence} {ALL[0].id}, mandatory, exempt" in shown
+
+
+def test_a_disabled_rule_is_not_shown_as_held(whole: Report) -> None:
+    found = findings.rules(Outcome(), {ALL[0].id: {"level": "disabled"}})
+    assert (found[0].level, found[0].state) == ("disabled", "disabled")
+    shown = " ".join(text(replace(whole, rules=found[:1])).split())
+    assert f"- {ALL[0].sentence} {ALL[0].id}, disabled Job" in shown
+
+
+def test_a_rule_that_could_not_be_asked_yet_is_not_called_broken() -> None:
+    unknown = said("NodePool 'burst' is not checked until up, because spec is not known.")
+    assert findings.rules(unknown, {})[0].state == "not checked"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "how"),
+    [
+        ({"chart": "volcano"}, "its CRDs alone are installed"),
+        ({"chart": "cilium"}, "recorded, not installed"),
+        ({"chart": "oci://ecr/karpenter", "skipCrds": True}, "recorded, not installed"),
+    ],
+)
+def test_a_chart_is_said_to_bring_its_kinds_only_where_it_does(
+    settings: Settings, inputs: dict[str, Value], how: str
+) -> None:
+    chart = replace(VOLCANO, inputs={**inputs, "name": "it", "version": "1.2.3"})
+    found = findings.with_up(findings.planned(settings), settings, UP, [chart], {})
+    assert f"chart it 1.2.3: {how}" in text(found)
 
 
 def test_versions_differ_by_their_minor_alone() -> None:
