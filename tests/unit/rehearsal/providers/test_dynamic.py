@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from pulumi.dynamic.dynamic import serialize_provider
@@ -104,4 +104,4 @@ def test_a_resource_without_its_provider_is_a_sentence(dynamic: Engine) -> None:
     inputs = properties()
     del inputs[PROVIDER]
     with pytest.raises(Refused, match="comes without its provider"):
-        dynamic.checked(REPOSITORY, cast("Properties", inputs))
+        dynamic.checked(REPOSITORY, inputs)
