@@ -12,6 +12,7 @@ from rehearsal.engine import EngineError
 from tests.engine.conftest import Trial
 
 RULE = idle_gpu_node_pool.RULE
+NODE_POOLS = {"burst-reserved", "burst-spot"}
 NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
 
 PROVIDER = """\
@@ -64,14 +65,14 @@ def test_an_environment_that_breaks_a_rule_stops_at_preview_and_creates_nothing(
     with pytest.raises(EngineError) as stopped:
         trial.preview()
 
-    sentence = (
-        f"{RULE.id}: NodePool 'burst' has spec.disruption.consolidateAfter 45m; it must be at "
-        "most 30m."
-    )
-    assert sentence in str(stopped.value)
-    assert [(v.policy, v.level) for v in stopped.value.outcome.violations] == [
-        (POLICY, "mandatory")
-    ]
+    for node_pool in NODE_POOLS:
+        assert (
+            f"{RULE.id}: NodePool '{node_pool}' has spec.disruption.consolidateAfter 45m; it must "
+            "be at most 30m." in str(stopped.value)
+        )
+    violations = stopped.value.outcome.violations
+    assert {v.resource for v in violations} == NODE_POOLS
+    assert {(v.policy, v.level) for v in violations} == {(POLICY, "mandatory")}
     assert trial.created() == []
     assert trial.state() == []
 
@@ -83,10 +84,12 @@ def test_the_same_environment_passes_with_the_rule_advisory_and_is_told(
         slow(config)
         config["gpu-fleet:policies"][RULE.id]["level"] = "advisory"
 
-    (told,) = twin_of_dev(advisory).preview().violations
+    violations = twin_of_dev(advisory).preview().violations
 
-    assert (told.policy, told.level) == (ADVISORY_POLICY, "advisory")
-    assert "45m; it must be at most 30m." in told.message
+    assert {told.resource for told in violations} == NODE_POOLS
+    for told in violations:
+        assert (told.policy, told.level) == (ADVISORY_POLICY, "advisory")
+        assert "45m; it must be at most 30m." in told.message
 
 
 def test_a_good_environment_passes_and_update_registers_what_preview_showed(

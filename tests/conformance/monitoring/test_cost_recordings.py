@@ -72,6 +72,7 @@ def test_only_running_pods_hold_gpus_and_only_pending_ones_wait(promtool: Promto
             holding({GPU: 4}, name="done", phase="Succeeded"),
             holding({GPU: 4}, name="next", phase="Pending", containers=("a", "b")).on(""),
             holding({SLICE: 1}, name="slice", phase="Pending", labels=None).on(""),
+            holding({SHARED: 1}, name="share", phase="Pending", labels=None).on(""),
         ),
         {
             "sum by (pod) (pod:gpus_held:sum)": {'{pod="train-0"}': 2},
@@ -79,6 +80,7 @@ def test_only_running_pods_hold_gpus_and_only_pending_ones_wait(promtool: Promto
             "sum by (pod, team) (pod:gpu_waiting:sum)": {
                 '{pod="next", team="quants"}': 8,
                 '{pod="slice", team="unlabelled"}': 1,
+                '{pod="share", team="unlabelled"}': 1,
             },
         },
     )
@@ -145,7 +147,8 @@ def test_teams_and_branches_pay_for_their_pods_and_nobodys_cost_vanishes(
         series(
             dgx(),
             dgx("p5e-1", pool="burst"),
-            holding({GPU: 4}),
+            holding({GPU: 3}),
+            holding({GPU: 1}, name="train-a"),
             holding({GPU: 2}, name="train-1", labels=other),
             holding({GPU: 1}, name="bare", labels={}),
             holding({GPU: 1}, name="unseen", node="p5e-1", labels=None),
@@ -156,7 +159,7 @@ def test_teams_and_branches_pay_for_their_pods_and_nobodys_cost_vanishes(
                 'team:gpu_usd_per_hour:sum{team="quants", cost_centre="4711"}': 15,
                 'team:gpu_usd_per_hour:sum{team="unlabelled"}': 32.5,
             },
-            "count(pod:fleet_labels:info)": {"{}": 4},
+            "count(pod:fleet_labels:info)": {"{}": 5},
             "branch:gpu_usd_per_hour:sum": {
                 'branch:gpu_usd_per_hour:sum{branch="bt-20261120-a1"}': 10,
                 'branch:gpu_usd_per_hour:sum{branch="bt-20261121-b2"}': 5,
