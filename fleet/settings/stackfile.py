@@ -46,7 +46,8 @@ def _read(path: Path) -> Mapping[object, object]:
     """The `config` of a stack file."""
     try:
         document = yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506  # a SafeLoader
-        json.dumps(document, default=str)  # what Pulumi hands over must be finite
+        # as Pulumi hands it over: finite, and a date is text
+        document = json.loads(json.dumps(document, default=str))
     except OSError as error:
         raise SettingsError([f"{path} cannot be read: {error.strerror}."]) from None
     except yaml.MarkedYAMLError as error:

@@ -1,5 +1,6 @@
 """Stack files as they lie on disk, those of this repository among them."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,15 @@ def test_what_no_yaml_can_hold_is_one_sentence(tmp_path: Path, content: bytes, r
     path = tmp_path / "Pulumi.dev.yaml"
     path.write_bytes(content)
     assert refusal(path) == f"{path} {reason}"
+
+
+def test_a_value_that_yaml_takes_for_a_date_is_judged_as_text(tmp_path: Path) -> None:
+    pools = config()["pools"]
+    assert isinstance(pools, dict)
+    pools["cpu"]["site"] = date(2026, 1, 1)
+    assert refusal(right(tmp_path, pools=pools)) == (
+        'gpu-fleet:pools.cpu.site is "2026-01-01"; allowed: a site of kind hetzner (hel1).'
+    )
 
 
 def test_a_key_that_stands_twice_is_refused_with_its_line(tmp_path: Path) -> None:
