@@ -4,6 +4,7 @@
 Both raise SettingsError with every mistake of the file, one sentence a line.
 """
 
+from fleet.settings.forms import CapacityType
 from fleet.settings.parse import parse
 from fleet.settings.problems import SettingsError
 from fleet.settings.secrets import NAMESPACE, SECRETS, SecretForm, how_to_set, needed_secrets
@@ -13,7 +14,6 @@ from fleet.settings.types import (
     AwsSite,
     BareMetalPool,
     Budget,
-    CapacityType,
     Cluster,
     HetznerPool,
     HetznerSite,

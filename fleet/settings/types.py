@@ -2,153 +2,37 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass as plain_dataclass
-from ipaddress import IPv4Network
-from typing import Annotated, Literal, TypeAlias, cast
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
-from pydantic.fields import FieldInfo
 
+from fleet.settings.forms import (
+    HOST,
+    PORT,
+    CapacityType,
+    Cidr,
+    GpuLimit,
+    HetznerCidr,
+    HostName,
+    Hours,
+    HttpsUrl,
+    KubernetesVersion,
+    LabelValue,
+    MigLayout,
+    Minutes,
+    Name,
+    PodCidr,
+    Replicas,
+    RepositoryName,
+    Servers,
+    ServiceCidr,
+    Sharing,
+    Version,
+)
 from ignition.tuning import Purpose, Tuning
 
 STRICT = ConfigDict(extra="forbid", strict=True)
-
-
-NOBODYS = tuple(map(IPv4Network, ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3")))
-"""Ranges of which no machine has an address: this host, loopback, link-local, multicast and up."""
-PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
-"""RFC 1918; the networks of Hetzner Cloud are of these."""
-
-
-def _network(text: str) -> str:
-    network = IPv4Network(text)
-    if any(network.overlaps(other) for other in NOBODYS):
-        raise ValueError
-    return text
-
-
-def _hetzner_network(text: str) -> str:
-    network = IPv4Network(_network(text))
-    if network.prefixlen > 30 or not any(network.subnet_of(other) for other in PRIVATE):
-        raise ValueError
-    return text
-
-
-def _between(largest: int, smallest: int) -> AfterValidator:
-    """Admits a network from /`largest` to /`smallest`."""
-
-    def check(text: str) -> str:
-        if not largest <= IPv4Network(_network(text)).prefixlen <= smallest:
-            raise ValueError
-        return text
-
-    return AfterValidator(check)
-
-
-_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
-_HOST = rf"{_LABEL}(\.{_LABEL})*"
-_PORT = r"([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
-
-
-def _whole(least: int, most: int) -> FieldInfo:
-    """Admits a whole number in both bounds."""
-    said = f"a whole number from {least} to {most}"
-    return cast("FieldInfo", Field(ge=least, le=most, description=said))
-
-
-Name: TypeAlias = Annotated[
-    str,
-    Field(
-        pattern=r"^[a-z]([a-z0-9-]{0,22}[a-z0-9])?$",
-        description="1 to 24 lower-case letters, digits and hyphens, a letter first",
-    ),
-]
-Cidr: TypeAlias = Annotated[
-    str,
-    AfterValidator(_network),
-    Field(
-        description="an IPv4 range whose host bits are zero, such as 10.10.0.0/16, and not of "
-        "loopback, link-local or multicast addresses"
-    ),
-]
-HetznerCidr: TypeAlias = Annotated[
-    str,
-    AfterValidator(_hetzner_network),
-    Field(
-        description="an IPv4 range of /30 or larger within 10.0.0.0/8, 172.16.0.0/12 or "
-        "192.168.0.0/16 whose host bits are zero, such as 10.12.0.0/16"
-    ),
-]
-PodCidr: TypeAlias = Annotated[
-    str,
-    _between(8, 22),
-    Field(
-        description="an IPv4 range from /8 to /22 whose host bits are zero, such as 10.14.0.0/16; "
-        "each node takes a /24 of it"
-    ),
-]
-ServiceCidr: TypeAlias = Annotated[
-    str,
-    _between(12, 28),
-    Field(
-        description="an IPv4 range from /12 to /28 whose host bits are zero, such as 10.15.0.0/16"
-    ),
-]
-HostName: TypeAlias = Annotated[
-    str,
-    Field(
-        pattern=rf"^{_HOST}$",
-        max_length=63,
-        description="a host name of at most 63 lower-case letters, digits, hyphens and dots",
-    ),
-]
-HttpsUrl: TypeAlias = Annotated[
-    str, Field(pattern=r"^https://[^\s/]+/\S+$", description="an https:// address of a file")
-]
-Version: TypeAlias = Annotated[
-    str,
-    Field(
-        pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$",
-        description='three numbers with dots between them, in quotes, such as "4593.2.5"',
-    ),
-]
-KubernetesVersion: TypeAlias = Annotated[
-    str,
-    Field(
-        pattern=r"^1\.3[456]\.[0-9]{1,3}$",
-        description="a release of 1.34, 1.35 or 1.36, which Flatcar tests, in quotes, such as "
-        '"1.34.1"',
-    ),
-]
-Sharing = Literal["whole", "mig", "time-slicing", "mps"]
-MigLayout: TypeAlias = Annotated[
-    Mapping[str, Annotated[int, Field(ge=1, description="a whole number of 1 or more")]],
-    Field(min_length=1, description="a mapping from MIG profiles to their number on a GPU"),
-]
-Replicas: TypeAlias = Annotated[int, _whole(2, 48)]
-"""48 is the most clients that MPS serves on a GPU."""
-Servers: TypeAlias = Annotated[int, _whole(1, 100)]
-"""100 is the most servers in a network of Hetzner Cloud."""
-GpuLimit: TypeAlias = Annotated[int, _whole(1, 40_000)]
-"""Kubernetes is made for 5000 nodes, and no machine has more than 8 GPUs."""
-Minutes: TypeAlias = Annotated[int, _whole(1, 7 * 24 * 60)]
-Hours: TypeAlias = Annotated[int, _whole(1, 365 * 24)]
-CapacityType = Literal["reserved", "spot", "on-demand"]
-RepositoryName: TypeAlias = Annotated[
-    str,
-    Field(
-        pattern=r"^[a-z0-9][a-z0-9-]{2,62}$",
-        description="3 to 63 lower-case letters, digits and hyphens, no hyphen first",
-    ),
-]
-LabelValue: TypeAlias = Annotated[
-    str,
-    Field(
-        pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$",
-        description="1 to 63 letters, digits, hyphens, dots and underscores, in quotes where it "
-        "looks like a number",
-    ),
-]
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -159,7 +43,7 @@ class Cluster:
     endpoint: Annotated[
         str,
         Field(
-            pattern=rf"^{_HOST}:{_PORT}$",
+            pattern=rf"^{HOST}:{PORT}$",
             description="host:port of the API server, such as api.fleet.example:6443",
         ),
     ]
@@ -357,7 +241,7 @@ class Lakefs:
     endpoint: Annotated[
         str,
         Field(
-            pattern=rf"^https://{_HOST}(:{_PORT})?$",
+            pattern=rf"^https://{HOST}(:{PORT})?$",
             description="an https:// address without a path, such as https://lakefs.fleet.example",
         ),
     ]
