@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
     from tests.unit.toolchain.conftest import Workshop
 
+# a shell that starts the tests in the background makes them ignore SIGINT, and so their children
 PROGRAM = """
+import signal
 import sys
 from pathlib import Path
 from toolchain.build import ensure
 from toolchain.layout import Layout
+signal.signal(signal.SIGINT, signal.default_int_handler)
 layout = Layout(home=Path(sys.argv[1]), sources=Path(sys.argv[2]))
 ensure(("butane-check",), console=None, layout=layout)
 """
