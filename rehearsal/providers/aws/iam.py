@@ -94,17 +94,6 @@ KINDS = (
     ),
     Kind(
         module="pulumi_aws.iam",
-        name="UserPolicy",
-        rules=rules.IAM_USER_POLICY,
-        admission=OF_USER,
-        replace_on=("name", "namePrefix", "user"),
-        auto_name=AutoName(limit=128),
-        computed=NAME_PREFIX,
-        identify=lambda asked: f"{asked.text('user')}:{asked.text('name')}",
-        outputs=lambda asked: {"namePrefix": asked.inputs.get("namePrefix") or ""},
-    ),
-    Kind(
-        module="pulumi_aws.iam",
         name="UserPolicyAttachment",
         rules=rules.IAM_ATTACHMENT,
         admission=OF_USER,
