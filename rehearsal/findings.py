@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from fleet.settings import Settings
     from policies.configuration import Configured
     from rehearsal.events import Outcome, Violation
-    from rehearsal.machines import Fleet, Node
+    from rehearsal.machines import Fleet
+    from rehearsal.nodes import Node
     from rehearsal.providers.cloud import CloudObject
     from rehearsal.report import RuleState
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rehearsal.api import Api
-    from rehearsal.machines import Node
+    from rehearsal.nodes import Node
 
 MANIFEST = Path(__file__).resolve().parent.parent / "workloads" / "smoke" / "job.yaml"
 GPUS = 2

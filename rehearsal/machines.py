@@ -8,13 +8,13 @@ one that comes up becomes a Node that kwok keeps alive, any other stays out with
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hardware.hardware import HardwareError, load
 from ignition.boot import BootedNode, boot
-from rehearsal.nodes import SITE, register, wait_until_ready
+from rehearsal.nodes import SITE, Machine, Node, register, wait_until_ready
 from rehearsal.providers import cloud
 
 if TYPE_CHECKING:
@@ -29,33 +29,6 @@ POOL = "fleet.gpu/pool"
 SERVER = "hcloud:index/server:Server"
 NODE_CLASSES = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
 NODE_POOLS = "/apis/karpenter.sh/v1/nodepools"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Machine:
-    """A machine that the program asked for; `hardware` is a name of the catalogue."""
-
-    name: str
-    pool: str
-    site: str
-    hardware: str
-    ignition: str = field(repr=False)
-    provider_id: str
-    address: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Node:
-    """A machine that came up, Ready in the cluster."""
-
-    machine: Machine
-    hardware: Hardware
-    booted: BootedNode
-
-    @property
-    def name(self) -> str:
-        """Its host name: the one that Ignition gives it, else its machine's."""
-        return self.booted.hostname or self.machine.name
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,18 +4,47 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from hardware.hardware import Hardware
+    from ignition.boot import BootedNode
     from rehearsal.api import Api
-    from rehearsal.machines import Node
 
 NODES = "/api/v1/nodes"
 SITE = "fleet.gpu/site"
 READY_DEADLINE_S = 60.0
 AT_ONCE = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """A machine that the program asked for; `hardware` is a name of the catalogue."""
+
+    name: str
+    pool: str
+    site: str
+    hardware: str
+    ignition: str = field(repr=False)
+    provider_id: str
+    address: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A machine that came up, Ready in the cluster."""
+
+    machine: Machine
+    hardware: Hardware
+    booted: BootedNode
+
+    @property
+    def name(self) -> str:
+        """Its host name: the one that Ignition gives it, else its machine's."""
+        return self.booted.hostname or self.machine.name
 
 
 def register(api: Api, nodes: Sequence[Node]) -> None:

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from hardware.hardware import load
 from ignition.boot import BootedNode
-from rehearsal.machines import Fleet, Machine, Node, NodeClass, Refusal
+from rehearsal.machines import Fleet, NodeClass, Refusal
+from rehearsal.nodes import Machine, Node
 
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 
