@@ -120,7 +120,7 @@ def _set(*path: Any, value: Any) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (_set("kind", value="azure"), r"\$.kind: 'azure' is not one of"),
+        (_set("kind", value="gcp"), r"\$.kind: 'gcp' is not one of"),
         (_set("colour", value="red"), "'colour' was unexpected"),
         (_set("numa_nodes", 0, "memory_gib", value="1 TB"), r"\$.numa_nodes\[0\].memory_gib"),
         (_set("price", "date", value="today"), r"\$.price.date"),

@@ -1,0 +1,190 @@
+"""What a machine is: plain frozen types, and what follows from its wiring."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from hardware.cpuset import format_list, parse_list
+
+USD_PER_EUR = 1.16
+"""Shows EUR prices in USD: assumed on 2026-10-28, not verified, never good for invoices."""
+
+Kind = Literal["bare-metal", "aws", "azure", "hetzner", "hetzner-dedicated"]
+Arch = Literal["amd64", "arm64"]
+
+
+class HardwareError(ValueError):
+    """An unknown machine or a wrong catalogue file; one sentence that says what is allowed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumaNode:
+    """A NUMA node. `threads` is one CPU list per SMT thread: the n-th CPUs share the n-th core."""
+
+    id: int
+    threads: tuple[str, ...]
+    memory_gib: int
+
+    @property
+    def cpus(self) -> str:
+        """Every CPU of the node as a kernel CPU list, SMT threads included."""
+        return format_list(cpu for core in self.cores() for cpu in core)
+
+    def cores(self) -> tuple[frozenset[int], ...]:
+        """The physical cores in ascending order, each as the set of its CPUs."""
+        lists = [sorted(parse_list(thread)) for thread in self.threads]
+        return tuple(
+            frozenset(cpus[position] for cpus in lists if position < len(cpus))
+            for position in range(len(lists[0]))
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gpu:
+    """A GPU and the NUMA node that it hangs on; None is a fact that nobody can be cited for.
+
+    `pcie_gen` and `pcie_width` are the link to the host, `nvlinks` the links that are up between
+    GPUs, `bar1_gib` the memory that others on the bus can reach (nvidia-smi's BAR1 total).
+    """
+
+    index: int
+    model: str
+    memory_gib: int
+    numa_node: int
+    pcie_gen: int | None = None
+    pcie_width: int | None = None
+    nvlinks: int | None = None
+    bar1_gib: int | None = None
+    pci_device_id: str | None = None  # vendor:device, such as "10de:2335"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nic:
+    """A network card, by its Linux device name (mlx5_0 for RDMA, else eth0)."""
+
+    name: str
+    model: str
+    numa_node: int
+    rdma: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nvme:
+    """A local NVMe drive beside the system disk; None is a fact that nobody can be cited for."""
+
+    model: str | None
+    size_gib: int
+    numa_node: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Price:
+    """Prices per hour of the machine, without VAT; `source` says what an amortised one assumes."""
+
+    on_demand_per_hour: float | None
+    reserved_per_hour: float | None
+    amortised_per_hour: float | None
+    currency: Literal["USD", "EUR"]
+    source: str
+    date: str
+    verified: bool
+    spot_per_hour: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hardware:
+    """A machine of the catalogue. `unverified` names the facts that nobody has confirmed.
+
+    `pcie_aspm` is what the vendor asks for, `nccl_all_reduce_busbw_gb_per_s` the bus bandwidth that
+    all_reduce_perf reaches on the GPUs of one machine; both None where nobody can be cited.
+    """
+
+    # what it is
+    name: str
+    vendor: str
+    kind: Kind
+    arch: Arch
+    cpu_vendor: Literal["intel", "amd", "ampere", "nvidia"]
+    cpu_model: str
+    virtual: bool
+    # how it is wired
+    sockets: int
+    numa_nodes: tuple[NumaNode, ...]
+    gpus: tuple[Gpu, ...]
+    nics: tuple[Nic, ...]
+    nvme: tuple[Nvme, ...]
+    system_disk_gib: int
+    nvswitch: bool
+    efa_interfaces: int
+    pcie_aspm: Literal["off", "default"] | None = None
+    nccl_all_reduce_busbw_gb_per_s: float | None = None
+    # what it costs, and how sure we are
+    price: Price
+    sources: tuple[str, ...]
+    unverified: tuple[str, ...]
+
+    @property
+    def verified(self) -> bool:
+        """Whether every fact of the entry has a source that was read."""
+        return not self.unverified
+
+    @property
+    def cpu_count(self) -> int:
+        """Logical CPUs, SMT threads included."""
+        return sum(len(core) for core in self.cores())
+
+    @property
+    def memory_gib(self) -> int:
+        """Memory of all NUMA nodes in GiB."""
+        return sum(node.memory_gib for node in self.numa_nodes)
+
+    @property
+    def nvme_gib(self) -> int:
+        """Local NVMe beside the system disk in GiB, all drives together."""
+        return sum(drive.size_gib for drive in self.nvme)
+
+    @property
+    def gpu_count(self) -> int:
+        """Number of GPUs."""
+        return len(self.gpus)
+
+    @property
+    def threads_per_core(self) -> int:
+        """SMT threads of the widest core."""
+        return max(len(core) for core in self.cores())
+
+    def cores(self) -> tuple[frozenset[int], ...]:
+        """Every physical core as the set of its CPUs, node by node."""
+        return tuple(core for node in self.numa_nodes for core in node.cores())
+
+    def siblings(self, cpu: int) -> frozenset[int]:
+        """The CPUs of the core of `cpu`, itself included; HardwareError where it does not exist."""
+        for core in self.cores():
+            if cpu in core:
+                return core
+        raise HardwareError(f"{self.name} has no CPU {cpu}; its CPUs are {self.cpus}")
+
+    @property
+    def cpus(self) -> str:
+        """Every CPU of the machine as a kernel CPU list."""
+        return format_list(_flat(self.cores()))
+
+    @property
+    def usd_per_hour(self) -> float | None:
+        """What an hour costs in USD, as the budget counts it; None where no price is known.
+
+        Rented machines: the on-demand price, else the reserved one (some types are sold as capacity
+        blocks alone). Owned machines: the amortised price. EUR is converted by USD_PER_EUR.
+        """
+        price = self.price
+        amount = price.amortised_per_hour
+        if self.kind != "bare-metal":
+            amount = price.on_demand_per_hour
+            amount = price.reserved_per_hour if amount is None else amount
+        if amount is None:
+            return None
+        return round(amount * (USD_PER_EUR if price.currency == "EUR" else 1), 4)
+
+
+def _flat(cores: Iterable[frozenset[int]]) -> Iterable[int]:
+    return (cpu for core in cores for cpu in core)
