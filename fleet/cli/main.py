@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from fleet.cli.explain import explain
+from fleet.cli.plan import plan
 from fleet.cli.policy_config import policy_config
 from fleet.cli.preview import preview
 from fleet.cli.rehearse import rehearse
@@ -20,3 +22,5 @@ app.command("rehearse")(rehearse)
 app.command("rehearse-stop")(rehearse_stop)
 app.command("preview")(preview)
 app.command("policy-config")(policy_config)
+app.add_typer(plan, name="plan")
+app.command("explain")(explain)

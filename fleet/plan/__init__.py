@@ -1,0 +1,1 @@
+"""What `fleet plan` and `fleet explain` show: a NUMA plan with its reasons, drawn and compared."""

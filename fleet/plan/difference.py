@@ -1,0 +1,98 @@
+"""What another plan would change on a node, and what a running node needs to take it over.
+
+Ignition runs at first boot alone, so a pool takes a plan over as its machines are replaced or
+reinstalled. What each line would need on a machine that runs is told beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fleet.plan.description import GROUPS, describe
+from fleet.plan.subject import SubjectError, subject
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from fleet.plan.description import Group
+
+# https://www.flatcar.org/docs/latest/setup/customization/other-settings/ (kernel arguments) and
+# https://kubernetes.io/docs/tasks/administer-cluster/cpu-management-policies/ (kubelet's state)
+NEEDS: Mapping[Group, str] = {
+    "kernel argument": "reboot",
+    "sysctl": "sysctl --system",
+    "kubelet": "drain, restart the kubelet without its state files",
+    "system": "restart of the unit",
+}
+REQUIRED = {"hardware", "purpose", "digest", "lines"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A line that differs; None where one of the two plans has no such line."""
+
+    group: Group
+    key: str
+    before: Any
+    after: Any
+    needs: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """Two plans held against each other, by their descriptions."""
+
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    changes: tuple[Change, ...]
+
+    @property
+    def reboot(self) -> bool:
+        """Whether a running machine would have to boot again."""
+        return any(change.needs == "reboot" for change in self.changes)
+
+
+def description(root: Path, word: str) -> Mapping[str, Any]:
+    """The plan that a word names: a machine, a pool, or a file that `--json` has written."""
+    if not word.endswith(".json"):
+        return describe(subject(root, word, None, ()))
+    try:
+        with open(word, encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, ValueError) as error:
+        raise SubjectError(f"{word} cannot be read as JSON: {error}.") from error
+    if not isinstance(found, dict) or not found.keys() >= REQUIRED:
+        raise SubjectError(f"{word} is no plan; `fleet plan NAME --json` writes one.")
+    return found
+
+
+def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Difference:
+    """The lines that differ, in the order of GROUPS."""
+    old, new = _by_key(before), _by_key(after)
+    keys = sorted({*old, *new}, key=lambda key: (GROUPS.index(key[0]), key[1]))
+    changes = tuple(
+        Change(
+            group=group,
+            key=key,
+            before=_shown(old.get((group, key))),
+            after=_shown(new.get((group, key))),
+            needs=NEEDS[group],
+        )
+        for group, key in keys
+        if _shown(old.get((group, key))) != _shown(new.get((group, key)))
+    )
+    return Difference(before=before, after=after, changes=changes)
+
+
+def _by_key(plan: Mapping[str, Any]) -> dict[tuple[Group, str], Any]:
+    return {(line["group"], line["key"]): line for line in plan["lines"]}
+
+
+def _shown(line: Mapping[str, Any] | None) -> Any:
+    """The value; a line without one is either there or not."""
+    if line is None:
+        return None
+    return "set" if line["value"] is None else line["value"]

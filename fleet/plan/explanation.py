@@ -1,0 +1,72 @@
+"""Why a line stands in the plans of the catalogue, with its source."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from fleet.plan.description import PlanLine, lines
+from fleet.plan.subject import SubjectError
+from hardware.hardware import load, names
+from ignition.numa_plan import PlanError, plan
+from ignition.tuning import PURPOSES, Tuning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# what the choices of a pool can bring into a plan
+CHOICES = (
+    Tuning(),
+    Tuning(isolation="exclusive"),
+    Tuning(hugepages_1gi_per_numa_node=2),
+    Tuning(hugepages_2mi_per_numa_node=512),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """A line, an example of it, and the machines and purposes whose plans have it so."""
+
+    line: PlanLine
+    hardware: tuple[str, ...]
+    purposes: tuple[str, ...]
+
+
+def explain(word: str) -> tuple[Explanation, ...]:
+    """Every line whose name is, or else holds, `word`; SubjectError offers the nearest names."""
+    found: dict[tuple[str, str, str], list[tuple[PlanLine, str, str]]] = {}
+    for hardware, purpose, line in _all():
+        found.setdefault((line.group, line.key, line.reason), []).append((line, hardware, purpose))
+    keys = sorted({key for _group, key, _reason in found})
+    wanted = _matching(word.lower(), keys)
+    if not wanted:
+        near = difflib.get_close_matches(word, keys, n=3, cutoff=0.4)
+        raise SubjectError(
+            f'No plan of the catalogue has a line called "{word}"; '
+            f"{'nearest' if near else 'they have'}: {', '.join(near or keys)}."
+        )
+    return tuple(
+        Explanation(
+            line=uses[0][0],
+            hardware=tuple(dict.fromkeys(use[1] for use in uses)),
+            purposes=tuple(dict.fromkeys(use[2] for use in uses)),
+        )
+        for (_group, key, _reason), uses in found.items()
+        if key in wanted
+    )
+
+
+def _matching(word: str, keys: list[str]) -> set[str]:
+    exact = {key for key in keys if key.lower() == word}
+    return exact or {key for key in keys if word in key.lower()}
+
+
+def _all() -> Iterator[tuple[str, str, PlanLine]]:
+    for name, purpose, tuning in product(names(), PURPOSES, CHOICES):
+        try:
+            made = plan(load(name), tuning, purpose)
+        except PlanError:  # a machine that cannot carry the choice
+            continue
+        yield from ((name, purpose, line) for line in lines(made))

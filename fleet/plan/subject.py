@@ -1,0 +1,92 @@
+"""What a plan is asked for: a machine of the catalogue, or a pool of an environment."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from fleet.settings import SettingsError, load, stack_file
+from fleet.settings.problems import sentences
+from hardware import hardware as catalogue
+from ignition.numa_plan import NumaPlan, PlanError, plan
+from ignition.tuning import PURPOSES, Purpose, Tuning
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from hardware.hardware import Hardware
+
+DEFAULT_PURPOSE: Purpose = "training"
+
+
+class SubjectError(ValueError):
+    """Words that name no plan; one sentence a line that says what is allowed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A machine with a purpose and choices, and the plan that follows. `name` is what was asked."""
+
+    name: str
+    hardware: Hardware
+    tuning: Tuning
+    plan: NumaPlan
+
+
+def subject(root: Path, word: str, purpose: str | None, choices: Sequence[str]) -> Subject:
+    """`dgx-h200`, or `dev/dgx` for a pool of dev in the checkout at `root`.
+
+    `choices` are `key=value` of the tuning, over what the pool chose. Raises SubjectError.
+    """
+    machine, meant, tuning = word, DEFAULT_PURPOSE, Tuning()
+    if "/" in word:
+        machine, meant, tuning = _pool(root, word)
+    if purpose is not None:
+        meant = _purpose(purpose)
+    tuning = _changed(tuning, choices)
+    try:
+        hardware = catalogue.load(machine)
+        made = plan(hardware, tuning, meant)
+    except (catalogue.HardwareError, PlanError) as error:
+        raise SubjectError(f"{error}.") from error
+    return Subject(name=word, hardware=hardware, tuning=tuning, plan=made)
+
+
+def _pool(root: Path, word: str) -> tuple[str, Purpose, Tuning]:
+    environment, _, name = word.partition("/")
+    try:
+        pools = load(stack_file(root, environment)).pools
+    except SettingsError as error:
+        raise SubjectError(str(error)) from error
+    if name not in pools:
+        known = ", ".join(f"{environment}/{pool}" for pool in pools)
+        raise SubjectError(f'{word}: {environment} has no pool "{name}"; it has {known}.')
+    pool = pools[name]
+    return pool.hardware, pool.purpose, pool.tuning
+
+
+def _purpose(word: str) -> Purpose:
+    for purpose in PURPOSES:
+        if purpose == word:
+            return purpose
+    raise SubjectError(f'--purpose is "{word}"; allowed: {", ".join(PURPOSES)}.')
+
+
+def _changed(tuning: Tuning, choices: Sequence[str]) -> Tuning:
+    values = asdict(tuning)
+    for choice in choices:
+        key, equals, text = choice.partition("=")
+        if not equals:
+            raise SubjectError(f'--set "{choice}" is not KEY=VALUE, such as isolation=exclusive.')
+        try:
+            values[key] = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise SubjectError(f"--set {key}: its value is no YAML.") from error
+    try:
+        return TypeAdapter(Tuning).validate_python(values)
+    except ValidationError as error:
+        raise SubjectError("\n".join(sentences("tuning", Tuning, error))) from error
