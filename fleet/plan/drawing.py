@@ -6,6 +6,7 @@ Lengths are pixels of the SVG. Each length is from the top left corner of what i
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -32,6 +33,7 @@ CHIP_HEIGHT, CHIP_GAP = 26, 6
 CHIP_WIDTHS = {"gpu": 76, "nic": 76}
 BAR = 20
 LINE = 18
+LETTER = 6.9  # the mean of a 13 px letter
 FOOT = 56  # NVSwitch and legend
 MIB_PER_GIB = 1024
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -122,14 +124,12 @@ def _panel(subject: Subject, index: int, *, x: float, y: float, width: float) ->
     inner = width - 2 * PADDING
     boxes = [*_cores(wired, planned, top=48, width=inner)]
     below = max(box.y + box.height for box in boxes) + LINE
-    words = [
-        (below, f"housekeeping CPUs {planned.housekeeping}"),
-        (below + LINE, f"workload CPUs {planned.workload}"),
-    ]
-    bar = below + LINE + 12
+    words = _words(f"housekeeping CPUs {_spaced(planned.housekeeping)}", below, inner)
+    words += _words(f"workload CPUs {_spaced(planned.workload)}", words[-1][0] + LINE, inner)
+    bar = words[-1][0] + 12
     boxes.extend(_memory(wired, planned, top=bar, width=inner))
-    words.append((bar + BAR + LINE, _memory_words(wired, planned)))
-    chips = [*_chips(subject, index, top=bar + BAR + LINE + 12, width=inner)]
+    words += _words(_memory_words(wired, planned), bar + BAR + LINE, inner)
+    chips = [*_chips(subject, index, top=words[-1][0] + 12, width=inner)]
     boxes.extend(chips)
     bottom = max((chip.y + chip.height for chip in chips), default=words[-1][0])
     return Panel(
@@ -142,6 +142,17 @@ def _panel(subject: Subject, index: int, *, x: float, y: float, width: float) ->
         boxes=tuple(boxes),
         words=tuple(words),
     )
+
+
+def _words(text: str, top: float, width: float) -> list[tuple[float, str]]:
+    """The text in lines of the width, each with its baseline."""
+    lines = textwrap.wrap(text, int(width // LETTER), break_on_hyphens=False)
+    return [(top + number * LINE, line) for number, line in enumerate(lines)]
+
+
+def _spaced(cpus: str) -> str:
+    """A CPU list that may be broken between its ranges."""
+    return cpus.replace(",", ", ")
 
 
 def _socket(subject: Subject, index: int) -> str:
