@@ -5,13 +5,14 @@ from components.pools.boot import (
     ClusterJoin,
     NodeVersions,
     PoolBoot,
+    node_boot,
     node_labels,
-    plain_ignition,
 )
 from components.pools.sharing import GpuSharing
 from fleet.settings import HetznerPool, Pool, Settings, Versions
 from hardware.hardware import load
 from ignition.numa_plan import plan
+from ignition.render import NodeBoot, tuning_ignition
 
 
 def node_versions(chosen: Versions) -> NodeVersions:
@@ -29,20 +30,24 @@ def node_versions(chosen: Versions) -> NodeVersions:
     )
 
 
-def pool_boot(join: ClusterJoin, node: NodeVersions, name: str, pool: Pool) -> PoolBoot:
-    """Hardware and tuning make the plan, the plan makes the Ignition."""
+def boot_of(node: NodeVersions, name: str, pool: Pool) -> NodeBoot:
+    """Hardware and tuning make the plan, and the plan what the pool's machines boot from."""
     hardware = load(pool.hardware)
     numa = plan(hardware, pool.tuning, pool.purpose)
-    shared = sharing(pool)
-    labels = node_labels(pool.site, name, numa, shared)
+    return node_boot(hardware, numa, node_labels(pool.site, name, numa, sharing(pool)), node)
+
+
+def pool_boot(join: ClusterJoin, node: NodeVersions, name: str, pool: Pool) -> PoolBoot:
+    """A pool with the Ignition that its machines boot from."""
+    boot = boot_of(node, name, pool)
     return PoolBoot(
         cluster=join,
         site=pool.site,
         pool=name,
-        hardware=hardware,
-        plan=numa,
-        ignition=plain_ignition(hardware, numa, labels, node),
-        sharing=shared,
+        hardware=boot.hardware,
+        plan=boot.plan,
+        ignition=tuning_ignition(boot),
+        sharing=sharing(pool),
     )
 
 

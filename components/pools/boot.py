@@ -21,7 +21,6 @@ from ignition.render import (
     Taint,
     data_url,
     join_ignition,
-    tuning_ignition,
     with_merge,
 )
 
@@ -104,15 +103,15 @@ def node_labels(site: str, pool: str, plan: NumaPlan, sharing: GpuSharing | None
     return {**pool_labels(site, pool, plan), **shared}
 
 
-def plain_ignition(
+def node_boot(
     hardware: Hardware, plan: NumaPlan, labelled: Mapping[str, str], versions: NodeVersions
-) -> str:
-    """The plain Ignition of a pool's machines; GPU extensions only where there is a GPU."""
+) -> NodeBoot:
+    """What a pool's machines boot from; GPU extensions only where there is a GPU."""
     gpu = hardware.gpu_count > 0
     taints: tuple[Taint, ...] = (GPU_TAINT,) if gpu else ()
     if hardware.kind == "aws":
         taints += (UNREGISTERED_TAINT,)
-    node = NodeBoot(
+    return NodeBoot(
         hardware=hardware,
         plan=plan,
         labels=labelled,
@@ -122,7 +121,6 @@ def plain_ignition(
         nvidia_runtime=versions.nvidia_runtime if gpu else None,
         fabric_manager=versions.fabric_manager if hardware.nvswitch else None,
     )
-    return tuning_ignition(node)
 
 
 def join_part(cluster: ClusterJoin, hostname: str | None) -> pulumi.Output[str]:

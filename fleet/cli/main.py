@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import typer
 
+from fleet.cli.butane import butane
 from fleet.cli.explain import explain
 from fleet.cli.plan import plan
 from fleet.cli.policy_config import policy_config
 from fleet.cli.preview import preview
 from fleet.cli.rehearse import rehearse
 from fleet.cli.rehearse_stop import rehearse_stop
+from fleet.cli.render import render
 
 app = typer.Typer(
     name="fleet",
@@ -24,3 +26,5 @@ app.command("preview")(preview)
 app.command("policy-config")(policy_config)
 app.add_typer(plan, name="plan")
 app.command("explain")(explain)
+app.command("render")(render)
+app.command("butane")(butane)

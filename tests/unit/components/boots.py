@@ -7,12 +7,13 @@ from components.pools.boot import (
     ClusterJoin,
     NodeVersions,
     PoolBoot,
+    node_boot,
     node_labels,
-    plain_ignition,
 )
 from components.pools.sharing import GpuSharing
 from hardware.hardware import load
 from ignition.numa_plan import plan
+from ignition.render import tuning_ignition
 from ignition.tuning import Purpose, Tuning
 
 TOKEN = "abcdef.0123456789abcdef"
@@ -42,6 +43,6 @@ def boot(machine: str, *, purpose: Purpose = "training", tuning: Tuning | None =
         pool="pool",
         hardware=hardware,
         plan=numa,
-        ignition=plain_ignition(hardware, numa, labels, NODE),
+        ignition=tuning_ignition(node_boot(hardware, numa, labels, NODE)),
         sharing=sharing,
     )

@@ -1,0 +1,71 @@
+"""The boot data of each pool of an environment as files, for people and reviews.
+
+A folder for each pool: `butane.yaml` is the source of the plain part, `ignition.json` what it
+becomes, and `join.json` the secret part with its secrets masked.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from fleet.settings import load, stack_file
+from ignition.render import Join, RenderError, join_ignition, tuning_butane, tuning_ignition
+from stacks.nodes import boot_of, node_versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fleet.settings import Pool, Settings
+    from ignition.render import NodeBoot
+
+MASKED = "[secret]"
+HOSTNAME = "[name of the machine]"
+
+
+class OutputError(RuntimeError):
+    """Files that cannot be written, or boot data that cannot be rendered; one sentence."""
+
+
+def render(root: Path, environment: str, out: Path) -> tuple[Path, ...]:
+    """Writes the files of an environment of the checkout at `root` below `out`; returns them.
+
+    Raises SettingsError for a stack file with mistakes, OutputError for anything else.
+    """
+    settings = load(stack_file(root, environment))
+    versions = node_versions(settings.versions)
+    written: list[Path] = []
+    for name, pool in settings.pools.items():
+        try:
+            files = dict(_files(settings, pool, boot_of(versions, name, pool)))
+        except RenderError as error:
+            raise OutputError(f"pool {name}: {error}.") from error
+        written.extend(_write(out / name, files))
+    return tuple(written)
+
+
+def _files(settings: Settings, pool: Pool, boot: NodeBoot) -> Iterator[tuple[str, str]]:
+    yield "butane.yaml", tuning_butane(boot)
+    yield "ignition.json", _pretty(tuning_ignition(boot))
+    join = Join(
+        api_server_endpoint=settings.cluster.endpoint,
+        token=MASKED,
+        ca_cert_hash=settings.cluster.ca_cert_hash,
+        hostname=None if pool.kind == "aws" else HOSTNAME,  # EC2 names its own instances
+    )
+    yield "join.json", _pretty(join_ignition(join))
+
+
+def _pretty(text: str) -> str:
+    return json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n"
+
+
+def _write(folder: Path, files: dict[str, str]) -> Iterator[Path]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+            yield folder / name
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be written: {error.strerror}.") from error
