@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ignition.butane import resources, units
-from ignition.butane.document import Path
+from ignition.butane.problems import Path
 
 Value = Mapping[str, Any]  # JSON by the schema: the walk has checked types and keys
 Problems = Iterator[tuple[Path, str]]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import yaml
 
+from ignition.butane.problems import Mild, Path, Problem
 from ignition.butane.schema import ListOf, Scalar, Struct
 
 try:
@@ -16,7 +17,6 @@ try:
 except ImportError:  # PyYAML built without libyaml
     from yaml import SafeLoader as _Base  # type: ignore[assignment]  # same interface, slower
 
-Path = tuple[str | int, ...]
 _PLAIN, _QUOTED = "plain", "quoted"
 _NULLS = {"", "~", "null", "Null", "NULL"}
 _TRUE = {"true", "True", "TRUE"}
@@ -43,11 +43,6 @@ class YamlError(ValueError):
     """Text that is not YAML; the message has the line."""
 
 
-def display(path: Path) -> str:
-    """A path as Butane prints it: `$.storage.files.0.mode`."""
-    return ".".join(("$", *map(str, path)))
-
-
 class Document:
     """A parsed document. `problems` gathers one sentence for each mistake found while decoding."""
 
@@ -60,17 +55,30 @@ class Document:
                 loader.dispose()
         except yaml.YAMLError as error:
             raise YamlError(" ".join(str(error).split())) from error
-        self.problems: list[str] = []
-        self._lines: dict[Path, int] = {}
+        self.problems: list[Problem] = []
+        self._marks: dict[Path, yaml.Mark] = {}
         self._seen: set[int] = set()
 
     def say(self, path: Path, sentence: str) -> None:
         """Add a problem at a path; the line is that of the path or of its nearest parent."""
         known = path
-        while known and known not in self._lines:
+        while known and known not in self._marks:
             known = known[:-1]
-        line = f", line {self._lines[known]}" if known in self._lines else ""
-        self.problems.append(f"{display(path)}{line}: {sentence}")
+        mark = self._marks.get(known)
+        self.problems.append(
+            Problem(
+                path=path,
+                sentence=sentence,
+                line=None if mark is None else mark.line + 1,
+                column=None if mark is None else mark.column + 1,
+                warning=isinstance(sentence, Mild),
+            )
+        )
+
+    @property
+    def refused(self) -> bool:
+        """Whether one of the problems is more than a warning."""
+        return any(not problem.warning for problem in self.problems)
 
     def header(self, key: str) -> str | None:
         """A top-level scalar, read before the version of the schema is known."""
@@ -87,7 +95,7 @@ class Document:
         return value if value is not None else {}
 
     def _value(self, node: yaml.Node, kind: Scalar | Struct | ListOf, path: Path) -> object | None:
-        self._lines[path] = node.start_mark.line + 1
+        self._marks[path] = node.start_mark
         if node.tag not in (_PLAIN, _QUOTED):
             self.say(path, f"the tag {node.tag} is not read; write the plain value")
             return None
@@ -100,6 +108,9 @@ class Document:
     def _struct(
         self, node: yaml.Node | None, struct: Struct, path: Path
     ) -> dict[str, object] | None:
+        if path and node is not None and _is_null(node):
+            self.say(path, Mild("is empty; leave the key out"))
+            return None
         if not isinstance(node, yaml.MappingNode):
             self.say(path, f"must be a mapping with {', '.join(struct.fields)}")
             return None
@@ -120,15 +131,23 @@ class Document:
         given: set[str] = set()
         for key, child in node.value:
             name = str(key.value)
-            self._lines[(*path, name)] = key.start_mark.line + 1
+            self._marks[(*path, name)] = key.start_mark
             if name in given:
                 self.say((*path, name), "is given twice")
             elif not isinstance(key, yaml.ScalarNode) or name not in struct.fields:
-                known = ", ".join(struct.fields)
-                self.say((*path, name), f"unused key {name}; known here: {known}")
+                self._unknown(name, child, struct, path)
             else:
                 yield name, child
             given.add(name)
+
+    def _unknown(self, name: str, child: yaml.Node, struct: Struct, path: Path) -> None:
+        if struct.kind == "luks" and name == "clevis":  # known to Butane, and refused for flatcar
+            if not _is_null(child):
+                self._marks[(*path, name)] = child.start_mark
+                self.say((*path, name), "clevis is not supported by flatcar")
+            return
+        known = ", ".join(struct.fields)
+        self.say((*path, name), Mild(f"unused key {name}; known here: {known}"))
 
     def _list(self, node: yaml.Node, kind: ListOf, path: Path) -> list[object] | None:
         if _is_null(node):

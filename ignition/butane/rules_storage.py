@@ -3,9 +3,10 @@
 import posixpath
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations
 
 from ignition.butane.checks import Context, Problems, Value, path_problem, url_problem
+from ignition.butane.problems import Mild
 
 _LABEL_LIMITS = {"ext4": 16, "btrfs": 256, "xfs": 12, "swap": 15, "vfat": 11}
 _GUID = re.compile(r"(|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})")
@@ -18,7 +19,7 @@ def _node(value: Value) -> Problems:
     if mode is not None and not 0 <= mode <= 0o7777:
         yield ("mode",), f"{mode:o} is not a mode between 0 and 7777 (octal)"
     elif mode is not None and mode & 0o7000:
-        yield ("mode",), f"{mode:o}: setuid, setgid and sticky bits are not written"
+        yield ("mode",), Mild(f"{mode:o}: setuid, setgid and sticky bits are not written")
 
 
 def directory(value: Value, _: Context) -> Problems:
@@ -124,25 +125,32 @@ def disk(value: Value, _: Context) -> Problems:
         yield ("device",), problem
     partitions = value.get("partitions", [])
     for key in ("number", "label"):
-        given = [
-            item[key] for item in partitions if item.get(key) or (key == "label" and key in item)
-        ]
-        if len(set(given)) != len(given):
-            yield ("partitions",), f"two partitions have the same {key}"
-    if _overlap(partitions):
-        yield ("partitions",), "two partitions overlap"
+        given: set[object] = set()
+        for position, item in enumerate(partitions):
+            if not (item.get(key) or (key == "label" and key in item)):
+                continue
+            if item[key] in given:
+                yield ("partitions", position), f"two partitions have the same {key}"
+                break
+            given.add(item[key])
+    if (second := _overlapping(partitions)) is not None:
+        yield ("partitions", second), "two partitions overlap"
     gone = any(item.get("shouldExist") is False for item in partitions)
     if gone and any(not item.get("number") for item in partitions):
         yield ("partitions",), "partitions that should not exist need numbers on all others"
 
 
-def _overlap(partitions: Sequence[Value]) -> bool:
-    placed = sorted(
-        (item["startMiB"], item["startMiB"] + max(item["sizeMiB"] - 1, 0))
-        for item in partitions
+def _overlapping(partitions: Sequence[Value]) -> int | None:
+    """Where the later of two overlapping partitions stands."""
+    placed = [
+        (position, item["startMiB"], item["startMiB"] + max(item["sizeMiB"] - 1, 0))
+        for position, item in enumerate(partitions)
         if item.get("startMiB") and item.get("sizeMiB") is not None
-    )
-    return any(after[0] <= before[1] for before, after in pairwise(placed))
+    ]
+    for (_, start, end), (position, other, last) in combinations(placed, 2):
+        if max(start, other) <= min(end, last):
+            return position
+    return None
 
 
 def storage(value: Value, _: Context) -> Problems:
@@ -162,7 +170,8 @@ def storage(value: Value, _: Context) -> Problems:
             continue
         wiped = owner_disk.get("wipeTable") and not item.get("wipeFilesystem")
         if owner_disk.get("partitions") or wiped:
-            yield ("filesystems", position, "device"), "the filesystem would overwrite its disk"
+            sentence = Mild("the filesystem would overwrite its disk")
+            yield ("filesystems", position, "device"), sentence
 
 
 def _link(item: Value, value: Value) -> Problems:
@@ -178,4 +187,4 @@ def _link(item: Value, value: Value) -> Problems:
     for key in ("user", "group"):
         for part in ("id", "name"):
             if part in item.get(key, {}):
-                yield (key, part), "a hard link has the owner of its target"
+                yield (key, part), Mild("a hard link has the owner of its target")

@@ -3,6 +3,7 @@
 import re
 
 from ignition.butane.checks import Context, Problems, Value, extension, unit_text, url_problem
+from ignition.butane.problems import Mild
 
 _UNIT_ENDINGS = (
     *(".service", ".socket", ".device", ".mount", ".automount", ".swap"),
@@ -68,7 +69,9 @@ def proxy(value: Value, _: Context) -> Problems:
     for key, allowed in (("httpProxy", r"https?:"), ("httpsProxy", r"https:")):
         url = value.get(key)
         if url is not None and not re.match(allowed, url, re.IGNORECASE):
-            yield (key,), f'"{url}" must begin with {allowed.replace("?", " or http")}//'
+            sentence = f'"{url}" must begin with {allowed.replace("?", " or http")}//'
+            plain = re.match("http:", url, re.IGNORECASE)
+            yield (key,), Mild(sentence) if plain else sentence
 
 
 def owner(value: Value, _: Context) -> Problems:
@@ -88,7 +91,7 @@ def unit(value: Value, _: Context) -> Problems:
     if problem:
         yield ("contents",), problem
     elif text and value.get("enabled") and not _installs(options):
-        yield ("contents",), f"{value['name']} is enabled and has no [Install] section"
+        yield ("contents",), Mild(f"{value['name']} is enabled and has no [Install] section")
 
 
 def _installs(options: list[tuple[str, str]] | None) -> bool:
@@ -113,7 +116,8 @@ def systemd(value: Value, _: Context) -> Problems:
             continue
         options, problem = unit_text(template["contents"])
         if problem is None and not _installs(options):
-            yield ("units", position, "contents"), f"{template['name']} has no [Install] section"
+            sentence = Mild(f"{template['name']} has no [Install] section")
+            yield ("units", position, "contents"), sentence
 
 
 def whole(config: Value, version: str) -> Problems:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
 from ignition.butane.checks import Context
-from ignition.butane.document import Path
+from ignition.butane.problems import Mild, Path
 from ignition.butane.rules import RULES
 from ignition.butane.rules_system import whole
 from ignition.butane.schema import Field, ListOf, Struct, camel, document
@@ -45,7 +45,7 @@ def validate(config: Mapping[str, object], version: str, say: Say) -> None:
 
 
 def conform(config: object, version: str, say: Say) -> bool:
-    """Whether JSON has only known keys of the right types; says what is not so."""
+    """Whether what is known of JSON has the right types; says that, and which keys are unknown."""
     return _conform(config, document(_BUTANE_VERSIONS[version]), (), say)
 
 
@@ -124,10 +124,10 @@ def _conform(value: object, kind: object, path: Path, say: Say) -> bool:
         return False
     fields = dict(_fields(kind))
     for key in value.keys() - fields.keys():
-        say((*path, key), f"unused key {key}")
+        say((*path, key), Mild(f"unused key {key}"))
     known = [
         _conform(child, fields[key].type, (*path, key), say)
         for key, child in value.items()
         if child is not None and key in fields
     ]
-    return value.keys() <= fields.keys() and all(known)
+    return all(known)

@@ -4,6 +4,7 @@ import atexit
 import json
 import subprocess
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +21,19 @@ class Reference:
         )
         atexit.register(self._process.kill)
 
-    def transpile(self, source: str) -> dict[str, Any] | None:
-        """The Ignition config of a Butane document, None where Butane refuses it."""
-        config: dict[str, Any] | None = self._ask({"butane": source})["ignition"]
+    def transpile(
+        self, source: str, *, lax: bool = False, files_dir: Path | None = None
+    ) -> dict[str, Any] | None:
+        """The Ignition config of a Butane document, None where Butane refuses it.
+
+        `lax` lets warnings pass; local files are read below `files_dir`.
+        """
+        question: dict[str, str | bool] = {
+            "butane": source,
+            "lax": lax,
+            "files_dir": str(files_dir or ""),
+        }
+        config: dict[str, Any] | None = self._ask(question)["ignition"]
         return config
 
     def report(self, source: str) -> str:
@@ -33,7 +44,7 @@ class Reference:
         """What Ignition says of a config, empty where it is valid."""
         return str(self._ask({"ignition": config})["report"])
 
-    def _ask(self, question: dict[str, str]) -> dict[str, Any]:
+    def _ask(self, question: dict[str, str | bool]) -> dict[str, Any]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(question) + "\n")

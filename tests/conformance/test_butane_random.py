@@ -4,7 +4,7 @@ import json
 
 from hypothesis import HealthCheck, Phase, given, settings
 
-from ignition.butane import ButaneError, transpile
+from ignition.butane import ButaneError, translate, transpile
 from tests.conformance.butane_documents import documents
 from tests.conformance.butane_reference import reference
 
@@ -47,3 +47,14 @@ def test_documents_with_a_wrong_value_have_the_same_verdict_and_config(source: s
 @given(documents(wrong=0.15))
 def test_documents_with_several_wrong_values_have_the_same_verdict(source: str) -> None:
     compare(source)
+
+
+@often
+@given(documents(wrong=0.1))
+def test_warnings_that_may_pass_have_the_same_verdict_and_config(source: str) -> None:
+    config = reference().transpile(source, lax=True)
+    try:
+        mine, refusal = translate(source, strict=False)[0], ""
+    except ButaneError as error:
+        mine, refusal = None, str(error)
+    assert json.dumps(mine) == json.dumps(config), refusal

@@ -20,7 +20,8 @@ const usage = `usage: butane-check butane     Butane YAML on stdin, Ignition JSO
        butane-check ignition   Ignition JSON on stdin, nothing on stdout when it is valid
        butane-check batch      lines of {"butane": "..."} or {"ignition": "..."} on stdin,
                                lines of {"ignition": {...}|null, "report": "..."} on stdout
-Warnings count as errors, as with butane --strict. Resources are never compressed.
+Warnings count as errors, as with butane --strict, but for a line of the batch with "lax": true.
+Local files are read below the "files_dir" of a line. Resources are never compressed.
 `
 
 func main() {
@@ -29,7 +30,7 @@ func main() {
 	}
 	switch os.Args[1] {
 	case "butane":
-		config, problems := transpile(stdin())
+		config, problems := transpile(stdin(), "", false)
 		if config == nil {
 			fail(1, problems+"\n")
 		}
@@ -47,14 +48,21 @@ func main() {
 	}
 }
 
-// transpile returns the Ignition config, or nil and the problems.
-func transpile(source []byte) (json.RawMessage, string) {
+// transpile returns the Ignition config, nil where there is none, and the problems. Where it is lax,
+// there is a config beside warnings.
+func transpile(source []byte, filesDir string, lax bool) (json.RawMessage, string) {
 	options := common.TranslateBytesOptions{
-		TranslateOptions: common.TranslateOptions{NoResourceAutoCompression: true},
+		TranslateOptions: common.TranslateOptions{
+			FilesDir:                  filesDir,
+			NoResourceAutoCompression: true,
+		},
 	}
 	config, problems, err := butane.TranslateBytes(source, options)
 	if err == nil && len(problems.Entries) == 0 {
 		return config, ""
+	}
+	if err == nil && lax {
+		return config, problems.String()
 	}
 	return nil, describe(problems, err)
 }
@@ -78,6 +86,8 @@ func describe(problems report.Report, err error) string {
 type question struct {
 	Butane   *string `json:"butane"`
 	Ignition *string `json:"ignition"`
+	FilesDir string  `json:"files_dir"`
+	Lax      bool    `json:"lax"`
 }
 
 type answer struct {
@@ -102,7 +112,7 @@ func batch(in io.Reader, out io.Writer) error {
 		var given answer
 		switch {
 		case asked.Butane != nil:
-			given.Ignition, given.Report = transpile([]byte(*asked.Butane))
+			given.Ignition, given.Report = transpile([]byte(*asked.Butane), asked.FilesDir, asked.Lax)
 		case asked.Ignition != nil:
 			given.Report = validate([]byte(*asked.Ignition))
 		default:

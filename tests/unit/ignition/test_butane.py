@@ -23,7 +23,10 @@ def test_the_older_version_becomes_older_ignition() -> None:
 
 def test_a_problem_has_the_path_and_the_line() -> None:
     source = f"{HEADER}storage:\n  files:\n    - path: /a\n    - path: /b\n      mode: 644\n"
-    assert problems(source) == ("$.storage.files.1.mode, line 7: 644 looks like octal; write 0644",)
+    assert problems(source) == (
+        "$.storage.files.1.mode, line 7: 644 looks like octal; write 0644",
+        "$.storage.files.1.mode, line 7: 1204: setuid, setgid and sticky bits are not written",
+    )
 
 
 def test_a_problem_of_the_result_has_the_line_of_its_source() -> None:

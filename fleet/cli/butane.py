@@ -1,0 +1,95 @@
+"""`fleet butane FILE`: Butane to Ignition, without the rest of the program."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+
+def butane(  # noqa: PLR0913  # the flags of Butane's own command
+    source: Annotated[
+        str, typer.Argument(metavar="[FILE]", help="Butane of flatcar 1.0.0 or 1.1.0; - is stdin.")
+    ] = "-",
+    *,
+    pretty: Annotated[
+        bool, typer.Option("--pretty", "-p", help="Write the JSON over several lines.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write there, not to stdout."),
+    ] = None,
+    files_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--files-dir", "-d", metavar="DIR", help="Embed local files from this directory."
+        ),
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", "-c", help="Write nothing.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict/--no-strict", "-s", help="Fail on a warning, too.")
+    ] = True,
+) -> None:
+    """Translate Butane to Ignition, as the program does with what it renders.
+
+    Exit code 0 when it holds, 1 when it does not. Contents are never compressed.
+    """
+    transpiler = import_module("ignition.butane")  # here, so that `fleet --help` need not wait
+    files = None if files_dir is None else transpiler.FilesDir(files_dir)
+    try:
+        config, warnings = transpiler.translate(_read(source), strict=strict, files=files)
+    except transpiler.ButaneError as error:
+        _say([problem.report() for problem in error.found] or [f"error: {error}"])
+        only_warned = all(problem.warning for problem in error.found) and error.found
+        _fail(
+            "Config produced warnings, which --no-strict would let pass"
+            if only_warned
+            else "Error translating config: it is not valid"
+        )
+    _say([problem.report() for problem in warnings])
+    if not check:
+        _write(_text(config, pretty=pretty), output)
+
+
+def _read(source: str) -> str:
+    name = "<stdin>" if source == "-" else source
+    try:
+        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+        return data.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        _fail(f"failed to read {name}: {error}")
+
+
+def _text(config: dict[str, object], *, pretty: bool) -> str:
+    """JSON as Go writes it, which escapes what HTML would take for its own."""
+    if pretty:
+        text = json.dumps(config, indent=2, ensure_ascii=False)
+    else:
+        text = json.dumps(config, separators=(",", ":"), ensure_ascii=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return f"{text}\n"
+
+
+def _write(text: str, output: Path | None) -> None:
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        output.write_text(text)
+    except OSError as error:
+        _fail(f"failed to write {output}: {error}")
+
+
+def _say(reports: list[str]) -> None:
+    for report in reports:
+        typer.echo(report, err=True)
+
+
+def _fail(sentence: str) -> NoReturn:
+    typer.echo(sentence, err=True)
+    raise typer.Exit(1)
