@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
+from ignition.boot import shape
 from ignition.boot.sources import Fetch, SourceError, load
 
 Json = dict[str, object]
 T = TypeVar("T")
 _JSON_NAMES = {dict: "object", list: "array", str: "string", int: "number", bool: "boolean"}
 _VERSIONS = {f"3.{minor}.0" for minor in range(5)}
-_SECTIONS = {"ignition", "kernelArguments", "passwd", "storage", "systemd"}
 _DEEPEST_MERGE = 8
 
 
@@ -46,8 +46,10 @@ class BootConfig:
 
     arguments: tuple[str, ...]
     files: Mapping[str, BootFile]
+    directories: Mapping[str, int]
     links: Mapping[str, str]
     units: Mapping[str, BootUnit]
+    storage: Json
 
     def text(self, path: str) -> str | None:
         """The text of a file that the configuration itself carries."""
@@ -55,9 +57,12 @@ class BootConfig:
         return None if file is None else file.text
 
 
-def read(ignition: str, fetch: Fetch | None) -> BootConfig:
-    """The configuration with all merges; ConfigError where Ignition would stop."""
-    merged = _resolve(_parse(ignition, "the user data"), fetch, 0)
+def read(ignition: str, fetch: Fetch | None, problems: list[str]) -> BootConfig:
+    """The configuration with all merges; ConfigError where nothing of it can be read.
+
+    What Ignition refuses or passes over in a part that can be read is added to `problems`.
+    """
+    merged = _resolve(_parse(ignition, "the user data", problems), fetch, 0, problems)
     storage, systemd = _object(merged, "storage"), _object(merged, "systemd")
     arguments = _list(_object(merged, "kernelArguments"), "shouldExist", str)
     files = [_file(item) for item in _list(storage, "files", dict)]
@@ -65,10 +70,15 @@ def read(ignition: str, fetch: Fetch | None) -> BootConfig:
     return BootConfig(
         arguments=tuple(arguments),
         files={file.path: file for file in files},
+        directories={
+            _required(item, "path"): _typed(item, "mode", int, 0o755)
+            for item in _list(storage, "directories", dict)
+        },
         links={
             _required(item, "path"): _text(item, "target") for item in _list(storage, "links", dict)
         },
         units={unit.name: unit for unit in units},
+        storage=storage,
     )
 
 
@@ -92,7 +102,7 @@ def _text(item: Json, key: str) -> str:
 
 def _required(item: Json, key: str) -> str:
     value = _text(item, key)
-    if not value or (key == "path" and not value.startswith("/")):
+    if not value:
         raise ConfigError(f'the {key} "{value}" of {json.dumps(item)[:40]} is no {key}; correct it')
     return value
 
@@ -104,7 +114,7 @@ def _list(item: Json, key: str, kind: type[T]) -> list[T]:
     return values
 
 
-def _parse(text: str | bytes, what: str) -> Json:
+def _parse(text: str | bytes, what: str, problems: list[str]) -> Json:
     try:
         config = json.loads(text)
     except ValueError as error:
@@ -119,35 +129,30 @@ def _parse(text: str | bytes, what: str) -> Json:
             f'{what} has ignition.version "{version}", but Flatcar stable is sure to read 3.0.0 to '
             "3.4.0; transpile with variant flatcar, version 1.1.0"
         )
-    unknown = config.keys() - _SECTIONS
-    if unknown:
-        raise ConfigError(
-            f"{what} has {', '.join(sorted(unknown))} beside {', '.join(sorted(_SECTIONS))}, which "
-            "Ignition ignores; move or remove it"
-        )
+    problems += shape.problems(config)
     return config
 
 
-def _resolve(config: Json, fetch: Fetch | None, depth: int) -> Json:
+def _resolve(config: Json, fetch: Fetch | None, depth: int, problems: list[str]) -> Json:
     if depth > _DEEPEST_MERGE:
         raise ConfigError("ignition.config.merge refers to itself; break the circle")
     ignition = _object(config, "ignition")
     section = _object(ignition, "config")
     replace = _object(section, "replace")
     if _text(replace, "source"):
-        return _child(replace, fetch, depth)
+        return _child(replace, fetch, depth, problems)
     for resource in _list(section, "merge", dict):
-        child = _child(resource, fetch, depth)
+        child = _child(resource, fetch, depth, problems)
         config = cast("Json", _merge(config, {**child, "ignition": ignition}, ""))
     return config
 
 
-def _child(resource: Json, fetch: Fetch | None, depth: int) -> Json:
+def _child(resource: Json, fetch: Fetch | None, depth: int, problems: list[str]) -> Json:
     try:
         text = load(resource, fetch)
     except SourceError as error:
         raise ConfigError(f"ignition.config: {error}") from error
-    return _resolve(_parse(text, "a merged configuration"), fetch, depth + 1)
+    return _resolve(_parse(text, "a merged configuration", problems), fetch, depth + 1, problems)
 
 
 def _merge(parent: object, child: object, key: str) -> object:

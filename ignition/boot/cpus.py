@@ -1,8 +1,9 @@
 """CPU sets as the boot check reads them, apart from the code that wrote them."""
 
 from collections.abc import Iterable
+from functools import cache
 
-from hardware.hardware import Hardware
+from hardware.hardware import Hardware, NumaNode
 
 
 class ListError(ValueError):
@@ -37,11 +38,32 @@ def write(cpus: Iterable[int]) -> str:
     return ",".join("-".join(map(str, part)) for part in parts)
 
 
+@cache
+def cores(node: NumaNode) -> tuple[frozenset[int], ...]:
+    """The cores of a NUMA node, each with its SMT siblings: the n-th CPUs of `threads`."""
+    lists = [sorted(read(thread)) for thread in node.threads]
+    return tuple(
+        frozenset(each[position] for each in lists if position < len(each))
+        for position in range(max(map(len, lists)))
+    )
+
+
+@cache
+def _every(nodes: tuple[NumaNode, ...]) -> frozenset[int]:
+    return frozenset().union(*(core for node in nodes for core in cores(node)))
+
+
 def every(hardware: Hardware) -> frozenset[int]:
     """Every CPU of the machine."""
-    return frozenset().union(*hardware.cores())
+    return _every(hardware.numa_nodes)
 
 
 def split_cores(cpus: frozenset[int], hardware: Hardware) -> frozenset[int]:
     """The CPUs outside the set whose SMT sibling is in it."""
-    return frozenset().union(*(core - cpus for core in hardware.cores() if core & cpus))
+    return frozenset(
+        cpu
+        for node in hardware.numa_nodes
+        for core in cores(node)
+        if core & cpus
+        for cpu in core - cpus
+    )

@@ -5,9 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import yaml
-
 from hardware.hardware import Hardware
+from ignition.boot import texts
 from ignition.boot.config import BootConfig, BootUnit
 
 _JOINS = re.compile(r"^ExecStart=.*\bkubeadm join\b(?:.*--config[= ](\S+))?", re.MULTILINE)
@@ -104,8 +103,8 @@ def _configuration(config: BootConfig, path: str | None, problems: list[str]) ->
             f"{path} holds a token and has the mode {file.mode:04o}; write it with 0600"
         )
     try:
-        join = yaml.safe_load(file.text)
-    except yaml.YAMLError:
+        join = texts.documents(file.text)[-1]
+    except (texts.TextError, IndexError):
         join = None
     # what stands in it is never repeated in a message: it holds the token
     if not isinstance(join, dict) or join.get("kind") != "JoinConfiguration":

@@ -5,33 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hardware.hardware import Hardware
-from ignition.boot import cpus
+from ignition.boot import arguments, cpus
 
 _MIB = {"2M": 2, "1G": 1024}
 _NAMES = {"2M": "hugepages-2Mi", "1G": "hugepages-1Gi"}
 _ISOLATION_FLAGS = {"domain", "managed_irq", "nohz"}
-_ONCE = ("irqaffinity", "isolcpus", "default_hugepagesz", "transparent_hugepage", "numa_balancing")
-_VALUES = {
-    "transparent_hugepage": ("always", "madvise", "never"),
-    "numa_balancing": ("enable", "disable"),
-}
-_PLACEBO = {
-    "nohz_full": "the Flatcar kernel is built without NO_HZ_FULL",
-    "rcu_nocbs": "the Flatcar kernel is built without RCU_NOCB_CPU",
-    "rcu_nocb_poll": "the Flatcar kernel is built without RCU_NOCB_CPU",
-    "pcie_acs_override": "it is a patch outside the kernel tree",
-    "pcie_acs": "no kernel has it",
-    "nvidia.NVreg_EnablePCIeGen4": "no NVIDIA driver ever had it",
-    "nvidia.NVreg_EnablePCIeGen3": "it concerns Kepler cards alone",
-    "nvidia.NVreg_PersistenceMode": "no NVIDIA driver ever had it; nvidia-persistenced runs",
-    "nvidia.NVreg_TCEBypassMode": "it was for POWER machines and is gone since branch 570",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kernel:
     """What the command line decides. Hugepages: size -> pages on each NUMA node."""
 
+    words: tuple[str, ...]
     irq_cpus: frozenset[int] | None
     isolated_cpus: frozenset[int]
     hugepages: Mapping[str, tuple[int, ...]]
@@ -50,46 +35,18 @@ def command_line(items: Sequence[str]) -> tuple[str, ...]:
 def check(items: Sequence[str], hardware: Hardware, problems: list[str]) -> Kernel:
     """Read the command line as the kernel does; what is wrong is added to `problems`."""
     words = command_line(items)
-    problems += _items(items)
-    problems += _words(words, hardware)
+    problems += arguments.problems(items, words, hardware)
     given = dict(word.partition("=")[::2] for word in words)
+    problems += arguments.together(given, hardware)
     irq = _list("irqaffinity", given.get("irqaffinity"), hardware, problems)
     isolated = _isolated(given.get("isolcpus"), hardware, problems)
     problems += _agreement(irq, isolated, hardware)
     return Kernel(
+        words=words,
         irq_cpus=irq,
         isolated_cpus=isolated or frozenset(),
         hugepages=_hugepages(words, hardware, problems),
     )
-
-
-def _items(items: Sequence[str]) -> Iterator[str]:
-    for item in items:
-        names = [word.partition("=")[0] for word in item.split()]
-        if "hugepages" in names and "hugepagesz" not in names:
-            yield (
-                f'kernelArguments: "{item}" stands apart from its size, and Flatcar drops an item '
-                'that is already there; write "hugepagesz=1G hugepages=…" as one item'
-            )
-        if len(items) != len(set(items)) and items.count(item) > 1:
-            yield f'kernelArguments: "{item}" is listed twice; Ignition refuses that, remove one'
-
-
-def _words(words: Sequence[str], hardware: Hardware) -> Iterator[str]:
-    names = [word.partition("=")[0] for word in words]
-    for word, name in zip(words, names, strict=True):
-        if name in _PLACEBO:
-            yield f'kernelArguments: "{word}" does nothing ({_PLACEBO[name]}); remove it'
-        value = word.partition("=")[2]
-        if name in _VALUES and value not in _VALUES[name]:
-            yield f'kernelArguments: "{word}" must be one of {", ".join(_VALUES[name])}'
-        if name == "intel_iommu" and hardware.cpu_vendor != "intel":
-            yield f'kernelArguments: "{word}" does nothing on {hardware.cpu_vendor}; remove it'
-        if name in ("intel_iommu", "amd_iommu", "iommu") and hardware.virtual:
-            yield f'kernelArguments: "{word}" has no meaning in a guest; remove it'
-    for name in _ONCE:
-        if names.count(name) > 1:
-            yield f"kernelArguments: {name} is given {names.count(name)} times; give it once"
 
 
 def _list(
@@ -144,7 +101,7 @@ def _agreement(
         yield "kernelArguments: isolcpus takes every CPU; leave housekeeping CPUs on each NUMA node"
         return
     for node in hardware.numa_nodes:
-        if not any(core & rest for core in node.cores()):
+        if not any(core & rest for core in cpus.cores(node)):
             yield (
                 f"kernelArguments: isolcpus takes all of NUMA node {node.id}; leave a housekeeping "
                 "core on each"

@@ -5,7 +5,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hardware.hardware import Hardware
-from ignition.boot import cpus, joining, kernel, kubelet, system
+from ignition.boot import (
+    cpus,
+    duties,
+    extensions,
+    files,
+    joining,
+    kernel,
+    kubelet,
+    modprobe,
+    sysctl,
+    units,
+)
 from ignition.boot.config import BootConfig, ConfigError, read
 from ignition.boot.joining import Joining
 from ignition.boot.kernel import Kernel
@@ -52,13 +63,19 @@ def boot(ignition: str, hardware: Hardware, *, fetch: Fetch | None = None) -> Bo
     """
     problems: list[str] = []
     try:
-        config = read(ignition, fetch)
+        config = read(ignition, fetch, problems)
     except ConfigError as error:
-        return Booted(node=None, problems=(str(error),))
+        return Booted(node=None, problems=(str(error), *problems))
     command_line = kernel.check(config.arguments, hardware, problems)
     joined = joining.check(config, hardware, problems)
     configured = kubelet.check(config, joined.patches, hardware, problems)
-    system.check(config, hardware, problems)
+    extensions.check(config, hardware, problems)
+    units.check(config, problems)
+    duties.check(config, problems)
+    files.check(config, problems)
+    problems += files.hostname(config)
+    sysctl.check(config, hardware, problems)
+    modprobe.check(config, problems)
     problems += _agreement(config, command_line, configured, hardware)
     if problems:
         return Booted(node=None, problems=tuple(problems))
@@ -124,7 +141,7 @@ def _node(
     pages = {name: sum(command_line.hugepages.get(name, ())) * size for name, size in _PAGE.items()}
     memory, disk = hardware.memory_gib * _GIB, hardware.system_disk_gib * _GIB
     eviction = configured.eviction
-    cpu = hardware.cpu_count
+    cpu = len(cpus.every(hardware))
     pods = str(configured.configuration.get("maxPods", _DEFAULT_PODS))
     common = {"pods": pods, **{name: _whole(size, name) for name, size in pages.items()}}
     if hardware.gpus:

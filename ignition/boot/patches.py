@@ -4,8 +4,7 @@ import json
 import re
 from pathlib import PurePosixPath
 
-import yaml
-
+from ignition.boot import texts
 from ignition.boot.config import BootConfig
 from ignition.boot.fields import SHAPES
 
@@ -42,9 +41,9 @@ def patched(config: BootConfig, patches: str | None, problems: list[str]) -> Jso
 
 def _object(path: str, text: str | None, problems: list[str]) -> Json:
     try:
-        value = yaml.safe_load(text or "") if path.endswith(".yaml") else json.loads(text or "")
-    except (ValueError, yaml.YAMLError) as error:
-        problems.append(f"{path} cannot be read: {' '.join(str(error).split())}")
+        value = texts.documents(text or "")[0] if path.endswith(".yaml") else json.loads(text or "")
+    except (ValueError, IndexError) as error:
+        problems.append(f"{path} cannot be read ({error}); write a mapping of fields")
         return {}
     if not isinstance(value, dict):
         problems.append(f"{path} must hold fields of KubeletConfiguration")

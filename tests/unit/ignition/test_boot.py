@@ -170,9 +170,9 @@ def test_a_merged_unit_keeps_what_the_first_one_says() -> None:
     configs = [
         {"ignition": {"version": "3.4.0"}, "systemd": {"units": [unit]}} for unit in (first, second)
     ]
-    unit = read(with_merge(json.dumps(configs[0]), data_url(json.dumps(configs[1]))), None).units[
-        "a.service"
-    ]
+    unit = read(
+        with_merge(json.dumps(configs[0]), data_url(json.dumps(configs[1]))), None, []
+    ).units["a.service"]
     assert (unit.contents, unit.enabled) == ("[Install]", False)
     assert unit.dropins == {"1.conf": "one", "2.conf": "2", "3.conf": "3"}
 
@@ -207,7 +207,6 @@ def test_a_snippet_takes_part_in_the_boot() -> None:
         ('{"variant":"flatcar"}', "give Ignition JSON, not Butane"),
         ('{"ignition":{"version":"2.3.0"}}', 'has ignition.version "2.3.0"'),
         ('{"ignition":{"version":"3.5.0"}}', "sure to read 3.0.0 to 3.4.0"),
-        ('{"ignition":{"version":"3.4.0"},"networkd":{}}', "has networkd beside"),
         ('{"ignition":{"version":"3.4.0"},"storage":{"files":[{}]}}', 'the path ""'),
         ('{"ignition":{"version":"3.4.0"},"storage":[]}', "storage must be a JSON object"),
         ('{"ignition":{"version":"3.4.0"},"systemd":{"units":[1]}}', "a list of JSON objects"),
@@ -261,3 +260,14 @@ def test_a_percentage_of_memory_is_reserved_where_no_manager_sums_it() -> None:
     result = boot(user_data(of), of.hardware)
     assert result.node is not None
     assert result.node.allocatable["memory"] == f"{(16 - 2) * GIB // 1024}Ki"
+
+
+def test_a_key_that_ignition_does_not_know_is_named() -> None:
+    config = json.loads(user_data(node("ccx33")))
+    config["networkd"] = {}
+    config["storage"]["files"][0]["Contents"] = {}
+    problems = boot(json.dumps(config), load("ccx33")).problems
+    assert set(problems) == {
+        "networkd is no key of Ignition 3.4, which passes over it; remove it",
+        "storage.files.Contents is no key of Ignition 3.4, which passes over it; write contents",
+    }

@@ -1,4 +1,4 @@
-"""Units and system extensions: whether what must run is there, enabled and of the right kind."""
+"""System extensions: driver, container runtime, Fabric Manager, EFA and Kubernetes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,22 +7,6 @@ from pathlib import PurePosixPath
 from hardware.hardware import Hardware
 from ignition.boot.config import BootConfig, BootUnit
 
-# brought by Flatcar itself, so that a configuration may enable them without their text
-_SHIPPED = {
-    "containerd.service",
-    "coreos-metadata.service",
-    "docker.service",
-    "iscsid.service",
-    "multipathd.service",
-    "nvidia.service",
-    "rpcbind.service",
-    "sshd.service",
-    "systemd-networkd.service",
-    "systemd-resolved.service",
-    "systemd-sysupdate.timer",
-    "systemd-timesyncd.service",
-    "update-engine.service",
-}
 _OFFICIAL = re.compile(r"-?(nvidia-drivers-\d{3}(-open)?|podman|python|zfs|incus|overlaybd)")
 _DRIVERS = tuple(
     f"nvidia-drivers-{branch}{kind}" for branch in (535, 550, 570) for kind in ("", "-open")
@@ -36,39 +20,12 @@ _STARTS = re.compile(
 
 def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
     """Add what is wrong with units and extensions to `problems`."""
-    for unit in config.units.values():
-        problems += _unit(unit, config)
     problems += _extensions(config, hardware)
     driver = _driver(config, hardware, problems)
     if hardware.gpus:
         problems += _gpu(config, hardware, driver)
     elif driver is not None:
         problems.append(f"{hardware.name} has no GPU; remove {driver} from enabled-sysext.conf")
-    locksmith = config.units.get("locksmithd.service")
-    if locksmith is None or not locksmith.masked:
-        problems.append(
-            "locksmithd.service reboots the node beside kured, under running jobs; mask it"
-        )
-
-
-def _unit(unit: BootUnit, config: BootConfig) -> Iterator[str]:
-    if unit.masked and unit.enabled:
-        yield f"{unit.name} is enabled and masked; choose one"
-    if unit.enabled and unit.contents is None and unit.name not in _SHIPPED:
-        yield f"{unit.name} is enabled, but neither written here nor part of Flatcar; write it"
-    if unit.enabled and unit.contents is not None and "[Install]" not in unit.contents:
-        yield f"{unit.name} is enabled without an [Install] section, so nothing starts it"
-    for name in unit.dropins:
-        if not name.endswith(".conf"):
-            yield f"{unit.name}: the drop-in {name} is not read; end its name in .conf"
-    for path in re.findall(
-        r"^ExecStart(?:Pre|Post)?=[-@:+!]*(/opt/\S+)", unit.contents or "", re.MULTILINE
-    ):
-        file = config.files.get(path)
-        if file is None:
-            yield f"{unit.name} runs {path}, which nothing writes; add the file"
-        elif not file.mode & 0o111:
-            yield f"{unit.name} runs {path}, which is not executable; give it the mode 0755"
 
 
 def _extensions(config: BootConfig, hardware: Hardware) -> Iterator[str]:

@@ -1,0 +1,124 @@
+"""Whether somebody reads each file, and whether what it says is meant for that reader."""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from ignition.boot import texts
+from ignition.boot.config import BootConfig, BootFile
+from ignition.boot.texts import names
+
+# directory -> the ends of the names that its reader takes
+_READ: dict[str, tuple[str, ...]] = {
+    "/etc/sysctl.d": (".conf",),
+    "/etc/modprobe.d": (".conf",),
+    "/etc/modules-load.d": (".conf",),
+    "/etc/tmpfiles.d": (".conf",),
+    "/etc/sysusers.d": (".conf",),
+    "/etc/security/limits.d": (".conf",),
+    "/etc/ssh/sshd_config.d": (".conf",),
+    "/etc/ssh/ssh_config.d": (".conf",),
+    "/etc/udev/rules.d": (".rules",),
+    "/etc/sysupdate.d": (".conf", ".transfer"),
+    "/etc/sysupdate.kubernetes.d": (".conf", ".transfer"),
+    "/etc/systemd/network": (".network", ".netdev", ".link"),
+    "/etc/kubernetes/manifests": (".yaml", ".yml", ".json"),
+    "/etc/cni/net.d": (".conf", ".conflist"),
+    "/etc/cdi": (".yaml", ".json"),
+    "/etc/extensions": (".raw",),
+    "/etc/profile.d": (".sh",),
+    "/etc/ssl/certs": (".pem", ".crt"),
+    "/etc/chrony": (".conf", ".keys"),
+    "/etc/containerd/conf.d": (".toml",),
+}
+_DROPINS = re.compile(
+    r"/etc/systemd/((system|user|journald|logind|resolved|timesyncd|networkd|coredump|oomd|sleep)"
+    r"\.conf\.d|network/[^/]+\.(network|netdev|link)\.d|system/[^/]+\.d)"
+)
+_ALONE = names("""
+    /etc/sysconfig/kubelet /etc/hostname /etc/hosts /etc/machine-info /etc/locale.conf /etc/motd
+    /etc/issue /etc/environment /etc/crictl.yaml /etc/docker/daemon.json /etc/multipath.conf
+    /etc/iscsi/initiatorname.iscsi /etc/iscsi/iscsid.conf /etc/resolv.conf /etc/nsswitch.conf
+    /etc/flatcar/enabled-sysext.conf /etc/flatcar/update.conf /etc/.no-dup-update
+    /etc/containerd/config.toml /etc/containerd/config-nvidia.toml /etc/selinux/config
+    /etc/systemd/system.conf /etc/systemd/journald.conf /etc/systemd/timesyncd.conf
+    /etc/systemd/logind.conf /etc/systemd/resolved.conf /etc/systemd/networkd.conf /etc/fstab
+    /etc/subuid /etc/subgid /etc/projects /etc/projid /etc/mdadm.conf /etc/nvidia/nvidia.conf
+    /etc/ssh/sshd_config /etc/audit/auditd.conf /etc/exports /etc/vconsole.conf /etc/localtime
+    """)
+# read by programs that are handed the whole folder
+_FOLDERS = (
+    "/etc/kubernetes/patches/",
+    "/etc/kubernetes/pki/",
+    "/etc/containerd/certs.d/",
+    "/etc/systemd/system/",
+    "/opt/extensions/",
+    "/home/",
+    "/root/",
+    "/oem/",
+    "/usr/share/oem/",
+    "/var/lib/",
+)
+_KEY = re.compile(r"^\s*PrivateKey\s*=\s*\S|-----BEGIN [A-Z ]*PRIVATE KEY-----", re.MULTILINE)
+
+
+def check(config: BootConfig, problems: list[str]) -> None:
+    """Add files that nobody reads, or that everybody may read, to `problems`."""
+    mentioned = _mentioned(config)
+    for file in config.files.values():
+        problems += _reader(file, mentioned)
+        if file.text is not None and _KEY.search(file.text) and file.mode & 0o007:
+            problems.append(
+                f"{file.path} holds a private key and has the mode {file.mode:04o}; write 0640 or "
+                "0600"
+            )
+
+
+def _mentioned(config: BootConfig) -> str:
+    """Everything that units and scripts say."""
+    units = (
+        text
+        for unit in config.units.values()
+        for text in (unit.contents or "", *unit.dropins.values())
+    )
+    files = (file.text or "" for file in config.files.values())
+    return "\n".join((*units, *files, *config.links.values()))
+
+
+def _reader(file: BootFile, mentioned: str) -> Iterator[str]:
+    path = PurePosixPath(file.path)
+    folder, name = str(path.parent), path.name
+    ends = _READ.get(folder)
+    if ends is None and _DROPINS.fullmatch(folder):
+        ends = (".conf",)
+    if ends is not None:
+        if not name.endswith(ends):
+            yield f"{path} is not read in {folder}; end its name in {' or '.join(ends)}"
+        return
+    if file.path in _ALONE or file.path.startswith(_FOLDERS):
+        return
+    if not re.search(rf"(?<![\w./-]){re.escape(file.path)}(?![\w-])", mentioned) and not re.search(
+        rf"(?<![\w./-]){re.escape(folder)}(/\*|/?(?![\w./-]))", mentioned
+    ):
+        yield f"nothing on the node reads {path}; remove it or name it in what should read it"
+
+
+def hostname(config: BootConfig) -> Iterator[str]:
+    """What is wrong with /etc/hostname as the name of a node."""
+    text = config.text("/etc/hostname")
+    name = (text or "").strip()
+    if text is not None and not re.fullmatch(
+        r"(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?", name, re.ASCII
+    ):
+        yield (
+            f'/etc/hostname has "{name[:40]}", which is no name of a node; write lower-case '
+            "letters, digits and hyphens"
+        )
+
+
+def lines(config: BootConfig, folder: str) -> Iterator[tuple[str, str, str | None]]:
+    """The settings of the .conf files of a folder in the order in which they are applied."""
+    for path in sorted(config.files):
+        if str(PurePosixPath(path).parent) == folder and path.endswith(".conf"):
+            for name, value in texts.settings(config.text(path) or ""):
+                yield path, name, value

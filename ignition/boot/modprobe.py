@@ -1,0 +1,111 @@
+"""Options of kernel modules, above all of nvidia, whose parameters are often invented.
+
+Names are those of kernel-open/nvidia/nv-reg.h of NVIDIA/open-gpu-kernel-modules, branch 570.
+"""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from ignition.boot.config import BootConfig
+
+# name -> the values that the driver takes; a pattern, since some are texts
+_PARAMETERS: dict[str, str] = {
+    "NVreg_RestrictProfilingToAdminUsers": "[01]",
+    "NVreg_EnableStreamMemOPs": "[01]",
+    "NVreg_EnablePCIERelaxedOrderingMode": "[01]",
+    "NVreg_GrdmaPciTopoCheckOverride": "[01]",
+    "NVreg_DmaRemapPeerMmio": "[01]",
+    "NVreg_NvLinkDisable": "[01]",
+    "NVreg_ImexChannelCount": r"\d+",
+    "NVreg_CreateImexChannel0": "[01]",
+    "NVreg_EnableGpuFirmware": r"\d+",
+    "NVreg_RegistryDwords": r'"?[\w=;]*"?',
+    "NVreg_EnableMSI": "[01]",
+    "NVreg_UsePageAttributeTable": "[01]",
+    "NVreg_ModifyDeviceFiles": "[01]",
+    "NVreg_DeviceFileUID": r"\d+",
+    "NVreg_DeviceFileGID": r"\d+",
+    "NVreg_DeviceFileMode": r"\d+",
+    "NVreg_OpenRmEnableUnsupportedGpus": "[01]",
+    "NVreg_PreserveVideoMemoryAllocations": "[01]",
+    "NVreg_DynamicPowerManagement": r"\d+",
+    "NVreg_EnableResizableBar": "[01]",
+    "NVreg_TemporaryFilePath": r"\S+",
+}
+_DEAD = {
+    "NVreg_EnablePCIeGen4": "no NVIDIA driver ever had it",
+    "NVreg_EnablePCIeGen3": "it concerns Kepler cards alone",
+    "NVreg_PersistenceMode": "no NVIDIA driver ever had it; nvidia-persistenced runs",
+    "NVreg_TCEBypassMode": "it was for POWER machines and is gone since branch 570",
+}
+_MODULES = re.compile(r"[a-z0-9_-]+", re.ASCII)
+_COMMANDS = ("options", "blacklist", "install", "alias", "softdep", "remove", "weakdep")
+
+
+def nvidia(name: str, value: str) -> Iterator[str]:
+    """What is wrong with a parameter of the module nvidia."""
+    if name in _DEAD:
+        yield f'"{name}={value}" does nothing ({_DEAD[name]}); remove it'
+    elif name not in _PARAMETERS:
+        near = difflib.get_close_matches(name, _PARAMETERS, n=1, cutoff=0.8)
+        hint = f"write {near[0]}" if near else "remove it"
+        yield f"the module nvidia has no parameter {name}; {hint}"
+    elif not re.fullmatch(_PARAMETERS[name], value):
+        yield f'"{name}={value}" is no value that the driver takes; it must be {_PARAMETERS[name]}'
+
+
+def check(config: BootConfig, problems: list[str]) -> Mapping[str, Mapping[str, str]]:
+    """The options by module; what modprobe or a driver passes over is added to `problems`."""
+    found: dict[str, dict[str, str]] = {}
+    for path, file in sorted(config.files.items()):
+        folder = str(PurePosixPath(path).parent)
+        if folder == "/etc/modprobe.d" and path.endswith(".conf"):
+            for line in _lines(file.text):
+                problems += _line(path, line, found)
+        elif folder == "/etc/modules-load.d" and path.endswith(".conf"):
+            for line in _lines(file.text):
+                problems += _loaded(path, line)
+    return found
+
+
+def _lines(text: str | None) -> Iterator[str]:
+    for line in (text or "").splitlines():
+        if line.strip() and line.strip()[0] not in "#;":
+            yield line.strip()
+
+
+def _line(path: str, line: str, found: dict[str, dict[str, str]]) -> Iterator[str]:
+    command, *rest = line.split()
+    if command not in _COMMANDS:
+        yield f'{path}: modprobe passes over "{command}"; begin the line with options'
+        return
+    if len(rest) < (2 if command == "options" else 1):
+        yield f'{path}: "{line}" lacks a module or its options; complete or remove it'
+        return
+    if command != "options":
+        return
+    module, *options = rest
+    for option in options:
+        name, sign, value = option.partition("=")
+        if not sign and module == "nvidia":
+            yield f'{path}: "{option}" has no value; write {name}=…'
+        elif found.setdefault(module, {}).get(name, value) != value:
+            yield f"{path}: {name} of {module} is given twice with different values; keep one"
+        else:
+            found[module][name] = value
+            if module == "nvidia":
+                yield from (f"{path}: {problem}" for problem in nvidia(name, value))
+    if not _MODULES.fullmatch(module) or module in ("Nvidia", "nvidia_drv"):
+        yield f'{path}: "{module}" is no name of a module; correct it'
+
+
+def _loaded(path: str, module: str) -> Iterator[str]:
+    if not _MODULES.fullmatch(module):
+        yield f'{path}: "{module}" is no name of a module; write one a line'
+    elif module.replace("-", "_") in ("nvidia_peermem", "nv_peer_mem"):
+        yield (
+            f"{path}: {module} needs MLNX_OFED, which Flatcar has not; remove it, the open driver "
+            "shares memory by DMA-BUF"
+        )

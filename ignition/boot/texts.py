@@ -1,0 +1,47 @@
+"""YAML and JSON documents and `name = value` files, as the programs on the node read them."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import yaml
+
+# the parser in C, where PyYAML was built with it: many nodes are judged in one run
+_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class TextError(ValueError):
+    """Text that is no YAML; the message does not repeat it, since it may hold a token."""
+
+
+def documents(text: str) -> list[object]:
+    """The documents of a YAML file; JSON, which is YAML, is read by the faster parser."""
+    try:
+        return [json.loads(text)]
+    except ValueError:
+        pass
+    try:
+        return list(yaml.load_all(text, Loader=_LOADER))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark else ""
+        raise TextError(f"is no YAML{where}") from None
+
+
+def settings(text: str) -> Iterator[tuple[str, str | None]]:
+    """The `name = value` lines of a file without comments; None where a line has no `=`."""
+    for line in text.splitlines():
+        stripped = line.strip()
+        if stripped and stripped[0] not in "#;":
+            name, sign, value = stripped.partition("=")
+            yield name.strip(), value.strip() if sign else None
+
+
+def names(text: str) -> frozenset[str]:
+    """A table of names, written with white space between them."""
+    return frozenset(text.split())
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text, split at white space and quotes."""
+    return tuple(re.findall(r"[^\s\"']+", text))

@@ -1,0 +1,141 @@
+"""Units: whether what must run is there, whole, enabled, and what it runs is on the disk."""
+
+import difflib
+import re
+from collections.abc import Iterator
+
+from ignition.boot import order, unitfiles
+from ignition.boot.config import BootConfig, BootUnit
+from ignition.boot.shape import UNIT
+from ignition.boot.texts import names
+from ignition.boot.unitfiles import Line, parse, values
+
+# brought by Flatcar itself, so that a configuration may enable them without their text
+_SHIPPED = names("""
+    containerd.service coreos-metadata.service docker.service docker.socket iscsid.service
+    multipathd.service nvidia.service rpcbind.service sshd.service sshd.socket
+    systemd-networkd.service systemd-networkd-wait-online.service systemd-resolved.service
+    systemd-sysctl.service systemd-sysext.service systemd-modules-load.service
+    systemd-sysupdate.timer systemd-sysupdate.service systemd-timesyncd.service
+    systemd-udevd.service systemd-udev-settle.service systemd-journald.service
+    update-engine.service locksmithd.service ensure-sysext.service systemd-tmpfiles-setup.service
+    """)
+# brought by the extensions that a node links, and never to be enabled by Ignition
+_EXTENSIONS = names("kubelet.service nvidia-fabricmanager.service nvidia-persistenced.service")
+_TARGETS = names("""
+    multi-user.target basic.target sysinit.target network.target network-online.target
+    network-pre.target local-fs.target local-fs-pre.target remote-fs.target timers.target
+    sockets.target paths.target time-sync.target nss-lookup.target default.target
+    graphical.target shutdown.target reboot.target cryptsetup.target swap.target kubernetes.target
+    """)
+_NAMES = names("""
+    After Before Wants Requires Requisite BindsTo PartOf Upholds Conflicts OnFailure OnSuccess
+    WantedBy RequiredBy UpheldBy Also
+    """)
+_HARD = names("Requires Requisite BindsTo WantedBy RequiredBy UpheldBy Upholds Also")
+_PROGRAM = re.compile(r"[-@:+!|]*(\S+)")
+_OURS = re.compile(r"(?<![\w.])(/opt/(?:bin|sbin|libexec|fleet)/[\w./@-]*\w)")
+
+
+def check(config: BootConfig, problems: list[str]) -> None:
+    """Add what is wrong with the units to `problems`."""
+    known = _SHIPPED | _EXTENSIONS | _TARGETS | config.units.keys()
+    texts: dict[str, tuple[Line, ...]] = {}
+    for unit in config.units.values():
+        texts[unit.name] = lines = tuple(
+            line for text in (unit.contents or "", *unit.dropins.values()) for line in parse(text)
+        )
+        problems += _state(unit, config)
+        for text in (unit.contents or "", *unit.dropins.values()):
+            problems += unitfiles.problems(unit.name, text)
+        problems += _service(unit)
+        problems += _references(unit.name, lines, known)
+        problems += _programs(unit.name, lines, config)
+    problems += order.circles(texts)
+
+
+def _state(unit: BootUnit, config: BootConfig) -> Iterator[str]:
+    if unit.masked and unit.enabled:
+        yield f"{unit.name} is enabled and masked; choose one"
+    if unit.enabled and unit.contents is None and unit.name not in _SHIPPED:
+        yield f"{unit.name} is enabled, but neither written here nor part of Flatcar; write it"
+    install = [line for line in parse(unit.contents or "") if line.section == "Install"]
+    if unit.enabled and unit.contents is not None and not any(line.value for line in install):
+        yield f"{unit.name} is enabled without an [Install] section, so nothing starts it; add one"
+    if install and not unit.enabled and not unit.masked and not _named(unit.name, config):
+        yield f"{unit.name} is written, but nothing enables it; set enabled to true"
+    for name in unit.dropins:
+        if not name.endswith(".conf"):
+            yield f"{unit.name}: the drop-in {name} is not read; end its name in .conf"
+    if not (unit.contents or unit.dropins or unit.enabled or unit.masked):
+        yield f"{unit.name} has neither text nor drop-in and is not enabled; remove the entry"
+
+
+def _named(name: str, config: BootConfig) -> bool:
+    """Whether another unit starts this one."""
+    return any(
+        name in text.split("[Install]")[0]
+        for other in config.units.values()
+        if other.name != name
+        for text in (other.contents or "", *other.dropins.values())
+    )
+
+
+def _service(unit: BootUnit) -> Iterator[str]:
+    if unit.contents is None:
+        return
+    lines, kind = parse(unit.contents), unit.name.rpartition(".")[2]
+    if kind == "service":
+        if not any(line.section == "Service" and line.name == "ExecStart" for line in lines):
+            yield f"{unit.name} has no ExecStart in [Service], and systemd refuses it; add one"
+        oneshot = "oneshot" in values(lines, "Type")
+        if oneshot and {"always", "on-success"} & set(values(lines, "Restart")):
+            yield f"{unit.name}: a oneshot cannot have Restart=always; write on-failure"
+        if not oneshot and len(values(lines, "ExecStart")) > 1:
+            yield f"{unit.name}: only a oneshot has several ExecStart; keep one or set its Type"
+    if kind == "timer" and not any(line.section == "Timer" and line.value for line in lines):
+        yield f"{unit.name} has no time in [Timer], and systemd refuses it; add OnCalendar"
+    if kind == "mount":
+        where = "".join(values(lines, "Where"))
+        right = where.strip("/").replace("-", r"\x2d").replace("/", "-")
+        if f"{right}.mount" != unit.name:
+            yield f"{unit.name} mounts {where}, and systemd refuses it; name it {right}.mount"
+
+
+def _references(unit: str, lines: tuple[Line, ...], known: frozenset[str]) -> Iterator[str]:
+    for line in lines:
+        if line.name not in _NAMES:
+            continue
+        for name in line.value.split():
+            bare = re.sub(r"@[^.]*\.", "@.", name)
+            if name in known or bare in known or "%" in name or name.startswith("dev-"):
+                continue
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+            if not UNIT.fullmatch(name) or near:
+                hint = f"; write {near[0]}" if near else "; correct it"
+                yield f'{unit}: {line.name} names "{name}", which is no unit of the node{hint}'
+            elif line.name in _HARD and not name.endswith((".mount", ".device", ".slice")):
+                yield f'{unit}: {line.name} names "{name}", which nothing brings; write that unit'
+
+
+def _programs(unit: str, lines: tuple[Line, ...], config: BootConfig) -> Iterator[str]:
+    for line in lines:
+        if not line.name.startswith("Exec") or not line.value:
+            continue
+        program = _PROGRAM.match(line.value)
+        name = program[1] if program else ""
+        if "/" in name and not name.startswith(("/", "$", "%")):
+            yield f"{unit}: {line.name} runs {name}, which is no absolute path; write it in full"
+        for path in _OURS.findall(line.value):
+            file = config.files.get(path)
+            if file is None and path not in config.links:
+                yield f"{unit} runs {path}, which nothing writes; add the file"
+            elif file is not None and path == name and not file.mode & 0o111:
+                yield f"{unit} runs {path}, which is not executable; give it the mode 0755"
+            elif file is not None and path == name and file.text is not None:
+                yield from _script(path, file.text)
+
+
+def _script(path: str, text: str) -> Iterator[str]:
+    if not text.startswith(("#!/", "\x7fELF", "PK")):
+        yield f"{path} begins with no #! line, so the kernel cannot run it; add #!/usr/bin/bash"
