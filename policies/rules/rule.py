@@ -1,4 +1,4 @@
-"""What a guard rail of the fleet is: one sentence, its reason, one predicate on a manifest."""
+"""What a guard rail of the fleet is: one sentence, its reason, and its form at each gate."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,6 +8,40 @@ Level = Literal["mandatory", "advisory", "disabled"]
 Manifest = Mapping[str, object]
 """A Kubernetes manifest in normal form: plain dicts, lists and scalars, whole numbers as `int`."""
 Settings = Mapping[str, object]
+Kind = tuple[str, str]
+"""API group and plural name: `("apps", "deployments")`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Admission:
+    """The form of a rule that the API server holds to: CEL, where `message` says the first fault.
+
+    `kinds` are the resources that the rule speaks of. `variables` are named CEL expressions, each
+    of which may use those before it as `variables.<name>`; `object` and `params` are the API
+    server's own. `holds` is true where the object keeps the rule; `message` is text for one that
+    does not, in the words of the predicate's first sentence. Settings of the rule are read as text:
+    `params.data.<setting>`.
+    """
+
+    kinds: tuple[Kind, ...]
+    variables: Mapping[str, str]
+    holds: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alert:
+    """The form of a rule that Prometheus watches: PromQL that is empty while the rule is kept.
+
+    `expression` may name a setting of the rule as `$<setting>`. `lasts_minutes` is how long it must
+    be broken before somebody is told; `summary` is a template of Prometheus.
+    """
+
+    name: str
+    expression: str
+    lasts_minutes: int
+    severity: Literal["warning", "critical"]
+    summary: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +61,8 @@ class Rule:
     predicate: Callable[[Manifest, Settings], list[str]]
     level: Level = "mandatory"
     schema: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    admission: Admission | None = None
+    alert: Alert | None = None
 
     def defaults(self) -> dict[str, object]:
         """Returns the settings of a rule that nobody configured."""

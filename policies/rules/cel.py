@@ -1,0 +1,132 @@
+"""The words of the API server's language, CEL, in which rules say what they look at.
+
+Kubernetes 1.34: optional fields (`a.?b`), `quantity()`, and lists of one type alone, so that what
+differs in type is wrapped in `dyn()`. An object of a custom resource has its quantities as they
+were written; a Pod has them canonical. See
+https://kubernetes.io/docs/reference/using-api/cel/.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from policies.rules.pods import KINDS
+from policies.rules.rule import Admission
+
+DESCRIBED = "object.kind + \" '\" + object.metadata.?name.orValue('') + \"'\""
+"""What `manifest.describe` says of an object."""
+
+
+def _pod(name: str, template: str) -> str:
+    spec = f"{template}.?spec.orValue({{}})"
+    return _entry(
+        name, template, spec, f"{_listed(spec, 'initContainers')} + {_listed(spec, 'containers')}"
+    )
+
+
+def _entry(name: str, template: str, spec: str, containers: str) -> str:
+    meta = f"{template}.?metadata"
+    return (
+        f"{{'name': dyn({name}), 'labels': dyn({meta}.?labels.orValue({{}})), "
+        f"'annotations': dyn({meta}.?annotations.orValue({{}})), 'spec': dyn({spec}), "
+        f"'containers': dyn({containers})}}"
+    )
+
+
+def _is(group: str) -> str:
+    return f"object.apiVersion.startsWith('{group}/')"
+
+
+def _listed(holder: str, field: str) -> str:
+    return f"{holder}.?{field}.orValue([])"
+
+
+def _argo(template: str) -> str:
+    parts = [
+        _listed(template, "initContainers"),
+        *(f"(has({template}.{one}) ? [{template}.{one}] : [])" for one in ("container", "script")),
+        f"{template}.?containerSet.?containers.orValue([])",
+        _listed(template, "sidecars"),
+    ]
+    return _entry(f"{template}.?name.orValue('')", template, template, " + ".join(parts))
+
+
+_ROLES = (
+    "[object.spec.?pytorchReplicaSpecs, object.spec.?tfReplicaSpecs, object.spec.?mpiReplicaSpecs, "
+    "object.spec.?xgbReplicaSpecs, object.spec.?paddleReplicaSpecs, object.spec.?jaxReplicaSpecs]"
+    ".filter(found, found.hasValue()).map(found, found.value())[0]"
+)
+_WORKFLOW = "(object.kind == 'CronWorkflow' ? object.spec.workflowSpec : object.spec)"
+
+_ALONE = "''"
+_NAMED = "t.?name.orValue('')"
+_TASKS = f".map(t, {_pod(_NAMED, 't.template')})"
+_REPLICAS = f".map(role, {_pod('role', 'variables.roles[role].template')})"
+_TEMPLATES = f".map(t, {_argo('t')})"
+
+PODS: Mapping[str, str] = {
+    "roles": f"{_is('kubeflow.org')} ? {_ROLES} : {{}}",
+    "pods": " : ".join(
+        [
+            f"object.kind == 'Pod' ? [{_pod(_ALONE, 'object')}]",
+            f"object.kind == 'CronJob' ? [{_pod(_ALONE, 'object.spec.jobTemplate.spec.template')}]",
+            f"{_is('batch.volcano.sh')} ? {_listed('object.spec', 'tasks')}{_TASKS}",
+            f"{_is('kubeflow.org')} ? variables.roles{_REPLICAS}",
+            f"{_is('argoproj.io')} ? {_listed(_WORKFLOW, 'templates')}{_TEMPLATES}",
+            f"[{_pod(_ALONE, 'object.spec.template')}]",
+        ]
+    ),
+}
+"""Variables: an object's pods, each with name, labels, annotations, spec and containers."""
+
+
+def asked(container: str, resource: str) -> str:
+    """An optional: what a container asks for of a resource, its request or else its limit."""
+    return (
+        f"{container}.?resources.?requests[?'{resource}']"
+        f".or({container}.?resources.?limits[?'{resource}'])"
+    )
+
+
+def more_than_none(optional: str) -> str:
+    """Whether an optional quantity is there and above 0; an error where it is malformed."""
+    amount = f"quantity(string({optional}.value()))"
+    return f"({optional}.hasValue() && {amount}.isGreaterThan(quantity('0')))"
+
+
+def whole(quantity: str) -> str:
+    """Whether a quantity is a whole number; `isInteger` says no to `8000m` as it is written."""
+    number = f"{quantity}.asApproximateFloat()"
+    return f"({number} > 1e15 || double(int({number})) == {number})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """Something that can be wrong with a container `c`: when, and what is said after its name."""
+
+    broken: str
+    says: str
+
+
+def of_containers(pods: str, faults: Sequence[Fault]) -> Admission:
+    """Each container of the pods (a CEL list over `variables`) must have none of the faults.
+
+    The message is `<object>[, '<pod>']: container '<name>' <what the first fault says>.`
+    """
+    broken = " || ".join(f"({fault.broken})" for fault in faults)
+    says = " : ".join(f"{fault.broken} ? {fault.says}" for fault in faults[:-1])
+    said = f"{says} : {faults[-1].says}" if says else faults[-1].says
+    return Admission(
+        kinds=KINDS,
+        variables={
+            **PODS,
+            "broken": f"({pods}).filter(p, p.containers.exists(c, {broken}))",
+            "container": f"variables.broken[0].containers.filter(c, {broken})[0]",
+            "fault": f"[variables.container].map(c, {said})[0]",
+        },
+        holds="size(variables.broken) == 0",
+        message=(
+            f"{DESCRIBED} + (variables.broken[0].name == '' ? '' : \", '\" + "
+            'variables.broken[0].name + "\'") + ": container \'" + '
+            "variables.container.?name.orValue('') + \"' \" + variables.fault"
+        ),
+    )

@@ -1,0 +1,84 @@
+"""A pod with whole GPUs must be Guaranteed and must have whole CPUs.
+
+The kubelet's CPU and memory managers give CPUs and memory of one NUMA node only to Guaranteed pods
+whose containers ask for whole CPUs; every other pod shares what is left, wherever that is. All
+containers count, init containers and sidecars too: one without limits takes the class from the pod.
+"""
+
+from collections.abc import Mapping
+
+from policies.rules import cel
+from policies.rules.manifest import at, quantity
+from policies.rules.pods import GPU, Pod, asked, pods, subject
+from policies.rules.rule import Manifest, Rule, Settings
+
+_EQUAL = "must have requests.{0} equal to limits.{0}."
+_SET = "must set limits.{0}."
+_WHOLE = "must have a whole number of CPUs in limits.cpu."
+
+
+def wants_gpus(pod: Pod) -> bool:
+    """Whether a container of the pod asks for whole GPUs."""
+    return any((quantity(asked(each, GPU)) or 0) > 0 for each in pod.containers)
+
+
+def violations(manifest: Manifest, _settings: Settings) -> list[str]:
+    """Returns what keeps the pods with GPUs from being Guaranteed with whole CPUs."""
+    found = []
+    for pod in pods(manifest):
+        if wants_gpus(pod):
+            for container in pod.containers:
+                fault = _fault(container)
+                if fault:
+                    name = container.get("name") or ""
+                    found.append(f"{subject(manifest, pod)}: container '{name}' {fault}")
+    return found
+
+
+def _fault(container: Mapping[str, object]) -> str | None:
+    for resource in ("cpu", "memory"):
+        limit = at(container, "resources", "limits", resource)
+        if limit is None:
+            return _SET.format(resource)
+        amount, request = quantity(limit), quantity(asked(container, resource))
+        if amount is None or request is None:
+            return f"has a malformed quantity of {resource}."
+        if amount != request:
+            return _EQUAL.format(resource)
+    cpus = quantity(at(container, "resources", "limits", "cpu"))
+    return _WHOLE if cpus is not None and cpus % 1 else None
+
+
+def _limit(resource: str) -> str:
+    return f"c.?resources.?limits[?'{resource}']"
+
+
+def _faults() -> list[cel.Fault]:
+    faults = []
+    for resource in ("cpu", "memory"):
+        limit = _limit(resource)
+        differs = (
+            f"quantity(string({limit}.value()))"
+            f".compareTo(quantity(string({cel.asked('c', resource)}.value()))) != 0"
+        )
+        faults.append(cel.Fault(broken=f"!{limit}.hasValue()", says=repr(_SET.format(resource))))
+        faults.append(cel.Fault(broken=differs, says=repr(_EQUAL.format(resource))))
+    whole = cel.whole(f"quantity(string({_limit('cpu')}.value()))")
+    return [*faults, cel.Fault(broken=f"!{whole}", says=repr(_WHOLE))]
+
+
+RULE = Rule(
+    id="numa/guaranteed-qos",
+    sentence="A pod with whole GPUs must be Guaranteed, with whole CPUs in every container.",
+    why=(
+        "The kubelet aligns CPUs and memory with GPUs only for Guaranteed pods that ask for whole "
+        "CPUs; any other GPU pod runs on CPUs of both NUMA nodes."
+    ),
+    source="https://kubernetes.io/docs/concepts/policy/node-resource-managers/",
+    predicate=violations,
+    admission=cel.of_containers(
+        "variables.pods.filter(p, p.containers.exists(c, "
+        f"{cel.more_than_none(cel.asked('c', GPU))}))",
+        _faults(),
+    ),
+)
