@@ -61,7 +61,7 @@ def _section(rule: Rule) -> str:
 
 def _details(rule: Rule) -> Iterator[str]:
     """What the module of the rule says beyond its first line."""
-    _, _, more = (getmodule(rule.predicate).__doc__ or "").partition("\n\n")
+    _, _, more = (getmodule(rule.predicate or rule.across).__doc__ or "").partition("\n\n")
     if more:
         yield more
 

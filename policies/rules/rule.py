@@ -1,12 +1,16 @@
 """What a guard rail of the fleet is: one sentence, its reason, and its form at each gate."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 Level = Literal["mandatory", "advisory", "disabled"]
 Manifest = Mapping[str, object]
-"""A Kubernetes manifest in normal form: plain dicts, lists and scalars, whole numbers as `int`."""
+"""A resource in normal form: plain dicts, lists and scalars, whole numbers as `int`.
+
+A Kubernetes object is its manifest. Any other resource has its Pulumi type as `kind`, its Pulumi
+name as `metadata.name` and its inputs as `spec`; it has no `apiVersion`.
+"""
 Settings = Mapping[str, object]
 Kind = tuple[str, str]
 """API group and plural name: `("apps", "deployments")`."""
@@ -51,14 +55,16 @@ class Rule:
     `id` is `<pack>/<name>`. `sentence` says "must". `source` is the address that backs `why`.
     `schema` holds the JSON Schema of each setting by name, with its `default` and `description`.
     `predicate` returns one full sentence for each violation, empty when the manifest is fine or is
-    not of the kind that the rule speaks of.
+    not of the kind that the rule speaks of. `across` does the same with all resources of the stack
+    at hand, for what one alone cannot show. A rule has at least one of the two.
     """
 
     id: str
     sentence: str
     why: str
     source: str
-    predicate: Callable[[Manifest, Settings], list[str]]
+    predicate: Callable[[Manifest, Settings], list[str]] | None = None
+    across: Callable[[Manifest, Settings, Sequence[Manifest]], list[str]] | None = None
     level: Level = "mandatory"
     schema: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     admission: Admission | None = None

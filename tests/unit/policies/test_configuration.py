@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from policies.configuration import Exemption, PolicyConfigError, configure
-from policies.gates.plan import POLICY, pack_config
+from policies.gates.plan import POLICY, STACK_POLICY, pack_config
 from policies.rules import ALL
 
 RULE = "idle/gpu-node-pool"
@@ -34,7 +34,7 @@ def test_a_pack_that_nobody_configured_has_the_rules_own_levels_and_defaults() -
     assert [(c.rule, c.level, c.settings) for c in configured] == [
         (rule, rule.level, rule.defaults()) for rule in ALL
     ]
-    assert pack_config({}) == {POLICY: {}}
+    assert pack_config({}) == {POLICY: {}, STACK_POLICY: {}}
 
 
 def test_what_is_said_of_a_rule_reaches_it_and_the_rest_keeps_its_default() -> None:
@@ -47,7 +47,7 @@ def test_what_is_said_of_a_rule_reaches_it_and_the_rest_keeps_its_default() -> N
 def test_the_pack_configuration_carries_the_settings_of_the_stack_file() -> None:
     settings = {RULE: {"max_consolidate_after_minutes": 7}}
 
-    assert pack_config(settings) == {POLICY: settings}
+    assert pack_config(settings) == {POLICY: settings, STACK_POLICY: settings}
 
 
 def test_an_exemption_is_found_by_kind_and_name() -> None:
@@ -64,7 +64,7 @@ def test_an_exemption_is_found_by_kind_and_name() -> None:
 def test_a_day_that_yaml_read_as_a_date_is_taken() -> None:
     config = pack_config({RULE: {"exemptions": [{**EXEMPTION, "until": date(2027, 1, 31)}]}})
 
-    assert config == {POLICY: {RULE: {"exemptions": [EXEMPTION]}}}
+    assert config[POLICY] == {RULE: {"exemptions": [EXEMPTION]}}
 
 
 @pytest.mark.parametrize(

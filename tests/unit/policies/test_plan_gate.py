@@ -1,10 +1,11 @@
 """The dispatching policy, called as the engine calls it and with the SDK's own proxies."""
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
 import pytest
-from pulumi_policy import ResourceValidationArgs
+from pulumi_policy import PolicyResource, ResourceValidationArgs, StackValidationArgs
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
 
 from policies.gates.plan import ADVISORY_POLICY, POLICY, pack_config, policies
@@ -27,7 +28,7 @@ def told(
     """Hands one resource to the policies of the pack, in their order; returns what they say."""
     said: dict[str, list[str]] = {}
     config: Any = pack_config(settings or {})[POLICY]
-    for policy in policies(rules, today=lambda: TODAY):
+    for policy in policies(rules, today=lambda: TODAY)[:2]:  # those of single resources
         said[policy.name] = heard(policy, props, config, resource_type)
     return said
 
@@ -51,6 +52,36 @@ def heard(
         config=config,
     )
     policy.validate(arguments, lambda message, _urn: messages.append(message))
+    return messages
+
+
+def stack_resource(name: str, props: dict[str, Any]) -> PolicyResource:
+    """A ConfigMap among the resources of a stack."""
+    whole = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name}, **props}
+    return PolicyResource(
+        resource_type="kubernetes:core/v1:ConfigMap",
+        props=unknown_checking_proxy(whole),
+        urn=f"urn:{name}",
+        name=name,
+        opts=None,  # type: ignore[arg-type]  # no rule reads resource options
+        provider=None,
+        parent=None,
+        dependencies=[],
+        property_dependencies={},
+    )
+
+
+def heard_of_stack(
+    policy: Any, resources: list[PolicyResource], config: dict[str, Any]
+) -> list[tuple[str, str]]:
+    """Calls a stack policy as the SDK does; returns its messages, each with its resource's URN."""
+    messages: list[tuple[str, str]] = []
+    arguments = StackValidationArgs(
+        resources=resources,
+        stack_tags={},
+        config=config,
+    )
+    policy.validate(arguments, lambda message, urn: messages.append((urn, message)))
     return messages
 
 
@@ -193,16 +224,70 @@ def test_an_object_that_has_no_name_yet_goes_by_its_pulumi_name(name: object) ->
 
 
 @pytest.mark.parametrize("resource_type", ["hcloud:index/server:Server", "gpu:pools:AwsGpuPool"])
-def test_what_is_no_kubernetes_object_is_not_read_as_one(resource_type: str) -> None:
-    said = told(
-        node_pool("spec", {}), rules=(rule("a/refuse", refuse),), resource_type=resource_type
+def test_what_is_no_kubernetes_object_is_read_by_its_type_name_and_inputs(
+    resource_type: str,
+) -> None:
+    seen: list[Manifest] = []
+
+    def look(manifest: Manifest, _settings: Settings) -> list[str]:
+        seen.append(manifest)
+        return []
+
+    told(
+        {"kind": "NodePool", "size": 2.0},
+        rules=(rule("a/look", look),),
+        resource_type=resource_type,
     )
 
-    assert said == {POLICY: [], ADVISORY_POLICY: []}
+    named = {"name": "pulumi-name"}
+    spec = {"kind": "NodePool", "size": 2}
+    assert seen == [{"kind": resource_type, "metadata": named, "spec": spec}]
+
+
+def test_a_rule_across_the_stack_sees_every_resource_and_tells_of_each_one_its_own() -> None:
+    def twins(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest]) -> list[str]:
+        same = [each for each in stack if at(each, "data", "a") == at(manifest, "data", "a")]
+        return [f"{describe(manifest)} must be alone."] if len(same) > 1 else []
+
+    rules = (Rule(id="a/twins", sentence="No twins.", why="So.", source="https://a", across=twins),)
+    *_single, stack, leftovers = policies(rules, today=lambda: TODAY)
+    resources = [
+        stack_resource("one", {"data": {"a": "x"}}),
+        stack_resource("two", {"data": {"a": "x"}}),
+        stack_resource("three", {"data": {"a": "y"}}),
+    ]
+
+    told_of = heard_of_stack(stack, resources, {})
+
+    assert [(urn, text.splitlines()[0]) for urn, text in told_of] == [
+        ("urn:one", "a/twins: ConfigMap 'one' must be alone."),
+        ("urn:two", "a/twins: ConfigMap 'two' must be alone."),
+    ]
+    assert heard_of_stack(leftovers, resources, {}) == []
+    told_softly = {"a/twins": {"level": "advisory"}}
+    assert heard_of_stack(stack, resources, told_softly) == []
+    assert len(heard_of_stack(leftovers, resources, told_softly)) == 2
+
+
+def test_an_unknown_that_a_rule_across_the_stack_reads_holds_up_that_resource_alone() -> None:
+    def look(manifest: Manifest, _settings: Settings, _stack: Sequence[Manifest]) -> list[str]:
+        return look_at_data(manifest, {})
+
+    rules = (Rule(id="a/look", sentence="No x.", why="So.", source="https://a", across=look),)
+    *_single, stack, leftovers = policies(rules, today=lambda: TODAY)
+    resources = [
+        stack_resource("new", {"data": {"a": UNKNOWN_STRING_VALUE}}),
+        stack_resource("bad", {"data": {"a": "x"}}),
+    ]
+
+    assert [urn for urn, _text in heard_of_stack(stack, resources, {})] == ["urn:bad"]
+    ((urn, text),) = heard_of_stack(leftovers, resources, {})
+    assert urn == "urn:new"
+    assert "not checked until up, because data.a is not known" in text
 
 
 def test_what_was_said_of_one_resource_is_not_said_again_of_the_next() -> None:
-    first, second = policies(ALL, today=lambda: TODAY)
+    first, second = policies(ALL, today=lambda: TODAY)[:2]
     config = {RULE: {"level": "advisory"}}
     bad, good = node_pool(AFTER, "60m"), node_pool()
 
