@@ -1,7 +1,5 @@
-"""The pack. PolicyPack serves until the engine ends it: import `policies.gates.plan` in tests."""
+"""The pack of all rules."""
 
-from pulumi_policy import EnforcementLevel, PolicyPack
+from policies.gates.pack import serve
 
-from policies.gates.plan import policies
-
-PolicyPack("gpu-fleet", policies(), enforcement_level=EnforcementLevel.MANDATORY)
+serve()

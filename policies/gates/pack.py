@@ -1,0 +1,13 @@
+"""A pack of Pulumi policies: all rules of the fleet, or those of one name before the slash."""
+
+from pulumi_policy import EnforcementLevel, PolicyPack
+
+from policies.gates.plan import policies
+from policies.rules import ALL
+
+
+def serve(pack: str | None = None) -> None:
+    """Serves the rules until the engine ends it; with a name, those of that pack alone."""
+    rules = [rule for rule in ALL if pack is None or rule.id.startswith(f"{pack}/")]
+    name = "gpu-fleet" if pack is None else f"gpu-fleet-{pack}"
+    PolicyPack(name, policies(rules), enforcement_level=EnforcementLevel.MANDATORY)

@@ -1,0 +1,5 @@
+"""The pack of the isolation rules alone."""
+
+from policies.gates.pack import serve
+
+serve("isolation")
