@@ -87,10 +87,15 @@ def asked(container: str, resource: str) -> str:
     )
 
 
+def amount(value: str) -> str:
+    """A value as a quantity; `string()` knows no number in a custom resource, `format` does."""
+    return f"quantity('%s'.format([{value}]))"
+
+
 def more_than_none(optional: str) -> str:
     """Whether an optional quantity is there and above 0; an error where it is malformed."""
-    amount = f"quantity(string({optional}.value()))"
-    return f"({optional}.hasValue() && {amount}.isGreaterThan(quantity('0')))"
+    found = amount(f"{optional}.value()")
+    return f"({optional}.hasValue() && {found}.isGreaterThan(quantity('0')))"
 
 
 def whole(quantity: str) -> str:

@@ -9,24 +9,20 @@ from collections.abc import Mapping
 
 from policies.rules import cel
 from policies.rules.manifest import at, quantity
-from policies.rules.pods import GPU, Pod, asked, pods, subject
+from policies.rules.pods import GPU, asked, pods, subject, wants
 from policies.rules.rule import Manifest, Rule, Settings
 
 _EQUAL = "must have requests.{0} equal to limits.{0}."
 _SET = "must set limits.{0}."
+_MALFORMED = "must have a well-formed quantity of {0}."
 _WHOLE = "must have a whole number of CPUs in limits.cpu."
-
-
-def wants_gpus(pod: Pod) -> bool:
-    """Whether a container of the pod asks for whole GPUs."""
-    return any((quantity(asked(each, GPU)) or 0) > 0 for each in pod.containers)
 
 
 def violations(manifest: Manifest, _settings: Settings) -> list[str]:
     """Returns what keeps the pods with GPUs from being Guaranteed with whole CPUs."""
     found = []
     for pod in pods(manifest):
-        if wants_gpus(pod):
+        if wants(pod, GPU):
             for container in pod.containers:
                 fault = _fault(container)
                 if fault:
@@ -36,13 +32,15 @@ def violations(manifest: Manifest, _settings: Settings) -> list[str]:
 
 
 def _fault(container: Mapping[str, object]) -> str | None:
+    if asked(container, GPU) is not None and quantity(asked(container, GPU)) is None:
+        return _MALFORMED.format(GPU)
     for resource in ("cpu", "memory"):
         limit = at(container, "resources", "limits", resource)
         if limit is None:
             return _SET.format(resource)
         amount, request = quantity(limit), quantity(asked(container, resource))
         if amount is None or request is None:
-            return f"has a malformed quantity of {resource}."
+            return _MALFORMED.format(resource)
         if amount != request:
             return _EQUAL.format(resource)
     cpus = quantity(at(container, "resources", "limits", "cpu"))
@@ -57,13 +55,11 @@ def _faults() -> list[cel.Fault]:
     faults = []
     for resource in ("cpu", "memory"):
         limit = _limit(resource)
-        differs = (
-            f"quantity(string({limit}.value()))"
-            f".compareTo(quantity(string({cel.asked('c', resource)}.value()))) != 0"
-        )
+        request = cel.amount(f"{cel.asked('c', resource)}.value()")
+        differs = f"{cel.amount(f'{limit}.value()')}.compareTo({request}) != 0"
         faults.append(cel.Fault(broken=f"!{limit}.hasValue()", says=repr(_SET.format(resource))))
         faults.append(cel.Fault(broken=differs, says=repr(_EQUAL.format(resource))))
-    whole = cel.whole(f"quantity(string({_limit('cpu')}.value()))")
+    whole = cel.whole(cel.amount(f"{_limit('cpu')}.value()"))
     return [*faults, cel.Fault(broken=f"!{whole}", says=repr(_WHOLE))]
 
 

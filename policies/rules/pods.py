@@ -7,7 +7,7 @@ same pods, with the same names for them, in the API server's language.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from policies.rules.manifest import at, describe, items, mapping
+from policies.rules.manifest import at, describe, items, mapping, quantity
 from policies.rules.rule import Kind, Manifest
 
 GPU = "nvidia.com/gpu"
@@ -135,3 +135,10 @@ def asked(container: Mapping[str, object], resource: str) -> object:
     """What a container asks for of a resource: its request, else its limit, else None."""
     requested = at(container, "resources", "requests", resource)
     return at(container, "resources", "limits", resource) if requested is None else requested
+
+
+def wants(pod: Pod, resource: str) -> bool:
+    """Whether a container asks for some of a resource; also where nobody can read how much."""
+    found = [asked(container, resource) for container in pod.containers]
+    amounts = [quantity(each) for each in found if each is not None]
+    return any(amount is None or amount > 0 for amount in amounts)
