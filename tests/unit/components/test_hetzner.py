@@ -116,13 +116,34 @@ def test_the_snapshot_is_searched_by_release_and_architecture() -> None:
     }
 
 
-def test_a_missing_snapshot_is_one_sentence_with_the_way_out() -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        "no image found matching the selection",
+        "Resource not found: Resource (image) was not found using label selector: os=flatcar",
+        'hcloud getImage: no image matches the selector "os=flatcar".',
+    ],
+)
+def test_a_missing_snapshot_is_one_sentence_with_the_way_out(words: str) -> None:
     with pytest.raises(PoolError) as caught:
-        render(pool(), not_found="hcloud:index/getImage:getImage")
+        render(pool(), not_found="hcloud:index/getImage:getImage", because=words)
     assert str(caught.value).startswith(
         "pool pool: the Hetzner project has no x86 snapshot with the labels "
         "os=flatcar,flatcar=4593.2.5; make one with `hcloud-upload-image upload --labels` ("
     )
+
+
+def test_a_hetzner_that_cannot_be_asked_is_not_taken_for_a_missing_snapshot() -> None:
+    words = "hcloud: unable to authenticate\n(unauthorized, 1a2b)"
+    with pytest.raises(PoolError) as caught:
+        render(pool(), not_found="hcloud:index/getImage:getImage", because=words)
+    sentence = str(caught.value)
+    assert sentence.startswith(
+        "pool pool: Hetzner could not be asked for the snapshot with the labels "
+        "os=flatcar,flatcar=4593.2.5; check the secret gpu-fleet:hcloud_token and the network ("
+    )
+    assert "hcloud: unable to authenticate (unauthorized, 1a2b)" in sentence
+    assert "hcloud-upload-image" not in sentence
 
 
 def test_a_pool_without_servers_is_refused() -> None:
