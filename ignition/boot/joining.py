@@ -10,10 +10,6 @@ from ignition.boot import texts
 from ignition.boot.config import BootConfig, BootUnit
 
 _JOINS = re.compile(r"^ExecStart=.*\bkubeadm join\b(?:.*--config[= ](\S+))?", re.MULTILINE)
-_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
-_LABEL = re.compile(
-    r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII
-)
 _TOKEN = re.compile(r"[a-z0-9]{6}\.[a-z0-9]{16}", re.ASCII)
 _OURS = tuple(f"fleet.gpu/{name}" for name in ("site", "pool", "hardware", "purpose", "numa-plan"))
 # k8s.io/kubelet/pkg/apis: what a kubelet may set on its own node in the kubernetes.io namespace
@@ -157,7 +153,7 @@ def _label_problems(labels: Mapping[str, str], hardware: Hardware) -> Iterator[s
         ours = namespace.endswith(("kubelet.kubernetes.io", "node.kubernetes.io"))
         if namespace.endswith(("kubernetes.io", "k8s.io")) and key not in _ALLOWED and not ours:
             yield f"the label {key} is not for kubelet to set, and it does not start; remove it"
-        if not _LABEL.fullmatch(key) or not _LABEL_VALUE.fullmatch(value):
+        if not texts.QUALIFIED.fullmatch(key) or not texts.VALUE.fullmatch(value):
             yield f"the label {key}={json.dumps(value)} is malformed, and kubelet does not start"
     for key in _OURS:
         if key not in labels:
