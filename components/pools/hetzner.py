@@ -34,6 +34,10 @@ class HetznerPoolArgs:
 class HetznerPool(pulumi.ComponentResource):
     """Servers spread over hosts, each replaced when its boot data changes: Ignition runs only once.
 
+    Each waits for the one before it, so a pool is replaced server by server and a server that
+    cannot be made stops the rest. The engine waits until a server runs, not until its node is
+    Ready: where the pods of a node cannot move at once, drain it and update with `--target`.
+
     The snapshot is looked up by its labels `os=flatcar` and `flatcar=<version>`, which
     `hcloud-upload-image` gives it.
     """
@@ -61,12 +65,14 @@ class HetznerPool(pulumi.ComponentResource):
             for number in range(1, -(-args.nodes // SERVERS_PER_PLACEMENT_GROUP) + 1)
         ]
         self.node_names = [f"{prefix}-{number}" for number in range(1, args.nodes + 1)]
-        # a server's name is unique in its project, so the old one goes first
-        replaced = pulumi.ResourceOptions.merge(
-            child, pulumi.ResourceOptions(delete_before_replace=True)
-        )
+        before: list[pulumi.Resource] = []
         for index, node in enumerate(self.node_names):
-            hcloud.Server(
+            in_turn = pulumi.ResourceOptions(
+                # a server's name is unique in its project, so the old one goes first
+                delete_before_replace=True,
+                depends_on=before,  # it deletes no dependent: none has an input from another
+            )
+            server = hcloud.Server(
                 f"{name}-{index + 1}",
                 name=node,
                 server_type=boot.hardware.name,
@@ -80,8 +86,9 @@ class HetznerPool(pulumi.ComponentResource):
                 firewall_ids=[args.network.firewall_id],
                 placement_group_id=groups[index // SERVERS_PER_PLACEMENT_GROUP].id.apply(int),
                 labels=tagged,
-                opts=replaced,
+                opts=pulumi.ResourceOptions.merge(child, in_turn),
             )
+            before = [server]
         self.register_outputs({"nodeNames": self.node_names, "imageId": self.image_id})
 
 
