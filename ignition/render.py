@@ -16,6 +16,7 @@ import jinja2
 
 from hardware.hardware import Hardware
 from ignition.butane import transpile
+from ignition.expectations import expectations
 from ignition.extensions import image, kubernetes, nvidia_runtime
 from ignition.numa_plan import NumaPlan
 from ignition.payload import Merge, data_url, merged
@@ -82,6 +83,9 @@ def tuning_butane(node: NodeBoot) -> str:
         "kind": node.hardware.kind,
         "labels": _labels(node.labels),
         "kubelet_patch": _json(kubelet_patch(node)),
+        "expectations": _json(
+            expectations(node.hardware, node.plan, nvidia_driver=node.nvidia_driver)
+        ),
         "kubernetes": kubernetes(node.kubernetes_version, node.hardware.arch),
     }
     if node.hardware.gpus:
