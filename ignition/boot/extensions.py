@@ -52,24 +52,34 @@ def _extensions(config: BootConfig, hardware: Hardware) -> Iterator[str]:
         yield "/etc/extensions/kubernetes.raw is missing, and with it kubelet and kubeadm; link it"
 
 
-def _driver(config: BootConfig, hardware: Hardware, problems: list[str]) -> str | None:
+def _enabled(config: BootConfig) -> list[str]:
     text = config.text("/etc/flatcar/enabled-sysext.conf") or ""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    drivers = [line for line in lines if line.startswith("nvidia-drivers-")]
-    for line in lines:
-        if line in drivers and line not in _DRIVERS:
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def drivers(config: BootConfig) -> list[str]:
+    """The NVIDIA drivers among Flatcar's own extensions that the configuration enables."""
+    return [line for line in _enabled(config) if line.startswith("nvidia-drivers-")]
+
+
+def _driver(config: BootConfig, hardware: Hardware, problems: list[str]) -> str | None:
+    named = drivers(config)
+    for line in _enabled(config):
+        if line in named and line not in _DRIVERS:
             problems.append(
                 f"enabled-sysext.conf: Flatcar has no {line}; it has {', '.join(_DRIVERS)}"
             )
         elif not _OFFICIAL.fullmatch(line):
             problems.append(f"enabled-sysext.conf: {line} is no extension of Flatcar; remove it")
-    if len(drivers) > 1:
-        problems.append(f"enabled-sysext.conf names {len(drivers)} NVIDIA drivers; keep one")
-    if drivers and hardware.arch != "amd64":
+    if len(named) > 1:
+        problems.append(f"enabled-sysext.conf names {len(named)} NVIDIA drivers; keep one")
+    if named and hardware.arch != "amd64":
         problems.append(
-            f"enabled-sysext.conf: {drivers[0]} is built for amd64 alone, not for {hardware.arch}"
+            f"enabled-sysext.conf: {named[0]} is built for amd64 alone, not for {hardware.arch}; "
+            "remove it"
         )
-    return drivers[0] if drivers else None
+    return named[0] if named else None
 
 
 def _gpu(config: BootConfig, hardware: Hardware, driver: str | None) -> Iterator[str]:

@@ -8,6 +8,7 @@ from hardware.hardware import Hardware
 from ignition.boot import arguments, cpus
 
 _MIB = {"2M": 2, "1G": 1024}
+PAGE = {"hugepages-2Mi": 2 * 1024**2, "hugepages-1Gi": 1024**3}
 _NAMES = {"2M": "hugepages-2Mi", "1G": "hugepages-1Gi"}
 _ISOLATION_FLAGS = {"domain", "managed_irq", "nohz"}
 

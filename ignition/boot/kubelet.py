@@ -153,8 +153,8 @@ def _policies(found: Json, hardware: Hardware) -> Iterator[str]:
                 "set pod"
             )
     options = cast("Json", found.get("cpuManagerPolicyOptions") or {})
-    widest = max(len(core) for node in hardware.numa_nodes for core in cpus.cores(node))
-    if widest > 1 and options.get("full-pcpus-only") != "true":
+    narrowest = min(len(core) for node in hardware.numa_nodes for core in cpus.cores(node))
+    if narrowest > 1 and options.get("full-pcpus-only") != "true":
         yield (
             "kubelet: without full-pcpus-only two pods share the threads of a core; set it to "
             '"true"'
@@ -180,7 +180,9 @@ def _taints(taints: tuple[Mapping[str, str], ...]) -> Iterator[str]:
 
 
 def _missing_taints(taints: tuple[Mapping[str, str], ...], hardware: Hardware) -> Iterator[str]:
-    given = {(taint.get("key"), taint.get("effect")): taint.get("value") for taint in taints}
+    given = {
+        (str(taint.get("key")), str(taint.get("effect"))): taint.get("value") for taint in taints
+    }
     if hardware.gpus and ("nvidia.com/gpu", "NoSchedule") not in given:
         yield (
             f"kubelet: {hardware.name} has GPUs and no taint nvidia.com/gpu:NoSchedule, so any pod "
