@@ -1,13 +1,13 @@
 """Kernel, kubelet and systemd must mean the same CPUs, and memory must be there for all."""
 
-import re
 from collections.abc import Iterator
 
 from hardware.hardware import Hardware
-from ignition.boot import cpus
+from ignition.boot import cpus, unitfiles
 from ignition.boot.config import BootConfig
 from ignition.boot.kernel import PAGE, Kernel
 from ignition.boot.kubelet import Kubelet
+from ignition.boot.unitfiles import parse, values
 
 _GIB = 1024**3
 
@@ -33,7 +33,7 @@ def problems(
             f"CPUs {cpus.write(unclaimed)} are neither reserved by kubelet nor isolated; add them "
             "to one of the lists"
         )
-    yield from _affinity(config, reserved)
+    yield from _affinity(config, reserved, hardware)
     for node, memory in enumerate(hardware.numa_nodes):
         pages = sum(PAGE[name] * counts[node] for name, counts in command_line.hugepages.items())
         kept = configured.reserved_memory + configured.eviction["memory.available"]
@@ -44,17 +44,22 @@ def problems(
             )
 
 
-def _affinity(config: BootConfig, reserved: frozenset[int]) -> Iterator[str]:
+def _affinity(config: BootConfig, reserved: frozenset[int], hardware: Hardware) -> Iterator[str]:
+    """reservedSystemCPUs moves no daemon: systemd's own setting keeps them off workload CPUs."""
+    small_guest = hardware.virtual and len(hardware.numa_nodes) == 1 and not hardware.gpus
+    given = False
     for path, file in config.files.items():
         if not path.startswith("/etc/systemd/system.conf.d/"):
             continue
         if not path.endswith(".conf"):
             yield f"{path} is not read by systemd; end its name in .conf"
-        match = re.search(r"^CPUAffinity=(.*)$", file.text or "", re.MULTILINE)
-        if match is None:
+        yield from unitfiles.problems(path, file.text or "")
+        text = " ".join(values(parse(file.text or ""), "CPUAffinity"))
+        if not text:
             continue
+        given = True
         try:
-            found = cpus.read(",".join(match[1].replace(",", " ").split()))
+            found = cpus.read(",".join(text.replace(",", " ").split()))
         except cpus.ListError as error:
             yield f"{path}: CPUAffinity: {error}"
             continue
@@ -63,3 +68,8 @@ def _affinity(config: BootConfig, reserved: frozenset[int]) -> Iterator[str]:
                 f"{path}: CPUAffinity names CPUs {cpus.write(found)}, kubelet reserves "
                 f"{cpus.write(reserved)}; give both the same list"
             )
+    if reserved and not given and not small_guest:
+        yield (
+            "nothing keeps the system's daemons off the workload CPUs; write CPUAffinity with "
+            f"{cpus.write(reserved)} below /etc/systemd/system.conf.d"
+        )

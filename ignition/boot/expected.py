@@ -156,11 +156,11 @@ def _cpus(given: object, found: Found, hardware: Hardware) -> Iterator[str]:
             str(values["cpus"])
         ) != right_cpus:
             yield f"{PATH}: numa_nodes[{number}] is not NUMA node {wired.id}; take the catalogue's"
-        for key, right in pages.items():
-            if values[key] != right:
+        for key, reserved in pages.items():
+            if values[key] != reserved:
                 yield (
                     f"{PATH}: numa_nodes[{number}].{key} is {values[key]}, but the kernel reserves "
-                    f"{right}; make both equal"
+                    f"{reserved}; make both equal"
                 )
 
 

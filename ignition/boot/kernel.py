@@ -160,7 +160,7 @@ def _counts(value: str, hardware: Hardware, problems: list[str]) -> tuple[int, .
         for part in value.split(","):
             node, count = map(int, part.split(":"))
             counts[node] = count
-            if node < 0:
+            if node < 0 or count < 0:
                 raise ValueError
     except ValueError:
         problems.append(
