@@ -18,19 +18,24 @@ Make a catalogue file from what a machine says about itself.
 On the machine, in bash:
 
 \b
-mkdir capture
-(lscpu -J; lscpu -J -e=CPU,CORE,SOCKET,NODE) > lscpu.json       # with LC_ALL=C
-nvidia-smi topo -m > topo.txt                                   # where it has GPUs
-for f in /sys/devices/system/node/node*/meminfo \\
-  /sys/bus/pci/devices/*/{class,vendor,device,numa_node,max_link_speed,max_link_width,resource} \\
-  /sys/bus/pci/devices/*/nvme/nvme*/{model,nvme*n*/size}; do cp --parents $f capture/; done
-for d in /sys/bus/pci/devices/*/{net,infiniband}/*; do mkdir -p capture/$d; done
+export LC_ALL=C; mkdir -p capture; pci=/sys/bus/pci/devices
+(lscpu -J; lscpu -J -e=CPU,CORE,SOCKET,NODE) > capture/lscpu.json
+nvidia-smi topo -m > capture/topo.txt    # where it has GPUs
+cp --parents /sys/devices/system/node/node*/meminfo capture
+for f in class vendor device numa_node resource max_link_{speed,width} \\
+  nvme/nvme*/model nvme/nvme*/nvme*n*/size
+do cp --parents $pci/*/$f capture; done
+for d in $pci/*/{net,infiniband}/*; do mkdir -p capture/$d; done
 
-Then here: fleet hardware import --name rack7 --lscpu lscpu.json --sysfs capture/sys
---topo topo.txt --system-disk nvme0n1 -o hardware/rack7.yaml
+Then here:
 
-Without a copy of sysfs: --lspci with lspci -Dvmmnn, and --meminfo with
-cat /sys/devices/system/node/node*/meminfo; names of network cards and sizes of drives are missing
+\b
+fleet hardware import --name rack7 --lscpu capture/lscpu.json \\
+  --sysfs capture/sys --topo capture/topo.txt --system-disk nvme0n1 \\
+  -o hardware/rack7.yaml
+
+Without a copy of sysfs: --lspci with the output of lspci -Dvmmnn, and --meminfo with that of
+cat /sys/devices/system/node/node*/meminfo. Names of network cards and sizes of drives are missing
 then.
 
 A YAML file in hardware/ is a machine of the catalogue. Prices are to be filled in.

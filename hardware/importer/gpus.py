@@ -35,13 +35,14 @@ def gpus(capture: Capture) -> list[dict[str, Any]]:
 
 def _gpu(capture: Capture, index: int, device: PciDevice) -> dict[str, Any]:
     facts = _facts(capture, index, device)
+    measured = facts if isinstance(facts, GpuFacts) else None  # links are a machine's own
     found = {
         "index": index,
         "model": facts.model,
         "memory_gib": facts.memory_gib,
         "numa_node": gpu_node(capture, index),
-        "pcie_gen": device.pcie_gen or facts.pcie_gen,
-        "pcie_width": device.pcie_width or facts.pcie_width,
+        "pcie_gen": device.pcie_gen or (measured and measured.pcie_gen),
+        "pcie_width": device.pcie_width or (measured and measured.pcie_width),
         "nvlinks": _links(capture, index),
         "bar1_gib": device.bar1_gib,
         "pci_device_id": device.id,

@@ -32,6 +32,8 @@ def nics(capture: Capture, unverified: dict[str, str]) -> list[dict[str, Any]]:
     ]
     if rdma and not matched:
         unverified["nics.model"] = "lspci shows another number of cards than nvidia-smi"
+    if any(name.startswith("NIC") for name in rdma):
+        unverified["nics.name"] = "the legend of nvidia-smi is missing"
     others = [card for card in cards if card not in listed]
     if others:
         unverified["nics.name"] = "lspci shows no Linux names: pci-<slot> stands for one"

@@ -6,13 +6,6 @@ from pathlib import Path
 
 from hardware.importer.capture import KIB_PER_GIB, CaptureError, Drive, PciDevice
 
-COPY = """\
-for f in /sys/devices/system/node/node*/meminfo /sys/bus/pci/devices/*/{class,vendor,device,\
-numa_node,max_link_speed,max_link_width,resource} /sys/bus/pci/devices/*/nvme/nvme*/{model,\
-nvme*n*/size}; do cp --parents $f capture/; done
-for d in /sys/bus/pci/devices/*/{net,infiniband}/*; do mkdir -p capture/$d; done"""
-"""What copies the files that are read into capture/sys, in bash; missing ones do not matter."""
-
 _SECTOR = 512
 _GIB = 1024**3
 _GENERATIONS = {"2.5": 1, "5": 2, "5.0": 2, "8.0": 3, "8": 3, "16.0": 4, "32.0": 5, "64.0": 6}

@@ -23,7 +23,7 @@ _CPUS = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 def parse(text: str, where: str) -> Topology:
     """The matrix; CaptureError with file and line."""
     lines = _ESCAPE.sub("", text).splitlines()
-    header = next((n for n, line in enumerate(lines) if line.split()[:1] == ["GPU0"]), None)
+    header = next((n for n, line in enumerate(lines) if _is_header(line.split())), None)
     if header is None:
         raise CaptureError(where, f"no header with GPU0; it must be the output of {COMMAND}")
     devices = _devices(lines[header])
@@ -43,6 +43,11 @@ def parse(text: str, where: str) -> Topology:
         gpus=tuple(rows),
         nics=tuple(legend.get(device, device) for device in devices if device not in gpus),
     )
+
+
+def _is_header(words: Sequence[str]) -> bool:
+    """The row of GPU0 begins with that word, too, and goes on with a relation."""
+    return words[:1] == ["GPU0"] and not any(map(_RELATION.fullmatch, words[1:2]))
 
 
 def _devices(header: str) -> list[str]:
@@ -79,6 +84,8 @@ def _affinity(line: str, words: list[str], devices: int) -> tuple[str | None, in
         cpus, node = fields[devices + 1 : devices + 3]
     elif len(words) == 2 and words[1] == "N/A":  # no CPU list: NUMA node, and the GPU's own
         cpus, node = "", words[0]
+    elif len(words) == 1 and words[0].isdecimal():  # one CPU or a NUMA node: who knows
+        cpus, node = "", ""
     else:
         cpus, node, *_ = [*words, "", ""]
     return (
