@@ -1,6 +1,7 @@
 """Reads a machine's /proc and /sys below a root, and runs its programs in that root."""
 
 import os
+import re
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from hardware.cpuset import CpusetError, parse_list
 
 COMMAND_TIMEOUT_S = 120
 PROGRAM_PATH = "/usr/bin:/usr/sbin:/bin:/sbin:/opt/bin"
+_PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _COMM_LENGTH = 15
 """The kernel cuts a process's name to this (TASK_COMM_LEN)."""
 
@@ -57,12 +59,12 @@ class Machine:
         except OSError:
             return ()
 
-    def linked(self, path: str) -> str | None:
-        """The name of what a link of sysfs points at, such as a PCI address."""
-        try:
-            return Path(os.readlink(self.root / path)).name
-        except OSError:
+    def pci_address(self, path: str) -> str | None:
+        """The PCI device behind a link of sysfs: a virtio device, say, lies below one."""
+        if not (self.root / path).exists():
             return None
+        parts = (self.root / path).resolve().parts
+        return next((part for part in reversed(parts) if _PCI_ADDRESS.fullmatch(part)), None)
 
     def runs(self, program: str) -> bool:
         """Whether a process has this name."""

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.workloads.node_check import recorded
-from tests.unit.workloads.node_check.tree import GPUS, HOUSEKEEPING, Dgx
+from tests.unit.workloads.node_check.tree import GPUS, HOUSEKEEPING, PLAN, Dgx
 from workloads.node_check.__main__ import findings
 from workloads.node_check.machine import CommandError
 from workloads.node_check.nvidia_smi import parse_nvlinks, parse_query, parse_topology
@@ -85,16 +85,21 @@ def test_gpus_that_reach_each_other_over_pcie_are_told_once(dgx: Dgx) -> None:
 
 def test_a_gpu_on_the_other_numa_node_is_seen_by_sysfs(dgx: Dgx) -> None:
     dgx.write(f"sys/bus/pci/devices/{GPUS[2]}/numa_node", "1")
-    by_interrupts, by_driver = dgx.sentences()
-    assert by_interrupts.startswith(f"NUMA node of gpu 2 ({GPUS[2]}) is 1, expected 0: ")
-    assert by_driver.startswith(f"NUMA node of {GPU2} is 1, expected 0: ")
+    (sentence,) = dgx.sentences()
+    assert sentence.startswith(f"NUMA node of {GPU2} is 1, expected 0: pods get CPUs beside the")
+
+
+def test_a_nic_on_the_other_numa_node_is_seen_by_sysfs(dgx: Dgx) -> None:
+    dgx.write("sys/bus/pci/devices/0000:18:00.0/numa_node", "1")
+    (sentence,) = dgx.sentences()
+    assert sentence.startswith("NUMA node of nic mlx5_0 (0000:18:00.0) is 1, expected 0: compare")
 
 
 def test_interrupts_on_workload_cpus_are_told_by_device(dgx: Dgx) -> None:
     dgx.write("proc/irq/200/effective_affinity_list", "17")
     (sentence,) = dgx.sentences()
     assert sentence.startswith(
-        "Delivery of 1 interrupts of nic mlx5_0 is on CPUs 17, expected on 0-3,112-115: restart"
+        "Delivery of 1 interrupts of nic mlx5_0 is on CPUs 17, expected on 0-3,112-115: run"
     )
 
 
@@ -102,6 +107,32 @@ def test_a_nic_that_is_gone_is_found(dgx: Dgx) -> None:
     (dgx.root / "sys/class/infiniband/mlx5_6/device").unlink()
     (sentence,) = dgx.sentences()
     assert sentence.startswith("nic mlx5_6 is not on the PCI bus, expected there, on NUMA node 1")
+
+
+def test_a_nic_of_a_guest_lies_below_its_pci_device(dgx: Dgx) -> None:
+    device = dgx.root / "sys/class/infiniband/mlx5_6/device"
+    below = dgx.root / "sys/bus/pci/devices/0000:9a:00.0/virtio3"
+    below.mkdir()
+    device.unlink()
+    device.symlink_to(below)
+    assert dgx.sentences() == []
+
+
+def test_drives_are_counted_and_their_interrupts_left_to_the_kernel(dgx: Dgx) -> None:
+    dgx.write("proc/irq/210/effective_affinity_list", "77")
+    assert dgx.sentences() == []
+    (dgx.root / "sys/class/nvme/nvme0/device").unlink()
+    (dgx.root / "sys/class/nvme/nvme0").rmdir()
+    (sentence,) = dgx.sentences()
+    assert sentence.startswith("Number of NVMe drives is 0, expected 1 or more: look")
+
+
+def test_a_plan_that_places_no_interrupts_judges_none(dgx: Dgx) -> None:
+    arguments = [each for each in PLAN["kernel_arguments"] if "irqaffinity" not in each]
+    dgx.plan(kernel_arguments=arguments)
+    dgx.write("proc/irq/default_smp_affinity", "ffffffff")
+    dgx.write("proc/irq/200/effective_affinity_list", "17")
+    assert dgx.sentences() == []
 
 
 def test_new_interrupts_go_to_housekeeping_cpus(dgx: Dgx) -> None:

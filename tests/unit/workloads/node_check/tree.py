@@ -40,7 +40,7 @@ PLAN: dict[str, Any] = {
     "transparent_hugepages": "always",
     "irqs": [
         *(
-            {"device": "gpu", "name": str(at), "numa_node": at // 4, "cpus": KEPT[at // 4]}
+            {"device": "gpu", "name": f"gpu{at}", "numa_node": at // 4, "cpus": KEPT[at // 4]}
             for at in range(8)
         ),
         {"device": "nic", "name": "mlx5_0", "numa_node": 0, "cpus": KEPT[0]},
