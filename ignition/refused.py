@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ignition.reasons import Reason
-from ignition.sources import FLATCAR_KERNEL, KERNEL, NVIDIA_PARAMETERS, PARAMETERS
+from ignition.sources import FLATCAR_KERNEL, GOVERNOR, KERNEL, NVIDIA_PARAMETERS, PARAMETERS
 
 _WORD = re.compile(r"[A-Za-z0-9_.-]+(=[^\s\"'\\]+)?", re.ASCII)
 _OPTION = re.compile(r"(NVreg_[A-Za-z0-9]+)=[A-Za-z0-9_=;,-]+", re.ASCII)
@@ -33,7 +33,7 @@ ARGUMENTS: Mapping[str, Reason] = {
     ),
     "cpufreq.default_governor": Reason(
         reason="Flatcar starts with the governor performance already",
-        source="https://www.flatcar.org/docs/latest/setup/customization/power-management/",
+        source=GOVERNOR,
     ),
     "idle": Reason(
         reason="it keeps intel_idle from starting; use tuning.power",
@@ -50,11 +50,38 @@ ARGUMENTS: Mapping[str, Reason] = {
     **{
         name: Reason(
             reason="Flatcar sets it for the first boot",
-            source="https://www.flatcar.org/docs/latest/installing/bare-metal/booting-with-ipxe/",
+            source="https://www.flatcar.org/docs/latest/deploy/bare-metal/",
         )
         for name in ("flatcar.first_boot", "ignition.config.url", "root", "rootflags", "usr")
     },
 }
+
+KNOWN = (
+    "audit",
+    "init_on_alloc",
+    "intel_pstate",
+    "intremap",
+    "mitigations",
+    "module.sig_enforce",
+    "module_blacklist",
+    "nmi_watchdog",
+    "noautogroup",
+    "nosoftlockup",
+    "nowatchdog",
+    "oops",
+    "panic",
+    "pci",
+    "reboot",
+    "schedstats",
+    "selinux",
+    "skew_tick",
+    "slab_nomerge",
+    "softlockup_panic",
+    "threadirqs",
+    "tsc",
+    "unknown_nmi_panic",
+)
+"""Of kernel-parameters.txt: arguments that act on Flatcar's kernel and that no plan writes."""
 
 PCI: Mapping[str, Reason] = {
     "noaer": Reason(
@@ -121,6 +148,7 @@ REAL_OPTIONS = (
 
 def wrong_arguments(arguments: tuple[str, ...]) -> Iterator[str]:
     """One sentence for each kernel argument that cannot be had."""
+    names: list[str] = []
     for position, argument in enumerate(arguments):
         path = f"tuning.extra_kernel_arguments[{position}]"
         name, _, value = argument.partition("=")
@@ -128,16 +156,28 @@ def wrong_arguments(arguments: tuple[str, ...]) -> Iterator[str]:
         name = name.replace("-", "_")
         if not _WORD.fullmatch(argument):
             yield f'{path}: "{argument}" is not one word such as skew_tick=1'
-        elif name.startswith("nvidia"):
-            yield f"{path}: {argument} is an option of a module; write it in extra_module_options"
-        elif name in ARGUMENTS:
-            yield f"{path}: {argument} is refused: {_told(ARGUMENTS[name])}"
-        elif name in OWNED:
-            yield f"{path}: {argument} is refused: the plan decides it; use {OWNED[name]}"
-        elif name == "pci" and (bad := PCI.keys() & set(value.split(","))):
-            yield f"{path}: {argument} is refused: {_told(PCI[min(bad)])}"
-        elif argument in arguments[:position]:
-            yield f"{path}: {argument} is given twice"
+        elif name in names:
+            yield f"{path}: {name} is given twice"
+        elif (problem := _wrong_argument(name, set(value.split(",")))) is not None:
+            yield f"{path}: {argument} is refused: {problem}"
+        names.append(name)
+
+
+def _wrong_argument(name: str, values: set[str]) -> str | None:
+    reason = ARGUMENTS.get(name)
+    if name == "pci":
+        reason = next((PCI[value] for value in sorted(values & PCI.keys())), None)
+    elif "nosmt" in values:
+        reason = ARGUMENTS["nosmt"]
+    if reason is not None:
+        return _told(reason)
+    if name in OWNED:
+        return f"the plan decides it; use {OWNED[name]}"
+    if name.startswith("nvidia"):
+        return "it is an option of a module; write it in tuning.extra_module_options"
+    if name not in KNOWN:
+        return f"it is not known to act on the stock Flatcar kernel; known: {', '.join(KNOWN)}"
+    return None
 
 
 def wrong_options(options: tuple[str, ...]) -> Iterator[str]:

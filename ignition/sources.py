@@ -12,3 +12,6 @@ NVIDIA_PARAMETERS = (
 )
 NCCL = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"
 CONTAINERD = "https://github.com/containerd/containerd/blob/main"
+GOVERNOR = "https://www.flatcar.org/docs/latest/os-config/host-config/power-management/"
+IRQBALANCE = "https://github.com/Irqbalance/irqbalance"
+RESERVED_CPUS = "https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/"

@@ -7,12 +7,17 @@ from hardware.hardware import Hardware
 from ignition import interrupts
 from ignition.kernel import isolates
 from ignition.reasons import Line
-from ignition.sources import CONTAINERD, NCCL, NVIDIA_PARAMETERS
+from ignition.sources import (
+    CONTAINERD,
+    GOVERNOR,
+    IRQBALANCE,
+    NCCL,
+    NVIDIA_PARAMETERS,
+    RESERVED_CPUS,
+)
 from ignition.tuning import Tuning
 
 MASKED_UNITS = ("irqbalance.service",)
-_AFFINITY = "https://www.freedesktop.org/software/systemd/man/latest/systemd-system.conf.html"
-_GOVERNOR = "https://www.flatcar.org/docs/latest/setup/customization/power-management/"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +41,13 @@ class System:
 def system(hardware: Hardware, tuning: Tuning, *, housekeeping: str) -> System:
     """The decisions for a machine."""
     isolated = isolates(hardware, tuning)
-    gpu_metal = bool(hardware.gpus) and not hardware.virtual
+    rdma = hardware.efa_interfaces > 0 or any(nic.rdma for nic in hardware.nics)
+    peers = hardware.gpu_count > 1 or (bool(hardware.gpus) and rdma)
     return System(
         cpu_affinity=housekeeping if isolated else None,
         places_interrupts=isolated,
-        clears_acs=gpu_metal and tuning.iommu != "vfio",
-        unlimited_memlock=bool(hardware.gpus) or any(nic.rdma for nic in hardware.nics),
+        clears_acs=peers and not hardware.virtual and tuning.iommu != "vfio",
+        unlimited_memlock=rdma,
         background_io_mib_per_s=tuning.background_io_mib_per_s,
         # what Flatcar's unit reads, and what the NVIDIA runtime makes it read instead
         containerd_config=(
@@ -62,7 +68,7 @@ def lines(decided: System, tuning: Tuning) -> Iterator[Line]:
             text=f"systemd CPUAffinity={decided.cpu_affinity}",
             reason="services stay on the housekeeping CPUs: reservedSystemCPUs does not move them; "
             "containers do not inherit it, because runc resets their affinity",
-            source=_AFFINITY,
+            source=RESERVED_CPUS,
         )
     if decided.places_interrupts:
         yield interrupts.line(tuning)
@@ -71,7 +77,7 @@ def lines(decided: System, tuning: Tuning) -> Iterator[Line]:
             text=f"mask {unit}",
             reason="it would move the interrupts that the plan has placed; Flatcar has none, but "
             "an extension could bring it",
-            source="https://docs.kernel.org/admin-guide/cpu-isolation.html",
+            source=IRQBALANCE,
         )
     if decided.clears_acs:
         yield Line(
@@ -84,7 +90,7 @@ def lines(decided: System, tuning: Tuning) -> Iterator[Line]:
         yield Line(
             text=f"governor {decided.governor}",
             reason="Flatcar's default; nothing is written, the check on the node holds it",
-            source=_GOVERNOR,
+            source=GOVERNOR,
         )
     yield from _containerd(decided)
     for option in decided.module_options:
