@@ -20,7 +20,7 @@ from ignition.render import Join, NodeBoot, Taint, join_ignition
 GPU_TAINT = Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule")
 # Karpenter takes a node over only if it registers with this taint, and adds nothing to user data
 UNREGISTERED_TAINT = Taint(key="karpenter.sh/unregistered", value="", effect="NoExecute")
-SAMPLE_TOKEN = "000000.0000000000000000"  # as long as every token of kubeadm  # noqa: S105
+SAMPLE_TOKEN = "000000.0000000000000000"  # noqa: S105  # as long as every token of kubeadm
 
 
 class PoolError(ValueError):
