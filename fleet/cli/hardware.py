@@ -18,14 +18,14 @@ Make a catalogue file from what a machine says about itself.
 On the machine, in bash:
 
 \b
-export LC_ALL=C; mkdir -p capture; pci=/sys/bus/pci/devices
+shopt -s nullglob; export LC_ALL=C; mkdir -p capture; pci=/sys/bus/pci/devices
 (lscpu -J; lscpu -J -e=CPU,CORE,SOCKET,NODE) > capture/lscpu.json
 nvidia-smi topo -m > capture/topo.txt    # where it has GPUs
 cp --parents /sys/devices/system/node/node*/meminfo capture
 for f in class vendor device numa_node resource max_link_{speed,width} \\
   nvme/nvme*/model nvme/nvme*/nvme*n*/size
 do cp --parents $pci/*/$f capture; done
-for d in $pci/*/{net,infiniband}/*; do mkdir -p capture/$d; done
+for d in $pci/*/{net,virtio*/net,infiniband}/*; do mkdir -p capture/$d; done
 
 Then here:
 

@@ -13,6 +13,13 @@ def nics(capture: Capture, unverified: dict[str, str]) -> list[dict[str, Any]]:
     sysfs knows their Linux names. lspci does not: then nvidia-smi names the RDMA cards, and their
     NUMA node is that of the GPUs near to them.
     """
+    found = _nics(capture, unverified)
+    if len({cpu.numa_node for cpu in capture.processors.cpus}) == 1:
+        unverified.pop("nics.numa_node", None)  # there is no other that it could be
+    return found
+
+
+def _nics(capture: Capture, unverified: dict[str, str]) -> list[dict[str, Any]]:
     cards = [device for device in capture.devices if device.is_network]
     if any(card.rdma is not None for card in cards):
         return [_nic(name, card, unverified) for card in cards for name in card.names]

@@ -70,7 +70,7 @@ def _drives(folder: Path) -> Iterator[Drive]:
 
 def _device(path: Path) -> PciDevice:
     vendor, device = _hexadecimal(path / "vendor"), _hexadecimal(path / "device")
-    rdma, net = _children(path / "infiniband"), _children(path / "net")
+    rdma, net = _children(path, "infiniband/*"), _children(path, "net/*", "virtio*/net/*")
     speed = _text(path / "max_link_speed").split(" ")[0]
     width = _text(path / "max_link_width")
     return PciDevice(
@@ -112,8 +112,8 @@ def _largest_region_gib(text: str) -> int | None:
     return max(sizes) // _GIB or None
 
 
-def _children(folder: Path) -> tuple[str, ...]:
-    return tuple(sorted(path.name for path in folder.iterdir())) if folder.is_dir() else ()
+def _children(folder: Path, *patterns: str) -> tuple[str, ...]:
+    return tuple(sorted(path.name for pattern in patterns for path in folder.glob(pattern)))
 
 
 def _text(path: Path) -> str:

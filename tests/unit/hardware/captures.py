@@ -109,8 +109,8 @@ def devices(of: Layout) -> Iterator[dict[str, Any]]:
         ("gpus", 16, "0302", "10de"),
         ("cards", 96, "0207", "15b3"),
     ):
-        group = of.facts.get(kind)
-        for number, node in enumerate(group["nodes"] if group else []):
+        group: dict[str, Any] = of.facts.get(kind, {"nodes": []})
+        for number, node in enumerate(group["nodes"]):
             slot = group.get("slots", {}) or [f"0000:{bus + n:02x}:00.0" for n in range(80)]
             yield {
                 "slot": slot[number],

@@ -330,3 +330,23 @@ def test_a_system_disk_that_is_not_there_is_refused(tmp_path: Path, disk: str) -
     given = files(layout("azure-nd-h200-v5"), tmp_path, tree=True)
     with pytest.raises(CaptureError, match=rf'"{disk}" is no size .*\(nvme0n1, nvme1n1\)'):
         import_machine(given, HEADING, system_disk=disk)
+
+
+def test_cards_of_a_virtual_machine_are_found_behind_virtio(tmp_path: Path) -> None:
+    given = files(layout("without-smt"), tmp_path, tree=True)
+    card = tmp_path / "sys/bus/pci/devices/0000:00:03.0"
+    (card / "virtio1/net/eth0").mkdir(parents=True)
+    for file, text in (("class", "0x020000"), ("vendor", "0x1af4"), ("device", "0x1000")):
+        (card / file).write_text(text)
+    found = read("mine", import_machine(given, HEADING, system_disk="nvme0n1"), where="mine.yaml")
+    (nic,) = found.nics
+    assert (nic.name, nic.model, nic.rdma) == ("eth0", "virtio", False)
+    assert "nics.numa_node" in found.unverified, "the kernel does not say it"
+
+
+def test_with_one_numa_node_there_is_no_doubt_about_a_cards(tmp_path: Path) -> None:
+    of = layout("hybrid-processor")
+    cards = {"id": "1021", "name": "MT2910 Family [ConnectX-7]", "nodes": [None]}
+    found = machine_of(replace(of, facts={**of.facts, "cards": cards}), tmp_path)
+    assert [nic.numa_node for nic in found.nics] == [0]
+    assert "nics.numa_node" not in found.unverified
