@@ -150,7 +150,7 @@ def test_interrupts_do_not_come_to_cpus_that_are_kept_free_of_them() -> None:
 
 def test_a_group_without_huge_pages_is_refused() -> None:
     assert "no huge pages to share" in refusal(hugetlb_shm_group=1000)
-    pages = {"hugepages_2mi_per_numa_node": 8}
+    pages: dict[str, Any] = {"hugepages_2mi_per_numa_node": 8}
     assert "is no group" in refusal(hugetlb_shm_group=0, **pages)
     assert "is no group" in refusal(hugetlb_shm_group=2**32 - 1, **pages)
 
