@@ -72,3 +72,7 @@ LAKEFS = Chart(name="lakefs", version="1.12.16", repository="https://charts.lake
 # of the open-source server; the chart's own appVersion counts the Enterprise releases
 # renovate: datasource=docker depName=docker.io/treeverse/lakefs
 LAKEFS_IMAGE_TAG = "1.84.0"
+
+# runs fleet-node-check; any Python from 3.11 on does
+# renovate: datasource=docker depName=docker.io/library/python
+PYTHON_IMAGE = "docker.io/library/python:3.13.9-slim-bookworm"

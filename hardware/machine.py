@@ -104,7 +104,7 @@ class Hardware:
     vendor: str
     kind: Kind
     arch: Arch
-    cpu_vendor: Literal["intel", "amd", "ampere", "nvidia"]
+    cpu_vendor: Literal["intel", "amd", "ampere", "arm"]
     cpu_model: str
     virtual: bool
     # how it is wired

@@ -1,17 +1,18 @@
-"""The kernel's part of a plan: command-line arguments and sysctls.
-
-Never written, because the stock Flatcar kernel ignores them: `nohz_full` and `rcu_nocbs` (it is
-built with neither NO_HZ_FULL nor RCU_NOCB_CPU) and `pcie_acs_override` (an out-of-tree patch).
-"""
+"""The kernel command line of a plan. What the stock kernel ignores is refused by choices.py."""
 
 from collections.abc import Iterator, Sequence
 
 from hardware.hardware import Hardware
 from ignition.reasons import Line
+from ignition.sources import KERNEL, PARAMETERS
 from ignition.tuning import Purpose, Tuning
 
-KERNEL = "https://docs.kernel.org/admin-guide"
-_LARGE_MEMORY_GIB = 256
+_THP_REASONS = {
+    "always": "long-lived host buffers of training profit, and its throughput hides the stalls of "
+    "compaction",
+    "madvise": "only memory that asks for it, so that compaction does not add to the tail latency "
+    "of requests",
+}
 
 
 def isolates(hardware: Hardware, tuning: Tuning) -> bool:
@@ -24,20 +25,31 @@ def isolates(hardware: Hardware, tuning: Tuning) -> bool:
     return tuning.isolation == "exclusive" or not small_guest
 
 
+def transparent_hugepages(tuning: Tuning, purpose: Purpose) -> str | None:
+    """The mode that the plan sets; None leaves the kernel's own."""
+    by_purpose = {"training": "always", "inference": "madvise", "batch": None}
+    return tuning.transparent_hugepages or by_purpose[purpose]
+
+
 def arguments(
     hardware: Hardware, tuning: Tuning, purpose: Purpose, *, housekeeping: str, workload: str
 ) -> Iterator[Line]:
     """The kernel arguments, each one item of `kernel_arguments.should_exist`."""
-    if isolates(hardware, tuning):
+    if isolates(hardware, tuning) and tuning.irq == "housekeeping":
         yield from _isolation(tuning, housekeeping=housekeeping, workload=workload)
-    yield from _hugepages(
-        tuning.hugepages_1gi_per_numa_node, "1G", [node.id for node in hardware.numa_nodes]
-    )
-    yield from _hugepages(
-        tuning.hugepages_2mi_per_numa_node, "2M", [node.id for node in hardware.numa_nodes]
-    )
-    yield from _iommu(hardware)
-    yield from _memory_policy(hardware, purpose)
+    nodes = [node.id for node in hardware.numa_nodes]
+    yield from _hugepages(tuning.hugepages_1gi_per_numa_node, "1G", nodes)
+    yield from _hugepages(tuning.hugepages_2mi_per_numa_node, "2M", nodes)
+    if not hardware.virtual:
+        yield from _iommu(hardware, tuning)
+        yield from _power(hardware, tuning)
+    yield from _memory_policy(hardware, tuning, purpose)
+    for argument in tuning.extra_kernel_arguments:
+        yield Line(
+            text=argument,
+            reason="asked for by tuning.extra_kernel_arguments",
+            source=PARAMETERS,
+        )
 
 
 def _isolation(tuning: Tuning, *, housekeeping: str, workload: str) -> Iterator[Line]:
@@ -74,34 +86,54 @@ def _hugepages(pages: int, size: str, nodes: Sequence[int]) -> Iterator[Line]:
     )
 
 
-def _iommu(hardware: Hardware) -> Iterator[Line]:
-    if hardware.virtual or not hardware.gpus:
+def _iommu(hardware: Hardware, tuning: Tuning) -> Iterator[Line]:
+    intel = hardware.cpu_vendor == "intel"
+    if tuning.iommu == "off":
+        yield Line(
+            text=f"{'intel' if intel else 'amd'}_iommu=off",
+            reason="asked for: neither guests nor SR-IOV use devices of this machine",
+            source=PARAMETERS,
+        )
         return
-    if hardware.cpu_vendor == "intel":
+    if not hardware.gpus and tuning.iommu == "passthrough":
+        return
+    if intel:
         yield Line(
             text="intel_iommu=on",
             reason="the Intel IOMMU is there for SR-IOV and VFIO devices of the host",
-            source=f"{KERNEL}/kernel-parameters.html",
+            source=PARAMETERS,
         )
     yield Line(
         text="iommu=pt",
         reason="the host's GPUs and NICs bypass translation, so that peer transfers stay direct",
-        source=f"{KERNEL}/kernel-parameters.html",
+        source=PARAMETERS,
     )
 
 
-def _memory_policy(hardware: Hardware, purpose: Purpose) -> Iterator[Line]:
-    if purpose != "batch":
-        mode = "always" if purpose == "training" else "madvise"
-        why = {
-            "always": "long-lived host buffers of training profit, and its throughput hides the "
-            "stalls of compaction",
-            "madvise": "only memory that asks for it, so that compaction does not add to the tail "
-            "latency of requests",
-        }
+def _power(hardware: Hardware, tuning: Tuning) -> Iterator[Line]:
+    if tuning.power == "performance":
+        driver = "intel_idle" if hardware.cpu_vendor == "intel" else "processor"
+        yield Line(
+            text=f"{driver}.max_cstate=1",
+            reason="asked for performance: no CPU sleeps deeper than C1, whose wake-up is short",
+            source=f"{KERNEL}/cpu-isolation.html",
+        )
+    if hardware.pcie_aspm == "off":
+        yield Line(
+            text="pcie_aspm=off",
+            reason="the vendor asks for it: Linux leaves the links' power states as the firmware "
+            "set them (it does not switch ASPM off that the firmware switched on)",
+            source=PARAMETERS,
+        )
+
+
+def _memory_policy(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Iterator[Line]:
+    mode = transparent_hugepages(tuning, purpose)
+    if mode is not None:
+        asked = tuning.transparent_hugepages is not None
         yield Line(
             text=f"transparent_hugepage={mode}",
-            reason=why[mode],
+            reason="asked for by tuning.transparent_hugepages" if asked else _THP_REASONS[mode],
             source=f"{KERNEL}/mm/transhuge.html",
         )
     if len(hardware.numa_nodes) > 1 and purpose != "batch":
@@ -109,23 +141,5 @@ def _memory_policy(hardware: Hardware, purpose: Purpose) -> Iterator[Line]:
             text="numa_balancing=disable",
             reason="kubelet places memory beside the GPU; automatic balancing would unmap pages to "
             "find out what is decided already",
-            source=f"{KERNEL}/kernel-parameters.html",
+            source=PARAMETERS,
         )
-
-
-def sysctls(hardware: Hardware, purpose: Purpose) -> Iterator[Line]:
-    """The sysctls, as `name = value` lines."""
-    yield Line(
-        text="net.ipv4.ip_forward = 1",
-        reason="pods are routed through the node; kubeadm refuses to join without it",
-        source="https://kubernetes.io/docs/setup/production-environment/container-runtimes/",
-    )
-    if purpose == "training" and hardware.memory_gib >= _LARGE_MEMORY_GIB:
-        why = (
-            "a checkpoint is written in bursts; the default, a share of all memory, would gather "
-            f"{hardware.memory_gib // 5} GiB of dirty pages and then stop every writer"
-        )
-        for name, gib in (("vm.dirty_background_bytes", 2), ("vm.dirty_bytes", 16)):
-            yield Line(
-                text=f"{name} = {gib * 1024**3}", reason=why, source=f"{KERNEL}/sysctl/vm.html"
-            )

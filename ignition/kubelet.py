@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hardware.hardware import Hardware
-from ignition.reasons import Line
-from ignition.tuning import Purpose
+from ignition import topology
+from ignition.reasons import Field
+from ignition.tuning import Purpose, Tuning
 
 _CPU = "https://kubernetes.io/docs/tasks/administer-cluster/cpu-management-policies/"
 _MEMORY = "https://kubernetes.io/docs/tasks/administer-cluster/memory-manager/"
-_TOPOLOGY = "https://kubernetes.io/docs/tasks/administer-cluster/topology-manager/"
+_UNCORE = "https://github.com/kubernetes/enhancements/issues/4800"
 _RESERVE = "https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/"
 _EVICTION = "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/"
 _SWAP = "https://kubernetes.io/docs/concepts/architecture/nodes/#swap-memory"
@@ -41,34 +42,27 @@ def reservation(hardware: Hardware) -> Reservation:
     return Reservation(kube=kube, system=system, eviction=eviction, per_node=tuple(shares))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Field:
-    """A field of KubeletConfiguration with its reason and source."""
-
-    name: str
-    value: object
-    reason: str
-    source: str
-
-    def line(self) -> Line:
-        """The field as a line of the plan."""
-        return Line(text=f"kubelet {self.name}", reason=self.reason, source=self.source)
-
-
 def fields(
-    hardware: Hardware, purpose: Purpose, reserved: Reservation, *, housekeeping: str
+    hardware: Hardware,
+    tuning: Tuning,
+    purpose: Purpose,
+    reserved: Reservation,
+    *,
+    housekeeping: str,
 ) -> tuple[Field, ...]:
     """Every field that the plan decides, in the order of the configuration file."""
     return (
-        *_cpu(hardware, purpose, housekeeping),
+        *_cpu(hardware, tuning, purpose, housekeeping),
         *_memory(reserved),
         *_memory_manager(hardware, reserved),
-        *_topology(hardware, purpose),
+        *topology.fields(hardware, tuning, purpose),
     )
 
 
-def _cpu(hardware: Hardware, purpose: Purpose, housekeeping: str) -> Sequence[Field]:
-    options = _cpu_options(hardware, purpose)
+def _cpu(
+    hardware: Hardware, tuning: Tuning, purpose: Purpose, housekeeping: str
+) -> Sequence[Field]:
+    options = _cpu_options(hardware, tuning, purpose)
     decided = [
         Field(
             name="reservedSystemCPUs",
@@ -85,30 +79,35 @@ def _cpu(hardware: Hardware, purpose: Purpose, housekeeping: str) -> Sequence[Fi
         ),
     ]
     if options:
+        reasons = [*options.values(), "not strict-cpu-reservation, or daemon pods have no CPU"]
         decided.append(
             Field(
                 name="cpuManagerPolicyOptions",
-                value=options,
-                reason="whole cores, so that two pods never share one"
-                + (
-                    "; an 8-GPU pod gets its CPUs evenly from both NUMA nodes"
-                    if "distribute-cpus-across-numa" in options
-                    else ""
-                )
-                + "; not strict-cpu-reservation, or daemon pods have no CPU beside a full node",
-                source=_CPU,
+                value=dict.fromkeys(options, "true"),
+                reason=f"{'; '.join(reasons)} beside a full node",
+                source=_UNCORE if "prefer-align-cpus-by-uncorecache" in options else _CPU,
             )
         )
     return decided
 
 
-def _cpu_options(hardware: Hardware, purpose: Purpose) -> Mapping[str, str]:
-    """Option values are strings. Guests keep none: their SMT layout is the host's, not known."""
+def _cpu_options(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Mapping[str, str]:
+    """The options with their reasons. Guests without GPU keep none: their SMT is not known."""
+    options: dict[str, str] = {}
     if not hardware.gpus:
-        return {}
-    options = {"full-pcpus-only": "true"}
-    if _spans_numa_nodes(hardware, purpose):
-        options["distribute-cpus-across-numa"] = "true"
+        return options
+    # kubelet divides CPUs by cores; where some cores have one thread and some two it is no use
+    if len({len(core) for core in hardware.cores()}) == 1:
+        options["full-pcpus-only"] = "whole cores, so that two pods never share one"
+    if topology.spans_numa_nodes(hardware, tuning, purpose):
+        options["distribute-cpus-across-numa"] = (
+            "a pod of many GPUs gets its CPUs evenly from the NUMA nodes"
+        )
+    elif hardware.cpu_vendor == "amd" and not hardware.virtual:
+        # kubelet refuses it beside distribute-cpus-across-numa
+        options["prefer-align-cpus-by-uncorecache"] = (
+            "EPYC has an L3 cache for each complex of cores, and a pod should share few"
+        )
     return options
 
 
@@ -165,45 +164,7 @@ def _memory_manager(hardware: Hardware, reserved: Reservation) -> Sequence[Field
                 for node, share in zip(hardware.numa_nodes, reserved.per_node, strict=True)
             ],
             reason="sums exactly to kubeReserved, systemReserved and evictionHard, or kubelet "
-            "does not start",
+            "does not start; no huge pages, which kubelet cannot reserve for the system",
             source=_MEMORY,
         ),
     )
-
-
-def _spans_numa_nodes(hardware: Hardware, purpose: Purpose) -> bool:
-    """Whether pods are expected that take the GPUs of more than one NUMA node."""
-    return purpose == "training" and len({gpu.numa_node for gpu in hardware.gpus}) > 1
-
-
-def _topology(hardware: Hardware, purpose: Purpose) -> Sequence[Field]:
-    if len(hardware.numa_nodes) == 1:
-        return ()
-    if purpose == "inference":
-        policy = "single-numa-node"
-        reason = "a served model fits the GPUs of one NUMA node; larger pods are refused"
-    else:
-        policy = "best-effort"
-        reason = (
-            "single-numa-node refuses every pod that needs the GPUs of both NUMA nodes, and "
-            "restricted does when its CPUs would fit one"
-        )
-    decided = [
-        Field(name="topologyManagerPolicy", value=policy, reason=reason, source=_TOPOLOGY),
-        Field(
-            name="topologyManagerScope",
-            value="pod",
-            reason="the containers of a pod are placed together",
-            source=_TOPOLOGY,
-        ),
-    ]
-    if policy == "best-effort":
-        decided.append(
-            Field(
-                name="topologyManagerPolicyOptions",
-                value={"prefer-closest-numa-nodes": "true"},
-                reason="where more than one NUMA node is needed, the near ones",
-                source=_TOPOLOGY,
-            )
-        )
-    return decided

@@ -7,16 +7,18 @@ cannot disagree, and each line carries its reason and source.
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 
 from hardware.cpuset import format_list
 from hardware.hardware import Hardware
-from ignition import kernel, kubelet
+from ignition import interrupts, kernel, kubelet
+from ignition.choices import problems
+from ignition.interrupts import IrqAffinity
 from ignition.reasons import Line, Reason
+from ignition.sysctls import sysctls
+from ignition.system import System, lines, system
 from ignition.tuning import Purpose, Tuning
-
-_MIB_PER_GIB = 1024
 
 
 class PlanError(ValueError):
@@ -39,9 +41,11 @@ class NodePlan:
 class NumaPlan:
     """Everything that follows from the wiring. `housekeeping` and `workload` join all nodes.
 
-    `cpu_affinity` is systemd's CPUAffinity list, None where services may run anywhere. `kubelet` is
-    a patch of KubeletConfiguration. `reasons` maps each line (a kernel argument, `name = value` of
-    a sysctl, `kubelet <field>`) to its reason. `digest` changes when any of it changes.
+    `kubelet` is a patch of KubeletConfiguration. `transparent_hugepages` None leaves the kernel's
+    own mode. `irqs` has the CPUs of each device's interrupts, `irq_cpus` those of each NUMA node's
+    devices, both empty where nobody places interrupts. `reasons` maps each line (a kernel argument,
+    `name = value` of a sysctl, `kubelet <field>`, a unit, a limit) to its reason. `digest` changes
+    when any of it changes.
     """
 
     hardware: str
@@ -49,99 +53,78 @@ class NumaPlan:
     nodes: tuple[NodePlan, ...]
     housekeeping: str
     workload: str
-    cpu_affinity: str | None
     kernel_arguments: tuple[str, ...]
     sysctls: Mapping[str, str]
+    transparent_hugepages: str | None
     kubelet: Mapping[str, object]
+    irqs: tuple[IrqAffinity, ...]
+    irq_cpus: Mapping[int, str]
+    system: System
     reasons: Mapping[str, Reason]
     digest: str
+
+    @property
+    def cpu_affinity(self) -> str | None:
+        """systemd's CPUAffinity list, None where services may run anywhere."""
+        return self.system.cpu_affinity
 
 
 def plan(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> NumaPlan:
     """The plan of a machine; PlanError where the choices do not fit it."""
-    _refuse_what_cannot_boot(hardware)
     reserved = kubelet.reservation(hardware)
+    for problem in problems(hardware, tuning, reserved.per_node):
+        raise PlanError(problem)
     nodes = _nodes(hardware, tuning, reserved)
     housekeeping = _join(hardware, tuning, housekeeping=True)
     workload = _join(hardware, tuning, housekeeping=False)
     arguments = tuple(
         kernel.arguments(hardware, tuning, purpose, housekeeping=housekeeping, workload=workload)
     )
-    sysctls = tuple(kernel.sysctls(hardware, purpose))
-    fields = kubelet.fields(hardware, purpose, reserved, housekeeping=housekeeping)
-    lines = (*arguments, *sysctls, *(field.line() for field in fields))
-    decided = {
-        "cpu_affinity": housekeeping if kernel.isolates(hardware, tuning) else None,
-        "kernel_arguments": tuple(line.text for line in arguments),
-        "sysctls": dict(line.text.split(" = ", 1) for line in sysctls),
-        "kubelet": {field.name: field.value for field in fields},
-    }
+    settings = tuple(sysctls(hardware, tuning, purpose))
+    fields = kubelet.fields(hardware, tuning, purpose, reserved, housekeeping=housekeeping)
+    decided = system(hardware, tuning, housekeeping=housekeeping)
+    kept = {node.id: node.housekeeping for node in nodes}
+    irq_cpus = interrupts.cpus_of_nodes(hardware, tuning, kept) if decided.places_interrupts else {}
+    patch = {field.name: field.value for field in fields}
+    every = (
+        *arguments,
+        *settings,
+        *(field.line() for field in fields),
+        *lines(decided, tuning),
+    )
     return NumaPlan(
         hardware=hardware.name,
         purpose=purpose,
         nodes=nodes,
         housekeeping=housekeeping,
         workload=workload,
-        reasons=_reasons(lines),
-        digest=_digest(decided, workload),
-        **decided,  # type: ignore[arg-type]  # the dict holds exactly the four fields named above
+        kernel_arguments=tuple(line.text for line in arguments),
+        sysctls=dict(line.text.split(" = ", 1) for line in settings),
+        transparent_hugepages=kernel.transparent_hugepages(tuning, purpose),
+        kubelet=patch,
+        irqs=interrupts.irqs(hardware, irq_cpus) if irq_cpus else (),
+        irq_cpus=irq_cpus,
+        system=decided,
+        reasons=_reasons(every),
+        digest=_digest([line.text for line in every], patch, asdict(decided), irq_cpus, workload),
     )
-
-
-def _refuse_what_cannot_boot(hardware: Hardware) -> None:
-    if hardware.gpus and hardware.arch != "amd64":
-        raise PlanError(
-            f"{hardware.name} has GPUs on {hardware.arch}, but Flatcar's NVIDIA driver extensions "
-            "are built for amd64 alone"
-        )
 
 
 def _nodes(
     hardware: Hardware, tuning: Tuning, reserved: kubelet.Reservation
 ) -> tuple[NodePlan, ...]:
     wanted = tuning.housekeeping_cores_per_numa_node
-    for name, pages in (
-        ("hugepages_1gi_per_numa_node", tuning.hugepages_1gi_per_numa_node),
-        ("hugepages_2mi_per_numa_node", tuning.hugepages_2mi_per_numa_node),
-    ):
-        if pages < 0:
-            raise PlanError(f"tuning.{name}: {pages} is negative; allowed is 0 or more")
-    planned = []
-    for node, kept in zip(hardware.numa_nodes, reserved.per_node, strict=True):
-        cores = node.cores()
-        if not 1 <= wanted < len(cores):
-            raise PlanError(
-                f"tuning.housekeeping_cores_per_numa_node: {wanted} of the {len(cores)} cores of "
-                f"NUMA node {node.id} of {hardware.name}; allowed is 1 to {len(cores) - 1}, so "
-                "that the system and the workload each have a core"
-            )
-        _refuse_too_many_hugepages(hardware, tuning, node.memory_gib, kept, node.id)
-        planned.append(
-            NodePlan(
-                id=node.id,
-                housekeeping=format_list(cpu for core in cores[:wanted] for cpu in core),
-                workload=format_list(cpu for core in cores[wanted:] for cpu in core),
-                hugepages_1gi=tuning.hugepages_1gi_per_numa_node,
-                hugepages_2mi=tuning.hugepages_2mi_per_numa_node,
-                reserved_memory_mib=kept,
-            )
+    return tuple(
+        NodePlan(
+            id=node.id,
+            housekeeping=format_list(cpu for core in node.cores()[:wanted] for cpu in core),
+            workload=format_list(cpu for core in node.cores()[wanted:] for cpu in core),
+            hugepages_1gi=tuning.hugepages_1gi_per_numa_node,
+            hugepages_2mi=tuning.hugepages_2mi_per_numa_node,
+            reserved_memory_mib=kept,
         )
-    return tuple(planned)
-
-
-def _refuse_too_many_hugepages(
-    hardware: Hardware, tuning: Tuning, memory_gib: int, kept_mib: int, node: int
-) -> None:
-    gib, mib2 = tuning.hugepages_1gi_per_numa_node, tuning.hugepages_2mi_per_numa_node
-    wanted_mib = gib * _MIB_PER_GIB + mib2 * 2
-    # a tenth stays with the kernel (page structures, buffers) and with pods that use ordinary pages
-    allowed_mib = memory_gib * _MIB_PER_GIB * 9 // 10 - kept_mib
-    if wanted_mib > allowed_mib:
-        raise PlanError(
-            f"tuning.hugepages: {gib} pages of 1 GiB and {mib2} of 2 MiB take {wanted_mib} MiB of "
-            f"NUMA node {node} of {hardware.name}; allowed are {allowed_mib} MiB of its "
-            f"{memory_gib} GiB, after the reservations and a tenth for ordinary pages"
-        )
+        for node, kept in zip(hardware.numa_nodes, reserved.per_node, strict=True)
+    )
 
 
 def _join(hardware: Hardware, tuning: Tuning, *, housekeeping: bool) -> str:
@@ -152,10 +135,10 @@ def _join(hardware: Hardware, tuning: Tuning, *, housekeeping: bool) -> str:
     )
 
 
-def _reasons(lines: tuple[Line, ...]) -> Mapping[str, Reason]:
-    return {line.text: Reason(reason=line.reason, source=line.source) for line in lines}
+def _reasons(every: Iterable[Line]) -> Mapping[str, Reason]:
+    return {line.text: Reason(reason=line.reason, source=line.source) for line in every}
 
 
-def _digest(decided: Mapping[str, object], workload: str) -> str:
-    text = json.dumps([decided, workload], sort_keys=True, separators=(",", ":"))
+def _digest(*decided: object) -> str:
+    text = json.dumps(decided, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:8]

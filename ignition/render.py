@@ -4,7 +4,6 @@ The boot data has two parts. The tuning part is plain, so that a preview can sho
 every line of it. The join part holds the token and comes by `ignition.config.merge`.
 """
 
-import base64
 import json
 import re
 from collections.abc import Mapping
@@ -17,8 +16,10 @@ import jinja2
 
 from hardware.hardware import Hardware
 from ignition.butane import transpile
+from ignition.expectations import expectations
 from ignition.extensions import image, kubernetes, nvidia_runtime
 from ignition.numa_plan import NumaPlan
+from ignition.payload import Merge, data_url, merged
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
 _LABEL = re.compile(
@@ -82,6 +83,9 @@ def tuning_butane(node: NodeBoot) -> str:
         "kind": node.hardware.kind,
         "labels": _labels(node.labels),
         "kubelet_patch": _json(kubelet_patch(node)),
+        "expectations": _json(
+            expectations(node.hardware, node.plan, nvidia_driver=node.nvidia_driver)
+        ),
         "kubernetes": kubernetes(node.kubernetes_version, node.hardware.arch),
     }
     if node.hardware.gpus:
@@ -150,17 +154,7 @@ def with_merge(tuning: str, source: str, sha512: str | None = None) -> str:
     `source` is a `data:` URL or an address that the machine can read, `sha512` the 128 hexadecimal
     digits that its contents must have.
     """
-    config = json.loads(tuning)
-    merged = config["ignition"].setdefault("config", {}).setdefault("merge", [])
-    merged.append(
-        {"source": source, **({"verification": {"hash": f"sha512-{sha512}"}} if sha512 else {})}
-    )
-    return _json(config)
-
-
-def data_url(text: str) -> str:
-    """The text as a base64 `data:` URL, for `with_merge`."""
-    return f"data:;base64,{base64.b64encode(text.encode()).decode()}"
+    return merged(tuning, (Merge(source=source, sha512=sha512),))
 
 
 def _file(path: str, text: str, *, mode: int) -> dict[str, object]:

@@ -22,3 +22,25 @@ class Tuning:
     """1 GiB pages reserved at boot on each NUMA node."""
     hugepages_2mi_per_numa_node: int = 0
     """2 MiB pages reserved at boot on each NUMA node."""
+    largest_pod_gpus: int | None = None
+    """GPUs of the largest pod, which the Topology Manager's policy must fit. None: all GPUs of the
+    machine for training and batch, those of one NUMA node for inference."""
+    iommu: Literal["passthrough", "vfio", "off"] = "passthrough"
+    """Of bare metal: `vfio` also keeps PCIe access control on, for devices given to guests."""
+    irq: Literal["housekeeping", "numa-local"] = "housekeeping"
+    """`numa-local` spreads the interrupts of a device over all CPUs of its NUMA node."""
+    power: Literal["performance", "default"] = "default"
+    """`performance` keeps the CPUs of bare metal out of sleep states deeper than C1."""
+    transparent_hugepages: Literal["always", "madvise", "never"] | None = None
+    """None follows the purpose."""
+    realtime: bool = False
+    """Lets pods use real-time scheduling without a limit on their time: `exclusive` alone."""
+    hugetlb_shm_group: int | None = None
+    """Id of the group that may make SysV shared memory of huge pages."""
+    background_io_mib_per_s: int | None = None
+    """Gives containerd a block-I/O class `background` that reads and writes so fast at most on each
+    disk; pods take it by the annotation blockio.resources.beta.kubernetes.io/pod."""
+    extra_kernel_arguments: tuple[str, ...] = ()
+    """Kernel arguments beside those of the plan; what does nothing or does harm is refused."""
+    extra_module_options: tuple[str, ...] = ()
+    """Options of the nvidia module such as NVreg_RestrictProfilingToAdminUsers=0."""

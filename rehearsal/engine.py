@@ -77,6 +77,7 @@ class Engine:
     ) -> Outcome:
         name = f"pulumi-{verb}"
         events = EventLog(self.directory / f"{verb}-events.jsonl")
+        events.path.unlink(missing_ok=True)  # of an earlier run: the engine would write over it
         argv = (
             *(verb, *more, *self.arguments),
             f"--policy-pack={self.root / 'policies'}",

@@ -12,6 +12,7 @@ from components.platform.karpenter.release import Karpenter, KarpenterArgs
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dcgm import exporter_values
 from components.platform.monitoring.release import Monitoring, MonitoringArgs
+from components.platform.node_check import NodeCheck
 from components.platform.priority_classes import PriorityClasses
 from components.platform.teams import QueueShare, Teams, TeamsArgs, TeamShare
 from components.platform.volcano import Volcano
@@ -38,6 +39,7 @@ def foundation(
         HetznerCloud("hetzner-cloud", args, on_cluster)
     volcano = Volcano("volcano", on_cluster)
     PriorityClasses("priority", on_cluster)
+    NodeCheck("node-check", on_cluster)
     Teams("teams", _teams(settings, volcano), on_cluster)
     monitoring = _monitoring(settings, on_cluster) if networks else None
     GpuOperator("gpu-operator", _gpu_operator(settings, monitoring), on_cluster)

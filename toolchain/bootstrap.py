@@ -96,7 +96,7 @@ class Bootstrap:
         python = getattr(sys, "_base_executable", sys.executable)
         try:
             import ensurepip  # noqa: F401, PLC0415  # Debian ships Python without it
-            import venv  # noqa: F401, PLC0415
+            import venv  # noqa: F401, PLC0415  # as above
         except ImportError as error:
             version = f"{sys.version_info[0]}.{sys.version_info[1]}"
             raise BootstrapError(

@@ -207,6 +207,14 @@ BUTANE_CHECK = Program(
     binaries=(Binary(name="butane-check", folder="butane-check", package="."),),
 )
 
+KUBELET_SHAPES = Program(
+    name="kubelet-shapes",
+    folder="kubelet-shapes",
+    module="k8s.io/kubernetes",
+    disk_gb=4,
+    binaries=(Binary(name="kubelet-shapes", folder="kubelet-shapes", package="."),),
+)
+
 PROMETHEUS = Program(
     name="prometheus",
     folder="prometheus",
@@ -239,7 +247,16 @@ ACTIONLINT = Program(
 
 PROGRAMS = {
     program.name: program
-    for program in (PULUMI, CONTROL_PLANE, KWOK, CRDS, BUTANE_CHECK, PROMETHEUS, ACTIONLINT)
+    for program in (
+        PULUMI,
+        CONTROL_PLANE,
+        KWOK,
+        CRDS,
+        BUTANE_CHECK,
+        KUBELET_SHAPES,
+        PROMETHEUS,
+        ACTIONLINT,
+    )
 }
 
 VERSIONS = {

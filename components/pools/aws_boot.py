@@ -1,6 +1,7 @@
-"""Where AWS machines fetch the secret part of their boot data: one object that only they can read.
+"""Where AWS machines fetch what cannot be in their user data: objects that only they can read.
 
-An EC2NodeClass stands in the cluster in clear, so the join token must not be in its user data.
+An EC2NodeClass stands in the cluster in clear, so the join token must not be in its user data; and
+a plain part that is too long for it lies beside the token.
 """
 
 import json
@@ -10,15 +11,14 @@ import pulumi
 from pulumi_aws import iam, s3
 
 from components.labels import tags
-from components.pools.boot import PoolBoot, join_part, require_fit, sha512
-from ignition.render import with_merge
+from components.pools.boot import PoolBoot, join_part, payload
+from ignition.payload import EC2_LIMIT_BYTES, Merge, Payload, sha512
 
 KEY = "join.ign"
-USER_DATA_LIMIT_BYTES = 16 * 1024
 
 
 class AwsBootData(pulumi.ComponentResource):
-    """A private, encrypted bucket with the join part, and the role that may read that object alone.
+    """A private, encrypted bucket with the boot data, and the role that may read its objects alone.
 
     Bucket, role and profile have fixed names, so that the user data is known at preview.
     """
@@ -32,7 +32,7 @@ class AwsBootData(pulumi.ComponentResource):
         super().__init__("gpu:pools:AwsBootData", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         tagged = tags(boot.cluster.name, boot.labels)
-        require_fit(boot, _user_data(boot, sha512("")), USER_DATA_LIMIT_BYTES)
+        stored = _payload(boot, sha512("")).stored
         join = join_part(boot.cluster, None)
         bucket = _bucket(name, bucket_name(boot), tagged, child)
         s3.BucketObjectv2(
@@ -45,7 +45,19 @@ class AwsBootData(pulumi.ComponentResource):
             tags=tagged,
             opts=child,
         )
-        profile = _node_role(name, boot, tagged, child)
+        if stored is not None:
+            s3.BucketObjectv2(
+                f"{name}-plain",
+                bucket=bucket.bucket,
+                key=plain_key(boot),
+                content=stored,
+                content_type="application/json",
+                server_side_encryption="AES256",
+                tags=tagged,
+                opts=child,
+            )
+        keys = (KEY,) if stored is None else (KEY, plain_key(boot))
+        profile = _node_role(name, boot, keys, tagged, child)
         # The digest of a text with an 82 bit secret in it gives nothing away; as a secret it would
         # hide the whole user data from reviewers and rules.
         digest = pulumi.Output.unsecret(join.apply(sha512))
@@ -66,8 +78,20 @@ def node_role(cluster: str, pool: str) -> str:
     return f"{cluster}-{pool}-node"
 
 
+def plain_key(boot: PoolBoot) -> str:
+    """A key of its own for each text: what machines still boot from is not overwritten."""
+    return f"plain-{sha512(boot.ignition)[:16]}.ign"
+
+
+def _payload(boot: PoolBoot, digest: str) -> Payload:
+    bucket = bucket_name(boot)
+    join = Merge(source=f"s3://{bucket}/{KEY}", sha512=digest)
+    store = f"s3://{bucket}/{plain_key(boot)}"
+    return payload(boot, join, limit_bytes=EC2_LIMIT_BYTES, store=store)
+
+
 def _user_data(boot: PoolBoot, digest: str) -> str:
-    return with_merge(boot.ignition, f"s3://{bucket_name(boot)}/{KEY}", digest)
+    return _payload(boot, digest).user_data
 
 
 def _bucket(
@@ -102,7 +126,11 @@ def _bucket(
 
 
 def _node_role(
-    name: str, boot: PoolBoot, tagged: dict[str, str], child: pulumi.ResourceOptions
+    name: str,
+    boot: PoolBoot,
+    keys: tuple[str, ...],
+    tagged: dict[str, str],
+    child: pulumi.ResourceOptions,
 ) -> iam.InstanceProfile:
     role_name = node_role(boot.cluster.name, boot.pool)
     role = iam.Role(
@@ -117,7 +145,7 @@ def _node_role(
         f"{name}-read",
         role=role.name,
         name="read-boot-data",
-        policy=json.dumps(_read(bucket_name(boot))),
+        policy=json.dumps(_read(bucket_name(boot), keys)),
         opts=child,
     )
     return iam.InstanceProfile(
@@ -134,14 +162,14 @@ def _trust(service: str) -> dict[str, object]:
     }
 
 
-def _read(bucket: str) -> dict[str, object]:
+def _read(bucket: str, keys: tuple[str, ...]) -> dict[str, object]:
     return {
         "Version": "2012-10-17",
         "Statement": [
             {
                 "Effect": "Allow",
                 "Action": "s3:GetObject",
-                "Resource": f"arn:aws:s3:::{bucket}/{KEY}",
+                "Resource": [f"arn:aws:s3:::{bucket}/{key}" for key in keys],
             }
         ],
     }

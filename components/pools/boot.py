@@ -4,7 +4,6 @@ Every pool component takes a `PoolBoot`, whatever its site, and hands the plain 
 of its own, so that a rule can read each line even where the user data is secret or not yet known.
 """
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,19 +14,13 @@ from components.labels import labels
 from components.pools.sharing import GpuSharing, sharing_labels
 from hardware.hardware import Hardware
 from ignition.numa_plan import NumaPlan
-from ignition.render import (
-    Join,
-    NodeBoot,
-    Taint,
-    data_url,
-    join_ignition,
-    with_merge,
-)
+from ignition.payload import Merge, Payload, PayloadError, data_url, fit
+from ignition.render import Join, NodeBoot, Taint, join_ignition
 
 GPU_TAINT = Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule")
 # Karpenter takes a node over only if it registers with this taint, and adds nothing to user data
 UNREGISTERED_TAINT = Taint(key="karpenter.sh/unregistered", value="", effect="NoExecute")
-SAMPLE_TOKEN = "000000.0000000000000000"  # as long as every token of kubeadm  # noqa: S105
+SAMPLE_TOKEN = "000000.0000000000000000"  # noqa: S105  # as long as every token of kubeadm
 
 
 class PoolError(ValueError):
@@ -133,28 +126,29 @@ def join_part(cluster: ClusterJoin, hostname: str | None) -> pulumi.Output[str]:
 def user_data(boot: PoolBoot, hostname: str, limit_bytes: int | None = None) -> pulumi.Output[str]:
     """The whole user data of one machine, secret because the join part stands in it.
 
-    Raises PoolError where it is longer than `limit_bytes`, None for no limit.
+    Where it is longer than `limit_bytes` (None for no limit) the plain part is compressed in it;
+    raises PoolError where even that is too long.
     """
-    if limit_bytes is not None:
-        cluster = boot.cluster
-        sample = _join_ignition(cluster.endpoint, cluster.ca_cert_hash, hostname, SAMPLE_TOKEN)
-        require_fit(boot, _merged(boot.ignition, sample), limit_bytes)
-    return join_part(boot.cluster, hostname).apply(partial(_merged, boot.ignition))
+    cluster = boot.cluster
+    sample = _join_ignition(cluster.endpoint, cluster.ca_cert_hash, hostname, SAMPLE_TOKEN)
+    _whole(
+        boot, limit_bytes, sample
+    )  # as long as the real one, and refused before anything is made
+    return join_part(cluster, hostname).apply(partial(_whole, boot, limit_bytes))
 
 
-def sha512(text: str) -> str:
-    """The digest of a text, in hexadecimal."""
-    return hashlib.sha512(text.encode()).hexdigest()
+def payload(
+    boot: PoolBoot, join: Merge, *, limit_bytes: int | None, store: str | None = None
+) -> Payload:
+    """The user data that merges `join` into the plain part, in the form that fits the limit.
 
-
-def require_fit(boot: PoolBoot, text: str, limit_bytes: int) -> None:
-    """Refuse user data that a cloud would refuse; PoolError says by how much."""
-    size = len(text.encode())
-    if size > limit_bytes:
-        raise PoolError(
-            f"pool {boot.pool}: the user data has {size} bytes; allowed: {limit_bytes} bytes for "
-            f"{boot.hardware.name}."
-        )
+    `store` is an address from which the machines could read the plain part. Raises PoolError where
+    no form fits.
+    """
+    try:
+        return fit(boot.ignition, (join,), limit_bytes=limit_bytes, store=store)
+    except PayloadError as error:
+        raise PoolError(f"pool {boot.pool}: {error} for {boot.hardware.name}.") from error
 
 
 def _join_ignition(endpoint: str, ca_cert_hash: str, hostname: str | None, token: str) -> str:
@@ -165,5 +159,5 @@ def _join_ignition(endpoint: str, ca_cert_hash: str, hostname: str | None, token
     )
 
 
-def _merged(tuning: str, join: str) -> str:
-    return with_merge(tuning, data_url(join))
+def _whole(boot: PoolBoot, limit_bytes: int | None, join: str) -> str:
+    return payload(boot, Merge(source=data_url(join)), limit_bytes=limit_bytes).user_data

@@ -1,5 +1,6 @@
 """A pool of Hetzner Cloud servers that boot Flatcar from a snapshot."""
 
+import re
 from dataclasses import dataclass
 
 import pulumi
@@ -8,10 +9,12 @@ import pulumi_hcloud as hcloud
 from components.labels import tags
 from components.network.hetzner import HetznerNetwork
 from components.pools.boot import PoolBoot, PoolError, user_data
+from ignition.payload import HETZNER_LIMIT_BYTES
 
-USER_DATA_LIMIT_BYTES = 32 * 1024
 SERVERS_PER_PLACEMENT_GROUP = 10  # Hetzner's limit for a spread group
 ARCHITECTURES = {"amd64": "x86", "arm64": "arm"}
+NO_IMAGE = re.compile("no image (found|matches)|Resource not found")
+"""How two generations of Hetzner's provider, and the stand-in, say that a search found nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +33,10 @@ class HetznerPoolArgs:
 
 class HetznerPool(pulumi.ComponentResource):
     """Servers spread over hosts, each replaced when its boot data changes: Ignition runs only once.
+
+    Each waits for the one before it, so a pool is replaced server by server and a server that
+    cannot be made stops the rest. The engine waits until a server runs, not until its node is
+    Ready: where the pods of a node cannot move at once, drain it and update with `--target`.
 
     The snapshot is looked up by its labels `os=flatcar` and `flatcar=<version>`, which
     `hcloud-upload-image` gives it.
@@ -58,18 +65,20 @@ class HetznerPool(pulumi.ComponentResource):
             for number in range(1, -(-args.nodes // SERVERS_PER_PLACEMENT_GROUP) + 1)
         ]
         self.node_names = [f"{prefix}-{number}" for number in range(1, args.nodes + 1)]
-        # a server's name is unique in its project, so the old one goes first
-        replaced = pulumi.ResourceOptions.merge(
-            child, pulumi.ResourceOptions(delete_before_replace=True)
-        )
+        before: list[pulumi.Resource] = []
         for index, node in enumerate(self.node_names):
-            hcloud.Server(
+            in_turn = pulumi.ResourceOptions(
+                # a server's name is unique in its project, so the old one goes first
+                delete_before_replace=True,
+                depends_on=before,  # it deletes no dependent: none has an input from another
+            )
+            server = hcloud.Server(
                 f"{name}-{index + 1}",
                 name=node,
                 server_type=boot.hardware.name,
                 image=self.image_id,
                 location=args.network.location,
-                user_data=user_data(boot, node, USER_DATA_LIMIT_BYTES),
+                user_data=user_data(boot, node, HETZNER_LIMIT_BYTES),
                 networks=[
                     # without the empty list the provider attaches it anew at every update
                     hcloud.ServerNetworkArgs(subnet_id=args.network.subnet_id, alias_ips=[])
@@ -77,13 +86,17 @@ class HetznerPool(pulumi.ComponentResource):
                 firewall_ids=[args.network.firewall_id],
                 placement_group_id=groups[index // SERVERS_PER_PLACEMENT_GROUP].id.apply(int),
                 labels=tagged,
-                opts=replaced,
+                opts=pulumi.ResourceOptions.merge(child, in_turn),
             )
+            before = [server]
         self.register_outputs({"nodeNames": self.node_names, "imageId": self.image_id})
 
 
 def _snapshot(args: HetznerPoolArgs, opts: pulumi.InvokeOptions) -> str:
-    """The id of the newest snapshot of the release; PoolError where there is none."""
+    """The id of the newest snapshot of the release.
+
+    PoolError where there is none, and where Hetzner could not be asked.
+    """
     architecture = ARCHITECTURES[args.boot.hardware.arch]
     selector = f"os=flatcar,flatcar={args.flatcar}"
     try:
@@ -91,8 +104,15 @@ def _snapshot(args: HetznerPoolArgs, opts: pulumi.InvokeOptions) -> str:
             with_selector=selector, with_architecture=architecture, most_recent=True, opts=opts
         )
     except Exception as error:  # the SDK raises no other class
+        cause = " ".join(str(error).split())
+        if NO_IMAGE.search(cause):
+            raise PoolError(
+                f"pool {args.boot.pool}: the Hetzner project has no {architecture} snapshot with "
+                f"the labels {selector}; make one with `hcloud-upload-image upload --labels` "
+                f"({cause})."
+            ) from error
         raise PoolError(
-            f"pool {args.boot.pool}: the Hetzner project has no {architecture} snapshot with the "
-            f"labels {selector}; make one with `hcloud-upload-image upload --labels` ({error})."
+            f"pool {args.boot.pool}: Hetzner could not be asked for the snapshot with the labels "
+            f"{selector}; check the secret gpu-fleet:hcloud_token and the network ({cause})."
         ) from error
     return str(found.id)

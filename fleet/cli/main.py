@@ -6,6 +6,7 @@ import typer
 
 from fleet.cli.butane import butane
 from fleet.cli.explain import explain
+from fleet.cli.hardware import hardware
 from fleet.cli.plan import plan
 from fleet.cli.policy_config import policy_config
 from fleet.cli.preview import preview
@@ -28,3 +29,4 @@ app.add_typer(plan, name="plan")
 app.command("explain")(explain)
 app.command("render")(render)
 app.command("butane")(butane)
+app.add_typer(hardware, name="hardware")

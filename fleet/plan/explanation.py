@@ -21,7 +21,11 @@ CHOICES = (
     Tuning(),
     Tuning(isolation="exclusive"),
     Tuning(hugepages_1gi_per_numa_node=2),
-    Tuning(hugepages_2mi_per_numa_node=512),
+    Tuning(hugepages_2mi_per_numa_node=512, hugetlb_shm_group=1000),
+    Tuning(isolation="exclusive", realtime=True),
+    Tuning(power="performance", iommu="off"),
+    Tuning(irq="numa-local", transparent_hugepages="never", background_io_mib_per_s=200),
+    Tuning(largest_pod_gpus=1),
 )
 
 

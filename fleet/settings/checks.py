@@ -55,7 +55,12 @@ def places(pools: Mapping[str, object], sites: Mapping[str, object]) -> Iterator
             yield from _site(f"{path}.site", kind, site, kinds)
         if machine is not None:
             found = _find(machine)
-            if found is None or found.kind != kind:
+            if found is not None and found.kind not in SITE_KIND:
+                yield (
+                    f'{path}.hardware is "{machine}", a machine of kind {found.kind}, which no '
+                    f"kind of pool can start; allowed: {_hardware_of(kind, machine)}."
+                )
+            elif found is None or found.kind != kind:
                 yield wrong(f"{path}.hardware", machine, _hardware_of(kind, machine))
 
 

@@ -63,6 +63,8 @@ def _updates(config: BootConfig) -> Iterator[str]:
         return
     if not any(path.endswith((".conf", ".transfer")) for path in transfers):
         yield "no file of /etc/sysupdate.kubernetes.d ends in .conf, so nothing is updated; add it"
+    if service is not None and service.masked:
+        yield "systemd-sysupdate.service is masked, so Kubernetes is never updated; unmask it"
     if timer is None or not timer.enabled or timer.masked:
         yield "systemd-sysupdate.timer is not enabled, so Kubernetes is never updated; enable it"
     said = "\n".join(service.dropins.values()) if service else ""
@@ -72,6 +74,9 @@ def _updates(config: BootConfig) -> Iterator[str]:
             "systemd-sysupdate.service does not update Kubernetes; add a drop-in that runs "
             "systemd-sysupdate -C kubernetes update"
         )
+    for read in re.findall(r"/\w+/[\w-]+", _compared(commands)):
+        if not any(re.search(rf">\s*{re.escape(read)}\b(?!-)", command) for command in commands):
+            yield f"systemd-sysupdate.service compares {read}, which it never writes; write it"
     if not any("/run/reboot-required" in command for command in commands):
         yield (
             "systemd-sysupdate.service does not ask for a reboot after an update; touch "
@@ -88,3 +93,8 @@ def _updates(config: BootConfig) -> Iterator[str]:
         file = config.files[path]
         if minor and (minor[1] not in path or f"{minor[1]}." not in f"{file.source}."):
             yield f"{path} updates another minor than {linked}; take the one of {minor[1]}"
+
+
+def _compared(commands: list[str]) -> str:
+    """What stands behind cmp in the commands."""
+    return " ".join(match for each in commands for match in re.findall(r"\bcmp\b([^;|&]*)", each))

@@ -11,6 +11,8 @@ _OFFICIAL = re.compile(r"-?(nvidia-drivers-\d{3}(-open)?|podman|python|zfs|incus
 _DRIVERS = tuple(
     f"nvidia-drivers-{branch}{kind}" for branch in (535, 550, 570) for kind in ("", "-open")
 )
+# the oldest that is in use: which one a newer Flatcar brings is not written in the boot data
+_SHIPPED_DRIVERS = {"535": "535.309.01", "550": "550.163.01", "570": "570.211.01"}
 _ARCH = {"amd64": "x86-64", "arm64": "arm64"}
 _EXTENSIONS = PurePosixPath("/etc/extensions")
 _STARTS = re.compile(
@@ -36,8 +38,11 @@ def _extensions(config: BootConfig, hardware: Hardware) -> Iterator[str]:
     }
     for name, target in links.items():
         file = PurePosixPath(target).name
-        if target not in config.files:
+        image = config.files.get(target)
+        if image is None:
             yield f"/etc/extensions/{name} points at {target}, which nothing writes; add the file"
+        elif image.text is None and PurePosixPath(image.source.partition("?")[0]).name != file:
+            yield f"{target} comes from {image.source}, another image; use one name for both"
         if not name.endswith(".raw"):
             yield f"/etc/extensions/{name} is no image; end its name in .raw"
         wrong = {arch for arch in _ARCH.values() if arch in file} - {_ARCH[hardware.arch]}
@@ -52,24 +57,34 @@ def _extensions(config: BootConfig, hardware: Hardware) -> Iterator[str]:
         yield "/etc/extensions/kubernetes.raw is missing, and with it kubelet and kubeadm; link it"
 
 
-def _driver(config: BootConfig, hardware: Hardware, problems: list[str]) -> str | None:
+def _enabled(config: BootConfig) -> list[str]:
     text = config.text("/etc/flatcar/enabled-sysext.conf") or ""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    drivers = [line for line in lines if line.startswith("nvidia-drivers-")]
-    for line in lines:
-        if line in drivers and line not in _DRIVERS:
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def drivers(config: BootConfig) -> list[str]:
+    """The NVIDIA drivers among Flatcar's own extensions that the configuration enables."""
+    return [line for line in _enabled(config) if line.startswith("nvidia-drivers-")]
+
+
+def _driver(config: BootConfig, hardware: Hardware, problems: list[str]) -> str | None:
+    named = drivers(config)
+    for line in _enabled(config):
+        if line in named and line not in _DRIVERS:
             problems.append(
                 f"enabled-sysext.conf: Flatcar has no {line}; it has {', '.join(_DRIVERS)}"
             )
         elif not _OFFICIAL.fullmatch(line):
             problems.append(f"enabled-sysext.conf: {line} is no extension of Flatcar; remove it")
-    if len(drivers) > 1:
-        problems.append(f"enabled-sysext.conf names {len(drivers)} NVIDIA drivers; keep one")
-    if drivers and hardware.arch != "amd64":
+    if len(named) > 1:
+        problems.append(f"enabled-sysext.conf names {len(named)} NVIDIA drivers; keep one")
+    if named and hardware.arch != "amd64":
         problems.append(
-            f"enabled-sysext.conf: {drivers[0]} is built for amd64 alone, not for {hardware.arch}"
+            f"enabled-sysext.conf: {named[0]} is built for amd64 alone, not for {hardware.arch}; "
+            "remove it"
         )
-    return drivers[0] if drivers else None
+    return named[0] if named else None
 
 
 def _gpu(config: BootConfig, hardware: Hardware, driver: str | None) -> Iterator[str]:
@@ -88,6 +103,8 @@ def _gpu(config: BootConfig, hardware: Hardware, driver: str | None) -> Iterator
             "/etc/containerd/config.toml is not read: the NVIDIA runtime starts containerd with "
             "config-nvidia.toml; remove the file"
         )
+    if not hardware.nvswitch and "/etc/extensions/nvidia-fabricmanager.raw" in config.links:
+        yield f"{hardware.name} has no NVSwitch, and Fabric Manager fails there; remove its link"
     if hardware.nvswitch:
         yield from _fabric_manager(config, hardware, driver)
 
@@ -107,11 +124,22 @@ def _fabric_manager(config: BootConfig, hardware: Hardware, driver: str | None) 
         )
     branch = re.search(r"-(\d{3})", driver or "")
     version = re.search(r"(\d{3})\.\d+\.\d+", PurePosixPath(image).name)
-    if branch and version and branch[1] != version[1]:
+    if version is None:
+        yield f"{image} has no driver version in its name; name it …-570.211.01-x86-64.raw"
+    elif branch and branch[1] != version[1]:
         yield (
             f"Fabric Manager {version[0]} does not fit the driver branch {branch[1]}; both must be "
             "of exactly the same version"
         )
+    elif branch and _parts(version[0]) < _parts(_SHIPPED_DRIVERS.get(branch[1], "0")):
+        yield (
+            f"Fabric Manager {version[0]} is older than Flatcar's {_SHIPPED_DRIVERS[branch[1]]}; "
+            "driver and Fabric Manager must be of exactly the same version"
+        )
+
+
+def _parts(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
 
 
 def _texts(units: Mapping[str, BootUnit]) -> Iterator[str]:

@@ -1,47 +1,64 @@
 """What KubeletConfiguration may say: k8s.io/kubelet/config/v1beta1 of Kubernetes 1.34.
 
-kubelet reads its configuration strictly: a field that it does not know keeps it from starting.
+kubelet reads its configuration strictly: a field that it does not know, or a value of another type,
+keeps it from starting.
 """
 
-_NAMES = """
-    enableServer staticPodPath podLogsDir syncFrequency fileCheckFrequency httpCheckFrequency
-    staticPodURL staticPodURLHeader address port readOnlyPort tlsCertFile tlsPrivateKeyFile
-    tlsCipherSuites tlsMinVersion rotateCertificates serverTLSBootstrap authentication
-    authorization registryPullQPS registryBurst imagePullCredentialsVerificationPolicy
-    preloadedImagesVerificationAllowlist eventRecordQPS eventBurst enableDebuggingHandlers
-    enableContentionProfiling healthzPort healthzBindAddress oomScoreAdj clusterDomain
-    clusterDNS streamingConnectionIdleTimeout nodeStatusUpdateFrequency
-    nodeStatusReportFrequency nodeLeaseDurationSeconds imageMinimumGCAge imageMaximumGCAge
-    imageGCHighThresholdPercent imageGCLowThresholdPercent volumeStatsAggPeriod
-    kubeletCgroups systemCgroups cgroupRoot cgroupsPerQOS cgroupDriver cpuManagerPolicy
-    singleProcessOOMKill cpuManagerPolicyOptions cpuManagerReconcilePeriod
-    memoryManagerPolicy topologyManagerPolicy topologyManagerScope
-    topologyManagerPolicyOptions qosReserved runtimeRequestTimeout hairpinMode maxPods
-    podCIDR podPidsLimit resolvConf runOnce cpuCFSQuota cpuCFSQuotaPeriod nodeStatusMaxImages
-    maxOpenFiles contentType kubeAPIQPS kubeAPIBurst serializeImagePulls
-    maxParallelImagePulls evictionHard evictionSoft evictionSoftGracePeriod
-    evictionPressureTransitionPeriod evictionMaxPodGracePeriod evictionMinimumReclaim
-    mergeDefaultEvictionSettings podsPerCore enableControllerAttachDetach
-    protectKernelDefaults makeIPTablesUtilChains iptablesMasqueradeBit iptablesDropBit
-    featureGates failSwapOn memorySwap containerLogMaxSize containerLogMaxFiles
-    containerLogMaxWorkers containerLogMonitorInterval
-    configMapAndSecretChangeDetectionStrategy systemReserved kubeReserved reservedSystemCPUs
-    showHiddenMetricsForVersion systemReservedCgroup kubeReservedCgroup
-    enforceNodeAllocatable allowedUnsafeSysctls volumePluginDir providerID
-    kernelMemcgNotification logging enableSystemLogHandler enableSystemLogQuery
-    shutdownGracePeriod shutdownGracePeriodCriticalPods shutdownGracePeriodByPodPriority
-    crashLoopBackOff reservedMemory enableProfilingHandler enableDebugFlagsHandler
-    seccompDefault memoryThrottlingFactor registerWithTaints registerNode tracing
-    localStorageCapacityIsolation containerRuntimeEndpoint imageServiceEndpoint failCgroupV
-    userNamespaces
-    apiVersion kind
-"""
-FIELDS = frozenset(_NAMES.split())
+from ignition.boot.texts import names
+
+# the JSON type of each field; a duration is a string
+_BY_TYPE: dict[type, frozenset[str]] = {
+    bool: names("""
+        enableServer rotateCertificates serverTLSBootstrap enableDebuggingHandlers
+        enableContentionProfiling cgroupsPerQOS singleProcessOOMKill runOnce cpuCFSQuota
+        serializeImagePulls mergeDefaultEvictionSettings enableControllerAttachDetach
+        protectKernelDefaults makeIPTablesUtilChains failSwapOn kernelMemcgNotification
+        enableSystemLogHandler enableSystemLogQuery enableProfilingHandler enableDebugFlagsHandler
+        seccompDefault registerNode localStorageCapacityIsolation failCgroupV1
+    """),
+    int: names("""
+        port readOnlyPort healthzPort oomScoreAdj registryPullQPS registryBurst eventRecordQPS
+        eventBurst nodeLeaseDurationSeconds imageGCHighThresholdPercent imageGCLowThresholdPercent
+        maxPods podPidsLimit nodeStatusMaxImages maxOpenFiles kubeAPIQPS kubeAPIBurst
+        maxParallelImagePulls evictionMaxPodGracePeriod podsPerCore iptablesMasqueradeBit
+        iptablesDropBit containerLogMaxFiles containerLogMaxWorkers
+    """),
+    float: names("memoryThrottlingFactor"),
+    str: names("""
+        apiVersion kind staticPodPath podLogsDir syncFrequency fileCheckFrequency httpCheckFrequency
+        staticPodURL address tlsCertFile tlsPrivateKeyFile tlsMinVersion
+        imagePullCredentialsVerificationPolicy healthzBindAddress clusterDomain
+        streamingConnectionIdleTimeout nodeStatusUpdateFrequency nodeStatusReportFrequency
+        imageMinimumGCAge imageMaximumGCAge volumeStatsAggPeriod kubeletCgroups systemCgroups
+        cgroupRoot cgroupDriver cpuManagerPolicy cpuManagerReconcilePeriod memoryManagerPolicy
+        topologyManagerPolicy topologyManagerScope runtimeRequestTimeout hairpinMode podCIDR
+        resolvConf cpuCFSQuotaPeriod contentType evictionPressureTransitionPeriod
+        containerLogMaxSize containerLogMonitorInterval configMapAndSecretChangeDetectionStrategy
+        reservedSystemCPUs showHiddenMetricsForVersion systemReservedCgroup kubeReservedCgroup
+        volumePluginDir providerID shutdownGracePeriod shutdownGracePeriodCriticalPods
+        containerRuntimeEndpoint imageServiceEndpoint
+    """),
+    list: names("""
+        tlsCipherSuites clusterDNS enforceNodeAllocatable allowedUnsafeSysctls reservedMemory
+        registerWithTaints shutdownGracePeriodByPodPriority preloadedImagesVerificationAllowlist
+    """),
+    dict: names("""
+        staticPodURLHeader authentication authorization cpuManagerPolicyOptions
+        topologyManagerPolicyOptions qosReserved evictionHard evictionSoft evictionSoftGracePeriod
+        evictionMinimumReclaim featureGates memorySwap systemReserved kubeReserved logging
+        crashLoopBackOff tracing userNamespaces
+    """),
+}
+TYPES: dict[str, type] = {name: kind for kind, fields in _BY_TYPE.items() for name in fields}
+FIELDS = frozenset(TYPES)
 CHOICES = {
     "cpuManagerPolicy": ("none", "static"),
     "memoryManagerPolicy": ("None", "Static"),
     "topologyManagerPolicy": ("none", "best-effort", "restricted", "single-numa-node"),
     "topologyManagerScope": ("container", "pod"),
+    "cgroupDriver": ("systemd",),  # what kubeadm and the containerd of Flatcar agree on
+    "apiVersion": ("kubelet.config.k8s.io/v1beta1",),
+    "kind": ("KubeletConfiguration",),
 }
 # CPUManagerPolicyAlphaOptions is off by default, and with it two more options
 OPTIONS = {
@@ -56,18 +73,9 @@ OPTIONS = {
         "max-allowable-numa-nodes": "a number",
     },
 }
-# what kubelet would not decode; the rest of the fields is read as it is
-SHAPES: dict[str, type] = {
-    "cpuManagerPolicyOptions": dict,
-    "topologyManagerPolicyOptions": dict,
-    "kubeReserved": dict,
-    "systemReserved": dict,
-    "evictionHard": dict,
-    "reservedMemory": list,
-    "registerWithTaints": list,
-    "reservedSystemCPUs": str,
-    "maxPods": int,
-}
+MOST_NUMA_NODES = 8
+"""The Topology Manager refuses more without max-allowable-numa-nodes."""
+RESERVABLE = ("cpu", "memory", "ephemeral-storage", "pid")
 DEFAULT_EVICTION = {
     "memory.available": "100Mi",
     "nodefs.available": "10%",
@@ -75,3 +83,8 @@ DEFAULT_EVICTION = {
     "imagefs.available": "15%",
     "imagefs.inodesFree": "5%",
 }
+SIGNALS = frozenset(
+    {*DEFAULT_EVICTION, "pid.available", "containerfs.available", "containerfs.inodesFree"}
+)
+KINDS_OF_MEMORY = ("memory", "hugepages-2Mi", "hugepages-1Gi")
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

@@ -44,6 +44,7 @@ _ALONE = names("""
     /etc/systemd/system.conf /etc/systemd/journald.conf /etc/systemd/timesyncd.conf
     /etc/systemd/logind.conf /etc/systemd/resolved.conf /etc/systemd/networkd.conf /etc/fstab
     /etc/subuid /etc/subgid /etc/projects /etc/projid /etc/mdadm.conf /etc/nvidia/nvidia.conf
+    /etc/fleet/plan.json
     /etc/ssh/sshd_config /etc/audit/auditd.conf /etc/exports /etc/vconsole.conf /etc/localtime
     """)
 # read by programs that are handed the whole folder

@@ -1,32 +1,51 @@
-"""How the node joins: kubeadm's configuration, the unit that runs it, and the node's labels."""
+"""How the node joins: kubeadm's configuration and the unit that runs it."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hardware.hardware import Hardware
-from ignition.boot import texts
+from ignition.boot import labels, texts
 from ignition.boot.config import BootConfig, BootUnit
+from ignition.boot.unitfiles import parse, values
 
 _JOINS = re.compile(r"^ExecStart=.*\bkubeadm join\b(?:.*--config[= ](\S+))?", re.MULTILINE)
-_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
-_LABEL = re.compile(
-    r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII
-)
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", re.ASCII)
 _TOKEN = re.compile(r"[a-z0-9]{6}\.[a-z0-9]{16}", re.ASCII)
-_OURS = tuple(f"fleet.gpu/{name}" for name in ("site", "pool", "hardware", "purpose", "numa-plan"))
-# k8s.io/kubelet/pkg/apis: what a kubelet may set on its own node in the kubernetes.io namespace
-_ALLOWED = {
-    "kubernetes.io/hostname",
-    "kubernetes.io/os",
-    "kubernetes.io/arch",
-    "node.kubernetes.io/instance-type",
-    "topology.kubernetes.io/zone",
-    "topology.kubernetes.io/region",
-}
 Json = dict[str, object]
 _PATCHES = "/etc/kubernetes/patches"
+_SOCKET = "unix:///run/containerd/containerd.sock"
+# kubeadm's JoinConfiguration v1beta4, as far as a node needs it; None ends the nesting
+_KNOWN: Json = {
+    "apiVersion": None,
+    "kind": None,
+    "dryRun": None,
+    "caCertPath": None,
+    "controlPlane": None,
+    "skipPhases": None,
+    "timeouts": None,
+    "patches": {"directory": None},
+    "discovery": {
+        "bootstrapToken": {
+            "token": None,
+            "apiServerEndpoint": None,
+            "caCertHashes": None,
+            "unsafeSkipCAVerification": None,
+        },
+        "file": None,
+        "tlsBootstrapToken": None,
+        "timeout": None,
+    },
+    "nodeRegistration": {
+        "name": None,
+        "criSocket": None,
+        "taints": None,
+        "kubeletExtraArgs": None,
+        "ignorePreflightErrors": None,
+        "imagePullPolicy": None,
+        "imagePullSerial": None,
+    },
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,12 +71,11 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> Joinin
         )
     if not join:
         patches = _PATCHES  # one problem is enough: without join.yaml nothing is patched
-    labels = _labels(config, problems)
-    problems += _label_problems(labels, hardware)
+    found = labels.check(config, hardware, problems)
     return Joining(
         hostname=str(name) if name else hostname,
         patches=str(patches) if patches else None,
-        labels=labels,
+        labels=found,
     )
 
 
@@ -76,19 +94,32 @@ def _unit(config: BootConfig, problems: list[str]) -> str | None:
 
 
 def _unit_problems(unit: BootUnit, path: str | None) -> Iterator[str]:
-    text = unit.contents or ""
-    after = set(" ".join(re.findall(r"^After=(.*)$", text, re.MULTILINE)).split())
+    lines = parse(unit.contents or "")
+    after, pulled = (
+        set(" ".join(text for name in names for text in values(lines, name)).split())
+        for names in (("After",), ("Requires", "Wants", "BindsTo"))
+    )
     if not unit.enabled:
         yield f"{unit.name} joins the node, but is not enabled; enable it"
     if path is None:
         yield f"{unit.name} runs kubeadm join without --config; give it the join file"
-    for wanted in sorted({"containerd.service", "network-online.target"} - after):
-        yield f"{unit.name} does not wait for {wanted}; add it to After="
-    if "ConditionPathExists=!/etc/kubernetes/kubelet.conf" not in text:
+    for wanted in ("containerd.service", "network-online.target"):
+        if wanted not in after:
+            yield f"{unit.name} does not wait for {wanted}; add it to After="
+        if wanted not in pulled:
+            yield f"{unit.name} does not start {wanted}; add it to Wants= or Requires="
+    if "!/etc/kubernetes/kubelet.conf" not in values(lines, "ConditionPathExists"):
         yield (
             f"{unit.name} joins again at each boot; add "
             "ConditionPathExists=!/etc/kubernetes/kubelet.conf"
         )
+    if not {"on-failure", "always"} & set(values(lines, "Restart")):
+        yield f"{unit.name} does not try again when the API server is away; add Restart=on-failure"
+    elif not values(lines, "RestartSec"):
+        yield (f"{unit.name} tries five times in a second, and systemd gives up; add RestartSec=30")
+    commands = [line.value for line in lines if line.name in ("ExecStartPost", "ExecStopPost")]
+    if path is not None and not any("rm " in each and path in each for each in commands):
+        yield f"{unit.name} leaves the token in {path}; remove the file in ExecStartPost="
 
 
 def _configuration(config: BootConfig, path: str | None, problems: list[str]) -> Json:
@@ -121,6 +152,12 @@ def _mapping(value: object) -> Json:
 def _join_problems(path: str, join: Json) -> Iterator[str]:
     if join.get("apiVersion") not in ("kubeadm.k8s.io/v1beta4", "kubeadm.k8s.io/v1beta3"):
         yield f"{path} has the apiVersion {join.get('apiVersion')}; write kubeadm.k8s.io/v1beta4"
+    yield from _unknown(path, join, _KNOWN, "")
+    registration = _mapping(join.get("nodeRegistration"))
+    if registration.get("criSocket", _SOCKET) != _SOCKET:
+        yield f"{path}: nodeRegistration.criSocket must be {_SOCKET}"
+    if not _NAME.fullmatch(str(registration.get("name", "node"))):
+        yield f"{path}: nodeRegistration.name must have lower-case letters, digits and hyphens"
     bootstrap = _mapping(_mapping(join.get("discovery")).get("bootstrapToken"))
     if not _TOKEN.fullmatch(str(bootstrap.get("token", ""))):
         yield f"{path}: the bootstrap token must have the form [a-z0-9]{{6}}.[a-z0-9]{{16}}"
@@ -133,35 +170,12 @@ def _join_problems(path: str, join: Json) -> Iterator[str]:
         yield f"{path}: caCertHashes must hold sha256:<64 hexadecimal digits>"
 
 
-def _labels(config: BootConfig, problems: list[str]) -> Mapping[str, str]:
-    path = "/etc/sysconfig/kubelet"
-    text = config.text(path) or ""
-    arguments = ""
-    for line in text.splitlines():
-        name, _, value = line.partition("=")
-        if name == "KUBELET_EXTRA_ARGS":
-            arguments = value.strip("\"'")
-        elif line.strip() and not line.startswith("#"):
-            problems.append(f"{path}: {name} is not read; kubelet takes KUBELET_EXTRA_ARGS alone")
-    labels: dict[str, str] = {}
-    for word in arguments.split():
-        flag, _, value = word.partition("=")
-        if flag == "--node-labels":
-            labels |= dict(pair.partition("=")[::2] for pair in value.split(",") if pair)
-    return labels
-
-
-def _label_problems(labels: Mapping[str, str], hardware: Hardware) -> Iterator[str]:
-    for key, value in labels.items():
-        namespace = key.partition("/")[0] if "/" in key else ""
-        ours = namespace.endswith(("kubelet.kubernetes.io", "node.kubernetes.io"))
-        if namespace.endswith(("kubernetes.io", "k8s.io")) and key not in _ALLOWED and not ours:
-            yield f"the label {key} is not for kubelet to set, and it does not start; remove it"
-        if not _LABEL.fullmatch(key) or not _LABEL_VALUE.fullmatch(value):
-            yield f"the label {key}={json.dumps(value)} is malformed, and kubelet does not start"
-    for key in _OURS:
-        if key not in labels:
-            yield f"the label {key} is missing from /etc/sysconfig/kubelet; rules select by it"
-    given = labels.get("fleet.gpu/hardware")
-    if given is not None and given != hardware.name:
-        yield f"the label fleet.gpu/hardware={given} stands on a {hardware.name}; correct it"
+def _unknown(path: str, given: Json, known: Json, where: str) -> Iterator[str]:
+    for key, value in given.items():
+        if key not in known:
+            yield f"{path}: {where}{key} is no field of JoinConfiguration; correct or remove it"
+        elif (inner := known[key]) is not None:
+            if not isinstance(value, dict):
+                yield f"{path}: {where}{key} must be a mapping"
+            else:
+                yield from _unknown(path, value, _mapping(inner), f"{where}{key}.")

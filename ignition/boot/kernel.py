@@ -8,6 +8,7 @@ from hardware.hardware import Hardware
 from ignition.boot import arguments, cpus
 
 _MIB = {"2M": 2, "1G": 1024}
+PAGE = {"hugepages-2Mi": 2 * 1024**2, "hugepages-1Gi": 1024**3}
 _NAMES = {"2M": "hugepages-2Mi", "1G": "hugepages-1Gi"}
 _ISOLATION_FLAGS = {"domain", "managed_irq", "nohz"}
 
@@ -159,7 +160,7 @@ def _counts(value: str, hardware: Hardware, problems: list[str]) -> tuple[int, .
         for part in value.split(","):
             node, count = map(int, part.split(":"))
             counts[node] = count
-            if node < 0:
+            if node < 0 or count < 0:
                 raise ValueError
     except ValueError:
         problems.append(

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import cast
 
 from hardware.hardware import Hardware
-from ignition.boot import cpus
+from ignition.boot import cpus, memory
 from ignition.boot.config import BootConfig
-from ignition.boot.fields import CHOICES, DEFAULT_EVICTION, FIELDS, OPTIONS
+from ignition.boot.fields import CHOICES, EFFECTS, FIELDS, MOST_NUMA_NODES, OPTIONS
 from ignition.boot.patches import patched
-from ignition.boot.quantities import QuantityError, threshold, to_bytes
-
-_GIB = 1024**3
+from ignition.boot.texts import QUALIFIED, VALUE
 
 Json = dict[str, object]
 
@@ -37,11 +35,13 @@ def check(
     problems += _fields(found)
     problems += _options(found)
     reserved = _reserved_cpus(found, hardware, problems)
-    kept, eviction = _memory(found, hardware, problems)
-    problems += _memory_manager(found, hardware, kept + eviction["memory.available"])
-    problems += _topology(found)
+    kept, eviction = memory.reserved(found, hardware, problems)
+    memory.manager(found, hardware, kept + eviction["memory.available"], problems)
+    problems += _topology(found, hardware)
+    problems += _policies(found, hardware)
     taints = tuple(cast("list[Mapping[str, str]]", found.get("registerWithTaints") or []))
     problems += _taints(taints)
+    problems += _missing_taints(taints, hardware)
     return Kubelet(
         configuration=found,
         reserved_cpus=reserved,
@@ -70,6 +70,8 @@ def _options(found: Json) -> Iterator[str]:
                 yield f'kubelet: {name} {option} must be a string; write "{json.dumps(value)}"'
             elif known[option] == "a boolean" and value not in ("true", "false"):
                 yield f'kubelet: {name} {option} "{value}" must be "true" or "false"'
+            elif known[option] == "a number" and not value.isdigit():
+                yield f'kubelet: {name} {option} "{value}" must be a number in quotes'
 
 
 def _reserved_cpus(found: Json, hardware: Hardware, problems: list[str]) -> frozenset[int]:
@@ -103,82 +105,99 @@ def _reserved_cpus(found: Json, hardware: Hardware, problems: list[str]) -> froz
     return reserved & cpus.every(hardware)
 
 
-def _memory(found: Json, hardware: Hardware, problems: list[str]) -> tuple[int, Mapping[str, int]]:
-    capacities = {
-        "memory.available": hardware.memory_gib * _GIB,
-        "nodefs.available": hardware.system_disk_gib * _GIB,
-    }
-    given = found.get("evictionHard")
-    signals = cast("Json", DEFAULT_EVICTION if given is None else given)
-    kept, eviction = 0, dict.fromkeys(capacities, 0)
-    for name in ("kubeReserved", "systemReserved"):
-        try:
-            kept += to_bytes(cast("Json", found.get(name) or {}).get("memory", 0))
-        except QuantityError as error:
-            problems.append(f"kubelet: {name}.memory: {error}")
-    for signal, capacity in capacities.items():
-        try:
-            eviction[signal] = threshold(signals.get(signal, 0), capacity)
-        except QuantityError as error:
-            problems.append(f"kubelet: evictionHard {signal}: {error}")
-    problems += [
-        f"kubelet: evictionHard without {signal} switches that threshold off; write it out"
-        for signal in DEFAULT_EVICTION.keys() - signals.keys()
-    ]
-    return kept, eviction
-
-
-def _memory_manager(found: Json, hardware: Hardware, kept: int) -> Iterator[str]:
-    if found.get("memoryManagerPolicy") != "Static":
-        return
-    entries = cast("list[Json]", found.get("reservedMemory") or [])
-    if str(cast("Json", found.get("evictionHard") or {}).get("memory.available", "")).endswith("%"):
-        yield "kubelet: evictionHard memory.available is a percentage; write a quantity such as 1Gi"
-        return
-    total, seen = 0, set()
-    for entry in entries:
-        node, limits = json.dumps(entry.get("numaNode")), entry.get("limits")
-        if node in seen:
-            yield f"kubelet: reservedMemory names NUMA node {node} twice; give it once"
-        seen.add(node)
-        if node not in map(str, range(len(hardware.numa_nodes))):
-            yield (
-                f"kubelet: reservedMemory names NUMA node {node}, but {hardware.name} has 0 to "
-                f"{len(hardware.numa_nodes) - 1}"
-            )
-        try:
-            amount = to_bytes(limits.get("memory", 0) if isinstance(limits, dict) else limits)
-        except QuantityError as error:
-            yield f"kubelet: reservedMemory of NUMA node {node}: {error}"
-            return
-        if amount == 0:
-            yield f"kubelet: reservedMemory of NUMA node {node} is zero; leave the entry out"
-        total += amount
-    if total != kept:
-        yield (
-            f"kubelet: reservedMemory sums to {total // 1024**2}Mi, but kubeReserved, "
-            f"systemReserved and evictionHard keep {kept // 1024**2}Mi; make them equal"
-        )
-
-
-def _topology(found: Json) -> Iterator[str]:
+def _topology(found: Json, hardware: Hardware) -> Iterator[str]:
     options = cast("Json", found.get("cpuManagerPolicyOptions") or {})
+    policy = found.get("topologyManagerPolicy", "none")
     if found.get("cpuManagerPolicy") != "static" and options:
-        yield "kubelet: cpuManagerPolicyOptions need cpuManagerPolicy static"
-    if (
-        found.get("topologyManagerPolicy") == "single-numa-node"
-        and options.get("distribute-cpus-across-numa") == "true"
-    ):
+        yield "kubelet: cpuManagerPolicyOptions need cpuManagerPolicy static; set it"
+    if policy == "single-numa-node" and options.get("distribute-cpus-across-numa") == "true":
         yield (
             "kubelet: distribute-cpus-across-numa has no use under single-numa-node; remove it or "
             "choose best-effort"
         )
+    closest = cast("Json", found.get("topologyManagerPolicyOptions") or {})
+    if policy == "none" and closest:
+        yield "kubelet: topologyManagerPolicyOptions need a topologyManagerPolicy; set one"
+    if policy == "single-numa-node" and closest.get("prefer-closest-numa-nodes") == "true":
+        yield "kubelet: prefer-closest-numa-nodes has no use under single-numa-node; remove it"
+    most = str(closest.get("max-allowable-numa-nodes", MOST_NUMA_NODES))
+    if policy != "none" and most.isdigit() and int(most) < len(hardware.numa_nodes):
+        yield (
+            f"kubelet: {hardware.name} has {len(hardware.numa_nodes)} NUMA nodes, and the Topology "
+            f"Manager refuses more than {most}; set max-allowable-numa-nodes"
+        )
+
+
+def _policies(found: Json, hardware: Hardware) -> Iterator[str]:
+    """Without the three managers nothing keeps a pod's CPUs and memory beside its GPU."""
+    if found.get("failSwapOn") is False:
+        yield "kubelet: failSwapOn false tolerates swap, which is on no NUMA node; set it to true"
+    if not hardware.gpus:
+        return
+    if found.get("cpuManagerPolicy") != "static":
+        yield f"kubelet: {hardware.name} has GPUs and needs cpuManagerPolicy static; set it"
+    if len(hardware.numa_nodes) > 1:
+        if found.get("memoryManagerPolicy") != "Static":
+            yield (
+                f"kubelet: {hardware.name} has {len(hardware.numa_nodes)} NUMA nodes and needs "
+                "memoryManagerPolicy Static; set it"
+            )
+        if found.get("topologyManagerPolicy", "none") == "none":
+            yield (
+                f"kubelet: {hardware.name} has {len(hardware.numa_nodes)} NUMA nodes and needs a "
+                "topologyManagerPolicy; set best-effort, restricted or single-numa-node"
+            )
+        if found.get("topologyManagerScope") != "pod":
+            yield (
+                "kubelet: topologyManagerScope container places the containers of one pod apart; "
+                "set pod"
+            )
+    options = cast("Json", found.get("cpuManagerPolicyOptions") or {})
+    narrowest = min(len(core) for node in hardware.numa_nodes for core in cpus.cores(node))
+    if narrowest > 1 and options.get("full-pcpus-only") != "true":
+        yield (
+            "kubelet: without full-pcpus-only two pods share the threads of a core; set it to "
+            '"true"'
+        )
 
 
 def _taints(taints: tuple[Mapping[str, str], ...]) -> Iterator[str]:
+    seen: set[tuple[str, str]] = set()
     for taint in taints:
-        if taint.get("effect") not in ("NoSchedule", "PreferNoSchedule", "NoExecute"):
+        key, effect = str(taint.get("key")), str(taint.get("effect"))
+        if effect not in EFFECTS:
             yield (
-                f'kubelet: the taint {taint.get("key")} has the effect "{taint.get("effect")}"; '
-                "allowed are NoSchedule, PreferNoSchedule and NoExecute"
+                f'kubelet: the taint {key} has the effect "{effect}"; allowed are '
+                f"{', '.join(EFFECTS)}"
             )
+        unknown = taint.keys() - {"key", "value", "effect", "timeAdded"}
+        value = str(taint.get("value") or "")
+        if unknown or not QUALIFIED.fullmatch(key) or not VALUE.fullmatch(value):
+            yield f"kubelet: the taint {key} is malformed; write key, value and effect"
+        if (key, effect) in seen:
+            yield f"kubelet: the taint {key}:{effect} is given twice; give it once"
+        seen.add((key, effect))
+
+
+def _missing_taints(taints: tuple[Mapping[str, str], ...], hardware: Hardware) -> Iterator[str]:
+    given = {
+        (str(taint.get("key")), str(taint.get("effect"))): taint.get("value") for taint in taints
+    }
+    if hardware.gpus and ("nvidia.com/gpu", "NoSchedule") not in given:
+        yield (
+            f"kubelet: {hardware.name} has GPUs and no taint nvidia.com/gpu:NoSchedule, so any pod "
+            "takes its CPUs; register with it"
+        )
+    unregistered = ("karpenter.sh/unregistered", "NoExecute")
+    if hardware.kind == "aws" and unregistered not in given:
+        yield (
+            "kubelet: Karpenter gives up a node that does not register with the taint "
+            "karpenter.sh/unregistered:NoExecute; register with it"
+        )
+    elif given.get(unregistered):
+        yield "kubelet: the taint karpenter.sh/unregistered must have no value; remove it"
+    elif hardware.kind != "aws" and any(key == unregistered[0] for key, _ in given):
+        yield (
+            f"kubelet: nothing takes karpenter.sh/unregistered off a {hardware.name}, which "
+            "Karpenter did not make; remove the taint"
+        )

@@ -1,15 +1,17 @@
 """The Node that a booted machine registers: capacity, allocatable, labels and taints."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hardware.hardware import Hardware
 from ignition.boot import (
+    agreement,
     cpus,
     duties,
+    expected,
     extensions,
     files,
+    interrupts,
     joining,
     kernel,
     kubelet,
@@ -17,15 +19,15 @@ from ignition.boot import (
     sysctl,
     units,
 )
-from ignition.boot.config import BootConfig, ConfigError, read
+from ignition.boot.config import ConfigError, read
+from ignition.boot.expected import Found
 from ignition.boot.joining import Joining
-from ignition.boot.kernel import Kernel
+from ignition.boot.kernel import PAGE, Kernel
 from ignition.boot.kubelet import Kubelet
 from ignition.boot.quantities import kibibytes
 from ignition.boot.sources import Fetch
 
 _GIB = 1024**3
-_PAGE = {"hugepages-2Mi": 2 * 1024**2, "hugepages-1Gi": _GIB}
 _DEFAULT_PODS = 110
 
 
@@ -74,71 +76,28 @@ def boot(ignition: str, hardware: Hardware, *, fetch: Fetch | None = None) -> Bo
     duties.check(config, problems)
     files.check(config, problems)
     problems += files.hostname(config)
-    sysctl.check(config, hardware, problems)
+    sysctls = sysctl.check(config, hardware, problems)
     modprobe.check(config, problems)
-    problems += _agreement(config, command_line, configured, hardware)
+    irq_cpus = interrupts.check(config, command_line, hardware, problems)
+    found = Found(
+        config=config,
+        command_line=command_line,
+        joined=joined,
+        kubelet=configured,
+        sysctls=sysctls,
+        irq_cpus=irq_cpus,
+    )
+    expected.check(found, hardware, problems)
+    problems += agreement.problems(config, command_line, configured, hardware)
     if problems:
         return Booted(node=None, problems=tuple(problems))
     return Booted(node=_node(hardware, command_line, configured, joined), problems=())
 
 
-def _agreement(
-    config: BootConfig, command_line: Kernel, configured: Kubelet, hardware: Hardware
-) -> Iterator[str]:
-    """Kernel, kubelet and systemd must mean the same CPUs, and memory must be there for all."""
-    reserved = configured.reserved_cpus
-    if reserved and command_line.irq_cpus is not None and command_line.irq_cpus != reserved:
-        yield (
-            f"kubelet reserves CPUs {cpus.write(reserved)}, irqaffinity names "
-            f"{cpus.write(command_line.irq_cpus)}; give both the same list"
-        )
-    if reserved & command_line.isolated_cpus:
-        yield (
-            f"kubelet reserves CPUs {cpus.write(reserved & command_line.isolated_cpus)}, which "
-            "isolcpus isolates; give isolcpus the other CPUs"
-        )
-    unclaimed = cpus.every(hardware) - reserved - command_line.isolated_cpus
-    if reserved and command_line.isolated_cpus and unclaimed:
-        yield (
-            f"CPUs {cpus.write(unclaimed)} are neither reserved by kubelet nor isolated; add them "
-            "to one of the lists"
-        )
-    yield from _affinity(config, reserved)
-    for node, memory in enumerate(hardware.numa_nodes):
-        pages = sum(_PAGE[name] * counts[node] for name, counts in command_line.hugepages.items())
-        kept = configured.reserved_memory + configured.eviction["memory.available"]
-        if pages + kept // len(hardware.numa_nodes) >= memory.memory_gib * _GIB:
-            yield (
-                f"hugepages and reservations leave no ordinary memory on NUMA node {node} of "
-                f"{hardware.name}; reserve fewer hugepages"
-            )
-
-
-def _affinity(config: BootConfig, reserved: frozenset[int]) -> Iterator[str]:
-    for path, file in config.files.items():
-        if not path.startswith("/etc/systemd/system.conf.d/"):
-            continue
-        if not path.endswith(".conf"):
-            yield f"{path} is not read by systemd; end its name in .conf"
-        match = re.search(r"^CPUAffinity=(.*)$", file.text or "", re.MULTILINE)
-        if match is None:
-            continue
-        try:
-            found = cpus.read(",".join(match[1].replace(",", " ").split()))
-        except cpus.ListError as error:
-            yield f"{path}: CPUAffinity: {error}"
-            continue
-        if reserved and found != reserved:
-            yield (
-                f"{path}: CPUAffinity names CPUs {cpus.write(found)}, kubelet reserves "
-                f"{cpus.write(reserved)}; give both the same list"
-            )
-
-
 def _node(
     hardware: Hardware, command_line: Kernel, configured: Kubelet, joined: Joining
 ) -> BootedNode:
-    pages = {name: sum(command_line.hugepages.get(name, ())) * size for name, size in _PAGE.items()}
+    pages = {name: sum(command_line.hugepages.get(name, ())) * size for name, size in PAGE.items()}
     memory, disk = hardware.memory_gib * _GIB, hardware.system_disk_gib * _GIB
     eviction = configured.eviction
     cpu = len(cpus.every(hardware))

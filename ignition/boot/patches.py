@@ -6,12 +6,13 @@ from pathlib import PurePosixPath
 
 from ignition.boot import texts
 from ignition.boot.config import BootConfig
-from ignition.boot.fields import SHAPES
+from ignition.boot.fields import TYPES
 
 # kubeadm's own expression: cmd/kubeadm/app/util/patches/patches.go
 _PATCH = re.compile(r"(kubeletconfiguration)([^.+\n]*)?(\+)?(json|merge|strategic)?")
 _TARGETS = "kube-apiserver|kube-controller-manager|kube-scheduler|etcd|corednsdeployment"
 
+_OBJECTS = ("reservedMemory", "registerWithTaints", "shutdownGracePeriodByPodPriority")
 Json = dict[str, object]
 
 
@@ -65,15 +66,18 @@ def _merge(target: Json, patch: Json) -> Json:
 
 def _shaped(found: Json, problems: list[str]) -> Json:
     """The configuration without the fields that kubelet could not decode."""
-    kept = dict(found)
-    for name, shape in SHAPES.items():
-        value = kept.get(name, shape())
-        whole = isinstance(value, shape) and not isinstance(value, bool)
-        if isinstance(value, list) and not all(isinstance(item, dict) for item in value):
-            whole = False
-        if not whole:
+    kept: Json = {}
+    for name, value in found.items():
+        kind = TYPES.get(name)
+        whole = kind is None or isinstance(value, (int, float) if kind is float else kind)
+        if isinstance(value, bool):
+            whole = kind in (bool, None)
+        if isinstance(value, list) and name in _OBJECTS:
+            whole = whole and all(isinstance(item, dict) for item in value)
+        if whole:
+            kept[name] = value
+        else:
             problems.append(
                 f"kubelet: {name} {json.dumps(value)[:40]} has the wrong type; correct it"
             )
-            del kept[name]
     return kept

@@ -10,6 +10,13 @@ import yaml
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+# names and values of labels and taints: k8s.io/apimachinery/pkg/util/validation
+QUALIFIED = re.compile(
+    r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII
+)
+VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
+
+
 class TextError(ValueError):
     """Text that is no YAML; the message does not repeat it, since it may hold a token."""
 

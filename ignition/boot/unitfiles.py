@@ -46,6 +46,12 @@ _DIRECTIVES = {
         "OnActiveSec OnBootSec OnStartupSec OnUnitActiveSec OnUnitInactiveSec OnCalendar "
         "AccuracySec RandomizedDelaySec Persistent Unit WakeSystem FixedRandomDelay"
     ),
+    "Manager": names("""
+        CPUAffinity NUMAPolicy NUMAMask DefaultLimitMEMLOCK DefaultLimitNOFILE DefaultLimitNPROC
+        DefaultTasksMax DefaultTimeoutStartSec DefaultTimeoutStopSec LogLevel RuntimeWatchdogSec
+        RebootWatchdogSec DefaultEnvironment DefaultCPUAccounting DefaultMemoryAccounting
+        DefaultIOAccounting DefaultTasksAccounting CtrlAltDelBurstAction StatusUnitFormat
+    """),
     "Mount": names("What Where Type Options DirectoryMode TimeoutSec SloppyOptions"),
 }
 _TYPES = ("simple", "exec", "forking", "oneshot", "dbus", "notify", "notify-reload", "idle")

@@ -28,6 +28,7 @@ _TARGETS = names("""
     sockets.target paths.target time-sync.target nss-lookup.target default.target
     graphical.target shutdown.target reboot.target cryptsetup.target swap.target kubernetes.target
     """)
+_BASE = _SHIPPED | _EXTENSIONS | _TARGETS
 _NAMES = names("""
     After Before Wants Requires Requisite BindsTo PartOf Upholds Conflicts OnFailure OnSuccess
     WantedBy RequiredBy UpheldBy Also
@@ -39,7 +40,7 @@ _OURS = re.compile(r"(?<![\w.])(/opt/(?:bin|sbin|libexec|fleet)/[\w./@-]*\w)")
 
 def check(config: BootConfig, problems: list[str]) -> None:
     """Add what is wrong with the units to `problems`."""
-    known = _SHIPPED | _EXTENSIONS | _TARGETS | config.units.keys()
+    known = _BASE | config.units.keys()
     texts: dict[str, tuple[Line, ...]] = {}
     for unit in config.units.values():
         texts[unit.name] = lines = tuple(
@@ -50,6 +51,8 @@ def check(config: BootConfig, problems: list[str]) -> None:
             problems += unitfiles.problems(unit.name, text)
         problems += _service(unit)
         problems += _references(unit.name, lines, known)
+        if unit.contents is None and unit.dropins:
+            problems += _changed(unit, _BASE)
         problems += _programs(unit.name, lines, config)
     problems += order.circles(texts)
 
@@ -67,6 +70,8 @@ def _state(unit: BootUnit, config: BootConfig) -> Iterator[str]:
     for name in unit.dropins:
         if not name.endswith(".conf"):
             yield f"{unit.name}: the drop-in {name} is not read; end its name in .conf"
+    if unit.masked and (unit.contents or unit.dropins):
+        yield f"{unit.name} is masked, so that nothing uses its text; unmask it or remove the text"
     if not (unit.contents or unit.dropins or unit.enabled or unit.masked):
         yield f"{unit.name} has neither text nor drop-in and is not enabled; remove the entry"
 
@@ -81,6 +86,22 @@ def _named(name: str, config: BootConfig) -> bool:
     )
 
 
+def _changed(unit: BootUnit, known: frozenset[str]) -> Iterator[str]:
+    """A drop-in for a unit that the system or an extension brings."""
+    if unit.name not in known:
+        near = difflib.get_close_matches(unit.name, known, n=1, cutoff=0.8)
+        hint = f"write {near[0]}" if near else "write the unit"
+        yield f"{unit.name} has a drop-in, but nothing brings the unit; {hint}"
+    starts = [
+        line.value
+        for name in sorted(unit.dropins)
+        for line in parse(unit.dropins[name])
+        if line.name == "ExecStart"
+    ]
+    if starts and "" not in starts:
+        yield f"{unit.name} gets a second ExecStart; take back the first by an empty ExecStart="
+
+
 def _service(unit: BootUnit) -> Iterator[str]:
     if unit.contents is None:
         return
@@ -89,6 +110,14 @@ def _service(unit: BootUnit) -> Iterator[str]:
         if not any(line.section == "Service" and line.name == "ExecStart" for line in lines):
             yield f"{unit.name} has no ExecStart in [Service], and systemd refuses it; add one"
         oneshot = "oneshot" in values(lines, "Type")
+        waits = oneshot or {"notify", "notify-reload", "forking", "dbus"} & set(
+            values(lines, "Type")
+        )
+        for name in ("Before", "ExecStartPost"):
+            if values(lines, name) and not waits:
+                yield (
+                    f"{unit.name}: {name}= does not wait for the end of ExecStart; set Type=oneshot"
+                )
         if oneshot and {"always", "on-success"} & set(values(lines, "Restart")):
             yield f"{unit.name}: a oneshot cannot have Restart=always; write on-failure"
         if not oneshot and len(values(lines, "ExecStart")) > 1:

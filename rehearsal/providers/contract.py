@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rehearsal.providers.values import Properties
 
 
-class Refusal(Exception):  # noqa: N818 it is an answer that a cloud gives, not a fault
+class Refusal(Exception):  # noqa: N818  # it is an answer that a cloud gives, not a fault
     """The cloud says no: one sentence for the user, and nothing was created or changed.
 
     `summary` goes into the log of calls, so it holds no property values.
@@ -27,7 +27,7 @@ class Refusal(Exception):  # noqa: N818 it is an answer that a cloud gives, not 
         self.summary = summary
 
 
-class Unfinished(Exception):  # noqa: N818 likewise
+class Unfinished(Exception):  # noqa: N818  # likewise
     """Something was created but did not become what it should; the engine keeps it in its state."""
 
     def __init__(self, sentence: str, *, id_: str, outputs: Properties, summary: str) -> None:

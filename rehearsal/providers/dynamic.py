@@ -158,8 +158,9 @@ def _provider(resource: Resource, new: Properties, old: Properties) -> ResourceP
     for properties in (new, old):
         text = plain_properties(properties).get(PROVIDER)
         if isinstance(text, str):
-            # the program that was just run has written it
-            return cast("ResourceProvider", dill.loads(base64.b64decode(text)))  # noqa: S301
+            pickled = base64.b64decode(text)
+            provider = dill.loads(pickled)  # noqa: S301  # the program that just ran wrote it
+            return cast("ResourceProvider", provider)
     raise Refusal(
         f"{resource.type} {resource.name} comes without its provider.", summary="no provider"
     )

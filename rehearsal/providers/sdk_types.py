@@ -91,7 +91,7 @@ def output_names(module: str, name: str) -> frozenset[str]:
 
 def token(module: str, name: str) -> str:
     """The type token of the class, such as `aws:s3/bucket:Bucket`."""
-    return str(getattr(_resource(module, name), "pulumi_type"))  # noqa: B009 set by a decorator
+    return str(getattr(_resource(module, name), "pulumi_type"))  # noqa: B009  # set by a decorator
 
 
 def _resource(module: str, name: str) -> type[pulumi.CustomResource]:

@@ -1,5 +1,5 @@
 """Pulumi's ResourceProvider service (gRPC) around a provider of the rehearsal."""
-# ruff: noqa: N802  the names of the methods are the protocol's
+# ruff: noqa: N802  # the names of the methods are the protocol's
 
 from __future__ import annotations
 

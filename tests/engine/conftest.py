@@ -45,12 +45,16 @@ class Trial:
         steps = (json.loads(line).get("resourcePreEvent") for line in events)
         return {step["metadata"]["urn"] for step in steps if step}
 
-    def created(self) -> list[dict[str, Any]]:
-        """The calls that asked a provider to create something for good."""
+    def calls(self) -> list[dict[str, Any]]:
+        """What the engine asked the providers, in order."""
         lines = (self.engine.directory / "calls.jsonl").read_text().splitlines()
         calls = [json.loads(line) for line in lines]
         assert calls, "no provider was ever called, so that this says nothing"
-        return [call for call in calls if call["method"] == "Create" and not call["preview"]]
+        return calls
+
+    def created(self) -> list[dict[str, Any]]:
+        """The calls that asked a provider to create something for good."""
+        return [call for call in self.calls() if call["method"] == "Create" and not call["preview"]]
 
     def state(self) -> list[dict[str, Any]]:
         """The resources in the state of the stack."""

@@ -19,7 +19,7 @@ from typing import Self
 
 from workloads.backtest.provenance import Provenance
 from workloads.backtest.replay import COMMIT_ID, SOURCE_COMMIT, Replay
-from workloads.lakefs.client import LakefsError
+from workloads.lakefs.errors import LakefsError
 from workloads.lakefs.repository import REQUEST, Change, DataRepository
 
 NAME = re.compile(r"bt-[0-9]{8}-[0-9a-f]{8}")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from workloads.backtest.provenance import Provenance
-from workloads.lakefs.client import LakefsError
+from workloads.lakefs.errors import LakefsError
 from workloads.lakefs.repository import DataRepository
 
 COMMIT_ID = re.compile("[0-9a-f]{64}")

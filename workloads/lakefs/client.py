@@ -14,10 +14,11 @@ from lakefs_sdk.configuration import Configuration
 from lakefs_sdk.exceptions import ApiException
 from lakefs_sdk.models.pagination import Pagination
 
+from workloads.lakefs.errors import ENDPOINT_FORM, LakefsError, is_endpoint
+
 CONNECT_SECONDS = 10
 READ_SECONDS = 60
 PAGE_ITEMS = 1000
-ENDPOINT_FORM = "an http or https address without credentials in it"
 
 # A request that never left may always be sent again. One that may have arrived is repeated only
 # where it changes nothing: a second commit or merge would be a second commit or merge.
@@ -45,19 +46,6 @@ class Page(Protocol[T_co]):
     def results(self) -> Sequence[T_co]: ...
     @property
     def pagination(self) -> Pagination: ...
-
-
-class LakefsError(RuntimeError):
-    """A request that lakeFS refused or did not answer. `status` is None where no answer came."""
-
-    def __init__(self, sentence: str, *, status: int | None = None) -> None:
-        super().__init__(sentence)
-        self.status = status
-
-    @property
-    def outcome_is_unknown(self) -> bool:
-        """Whether the server may have done what it was asked to do."""
-        return self.status is None or self.status >= 500
 
 
 class Lakefs:
@@ -117,15 +105,6 @@ class Lakefs:
         return LakefsError(
             f"lakeFS at {self.endpoint} gave no answer when asked to {task}: {reason}."
         )
-
-
-def is_endpoint(address: str) -> bool:
-    """Whether an address is of `ENDPOINT_FORM`."""
-    try:
-        url = urllib3.util.parse_url(address)
-    except urllib3.exceptions.LocationParseError:
-        return False
-    return url.scheme in ("http", "https") and bool(url.host) and not url.auth
 
 
 def _said(error: ApiException) -> str:

@@ -10,7 +10,8 @@ from lakefs_sdk.models.commit_creation import CommitCreation
 from lakefs_sdk.models.diff import Diff
 from lakefs_sdk.models.merge import Merge
 
-from workloads.lakefs.client import Lakefs, LakefsError
+from workloads.lakefs.client import Lakefs
+from workloads.lakefs.errors import LakefsError
 
 REQUEST = "request-id"
 """The field of a commit's metadata by which it is found again when its answer was lost."""

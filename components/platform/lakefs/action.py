@@ -3,7 +3,7 @@
 import contextlib
 import uuid
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 from pulumi.dynamic import (
@@ -31,8 +31,10 @@ from components.platform.lakefs.connection import (
     speak_in_sentences,
     wrong_connection,
 )
-from workloads.lakefs.client import LakefsError
-from workloads.lakefs.repository import DataRepository
+from workloads.lakefs.errors import LakefsError
+
+if TYPE_CHECKING:
+    from workloads.lakefs.repository import DataRepository
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +148,11 @@ def _state(props: Properties, content: str) -> dict[str, Any]:
     }
 
 
-def _repository(props: Properties) -> DataRepository:
+def _repository(props: Properties) -> "DataRepository":
+    from workloads.lakefs.repository import (  # noqa: PLC0415  # loads the SDK: 0.6 s
+        DataRepository,
+    )
+
     return DataRepository(connect(props), props["repository"])
 
 

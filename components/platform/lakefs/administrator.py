@@ -1,10 +1,9 @@
 """The one user of an open-source lakeFS server, made with the keys that the stack holds."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
-from lakefs_sdk.models.setup import Setup
 from pulumi.dynamic import (
     CheckResult,
     ConfigureRequest,
@@ -27,7 +26,10 @@ from components.platform.lakefs.connection import (
     speak_in_sentences,
     wrong_connection,
 )
-from workloads.lakefs.client import Lakefs, LakefsError
+from workloads.lakefs.errors import LakefsError
+
+if TYPE_CHECKING:
+    from workloads.lakefs.client import Lakefs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +61,7 @@ class AdministratorProvider(ResourceProvider):
             lakefs.ask(
                 "set up its first user",
                 lakefs.api.internal_api.setup,
-                Setup.parse_obj({"username": props["user_name"], "key": key}),
+                {"username": props["user_name"], "key": key},
             )
         _log_in(lakefs)
         return CreateResult("administrator", _state(props))
@@ -91,12 +93,12 @@ class Administrator(Resource, module="lakefs", name="Administrator"):
         super().__init__(AdministratorProvider(), name, properties, options(opts))
 
 
-def _initialized(lakefs: Lakefs) -> bool:
+def _initialized(lakefs: "Lakefs") -> bool:
     state = lakefs.ask("tell whether it is set up", lakefs.api.internal_api.get_setup_state)
     return state.state == "initialized"
 
 
-def _log_in(lakefs: Lakefs) -> None:
+def _log_in(lakefs: "Lakefs") -> None:
     try:
         lakefs.ask("show the current user", lakefs.api.auth_api.get_current_user)
     except LakefsError as error:

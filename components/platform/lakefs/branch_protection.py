@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
-from lakefs_sdk.models.branch_protection_rule import BranchProtectionRule
 from pulumi.dynamic import (
     CheckFailure,
     CheckResult,
@@ -29,7 +28,10 @@ from components.platform.lakefs.connection import (
     speak_in_sentences,
     wrong_connection,
 )
-from workloads.lakefs.client import Lakefs, LakefsError
+from workloads.lakefs.errors import LakefsError
+
+if TYPE_CHECKING:
+    from workloads.lakefs.client import Lakefs
 
 USELESS = {
     "": "an empty one protects nothing",
@@ -133,7 +135,7 @@ class BranchProtection(Resource, module="lakefs", name="BranchProtection"):
         super().__init__(BranchProtectionProvider(), name, properties, options(opts))
 
 
-def _rules(lakefs: Lakefs, repository: str) -> tuple[list[str], str | None]:
+def _rules(lakefs: "Lakefs", repository: str) -> tuple[list[str], str | None]:
     """The patterns in order of the alphabet, and the ETag of this very list."""
     answer = lakefs.ask(
         f"read the branch protection of {repository!r}",
@@ -144,13 +146,13 @@ def _rules(lakefs: Lakefs, repository: str) -> tuple[list[str], str | None]:
     return sorted(rule.pattern for rule in answer.data or []), headers.get("etag")
 
 
-def _set(lakefs: Lakefs, repository: str, patterns: Sequence[str], etag: str | None) -> None:
+def _set(lakefs: "Lakefs", repository: str, patterns: Sequence[str], etag: str | None) -> None:
     try:
         lakefs.ask(
             f"set the branch protection of {repository!r}",
             lakefs.api.repositories_api.set_branch_protection_rules,
             repository,
-            [BranchProtectionRule(pattern=pattern) for pattern in patterns],
+            [{"pattern": pattern} for pattern in patterns],
             if_match=etag,
         )
     except LakefsError as error:

@@ -1,15 +1,20 @@
 """How the resources inside a lakeFS server reach it, and what they have in common."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pulumi
 from pulumi.dynamic import CheckFailure, DiffResult, ResourceProvider
 from pulumi.runtime import rpc
 
-from workloads.lakefs.client import ENDPOINT_FORM, Lakefs, LakefsError, is_endpoint
+from workloads.lakefs.errors import ENDPOINT_FORM, LakefsError, is_endpoint
+
+if TYPE_CHECKING:
+    from workloads.lakefs.client import Lakefs
 
 T = TypeVar("T")
 
@@ -67,6 +72,8 @@ def _shortened(method: Callable[..., T]) -> Callable[..., T]:
 
 def connect(properties: Properties) -> Lakefs:
     """A client for the properties of one resource."""
+    from workloads.lakefs.client import Lakefs  # noqa: PLC0415  # loads the SDK: 0.6 s
+
     return Lakefs(
         properties["endpoint"], properties["access_key_id"], properties["secret_access_key"]
     )

@@ -1,9 +1,16 @@
 """What a lakeFS repository holds that would be lost with it."""
 
-from lakefs_sdk.models.repository import Repository as Found
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from components.platform.lakefs.connection import MANAGED
-from workloads.lakefs.client import Lakefs, LakefsError
+from workloads.lakefs.errors import LakefsError
+
+if TYPE_CHECKING:
+    from lakefs_sdk.models.repository import Repository as Found
+
+    from workloads.lakefs.client import Lakefs
 
 
 def refuse_loss(lakefs: Lakefs, found: Found) -> None:

@@ -2,11 +2,9 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
-from lakefs_sdk.models.repository import Repository as Found
-from lakefs_sdk.models.repository_creation import RepositoryCreation
 from pulumi.dynamic import (
     CheckFailure,
     CheckResult,
@@ -31,7 +29,12 @@ from components.platform.lakefs.connection import (
     wrong_connection,
 )
 from components.platform.lakefs.holdings import refuse_loss
-from workloads.lakefs.client import Lakefs, LakefsError
+from workloads.lakefs.errors import LakefsError
+
+if TYPE_CHECKING:
+    from lakefs_sdk.models.repository import Repository as Found
+
+    from workloads.lakefs.client import Lakefs
 
 REPLACING = ("name", "storage_namespace", "default_branch", "read_only")
 
@@ -69,12 +72,11 @@ class RepositoryProvider(ResourceProvider):
 
     def create(self, props: dict[str, Any]) -> CreateResult:
         lakefs, name = connect(props), props["name"]
-        creation = RepositoryCreation.parse_obj({key: props[key] for key in REPLACING})
         try:
             found = lakefs.ask(
                 f"create repository {name!r}",
                 lakefs.api.repositories_api.create_repository,
-                creation,
+                {key: props[key] for key in REPLACING},
             )
         except LakefsError as error:
             if error.status != 409:
@@ -179,7 +181,7 @@ def _refused_replacement(olds: Properties, news: Properties) -> list[CheckFailur
     return failures
 
 
-def _get(lakefs: Lakefs, name: str) -> Found | None:
+def _get(lakefs: "Lakefs", name: str) -> "Found | None":
     try:
         return lakefs.ask(
             f"read repository {name!r}", lakefs.api.repositories_api.get_repository, name
@@ -190,7 +192,7 @@ def _get(lakefs: Lakefs, name: str) -> Found | None:
         raise
 
 
-def _adopted(lakefs: Lakefs, props: Properties) -> Found:
+def _adopted(lakefs: "Lakefs", props: Properties) -> "Found":
     """The repository that is there already, if that is wanted and it is the one declared."""
     name = props["name"]
     found = _get(lakefs, name)
@@ -209,7 +211,7 @@ def _adopted(lakefs: Lakefs, props: Properties) -> Found:
     return found
 
 
-def _state(props: Properties, found: Found) -> dict[str, Any]:
+def _state(props: Properties, found: "Found") -> dict[str, Any]:
     return {
         **connected(props),
         "name": found.id,

@@ -2,6 +2,7 @@
 
 from components.platform.monitoring import names
 from components.platform.monitoring.rules import Manifest
+from components.platform.node_check_pod import TEXTFILES
 
 RETENTION_DAYS = 45
 """Longer than the 30 days over which a branch's cost is added up."""
@@ -26,6 +27,8 @@ _NODE_EXPORTER_ARGUMENTS = (
     "--collector.meminfo_numa",
     # the default without the last word has no numa_* field
     "--collector.vmstat.fields=^(oom_kill|pgpg|pswp|pg.*fault|numa_).*",
+    # what fleet-node-check found; the chart mounts the machine's root there
+    f"--collector.textfile.directory=/host/root{TEXTFILES}",
 )
 
 

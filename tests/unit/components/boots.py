@@ -1,5 +1,8 @@
 """Boot data for component tests, made as the program makes it."""
 
+import dataclasses
+import json
+
 import pulumi
 
 from components import versions
@@ -12,7 +15,9 @@ from components.pools.boot import (
 )
 from components.pools.sharing import GpuSharing
 from hardware.hardware import load
+from ignition.butane.resources import decode
 from ignition.numa_plan import plan
+from ignition.payload import data_url
 from ignition.render import tuning_ignition
 from ignition.tuning import Purpose, Tuning
 
@@ -46,3 +51,12 @@ def boot(machine: str, *, purpose: Purpose = "training", tuning: Tuning | None =
         ignition=tuning_ignition(node_boot(hardware, numa, labels, NODE)),
         sharing=sharing,
     )
+
+
+def lengthened(short: PoolBoot, comment: str) -> PoolBoot:
+    """The same boot with a long comment in a file that something on the node reads."""
+    config = json.loads(short.ignition)
+    (file,) = (f for f in config["storage"]["files"] if f["path"].startswith("/etc/sysctl.d/"))
+    text = decode(file["contents"]["source"]).decode()
+    file["contents"]["source"] = data_url(f"{text}# {comment}\n")
+    return dataclasses.replace(short, ignition=json.dumps(config))

@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 from pulumi_kubernetes.helm.v3 import Release
 
+from components.pools.aws_boot import plain_key
 from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs, reservations
 from components.pools.boot import PoolError
 from hardware.hardware import load
 from ignition.boot import Booted
 from ignition.boot import boot as boot_machine
+from ignition.payload import EC2_LIMIT_BYTES
 from ignition.tuning import Purpose, Tuning
 from tests.recorder import Registered, Secret, invoked, named, render
-from tests.unit.components.boots import TOKEN, boot
+from tests.unit.components.boots import TOKEN, boot, lengthened
 
 HUGEPAGES = Tuning(hugepages_1gi_per_numa_node=64, housekeeping_cores_per_numa_node=4)
 
@@ -45,17 +47,31 @@ def spec(resources: list[Registered], kind: str) -> Mapping[str, Any]:
 
 def join_text(resources: list[Registered]) -> str:
     """The secret part as it lies in the bucket."""
-    (stored,) = named(resources, "BucketObjectv2").values()
-    content = stored.inputs["content"]
+    content = objects(resources)["join.ign"]["content"]
     assert isinstance(content, Secret), "the join part must be secret"
     return str(content.value)
 
 
+def objects(resources: list[Registered]) -> dict[str, Mapping[str, Any]]:
+    """What lies in the bucket, by its key."""
+    found = named(resources, "BucketObjectv2").values()
+    return {str(stored.inputs["key"]): stored.inputs for stored in found}
+
+
 def booted(resources: list[Registered]) -> Booted:
     """What a machine of the pool becomes."""
-    join = join_text(resources).encode()
+    texts = {"join.ign": join_text(resources)}
+    texts |= {
+        key: str(stored["content"])
+        for key, stored in objects(resources).items()
+        if key not in texts
+    }
     user_data = spec(resources, "EC2NodeClass")["userData"]
-    return boot_machine(user_data, load("p5e.48xlarge"), fetch=lambda _url: join)
+    return boot_machine(
+        user_data,
+        load("p5e.48xlarge"),
+        fetch=lambda url: texts[url.rsplit("/", 1)[1]].encode(),
+    )
 
 
 def test_the_image_is_searched_at_flatcars_own_account() -> None:
@@ -136,7 +152,7 @@ def test_the_nodes_role_may_read_its_boot_data_and_nothing_else() -> None:
     (stored,) = named(resources, "BucketObjectv2").values()
     (statement,) = json.loads(str(policy.inputs["policy"]))["Statement"]
     arn = f"arn:aws:s3:::{stored.inputs['bucket']}/{stored.inputs['key']}"
-    assert (statement["Action"], statement["Resource"]) == ("s3:GetObject", arn)
+    assert (statement["Action"], statement["Resource"]) == ("s3:GetObject", [arn])
     profile = spec(resources, "EC2NodeClass")["instanceProfile"]
     assert [p.inputs["name"] for p in named(resources, "InstanceProfile").values()] == [profile]
 
@@ -259,13 +275,45 @@ def test_a_capacity_type_that_karpenter_does_not_know_is_refused() -> None:
         render(pool(gpu_limits={"capacity-block": 8}))
 
 
-def test_user_data_that_ec2_would_refuse_is_refused_first() -> None:
+def long_pool() -> Callable[[], None]:
     def program() -> None:
-        long = dataclasses.replace(
-            boot("p5e.48xlarge"),
-            ignition=json.dumps({"ignition": {"version": "3.4.0"}, "storage": "x" * 16384}),
-        )
-        pool(boot=long)()
+        pool(boot=lengthened(boot("p5e.48xlarge"), "x" * EC2_LIMIT_BYTES))()
 
-    with pytest.raises(PoolError, match=r"allowed: 16384 bytes for p5e\.48xlarge"):
-        render(program)
+    return program
+
+
+def test_a_plain_part_that_is_too_long_for_ec2_lies_beside_the_token() -> None:
+    resources = render(long_pool())
+    stored = objects(resources)
+    plain = next(key for key in stored if key.startswith("plain-"))
+    user_data = spec(resources, "EC2NodeClass")["userData"]
+    assert len(user_data.encode()) <= EC2_LIMIT_BYTES
+    first, second = json.loads(user_data)["ignition"]["config"]["merge"]
+    digest = hashlib.sha512(str(stored[plain]["content"]).encode()).hexdigest()
+    assert first == {
+        "source": f"s3://{stored[plain]['bucket']}/{plain}",
+        "verification": {"hash": f"sha512-{digest}"},
+    }
+    assert second["source"].endswith("/join.ign")
+    (policy,) = named(resources, "RolePolicy").values()
+    (statement,) = json.loads(str(policy.inputs["policy"]))["Statement"]
+    assert statement["Resource"] == [
+        f"arn:aws:s3:::{stored[plain]['bucket']}/{key}" for key in ("join.ign", plain)
+    ]
+
+
+def test_a_machine_with_a_plain_part_in_the_bucket_joins() -> None:
+    machine = booted(render(long_pool()))
+    assert machine.problems == ()
+    assert machine.node is not None
+
+
+def test_the_key_of_a_plain_part_changes_with_its_text() -> None:
+    keys = []
+
+    def program() -> None:
+        one = boot("p5e.48xlarge")
+        keys.extend([plain_key(one), plain_key(dataclasses.replace(one, ignition="{}"))])
+
+    render(program)
+    assert len(set(keys)) == 2

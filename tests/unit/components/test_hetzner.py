@@ -1,9 +1,12 @@
 """Hetzner: the network that lets nothing in, and servers that boot what they are given."""
 
 import dataclasses
+import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from ipaddress import IPv4Network
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -13,8 +16,9 @@ from components.pools.boot import PoolError
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from hardware.hardware import load
 from ignition.boot import boot as boot_machine
+from ignition.payload import HETZNER_LIMIT_BYTES
 from tests.recorder import Registered, Secret, invoked, named, render
-from tests.unit.components.boots import boot
+from tests.unit.components.boots import boot, lengthened
 
 
 def network() -> HetznerNetwork:
@@ -88,6 +92,16 @@ def test_the_old_server_goes_before_the_new_one_because_names_are_unique() -> No
     assert all(each.delete_before_replace for each in named(render(pool()), "Server").values())
 
 
+def test_a_server_waits_for_the_one_before_it_so_that_one_is_away_at_a_time() -> None:
+    made = named(render(pool(nodes=12)), "Server")
+    names = [f"pool-{number}" for number in range(1, 13)]
+    awaited = {name: {urn.rsplit("::", 1)[-1] for urn in made[name].depends_on} for name in names}
+    assert {name: awaited[name] & set(names) for name in names} == {
+        "pool-1": set(),
+        **{name: {before} for before, name in pairwise(names)},
+    }
+
+
 @pytest.mark.parametrize(("nodes", "groups"), [(1, 1), (10, 1), (11, 2), (25, 3)])
 def test_a_placement_group_never_holds_more_servers_than_hetzner_allows(
     nodes: int, groups: int
@@ -116,13 +130,34 @@ def test_the_snapshot_is_searched_by_release_and_architecture() -> None:
     }
 
 
-def test_a_missing_snapshot_is_one_sentence_with_the_way_out() -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        "no image found matching the selection",
+        "Resource not found: Resource (image) was not found using label selector: os=flatcar",
+        'hcloud getImage: no image matches the selector "os=flatcar".',
+    ],
+)
+def test_a_missing_snapshot_is_one_sentence_with_the_way_out(words: str) -> None:
     with pytest.raises(PoolError) as caught:
-        render(pool(), not_found="hcloud:index/getImage:getImage")
+        render(pool(), not_found="hcloud:index/getImage:getImage", because=words)
     assert str(caught.value).startswith(
         "pool pool: the Hetzner project has no x86 snapshot with the labels "
         "os=flatcar,flatcar=4593.2.5; make one with `hcloud-upload-image upload --labels` ("
     )
+
+
+def test_a_hetzner_that_cannot_be_asked_is_not_taken_for_a_missing_snapshot() -> None:
+    words = "hcloud: unable to authenticate\n(unauthorized, 1a2b)"
+    with pytest.raises(PoolError) as caught:
+        render(pool(), not_found="hcloud:index/getImage:getImage", because=words)
+    sentence = str(caught.value)
+    assert sentence.startswith(
+        "pool pool: Hetzner could not be asked for the snapshot with the labels "
+        "os=flatcar,flatcar=4593.2.5; check the secret gpu-fleet:hcloud_token and the network ("
+    )
+    assert "hcloud: unable to authenticate (unauthorized, 1a2b)" in sentence
+    assert "hcloud-upload-image" not in sentence
 
 
 def test_a_pool_without_servers_is_refused() -> None:
@@ -130,10 +165,30 @@ def test_a_pool_without_servers_is_refused() -> None:
         render(pool(nodes=0))
 
 
-def test_user_data_that_hetzner_would_refuse_is_refused_first() -> None:
+def long_pool(text: str) -> Callable[[], None]:
     def program() -> None:
-        long = json.dumps({"ignition": {"version": "3.4.0"}, "storage": "x" * 32768})
-        pool(boot=dataclasses.replace(boot("ccx33"), ignition=long))()
+        pool(boot=lengthened(boot("ccx33", purpose="batch"), text))()
 
-    with pytest.raises(PoolError, match="allowed: 32768 bytes for ccx33"):
-        render(program)
+    return program
+
+
+def test_a_plain_part_that_is_too_long_for_hetzner_is_compressed_and_boots() -> None:
+    for server in servers(render(long_pool("x" * HETZNER_LIMIT_BYTES))):
+        user_data = server["userData"]
+        assert isinstance(user_data, Secret)
+        assert len(str(user_data.value).encode()) <= HETZNER_LIMIT_BYTES
+        first, _ = json.loads(str(user_data.value))["ignition"]["config"]["merge"]
+        assert first["compression"] == "gzip"
+        machine = boot_machine(str(user_data.value), load("ccx33"))
+        assert machine.problems == ()
+
+
+def test_user_data_that_hetzner_would_refuse_is_refused_with_the_sizes() -> None:
+    text = hashlib.shake_256(b"").hexdigest(40_000)
+    with pytest.raises(PoolError) as caught:
+        render(long_pool(text))
+    assert re.fullmatch(
+        r"pool pool: the boot data has \d+ bytes, and \d+ bytes compressed; there is no "
+        r"object store for what is longer; allowed: 32768 bytes for ccx33\.",
+        str(caught.value),
+    )

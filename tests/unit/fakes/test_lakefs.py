@@ -21,7 +21,7 @@ from tests.fakes.lakefs.ground import ACCESS_KEY, SECRET_KEY, Ground, on_fake
 from tests.fakes.lakefs.model import Model, matches
 from tests.fakes.lakefs.server import serving
 from tests.unit.workloads.backtests import contents, put
-from workloads.lakefs.client import LakefsError
+from workloads.lakefs.errors import LakefsError
 from workloads.lakefs.repository import Change, DataRepository
 
 

@@ -45,6 +45,24 @@ def test_an_unknown_machine_is_answered_with_those_of_the_pools_kind() -> None:
     assert "; allowed: an aws machine of the catalogue (" in rented
 
 
+@pytest.mark.parametrize(
+    ("hardware", "kind"),
+    [("gex44", "hetzner-dedicated"), ("Standard_ND96isr_H200_v5", "azure")],
+)
+def test_a_machine_that_no_kind_of_pool_can_start_is_refused(hardware: str, kind: str) -> None:
+    mistake, *_ = mistakes(with_value("pools.dgx.hardware", hardware))
+    assert mistake.startswith(
+        f'gpu-fleet:pools.dgx.hardware is "{hardware}", a machine of kind {kind}, which no kind '
+        "of pool can start; allowed: a bare-metal machine of the catalogue (dgx-a100, "
+    )
+
+
+@pytest.mark.parametrize("kind", ["hetzner-dedicated", "azure"])
+def test_a_kind_that_has_machines_but_no_pool_is_refused(kind: str) -> None:
+    (mistake,) = mistakes(with_value("pools.cpu.kind", kind))
+    assert mistake == (f'gpu-fleet:pools.cpu.kind is "{kind}"; allowed: bare-metal, aws, hetzner.')
+
+
 def test_one_wrong_value_makes_one_sentence() -> None:
     assert len(mistakes(with_value("pools.cpu.nodes", 0))) == 1
     limits = with_value("pools.burst.gpu_limits", {"spo": 8})

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -10,7 +11,9 @@ import pytest
 import yaml
 
 from hardware.cpuset import parse_list
-from hardware.hardware import CATALOGUE, USD_PER_EUR, HardwareError, load, names, parse
+from hardware.hardware import CATALOGUE, USD_PER_EUR, HardwareError, load, names, parse, read
+from ignition.numa_plan import PlanError, plan
+from ignition.tuning import Tuning
 
 every_machine = pytest.mark.parametrize("name", names())
 
@@ -20,8 +23,28 @@ def entry(name: str) -> dict[str, Any]:
     return value
 
 
-def test_the_catalogue_has_the_machines_of_the_environments() -> None:
-    assert {"dgx-h200", "p5e.48xlarge", "p5en.48xlarge", "ccx33"} <= set(names())
+MACHINES = {
+    *("dgx-h200", "dgx-h100", "dgx-a100", "hgx-b200"),
+    *("p4de.24xlarge", "p5.48xlarge", "p5e.48xlarge", "p5en.48xlarge", "Standard_ND96isr_H200_v5"),
+    *("gex44", "gex131", "ccx33", "ccx63", "cax41"),
+}
+
+
+def test_the_catalogue_has_the_machines_of_the_market() -> None:
+    assert set(names()) >= MACHINES
+
+
+def test_a_yaml_file_in_the_folder_is_a_machine(monkeypatch: Any, tmp_path: Path) -> None:
+    (tmp_path / "schema.json").write_text((CATALOGUE / "schema.json").read_text())
+    (tmp_path / "rack7.yaml").write_text((CATALOGUE / "dgx-h100.yaml").read_text())
+    monkeypatch.setattr("hardware.hardware.CATALOGUE", tmp_path)
+    assert names() == ("rack7",)
+    assert load("rack7").cpus == "0-223"
+
+
+def test_a_file_that_is_no_yaml_is_refused_with_its_line() -> None:
+    with pytest.raises(HardwareError, match=r"^mine.yaml: line 3: mapping values are not allowed"):
+        read("mine", "vendor: x\nkind: aws\n  arch: amd64\n", where="mine.yaml")
 
 
 def test_the_schema_is_a_schema() -> None:
@@ -55,8 +78,75 @@ def test_a_price_that_is_not_verified_stands_among_the_unverified_facts(name: st
 
 
 @every_machine
-def test_every_machine_has_a_price_for_the_budget(name: str) -> None:
+def test_a_machine_without_price_says_so(name: str) -> None:
+    assert load(name).usd_per_hour is not None or "price" in load(name).unverified
+
+
+@pytest.mark.parametrize("name", ["dgx-h200", "p5e.48xlarge", "p5en.48xlarge", "ccx33"])
+def test_the_machines_of_the_environments_have_a_price_for_the_budget(name: str) -> None:
     assert load(name).usd_per_hour is not None
+
+
+@every_machine
+def test_gpus_of_one_machine_are_of_one_model_and_name_their_pci_device(name: str) -> None:
+    gpus = load(name).gpus
+    assert len({(gpu.model, gpu.memory_gib, gpu.pci_device_id) for gpu in gpus}) <= 1
+    assert all(gpu.pci_device_id and gpu.pci_device_id.startswith("10de:") for gpu in gpus)
+
+
+def test_a_pci_device_is_one_model_on_every_machine() -> None:
+    models: dict[str | None, set[str]] = {}
+    for name in names():
+        for gpu in load(name).gpus:
+            models.setdefault(gpu.pci_device_id, set()).add(gpu.model)
+    assert all(len(found) == 1 for found in models.values()), models
+
+
+@every_machine
+def test_an_nvswitch_joins_gpus_that_have_nvlinks(name: str) -> None:
+    hardware = load(name)
+    assert all((gpu.nvlinks or 0) > 0 for gpu in hardware.gpus) is (
+        hardware.nvswitch or not hardware.gpus
+    )
+
+
+@every_machine
+def test_every_source_is_an_address(name: str) -> None:
+    assert all(source.startswith("https://") for source in load(name).sources)
+
+
+def test_a_dgx_a100_has_gpus_and_rails_on_every_other_of_eight_numa_nodes() -> None:
+    dgx = load("dgx-a100")
+    assert [node.cpus for node in dgx.numa_nodes][:2] == ["0-15,128-143", "16-31,144-159"]
+    assert [gpu.numa_node for gpu in dgx.gpus] == [3, 3, 1, 1, 7, 7, 5, 5]
+    assert {nic.numa_node for nic in dgx.nics} == {1, 3, 5, 7}
+    assert dgx.siblings(16) == {16, 144}
+
+
+def test_an_azure_machine_has_no_smt() -> None:
+    azure = load("Standard_ND96isr_H200_v5")
+    assert (azure.cpu_count, azure.threads_per_core, azure.memory_gib) == (96, 1, 1850)
+    assert [node.cpus for node in azure.numa_nodes] == ["0-47", "48-95"]
+
+
+def test_a_hybrid_processor_has_cores_with_and_without_smt() -> None:
+    cores = load("gex44").cores()
+    assert [len(core) for core in cores] == [2] * 6 + [1] * 8
+    assert (cores[0], cores[6]) == (frozenset({0, 1}), frozenset({12}))
+
+
+def test_local_drives_are_summed() -> None:
+    assert load("dgx-h200").nvme_gib == 8 * 3576
+    assert load("ccx33").nvme_gib == 0
+
+
+def test_an_arm_machine_with_gpus_is_refused_with_the_reason() -> None:
+    grace = deepcopy(entry("dgx-h200"))
+    grace.update(arch="arm64", cpu_vendor="arm", cpu_model="Neoverse-V2")
+    machine = parse("grace", grace, where="grace.yaml")
+    with pytest.raises(PlanError, match=r"grace has GPUs on arm64.*driver.*amd64 alone"):
+        plan(machine, Tuning(), "training")
+    assert plan(load("cax41"), Tuning(), "batch").hardware == "cax41", "without GPUs it is fine"
 
 
 def test_a_dgx_h200_is_wired_as_its_sources_say() -> None:
@@ -98,7 +188,7 @@ def test_prices_in_eur_are_shown_in_usd() -> None:
     [
         ("dgx-h20", "nearest: dgx-h200"),
         ("p5e.48xlage", "nearest: p5e.48xlarge, p5en.48xlarge"),
-        ("zzz", "known: ccx33, dgx-h200"),
+        ("zzz", "known: Standard_ND96isr_H200_v5, cax41"),
         ("../pyproject", "known: "),
     ],
 )
@@ -133,6 +223,14 @@ def _set(*path: Any, value: Any) -> Callable[[dict[str, Any]], None]:
         ),
         (_set("gpus", 7, "numa_node", value=2), r"\$.gpus\[7\].numa_node: 2.*NUMA nodes 0 to 1"),
         (_set("nics", 0, "numa_node", value=9), r"\$.nics\[0\].numa_node: 9"),
+        (_set("nvme", 0, "numa_node", value=2), r"\$.nvme\[0\].numa_node: 2"),
+        (_set("gpus", 2, "index", value=3), r"\$.gpus\[2\].index: 3, but GPUs are numbered from 0"),
+        (_set("gpus", 0, "pcie_width", value=5), r"\$.gpus\[0\].pcie_width"),
+        (_set("gpus", 0, "pci_device_id", value="2335"), r"\$.gpus\[0\].pci_device_id"),
+        (_set("gpus", value=[]), r"\$.nvswitch: true, but the machine has no GPUs"),
+        (_set("nics", 1, "name", value="mlx5_0"), r"\$.nics\[1\].name: \"mlx5_0\" is the name of"),
+        (_set("pcie_aspm", value="on"), r"\$.pcie_aspm"),
+        (_set("price", "spot_per_hour", value=0), r"\$.price.spot_per_hour"),
     ],
 )
 def test_a_wrong_entry_is_refused_with_file_and_property(

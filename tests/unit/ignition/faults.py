@@ -28,6 +28,11 @@ def decoded(source: str) -> str:
     return base64.b64decode(data).decode() if kind.endswith("base64") else unquote(data)
 
 
+def encoded(text: str) -> str:
+    """A data URL of the text."""
+    return f"data:;base64,{base64.b64encode(text.encode()).decode()}"
+
+
 def argument(old: str, new: str | None) -> Change:
     """Every kernel argument that begins with `old` becomes `new`, or goes; "" adds one."""
 
@@ -54,7 +59,7 @@ def file(path: str, edit: Callable[[str], str]) -> Change:
         before = decoded(contents["source"])
         after = edit(before)
         assert after != before, f"{path} was not changed"
-        contents["source"] = f"data:;base64,{base64.b64encode(after.encode()).decode()}"
+        contents["source"] = encoded(after)
 
     return change
 
@@ -117,5 +122,4 @@ def find(config: dict[str, Any], kind: str, name: str) -> dict[str, Any]:
 
 def written(path: str, contents: str, mode: int = 0o644) -> Change:
     """A file is added."""
-    encoded = base64.b64encode(contents.encode()).decode()
-    return added("files", path=path, mode=mode, contents={"source": f"data:;base64,{encoded}"})
+    return added("files", path=path, mode=mode, contents={"source": encoded(contents)})

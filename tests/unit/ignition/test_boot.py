@@ -255,11 +255,11 @@ def test_the_intel_iommu_on_an_amd_machine_is_refused() -> None:
 def test_a_percentage_of_memory_is_reserved_where_no_manager_sums_it() -> None:
     of = node("ccx33")
     kubelet = {**of.plan.kubelet}
-    kubelet["evictionHard"] = {**of.plan.kubelet["evictionHard"], "memory.available": "50%"}  # type: ignore[dict-item]  # a mapping by its own tests
+    kubelet["evictionHard"] = {**of.plan.kubelet["evictionHard"], "memory.available": "25%"}  # type: ignore[dict-item]  # a mapping by its own tests
     of = dataclasses.replace(of, plan=dataclasses.replace(of.plan, kubelet=kubelet))
     result = boot(user_data(of), of.hardware)
     assert result.node is not None
-    assert result.node.allocatable["memory"] == f"{(16 - 2) * GIB // 1024}Ki"
+    assert result.node.allocatable["memory"] == f"{(32 - 8 - 2) * GIB // 1024}Ki"
 
 
 def test_a_key_that_ignition_does_not_know_is_named() -> None:

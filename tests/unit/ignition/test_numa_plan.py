@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hardware.cpuset import parse_list
 from hardware.hardware import Hardware, NumaNode, load, names
 from ignition.numa_plan import NumaPlan, PlanError, plan
+from ignition.system import lines
 from ignition.tuning import PURPOSES, Purpose, Tuning
 
 every_machine = pytest.mark.parametrize("name", names())
@@ -210,12 +211,13 @@ def test_write_back_is_bounded_where_training_writes_checkpoints() -> None:
 def test_every_line_has_a_reason_and_a_source(name: str, purpose: Purpose) -> None:
     tuning = Tuning(housekeeping_cores_per_numa_node=1, hugepages_1gi_per_numa_node=1)
     planned = plan(load(name), tuning, purpose)
-    lines = {
+    written = {
         *planned.kernel_arguments,
         *(f"{name} = {value}" for name, value in planned.sysctls.items()),
         *(f"kubelet {name}" for name in planned.kubelet),
+        *(line.text for line in lines(planned.system, tuning)),
     }
-    assert planned.reasons.keys() == lines
+    assert planned.reasons.keys() == written
     assert all(reason.reason for reason in planned.reasons.values())
     assert all(reason.source.startswith("https://") for reason in planned.reasons.values())
 

@@ -8,7 +8,7 @@ import pytest
 
 from toolchain.build import Tools, versions
 from toolchain.layout import HOME
-from toolchain.programs import CONTROL_PLANE, PROGRAMS, SOURCES, pinned
+from toolchain.programs import CONTROL_PLANE, KUBELET_SHAPES, PROGRAMS, SOURCES, Program, pinned
 
 
 def test_every_system_that_is_built_has_its_version() -> None:
@@ -16,14 +16,16 @@ def test_every_system_that_is_built_has_its_version() -> None:
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in versions.values())
 
 
-def test_kubernetes_and_its_staging_modules_are_of_one_version() -> None:
+@pytest.mark.parametrize("program", [CONTROL_PLANE, KUBELET_SHAPES], ids=lambda one: one.name)
+def test_kubernetes_and_its_staging_modules_are_of_one_version(program: Program) -> None:
     staging = CONTROL_PLANE.version().removeprefix("1.")
     replaced = re.findall(
         r"^\t(\S+) => (\S+) v0\.(\S+)$",
-        (SOURCES / "control-plane" / "go.mod").read_text(),
+        (SOURCES / program.folder / "go.mod").read_text(),
         re.MULTILINE,
     )
 
+    assert program.version() == CONTROL_PLANE.version()
     assert len(replaced) > 20
     assert {version for _, _, version in replaced} == {staging}
     assert all(module == by for module, by, _ in replaced)

@@ -8,7 +8,7 @@ from tests.fakes.lakefs.ground import Ground
 from tests.unit.workloads.backtests import PROVENANCE, contents, put
 from workloads.backtest.branch import BacktestBranch, MergeRefusedError
 from workloads.backtest.replay import Replay
-from workloads.lakefs.client import LakefsError
+from workloads.lakefs.errors import LakefsError
 from workloads.lakefs.repository import Change, DataRepository
 
 AT_TAGS_ONLY = b"""

@@ -7,7 +7,7 @@ from tests.unit.workloads.backtests import PROVENANCE, put
 from workloads.backtest.branch import BacktestBranch
 from workloads.backtest.provenance import ProvenanceError
 from workloads.backtest.replay import Replay
-from workloads.lakefs.client import LakefsError
+from workloads.lakefs.errors import LakefsError
 from workloads.lakefs.repository import DataRepository
 
 

@@ -6,7 +6,8 @@ from tests.fakes.lakefs.ground import ACCESS_KEY, SECRET_KEY, Ground, on_fake
 from tests.fakes.lakefs.model import ApiError
 from tests.fakes.lakefs.server import FakeLakefs
 from tests.unit.workloads.backtests import put
-from workloads.lakefs.client import Lakefs, LakefsError
+from workloads.lakefs.client import Lakefs
+from workloads.lakefs.errors import LakefsError
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from tests.fakes.lakefs.model import ApiError
 from tests.fakes.lakefs.server import DroppedError, FakeLakefs
 from tests.unit.workloads.backtests import PROVENANCE, contents, put
 from workloads.backtest.branch import BacktestBranch, MergeRefusedError
-from workloads.lakefs.client import LakefsError
+from workloads.lakefs.errors import LakefsError
 from workloads.lakefs.repository import DataRepository
 
 COMMITS, MERGES, BRANCHES = "/commits$", "/merge/", "/branches$"

@@ -15,7 +15,7 @@ from tests.fakes.lakefs.model import Model
 from tests.fakes.lakefs.server import serving
 from tests.unit.workloads.backtests import PROVENANCE, contents
 from workloads.backtest.branch import BacktestBranch, MergeRefusedError
-from workloads.lakefs.client import LakefsError
+from workloads.lakefs.errors import LakefsError
 
 PATHS = st.sampled_from(["a", "b", "c"])
 CONTENT = st.sampled_from([b"1", b"2"])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rehearsal.providers.contract import Provider
 
 
-class Refused(Exception):  # noqa: N818 what the engine sees
+class Refused(Exception):  # noqa: N818  # what the engine sees
     """A gRPC error, with its sentence."""
 
 

@@ -8,7 +8,7 @@ import pytest
 from components.platform.lakefs.administrator import AdministratorProvider
 from tests.fakes.lakefs.model import Model
 from tests.fakes.lakefs.server import FakeLakefs, serving
-from workloads.lakefs.client import LakefsError
+from workloads.lakefs.errors import LakefsError
 
 PROVIDER = AdministratorProvider()
 

@@ -9,7 +9,7 @@ from pulumi.runtime import rpc
 from components.platform.lakefs.branch_protection import BranchProtectionProvider
 from tests.fakes.lakefs.ground import Ground, on_fake
 from tests.fakes.lakefs.server import FakeLakefs
-from workloads.lakefs.client import LakefsError
+from workloads.lakefs.errors import LakefsError
 from workloads.lakefs.repository import DataRepository
 
 PROVIDER = BranchProtectionProvider()

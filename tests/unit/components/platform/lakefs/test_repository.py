@@ -11,7 +11,7 @@ from pulumi.runtime import rpc
 from components.platform.lakefs.repository import RepositoryProvider
 from tests.fakes.lakefs.ground import Ground
 from tests.fakes.lakefs.server import FakeLakefs
-from workloads.lakefs.client import LakefsError
+from workloads.lakefs.errors import LakefsError
 from workloads.lakefs.repository import DataRepository
 
 PROVIDER = RepositoryProvider()

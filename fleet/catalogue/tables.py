@@ -1,0 +1,134 @@
+"""Tables and JSON of the hardware catalogue: all machines in short, one in full."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Group
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hardware.hardware import Hardware
+
+UNKNOWN = "—"
+
+
+def overview(machines: Iterable[Hardware]) -> Table:
+    """A line for each machine."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("machine", "kind", "GPUs"):
+        table.add_column(title, no_wrap=title == "machine")
+    for title in ("CPUs", "NUMA nodes", "GiB", "USD/h", "not verified"):
+        table.add_column(title, justify="right")
+    for machine in machines:
+        table.add_row(
+            machine.name,
+            machine.kind,
+            _gpus(machine),
+            str(machine.cpu_count),
+            str(len(machine.numa_nodes)),
+            str(machine.memory_gib),
+            _price(machine.usd_per_hour),
+            str(len(machine.unverified)),
+        )
+    return table
+
+
+def details(machine: Hardware) -> Group:
+    """One machine: what it is, its NUMA nodes with their devices, and what is not verified."""
+    facts = Table(title=machine.name, title_justify="left", box=None, show_header=False)
+    for name, value in _facts(machine):
+        facts.add_row(name, value)
+    nodes = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("NUMA node", "CPUs", "GiB", "GPUs", "network", "NVMe"):
+        nodes.add_column(title)
+    for node in machine.numa_nodes:
+        nodes.add_row(
+            str(node.id),
+            node.cpus,
+            str(node.memory_gib),
+            ", ".join(str(gpu.index) for gpu in machine.gpus if gpu.numa_node == node.id),
+            ", ".join(nic.name for nic in machine.nics if nic.numa_node == node.id),
+            _drives([drive.size_gib for drive in machine.nvme if drive.numa_node == node.id]),
+        )
+    return Group(facts, nodes, _lines("sources", machine.sources), _doubts(machine))
+
+
+def as_json(machine: Hardware) -> dict[str, Any]:
+    """Every fact of the entry, with what follows from them."""
+    found = asdict(machine)
+    for node, derived in zip(found["numa_nodes"], machine.numa_nodes, strict=True):
+        node["cpus"] = derived.cpus
+    return {
+        **found,
+        "verified": machine.verified,
+        "cpu_count": machine.cpu_count,
+        "memory_gib": machine.memory_gib,
+        "gpu_count": machine.gpu_count,
+        "nvme_gib": machine.nvme_gib,
+        "usd_per_hour": machine.usd_per_hour,
+    }
+
+
+def _facts(machine: Hardware) -> Iterable[tuple[str, str]]:
+    price = machine.price
+    threads = machine.threads_per_core
+    yield "vendor", f"{machine.vendor}, {machine.kind}{', virtual' if machine.virtual else ''}"
+    yield "CPU", f"{machine.cpu_model} ({machine.arch}, {machine.sockets} sockets, SMT {threads})"
+    yield "GPUs", _gpus(machine) + (" behind NVSwitch" if machine.nvswitch else "")
+    if machine.gpus:
+        gpu = machine.gpus[0]
+        bus = f"PCIe {_known(gpu.pcie_gen)} x{_known(gpu.pcie_width)}"
+        yield "GPU links", f"{bus}, {_known(gpu.nvlinks)} NVLinks, BAR1 {_known(gpu.bar1_gib)} GiB"
+    if machine.nccl_all_reduce_busbw_gb_per_s is not None:
+        yield "all_reduce", f"{machine.nccl_all_reduce_busbw_gb_per_s:g} GB/s bus bandwidth"
+    if machine.efa_interfaces:
+        yield "EFA", f"{machine.efa_interfaces} interfaces"
+    yield "disks", f"{machine.system_disk_gib} GiB system, {machine.nvme_gib} GiB local NVMe"
+    yield "PCIe ASPM", _known(machine.pcie_aspm)
+    amounts = {
+        "on demand": price.on_demand_per_hour,
+        "reserved": price.reserved_per_hour,
+        "spot": price.spot_per_hour,
+        "amortised": price.amortised_per_hour,
+    }
+    kinds = ", ".join(f"{kind} {_price(amount)}" for kind, amount in amounts.items())
+    yield "price", f"{price.currency}/h: {kinds} ({price.date})"
+    yield "price source", price.source
+
+
+def _doubts(machine: Hardware) -> Table:
+    if machine.verified:
+        return _lines("not verified", ["nothing: each fact has a source that was read"])
+    return _lines("not verified", machine.unverified)
+
+
+def _lines(title: str, lines: Sequence[str]) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for number, line in enumerate(lines):
+        table.add_row("" if number else title, line)
+    return table
+
+
+def _gpus(machine: Hardware) -> str:
+    counted = Counter((gpu.model, gpu.memory_gib) for gpu in machine.gpus)
+    return ", ".join(f"{n}x {model} {gib} GiB" for (model, gib), n in counted.items()) or UNKNOWN
+
+
+def _drives(sizes: Sequence[int]) -> str:
+    return ", ".join(f"{n}x {size} GiB" for size, n in Counter(sizes).items())
+
+
+def _price(amount: float | None) -> str:
+    return UNKNOWN if amount is None else f"{amount:.2f}"
+
+
+def _known(value: object) -> str:
+    return UNKNOWN if value is None else str(value)

@@ -1,0 +1,1 @@
+"""From what a machine says about itself (lscpu, lspci or sysfs, nvidia-smi) to a catalogue file."""

@@ -1,0 +1,72 @@
+"""Which CPUs serve the interrupts of devices: the lists that a script on the node writes."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from hardware.hardware import Hardware
+from ignition.boot import cpus
+from ignition.boot.config import BootConfig
+from ignition.boot.kernel import Kernel
+
+_LIST = re.compile(r"\[(-?\d+)\]=[\"']?([0-9a-fA-F][0-9a-fA-F,:/-]*)")
+
+
+def check(
+    config: BootConfig, command_line: Kernel, hardware: Hardware, problems: list[str]
+) -> Mapping[int, frozenset[int]]:
+    """The CPUs by NUMA node of a device (-1: none); what is wrong is added to `problems`."""
+    lists: dict[int, frozenset[int]] = {}
+    scripts = {
+        path: file.text
+        for path, file in config.files.items()
+        if file.text and "smp_affinity" in file.text and file.text.startswith("#!")
+    }
+    for path, text in scripts.items():
+        if re.search(r"smp_affinity(?!_list)\b", text) and not re.search(r"0x|[0-9a-f]{8}", text):
+            problems.append(
+                f"{path} writes a list into smp_affinity, which takes a mask; write to "
+                "smp_affinity_list"
+            )
+        for node, cpu_list in _LIST.findall(text):
+            try:
+                lists[int(node)] = cpus.read(cpu_list)
+            except cpus.ListError as error:
+                problems.append(f"{path}: NUMA node {node}: {error}; correct it")
+        if lists:
+            problems += _lists(path, lists, command_line, hardware)
+    irqbalance = config.units.get("irqbalance.service")
+    placed = scripts or command_line.irq_cpus is not None
+    if placed and (irqbalance is None or not irqbalance.masked):
+        problems.append(
+            "irqbalance.service would move the interrupts that the configuration places; mask it"
+        )
+    return lists
+
+
+def _lists(
+    path: str, lists: Mapping[int, frozenset[int]], command_line: Kernel, hardware: Hardware
+) -> Iterator[str]:
+    for node in hardware.numa_nodes:
+        served, own = lists.get(node.id), frozenset().union(*cpus.cores(node))
+        if served is None:
+            yield f"{path} has no CPUs for devices of NUMA node {node.id}; add them"
+            continue
+        if served - own:
+            yield (
+                f"{path} serves devices of NUMA node {node.id} on CPUs {cpus.write(served - own)} "
+                "of another node; name CPUs of the same one"
+            )
+        if served & command_line.isolated_cpus:
+            yield (
+                f"{path} serves devices of NUMA node {node.id} on CPUs "
+                f"{cpus.write(served & command_line.isolated_cpus)}, which isolcpus isolates; name "
+                "housekeeping CPUs"
+            )
+        right = command_line.irq_cpus
+        if right is not None and served != right & own:
+            yield (
+                f"{path} serves devices of NUMA node {node.id} on CPUs {cpus.write(served)}, but "
+                f"irqaffinity names {cpus.write(right & own)}; give both the same list"
+            )
+    for number in lists.keys() - {node.id for node in hardware.numa_nodes} - {-1}:
+        yield f"{path} names NUMA node {number}, which {hardware.name} lacks; remove it"

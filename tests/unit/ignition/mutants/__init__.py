@@ -1,0 +1,1 @@
+"""Faults by the thousand: changes to the final Ignition of every machine, drawn from a seed."""

@@ -1,0 +1,81 @@
+// kubelet-shapes asks kubelet's own code whether an empty node would admit a pod: its Topology
+// Manager, its static CPU manager and its Static memory manager. The tests hold our own algorithm
+// to it. The device manager alone is a stand-in (devices.go), because the real one wants sockets.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+)
+
+const usage = `usage: kubelet-shapes batch   lines of {"node": {...}, "pod": [...]} on stdin, on stdout lines of
+                              {"error": "..."} where kubelet would not start, else
+                              {"admitted": ..., "reason": "...", "message": "...",
+                               "insufficient": [...], "placed": [...]}
+`
+
+func main() {
+	if len(os.Args) != 2 || os.Args[1] != "batch" {
+		fmt.Fprint(os.Stderr, usage)
+		os.Exit(2)
+	}
+	klog.SetLogger(logr.Discard())
+	if err := batch(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+type question struct {
+	Node node        `json:"node"`
+	Pod  []container `json:"pod"`
+}
+
+type answer struct {
+	Error        string   `json:"error,omitempty"`
+	Admitted     bool     `json:"admitted"`
+	Reason       string   `json:"reason"`
+	Message      string   `json:"message"`
+	Insufficient []string `json:"insufficient"`
+	Placed       []placed `json:"placed"`
+}
+
+// placed is what a container got; a container that was not reached got nothing.
+type placed struct {
+	Hint   []int  `json:"hint"`
+	CPUs   string `json:"cpus"`
+	Memory []int  `json:"memory"`
+	GPUs   []int  `json:"gpus"`
+}
+
+// batch answers one question a line, so that many cases cost one process.
+func batch(in io.Reader, out io.Writer) error {
+	decoder := json.NewDecoder(bufio.NewReaderSize(in, 1<<20))
+	buffered := bufio.NewWriter(out)
+	encoder := json.NewEncoder(buffered)
+	encoder.SetEscapeHTML(false)
+	for {
+		var asked question
+		err := decoder.Decode(&asked)
+		if errors.Is(err, io.EOF) {
+			return buffered.Flush()
+		}
+		if err != nil {
+			return fmt.Errorf("a line of the batch is no question: %w", err)
+		}
+		given, err := ask(asked)
+		if err != nil {
+			given = answer{Error: err.Error()}
+		}
+		if err := encoder.Encode(given); err != nil {
+			return err
+		}
+	}
+}

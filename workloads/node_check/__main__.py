@@ -1,0 +1,97 @@
+"""Checks the machine once, or for ever: fleet-node-check [--every 300] [--root /host] …"""
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from workloads.node_check import gpus, interrupts, kernel, kubelet, memory, metrics, services
+from workloads.node_check.drift import Drift
+from workloads.node_check.machine import Machine, live
+from workloads.node_check.node_api import ApiError, NodeApi
+from workloads.node_check.plan import PATH, Plan, PlanError, parse
+
+CHECKS = (kernel.check, memory.check, interrupts.check, services.check, kubelet.check, gpus.check)
+
+
+def findings(machine: Machine) -> tuple[Plan | None, list[Drift]]:
+    """The plan and every drift from it; an unreadable plan is a drift of its own."""
+    text = machine.text(PATH)
+    try:
+        if text is None:
+            raise PlanError("not there")
+        plan = parse(text)
+    except PlanError as error:
+        remedy = "reinstall the machine from a stack whose pools carry plans"
+        drift = Drift(
+            check="plan", what=f"/{PATH}", seen=str(error), expected="readable", remedy=remedy
+        )
+        return None, [drift]
+    return plan, [drift for check in CHECKS for drift in check(machine, plan)]
+
+
+def arguments(given: Sequence[str]) -> argparse.Namespace:
+    """The command line; without --node nothing is told to the API server."""
+    parser = argparse.ArgumentParser(prog="fleet-node-check", description=__doc__)
+    parser.add_argument("--root", type=Path, default=Path("/"), help="where the machine's / is")
+    parser.add_argument("--every", type=int, metavar="SECONDS", help="check for ever")
+    parser.add_argument("--textfile", type=Path, help="folder of node exporter's textfiles")
+    parser.add_argument("--node", help="Kubernetes node that gets the condition and the taint")
+    return parser.parse_args(given)
+
+
+def once(given: argparse.Namespace) -> int:
+    """One check: 0 as planned, 1 drift, 2 where the findings could not be handed on."""
+    plan, drifts = findings(live(given.root))
+    for drift in drifts:
+        print(drift.sentence, flush=True)  # noqa: T201  # the log of the pod
+    if not drifts and plan is not None:
+        print(f"As planned: {plan.hardware}, plan {plan.digest}.", flush=True)  # noqa: T201
+    failed = False
+    if given.textfile is not None:
+        try:
+            metrics.write(given.textfile, metrics.exposition(plan, drifts, time.time()))
+        except OSError as error:
+            failed = _failed(f"{given.textfile}: {error}")
+    if given.node is not None:
+        try:
+            now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            _api(given.node).report(drifts, now, judged=plan is not None)
+        except (ApiError, OSError) as error:
+            failed = _failed(str(error))
+    return 2 if failed else int(bool(drifts))
+
+
+def _failed(message: str) -> bool:
+    print(f"Not handed on: {message}.", file=sys.stderr, flush=True)  # noqa: T201
+    return True
+
+
+def _api(node: str) -> NodeApi:
+    """The API server as the kubelet tells every pod."""
+    host = os.environ.get("KUBERNETES_SERVICE_HOST", "kubernetes.default.svc")
+    return NodeApi(host=host, port=int(os.environ.get("KUBERNETES_SERVICE_PORT", "443")), node=node)
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> None:
+    """The first process of a container gets no default action for SIGTERM."""
+    sys.exit(0)
+
+
+def main() -> int:
+    """The program."""
+    given = arguments(sys.argv[1:])
+    signal.signal(signal.SIGTERM, _stop)
+    code = once(given)
+    while given.every is not None:
+        time.sleep(given.every)
+        code = once(given)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

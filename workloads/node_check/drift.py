@@ -1,0 +1,27 @@
+"""What a check finds: one place where the machine is not as planned."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drift:
+    """`check` names the kind of check, `what` the thing; `seen` and `expected` follow "is".
+
+    A critical one means that the machine must not work on; any keeps new pods away.
+    """
+
+    check: str
+    what: str
+    seen: str
+    expected: str
+    remedy: str
+    critical: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """What, seen, expected, and what to do."""
+        return f"{self.what} is {self.seen}, expected {self.expected}: {self.remedy}."
+
+
+REINSTALL = "Ignition writes this at first boot alone, so drain the node and reinstall it"
+REBOOT = "drain the node and reboot it; if it comes back so, reinstall it"

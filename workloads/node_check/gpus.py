@@ -1,0 +1,217 @@
+"""GPUs, their links and their health, as the driver sees them."""
+
+from collections.abc import Iterator
+
+from workloads.node_check import nvidia_smi
+from workloads.node_check.drift import REBOOT, Drift
+from workloads.node_check.machine import CommandError, Machine
+from workloads.node_check.nvidia_smi import SeenGpu
+from workloads.node_check.plan import Gpu, Plan
+
+MEMORY_SHARE = 0.95
+"""A GPU sold with 141 GB shows 143,771 MiB and one with 80 GB 81,559: ECC and firmware differ."""
+_MIB_PER_GIB = 1024
+_DRAIN = "drain the node and reset the GPU (nvidia-smi --gpu-reset) or reboot"
+
+
+def check(machine: Machine, plan: Plan) -> Iterator[Drift]:
+    """Nothing where the plan has no GPU; else the driver, each GPU, and what joins them."""
+    if not plan.gpus:
+        return
+    try:
+        driver = nvidia_smi.parse_query(machine.run(["nvidia-smi", "-q", "-x"]))
+    except (CommandError, ValueError) as error:
+        yield Drift(
+            check="nvidia-smi",
+            what="nvidia-smi",
+            seen=str(error),
+            expected=f"able to list {len(plan.gpus)} GPUs",
+            remedy="see lsmod, systemd-sysext status and dmesg for the driver; then reboot",
+            critical=True,
+        )
+        return
+    yield from _driver(machine, plan, driver.version)
+    if len(driver.gpus) != len(plan.gpus):
+        yield Drift(
+            check="gpu-count",
+            what="Number of GPUs",
+            seen=str(len(driver.gpus)),
+            expected=str(len(plan.gpus)),
+            remedy="look for XID 79 in dmesg and for the missing one in lspci; power-cycle the "
+            "machine, and have the GPU replaced if it stays away",
+            critical=True,
+        )
+    for wanted, seen in zip(plan.gpus, driver.gpus, strict=False):
+        yield from _identity(machine, wanted, seen)
+        yield from _pcie(wanted, seen)
+        yield from _health(plan, wanted, seen)
+    yield from _nvlinks(machine, plan)
+    yield from _topology(machine, plan)
+
+
+def _driver(machine: Machine, plan: Plan, version: str) -> Iterator[Drift]:
+    if plan.driver is None:
+        return
+    branch, _, flavour = plan.driver.partition("-")
+    if version.partition(".")[0] != branch:
+        yield Drift(
+            check="driver",
+            what="NVIDIA driver",
+            seen=version,
+            expected=f"of branch {branch}",
+            remedy="compare /etc/flatcar/enabled-sysext.conf with systemd-sysext status; reinstall",
+        )
+    is_open = "Open Kernel Module" in (machine.text("proc/driver/nvidia/version") or "")
+    if (flavour == "open") != is_open:
+        kinds = {True: "open", False: "proprietary"}
+        yield Drift(
+            check="driver",
+            what="Kind of the NVIDIA kernel modules",
+            seen=kinds[is_open],
+            expected=kinds[flavour == "open"],
+            remedy="compare /etc/flatcar/enabled-sysext.conf with systemd-sysext status; reinstall",
+        )
+
+
+def _identity(machine: Machine, wanted: Gpu, seen: SeenGpu) -> Iterator[Drift]:
+    name = f"GPU {wanted.index} ({seen.address})"
+    if wanted.model.removeprefix("NVIDIA ") not in seen.model:
+        yield _drift("gpu-model", f"Model of {name}", seen.model, wanted.model, _catalogue())
+    if seen.memory_mib is not None and not (
+        MEMORY_SHARE <= seen.memory_mib / _MIB_PER_GIB / wanted.memory_gib <= 2 - MEMORY_SHARE
+    ):
+        memory = f"{seen.memory_mib / _MIB_PER_GIB:.0f} GiB"
+        yield _drift(
+            "gpu-memory", f"Memory of {name}", memory, f"{wanted.memory_gib} GiB", _catalogue()
+        )
+    node = machine.number(f"sys/bus/pci/devices/{seen.address}/numa_node")
+    if wanted.numa_node is not None and node not in (None, wanted.numa_node):
+        if (node, wanted.numa_node) == (-1, 0):
+            return
+        yield _drift(
+            "gpu-numa-node",
+            f"NUMA node of {name}",
+            str(node),
+            str(wanted.numa_node),
+            "pods get CPUs beside the wrong GPUs; compare firmware and slot with the catalogue",
+        )
+
+
+def _pcie(wanted: Gpu, seen: SeenGpu) -> Iterator[Drift]:
+    name = f"GPU {wanted.index} ({seen.address})"
+    # an idle GPU lowers its link to save power, so only one that works shows what it reached
+    generation = seen.pcie_gen if seen.performance_state == "P0" else seen.pcie_gen_max
+    reseat = "reseat or replace the GPU, its riser or retimer; a reboot trains the link anew"
+    if None not in (wanted.pcie_gen, generation) and generation != wanted.pcie_gen:
+        yield _drift(
+            "pcie-generation",
+            f"PCIe generation of {name}",
+            f"{generation:.0f}",
+            str(wanted.pcie_gen),
+            reseat,
+        )
+    if None not in (wanted.pcie_width, seen.pcie_width) and seen.pcie_width != wanted.pcie_width:
+        yield _drift(
+            "pcie-width",
+            f"PCIe width of {name}",
+            f"x{seen.pcie_width:.0f}",
+            f"x{wanted.pcie_width}",
+            reseat,
+        )
+    if wanted.bar1_gib is not None and seen.bar1_mib is not None:
+        bar1_gib = seen.bar1_mib / _MIB_PER_GIB
+        if round(bar1_gib) != round(wanted.bar1_gib):
+            yield _drift(
+                "bar1",
+                f"BAR1 of {name}",
+                f"{bar1_gib:g} GiB",
+                f"{wanted.bar1_gib} GiB",
+                "turn on Above 4G Decoding and Resizable BAR in the firmware: without them "
+                "GPUDirect reaches a part of the memory alone",
+            )
+
+
+def _health(plan: Plan, wanted: Gpu, seen: SeenGpu) -> Iterator[Drift]:
+    name = f"GPU {wanted.index} ({seen.address})"
+    if seen.persistence != "Enabled":
+        remedy = "systemctl restart nvidia-persistenced"
+        yield _drift(
+            "persistence", f"Persistence mode of {name}", seen.persistence, "Enabled", remedy
+        )
+    if seen.ecc_pending != seen.ecc or (plan.nvswitch and seen.ecc != "Enabled"):
+        found = f"{seen.ecc}, after the next reset {seen.ecc_pending}"
+        yield _drift("ecc", f"ECC of {name}", found, "Enabled", f"nvidia-smi -e 1; {_DRAIN}")
+    if seen.uncorrectable_errors:
+        count = str(seen.uncorrectable_errors)
+        yield _drift("ecc-errors", f"Number of uncorrectable errors of {name}", count, "0", _DRAIN)
+    if seen.remap_pending:
+        yield _drift("row-remap", f"Remapping of rows of {name}", "pending", "done", _DRAIN)
+    if seen.remap_failed:
+        replace = "drain the node and have the GPU replaced"
+        yield _drift(
+            "row-remap", f"Remapping of rows of {name}", "failed", "done", replace, critical=True
+        )
+    for slowdown in seen.slowdowns:
+        remedy = "look at temperatures, fans and power supplies (ipmitool sdr)"
+        yield _drift("clocks", f"Clock of {name}", f"held down ({slowdown})", "free", remedy)
+    chosen, default = seen.clock_limit
+    if chosen != default:
+        remedy = "nvidia-smi --reset-applications-clocks"
+        yield _drift("clocks", f"Application clock of {name}", chosen, default, remedy)
+    if plan.nvswitch and seen.fabric != ("Completed", "Success"):
+        remedy = "see the log of Fabric Manager, whose version must be the driver's; then " + REBOOT
+        found = " / ".join(seen.fabric)
+        yield _drift(
+            "fabric", f"Fabric of {name}", found, "Completed / Success", remedy, critical=True
+        )
+
+
+def _nvlinks(machine: Machine, plan: Plan) -> Iterator[Drift]:
+    if not any(gpu.nvlinks for gpu in plan.gpus):
+        return
+    try:
+        active = nvidia_smi.parse_nvlinks(machine.run(["nvidia-smi", "nvlink", "--status"]))
+    except CommandError as error:
+        yield _drift("nvlink", "nvidia-smi nvlink --status", str(error), "an answer", REBOOT)
+        return
+    for gpu in plan.gpus:
+        seen = active.get(gpu.index, 0)
+        if gpu.nvlinks is not None and seen != gpu.nvlinks:
+            remedy = f"look for XID 74 in dmesg; {_DRAIN}; replace the board if links stay down"
+            what = f"Number of active NVLinks of GPU {gpu.index}"
+            yield _drift("nvlink", what, str(seen), str(gpu.nvlinks), remedy, critical=True)
+
+
+def _topology(machine: Machine, plan: Plan) -> Iterator[Drift]:
+    try:
+        topology = nvidia_smi.parse_topology(machine.run(["nvidia-smi", "topo", "-m"]))
+    except CommandError as error:
+        yield _drift("topology", "nvidia-smi topo -m", str(error), "an answer", REBOOT)
+        return
+    for gpu in plan.gpus:
+        seen = topology.numa.get(gpu.index, "N/A")
+        if gpu.numa_node is not None and seen not in ("N/A", str(gpu.numa_node)):
+            what = f"NUMA affinity of GPU {gpu.index} in nvidia-smi topo -m"
+            remedy = "compare the firmware's NUMA settings with the hardware catalogue"
+            yield _drift("topology", what, seen, str(gpu.numa_node), remedy)
+    wanted = {gpu.nvlinks for gpu in plan.gpus}
+    if plan.nvswitch and len(wanted) == 1 and None not in wanted:
+        (links,) = wanted
+        astray = {pair: how for pair, how in topology.links.items() if how != f"NV{links}"}
+        if astray:
+            (one, other), how = next(iter(astray.items()))
+            what = f"Path between GPU {one} and GPU {other} (and {len(astray) - 1} more)"
+            remedy = "see the log of Fabric Manager; then " + REBOOT
+            yield _drift("topology", what, how, f"NV{links}", remedy, critical=True)
+
+
+def _catalogue() -> str:
+    return "correct the hardware catalogue, or have the part replaced"
+
+
+def _drift(  # noqa: PLR0913  # the six parts of a finding
+    check: str, what: str, seen: str, expected: str, remedy: str, *, critical: bool = False
+) -> Drift:
+    return Drift(
+        check=check, what=what, seen=seen, expected=expected, remedy=remedy, critical=critical
+    )

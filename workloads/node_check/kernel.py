@@ -1,0 +1,116 @@
+"""Kernel arguments, sysctls, huge page policy, governor and swap."""
+
+from collections.abc import Iterator, Sequence
+
+from workloads.node_check.drift import REBOOT, REINSTALL, Drift
+from workloads.node_check.machine import Machine
+from workloads.node_check.plan import Plan
+
+THP = "sys/kernel/mm/transparent_hugepage/enabled"
+_REPEATABLE = ("hugepagesz", "hugepages", "console")
+
+
+def check(machine: Machine, plan: Plan) -> Iterator[Drift]:
+    """Everything that the kernel was told at boot or since."""
+    yield from _arguments(machine, plan)
+    yield from _sysctls(machine, plan)
+    yield from _transparent_hugepages(machine, plan)
+    yield from _governor(machine, plan)
+    yield from _swap(machine)
+
+
+def _arguments(machine: Machine, plan: Plan) -> Iterator[Drift]:
+    words = (machine.text("proc/cmdline") or "").split()
+    for argument in plan.kernel_arguments:
+        wanted = argument.split()
+        if not _contains(words, wanted):
+            yield _argument(argument, "absent from /proc/cmdline", "there")
+            continue
+        for word in wanted:
+            key, _, _ = word.partition("=")
+            others = [each for each in words if each.startswith(f"{key}=") and each != word]
+            # which of two values counts differs from argument to argument
+            if others and key not in _REPEATABLE:
+                yield _argument(argument, f"contradicted by {others[-1]}", "the only one")
+
+
+def _argument(argument: str, seen: str, expected: str) -> Drift:
+    return Drift(
+        check="kernel-argument",
+        what=f"Kernel argument {argument}",
+        seen=seen,
+        expected=expected,
+        remedy=REINSTALL,
+    )
+
+
+def _contains(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    size = len(wanted)
+    return any(words[at : at + size] == wanted for at in range(len(words) - size + 1))
+
+
+def _sysctls(machine: Machine, plan: Plan) -> Iterator[Drift]:
+    for name, value in plan.sysctls.items():
+        seen = machine.text(f"proc/sys/{name.replace('.', '/')}")
+        if seen is None or seen.split() != value.split():
+            yield Drift(
+                check="sysctl",
+                what=f"Sysctl {name}",
+                seen="not there" if seen is None else " ".join(seen.split()),
+                expected=value,
+                remedy="find out who changed it and run systemctl restart systemd-sysctl",
+            )
+
+
+def _transparent_hugepages(machine: Machine, plan: Plan) -> Iterator[Drift]:
+    if plan.transparent_hugepages is None:
+        return
+    text = machine.text(THP) or ""
+    chosen = next((word[1:-1] for word in text.split() if word.startswith("[")), "unknown")
+    if chosen != plan.transparent_hugepages:
+        yield Drift(
+            check="transparent-hugepages",
+            what="Policy of transparent huge pages",
+            seen=chosen,
+            expected=plan.transparent_hugepages,
+            remedy=f"find out who wrote to /{THP} and reboot the node",
+        )
+
+
+def _governor(machine: Machine, plan: Plan) -> Iterator[Drift]:
+    if plan.governor is None:
+        return
+    folder = "sys/devices/system/cpu"
+    seen: dict[str, list[str]] = {}
+    for cpu in machine.names(folder):
+        governor = machine.text(f"{folder}/{cpu}/cpufreq/scaling_governor")
+        if governor is not None and governor != plan.governor:
+            seen.setdefault(governor, []).append(cpu)
+    for governor, cpus in seen.items():
+        yield Drift(
+            check="governor",
+            what=f"Frequency governor of {len(cpus)} CPUs ({cpus[0]} …)",
+            seen=governor,
+            expected=plan.governor,
+            remedy="find out who changed it (a profile of the firmware, cpupower) and reboot",
+        )
+    if not seen and machine.text(f"{folder}/cpu0/cpufreq/scaling_governor") is None:
+        yield Drift(
+            check="governor",
+            what="Frequency governor",
+            seen="unknown to the kernel",
+            expected=plan.governor,
+            remedy="let the firmware leave power management to the operating system",
+        )
+
+
+def _swap(machine: Machine) -> Iterator[Drift]:
+    _, *used = (machine.text("proc/swaps") or "").splitlines() or [""]
+    for line in used:
+        yield Drift(
+            check="swap",
+            what="Swap",
+            seen=f"on ({line.split()[0]})",
+            expected="off",
+            remedy=f"swapoff it; then {REBOOT}",
+        )
