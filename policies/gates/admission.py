@@ -2,17 +2,21 @@
 
 Built into Kubernetes, so that no webhook has to run. An object that is being deleted, whose spec
 does not change, or of which only the status is written passes: a rule that came later must not keep
-anybody from removing what it forbids. Settings travel in a ConfigMap, as text.
+anybody from removing what it forbids. The settings of all rules travel in one ConfigMap, as text.
+CEL knows no clock, so an exemption counts here until the first `up` after its last day.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import Literal
 
 from policies.configuration import Configured
+from policies.rules.cel import DESCRIBED_SHORT, literal, setting_key
 from policies.rules.rule import Admission, Kind
 
 Stage = Literal["audit", "deny"]
 NAMESPACE = "fleet-policies"
+SETTINGS = "settings"
 _ALIVE = "!has(object.metadata.deletionTimestamp)"
 _CHANGED = (
     "request.operation == 'CREATE' || oldObject == null || "
@@ -25,30 +29,39 @@ def name(rule_id: str) -> str:
     return f"fleet-{rule_id.replace('/', '-')}"
 
 
-def manifests(rules: Sequence[Configured], *, stage: Stage) -> list[dict[str, object]]:
-    """The objects of every rule that has a CEL form and is not disabled, namespace first."""
-    enabled = [each for each in rules if each.rule.admission and each.level != "disabled"]
+def manifests(rules: Sequence[Configured], *, stage: Stage, today: date) -> list[dict[str, object]]:
+    """The namespace and the settings, then the policy and the binding of every rule held here.
+
+    Those are the rules with a CEL form that are not disabled. `audit` only tells and warns.
+    """
+    held = [each for each in rules if each.rule.admission and each.level != "disabled"]
+    settings = {
+        setting_key(each.rule.id, key): _text(value)
+        for each in held
+        for key, value in each.settings.items()
+    }
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
-        *(manifest for each in enabled for manifest in _of(each, stage)),
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": SETTINGS, "namespace": NAMESPACE},
+            "data": settings,
+        },
+        *(manifest for each in held for manifest in _of(each, stage, today)),
     ]
 
 
-def _of(configured: Configured, stage: Stage) -> Iterator[dict[str, object]]:
+def _of(configured: Configured, stage: Stage, today: date) -> Iterator[dict[str, object]]:
     rule = configured.rule
     assert rule.admission is not None  # noqa: S101  # the caller has looked
     named = name(rule.id)
-    yield {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": named, "namespace": NAMESPACE},
-        "data": {key: _text(value) for key, value in configured.settings.items()},
-    }
+    exempt = [each.resource for each in configured.exemptions if today <= each.until]
     yield {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicy",
         "metadata": {"name": named},
-        "spec": _policy(rule.id, rule.admission),
+        "spec": _policy(rule.id, rule.admission, exempt),
     }
     warns = stage == "audit" or configured.level == "advisory"
     yield {
@@ -58,7 +71,7 @@ def _of(configured: Configured, stage: Stage) -> Iterator[dict[str, object]]:
         "spec": {
             "policyName": named,
             "paramRef": {
-                "name": named,
+                "name": SETTINGS,
                 "namespace": NAMESPACE,
                 "parameterNotFoundAction": "Deny",
             },
@@ -67,14 +80,17 @@ def _of(configured: Configured, stage: Stage) -> Iterator[dict[str, object]]:
     }
 
 
-def _policy(rule_id: str, admission: Admission) -> Mapping[str, object]:
+def _policy(rule_id: str, admission: Admission, exempt: Sequence[str]) -> Mapping[str, object]:
+    conditions = [("alive", _ALIVE), ("changed", _CHANGED)]
+    if exempt:
+        listed = ", ".join(map(literal, exempt))
+        conditions.append(("not-exempt", f"!({DESCRIBED_SHORT} in [{listed}])"))
     return {
         "failurePolicy": "Fail",
         "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
         "matchConstraints": {"resourceRules": [_resource_rule(kind) for kind in admission.kinds]},
         "matchConditions": [
-            {"name": "alive", "expression": _ALIVE},
-            {"name": "changed", "expression": _CHANGED},
+            {"name": key, "expression": expression} for key, expression in conditions
         ],
         "variables": [
             {"name": key, "expression": expression}
@@ -83,7 +99,7 @@ def _policy(rule_id: str, admission: Admission) -> Mapping[str, object]:
         "validations": [
             {
                 "expression": admission.holds,
-                "messageExpression": f"'{rule_id}: ' + {admission.message}",
+                "messageExpression": f"{literal(f'{rule_id}: ')} + {admission.message}",
             }
         ],
     }

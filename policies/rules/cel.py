@@ -6,6 +6,7 @@ were written; a Pod has them canonical. See
 https://kubernetes.io/docs/reference/using-api/cel/.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,23 @@ from policies.rules.rule import Admission
 
 DESCRIBED = "object.kind + \" '\" + object.metadata.?name.orValue('') + \"'\""
 """What `manifest.describe` says of an object."""
+DESCRIBED_SHORT = "object.kind + '/' + object.metadata.?name.orValue('')"
+"""The name of an object in an exemption."""
+
+
+def literal(text: str) -> str:
+    """A text as CEL writes it."""
+    return json.dumps(text)
+
+
+def setting_key(rule_id: str, name: str) -> str:
+    """The key of a rule's setting in the ConfigMap of settings."""
+    return f"{rule_id.replace('/', '-')}.{name}"
+
+
+def setting(rule_id: str, name: str) -> str:
+    """The text of a setting of a rule; a list has its items between commas."""
+    return f"params.data[{literal(setting_key(rule_id, name))}]"
 
 
 def _pod(name: str, template: str) -> str:

@@ -57,10 +57,12 @@ def _faults() -> list[cel.Fault]:
         limit = _limit(resource)
         request = cel.amount(f"{cel.asked('c', resource)}.value()")
         differs = f"{cel.amount(f'{limit}.value()')}.compareTo({request}) != 0"
-        faults.append(cel.Fault(broken=f"!{limit}.hasValue()", says=repr(_SET.format(resource))))
-        faults.append(cel.Fault(broken=differs, says=repr(_EQUAL.format(resource))))
+        faults.append(
+            cel.Fault(broken=f"!{limit}.hasValue()", says=cel.literal(_SET.format(resource)))
+        )
+        faults.append(cel.Fault(broken=differs, says=cel.literal(_EQUAL.format(resource))))
     whole = cel.whole(cel.amount(f"{_limit('cpu')}.value()"))
-    return [*faults, cel.Fault(broken=f"!{whole}", says=repr(_WHOLE))]
+    return [*faults, cel.Fault(broken=f"!{whole}", says=cel.literal(_WHOLE))]
 
 
 RULE = Rule(

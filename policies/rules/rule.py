@@ -23,8 +23,7 @@ class Admission:
     `kinds` are the resources that the rule speaks of. `variables` are named CEL expressions, each
     of which may use those before it as `variables.<name>`; `object` and `params` are the API
     server's own. `holds` is true where the object keeps the rule; `message` is text for one that
-    does not, in the words of the predicate's first sentence. Settings of the rule are read as text:
-    `params.data.<setting>`.
+    does not, in the words of the predicate's sentence. `cel.setting` reads a setting of the rule.
     """
 
     kinds: tuple[Kind, ...]
