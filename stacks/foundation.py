@@ -1,10 +1,12 @@
 """What a cluster gets beside its pools, from the settings of its environment."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 import pulumi
 
 from components.network.hetzner import HetznerNetwork
+from components.platform.admission import Admission, AdmissionArgs
 from components.platform.cilium import Cilium, CiliumArgs
 from components.platform.gpu_operator import GpuOperator, GpuOperatorArgs
 from components.platform.hetzner_cloud import STORAGE_CLASS, HetznerCloud, HetznerCloudArgs
@@ -19,6 +21,8 @@ from components.platform.volcano import Volcano
 from components.pools.aws_boot import node_role
 from fleet import settings as fleet
 from hardware.hardware import load
+from policies.configuration import configure
+from policies.gates.admission import manifests
 from stacks.nodes import sharing, system_pools
 
 SiteOptions = Mapping[str, pulumi.ResourceOptions]
@@ -33,6 +37,7 @@ def foundation(
 ) -> dict[str, Karpenter]:
     """Register what every pool finds in its cluster; Karpenter by the site that it works in."""
     cluster = settings.cluster
+    Admission("admission", _admission(settings), on_cluster)
     Cilium("cilium", CiliumArgs(pod_cidr=cluster.pod_cidr, endpoint=cluster.endpoint), on_cluster)
     for network in networks.values():
         args = HetznerCloudArgs(token=secrets["hcloud_token"], network=network.network_name)
@@ -44,6 +49,12 @@ def foundation(
     monitoring = _monitoring(settings, on_cluster) if networks else None
     GpuOperator("gpu-operator", _gpu_operator(settings, monitoring), on_cluster)
     return _karpenter(settings, at_site)
+
+
+def _admission(settings: fleet.Settings) -> AdmissionArgs:
+    rules = configure(settings.policies)
+    today = datetime.now(UTC).date()
+    return AdmissionArgs(manifests=manifests(rules, stage=settings.admission, today=today))
 
 
 def _karpenter(settings: fleet.Settings, at_site: SiteOptions) -> dict[str, Karpenter]:

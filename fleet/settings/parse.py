@@ -5,7 +5,7 @@ others are wrong, so that one run shows every mistake of a file.
 import json
 import re
 from collections.abc import Mapping
-from typing import TypeVar, get_args, get_type_hints
+from typing import TypeVar, cast, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -13,6 +13,7 @@ from fleet.settings import checks
 from fleet.settings.problems import SettingsError, sentences, unknown_key, wrong
 from fleet.settings.secrets import NAMESPACE, SECRETS
 from fleet.settings.types import (
+    Admission,
     Budget,
     Cluster,
     Lakefs,
@@ -28,7 +29,17 @@ T = TypeVar("T")
 
 _NAME = re.compile(r"[a-z]([a-z0-9-]{0,22}[a-z0-9])?")
 _NAME_ALLOWED = "1 to 24 lower-case letters, digits and hyphens, a letter first"
-SECTIONS = ("cluster", "sites", "pools", "teams", "versions", "budget", "lakefs", "policies")
+SECTIONS = (
+    "cluster",
+    "sites",
+    "pools",
+    "teams",
+    "versions",
+    "budget",
+    "lakefs",
+    "policies",
+    "admission",
+)
 
 
 def parse(environment: str, config: Mapping[str, object]) -> Settings:
@@ -50,6 +61,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
     budget = reader.one("budget", Budget)
     lakefs = reader.one("lakefs", Lakefs) if "lakefs" in config else None
     policies = reader.policies()
+    admission = reader.admission()
     mistakes = [
         *reader.mistakes,
         *checks.ranges(cluster, sites),
@@ -73,6 +85,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         budget=budget,
         lakefs=lakefs,
         policies=policies,
+        admission=admission,
     )
 
 
@@ -156,6 +169,16 @@ class _Reader:
         except PolicyConfigError as error:
             self.mistakes += error.mistakes
         return section
+
+    def admission(self) -> Admission:
+        """What the API server does with an object that breaks a rule; first only tell it."""
+        found = self._config.get("admission", "audit")
+        for stage in get_args(Admission):
+            if found == stage:
+                return cast("Admission", stage)
+        path = f"{NAMESPACE}:admission"
+        self.mistakes.append(wrong(path, found, " or ".join(get_args(Admission))))
+        return "audit"
 
     def _section(self, section: str) -> dict[str, object]:
         path = f"{NAMESPACE}:{section}"

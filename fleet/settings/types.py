@@ -255,13 +255,17 @@ class Lakefs:
     """Into the branch main of each leads only a merge that says where its data comes from."""
 
 
+Admission = Literal["audit", "deny"]
 Site = OnPremSite | AwsSite | HetznerSite
 Pool = BareMetalPool | AwsPool | HetznerPool
 
 
 @plain_dataclass(frozen=True, kw_only=True)
 class Settings:
-    """One environment. The name is the stack's; `policies` maps a rule id to its settings."""
+    """One environment. The name is the stack's; `policies` maps a rule id to its settings.
+
+    `admission` is what the API server does with an object that breaks a rule: warn, or refuse it.
+    """
 
     environment: str
     cluster: Cluster
@@ -272,3 +276,4 @@ class Settings:
     budget: Budget
     lakefs: Lakefs | None
     policies: Mapping[str, Mapping[str, object]]
+    admission: Admission
