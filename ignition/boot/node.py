@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from hardware.hardware import Hardware
 from ignition.boot import (
     agreement,
+    containerd,
     cpus,
     duties,
     expected,
@@ -78,6 +79,7 @@ def boot(ignition: str, hardware: Hardware, *, fetch: Fetch | None = None) -> Bo
     problems += files.hostname(config)
     sysctls = sysctl.check(config, hardware, problems)
     modprobe.check(config, problems)
+    containerd.check(config, hardware, problems)
     irq_cpus = interrupts.check(config, command_line, hardware, problems)
     found = Found(
         config=config,

@@ -49,7 +49,7 @@ def check(config: BootConfig, problems: list[str]) -> None:
         problems += _state(unit, config)
         for text in (unit.contents or "", *unit.dropins.values()):
             problems += unitfiles.problems(unit.name, text)
-        problems += _service(unit)
+        problems += _service(unit, known)
         problems += _references(unit.name, lines, known)
         if unit.contents is None and unit.dropins:
             problems += _changed(unit, _BASE)
@@ -102,7 +102,7 @@ def _changed(unit: BootUnit, known: frozenset[str]) -> Iterator[str]:
         yield f"{unit.name} gets a second ExecStart; take back the first by an empty ExecStart="
 
 
-def _service(unit: BootUnit) -> Iterator[str]:
+def _service(unit: BootUnit, known: frozenset[str]) -> Iterator[str]:
     if unit.contents is None:
         return
     lines, kind = parse(unit.contents), unit.name.rpartition(".")[2]
@@ -122,8 +122,12 @@ def _service(unit: BootUnit) -> Iterator[str]:
             yield f"{unit.name}: a oneshot cannot have Restart=always; write on-failure"
         if not oneshot and len(values(lines, "ExecStart")) > 1:
             yield f"{unit.name}: only a oneshot has several ExecStart; keep one or set its Type"
-    if kind == "timer" and not any(line.section == "Timer" and line.value for line in lines):
+    if kind == "timer" and not any(line.name.startswith("On") for line in lines):
         yield f"{unit.name} has no time in [Timer], and systemd refuses it; add OnCalendar"
+    if kind == "timer":
+        started = "".join(values(lines, "Unit")) or f"{unit.name.removesuffix('timer')}service"
+        if started not in known:
+            yield f"{unit.name} starts {started}, which nothing brings; write that unit"
     if kind == "mount":
         where = "".join(values(lines, "Where"))
         right = where.strip("/").replace("-", r"\x2d").replace("/", "-")
