@@ -7,7 +7,7 @@ from ipaddress import IPv4Network
 from itertools import combinations
 
 from components.versions import FLATCAR  # the pins alone; nothing of Pulumi comes with them
-from fleet.settings import sharing
+from fleet.settings import extensions, sharing
 from fleet.settings.problems import wrong
 from fleet.settings.secrets import NAMESPACE
 from fleet.settings.types import (
@@ -95,12 +95,7 @@ def hardware(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[s
             yield from _gpu_limits(path, pool, found)
         if not isinstance(pool, HetznerPool) and found.gpus:
             yield from sharing.faults(path, pool, found, versions)
-        if found.nvswitch and versions is not None and versions.fabric_manager is None:
-            yield (
-                f"{NAMESPACE}:versions.fabric_manager is missing, and {path}.hardware is "
-                f'"{found.name}", whose NVSwitches need it; allowed: the https:// address of a '
-                f"system extension with Fabric Manager of the driver's version; Flatcar has none."
-            )
+        yield from extensions.faults(path, found, versions)
 
 
 def images(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[str]:

@@ -218,6 +218,8 @@ class Versions:
     """The branches that Flatcar publishes as system extensions."""
     fabric_manager: HttpsUrl | None = None
     """System extension with NVIDIA Fabric Manager of exactly the driver's version."""
+    efa: HttpsUrl | None = None
+    """System extension with the EFA driver, built for this very release of Flatcar."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
