@@ -4,9 +4,9 @@ Names are those of kernel-open/nvidia/nv-reg.h of NVIDIA/open-gpu-kernel-modules
 """
 
 import difflib
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
 
 from ignition.boot.config import BootConfig
 from ignition.boot.texts import names
@@ -66,7 +66,7 @@ def check(config: BootConfig, problems: list[str]) -> Mapping[str, Mapping[str, 
     """The options by module; what modprobe or a driver passes over is added to `problems`."""
     found: dict[str, dict[str, str]] = {}
     for path, file in sorted(config.files.items()):
-        folder = str(PurePosixPath(path).parent)
+        folder = posixpath.dirname(path)
         if folder == "/etc/modprobe.d" and path.endswith(".conf"):
             for line in _lines(file.text):
                 problems += _line(path, line, found)
