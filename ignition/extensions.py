@@ -4,6 +4,7 @@ Names follow https://flatcar.github.io/sysext-bakery/. The link in /etc/extensio
 name that the image's own extension-release file has, or systemd-sysext refuses it.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
@@ -11,6 +12,8 @@ from urllib.parse import urlsplit
 from hardware.hardware import Arch
 
 _BAKERY = "https://extensions.flatcar.org/extensions"
+# the driver of each branch in a release of Flatcar (coreos-overlay, x11-drivers)
+_DRIVERS = {"4593.2.5": {"535": "535.309.01", "550": "550.163.01", "570": "570.211.01"}}
 _ARCH: dict[Arch, str] = {"amd64": "x86-64", "arm64": "arm64"}
 
 
@@ -51,3 +54,33 @@ def kubernetes(version: str, arch: Arch) -> KubernetesExtension:
 def nvidia_runtime(version: str, arch: Arch) -> Extension:
     """The NVIDIA container toolkit of a version such as v1.18.1."""
     return image("nvidia-runtime", f"{_BAKERY}/nvidia-runtime-{version}-{_ARCH[arch]}.raw")
+
+
+def driver_version(flatcar: str | None, driver: str) -> str | None:
+    """The version of a NVIDIA driver such as 570-open in a release, where it is known."""
+    return _DRIVERS.get(flatcar or "", {}).get(driver.split("-", 1)[0])
+
+
+def fabric_manager_problem(
+    url: str | None, *, nvswitch: bool, driver: str, flatcar: str | None
+) -> str | None:
+    """Why GPUs behind NVSwitch would not start with this Fabric Manager, None where they would."""
+    if not nvswitch:
+        return None
+    version = driver_version(flatcar, driver)
+    if url is None:
+        named = f" {version}" if version else ""
+        return (
+            f"its GPUs are behind NVSwitch, and CUDA starts on none without Fabric Manager{named}; "
+            "give the URL of its system extension"
+        )
+    file = PurePosixPath(urlsplit(url).path).name
+    wanted = version or f"{driver.split('-', 1)[0]}."
+    ending = r"(?!\d)" if version else r"\d"
+    if not re.search(r"(?<!\d)" + re.escape(wanted) + ending, file):
+        release = f" of Flatcar {flatcar}" if version else ""
+        return (
+            f"the system extension {file} is of another version than the driver {driver}{release}; "
+            f"allowed: a file name with {wanted}"
+        )
+    return None

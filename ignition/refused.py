@@ -202,5 +202,14 @@ def wrong_options(options: tuple[str, ...]) -> Iterator[str]:
         names.append(name)
 
 
+def why_not(word: str) -> str | None:
+    """Why no plan has a line that people ask for; None where the tables do not know it."""
+    name = word.partition("=")[0].removeprefix("nvidia.")
+    reason = ARGUMENTS.get(name) or OPTIONS.get(name) or PCI.get(word.removeprefix("pci="))
+    if reason is not None:
+        return _told(reason)
+    return f"{OWNED[name]} decides it" if name in OWNED else None
+
+
 def _told(reason: Reason) -> str:
     return f"{reason.reason} ({reason.source})"

@@ -4,34 +4,40 @@ The boot data has two parts. The tuning part is plain, so that a preview can sho
 every line of it. The join part holds the token and comes by `ignition.config.merge`.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import Literal
 
-import jinja2
-
 from hardware.hardware import Hardware
-from ignition.butane import transpile
+from ignition import documents
+from ignition.documents import RenderError, file, hostname_file, to_json
 from ignition.expectations import expectations
-from ignition.extensions import image, kubernetes, nvidia_runtime
+from ignition.extensions import fabric_manager_problem, image, kubernetes, nvidia_runtime
 from ignition.numa_plan import NumaPlan
 from ignition.payload import Merge, data_url, merged
+from ignition.wireguard import WireGuard, WireGuardKey
 
-_TEMPLATES = Path(__file__).resolve().parent / "templates"
+__all__ = [
+    "JOIN_FILE",
+    "PATCHES",
+    "Join",
+    "NodeBoot",
+    "RenderError",
+    "Taint",
+    "data_url",
+    "join_ignition",
+    "kubelet_patch",
+    "tuning_butane",
+    "tuning_ignition",
+    "with_merge",
+]
 _LABEL = re.compile(
     r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII
 )
 _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
 PATCHES = "/etc/kubernetes/patches"
 JOIN_FILE = "/etc/kubernetes/join.yaml"
-
-
-class RenderError(ValueError):
-    """Something that cannot be written into boot data; one sentence with the value seen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +57,10 @@ class NodeBoot:
     version of the bakery's ("v1.18.1"); machines without GPUs have neither. `fabric_manager` is the
     https URL of a system extension called nvidia-fabricmanager with exactly the driver's version:
     Flatcar ships none, and without it CUDA fails to initialise (error 802) behind NVSwitch.
-    `snippets` are Butane documents that are merged last.
+    `flatcar` is the OS release, by which that version is known. `efa` is the URL of a system
+    extension with the EFA driver for that release; without it multi-node traffic goes over TCP.
+    `wireguard` is for nodes of a site without a gateway. `snippets` are Butane documents that are
+    merged last.
     """
 
     hardware: Hardware
@@ -62,51 +71,69 @@ class NodeBoot:
     nvidia_driver: str | None
     nvidia_runtime: str | None
     fabric_manager: str | None = None
+    flatcar: str | None = None
+    efa: str | None = None
+    wireguard: WireGuard | None = None
     snippets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Join:
-    """What a node needs to join; the token is secret. `hostname` None keeps the machine's own."""
+    """What a node joins with; token and key are secret. `hostname` None keeps the machine's own."""
 
     api_server_endpoint: str
     token: str = field(repr=False)
     ca_cert_hash: str
     hostname: str | None
+    wireguard_key: WireGuardKey | None = None
 
 
 def tuning_butane(node: NodeBoot) -> str:
     """The plain part as Butane (flatcar 1.1.0); RenderError where it cannot be written."""
-    role = "gpu_node" if node.hardware.gpus else "cpu_node"
+    gpu = bool(node.hardware.gpus)
     values: dict[str, object] = {
         "plan": node.plan,
         "kind": node.hardware.kind,
         "labels": _labels(node.labels),
-        "kubelet_patch": _json(kubelet_patch(node)),
-        "expectations": _json(
+        "kubelet_patch": to_json(kubelet_patch(node)),
+        "expectations": to_json(
             expectations(node.hardware, node.plan, nvidia_driver=node.nvidia_driver)
         ),
         "kubernetes": kubernetes(node.kubernetes_version, node.hardware.arch),
+        "scratch": bool(node.hardware.nvme),
+        "wireguard": node.wireguard,
+        "frozen": gpu and bool(node.fabric_manager or node.efa),
     }
-    if node.hardware.gpus:
-        if node.nvidia_driver is None or node.nvidia_runtime is None:
-            raise RenderError(
-                f"{node.hardware.name} has GPUs and needs both nvidia_driver and nvidia_runtime"
-            )
-        values["nvidia_driver"] = node.nvidia_driver
-        values["nvidia_runtime"] = nvidia_runtime(node.nvidia_runtime, node.hardware.arch)
-        values["fabric_manager"] = (
-            image("nvidia-fabricmanager", node.fabric_manager) if node.fabric_manager else None
+    if gpu:
+        values |= _gpu_extensions(node)
+    return documents.butane("gpu_node" if gpu else "cpu_node", values)
+
+
+def _gpu_extensions(node: NodeBoot) -> dict[str, object]:
+    if node.nvidia_driver is None or node.nvidia_runtime is None:
+        raise RenderError(
+            f"{node.hardware.name} has GPUs and needs both nvidia_driver and nvidia_runtime"
         )
-    return _environment().get_template(f"{role}.bu.j2").render(values)
+    if problem := fabric_manager_problem(
+        node.fabric_manager,
+        nvswitch=node.hardware.nvswitch,
+        driver=node.nvidia_driver,
+        flatcar=node.flatcar,
+    ):
+        raise RenderError(f"{node.hardware.name}: {problem}")
+    return {
+        "nvidia_driver": node.nvidia_driver,
+        "nvidia_runtime": nvidia_runtime(node.nvidia_runtime, node.hardware.arch),
+        "fabric_manager": (
+            image("nvidia-fabricmanager", node.fabric_manager) if node.fabric_manager else None
+        ),
+        "efa": image("efa", node.efa) if node.efa and node.hardware.efa_interfaces else None,
+    }
 
 
 def tuning_ignition(node: NodeBoot) -> str:
     """The plain part as Ignition 3.4.0 JSON: no secret, the same text for the same input."""
-    config = _json(transpile(tuning_butane(node)))
-    for snippet in node.snippets:
-        config = with_merge(config, data_url(_json(transpile(snippet))))
-    return config
+    return documents.ignition(tuning_butane(node), node.snippets)
 
 
 def kubelet_patch(node: NodeBoot) -> dict[str, object]:
@@ -140,12 +167,12 @@ def join_ignition(join: Join) -> str:
         "nodeRegistration": registration,
         "patches": {"directory": PATCHES},
     }
-    files = [_file(JOIN_FILE, _json(configuration), mode=0o600)]
+    files = [file(JOIN_FILE, to_json(configuration), mode=0o600)]
     if join.hostname is not None:
-        files.append(
-            {**_file("/etc/hostname", f"{join.hostname}\n", mode=0o644), "overwrite": True}
-        )
-    return _json({"ignition": {"version": "3.4.0"}, "storage": {"files": files}})
+        files.append(hostname_file(join.hostname))
+    if join.wireguard_key is not None:
+        files.append(join.wireguard_key.file())
+    return documents.secret_ignition(files)
 
 
 def with_merge(tuning: str, source: str, sha512: str | None = None) -> str:
@@ -157,14 +184,6 @@ def with_merge(tuning: str, source: str, sha512: str | None = None) -> str:
     return merged(tuning, (Merge(source=source, sha512=sha512),))
 
 
-def _file(path: str, text: str, *, mode: int) -> dict[str, object]:
-    return {"path": path, "contents": {"source": data_url(text)}, "mode": mode}
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-
-
 def _labels(labels: Mapping[str, str]) -> str:
     for key, value in labels.items():
         if not _LABEL.fullmatch(key) or not _LABEL_VALUE.fullmatch(value):
@@ -173,15 +192,3 @@ def _labels(labels: Mapping[str, str]) -> str:
                 "'-', '_' and '.', at most 63, and begin and end with a letter or digit"
             )
     return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701  # the output is YAML, never HTML
-    )

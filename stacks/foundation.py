@@ -15,12 +15,13 @@ from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dcgm import exporter_values
 from components.platform.monitoring.release import Monitoring, MonitoringArgs
 from components.platform.node_check import NodeCheck
+from components.platform.pool_domains import PoolDomains, PoolDomainsArgs
 from components.platform.priority_classes import PriorityClasses
 from components.platform.teams import QueueShare, Teams, TeamsArgs, TeamShare
-from components.platform.volcano import Volcano
+from components.platform.volcano import Volcano, VolcanoArgs
 from components.pools.aws_boot import node_role
 from fleet import settings as fleet
-from hardware.hardware import load
+from hardware.hardware import Hardware, load
 from policies.configuration import configure
 from policies.gates.admission import manifests
 from stacks.nodes import sharing, system_pools
@@ -42,7 +43,9 @@ def foundation(
     for network in networks.values():
         args = HetznerCloudArgs(token=secrets["hcloud_token"], network=network.network_name)
         HetznerCloud("hetzner-cloud", args, on_cluster)
-    volcano = Volcano("volcano", on_cluster)
+    volcano = Volcano("volcano", VolcanoArgs(pools=_pools_of_queues(settings)), on_cluster)
+    domains = PoolDomainsArgs(pools=_gpu_machines(settings), crds=volcano.release)
+    PoolDomains("pools", domains, on_cluster)
     PriorityClasses("priority", on_cluster)
     NodeCheck("node-check", on_cluster)
     Teams("teams", _teams(settings, volcano), on_cluster)
@@ -75,8 +78,7 @@ def _karpenter(settings: fleet.Settings, at_site: SiteOptions) -> dict[str, Karp
 
 def _monitoring(settings: fleet.Settings, on_cluster: pulumi.ResourceOptions) -> Monitoring:
     """Prometheus, whose series lie on a volume of Hetzner's: no other site has a storage class."""
-    machines = {name: load(pool.hardware) for name, pool in settings.pools.items()}
-    gpus = {name: PoolGpus.of(found) for name, found in machines.items() if found.gpu_count}
+    gpus = {name: PoolGpus.of(found) for name, found in _gpu_machines(settings).items()}
     args = MonitoringArgs(pools=gpus, storage_class=STORAGE_CLASS)
     return Monitoring("monitoring", args, on_cluster)
 
@@ -98,10 +100,26 @@ def _teams(settings: fleet.Settings, volcano: Volcano) -> TeamsArgs:
         name: TeamShare(
             cost_centre=team.cost_centre,
             queues={
-                queue: QueueShare(weight=bounds.weight, gpus=bounds.gpus)
+                queue: QueueShare(weight=bounds.weight, gpus=bounds.gpus, pool=bounds.pool)
                 for queue, bounds in team.queues.items()
             },
         )
         for name, team in settings.teams.items()
     }
-    return TeamsArgs(teams=shares, crds=volcano.release)
+    rented = frozenset(name for name, pool in settings.pools.items() if pool.kind == "aws")
+    return TeamsArgs(teams=shares, rented=rented, crds=volcano.release)
+
+
+def _pools_of_queues(settings: fleet.Settings) -> dict[str, str]:
+    return {
+        name: queue.pool
+        for team in settings.teams.values()
+        for name, queue in team.queues.items()
+        if queue.pool is not None
+    }
+
+
+def _gpu_machines(settings: fleet.Settings) -> dict[str, Hardware]:
+    """What the pools with GPUs are made of."""
+    machines = {name: load(pool.hardware) for name, pool in settings.pools.items()}
+    return {name: found for name, found in machines.items() if found.gpu_count}

@@ -27,6 +27,7 @@ def node_versions(chosen: Versions) -> NodeVersions:
         nvidia_driver=pick(chosen.nvidia_driver, versions.NVIDIA_DRIVER),
         nvidia_runtime=versions.NVIDIA_RUNTIME,
         fabric_manager=chosen.fabric_manager,
+        efa=chosen.efa,
     )
 
 

@@ -7,7 +7,6 @@ the condition NodeDrift and the taint fleet.gpu/drift. Why so: docs/decisions/00
 
 import base64
 import hashlib
-from typing import Any
 
 import pulumi
 from pulumi_kubernetes.admissionregistration.v1 import (
@@ -17,7 +16,7 @@ from pulumi_kubernetes.admissionregistration.v1 import (
 from pulumi_kubernetes.apps.v1 import DaemonSet
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, ServiceAccount
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
-from pulumi_kubernetes.rbac.v1 import ClusterRole, ClusterRoleBinding
+from pulumi_kubernetes.rbac.v1 import ClusterRole, ClusterRoleBinding, PolicyRuleArgsDict
 
 from components.labels import PREFIX
 from components.platform.node_check_pod import NAME, NAMESPACE, pod
@@ -25,9 +24,9 @@ from components.platform.node_check_policy import policy
 from components.versions import PYTHON_IMAGE
 from workloads.node_check.program import FILE, program
 
-RULES: list[dict[str, Any]] = [
-    {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "patch"]},
-    {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]},
+RULES: list[PolicyRuleArgsDict] = [
+    {"api_groups": [""], "resources": ["nodes"], "verbs": ["get", "patch"]},
+    {"api_groups": [""], "resources": ["nodes/status"], "verbs": ["patch"]},
 ]
 
 
@@ -61,15 +60,15 @@ class NodeCheck(pulumi.ComponentResource):
         )
         limits = self._limits(name, child)
         self._rights(name, account, child)
-        metadata = ObjectMetaArgs(labels={f"{PREFIX}/program": NAME})
+        labelled = {f"{PREFIX}/program": NAME}
         DaemonSet(
             f"{name}-pods",
             metadata=ObjectMetaArgs(name=NAME, namespace=space.metadata.name),
             spec={
-                "selector": {"matchLabels": {f"{PREFIX}/program": NAME}},
-                "updateStrategy": {"rollingUpdate": {"maxUnavailable": "10%"}},
+                "selector": {"match_labels": labelled},
+                "update_strategy": {"rolling_update": {"max_unavailable": "10%"}},
                 "template": {
-                    "metadata": metadata,
+                    "metadata": {"labels": labelled},
                     "spec": pod(PYTHON_IMAGE, code.metadata["name"]),
                 },
             },
@@ -85,7 +84,7 @@ class NodeCheck(pulumi.ComponentResource):
         binding = ValidatingAdmissionPolicyBinding(
             f"{name}-policy-binding",
             metadata=ObjectMetaArgs(name=NAME),
-            spec={"policyName": limit.metadata["name"], "validationActions": ["Deny"]},
+            spec={"policy_name": limit.metadata["name"], "validation_actions": ["Deny"]},
             opts=child,
         )
         return [limit, binding]
@@ -98,7 +97,7 @@ class NodeCheck(pulumi.ComponentResource):
             f"{name}-role-binding",
             metadata=ObjectMetaArgs(name=NAME),
             role_ref={
-                "apiGroup": "rbac.authorization.k8s.io",
+                "api_group": "rbac.authorization.k8s.io",
                 "kind": "ClusterRole",
                 "name": role.metadata["name"],
             },
@@ -106,7 +105,7 @@ class NodeCheck(pulumi.ComponentResource):
                 {
                     "kind": "ServiceAccount",
                     "name": account.metadata["name"],
-                    "namespace": NAMESPACE,
+                    "namespace": account.metadata["namespace"],
                 }
             ],
             opts=child,

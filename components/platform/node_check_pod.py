@@ -1,8 +1,11 @@
 """The pod of fleet-node-check: the machine below /host, the program, and one folder to write."""
 
-from typing import Any
-
 import pulumi
+from pulumi_kubernetes.core.v1 import (
+    NodeAffinityArgsDict,
+    PodSpecArgsDict,
+    VolumeMountArgsDict,
+)
 
 from components.labels import PREFIX
 from workloads.node_check.program import FILE, INTERVAL_S
@@ -14,18 +17,18 @@ TEXTFILES = "/var/lib/fleet/metrics"
 _HOST, _PROGRAM = "/host", "/program"
 
 
-def pod(image: str, code: pulumi.Input[str]) -> dict[str, Any]:
+def pod(image: str, code: pulumi.Input[str]) -> PodSpecArgsDict:
     """The spec of the pod; `code` is the ConfigMap with the program."""
     return {
-        "serviceAccountName": NAME,
+        "service_account_name": NAME,
         # a node without a plan has nothing to be compared with
-        "affinity": {"nodeAffinity": _nodes_with_a_plan()},
+        "affinity": {"node_affinity": _nodes_with_a_plan()},
         # drift must be seen on any node, whatever keeps other pods away
         "tolerations": [{"operator": "Exists"}],
-        "priorityClassName": "system-node-critical",
+        "priority_class_name": "system-node-critical",
         # sysctls of the network are those of the reader's network namespace
-        "hostNetwork": True,
-        "terminationGracePeriodSeconds": 5,
+        "host_network": True,
+        "termination_grace_period_seconds": 5,
         "containers": [
             {
                 "name": "check",
@@ -38,40 +41,44 @@ def pod(image: str, code: pulumi.Input[str]) -> dict[str, Any]:
                     "--node=$(NODE)",
                 ],
                 "env": [
-                    {"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}
+                    {"name": "NODE", "value_from": {"field_ref": {"field_path": "spec.nodeName"}}}
                 ],
                 # it enters the machine's root to run nvidia-smi, which opens /dev/nvidia*
-                "securityContext": {"privileged": True, "readOnlyRootFilesystem": True},
+                "security_context": {"privileged": True, "read_only_root_filesystem": True},
                 "resources": {
                     "requests": {"cpu": "10m", "memory": "64Mi"},
                     "limits": {"memory": "256Mi"},
                 },
-                "volumeMounts": _mounts(),
+                "volume_mounts": _mounts(),
             }
         ],
         "volumes": [
-            {"name": "host", "hostPath": {"path": "/", "type": "Directory"}},
-            {"name": "metrics", "hostPath": {"path": TEXTFILES, "type": "DirectoryOrCreate"}},
-            {"name": "program", "configMap": {"name": code}},
+            {"name": "host", "host_path": {"path": "/", "type": "Directory"}},
+            {"name": "metrics", "host_path": {"path": TEXTFILES, "type": "DirectoryOrCreate"}},
+            {"name": "program", "config_map": {"name": code}},
         ],
     }
 
 
-def _nodes_with_a_plan() -> dict[str, Any]:
-    expression = {"key": f"{PREFIX}/numa-plan", "operator": "Exists"}
-    terms = [{"matchExpressions": [expression]}]
-    return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+def _nodes_with_a_plan() -> NodeAffinityArgsDict:
+    return {
+        "required_during_scheduling_ignored_during_execution": {
+            "node_selector_terms": [
+                {"match_expressions": [{"key": f"{PREFIX}/numa-plan", "operator": "Exists"}]}
+            ]
+        }
+    }
 
 
-def _mounts() -> list[dict[str, Any]]:
+def _mounts() -> list[VolumeMountArgsDict]:
     return [
         {
             "name": "host",
-            "mountPath": _HOST,
-            "readOnly": True,
+            "mount_path": _HOST,
+            "read_only": True,
             # extensions that are merged later must be seen
-            "mountPropagation": "HostToContainer",
+            "mount_propagation": "HostToContainer",
         },
-        {"name": "metrics", "mountPath": TEXTFILES},
-        {"name": "program", "mountPath": _PROGRAM, "readOnly": True},
+        {"name": "metrics", "mount_path": TEXTFILES},
+        {"name": "program", "mount_path": _PROGRAM, "read_only": True},
     ]

@@ -4,7 +4,10 @@ RBAC cannot say "its own node". The API server knows it from the token of a pod 
 `node-name`, Kubernetes 1.32), as kubernetes/test/e2e/auth/per_node_update.go shows.
 """
 
-from typing import Any
+from pulumi_kubernetes.admissionregistration.v1 import (
+    ValidatingAdmissionPolicySpecArgsDict,
+    ValidationArgsDict,
+)
 
 from components.platform.node_check_pod import NAME, NAMESPACE
 from workloads.node_check.node_api import CONDITION, TAINT
@@ -14,21 +17,21 @@ _SPEC_FIELDS = ("podCIDR", "podCIDRs", "providerID", "unschedulable", "configSou
 _STATUS_FIELDS = ("capacity", "allocatable", "addresses", "nodeInfo", "images", "volumesInUse")
 
 
-def policy() -> dict[str, Any]:
+def policy() -> ValidatingAdmissionPolicySpecArgsDict:
     """The spec of the ValidatingAdmissionPolicy."""
     return {
-        "failurePolicy": "Fail",
-        "matchConstraints": {
-            "resourceRules": [
+        "failure_policy": "Fail",
+        "match_constraints": {
+            "resource_rules": [
                 {
-                    "apiGroups": [""],
-                    "apiVersions": ["v1"],
+                    "api_groups": [""],
+                    "api_versions": ["v1"],
                     "operations": ["UPDATE"],
                     "resources": ["nodes", "nodes/status"],
                 }
             ]
         },
-        "matchConditions": [
+        "match_conditions": [
             {
                 "name": "the-check",
                 "expression": (
@@ -58,7 +61,7 @@ def policy() -> dict[str, Any]:
     }
 
 
-def _rule(expression: str, must: str) -> dict[str, str]:
+def _rule(expression: str, must: str) -> ValidationArgsDict:
     return {"expression": expression, "message": f"{NAME} {must}"}
 
 

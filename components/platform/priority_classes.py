@@ -1,4 +1,8 @@
-"""Who goes first: the priority classes of the fleet's work."""
+"""Who goes first: the priority classes of the fleet's work.
+
+Within a queue a job of a higher class takes the machines of jobs of lower ones (Volcano's action
+preempt). Between queues the classes count for nothing: there weights do (reclaim).
+"""
 
 import pulumi
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
@@ -9,7 +13,7 @@ CLASSES = {
     "production": (1_000_000, True, "What the desks trade on"),
     "research": (100_000, True, "Training and backtests that somebody waits for"),
     "interactive": (10_000, True, "Notebooks and short trials"),
-    # below the 0 of a pod without a class: it takes only what nobody else wants
+    # below the 0 of a pod without a class: it keeps only what nobody else in its queue wants
     "scavenger": (-1_000, False, "Work that may be evicted at any time"),
 }
 

@@ -1,22 +1,34 @@
-"""The teams that share the fleet's GPUs: a namespace each, and the queues of their jobs."""
+"""The teams that share the fleet's GPUs: their queues, and for each the namespace of its jobs.
+
+A queue is a namespace of the same name: so its pods get its pool without saying so, and its bound
+can hold before a pod exists. It must where machines are rented, because Karpenter makes one for
+every pod that waits, also for those that Volcano will not start since their queue is full. There
+the namespace has a quota as large as the queue, and Volcano's plugin resourcequota keeps a job that
+goes beyond it without pods. On owned machines it would only keep a job from preempting another.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
-from pulumi_kubernetes.core.v1 import Namespace
+from pulumi_kubernetes.core.v1 import Namespace, ResourceQuota, ResourceQuotaSpecArgs
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.labels import owner_labels
+from components.platform.queue_rules import queue_rules
+
+GPU = "nvidia.com/gpu"
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueueShare:
-    """A queue's share of a full fleet, and the most GPUs that it may hold."""
+    """A queue's share of a full fleet, the most GPUs that it may hold, and where it runs."""
 
     weight: int
     gpus: int
+    pool: str | None = None
+    """The one pool of its pods; None for any."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,18 +41,15 @@ class TeamShare:
 
 @dataclass(frozen=True, kw_only=True)
 class TeamsArgs:
-    """The teams by name. `crds` brings Volcano's CRDs."""
+    """The teams by name, and the pools whose machines Karpenter rents. `crds` brings Volcano's."""
 
     teams: Mapping[str, TeamShare]
+    rented: frozenset[str]
     crds: pulumi.Resource
 
 
 class Teams(pulumi.ComponentResource):
-    """A namespace a team and a Volcano Queue for each of its queues.
-
-    A queue bounds what its jobs hold together, and that is the team's quota. Nothing here keeps a
-    team's job out of another team's queue: a PodGroup may name any.
-    """
+    """For each queue of a team a Volcano Queue and a namespace; and the rules for jobs in them."""
 
     def __init__(
         self, name: str, args: TeamsArgs, opts: pulumi.ResourceOptions | None = None
@@ -51,24 +60,42 @@ class Teams(pulumi.ComponentResource):
         after_crds = pulumi.ResourceOptions(parent=self, depends_on=[args.crds])
         for team, share in args.teams.items():
             labelled = owner_labels(team, share.cost_centre)
-            Namespace(f"{name}-{team}", metadata=_namespace(team, share, labelled), opts=child)
             for queue, bounds in share.queues.items():
+                prefix = f"{name}-{team}-{queue}"
+                space = Namespace(
+                    f"{prefix}-namespace", metadata=_namespace(queue, labelled), opts=child
+                )
+                if args.rented and (bounds.pool is None or bounds.pool in args.rented):
+                    ResourceQuota(
+                        f"{prefix}-quota",
+                        metadata=ObjectMetaArgs(name="gpus", namespace=space.metadata["name"]),
+                        spec=ResourceQuotaSpecArgs(hard={f"requests.{GPU}": str(bounds.gpus)}),
+                        opts=child,
+                    )
                 CustomResource(
-                    f"{name}-{team}-{queue}",
+                    prefix,
                     api_version="scheduling.volcano.sh/v1beta1",
                     kind="Queue",
                     metadata=ObjectMetaArgs(name=queue, labels=labelled),
                     spec={
                         "weight": bounds.weight,
-                        "capability": {"nvidia.com/gpu": str(bounds.gpus)},
-                        "reclaimable": True,
+                        "capability": {GPU: str(bounds.gpus)},
+                        # what is rented can be rented again: nobody ends a job to take it
+                        "reclaimable": bounds.pool not in args.rented,
                     },
                     opts=after_crds,
                 )
+        queue_rules(name, _queues(args.teams), args.rented, child)
         self.register_outputs({})
 
 
-def _namespace(team: str, share: TeamShare, labelled: Mapping[str, str]) -> ObjectMetaArgs:
+def _queues(teams: Mapping[str, TeamShare]) -> dict[str, str | None]:
+    """The pool of each queue."""
+    return {name: bounds.pool for share in teams.values() for name, bounds in share.queues.items()}
+
+
+def _namespace(queue: str, labelled: Mapping[str, str]) -> ObjectMetaArgs:
     """Volcano's webhook gives this queue to a PodGroup of the namespace that names none."""
-    queue = {"scheduling.volcano.sh/queue-name": team} if team in share.queues else None
-    return ObjectMetaArgs(name=team, labels=labelled, annotations=queue)
+    return ObjectMetaArgs(
+        name=queue, labels=labelled, annotations={"scheduling.volcano.sh/queue-name": queue}
+    )

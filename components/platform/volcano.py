@@ -1,54 +1,81 @@
 """Volcano, the scheduler of the fleet's gangs, as its pinned chart.
 
-What this version does with a gang: one that fits the idle machines starts on them, and one for
-which no machine has room is seen by Karpenter whole, which makes its nodes in one round. In between
-lies a case that it does not solve: of a gang that fits in part, Volcano marks the pods that would
-fit `Schedulable` and the rest `Unschedulable`; Karpenter looks at the rest alone, finds that they
-fit the same idle machines and makes no node, so the gang waits until enough of them are idle, or
-none. A job that must not wait names the pool that it wants (`fleet.gpu/pool`), where owned machines
-do not count. Karpenter's CapacityBuffer of the gang's shape cures it, but a controller must make
-one for each waiting PodGroup, and there is none yet.
+How its scheduler is configured, action by action (sources: Volcano 1.14.1, pkg/scheduler):
+
+- `enqueue` holds a job back, without pods, until the quota of its namespace, if it has one, has
+  room for it. It must ask nothing else: measured by idle or existing machines (overcommit,
+  proportion) a burst would never have pods, Karpenter never see them, and no machine come.
+- `allocate` starts a gang where it fits whole.
+- `preempt` evicts pods of jobs of a lower priority class for a job of a higher class in the same
+  queue; not for a job with network topology.
+- `reclaim` evicts pods of a reclaimable queue that holds more of what there is than its weight
+  gives it (`deserved` of the plugin proportion), for a job of a queue that holds less.
+- `backfill` starts pods that ask for nothing.
 """
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pulumi
 import yaml
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
+from components.labels import PREFIX
 from components.versions import VOLCANO, VOLCANO_IMAGE_TAG
 
 NAMESPACE = "volcano-system"
 
-# Without `enqueue`: it keeps a gang that is larger than the idle capacity from having pods at all,
-# so Karpenter would never see them and no queue could burst. Its plugin overcommit goes with it.
+# In one tier, because the first that finds a victim decides: below another, weights were not asked.
+# Gangs are no protection: whoever takes a part of one ends it, and its job's policy starts it anew.
 SCHEDULER = {
-    "actions": "allocate, backfill",
+    "actions": "enqueue, allocate, preempt, reclaim, backfill",
     "tiers": [
         {
             "plugins": [
                 {"name": "priority"},
-                {"name": "gang", "enablePreemptable": False},
+                {"name": "gang", "enablePreemptable": False, "enableReclaimable": False},
                 {"name": "conformance"},
+                {"name": "proportion", "enableJobEnqueued": False},
+                {"name": "resourcequota"},
             ]
         },
         {
             "plugins": [
                 {"name": "drf", "enablePreemptable": False},
                 {"name": "predicates"},
-                {"name": "proportion"},
+                {"name": "network-topology-aware"},
                 {"name": "nodeorder"},
                 {"name": "binpack"},
             ]
         },
     ],
 }
+# the chart's own list, and the two that give pods their queue's pool and PodGroups their queue
+ADMISSIONS = (
+    "/jobs/mutate,/jobs/validate,/podgroups/mutate,/podgroups/validate,/pods/mutate,"
+    "/queues/mutate,/queues/validate,/hypernodes/validate,/cronjobs/validate"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VolcanoArgs:
+    """The pool of each queue, by the namespace of the queue; queues of any pool are left out."""
+
+    pools: Mapping[str, str]
 
 
 class Volcano(pulumi.ComponentResource):
-    """The chart with a scheduler configuration that lets gangs burst; it brings Volcano's CRDs."""
+    """The chart with a scheduler configuration that lets gangs burst; it brings Volcano's CRDs.
+
+    Its webhook adds the node selector of the queue's pool to each pod: Karpenter must know it too,
+    or it takes idle machines of another pool for room.
+    """
 
     release: Release
 
-    def __init__(self, name: str, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self, name: str, args: VolcanoArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
         super().__init__("gpu:platform:Volcano", name, None, opts)
         self.release = Release(
             f"{name}-release",
@@ -60,8 +87,35 @@ class Volcano(pulumi.ComponentResource):
             repository_opts=RepositoryOptsArgs(repo=VOLCANO.repository),
             values={
                 "basic": {"image_tag_version": VOLCANO_IMAGE_TAG},
-                "custom": {"scheduler_config_override": yaml.safe_dump(SCHEDULER, sort_keys=False)},
+                "custom": {
+                    "scheduler_config_override": _yaml(SCHEDULER),
+                    "enabled_admissions": ADMISSIONS,
+                    "admission_config_override": _yaml({"resourceGroups": _groups(args.pools)}),
+                    # else no pod of the cluster would start while the webhook is down
+                    "webhooks_namespace_selector_expressions": [
+                        {"key": f"{PREFIX}/team", "operator": "Exists"}
+                    ],
+                },
             },
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.register_outputs({"version": VOLCANO.version})
+
+
+def _groups(pools: Mapping[str, str]) -> list[dict[str, object]]:
+    """Volcano's resource groups: `labels` is its word for what it adds to the node selector."""
+    return [
+        {
+            "resourceGroup": pool,
+            "object": {
+                "key": "namespace",
+                "value": sorted(queue for queue, other in pools.items() if other == pool),
+            },
+            "labels": {f"{PREFIX}/pool": pool},
+        }
+        for pool in sorted(set(pools.values()))
+    ]
+
+
+def _yaml(document: object) -> str:
+    return yaml.safe_dump(document, sort_keys=False)

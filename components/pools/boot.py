@@ -81,6 +81,7 @@ class NodeVersions:
     nvidia_driver: str
     nvidia_runtime: str
     fabric_manager: str | None
+    efa: str | None = None
 
 
 def pool_labels(site: str, pool: str, plan: NumaPlan) -> dict[str, str]:
@@ -113,6 +114,8 @@ def node_boot(
         nvidia_driver=versions.nvidia_driver if gpu else None,
         nvidia_runtime=versions.nvidia_runtime if gpu else None,
         fabric_manager=versions.fabric_manager if hardware.nvswitch else None,
+        flatcar=versions.flatcar,
+        efa=versions.efa if hardware.efa_interfaces else None,
     )
 
 

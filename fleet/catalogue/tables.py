@@ -13,7 +13,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hardware.hardware import Hardware
+    from hardware.hardware import Gpu, Hardware
 
 UNKNOWN = "—"
 
@@ -77,20 +77,20 @@ def as_json(machine: Hardware) -> dict[str, Any]:
 
 def _facts(machine: Hardware) -> Iterable[tuple[str, str]]:
     price = machine.price
+    sockets = "1 socket" if machine.sockets == 1 else f"{machine.sockets} sockets"
     threads = machine.threads_per_core
     yield "vendor", f"{machine.vendor}, {machine.kind}{', virtual' if machine.virtual else ''}"
-    yield "CPU", f"{machine.cpu_model} ({machine.arch}, {machine.sockets} sockets, SMT {threads})"
+    yield "CPU", f"{machine.cpu_model} ({machine.arch}, {sockets}, {threads} threads per core)"
     yield "GPUs", _gpus(machine) + (" behind NVSwitch" if machine.nvswitch else "")
     if machine.gpus:
-        gpu = machine.gpus[0]
-        bus = f"PCIe {_known(gpu.pcie_gen)} x{_known(gpu.pcie_width)}"
-        yield "GPU links", f"{bus}, {_known(gpu.nvlinks)} NVLinks, BAR1 {_known(gpu.bar1_gib)} GiB"
+        yield "GPU links", _links(machine.gpus[0])
     if machine.nccl_all_reduce_busbw_gb_per_s is not None:
         yield "all_reduce", f"{machine.nccl_all_reduce_busbw_gb_per_s:g} GB/s bus bandwidth"
     if machine.efa_interfaces:
         yield "EFA", f"{machine.efa_interfaces} interfaces"
     yield "disks", f"{machine.system_disk_gib} GiB system, {machine.nvme_gib} GiB local NVMe"
-    yield "PCIe ASPM", _known(machine.pcie_aspm)
+    if machine.pcie_aspm is not None:
+        yield "PCIe ASPM", machine.pcie_aspm
     amounts = {
         "on demand": price.on_demand_per_hour,
         "reserved": price.reserved_per_hour,
@@ -122,13 +122,19 @@ def _gpus(machine: Hardware) -> str:
     return ", ".join(f"{n}x {model} {gib} GiB" for (model, gib), n in counted.items()) or UNKNOWN
 
 
+def _links(gpu: Gpu) -> str:
+    """What is known of them: the bus, NVLinks and BAR1."""
+    known = {
+        f"PCIe {gpu.pcie_gen} x{gpu.pcie_width}": gpu.pcie_gen and gpu.pcie_width,
+        f"{gpu.nvlinks} NVLinks": gpu.nvlinks,
+        f"BAR1 {gpu.bar1_gib} GiB": gpu.bar1_gib,
+    }
+    return ", ".join(text for text, fact in known.items() if fact) or UNKNOWN
+
+
 def _drives(sizes: Sequence[int]) -> str:
     return ", ".join(f"{n}x {size} GiB" for size, n in Counter(sizes).items())
 
 
 def _price(amount: float | None) -> str:
     return UNKNOWN if amount is None else f"{amount:.2f}"
-
-
-def _known(value: object) -> str:
-    return UNKNOWN if value is None else str(value)

@@ -11,6 +11,7 @@ from fleet.plan.description import PlanLine, lines
 from fleet.plan.subject import SubjectError
 from hardware.hardware import load, names
 from ignition.numa_plan import PlanError, plan
+from ignition.refused import why_not
 from ignition.tuning import PURPOSES, Tuning
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ def explain(word: str) -> tuple[Explanation, ...]:
     keys = sorted({key for _group, key, _reason in found})
     wanted = _matching(word.lower(), keys)
     if not wanted:
+        refused = why_not(word)
+        if refused is not None:
+            raise SubjectError(f"No plan of the catalogue has {word}: {refused}.")
         near = difflib.get_close_matches(word, keys, n=3, cutoff=0.4)
         raise SubjectError(
             f'No plan of the catalogue has a line called "{word}"; '

@@ -37,6 +37,7 @@ class Cost:
     burst: Span
     unverified: tuple[str, ...]  # hardware whose price nobody has confirmed
     without_price: tuple[str, ...]  # hardware that is not in the sums
+    doubts: tuple[str, ...]  # hardware with the facts that nobody has verified, in words
 
 
 def cost(changes: Sequence[PoolChange]) -> Cost:
@@ -56,6 +57,11 @@ def cost(changes: Sequence[PoolChange]) -> Cost:
             )
         ),
         without_price=tuple(sorted(name for name, price in prices.items() if price is None)),
+        doubts=tuple(
+            f"{name} ({', '.join(hardware.unverified)})"
+            for name, hardware in sorted(used.items())
+            if hardware and hardware.unverified
+        ),
     )
 
 

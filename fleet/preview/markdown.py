@@ -107,6 +107,9 @@ def _cost(summary: Summary) -> Iterator[str]:
         budget += f", and all of it running would cost {after:,.0f}"
     yield ""
     yield "; ".join([budget, *notes]) + "."
+    if found.doubts:
+        yield ""
+        yield f"Of the hardware nobody has verified: {'; '.join(found.doubts)}."
 
 
 def _row(name: str, span: Span) -> str:

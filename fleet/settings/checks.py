@@ -7,7 +7,7 @@ from ipaddress import IPv4Network
 from itertools import combinations
 
 from components.versions import FLATCAR  # the pins alone; nothing of Pulumi comes with them
-from fleet.settings import sharing
+from fleet.settings import extensions, sharing
 from fleet.settings.problems import wrong
 from fleet.settings.secrets import NAMESPACE
 from fleet.settings.types import (
@@ -17,6 +17,7 @@ from fleet.settings.types import (
     HetznerPool,
     Lakefs,
     Pool,
+    Queue,
     Site,
     Team,
     Versions,
@@ -94,12 +95,7 @@ def hardware(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[s
             yield from _gpu_limits(path, pool, found)
         if not isinstance(pool, HetznerPool) and found.gpus:
             yield from sharing.faults(path, pool, found, versions)
-        if found.nvswitch and versions is not None and versions.fabric_manager is None:
-            yield (
-                f"{NAMESPACE}:versions.fabric_manager is missing, and {path}.hardware is "
-                f'"{found.name}", whose NVSwitches need it; allowed: the https:// address of a '
-                f"system extension with Fabric Manager of the driver's version; Flatcar has none."
-            )
+        yield from extensions.faults(path, found, versions)
 
 
 def images(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[str]:
@@ -152,19 +148,10 @@ def teams(teams: Mapping[str, Team], pools: Mapping[str, Pool], *, complete: boo
 
     Those are known only where there are pools and every one of them was read.
     """
-    gpus = sum(gpu_count(pool) for pool in pools.values())
-    known = (
-        bool(pools)
-        and complete
-        and all(_find(pool.hardware) is not None for pool in pools.values())
-    )
+    known = complete and all(_find(pool.hardware) is not None for pool in pools.values())
+    gpus = {name: gpu_count(pool) for name, pool in pools.items()} if known else {}
     first: dict[str, str] = {}
     for team, entry in teams.items():
-        if team in RESERVED_NAMESPACES or team.startswith(RESERVED_PREFIXES):
-            yield (
-                f"{NAMESPACE}:teams.{team} would be the namespace of a part of the cluster; "
-                "allowed: any other name."
-            )
         for name, queue in entry.queues.items():
             path = f"{NAMESPACE}:teams.{team}.queues.{name}"
             taken = first.setdefault(name, path)
@@ -172,8 +159,25 @@ def teams(teams: Mapping[str, Team], pools: Mapping[str, Pool], *, complete: boo
                 yield f"{path} is {taken} too; allowed: a name that no other team's queue has."
             if name in RESERVED_QUEUES:
                 yield f"{path} is a queue that Volcano makes itself; allowed: any other name."
-            if known and queue.gpus > gpus:
-                yield wrong(f"{path}.gpus", queue.gpus, f"at most the {gpus} GPUs of all pools")
+            elif name in RESERVED_NAMESPACES or name.startswith(RESERVED_PREFIXES):
+                yield (
+                    f"{path} would be the namespace of a part of the cluster; allowed: any other "
+                    "name."
+                )
+            if gpus:
+                yield from _room(path, queue, gpus)
+
+
+def _room(path: str, queue: Queue, gpus: Mapping[str, int]) -> Iterator[str]:
+    """A queue against the GPUs of its pool, or of all pools."""
+    if queue.pool is not None and not gpus.get(queue.pool):
+        fitting = ", ".join(name for name, count in gpus.items() if count) or "there is none"
+        yield wrong(f"{path}.pool", queue.pool, f"a pool with GPUs ({fitting})")
+        return
+    most = sum(gpus.values()) if queue.pool is None else gpus[queue.pool]
+    if queue.gpus > most:
+        of = "all pools" if queue.pool is None else f"pool {queue.pool}"
+        yield wrong(f"{path}.gpus", queue.gpus, f"at most the {most} GPUs of {of}")
 
 
 def lakefs(lakefs: Lakefs | None, sites: Mapping[str, object]) -> Iterator[str]:

@@ -189,22 +189,23 @@ class HetznerPool:
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class Queue:
-    """A Volcano queue: its share when the fleet is full, and the most GPUs that it may hold."""
+    """A queue and the namespace of its jobs: its share of a full fleet, and its most GPUs."""
 
     weight: Annotated[int, Field(ge=1, le=65535, description="a whole number from 1 to 65535")]
     gpus: Annotated[int, Field(ge=0, description="a whole number of 0 or more")]
+    pool: str | None = None
+    """The one pool on which its jobs run; None for any, owned and rented."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class Team:
-    """Who uses the fleet: a namespace of the team's name, its queues, and who pays."""
+    """Who uses the fleet: a team's queues, and who pays for them."""
 
     cost_centre: LabelValue
     queues: Annotated[
         Mapping[Name, Queue],
         Field(min_length=1, description="a mapping from names to one queue or more"),
     ]
-    """Jobs of the team that name no queue go to the one of the team's name, if it has one."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -217,6 +218,8 @@ class Versions:
     """The branches that Flatcar publishes as system extensions."""
     fabric_manager: HttpsUrl | None = None
     """System extension with NVIDIA Fabric Manager of exactly the driver's version."""
+    efa: HttpsUrl | None = None
+    """System extension with the EFA driver, built for this very release of Flatcar."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)

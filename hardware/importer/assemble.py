@@ -65,7 +65,7 @@ def _numa_nodes(capture: Capture) -> list[dict[str, Any]]:
             "both must come from one machine, and each node needs CPUs and memory",
         )
     return [
-        {"id": node, "threads": _threads(cpus), "memory_gib": memory[node]}
+        {"id": node, "threads": _threads(cpus, capture.where["lscpu"]), "memory_gib": memory[node]}
         for node, cpus in sorted(by_node.items())
     ]
 
@@ -74,7 +74,7 @@ def _words(nodes: Mapping[int, object]) -> str:
     return ", ".join(map(str, sorted(nodes)))
 
 
-def _threads(cpus: Sequence[Cpu]) -> list[str]:
+def _threads(cpus: Sequence[Cpu], where: str) -> list[str]:
     """One CPU list per SMT thread. Cores go by their first CPU, those with more threads first.
 
     The lists are sorted by the kernel, so the n-th CPUs must be siblings: that holds where a
@@ -91,9 +91,7 @@ def _threads(cpus: Sequence[Cpu]) -> list[str]:
         for place in range(len(lists[0]))
     ]
     if siblings != [set(core) for core in ordered]:
-        raise CaptureError(
-            "lscpu", "its cores with and without SMT alternate, which no CPU list can say"
-        )
+        raise CaptureError(where, "cores with and without SMT alternate, which no CPU list can say")
     return [format_list(cpus) for cpus in lists]
 
 

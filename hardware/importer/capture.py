@@ -118,7 +118,7 @@ class GpuRow:
     """A GPU's row of nvidia-smi topo -m: its relations by device name, and its affinity."""
 
     relations: dict[str, str]
-    cpus: str | None
+    cpus: frozenset[int] | None
     numa_node: int | None
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hardware.cpuset import format_list, parse_list
+from hardware.cpuset import format_list
 from hardware.hardware import load, names
 from hardware.importer.capture import Capture, CaptureError, GpuFacts, PciDevice, Topology
 from hardware.importer.query import COMMAND as QUERY
@@ -89,11 +89,11 @@ def gpu_node(capture: Capture, index: int) -> int:
         )
     (node,) = seen
     cpus = {cpu.number for cpu in capture.processors.cpus if cpu.numa_node == node}
-    if row.cpus is not None and parse_list(row.cpus) != cpus:
+    if row.cpus is not None and row.cpus != cpus:
         raise CaptureError(
             capture.where["topo"],
-            f"GPU{index} is near the CPUs {row.cpus}, and NUMA node {node} has {format_list(cpus)} "
-            "in lscpu; capture outside of containers and of CPU limits",
+            f"GPU{index} is near the CPUs {format_list(row.cpus)}, and NUMA node {node} has "
+            f"{format_list(cpus)} in lscpu; capture outside of containers and of CPU limits",
         )
     return node
 

@@ -6,6 +6,7 @@ one core. Older versions write numbers as strings. A machine with one thread per
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -75,6 +76,13 @@ def _need(fields: Mapping[str, str], name: str, where: str) -> str:
     return fields[name]
 
 
+def _count(fields: Mapping[str, str], name: str, where: str) -> int:
+    value = _need(fields, name, where)
+    if not re.fullmatch(r"[1-9]\d{0,3}", value):
+        raise CaptureError(where, f'"{name}" is "{value}", which is no count')
+    return int(value)
+
+
 def _rows(rows: Any, where: str) -> list[Cpu]:
     cpus = []
     for number, row in enumerate(rows if isinstance(rows, list) else [None]):
@@ -100,13 +108,19 @@ def _rows(rows: Any, where: str) -> list[Cpu]:
 
 def _node_lists(fields: Mapping[str, str], where: str) -> dict[int, frozenset[int]]:
     lists = {}
-    for name, value in fields.items():
+    for name in fields:
         if name.startswith("NUMA node") and name.endswith(" CPU(s)"):
-            try:
-                lists[int(name.removeprefix("NUMA node").split()[0])] = parse_list(value)
-            except (CpusetError, ValueError) as error:
-                raise CaptureError(where, f'"{name}" is "{value}": {error}') from None
+            number = name.removeprefix("NUMA node").removesuffix(" CPU(s)")
+            lists[int(number) if number.isdecimal() else -1] = _list(fields, name, where)
     return lists
+
+
+def _list(fields: Mapping[str, str], name: str, where: str) -> frozenset[int]:
+    value = _need(fields, name, where)
+    try:
+        return parse_list(value)
+    except CpusetError as error:
+        raise CaptureError(where, f'"{name}" is "{value}": {error}') from None
 
 
 def _single_threads(fields: Mapping[str, str], where: str) -> list[Cpu]:
@@ -118,8 +132,8 @@ def _single_threads(fields: Mapping[str, str], where: str) -> list[Cpu]:
         )
     nodes = _node_lists(fields, where)
     if not nodes:
-        nodes = {0: parse_list(_need(fields, "On-line CPU(s) list", where))}
-    sockets = int(_need(fields, "Socket(s)", where))
+        nodes = {0: _list(fields, "On-line CPU(s) list", where)}
+    sockets = _count(fields, "Socket(s)", where)
     per_socket = max(1, -(-len(nodes) // sockets))
     return [
         Cpu(number=cpu, core=cpu, socket=node // per_socket, numa_node=node)
@@ -132,7 +146,8 @@ def _same_nodes(cpus: list[Cpu], fields: Mapping[str, str], where: str) -> None:
     """A NUMA node without CPUs is memory of a GPU or of CXL: no plan is made for such a machine."""
     nodes = _node_lists(fields, where)
     shown = {cpu.numa_node for cpu in cpus}
-    empty = sorted(set(range(int(fields.get("NUMA node(s)", len(shown))))) - shown)
+    count = _count(fields, "NUMA node(s)", where) if "NUMA node(s)" in fields else len(shown)
+    empty = sorted(set(range(count)) - shown)
     if empty:
         raise CaptureError(
             where,

@@ -11,6 +11,7 @@ _GIB = 1024**3
 _GENERATIONS = {"2.5": 1, "5": 2, "5.0": 2, "8.0": 3, "8": 3, "16.0": 4, "32.0": 5, "64.0": 6}
 _MEMORY = re.compile(r"Node (?P<node>\d+) MemTotal:\s+(?P<kib>\d+) kB")
 _PREFETCHABLE = 0x2000
+_REGION = re.compile(r"0x[0-9a-f]+ 0x[0-9a-f]+ 0x[0-9a-f]+")
 
 # https://github.com/pciutils/pciids of 2026-08-22; sysfs has numbers alone
 _NAMES = {
@@ -63,7 +64,7 @@ def _drives(folder: Path) -> Iterator[Drive]:
                 # with multipath the path to a namespace is called nvme0c0n1
                 name=re.sub(r"c\d+n", "n", size.parent.name),
                 model=model.strip() or None,
-                size_gib=int(_text(size)) * _SECTOR // _GIB,
+                size_gib=_number(size) * _SECTOR // _GIB,
                 numa_node=_node(controller.parent.parent),
             )
 
@@ -82,7 +83,7 @@ def _device(path: Path) -> PciDevice:
         numa_node=_node(path),
         pcie_gen=_GENERATIONS.get(speed),
         pcie_width=int(width) if width.isdecimal() and 0 < int(width) <= 32 else None,
-        bar1_gib=_largest_region_gib(_text(path / "resource")),
+        bar1_gib=_largest_region_gib(path / "resource"),
         names=rdma or net,
         rdma=bool(rdma),
     )
@@ -102,10 +103,19 @@ def _hexadecimal(path: Path) -> str:
     return text[2:]
 
 
-def _largest_region_gib(text: str) -> int | None:
+def _number(path: Path) -> int:
+    text = _text(path)
+    if not text.isdecimal():
+        raise CaptureError(str(path), f'"{text}" is no number', line=1)
+    return int(text)
+
+
+def _largest_region_gib(path: Path) -> int | None:
     """GiB of the largest prefetchable region, which for a GPU is BAR1; None below one GiB."""
     sizes = [0]
-    for line in text.splitlines():
+    for number, line in enumerate(_text(path).splitlines(), start=1):
+        if not _REGION.fullmatch(line):
+            raise CaptureError(str(path), f'"{line}" is no region of PCI', line=number)
         start, end, flags = (int(part, 16) for part in line.split())
         if flags & _PREFETCHABLE and end > start:
             sizes.append(end - start + 1)
@@ -118,6 +128,8 @@ def _children(folder: Path, *patterns: str) -> tuple[str, ...]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text().strip()
+        return path.read_text(encoding="utf-8").strip()
     except OSError:
         return ""
+    except UnicodeDecodeError as error:
+        raise CaptureError(str(path), f"no text: byte {error.start} is not UTF-8") from None

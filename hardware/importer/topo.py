@@ -8,6 +8,7 @@ them and add a legend.
 import re
 from collections.abc import Sequence
 
+from hardware.cpuset import CpusetError, parse_list
 from hardware.importer.capture import CaptureError, GpuRow, Topology
 
 COMMAND = "nvidia-smi topo -m"
@@ -74,7 +75,11 @@ def _row(line: str, devices: Sequence[str], where: str, number: int) -> GpuRow:
             line=number,
         )
     cpus, node = _affinity(line, cells[len(devices) :], len(devices))
-    return GpuRow(relations=dict(zip(devices, relations, strict=True)), cpus=cpus, numa_node=node)
+    try:
+        near = parse_list(cpus) if cpus is not None else None
+    except CpusetError as error:
+        raise CaptureError(where, f"the affinity of {name}: {error}", line=number) from None
+    return GpuRow(relations=dict(zip(devices, relations, strict=True)), cpus=near, numa_node=node)
 
 
 def _affinity(line: str, words: list[str], devices: int) -> tuple[str | None, int | None]:

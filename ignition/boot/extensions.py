@@ -1,8 +1,8 @@
 """System extensions: driver, container runtime, Fabric Manager, EFA and Kubernetes."""
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
 
 from hardware.hardware import Hardware
 from ignition.boot.config import BootConfig, BootUnit
@@ -14,7 +14,7 @@ _DRIVERS = tuple(
 # the oldest that is in use: which one a newer Flatcar brings is not written in the boot data
 _SHIPPED_DRIVERS = {"535": "535.309.01", "550": "550.163.01", "570": "570.211.01"}
 _ARCH = {"amd64": "x86-64", "arm64": "arm64"}
-_EXTENSIONS = PurePosixPath("/etc/extensions")
+_EXTENSIONS = "/etc/extensions"
 _STARTS = re.compile(
     r"^(?:Upholds|Wants|Requires)=.*\bnvidia-fabricmanager\.service\b", re.MULTILINE
 )
@@ -32,16 +32,16 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
 
 def _extensions(config: BootConfig, hardware: Hardware) -> Iterator[str]:
     links = {
-        PurePosixPath(path).name: target
+        posixpath.basename(path): target
         for path, target in config.links.items()
-        if PurePosixPath(path).parent == _EXTENSIONS
+        if posixpath.dirname(path) == _EXTENSIONS
     }
     for name, target in links.items():
-        file = PurePosixPath(target).name
+        file = posixpath.basename(target)
         image = config.files.get(target)
         if image is None:
             yield f"/etc/extensions/{name} points at {target}, which nothing writes; add the file"
-        elif image.text is None and PurePosixPath(image.source.partition("?")[0]).name != file:
+        elif image.text is None and posixpath.basename(image.source.partition("?")[0]) != file:
             yield f"{target} comes from {image.source}, another image; use one name for both"
         if not name.endswith(".raw"):
             yield f"/etc/extensions/{name} is no image; end its name in .raw"
@@ -123,7 +123,7 @@ def _fabric_manager(config: BootConfig, hardware: Hardware, driver: str | None) 
             "multi-user.target"
         )
     branch = re.search(r"-(\d{3})", driver or "")
-    version = re.search(r"(\d{3})\.\d+\.\d+", PurePosixPath(image).name)
+    version = re.search(r"(\d{3})\.\d+\.\d+", posixpath.basename(image))
     if version is None:
         yield f"{image} has no driver version in its name; name it …-570.211.01-x86-64.raw"
     elif branch and branch[1] != version[1]:

@@ -1,8 +1,8 @@
 """Whether somebody reads each file, and whether what it says is meant for that reader."""
 
+import posixpath
 import re
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
 from ignition.boot import texts
 from ignition.boot.config import BootConfig, BootFile
@@ -54,6 +54,7 @@ _FOLDERS = (
     "/etc/containerd/certs.d/",
     "/etc/systemd/system/",
     "/opt/extensions/",
+    "/etc/credstore/",
     "/home/",
     "/root/",
     "/oem/",
@@ -87,8 +88,8 @@ def _mentioned(config: BootConfig) -> str:
 
 
 def _reader(file: BootFile, mentioned: str) -> Iterator[str]:
-    path = PurePosixPath(file.path)
-    folder, name = str(path.parent), path.name
+    path = file.path
+    folder, name = posixpath.split(path)
     ends = _READ.get(folder)
     if ends is None and _DROPINS.fullmatch(folder):
         ends = (".conf",)
@@ -120,6 +121,6 @@ def hostname(config: BootConfig) -> Iterator[str]:
 def lines(config: BootConfig, folder: str) -> Iterator[tuple[str, str, str | None]]:
     """The settings of the .conf files of a folder in the order in which they are applied."""
     for path in sorted(config.files):
-        if str(PurePosixPath(path).parent) == folder and path.endswith(".conf"):
+        if posixpath.dirname(path) == folder and path.endswith(".conf"):
             for name, value in texts.settings(config.text(path) or ""):
                 yield path, name, value

@@ -7,6 +7,7 @@ from hardware.hardware import Hardware
 from ignition.boot import cpus
 from ignition.boot.config import BootConfig
 from ignition.boot.kernel import Kernel
+from ignition.boot.unitfiles import parse, values
 
 _LIST = re.compile(r"\[(-?\d+)\]=[\"']?([0-9a-fA-F][0-9a-fA-F,:/-]*)")
 
@@ -34,6 +35,8 @@ def check(
                 problems.append(f"{path}: NUMA node {node}: {error}; correct it")
         if lists:
             problems += _lists(path, lists, command_line, hardware)
+    for path in scripts:
+        problems += _repeated(path, config)
     irqbalance = config.units.get("irqbalance.service")
     placed = scripts or command_line.irq_cpus is not None
     if placed and (irqbalance is None or not irqbalance.masked):
@@ -41,6 +44,23 @@ def check(
             "irqbalance.service would move the interrupts that the configuration places; mask it"
         )
     return lists
+
+
+def _repeated(path: str, config: BootConfig) -> Iterator[str]:
+    """Drivers make vectors when a device is first used, so once at boot is not enough."""
+    runs = [unit for unit in config.units.values() if path in (unit.contents or "")]
+    for unit in runs:
+        if "kubelet.service" not in " ".join(values(parse(unit.contents or ""), "Before")).split():
+            yield f"{unit.name} places interrupts under running pods; add Before=kubelet.service"
+    names = {unit.name.removesuffix(".service") for unit in runs}
+    timers = [unit for unit in config.units.values() if unit.name.endswith(".timer")]
+    if runs and not any(
+        timer.enabled
+        and timer.name.removesuffix(".timer") in names
+        and re.search(r"^(OnUnitActiveSec|OnCalendar)=\S", timer.contents or "", re.MULTILINE)
+        for timer in timers
+    ):
+        yield f"{runs[0].name} runs but once; add a timer, since drivers make interrupts later, too"
 
 
 def _lists(

@@ -60,7 +60,7 @@ class Joining:
 def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> Joining:
     """Read how the node joins; what keeps it out is added to `problems`."""
     path = _unit(config, problems)
-    join = _configuration(config, path, problems)
+    join = configuration(config, path, problems)
     registration = _mapping(join.get("nodeRegistration"))
     patches = _mapping(join.get("patches")).get("directory")
     hostname = (config.text("/etc/hostname") or "").strip() or None
@@ -87,13 +87,25 @@ def _unit(config: BootConfig, problems: list[str]) -> str | None:
         match = _JOINS.search(unit.contents or "")
         if match is None:
             continue
-        problems += _unit_problems(unit, match[1])
+        problems += unit_problems(unit, unit.contents or "")
+        problems += _token_problems(unit, match[1])
         return match[1]
     problems.append("no unit runs kubeadm join, so the node joins nothing; add one")
     return None
 
 
-def _unit_problems(unit: BootUnit, path: str | None) -> Iterator[str]:
+def _token_problems(unit: BootUnit, path: str | None) -> Iterator[str]:
+    if path is None:
+        yield f"{unit.name} runs kubeadm join without --config; give it the join file"
+        return
+    lines = parse(unit.contents or "")
+    commands = [line.value for line in lines if line.name in ("ExecStartPost", "ExecStopPost")]
+    if not any("rm " in each and path in each for each in commands):
+        yield f"{unit.name} leaves the token in {path}; remove the file in ExecStartPost="
+
+
+def unit_problems(unit: BootUnit, said: str) -> Iterator[str]:
+    """What keeps a unit that runs kubeadm, with its scripts in `said`, from doing so in time."""
     lines = parse(unit.contents or "")
     after, pulled = (
         set(" ".join(text for name in names for text in values(lines, name)).split())
@@ -101,8 +113,6 @@ def _unit_problems(unit: BootUnit, path: str | None) -> Iterator[str]:
     )
     if not unit.enabled:
         yield f"{unit.name} joins the node, but is not enabled; enable it"
-    if path is None:
-        yield f"{unit.name} runs kubeadm join without --config; give it the join file"
     for wanted in ("containerd.service", "network-online.target"):
         if wanted not in after:
             yield f"{unit.name} does not wait for {wanted}; add it to After="
@@ -117,12 +127,14 @@ def _unit_problems(unit: BootUnit, path: str | None) -> Iterator[str]:
         yield f"{unit.name} does not try again when the API server is away; add Restart=on-failure"
     elif not values(lines, "RestartSec"):
         yield (f"{unit.name} tries five times in a second, and systemd gives up; add RestartSec=30")
-    commands = [line.value for line in lines if line.name in ("ExecStartPost", "ExecStopPost")]
-    if path is not None and not any("rm " in each and path in each for each in commands):
-        yield f"{unit.name} leaves the token in {path}; remove the file in ExecStartPost="
+    if "oneshot" not in values(lines, "Type"):
+        yield f"{unit.name} is done before kubeadm is; set Type=oneshot"
+    if "kubeadm" not in said:
+        yield f"{unit.name} runs no kubeadm; correct its ExecStart"
 
 
-def _configuration(config: BootConfig, path: str | None, problems: list[str]) -> Json:
+def configuration(config: BootConfig, path: str | None, problems: list[str]) -> Json:
+    """The JoinConfiguration at a path, or nothing where it could not be used."""
     if path is None:
         return {}
     file = config.files.get(path)

@@ -28,9 +28,17 @@ class Kubelet:
 
 
 def check(
-    config: BootConfig, patches: str | None, hardware: Hardware, problems: list[str]
+    config: BootConfig,
+    patches: str | None,
+    hardware: Hardware,
+    problems: list[str],
+    *,
+    worker: bool,
 ) -> Kubelet:
-    """Read the patched configuration; what kubelet would refuse is added to `problems`."""
+    """Read the patched configuration; what kubelet would refuse is added to `problems`.
+
+    A worker also needs the managers and taints that keep pods beside their GPUs.
+    """
     found = patched(config, patches, problems)
     problems += _fields(found)
     problems += _options(found)
@@ -38,10 +46,12 @@ def check(
     kept, eviction = memory.reserved(found, hardware, problems)
     memory.manager(found, hardware, kept + eviction["memory.available"], problems)
     problems += _topology(found, hardware)
-    problems += _policies(found, hardware)
+    if worker:
+        problems += _policies(found, hardware)
     taints = tuple(cast("list[Mapping[str, str]]", found.get("registerWithTaints") or []))
     problems += _taints(taints)
-    problems += _missing_taints(taints, hardware)
+    if worker:
+        problems += _missing_taints(taints, hardware)
     return Kubelet(
         configuration=found,
         reserved_cpus=reserved,

@@ -43,7 +43,7 @@ def reserved(found: Json, hardware: Hardware, problems: list[str]) -> tuple[int,
         except QuantityError as error:
             problems.append(f"kubelet: evictionHard {signal}: {error}")
     problems += _signals(signals)
-    if kept + eviction["memory.available"] < _LEAST_KEPT:
+    if given is not None and kept + eviction["memory.available"] < _LEAST_KEPT:
         problems.append(
             f"kubelet: kubeReserved, systemReserved and evictionHard keep {kept // _MIB}Mi of "
             "memory, too little for the system; keep 256Mi or more"

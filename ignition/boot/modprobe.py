@@ -4,11 +4,12 @@ Names are those of kernel-open/nvidia/nv-reg.h of NVIDIA/open-gpu-kernel-modules
 """
 
 import difflib
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
 
 from ignition.boot.config import BootConfig
+from ignition.boot.texts import names
 
 # name -> the values that the driver takes; a pattern, since some are texts
 _PARAMETERS: dict[str, str] = {
@@ -41,6 +42,11 @@ _DEAD = {
     "NVreg_TCEBypassMode": "it was for POWER machines and is gone since branch 570",
 }
 _MODULES = re.compile(r"[a-z0-9_-]+", re.ASCII)
+_KNOWN = names("""
+    nvidia nvidia_uvm nvidia_modeset nvidia_drm mlx5_core mlx5_ib nvme nvme_core vfio_pci vfio kvm
+    kvm_intel kvm_amd ena efa wireguard br_netfilter overlay raid0 md_mod nouveau ib_core ib_uverbs
+    rdma_ucm
+""")
 _COMMANDS = ("options", "blacklist", "install", "alias", "softdep", "remove", "weakdep")
 
 
@@ -60,7 +66,7 @@ def check(config: BootConfig, problems: list[str]) -> Mapping[str, Mapping[str, 
     """The options by module; what modprobe or a driver passes over is added to `problems`."""
     found: dict[str, dict[str, str]] = {}
     for path, file in sorted(config.files.items()):
-        folder = str(PurePosixPath(path).parent)
+        folder = posixpath.dirname(path)
         if folder == "/etc/modprobe.d" and path.endswith(".conf"):
             for line in _lines(file.text):
                 problems += _line(path, line, found)
@@ -97,8 +103,9 @@ def _line(path: str, line: str, found: dict[str, dict[str, str]]) -> Iterator[st
             found[module][name] = value
             if module == "nvidia":
                 yield from (f"{path}: {problem}" for problem in nvidia(name, value))
-    if not _MODULES.fullmatch(module) or module in ("Nvidia", "nvidia_drv"):
-        yield f'{path}: "{module}" is no name of a module; correct it'
+    near = difflib.get_close_matches(module.lower(), _KNOWN, n=1, cutoff=0.8)
+    if not _MODULES.fullmatch(module) or (near and module.replace("-", "_") not in _KNOWN):
+        yield f'{path}: "{module}" is no name of a module; write {near[0] if near else "one"}'
 
 
 def _loaded(path: str, module: str) -> Iterator[str]:

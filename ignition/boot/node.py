@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from hardware.hardware import Hardware
 from ignition.boot import (
     agreement,
+    containerd,
+    control_plane,
     cpus,
     duties,
     expected,
@@ -16,15 +18,20 @@ from ignition.boot import (
     kernel,
     kubelet,
     modprobe,
+    scratch,
     sysctl,
     units,
+    updates,
+    wireguard,
 )
-from ignition.boot.config import ConfigError, read
+from ignition.boot.config import BootConfig, ConfigError, read
 from ignition.boot.expected import Found
 from ignition.boot.joining import Joining
 from ignition.boot.kernel import PAGE, Kernel
 from ignition.boot.kubelet import Kubelet
 from ignition.boot.quantities import kibibytes
+from ignition.boot.roles import Role
+from ignition.boot.roles import role as role_of
 from ignition.boot.sources import Fetch
 
 _GIB = 1024**3
@@ -52,10 +59,14 @@ class BootedNode:
 
 @dataclass(frozen=True, kw_only=True)
 class Booted:
-    """Either the node or what keeps it out, each problem one sentence that says what to change."""
+    """Either the node or what keeps it out, each problem one sentence that says what to change.
+
+    A gateway that comes up has neither: it is a machine outside the cluster.
+    """
 
     node: BootedNode | None
     problems: tuple[str, ...]
+    role: Role = "node"
 
 
 def boot(ignition: str, hardware: Hardware, *, fetch: Fetch | None = None) -> Booted:
@@ -68,30 +79,53 @@ def boot(ignition: str, hardware: Hardware, *, fetch: Fetch | None = None) -> Bo
         config = read(ignition, fetch, problems)
     except ConfigError as error:
         return Booted(node=None, problems=(str(error), *problems))
-    command_line = kernel.check(config.arguments, hardware, problems)
-    joined = joining.check(config, hardware, problems)
-    configured = kubelet.check(config, joined.patches, hardware, problems)
-    extensions.check(config, hardware, problems)
+    role = role_of(config)
     units.check(config, problems)
-    duties.check(config, problems)
     files.check(config, problems)
     problems += files.hostname(config)
-    sysctls = sysctl.check(config, hardware, problems)
+    updates.check(config, role, problems)
     modprobe.check(config, problems)
-    irq_cpus = interrupts.check(config, command_line, hardware, problems)
+    wireguard.check(config, problems)
+    command_line = kernel.check(config.arguments, hardware, problems)
+    sysctls = sysctl.check(config, hardware, problems)
+    node = None
+    if role == "control-plane":
+        hostname = control_plane.check(config, hardware, problems)
+        joined = Joining(hostname=hostname, patches=None, labels={})
+        configured = kubelet.check(config, joined.patches, hardware, problems, worker=False)
+        node = _node(hardware, command_line, configured, joined)
+    elif role == "node":
+        node = _worker(config, command_line, sysctls, hardware, problems)
+    if problems:
+        return Booted(node=None, problems=tuple(problems), role=role)
+    return Booted(node=node, problems=(), role=role)
+
+
+def _worker(
+    config: BootConfig,
+    command_line: Kernel,
+    sysctls: Mapping[str, str],
+    hardware: Hardware,
+    problems: list[str],
+) -> BootedNode:
+    """What only a node that runs pods of users must have."""
+    joined = joining.check(config, hardware, problems)
+    configured = kubelet.check(config, joined.patches, hardware, problems, worker=True)
+    extensions.check(config, hardware, problems)
+    duties.check(config, problems)
+    scratch.check(config, hardware, problems)
+    containerd.check(config, hardware, problems)
     found = Found(
         config=config,
         command_line=command_line,
         joined=joined,
         kubelet=configured,
         sysctls=sysctls,
-        irq_cpus=irq_cpus,
+        irq_cpus=interrupts.check(config, command_line, hardware, problems),
     )
     expected.check(found, hardware, problems)
     problems += agreement.problems(config, command_line, configured, hardware)
-    if problems:
-        return Booted(node=None, problems=tuple(problems))
-    return Booted(node=_node(hardware, command_line, configured, joined), problems=())
+    return _node(hardware, command_line, configured, joined)
 
 
 def _node(
@@ -142,7 +176,8 @@ def _whole(size: int, name: str) -> str:
 def _decided(
     command_line: Kernel, configured: Kubelet, joined: Joining, hardware: Hardware
 ) -> Iterator[str]:
-    yield from ("labels", "allocatable.memory")
+    yield from (("labels",) if joined.labels else ())
+    yield "allocatable.memory"
     if joined.hostname:
         yield "hostname"
     if configured.taints:

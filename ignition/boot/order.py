@@ -44,6 +44,8 @@ def _order(name: str, lines: tuple[Line, ...], waits: dict[str, set[str]]) -> No
         line.name == "DefaultDependencies" and line.value in ("no", "false", "off", "0")
         for line in lines
     )
+    if plain and name.endswith(".mount"):
+        waits.setdefault("local-fs.target", set()).add(name)
     if plain and not name.endswith(_EARLY):
         own.add("basic.target")
     explicit = {other for line in lines if line.name == "After" for other in line.value.split()}

@@ -1,8 +1,8 @@
 """The kubelet configuration that kubeadm makes of the patches on the node."""
 
 import json
+import posixpath
 import re
-from pathlib import PurePosixPath
 
 from ignition.boot import texts
 from ignition.boot.config import BootConfig
@@ -20,9 +20,9 @@ def patched(config: BootConfig, patches: str | None, problems: list[str]) -> Jso
     """The patches of folder `patches` put together; None means that kubeadm is given no folder."""
     found: Json = {}
     for path in sorted(config.files):
-        if PurePosixPath(path).parent != PurePosixPath(patches or "/etc/kubernetes/patches"):
+        if posixpath.dirname(path) != (patches or "/etc/kubernetes/patches").rstrip("/"):
             continue
-        name = PurePosixPath(path).name
+        name = posixpath.basename(path)
         if re.match(_TARGETS, name):
             continue
         if patches is None:

@@ -68,6 +68,14 @@ _KEYS: Json = {
         }
     },
 }
+# the values that Ignition decodes strictly; all others are texts, lists and objects
+_TYPES: dict[str, type] = {
+    **dict.fromkeys(
+        names("overwrite enabled mask hard wipeTable wipeFilesystem wipePartitionEntry"), bool
+    ),
+    **dict.fromkeys(names("mode number sizeMiB startMiB spares uid gid"), int),
+    **dict.fromkeys(names("path target source hash compression device format level label"), str),
+}
 UNIT = re.compile(
     r"[A-Za-z0-9:_.\\@-]+\.(service|timer|mount|automount|target|socket|path|slice|device|swap|scope)",
     re.ASCII,
@@ -113,6 +121,10 @@ def _unknown(value: object, known: Json, where: str) -> Iterator[str]:
                 right = next((name for name in known if near and name.lower() == near[0]), None)
                 hint = f"write {right}" if right else "remove it"
                 yield f"{where}{key} is no key of Ignition 3.4, which passes over it; {hint}"
+            elif not isinstance(inner, _TYPES.get(key, object) | None) or (
+                isinstance(inner, bool) and key in ("mode", "number")
+            ):
+                yield f"{where}{key} has a value of a type that Ignition refuses; fix it"
             elif isinstance(known[key], dict):
                 yield from _unknown(inner, cast("Json", known[key]), f"{where}{key}.")
 

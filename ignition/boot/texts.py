@@ -44,6 +44,11 @@ def settings(text: str) -> Iterator[tuple[str, str | None]]:
             yield name.strip(), value.strip() if sign else None
 
 
+def mappings(value: object) -> list[dict[str, object]]:
+    """The objects of a list; none where it is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
 def names(text: str) -> frozenset[str]:
     """A table of names, written with white space between them."""
     return frozenset(text.split())

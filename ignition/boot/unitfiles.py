@@ -8,6 +8,7 @@ import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ignition.boot.texts import names
 
@@ -46,6 +47,10 @@ _DIRECTIVES = {
         "OnActiveSec OnBootSec OnStartupSec OnUnitActiveSec OnUnitInactiveSec OnCalendar "
         "AccuracySec RandomizedDelaySec Persistent Unit WakeSystem FixedRandomDelay"
     ),
+    "Path": names(
+        "PathExists PathExistsGlob PathChanged PathModified DirectoryNotEmpty Unit MakeDirectory "
+        "DirectoryMode TriggerLimitIntervalSec TriggerLimitBurst"
+    ),
     "Manager": names("""
         CPUAffinity NUMAPolicy NUMAMask DefaultLimitMEMLOCK DefaultLimitNOFILE DefaultLimitNPROC
         DefaultTasksMax DefaultTimeoutStartSec DefaultTimeoutStopSec LogLevel RuntimeWatchdogSec
@@ -75,6 +80,7 @@ class Line:
     value: str
 
 
+@lru_cache(maxsize=1024)
 def parse(text: str) -> tuple[Line, ...]:
     """The directives of a unit file in their order, continued lines joined."""
     section, lines = "", []
@@ -97,8 +103,13 @@ def values(lines: tuple[Line, ...], name: str) -> list[str]:
     return found
 
 
-def problems(unit: str, text: str) -> Iterator[str]:
+@lru_cache(maxsize=1024)
+def problems(unit: str, text: str) -> tuple[str, ...]:
     """What systemd passes over in the text of a unit or of one of its drop-ins."""
+    return tuple(_problems(unit, text))
+
+
+def _problems(unit: str, text: str) -> Iterator[str]:
     for section in re.findall(r"^\[(.*)\]$", text, re.MULTILINE):
         if section not in _SECTIONS and not section.startswith("X-"):
             yield f"{unit}: systemd knows no section [{section}]; correct its name"

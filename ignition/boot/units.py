@@ -1,6 +1,7 @@
 """Units: whether what must run is there, whole, enabled, and what it runs is on the disk."""
 
 import difflib
+import posixpath
 import re
 from collections.abc import Iterator
 
@@ -27,6 +28,7 @@ _TARGETS = names("""
     network-pre.target local-fs.target local-fs-pre.target remote-fs.target timers.target
     sockets.target paths.target time-sync.target nss-lookup.target default.target
     graphical.target shutdown.target reboot.target cryptsetup.target swap.target kubernetes.target
+    umount.target final.target
     """)
 _BASE = _SHIPPED | _EXTENSIONS | _TARGETS
 _NAMES = names("""
@@ -34,6 +36,13 @@ _NAMES = names("""
     WantedBy RequiredBy UpheldBy Also
     """)
 _HARD = names("Requires Requisite BindsTo WantedBy RequiredBy UpheldBy Upholds Also")
+_KNOWN_PROGRAMS = names("""
+    curl test sh bash rm kubeadm kubelet kubectl modprobe setpci readlink touch cmp mdadm
+    mkfs.xfs mkfs.ext4 xfs_quota systemctl udevadm cat echo env true false sleep mount umount
+    cp mv ln mkdir chmod chown sysctl nvidia-smi nvidia-modprobe python3 ip wg ping
+    containerd install systemd-sysupdate systemd-networkd-wait-online systemd-sysext
+    systemd-tmpfiles flatcar-update coreos-metadata
+""")
 _PROGRAM = re.compile(r"[-@:+!|]*(\S+)")
 _OURS = re.compile(r"(?<![\w.])(/opt/(?:bin|sbin|libexec|fleet)/[\w./@-]*\w)")
 
@@ -49,7 +58,7 @@ def check(config: BootConfig, problems: list[str]) -> None:
         problems += _state(unit, config)
         for text in (unit.contents or "", *unit.dropins.values()):
             problems += unitfiles.problems(unit.name, text)
-        problems += _service(unit)
+        problems += _service(unit, known)
         problems += _references(unit.name, lines, known)
         if unit.contents is None and unit.dropins:
             problems += _changed(unit, _BASE)
@@ -102,7 +111,7 @@ def _changed(unit: BootUnit, known: frozenset[str]) -> Iterator[str]:
         yield f"{unit.name} gets a second ExecStart; take back the first by an empty ExecStart="
 
 
-def _service(unit: BootUnit) -> Iterator[str]:
+def _service(unit: BootUnit, known: frozenset[str]) -> Iterator[str]:
     if unit.contents is None:
         return
     lines, kind = parse(unit.contents), unit.name.rpartition(".")[2]
@@ -122,13 +131,25 @@ def _service(unit: BootUnit) -> Iterator[str]:
             yield f"{unit.name}: a oneshot cannot have Restart=always; write on-failure"
         if not oneshot and len(values(lines, "ExecStart")) > 1:
             yield f"{unit.name}: only a oneshot has several ExecStart; keep one or set its Type"
-    if kind == "timer" and not any(line.section == "Timer" and line.value for line in lines):
-        yield f"{unit.name} has no time in [Timer], and systemd refuses it; add OnCalendar"
+    if kind in ("timer", "path"):
+        yield from _trigger(unit.name, kind, lines, known)
     if kind == "mount":
         where = "".join(values(lines, "Where"))
         right = where.strip("/").replace("-", r"\x2d").replace("/", "-")
         if f"{right}.mount" != unit.name:
             yield f"{unit.name} mounts {where}, and systemd refuses it; name it {right}.mount"
+
+
+def _trigger(name: str, kind: str, lines: tuple[Line, ...], known: frozenset[str]) -> Iterator[str]:
+    """A timer or a path: what starts another unit."""
+    when, example = {"timer": ("On[A-Z]", "OnCalendar"), "path": ("Path|Directory", "PathChanged")}[
+        kind
+    ]
+    if not any(re.match(when, line.name) and line.section != "Unit" for line in lines):
+        yield f"{name} never starts anything, and systemd refuses it; add {example}"
+    started = "".join(values(lines, "Unit")) or f"{name.removesuffix(kind)}service"
+    if started not in known:
+        yield f"{name} starts {started}, which nothing brings; write that unit"
 
 
 def _references(unit: str, lines: tuple[Line, ...], known: frozenset[str]) -> Iterator[str]:
@@ -153,6 +174,9 @@ def _programs(unit: str, lines: tuple[Line, ...], config: BootConfig) -> Iterato
             continue
         program = _PROGRAM.match(line.value)
         name = program[1] if program else ""
+        if name.startswith("/usr/") and (base := posixpath.basename(name)) not in _KNOWN_PROGRAMS:
+            for near in difflib.get_close_matches(base, _KNOWN_PROGRAMS, n=1, cutoff=0.75):
+                yield f"{unit}: {line.name} runs {name}, which the system lacks; run {near}"
         if "/" in name and not name.startswith(("/", "$", "%")):
             yield f"{unit}: {line.name} runs {name}, which is no absolute path; write it in full"
         for path in _OURS.findall(line.value):

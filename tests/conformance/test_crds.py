@@ -94,7 +94,7 @@ def test_every_custom_resource_is_one_that_its_crd_accepts(environment: str, sha
     objects = custom_objects(environment)
     kinds = {each["kind"] for each in objects}
     assert kinds == {
-        *("BareMetalHost", "NodePool", "EC2NodeClass", "Queue"),
+        *("BareMetalHost", "NodePool", "EC2NodeClass", "Queue", "HyperNode"),
         *("PrometheusRule", "ServiceMonitor"),
     }
     for each in objects:

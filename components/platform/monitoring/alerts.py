@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from components.platform.monitoring import names
 from components.platform.monitoring.cost import BRANCH_DAYS
 from components.platform.monitoring.health import HARDWARE_XIDS, JOB_XIDS, codes
+from components.platform.monitoring.nodes import NODES
 from components.platform.monitoring.promql import moved
 from components.platform.monitoring.rules import Alert
 from components.platform.monitoring.use import ACTIVE_RATIO, WINDOW_MINUTES
 
 BRANCH_USD_LIMIT = 100
 """A backtest that has cost more wants a look before it goes on."""
-NUMA_MISS_LIMIT = 0.05
-"""A tuned node has next to none: a pod gets CPUs and memory of one NUMA node, or of all."""
 UNMAPPED_SHARING = "time-slicing|mps"
 """`fleet.gpu/sharing` of nodes on which the exporter cannot say whose a GPU is."""
 
@@ -163,21 +162,6 @@ HEALTH = (
             "code for different jobs on one GPU points at the GPU."
         ),
     ),
-    Alert(
-        name="NumaMisses",
-        expr=f"node:numa_miss:ratio5m > {NUMA_MISS_LIMIT}",
-        for_minutes=30,
-        severity="warning",
-        sentence=(
-            "Node {{ $labels.node }} places {{ $value | humanizePercentage }} of new pages on "
-            "another NUMA node than the one wanted"
-        ),
-        why="Memory of the other socket is slower for its CPUs, and for its GPUs.",
-        runbook=(
-            "See which NUMA node is full (node_memory_numa_MemFree) and which pod spans both; "
-            "compare the kubelet's memory_manager_state with the plan (label fleet.gpu/numa-plan)."
-        ),
-    ),
 )
 
 BLIND = (
@@ -241,4 +225,4 @@ BLIND = (
     ),
 )
 
-ALERTS = IDLE + COST + HEALTH + BLIND
+ALERTS = IDLE + COST + HEALTH + NODES + BLIND

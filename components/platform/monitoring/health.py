@@ -40,16 +40,26 @@ def _by_node(expr: str) -> str:
     return moved(expr, {"node": names.NUMA_SCRAPE_NODE})
 
 
-def _placed(kind: str) -> str:
+def _placed(kind: str, minutes: int) -> str:
     metric = f"node_memory_numa_numa_{kind}_total"
-    return f"sum by ({names.NUMA_SCRAPE_NODE}) (rate({metric}[5m]))"
+    return f"sum by ({names.NUMA_SCRAPE_NODE}) (rate({metric}[{minutes}m]))"
+
+
+def _missed(minutes: int) -> str:
+    missed = _placed("miss", minutes)
+    return _by_node(f"{missed} / ({missed} + {_placed('hit', minutes)})")
 
 
 HEALTH = (
     Recording(
         name="node:numa_miss:ratio5m",
-        expr=_by_node(f"{_placed('miss')} / ({_placed('miss')} + {_placed('hit')})"),
+        expr=_missed(5),
         why="Share of new pages that a machine placed on another NUMA node than the one wanted.",
+    ),
+    Recording(
+        name="node:numa_miss:ratio15m",
+        expr=_missed(15),
+        why="The same over the window that is judged.",
     ),
     Recording(
         name="node:numa_pages_migrated:rate5m",

@@ -4,7 +4,6 @@ from tests.conformance.monitoring.exporters import (
     GAP,
     STALE,
     last_xid,
-    placed_pages,
     steady,
     then,
     xid_count,
@@ -139,33 +138,5 @@ CASES = (
             xid_count(gang("train-0")[0], 31, then((GAP, 10), (2.0, 5), (STALE, 1))),
         ],
         minutes=30,
-    ),
-    Case(
-        alert="NumaMisses",
-        when="a tenth of new pages lies on the other NUMA node",
-        series=list(placed_pages("dgx-01", hit=9_000, miss=1_000)),
-        minutes=45,
-        fires=(
-            Fires(
-                labels={"node": "dgx-01"},
-                sentence=(
-                    "Node dgx-01 places 10% of new pages on another NUMA node than the one wanted"
-                ),
-            ),
-        ),
-    ),
-    Case(
-        alert="NumaMisses",
-        when="a tenth does for twenty minutes",
-        series=list(placed_pages("dgx-01", hit=9_000, miss=1_000)),
-        minutes=20,
-    ),
-    Case(
-        alert="NumaMisses",
-        when="a hundredth does, or nothing is placed at all",
-        series=[
-            *placed_pages("dgx-01", hit=9_900, miss=100),
-            *placed_pages("dgx-02", hit=0, miss=0),
-        ],
     ),
 )

@@ -1,39 +1,109 @@
-"""What every environment's cluster gets beside its pools."""
+"""What every environment's cluster gets beside its pools: how its scheduler shares machines."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
+from components.platform.pool_domains import TIER, PoolDomains, PoolDomainsArgs
 from components.platform.priority_classes import PriorityClasses
-from components.platform.teams import QueueShare, Teams, TeamsArgs, TeamShare
-from components.platform.volcano import Volcano
+from components.platform.volcano import Volcano, VolcanoArgs
 from components.versions import VOLCANO
 from tests.recorder import Registered, named, render
 
+POOLS = {"research": "dgx", "scavenger": "dgx", "research-burst": "burst"}
+
+
+def volcano() -> Volcano:
+    return Volcano("volcano", VolcanoArgs(pools=POOLS))
+
 
 def release(resources: list[Registered]) -> Mapping[str, Any]:
-    (found,) = named(resources, "Release").values()
-    return found.inputs
+    return named(resources, "Release")["volcano-release"].inputs
+
+
+def custom() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = release(render(volcano))["values"]["custom"]
+    return found
+
+
+def scheduler() -> tuple[list[str], list[dict[str, dict[str, bool]]]]:
+    """The actions in their order, and the plugins of each tier with their switches."""
+    found = yaml.safe_load(custom()["scheduler_config_override"])
+    tiers = [{each.pop("name"): each for each in tier["plugins"]} for tier in found["tiers"]]
+    return found["actions"].split(", "), tiers
 
 
 def test_a_gang_larger_than_the_idle_capacity_gets_its_pods() -> None:
-    values = release(render(lambda: Volcano("volcano")))["values"]
-    scheduler = yaml.safe_load(values["custom"]["scheduler_config_override"])
-    actions = scheduler["actions"].split(", ")
-    assert "allocate" in actions
-    assert "enqueue" not in actions, "it would hold the gang back, and Karpenter never saw it"
-    plugins = [plugin["name"] for tier in scheduler["tiers"] for plugin in tier["plugins"]]
-    assert "overcommit" not in plugins, "it serves enqueue alone"
-    assert not {"capacity", "proportion"} <= set(plugins), "the two contradict each other"
-    assert "gang" in plugins
+    actions, (first, second) = scheduler()
+    assert actions[:2] == ["enqueue", "allocate"]
+    asked = {"overcommit", "capacity", "proportion", "sla"} & {*first, *second}
+    assert asked == {"proportion"}, "enqueue asks these, and all but a quota look at idle machines"
+    assert first["proportion"] == {"enableJobEnqueued": False}
+
+
+def test_a_job_beyond_the_quota_of_its_namespace_gets_no_pods() -> None:
+    actions, (first, _) = scheduler()
+    assert "enqueue" in actions
+    assert "resourcequota" in first
+
+
+def test_queues_are_reclaimed_by_weight_whatever_gangs_they_hold() -> None:
+    actions, (first, second) = scheduler()
+    assert {"preempt", "reclaim"} <= set(actions)
+    assert not first["gang"]["enableReclaimable"], "a whole gang would keep all that it holds"
+    assert not first["gang"]["enablePreemptable"]
+    assert "proportion" in first, "in a second tier it would not be asked once the first found some"
+    assert "proportion" not in second
+
+
+def test_a_gang_with_hard_topology_is_tried_only_where_it_fits_whole() -> None:
+    _, tiers = scheduler()
+    assert any("network-topology-aware" in tier for tier in tiers)
+
+
+def test_a_queues_namespace_decides_the_pool_of_its_pods() -> None:
+    found = yaml.safe_load(custom()["admission_config_override"])["resourceGroups"]
+    assert found == [
+        {
+            "resourceGroup": "burst",
+            "object": {"key": "namespace", "value": ["research-burst"]},
+            "labels": {"fleet.gpu/pool": "burst"},
+        },
+        {
+            "resourceGroup": "dgx",
+            "object": {"key": "namespace", "value": ["research", "scavenger"]},
+            "labels": {"fleet.gpu/pool": "dgx"},
+        },
+    ]
+    assert {"/pods/mutate", "/podgroups/mutate"} <= set(custom()["enabled_admissions"].split(","))
+
+
+def test_pods_outside_the_queues_start_without_volcanos_webhook() -> None:
+    (expression,) = custom()["webhooks_namespace_selector_expressions"]
+    assert expression == {"key": "fleet.gpu/team", "operator": "Exists"}
 
 
 def test_volcano_is_pinned_chart_and_images_alike() -> None:
-    found = release(render(lambda: Volcano("volcano")))
+    found = release(render(volcano))
     assert (found["chart"], found["version"]) == ("volcano", VOLCANO.version)
     assert found["repositoryOpts"] == {"repo": VOLCANO.repository}
     assert found["values"]["basic"]["image_tag_version"] == f"v{VOLCANO.version}"
+
+
+def test_each_pool_with_gpus_is_a_domain_of_gangs_and_waits_for_volcano() -> None:
+    def program() -> None:
+        PoolDomains("pools", PoolDomainsArgs(pools=["dgx", "burst"], crds=volcano().release))
+
+    found = named(render(program), "HyperNode")
+    assert set(found) == {"pools-dgx", "pools-burst"}
+    burst = found["pools-burst"]
+    selector = {"labelMatch": {"matchLabels": {"fleet.gpu/pool": "burst"}}}
+    assert burst.inputs["spec"] == {
+        "tier": TIER,
+        "members": [{"type": "Node", "selector": selector}],
+    }
+    assert any(urn.endswith("::volcano-release") for urn in burst.depends_on)
 
 
 def test_production_goes_before_research_before_interactive_before_scavenger() -> None:
@@ -49,46 +119,3 @@ def test_production_goes_before_research_before_interactive_before_scavenger() -
     assert values["priority-scavenger"] < 0, "a pod without a class goes before it"
     assert classes["priority-scavenger"].inputs["preemptionPolicy"] == "Never"
     assert not any(each.inputs["globalDefault"] for each in classes.values())
-
-
-def teams() -> None:
-    crds = Volcano("volcano").release
-    research = TeamShare(
-        cost_centre="4100",
-        queues={"research": QueueShare(weight=4, gpus=32), "trial": QueueShare(weight=1, gpus=8)},
-    )
-    risk = TeamShare(cost_centre="4120", queues={"stress": QueueShare(weight=2, gpus=16)})
-    Teams("teams", TeamsArgs(teams={"research": research, "risk": risk}, crds=crds))
-
-
-def test_a_queue_has_its_weight_and_its_most_gpus_and_waits_for_volcano() -> None:
-    queue = named(render(teams), "Queue")["teams-research-research"]
-    assert queue.inputs["apiVersion"] == "scheduling.volcano.sh/v1beta1"
-    assert queue.inputs["spec"] == {
-        "weight": 4,
-        "capability": {"nvidia.com/gpu": "32"},
-        "reclaimable": True,
-    }
-    assert any(urn.endswith("::volcano-release") for urn in queue.depends_on)
-
-
-def test_a_team_has_a_namespace_and_its_queues_say_who_pays() -> None:
-    resources = render(teams)
-    space = named(resources, "Namespace")["teams-research"].inputs["metadata"]
-    owner = {"fleet.gpu/team": "research", "fleet.gpu/cost-centre": "4100"}
-    assert isinstance(space, dict)
-    assert (space["name"], space["labels"]) == ("research", owner)
-    labelled = {
-        name: each.inputs["metadata"]["labels"]  # type: ignore[index]  # an object has metadata
-        for name, each in named(resources, "Queue").items()
-    }
-    assert labelled["teams-research-trial"] == owner
-    assert labelled["teams-risk-stress"]["fleet.gpu/team"] == "risk"
-
-
-def test_jobs_without_a_queue_go_to_the_queue_of_the_teams_name_if_there_is_one() -> None:
-    spaces = named(render(teams), "Namespace")
-    metadata = {name: each.inputs["metadata"] for name, each in spaces.items()}
-    annotations = metadata["teams-research"]["annotations"]  # type: ignore[index]  # as above
-    assert annotations == {"scheduling.volcano.sh/queue-name": "research"}
-    assert "annotations" not in metadata["teams-risk"]  # type: ignore[operator]  # as above

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import cast
 
 DIGEST = "sha256:" + "ab" * 32
-FABRIC_MANAGER = "https://images.fleet.example/nvidia-fabricmanager-570.raw"
+FABRIC_MANAGER = "https://images.fleet.example/nvidia-fabricmanager-570.211.01.raw"
 
 CONFIG: Mapping[str, object] = {
     "cluster": {

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from components.versions import FLATCAR
 from fleet.settings import BareMetalPool, SettingsError, parse
+from ignition.extensions import driver_version
 from tests.unit.fleet.environment import config
 
 MIG = {"sharing": "mig", "mig_layout": {"1g.18gb": 2, "2g.35gb": 1, "3g.71gb": 1}}
@@ -27,6 +29,7 @@ def mistakes(name: str, *changes: dict[str, Any], driver: str | None = None) -> 
         versions = configuration["versions"]
         assert isinstance(versions, dict)
         versions["nvidia_driver"] = driver
+        versions["fabric_manager"] = f"https://a.example/fm-{driver_version(FLATCAR, driver)}.raw"
     with pytest.raises(SettingsError) as caught:
         parse("dev", configuration)
     return caught.value.mistakes

@@ -190,8 +190,8 @@ def sysfs(of: Layout, tree: Path) -> Path:
                 "0x0000018000000000 0x000001bfffffffff 0x000000000014220c\n",
             )
         if device["vendor"] == "15b3":
-            (folder / "infiniband" / next(names)).mkdir(parents=True)
-            (folder / "net" / "ib0").mkdir(parents=True)
+            (folder / "infiniband" / next(names)).mkdir(parents=True, exist_ok=True)
+            (folder / "net" / "ib0").mkdir(parents=True, exist_ok=True)
     for node in range(len(of.nodes)):
         folder = pci / f"0000:f{node}:00.0"
         for file, text in (("class", "0x010802"), ("vendor", "0x144d"), ("device", "0xa80a")):

@@ -1,8 +1,9 @@
 """Nodes of the catalogue as pools make them, for the tests of this folder and of conformance."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from hardware.hardware import load
+from hardware.hardware import Hardware, load, names
 from ignition.numa_plan import plan
 from ignition.render import Join, NodeBoot, Taint, data_url, join_ignition, with_merge
 from ignition.render import tuning_ignition as render_ignition
@@ -67,16 +68,42 @@ def user_data(of: NodeBoot) -> str:
 
 
 def every_choice() -> Iterator[tuple[str, NodeBoot]]:
-    """Each machine with each purpose, isolation and kind of hugepages that fits all of them."""
-    for name in PURPOSE_OF:
+    """Each machine with each purpose and the choices that it carries."""
+    for name in names():
         for purpose in PURPOSES:
-            for isolation in ("shared", "exclusive"):
-                for gi, mi in ((0, 0), (4, 0), (0, 512), (2, 1024)):
-                    tuning = Tuning(
-                        housekeeping_cores_per_numa_node=1,
-                        isolation=isolation,
-                        hugepages_1gi_per_numa_node=gi,
-                        hugepages_2mi_per_numa_node=mi,
-                    )
-                    label = f"{name} {purpose} {isolation} {gi}+{mi}"
-                    yield label, node(name, tuning=tuning, purpose=purpose)
+            for label, tuning in choices(load(name)):
+                yield f"{name} {purpose} {label}", node(name, tuning=tuning, purpose=purpose)
+
+
+def choices(hardware: Hardware) -> Iterator[tuple[str, Tuning]]:
+    """Isolation with each kind of hugepages, then each other choice that the machine carries."""
+    one_core = Tuning(housekeeping_cores_per_numa_node=1)
+    alone = replace(one_core, isolation="exclusive")
+    for isolated, gib, mib2 in (
+        (one_core, 0, 0),
+        (one_core, 4, 0),
+        (alone, 0, 512),
+        (alone, 2, 64),
+    ):
+        yield (
+            f"{isolated.isolation} {gib}+{mib2}",
+            replace(isolated, hugepages_1gi_per_numa_node=gib, hugepages_2mi_per_numa_node=mib2),
+        )
+    yield (
+        "real time",
+        replace(alone, realtime=True, hugepages_2mi_per_numa_node=64, hugetlb_shm_group=1000),
+    )
+    yield (
+        "local interrupts",
+        replace(
+            one_core, irq="numa-local", transparent_hugepages="never", background_io_mib_per_s=200
+        ),
+    )
+    extra = replace(one_core, extra_kernel_arguments=("skew_tick=1", "mitigations=off"))
+    if hardware.gpus:
+        options = ("NVreg_RestrictProfilingToAdminUsers=0", "NVreg_EnableStreamMemOPs=1")
+        extra = replace(extra, extra_module_options=options, largest_pod_gpus=1)
+    yield "extra", extra
+    if not hardware.virtual:
+        yield "vfio", replace(one_core, iommu="vfio", power="performance")
+        yield "no iommu", replace(one_core, iommu="off")

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 
 from hardware.cpuset import format_mask, parse_list, parse_mask
 from hardware.hardware import Hardware, load, names
+from ignition.boot import boot
 from ignition.expectations import expectations
 from ignition.numa_plan import NumaPlan, plan
 from ignition.refused import ARGUMENTS, OPTIONS
 from ignition.system import lines
 from ignition.topology import gpus_per_numa_node
 from ignition.tuning import PURPOSES, Purpose, Tuning
+from tests.unit.ignition.nodes import node, user_data
 
 tunings = st.builds(
     Tuning,
@@ -71,8 +73,8 @@ def carried(hardware: Hardware, tuning: Tuning) -> Tuning:
 def cpu_lists(planned: NumaPlan) -> Iterator[str]:
     """Every CPU list that the plan writes."""
     yield from (planned.housekeeping, planned.workload, *planned.irq_cpus.values())
-    for node in planned.nodes:
-        yield from (node.housekeeping, node.workload)
+    for part in planned.nodes:
+        yield from (part.housekeeping, part.workload)
     for argument in planned.kernel_arguments:
         if argument.startswith(("irqaffinity=", "isolcpus=")):
             yield re.sub(r"^[a-z_,=]+(?=\d)", "", argument)
@@ -92,8 +94,8 @@ def test_sets_are_disjoint_complete_and_made_of_whole_cores(
     for text in cpu_lists(planned):
         named = parse_list(text)
         assert all(core <= named or not core & named for core in hardware.cores()), text
-    for wired, node in zip(hardware.numa_nodes, planned.nodes, strict=True):
-        kept = [core for core in wired.cores() if core <= parse_list(node.housekeeping)]
+    for wired, part in zip(hardware.numa_nodes, planned.nodes, strict=True):
+        kept = [core for core in wired.cores() if core <= parse_list(part.housekeeping)]
         assert len(kept) == tuning.housekeeping_cores_per_numa_node
 
 
@@ -156,9 +158,9 @@ def test_reserved_memory_sums_exactly_and_leaves_room_on_each_node(
     for entry in entries:
         assert entry["limits"].keys() == {"memory"}, "kubelet cannot reserve huge pages"
         assert mib(entry["limits"]["memory"]) > 0
-    for wired, node in zip(hardware.numa_nodes, planned.nodes, strict=True):
-        pages = node.hugepages_1gi * 1024 + node.hugepages_2mi * 2
-        assert pages + node.reserved_memory_mib < wired.memory_gib * 1024
+    for wired, part in zip(hardware.numa_nodes, planned.nodes, strict=True):
+        pages = part.hugepages_1gi * 1024 + part.hugepages_2mi * 2
+        assert pages + part.reserved_memory_mib < wired.memory_gib * 1024
     free = int(planned.sysctls.get("vm.min_free_kbytes", 0))
     assert free < kept * 1024, "the kernel's own reserve is a part of what is kept from pods"
 
@@ -229,6 +231,16 @@ def test_what_lies_on_the_node_is_the_plan_as_json(
     assert written["digest"] == planned.digest
     assert written["kernel_arguments"] == list(planned.kernel_arguments)
     assert written["sysctls"] == dict(planned.sysctls)
+
+
+@given(plans())
+@settings(max_examples=60)
+def test_a_node_boots_with_whatever_its_machine_carries(
+    made: tuple[Hardware, Tuning, NumaPlan],
+) -> None:
+    hardware, tuning, planned = made
+    boot_data = user_data(node(hardware.name, tuning=tuning, purpose=planned.purpose))
+    assert boot(boot_data, hardware).problems == ()
 
 
 @pytest.mark.parametrize("name", names())

@@ -5,6 +5,7 @@ import pytest
 from fleet.preview.markdown import markdown
 from fleet.preview.summary import Summary, summarise
 from fleet.settings import load, stack_file
+from hardware import hardware
 from policies.rules import idle_gpu_node_pool
 from tests.conftest import ROOT
 from tests.unit.fleet.preview.events import (
@@ -166,6 +167,13 @@ def test_a_price_that_nobody_has_confirmed_is_flagged() -> None:
     inputs = shown("dgx", "dgx-h200", "{}", "training")
     text = markdown(summary(component("same", "dgx", "BareMetalPool", old=inputs, new=inputs)))
     assert "price not verified: dgx-h200" in text
+
+
+def test_facts_of_the_hardware_that_nobody_has_verified_are_repeated() -> None:
+    inputs = shown("dgx", "dgx-h200", "{}", "training")
+    text = markdown(summary(component("same", "dgx", "BareMetalPool", old=inputs, new=inputs)))
+    facts = ", ".join(hardware.load("dgx-h200").unverified)
+    assert f"\nOf the hardware nobody has verified: dgx-h200 ({facts})." in text
 
 
 def test_hardware_without_a_price_is_not_taken_for_free() -> None:

@@ -1,0 +1,112 @@
+"""What the API server asks of a job in a queue's namespace: its own queue, and a gang that starts.
+
+Of a gang for which some of the idle machines suffice, Volcano calls as many pods schedulable and
+the others not; Karpenter looks at the others alone, finds that they fit the same idle machines and
+makes none, for ever. A gang with hard network topology is tried only where it fits whole, so that
+all of its pods wait alike, and Karpenter makes what is missing in one round.
+"""
+
+from collections.abc import Collection, Mapping
+
+import pulumi
+from pulumi_kubernetes.admissionregistration.v1 import (
+    MatchResourcesArgs,
+    NamedRuleWithOperationsArgs,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+    ValidatingAdmissionPolicyBindingSpecArgs,
+    ValidatingAdmissionPolicySpecArgs,
+    ValidationArgs,
+)
+from pulumi_kubernetes.meta.v1 import (
+    LabelSelectorArgs,
+    LabelSelectorRequirementArgs,
+    ObjectMetaArgs,
+)
+
+from components.labels import PREFIX
+from components.platform.pool_domains import TIER
+
+NAME = "fleet-queues"
+OWN_QUEUE = "object.spec.?queue.orValue('default') in ['default', namespaceObject.metadata.name]"
+# a Volcano Job has the one, a PodGroup the other, and `dyn` keeps the API server from asking for
+# both; Volcano's webhook has filled in a Job's
+MEMBERS = "dyn(object).spec.?minAvailable.orValue(dyn(object).spec.?minMember.orValue(1))"
+WHOLE = (
+    "object.spec.?networkTopology.mode.orValue('') == 'hard'"
+    f" && object.spec.networkTopology.?highestTierAllowed.orValue(0) == {TIER}"
+)
+
+
+def queue_rules(
+    name: str,
+    queues: Mapping[str, str | None],
+    rented: Collection[str],
+    opts: pulumi.ResourceOptions,
+) -> None:
+    """Register the policy for the queues, given with the pool of each, None for any pool."""
+    ValidatingAdmissionPolicy(
+        f"{name}-rules",
+        metadata=ObjectMetaArgs(name=NAME),
+        spec=ValidatingAdmissionPolicySpecArgs(
+            failure_policy="Fail",
+            match_constraints=MatchResourcesArgs(
+                namespace_selector=LabelSelectorArgs(
+                    match_expressions=[
+                        LabelSelectorRequirementArgs(key=f"{PREFIX}/team", operator="Exists")
+                    ]
+                ),
+                resource_rules=[
+                    _created("batch.volcano.sh", "v1alpha1", "jobs"),
+                    _created("scheduling.volcano.sh", "v1beta1", "podgroups"),
+                ],
+            ),
+            validations=[
+                ValidationArgs(
+                    expression=OWN_QUEUE,
+                    message_expression="'queue ' + object.spec.queue + ' has its own namespace; "
+                    "allowed in this one: ' + namespaceObject.metadata.name",
+                ),
+                *_gangs(queues, rented),
+            ],
+        ),
+        opts=opts,
+    )
+    ValidatingAdmissionPolicyBinding(
+        f"{name}-rules-bound",
+        metadata=ObjectMetaArgs(name=NAME),
+        spec=ValidatingAdmissionPolicyBindingSpecArgs(
+            policy_name=NAME, validation_actions=["Deny"]
+        ),
+        opts=opts,
+    )
+
+
+def _gangs(queues: Mapping[str, str | None], rented: Collection[str]) -> list[ValidationArgs]:
+    """Rules for gangs that wait for Karpenter; none where nothing is rented."""
+    if not rented:
+        return []
+    bursting = sorted(queue for queue, pool in queues.items() if pool in rented)
+    anywhere = sorted(queue for queue, pool in queues.items() if pool is None)
+    return [
+        ValidationArgs(
+            expression=f"{_outside(bursting)} || {MEMBERS} <= 1 || ({WHOLE})",
+            message="a gang on rented machines must have networkTopology: {mode: hard, "
+            f"highestTierAllowed: {TIER}}}; else it waits for ever where a part of it fits",
+        ),
+        ValidationArgs(
+            expression=f"{_outside(anywhere)} || {MEMBERS} <= 1",
+            message="a gang must be in a queue that has a pool: spread over owned and rented "
+            "machines it waits for ever where a part of it fits",
+        ),
+    ]
+
+
+def _outside(queues: list[str]) -> str:
+    return f"!(namespaceObject.metadata.name in {queues})"
+
+
+def _created(group: str, version: str, resource: str) -> NamedRuleWithOperationsArgs:
+    return NamedRuleWithOperationsArgs(
+        api_groups=[group], api_versions=[version], operations=["CREATE"], resources=[resource]
+    )

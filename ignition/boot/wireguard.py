@@ -1,0 +1,156 @@
+"""WireGuard through systemd-networkd: whole, of valid keys and networks, its secret kept."""
+
+import base64
+import binascii
+import difflib
+import ipaddress
+import posixpath
+import re
+from collections.abc import Iterator
+
+from ignition.boot import unitfiles
+from ignition.boot.config import BootConfig
+from ignition.boot.texts import names
+from ignition.boot.unitfiles import Line
+
+_FOLDER = "/etc/systemd/network"
+_CREDENTIALS = "/etc/credstore"
+_DIRECTIVES = {
+    "NetDev": names("Name Kind Description MTUBytes MACAddress"),
+    "WireGuard": names("PrivateKey PrivateKeyFile ListenPort FirewallMark RouteTable RouteMetric"),
+    "WireGuardPeer": names(
+        "PublicKey PublicKeyFile PresharedKey PresharedKeyFile AllowedIPs Endpoint "
+        "PersistentKeepalive RouteTable RouteMetric"
+    ),
+    "Match": names("Name Type Kind Driver MACAddress Path Property"),
+    "Network": names(
+        "Address Gateway DHCP DNS Domains IPForward IPv4Forwarding IPv6Forwarding MTUBytes VLAN "
+        "Description LinkLocalAddressing ConfigureWithoutCarrier IPMasquerade VXLAN Tunnel Bond "
+        "Bridge IPv6AcceptRA KeepConfiguration"
+    ),
+    "Route": names("Gateway Destination Metric Scope Source Table Type MTUBytes GatewayOnLink"),
+    "Link": names("MTUBytes RequiredForOnline ActivationPolicy Unmanaged RequiredFamilyForOnline"),
+    "Address": names("Address Peer Scope Label"),
+}
+_ENDPOINT = re.compile(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5})", re.ASCII)
+
+
+def check(config: BootConfig, problems: list[str]) -> None:
+    """Add what keeps a tunnel from coming up to `problems`; no message repeats a private key."""
+    networks: dict[str, list[Line]] = {}
+    for path, file in config.files.items():
+        if posixpath.dirname(path) != _FOLDER or file.text is None:
+            continue
+        lines = unitfiles.parse(file.text)
+        problems += _directives(path, lines)
+        if path.endswith(".network"):
+            match = next((line.value for line in lines if line.section == "Match"), "")
+            networks.setdefault(match, []).extend(lines)
+    for path, file in config.files.items():
+        if path.startswith(f"{_FOLDER}/") and path.endswith(".netdev") and file.text is not None:
+            lines = unitfiles.parse(file.text)
+            problems += _netdev(path, lines, networks, config)
+    for path, file in config.files.items():
+        if path.startswith(f"{_CREDENTIALS}/") and file.mode & 0o077:
+            problems.append(f"{path} is a secret with the mode {file.mode:04o}; write it with 0600")
+
+
+def _directives(path: str, lines: tuple[Line, ...]) -> Iterator[str]:
+    for line in lines:
+        known = _DIRECTIVES.get(line.section)
+        if known is None:
+            near = difflib.get_close_matches(line.section, _DIRECTIVES, n=1)
+            if near:
+                yield f"{path}: networkd knows no section [{line.section}]; write [{near[0]}]"
+        elif line.name not in known:
+            near = difflib.get_close_matches(line.name, known, n=1)
+            hint = f"write {near[0]}" if near else "remove it"
+            yield f"{path}: networkd passes over {line.name} in [{line.section}]; {hint}"
+
+
+def _netdev(
+    path: str, lines: tuple[Line, ...], networks: dict[str, list[Line]], config: BootConfig
+) -> Iterator[str]:
+    given = {(line.section, line.name): line.value for line in lines}
+    kind, name = given.get(("NetDev", "Kind")), given.get(("NetDev", "Name"), "")
+    if kind is None or not name:
+        yield f"{path}: [NetDev] needs a Name and a Kind; add what is missing"
+    if kind != "wireguard":
+        if any(line.section.startswith("WireGuard") for line in lines):
+            yield f"{path} has WireGuard's sections and the Kind {kind}; write Kind=wireguard"
+        return
+    if not re.fullmatch(r"[a-zA-Z0-9_-]{1,15}", name):
+        yield f'{path}: "{name}" is no name of an interface; write at most 15 letters and digits'
+    stem = posixpath.basename(path).removesuffix(".netdev")
+    credential = f"{_CREDENTIALS}/network.wireguard.private.{stem}"
+    own = {("WireGuard", "PrivateKey"), ("WireGuard", "PrivateKeyFile")} & given.keys()
+    secret = config.files.get(credential)
+    if not own and secret is None:
+        yield f"{path} has no private key; merge the secret part with {credential}"
+    if secret is not None and secret.text is not None and not _is_key(secret.text.strip()):
+        yield f"{credential} is no key of WireGuard; write what wg genkey prints"
+    port = given.get(("WireGuard", "ListenPort"), "")
+    if not port.isdigit() or not 1 <= int(port) <= 65535:
+        yield f'{path}: ListenPort "{port}" is no port, so that no peer finds it; write one'
+    if given.get(("WireGuard", "RouteTable")) not in ("main", "254"):
+        yield f"{path} makes no routes to the networks of its peers; write RouteTable=main"
+    yield from _peers(path, lines)
+    if name not in networks:
+        yield f"{name} gets no address; write a .network whose [Match] has Name={name}"
+    for line in networks.get(name, ()):
+        if line.name == "Address" and ("/" not in line.value or not _is_network(line.value)):
+            yield f'{name}: Address "{line.value}" is no address with a length; write 10.99.0.1/24'
+    if name in networks and not any(line.name == "Address" for line in networks[name]):
+        yield f"{name} gets no address; write Address= in its [Network]"
+
+
+def _peers(path: str, lines: tuple[Line, ...]) -> Iterator[str]:
+    seen: dict[str, str] = {}
+    keys = [line.value for line in lines if line.name == "PublicKey"]
+    peers = [line for line in lines if line.section == "WireGuardPeer"]
+    if not peers:
+        yield f"{path} has no peer, so the tunnel leads nowhere; add a [WireGuardPeer]"
+    networks = [line for line in peers if line.name == "AllowedIPs"]
+    if len(networks) != len(keys):
+        yield f"{path} has {len(keys)} public keys and {len(networks)} AllowedIPs; give each both"
+    for key in keys:
+        if not _is_key(key):
+            yield f'{path}: PublicKey "{key}" is no key; write what wg pubkey prints'
+        if keys.count(key) > 1:
+            yield f"{path}: two peers have the PublicKey {key}; keep one"
+    for line in networks:
+        for network in line.value.split(","):
+            if not _is_network(network.strip()):
+                yield f'{path}: AllowedIPs "{network}" is no network; write such as 10.20.0.0/16'
+            elif network in seen:
+                yield f"{path}: {network} is allowed to two peers; give it to one"
+            seen[network] = path
+    yield from _endpoints(path, peers)
+
+
+def _endpoints(path: str, peers: list[Line]) -> Iterator[str]:
+    endpoints = [line for line in peers if line.name == "Endpoint"]
+    for line in endpoints:
+        match = _ENDPOINT.fullmatch(line.value)
+        if match is None or not 1 <= int(match[2]) <= 65535:
+            yield f'{path}: Endpoint "{line.value}" is no host:port; correct it'
+    if len([line for line in peers if line.name == "PersistentKeepalive"]) < len(endpoints):
+        yield f"{path}: NAT forgets the tunnel; add PersistentKeepalive=25 to each Endpoint"
+    for line in peers:
+        if line.name == "PersistentKeepalive" and line.value not in map(str, range(1, 121)):
+            yield f'{path}: PersistentKeepalive "{line.value}" must be 1 to 120 seconds'
+
+
+def _is_key(text: str) -> bool:
+    try:
+        return len(base64.b64decode(text, validate=True)) == 32
+    except (binascii.Error, ValueError):
+        return False
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_interface(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,114 @@
+"""Verdicts in sentences: who needs how many NUMA nodes, and what the policy makes of it."""
+
+from collections.abc import Mapping, Sequence
+
+from hardware.cpuset import format_list
+from ignition.shapes.hints import Hints, bits
+from ignition.shapes.kubelet import AFFINITY, NO_START, Outcome
+from ignition.shapes.node import MIB_PER_GIB, Node, Request
+
+_UNITS = {
+    "cpu": "CPUs",
+    "memory": "of memory",
+    "hugepages-1Gi": "of 1 GiB pages",
+    "hugepages-2Mi": "of 2 MiB pages",
+    "nvidia.com/gpu": "GPUs",
+}
+
+
+def memory(mib: float) -> str:
+    """An amount of memory in the unit that keeps it whole."""
+    tenths = mib * 10 % MIB_PER_GIB == 0
+    return f"{mib / MIB_PER_GIB:g} GiB" if tenths else f"{mib:.0f} MiB"
+
+
+def insufficiency(lacking: Mapping[str, tuple[float, float]]) -> str:
+    """Why no scheduler binds the pod."""
+    parts = []
+    for resource, (asked, offered) in lacking.items():
+        unit = _UNITS[resource]
+        if resource in ("cpu", "nvidia.com/gpu"):
+            parts.append(f"{asked:g} {unit} of {offered:g}")
+        else:
+            parts.append(f"{memory(asked)} {unit} where there are {memory(offered)}")
+    return f"the pod asks for {' and '.join(parts)} that the node offers, so it is never scheduled"
+
+
+def verdict(node: Node, outcome: Outcome) -> str:
+    """Why kubelet admits the pod or not."""
+    if outcome.reason:
+        return _refusal(node, outcome)
+    if len(node.cells) == 1:
+        return "the machine has one NUMA node, so everything is on it"
+    if node.policy == "none":
+        return "policy none takes what fits the machine and aligns nothing"
+    if all(share.aligned for share in outcome.shares):
+        used = sorted({numa for share in outcome.shares for numa in share.hint})
+        return f"everything is on {_nodes(used)}" if used else "any NUMA node will do"
+    return f"{node.policy} takes it, but not aligned: {', '.join(_needs(outcome))}"
+
+
+def _refusal(node: Node, outcome: Outcome) -> str:
+    if outcome.reason == NO_START:
+        return f"kubelet does not start: {outcome.message}"
+    if outcome.reason == AFFINITY:
+        return _misfit(node, outcome)
+    if outcome.reason == "SMTAlignmentError":
+        return (
+            f"full-pcpus-only gives out whole cores of {node.cpus_per_core} threads, and kubelet "
+            f"says: {outcome.message}"
+        )
+    return f"kubelet agrees on NUMA nodes and then fails the pod: {outcome.message}"
+
+
+def _misfit(node: Node, outcome: Outcome) -> str:
+    needs = ", ".join(_needs(outcome))
+    if node.policy == "single-numa-node":
+        return f"single-numa-node wants one NUMA node that has everything, but {needs}"
+    return f"restricted wants the same smallest set of NUMA nodes for everything, but {needs}"
+
+
+def _needs(outcome: Outcome) -> list[str]:
+    labels = _labels(outcome.asked)
+    return [
+        f"{labels[resource]} {_need(hints[0])}"
+        for resource, hints in outcome.hints.items()
+        if hints and hints[0] != {None: True}
+    ]
+
+
+def _labels(asked: Request) -> dict[str, str]:
+    pages = [
+        f"{count} pages of {size}"
+        for count, size in ((asked.hugepages_1gi, "1 GiB"), (asked.hugepages_2mi, "2 MiB"))
+        if count
+    ]
+    return {
+        "gpus": f"{asked.gpus} GPU{'s' if asked.gpus != 1 else ''}",
+        "cpus": f"{asked.cpus:g} CPU{'s' if asked.cpus != 1 else ''}",
+        "memory": " with ".join([f"{memory(asked.memory_mib)} of memory", *pages]),
+    }
+
+
+def _need(hints: Hints) -> str:
+    sets = [mask for mask in hints if mask]
+    preferred = [mask for mask in sets if hints[mask]]
+    if not sets:
+        return "cannot be had on any NUMA nodes"
+    if not preferred:
+        fewest = min(mask.bit_count() for mask in sets)
+        return (
+            f"need {fewest} NUMA nodes, but kubelet, which counts reserved and used ones too, "
+            "wants fewer"
+        )
+    if len(preferred) == 1:
+        nodes = bits(preferred[0])
+        return f"{'need' if len(nodes) > 1 else 'fit only'} {_nodes(nodes)}"
+    size = preferred[0].bit_count()
+    if size > 1:
+        return f"need {size} NUMA nodes"
+    return f"fit one NUMA node ({format_list(node for mask in preferred for node in bits(mask))})"
+
+
+def _nodes(nodes: Sequence[int]) -> str:
+    return f"NUMA node{'s' if len(nodes) > 1 else ''} {format_list(nodes)}"

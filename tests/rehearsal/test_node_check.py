@@ -1,0 +1,264 @@
+"""fleet-node-check against a real API server: its condition and taint arrive, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from components.platform.node_check import NodeCheck
+from components.platform.node_check_pod import NAME, NAMESPACE
+from rehearsal.api import Api, ApiError
+from rehearsal.control_plane import Launcher, Programs
+from rehearsal.processes import Processes
+from tests.recorder import plain, render
+from toolchain.build import ensure
+from workloads.node_check.drift import Drift
+from workloads.node_check.node_api import ApiError as Refused
+from workloads.node_check.node_api import NodeApi
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+GROUPS = {
+    "Namespace": "/api/v1/namespaces",
+    "ServiceAccount": f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts",
+    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    "ValidatingAdmissionPolicy": (
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+    ),
+    "ValidatingAdmissionPolicyBinding": (
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+    ),
+    "DaemonSet": f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets",
+}
+DEADLINE_S = 60  # for a policy that never begins to hold
+DRIFT = Drift(check="sysctl", what="It", seen="so", expected="otherwise", remedy="act")
+NOW = "2026-11-21T12:00:00Z"
+MERGE = "application/merge-patch+json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """A control plane with the objects of the component, and the account of a pod on node-a."""
+
+    api: Api
+    account: Path
+
+    def check(self, node: str) -> NodeApi:
+        """The check as it runs in that pod, turned to a node."""
+        server = urlsplit(self.api.server)
+        assert server.hostname
+        assert server.port
+        return NodeApi(host=server.hostname, port=server.port, node=node, account=self.account)
+
+    def node(self, name: str) -> dict[str, Any]:
+        found = self.api.get(f"/api/v1/nodes/{name}")
+        assert found
+        return found
+
+    def condition(self, name: str) -> dict[str, Any]:
+        conditions = self.node(name)["status"]["conditions"]
+        (found,) = (each for each in conditions if each["type"] == "NodeDrift")
+        return dict(found)
+
+    def taints(self, name: str) -> list[tuple[str, str, str]]:
+        taints = self.node(name)["spec"].get("taints", [])
+        ours = [each for each in taints if not each["key"].startswith("node.kubernetes.io/")]
+        return [(each["key"], each.get("value", ""), each["effect"]) for each in ours]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory, toolchain: None) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("node-check")
+    tools = ensure(console=None)
+    processes = Processes(folder)
+    launcher = Launcher(
+        directory=folder,
+        processes=processes,
+        programs=Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok")),
+        environment=dict(os.environ),
+    )
+    try:
+        api = launcher.launch(service_cidr="10.96.0.0/16", pod_cidr="10.244.0.0/16").api
+        _install(api)
+        token = _token(api)
+        (folder / "token").write_text(token)
+        (folder / "ca.crt").write_bytes((folder / "certificates" / "ca.crt").read_bytes())
+        cluster = Cluster(api=api, account=folder)
+        _wait_for_the_policy(cluster)
+        yield cluster
+    finally:
+        processes.stop()
+
+
+def _install(api: Api) -> None:
+    """The component's objects, as it registers them; two nodes with a foreign taint."""
+    for each in render(lambda: NodeCheck("node-check")):
+        path = GROUPS.get(each.kind)
+        if path is not None:
+            # whole numbers reach the engine as floats
+            text = json.dumps(plain(each.inputs))
+            assert api.create(path, json.loads(text, parse_float=lambda number: int(float(number))))
+    for name in ("node-a", "node-b"):
+        api.create(
+            "/api/v1/nodes",
+            {
+                "metadata": {"name": name, "labels": {"fleet.gpu/numa-plan": "8c1f02aa"}},
+                "spec": {
+                    "taints": [
+                        {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+                    ]
+                },
+            },
+        )
+
+
+def _token(api: Api) -> str:
+    """As the kubelet of node-a asks for it: bound to a pod that runs there."""
+    pods = f"/api/v1/namespaces/{NAMESPACE}/pods"
+    spec = {
+        "nodeName": "node-a",
+        "serviceAccountName": NAME,
+        "containers": [{"name": "check", "image": "python"}],
+    }
+    assert api.create(pods, {"metadata": {"name": "check"}, "spec": spec})
+    pod = api.get(f"{pods}/check")
+    assert pod
+    bound = {"apiVersion": "v1", "kind": "Pod", "name": "check", "uid": pod["metadata"]["uid"]}
+    path = f"{GROUPS['ServiceAccount']}/{NAME}/token"
+    made = api._request("POST", path, json={"spec": {"boundObjectRef": bound}})
+    return str(made["status"]["token"])
+
+
+def _wait_for_the_policy(cluster: Cluster) -> None:
+    """The API server takes a new policy up within moments: try until it refuses."""
+    deadline = time.monotonic() + DEADLINE_S
+    while time.monotonic() < deadline:
+        try:
+            cluster.check("node-b").report([DRIFT], NOW)
+        except Refused:
+            return
+    pytest.fail("the API server never took the policy up")
+
+
+def test_a_drift_is_a_condition_and_a_taint_until_it_is_gone(cluster: Cluster) -> None:
+    check = cluster.check("node-a")
+    check.report([DRIFT], NOW)
+    assert cluster.condition("node-a") == {
+        "type": "NodeDrift",
+        "status": "True",
+        "reason": "DriftFound",
+        "message": "It is so, expected otherwise: act.",
+        "lastHeartbeatTime": NOW,
+        "lastTransitionTime": NOW,
+    }
+    gpu = ("nvidia.com/gpu", "present", "NoSchedule")
+    assert cluster.taints("node-a") == [gpu, ("fleet.gpu/drift", "sysctl", "NoSchedule")]
+    check.report([], "2026-11-21T12:05:00Z")
+    assert cluster.condition("node-a")["status"] == "False"
+    assert cluster.taints("node-a") == [gpu]
+
+
+def test_no_pod_is_scheduled_on_a_node_that_drifted(cluster: Cluster) -> None:
+    """The real scheduler, with a pod that tolerates all but the drift."""
+    cluster.check("node-a").report([DRIFT], NOW)
+    tolerations = [
+        {"key": key, "operator": "Exists"}
+        for key in (
+            "nvidia.com/gpu",
+            "node.kubernetes.io/not-ready",
+            "node.kubernetes.io/unreachable",
+        )
+    ]
+    pods = "/api/v1/namespaces/default/pods"
+    cluster.api.create(
+        "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}}
+    )
+    spec = {
+        "nodeSelector": {"fleet.gpu/numa-plan": "8c1f02aa"},
+        "affinity": {
+            "nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {
+                    "nodeSelectorTerms": [
+                        {
+                            "matchFields": [
+                                {"key": "metadata.name", "operator": "In", "values": ["node-a"]}
+                            ]
+                        }
+                    ]
+                }
+            }
+        },
+        "tolerations": tolerations,
+        "containers": [{"name": "job", "image": "job"}],
+    }
+    assert cluster.api.create(pods, {"metadata": {"name": "job"}, "spec": spec})
+    deadline = time.monotonic() + DEADLINE_S
+    said = ""
+    while "fleet.gpu/drift" not in said and time.monotonic() < deadline:
+        pod = cluster.api.get(f"{pods}/job")
+        assert pod
+        assert "nodeName" not in pod["spec"]
+        said = " ".join(each.get("message", "") for each in pod["status"].get("conditions", []))
+    assert "fleet.gpu/drift" in said
+    cluster.check("node-a").report([], NOW)
+
+
+def test_the_check_may_not_change_another_node(cluster: Cluster) -> None:
+    with pytest.raises(Refused, match="must change the node of its own pod alone"):
+        cluster.check("node-b").report([DRIFT], NOW)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "patch", "must"),
+    [
+        ("", {"spec": {"taints": []}}, "must change no taint but fleet.gpu/drift"),
+        ("", {"spec": {"unschedulable": True}}, "must change nothing else of the spec"),
+        ("", {"metadata": {"labels": {"fleet.gpu/pool": "mine"}}}, "must change no label"),
+        ("", {"metadata": {"annotations": {"x": "y"}}}, "must change no label"),
+        ("/status", {"status": {"capacity": {"nvidia.com/gpu": "99"}}}, "must change nothing else"),
+        (
+            "/status",
+            {"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+            "must change no condition but NodeDrift",
+        ),
+    ],
+)
+def test_the_check_may_change_its_condition_and_taint_alone(
+    cluster: Cluster, suffix: str, patch: dict[str, Any], must: str
+) -> None:
+    with pytest.raises(Refused, match=must):
+        cluster.check("node-a")._request("PATCH", suffix, patch, MERGE)
+
+
+def test_the_identity_of_a_kubelet_could_set_the_condition_and_not_the_taint(
+    cluster: Cluster,
+) -> None:
+    """Why the check has an account of its own."""
+    headers = {
+        "Impersonate-User": "system:node:node-b",
+        "Impersonate-Group": "system:nodes",
+        "Content-Type": "application/strategic-merge-patch+json",
+    }
+    path = "/api/v1/nodes/node-b"
+    condition = {"type": "NodeDrift", "status": "True", "reason": "DriftFound"}
+    body = {"status": {"conditions": [condition]}}
+    cluster.api._request("PATCH", f"{path}/status", headers=headers, json=body)
+    assert cluster.condition("node-b")["status"] == "True"
+    taint = {"key": "fleet.gpu/drift", "effect": "NoSchedule"}
+    with pytest.raises(ApiError, match="is not allowed to modify taints"):
+        cluster.api._request("PATCH", path, headers=headers, json={"spec": {"taints": [taint]}})
+
+
+def test_the_pods_of_the_check_are_accepted_by_the_api_server(cluster: Cluster) -> None:
+    found = cluster.api.get(f"{GROUPS['DaemonSet']}/{NAME}")
+    assert found
+    assert found["spec"]["template"]["spec"]["priorityClassName"] == "system-node-critical"

@@ -1,0 +1,99 @@
+"""A team's queues: their bounds, their namespaces, and what a job in them must be."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pytest
+
+from components.platform.teams import QueueShare, Teams, TeamsArgs, TeamShare
+from components.platform.volcano import Volcano, VolcanoArgs
+from tests.recorder import Registered, named, render
+
+RENTED = frozenset({"burst"})
+OWNER = {"fleet.gpu/team": "research", "fleet.gpu/cost-centre": "4100"}
+
+
+def teams(rented: Collection[str] = RENTED) -> list[Registered]:
+    research = TeamShare(
+        cost_centre="4100",
+        queues={
+            "research": QueueShare(weight=4, gpus=32, pool="dgx"),
+            "research-burst": QueueShare(weight=2, gpus=16, pool="burst"),
+            "trial": QueueShare(weight=1, gpus=8),
+        },
+    )
+    risk = TeamShare(cost_centre="4120", queues={"stress": QueueShare(weight=2, gpus=16)})
+
+    def program() -> None:
+        crds = Volcano("volcano", VolcanoArgs(pools={})).release
+        shares = {"research": research, "risk": risk}
+        Teams("teams", TeamsArgs(teams=shares, rented=frozenset(rented), crds=crds))
+
+    return render(program)
+
+
+def inputs(kind: str, rented: Collection[str] = RENTED) -> Mapping[str, Any]:
+    """The inputs of the resources of a kind by their names without the component's."""
+    found = named(teams(rented), kind)
+    return {name.removeprefix("teams-"): each.inputs for name, each in found.items()}
+
+
+def test_a_queue_has_its_weight_and_its_most_gpus_and_waits_for_volcano() -> None:
+    queue = named(teams(), "Queue")["teams-research-research"]
+    assert queue.inputs["apiVersion"] == "scheduling.volcano.sh/v1beta1"
+    assert queue.inputs["spec"] == {
+        "weight": 4,
+        "capability": {"nvidia.com/gpu": "32"},
+        "reclaimable": True,
+    }
+    assert any(urn.endswith("::volcano-release") for urn in queue.depends_on)
+
+
+def test_nobody_ends_a_job_to_take_a_machine_that_could_be_rented() -> None:
+    reclaimable = {name: each["spec"]["reclaimable"] for name, each in inputs("Queue").items()}
+    assert [name for name, may in reclaimable.items() if not may] == ["research-research-burst"]
+
+
+def test_a_queue_has_a_namespace_where_jobs_need_not_name_it_and_both_say_who_pays() -> None:
+    space = inputs("Namespace")["research-trial-namespace"]["metadata"]
+    assert (space["name"], space["labels"]) == ("trial", OWNER)
+    assert space["annotations"] == {"scheduling.volcano.sh/queue-name": "trial"}
+    assert inputs("Queue")["research-trial"]["metadata"]["labels"] == OWNER
+
+
+def test_karpenter_never_sees_pods_of_a_job_beyond_its_queue() -> None:
+    quotas = inputs("ResourceQuota")
+    assert {name: each["spec"]["hard"] for name, each in quotas.items()} == {
+        "research-research-burst-quota": {"requests.nvidia.com/gpu": "16"},
+        "research-trial-quota": {"requests.nvidia.com/gpu": "8"},
+        "risk-stress-quota": {"requests.nvidia.com/gpu": "16"},
+    }
+    spaces = {name: each["metadata"]["namespace"] for name, each in quotas.items()}
+    assert spaces["research-research-burst-quota"] == "research-burst"
+
+
+def test_where_nothing_is_rented_no_queue_needs_a_quota_and_gangs_run_anywhere() -> None:
+    assert inputs("ResourceQuota", rented=()) == {}
+    (policy,) = inputs("ValidatingAdmissionPolicy", rented=()).values()
+    assert len(policy["spec"]["validations"]) == 1, "the queue's own namespace is asked for still"
+
+
+def test_the_rules_hold_in_every_queues_namespace_and_there_alone() -> None:
+    (policy,) = inputs("ValidatingAdmissionPolicy").values()
+    constraints = policy["spec"]["matchConstraints"]
+    assert constraints["namespaceSelector"] == {
+        "matchExpressions": [{"key": "fleet.gpu/team", "operator": "Exists"}]
+    }
+    for space in inputs("Namespace").values():
+        assert "fleet.gpu/team" in space["metadata"]["labels"]
+    (binding,) = inputs("ValidatingAdmissionPolicyBinding").values()
+    assert binding["spec"]["policyName"] == policy["metadata"]["name"]
+    assert binding["spec"]["validationActions"] == ["Deny"]
+
+
+@pytest.mark.parametrize(
+    ("position", "queues"), [(1, "['research-burst']"), (2, "['stress', 'trial']")]
+)
+def test_a_rule_for_gangs_names_the_queues_that_it_is_for(position: int, queues: str) -> None:
+    (policy,) = inputs("ValidatingAdmissionPolicy").values()
+    assert queues in policy["spec"]["validations"][position]["expression"]

@@ -1,0 +1,24 @@
+"""`fleet explain` of a setting that no plan has."""
+
+import pytest
+from typer.testing import CliRunner
+
+from fleet.cli.main import app
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("nohz_full", "built without NO_HZ_FULL"),
+        ("rcu_nocbs=4-55", "built without RCU_NOCB_CPU"),
+        ("pci=noaer", "hides the PCIe errors"),
+        ("NVreg_EnablePCIeGen4", "no NVIDIA driver ever had it"),
+        ("nvidia.NVreg_PersistenceMode=1", "nvidia-persistenced"),
+        ("iommu.passthrough", "tuning.iommu decides it"),
+    ],
+)
+def test_what_no_plan_has_is_explained_with_the_reason(word: str, reason: str) -> None:
+    result = CliRunner().invoke(app, ["explain", word])
+    assert result.exit_code == 2
+    assert f"No plan of the catalogue has {word}: " in result.stderr
+    assert reason in result.stderr
