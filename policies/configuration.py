@@ -128,7 +128,9 @@ def _mistakes(rule_settings: RuleSettings, rules: Sequence[Rule]) -> Iterator[st
     known = {rule.id: rule for rule in rules}
     for rule_id, said in rule_settings.items():
         if rule_id not in known:
-            yield f"{PATH}.{rule_id} is not a rule; {_nearest(rule_id, known)}."
+            near = difflib.get_close_matches(rule_id, list(known), n=1)
+            offer = f'did you mean "{near[0]}"? ' if near else ""
+            yield f"{PATH}.{rule_id} is not a rule; {offer}docs/policies.md has them all."
             continue
         path = f"{PATH}.{rule_id}"
         for error in Draft202012Validator(schema(known[rule_id])).iter_errors(said):

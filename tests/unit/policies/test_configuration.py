@@ -6,7 +6,7 @@ import pytest
 
 from policies.configuration import Exemption, PolicyConfigError, configure
 from policies.gates.plan import POLICY, STACK_POLICY, pack_config
-from policies.rules import ALL
+from policies.rules import ALL, idle_gpu_node_pool
 
 RULE = "idle/gpu-node-pool"
 EXEMPTION = {
@@ -38,7 +38,9 @@ def test_a_pack_that_nobody_configured_has_the_rules_own_levels_and_defaults() -
 
 
 def test_what_is_said_of_a_rule_reaches_it_and_the_rest_keeps_its_default() -> None:
-    (configured,) = configure({RULE: {"level": "advisory", "max_consolidate_after_minutes": 7}})
+    (configured,) = configure(
+        {RULE: {"level": "advisory", "max_consolidate_after_minutes": 7}}, [idle_gpu_node_pool.RULE]
+    )
 
     assert configured.level == "advisory"
     assert configured.settings == {"max_consolidate_after_minutes": 7}
@@ -51,7 +53,7 @@ def test_the_pack_configuration_carries_the_settings_of_the_stack_file() -> None
 
 
 def test_an_exemption_is_found_by_kind_and_name() -> None:
-    (configured,) = configure({RULE: {"exemptions": [EXEMPTION]}})
+    (configured,) = configure({RULE: {"exemptions": [EXEMPTION]}}, [idle_gpu_node_pool.RULE])
 
     burst = {"kind": "NodePool", "metadata": {"name": "burst"}}
     assert configured.exemption(burst) == Exemption(
@@ -71,7 +73,7 @@ def test_a_day_that_yaml_read_as_a_date_is_taken() -> None:
     ("settings", "sentence"),
     [
         ({"idle/gpu-nodepool": {}}, f'.idle/gpu-nodepool is not a rule; did you mean "{RULE}"?'),
-        ({"zzz": {}}, f".zzz is not a rule; Allowed here: {RULE}."),
+        ({"zzz": {}}, ".zzz is not a rule; docs/policies.md has them all."),
         (
             {RULE: {"max_consolidate_minutes": 5}},
             (
