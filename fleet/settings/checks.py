@@ -16,6 +16,7 @@ from fleet.settings.types import (
     Cluster,
     HetznerPool,
     Lakefs,
+    Monitoring,
     Pool,
     Queue,
     Site,
@@ -192,6 +193,18 @@ def lakefs(lakefs: Lakefs | None, sites: Mapping[str, object]) -> Iterator[str]:
     for position, name in enumerate(lakefs.repositories):
         if name in lakefs.repositories[:position]:
             yield wrong(f"{path}.repositories[{position}]", name, "a name that stands there once")
+
+
+def monitoring(chosen: Monitoring | None, pools: Mapping[str, object]) -> Iterator[str]:
+    """Series need a volume: of Hetzner where a pool is theirs, else of a class that is named."""
+    kinds = {_text(pool, "kind") for pool in pools.values()}
+    known = bool(kinds) and kinds <= set(SITE_KIND)
+    if chosen is not None and chosen.storage_class is None and known and "hetzner" not in kinds:
+        yield (
+            f"{NAMESPACE}:monitoring.storage_class is missing, and no pool is of kind hetzner, "
+            "whose volumes would keep the series; allowed: the name of a storage class of the "
+            "cluster."
+        )
 
 
 def gpu_count(pool: Pool) -> int:

@@ -16,6 +16,7 @@ from fleet.settings.types import (
     Budget,
     Cluster,
     Lakefs,
+    Monitoring,
     Pool,
     Settings,
     Site,
@@ -28,7 +29,17 @@ T = TypeVar("T")
 
 _NAME = re.compile(r"[a-z]([a-z0-9-]{0,22}[a-z0-9])?")
 _NAME_ALLOWED = "1 to 24 lower-case letters, digits and hyphens, a letter first"
-SECTIONS = ("cluster", "sites", "pools", "teams", "versions", "budget", "lakefs", "policies")
+SECTIONS = (
+    "cluster",
+    "sites",
+    "pools",
+    "teams",
+    "versions",
+    "budget",
+    "lakefs",
+    "monitoring",
+    "policies",
+)
 
 
 def parse(environment: str, config: Mapping[str, object]) -> Settings:
@@ -49,6 +60,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
     versions = reader.one("versions", Versions, default=Versions())
     budget = reader.one("budget", Budget)
     lakefs = reader.one("lakefs", Lakefs) if "lakefs" in config else None
+    monitoring = reader.one("monitoring", Monitoring, default=Monitoring())
     policies = reader.policies()
     mistakes = [
         *reader.mistakes,
@@ -59,9 +71,10 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         *checks.machines(pools, cluster),
         *checks.images(pools, versions),
         *checks.lakefs(lakefs, reader.entries("sites")),
+        *checks.monitoring(monitoring, reader.entries("pools")),
         *checks.teams(teams, pools, complete=len(pools) == len(reader.entries("pools"))),
     ]
-    if mistakes or cluster is None or versions is None or budget is None:
+    if mistakes or not (cluster and versions and budget and monitoring):
         raise SettingsError(mistakes)
     return Settings(
         environment=environment,
@@ -72,6 +85,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         versions=versions,
         budget=budget,
         lakefs=lakefs,
+        monitoring=monitoring,
         policies=policies,
     )
 

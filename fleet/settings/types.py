@@ -258,6 +258,25 @@ class Lakefs:
     """Into the branch main of each leads only a merge that says where its data comes from."""
 
 
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Monitoring:
+    """Where Prometheus keeps its series, and who is told of alerts."""
+
+    storage_class: (
+        Annotated[
+            str,
+            Field(
+                pattern=rf"^{HOST}$",
+                description="the name of a storage class of the cluster, such as ceph-block",
+            ),
+        ]
+        | None
+    ) = None
+    """None where a pool is Hetzner's: then volumes of Hetzner hold them."""
+    pager: Literal["pagerduty"] | None = None
+    """None shows alerts in Alertmanager and Grafana alone."""
+
+
 Site = OnPremSite | AwsSite | HetznerSite
 Pool = BareMetalPool | AwsPool | HetznerPool
 
@@ -274,4 +293,5 @@ class Settings:
     versions: Versions
     budget: Budget
     lakefs: Lakefs | None
+    monitoring: Monitoring
     policies: Mapping[str, Mapping[str, object]]

@@ -24,7 +24,7 @@ RULE = prometheus_rule(
     groups({"dgx": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=2.35)}),
 )
 MONITOR = values.volcano_service_monitor("monitoring")
-CHART_VALUES = values.values(storage_class="hcloud-volumes", storage_gib=100)
+CHART_VALUES = values.values(storage_class="hcloud-volumes", storage_gib=100, paged=True)
 
 
 def defaults(shared: Path, chart: str) -> Any:

@@ -59,6 +59,7 @@ CONFIG: Mapping[str, object] = {
     "teams": {
         "research": {"cost_centre": "4100", "queues": {"research": {"weight": 4, "gpus": 32}}}
     },
+    "monitoring": {"pager": "pagerduty"},
     "lakefs": {
         "endpoint": "https://lakefs.dev.fleet.example",
         "site": "us-east-1",

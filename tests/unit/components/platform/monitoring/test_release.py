@@ -73,14 +73,14 @@ def test_monitors_and_rules_of_every_chart_are_seen_without_a_label(
 
 
 def test_blocks_leave_room_on_their_volume() -> None:
-    spec = values.values(storage_class="hcloud-volumes", storage_gib=50)["prometheus"]
+    spec = values.values(storage_class="hcloud-volumes", storage_gib=50, paged=False)["prometheus"]
     assert "'retentionSize': '40GiB'" in str(spec)
     assert "'storage': '50Gi'" in str(spec)
 
 
 def test_kube_state_metrics_shows_every_label_that_a_rule_joins() -> None:
-    allowed = values.values(storage_class="hcloud-volumes", storage_gib=1)["kube-state-metrics"]
-    assert allowed == {
+    found = values.values(storage_class="hcloud-volumes", storage_gib=1, paged=False)
+    assert found["kube-state-metrics"] == {
         "metricLabelsAllowlist": [
             "pods=[fleet.gpu/team,fleet.gpu/cost-centre,fleet.gpu/branch]",
             "nodes=[fleet.gpu/pool,fleet.gpu/sharing]",
