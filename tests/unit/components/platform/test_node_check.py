@@ -63,7 +63,7 @@ def test_the_machine_is_mounted_read_only_but_for_the_metrics() -> None:
 
 
 def test_the_node_exporter_reads_the_metrics_where_they_are_written() -> None:
-    chart = values(storage_class="hcloud-volumes", storage_gib=100)
+    chart = values(storage_class="hcloud-volumes", storage_gib=100, paged=False)
     exporter: Any = chart["prometheus-node-exporter"]
     # the chart mounts the machine's root there
     assert f"--collector.textfile.directory=/host/root{TEXTFILES}" in exporter["extraArgs"]
