@@ -9,7 +9,7 @@ import yaml
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
 from components.pools.sharing import GpuSharing, mig_config
-from components.versions import GPU_OPERATOR
+from fleet.versions import GPU_OPERATOR
 
 NAMESPACE = "gpu-operator"
 GPU = "nvidia.com/gpu"

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Network
 from itertools import combinations
 
-from components.versions import FLATCAR  # the pins alone; nothing of Pulumi comes with them
 from fleet.settings import extensions, sharing
 from fleet.settings.problems import wrong
 from fleet.settings.secrets import NAMESPACE
@@ -23,6 +22,7 @@ from fleet.settings.types import (
     Team,
     Versions,
 )
+from fleet.versions import FLATCAR
 from hardware import hardware as catalogue
 from hardware.hardware import Hardware
 from ignition import numa_plan

@@ -210,7 +210,7 @@ class Team:
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class Versions:
-    """What an environment runs instead of components/versions.py, for rollouts one by one."""
+    """What an environment runs instead of fleet/versions.py, for rollouts one by one."""
 
     flatcar: Version | None = None
     kubernetes: KubernetesVersion | None = None

@@ -13,7 +13,7 @@ from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dcgm import exporter_values
 from components.platform.monitoring.groups import groups
 from components.platform.monitoring.rules import prometheus_rule
-from components.versions import KUBE_PROMETHEUS_STACK
+from fleet.versions import KUBE_PROMETHEUS_STACK
 from tests.conftest import ROOT
 
 # keys of subcharts, whose own defaults the chart does not repeat

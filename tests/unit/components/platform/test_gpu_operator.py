@@ -9,7 +9,7 @@ from pulumi_kubernetes.core.v1 import Namespace
 
 from components.platform.gpu_operator import GpuOperator, GpuOperatorArgs
 from components.pools.sharing import GpuSharing, sharing_labels
-from components.versions import GPU_OPERATOR
+from fleet.versions import GPU_OPERATOR
 from hardware.hardware import load, names
 from hardware.mig import MIG_PROFILES, layout_fault
 from tests.recorder import named, render
