@@ -9,6 +9,7 @@ from components.platform.cilium import Cilium, CiliumArgs
 from components.platform.gpu_operator import GpuOperator, GpuOperatorArgs
 from components.platform.hetzner_cloud import STORAGE_CLASS, HetznerCloud, HetznerCloudArgs
 from components.platform.karpenter.release import Karpenter, KarpenterArgs
+from components.platform.kured import Kured, KuredArgs, RebootWindow
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dcgm import exporter_values
 from components.platform.monitoring.release import Monitoring, MonitoringArgs
@@ -43,6 +44,7 @@ def foundation(
     PoolDomains("pools", domains, on_cluster)
     PriorityClasses("priority", on_cluster)
     NodeCheck("node-check", on_cluster)
+    Kured("kured", KuredArgs(window=_window(settings)), on_cluster)
     Teams("teams", _teams(settings, volcano), on_cluster)
     monitoring = _monitoring(settings, secrets, on_cluster)
     GpuOperator("gpu-operator", _gpu_operator(settings, monitoring), on_cluster)
@@ -88,6 +90,15 @@ def _gpu_operator(settings: fleet.Settings, monitoring: Monitoring) -> GpuOperat
         pools={name: found for name, found in shared.items() if found is not None},
         dcgm_exporter=exporter_values(),
         monitors=monitoring.release,
+    )
+
+
+def _window(settings: fleet.Settings) -> RebootWindow | None:
+    chosen = settings.reboots
+    if chosen is None:
+        return None
+    return RebootWindow(
+        days=chosen.days, start=chosen.start, end=chosen.end, time_zone=chosen.time_zone
     )
 
 

@@ -9,8 +9,9 @@ from typing import TypeVar, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from fleet.settings import checks
+from fleet.settings import checks, reboots
 from fleet.settings.problems import SettingsError, sentences, unknown_key, wrong
+from fleet.settings.reboots import Reboots
 from fleet.settings.secrets import NAMESPACE, SECRETS
 from fleet.settings.types import (
     Budget,
@@ -38,6 +39,7 @@ SECTIONS = (
     "budget",
     "lakefs",
     "monitoring",
+    "reboots",
     "policies",
 )
 
@@ -61,6 +63,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
     budget = reader.one("budget", Budget)
     lakefs = reader.one("lakefs", Lakefs) if "lakefs" in config else None
     monitoring = reader.one("monitoring", Monitoring, default=Monitoring())
+    window = reader.one("reboots", Reboots) if "reboots" in config else None
     policies = reader.policies()
     mistakes = [
         *reader.mistakes,
@@ -71,6 +74,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         *checks.machines(pools, cluster),
         *checks.images(pools, versions),
         *checks.lakefs(lakefs, reader.entries("sites")),
+        *reboots.faults(f"{NAMESPACE}:reboots", window),
         *checks.monitoring(monitoring, reader.entries("pools")),
         *checks.teams(teams, pools, complete=len(pools) == len(reader.entries("pools"))),
     ]
@@ -86,6 +90,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         budget=budget,
         lakefs=lakefs,
         monitoring=monitoring,
+        reboots=window,
         policies=policies,
     )
 

@@ -17,6 +17,7 @@ from fleet.settings.forms import (
     HostName,
     Hours,
     HttpsUrl,
+    KeepDays,
     KubernetesVersion,
     LabelValue,
     MigLayout,
@@ -30,6 +31,7 @@ from fleet.settings.forms import (
     Sharing,
     Version,
 )
+from fleet.settings.reboots import Reboots
 from ignition.tuning import Purpose, Tuning
 
 STRICT = ConfigDict(extra="forbid", strict=True)
@@ -256,6 +258,8 @@ class Lakefs:
         Field(min_length=1, description="a list of one name or more"),
     ]
     """Into the branch main of each leads only a merge that says where its data comes from."""
+    keep_days: KeepDays | None = None
+    """How long branches other than main keep what they let go of; None keeps everything."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -294,4 +298,5 @@ class Settings:
     budget: Budget
     lakefs: Lakefs | None
     monitoring: Monitoring
+    reboots: Reboots | None
     policies: Mapping[str, Mapping[str, object]]

@@ -66,6 +66,7 @@ CONFIG: Mapping[str, object] = {
         "repositories": ["ticks", "backtests"],
     },
     "versions": {"fabric_manager": FABRIC_MANAGER},
+    "reboots": {"days": ["sa", "su"], "start": "02:00", "end": "05:00"},
     "budget": {"usd_per_day": 3000},
     "policies": {"idle/gpu-node-pool": {"max_consolidate_after_minutes": 15}},
 }

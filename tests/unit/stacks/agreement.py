@@ -44,6 +44,7 @@ GROUPS_OF_CHARTS = {
     "kube-prometheus-stack": {"monitoring.coreos.com"},
     "hcloud-cloud-controller-manager": set[str](),
     "hcloud-csi": set[str](),
+    "kured": set[str](),
     "lakefs": set[str](),
 }
 PREREQUISITES = {"metal3.io"}  # a cluster with machines of ours has Metal3
