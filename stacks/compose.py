@@ -20,8 +20,8 @@ from components.pools.bare_metal import (
 )
 from components.pools.boot import ClusterJoin, NodeVersions, PoolBoot
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
-from components.versions import KARPENTER_CRD, LAKEFS_IMAGE_TAG, VOLCANO
 from fleet import settings as fleet
+from fleet.versions import KARPENTER_CRD, LAKEFS_IMAGE_TAG, VOLCANO
 from stacks.data import lakefs
 from stacks.foundation import foundation
 from stacks.nodes import node_versions, pool_boot

@@ -32,6 +32,7 @@ def lakefs(
         bucket=bucket_name(cluster, chosen.site),
         region=site.region,
         repositories=chosen.repositories,
+        keep_days=chosen.keep_days,
         tags=tags(cluster.name, labels(site=chosen.site)),
     )
     Lakefs("lakefs", args, at_site[chosen.site])

@@ -11,6 +11,7 @@ from components.platform.cilium import Cilium, CiliumArgs
 from components.platform.gpu_operator import GpuOperator, GpuOperatorArgs
 from components.platform.hetzner_cloud import STORAGE_CLASS, HetznerCloud, HetznerCloudArgs
 from components.platform.karpenter.release import Karpenter, KarpenterArgs
+from components.platform.kured import Kured, KuredArgs, RebootWindow
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dcgm import exporter_values
 from components.platform.monitoring.release import Monitoring, MonitoringArgs
@@ -48,8 +49,9 @@ def foundation(
     PoolDomains("pools", domains, on_cluster)
     PriorityClasses("priority", on_cluster)
     NodeCheck("node-check", on_cluster)
+    Kured("kured", KuredArgs(window=_window(settings)), on_cluster)
     Teams("teams", _teams(settings, volcano), on_cluster)
-    monitoring = _monitoring(settings, on_cluster) if networks else None
+    monitoring = _monitoring(settings, secrets, on_cluster)
     GpuOperator("gpu-operator", _gpu_operator(settings, monitoring), on_cluster)
     return _karpenter(settings, at_site)
 
@@ -76,22 +78,38 @@ def _karpenter(settings: fleet.Settings, at_site: SiteOptions) -> dict[str, Karp
     return {}
 
 
-def _monitoring(settings: fleet.Settings, on_cluster: pulumi.ResourceOptions) -> Monitoring:
-    """Prometheus, whose series lie on a volume of Hetzner's: no other site has a storage class."""
+def _monitoring(
+    settings: fleet.Settings,
+    secrets: Mapping[str, pulumi.Output[str]],
+    on_cluster: pulumi.ResourceOptions,
+) -> Monitoring:
+    """Prometheus; without a class of its own its series lie on a volume of Hetzner's."""
     gpus = {name: PoolGpus.of(found) for name, found in _gpu_machines(settings).items()}
-    args = MonitoringArgs(pools=gpus, storage_class=STORAGE_CLASS)
+    chosen = settings.monitoring
+    key = secrets["pagerduty_routing_key"] if chosen.pager == "pagerduty" else None
+    args = MonitoringArgs(
+        pools=gpus,
+        storage_class=chosen.storage_class or STORAGE_CLASS,
+        pagerduty_routing_key=key,
+    )
     return Monitoring("monitoring", args, on_cluster)
 
 
-def _gpu_operator(settings: fleet.Settings, monitoring: Monitoring | None) -> GpuOperatorArgs:
+def _gpu_operator(settings: fleet.Settings, monitoring: Monitoring) -> GpuOperatorArgs:
     shared = {name: sharing(pool) for name, pool in settings.pools.items()}
-    exporter = exporter_values()
-    if monitoring is None:  # the API server would not know the kind of a ServiceMonitor
-        exporter["serviceMonitor"] = {"enabled": False}
     return GpuOperatorArgs(
         pools={name: found for name, found in shared.items() if found is not None},
-        dcgm_exporter=exporter,
-        monitors=None if monitoring is None else monitoring.release,
+        dcgm_exporter=exporter_values(),
+        monitors=monitoring.release,
+    )
+
+
+def _window(settings: fleet.Settings) -> RebootWindow | None:
+    chosen = settings.reboots
+    if chosen is None:
+        return None
+    return RebootWindow(
+        days=chosen.days, start=chosen.start, end=chosen.end, time_zone=chosen.time_zone
     )
 
 

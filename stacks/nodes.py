@@ -1,6 +1,5 @@
 """From a pool of an environment to what its machines boot with."""
 
-from components import versions
 from components.pools.boot import (
     ClusterJoin,
     NodeVersions,
@@ -9,6 +8,7 @@ from components.pools.boot import (
     node_labels,
 )
 from components.pools.sharing import GpuSharing
+from fleet import versions
 from fleet.settings import HetznerPool, Pool, Settings, Versions
 from hardware.hardware import load
 from ignition.numa_plan import plan
@@ -16,7 +16,7 @@ from ignition.render import NodeBoot, tuning_ignition
 
 
 def node_versions(chosen: Versions) -> NodeVersions:
-    """What the environment chose, else what components/versions.py pins."""
+    """What the environment chose, else what fleet/versions.py pins."""
 
     def pick(choice: str | None, pinned: str) -> str:
         return pinned if choice is None else choice

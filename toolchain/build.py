@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from toolchain.programs import Program
+    from toolchain.program import Program
 
 __all__ = ["ToolchainError", "Tools", "ensure", "versions"]
 

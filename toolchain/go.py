@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from toolchain.errors import ToolchainError
-from toolchain.programs import GO_WHEEL, numbers
+from toolchain.program import GO_WHEEL, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

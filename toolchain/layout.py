@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolchain.programs import PROGRAMS, SOURCES
+from toolchain.program import SOURCES
+from toolchain.programs import PROGRAMS
 
 if TYPE_CHECKING:
-    from toolchain.programs import Program
+    from toolchain.program import Program
 
 HOME = SOURCES.parent / ".toolchain"
 SOURCE = re.compile(r"\.(?:go|mod|sum)$")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolchain.layout import Layout
-    from toolchain.programs import OnPath, Program
+    from toolchain.program import OnPath, Program
 
 ANSWER_S = 20  # a program that takes longer to tell its version is not used
 

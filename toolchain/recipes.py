@@ -13,7 +13,7 @@ from toolchain.go import CommandError, run
 
 if TYPE_CHECKING:
     from toolchain.go import Go
-    from toolchain.programs import Binary, Copy, GeneratedCrds, Program
+    from toolchain.program import Binary, Copy, GeneratedCrds, Program
     from toolchain.progress import Progress
 
 CONTROLLER_GEN = "sigs.k8s.io/controller-tools/cmd/controller-gen"

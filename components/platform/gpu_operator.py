@@ -9,7 +9,7 @@ import yaml
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
 from components.pools.sharing import GpuSharing, mig_config
-from components.versions import GPU_OPERATOR
+from fleet.versions import GPU_OPERATOR
 
 NAMESPACE = "gpu-operator"
 GPU = "nvidia.com/gpu"
@@ -20,12 +20,12 @@ ALL_DISABLED = "all-disabled"  # the operator gives it to every node that names 
 class GpuOperatorArgs:
     """How each GPU pool shares its GPUs, by pool, and the chart's block `dcgmExporter`.
 
-    Where that has a ServiceMonitor, `monitors` is what brings its kind.
+    `monitors` brings the kind of its ServiceMonitor.
     """
 
     pools: Mapping[str, GpuSharing]
     dcgm_exporter: Mapping[str, object]
-    monitors: pulumi.Resource | None = None
+    monitors: pulumi.Resource
 
 
 class GpuOperator(pulumi.ComponentResource):
@@ -46,9 +46,7 @@ class GpuOperator(pulumi.ComponentResource):
             version=GPU_OPERATOR.version,
             repository_opts=RepositoryOptsArgs(repo=GPU_OPERATOR.repository),
             values=_values(args),
-            opts=pulumi.ResourceOptions(
-                parent=self, depends_on=[] if args.monitors is None else [args.monitors]
-            ),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[args.monitors]),
         )
         self.register_outputs({"version": GPU_OPERATOR.version})
 

@@ -21,7 +21,7 @@ from pulumi_kubernetes.rbac.v1 import ClusterRole, ClusterRoleBinding, PolicyRul
 from components.labels import PREFIX
 from components.platform.node_check_pod import NAME, NAMESPACE, pod
 from components.platform.node_check_policy import policy
-from components.versions import PYTHON_IMAGE
+from fleet.versions import PYTHON_IMAGE
 from workloads.node_check.program import FILE, program
 
 RULES: list[PolicyRuleArgsDict] = [

@@ -21,7 +21,7 @@ import yaml
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
 from components.labels import PREFIX
-from components.versions import VOLCANO, VOLCANO_IMAGE_TAG
+from fleet.versions import VOLCANO, VOLCANO_IMAGE_TAG
 
 NAMESPACE = "volcano-system"
 

@@ -12,7 +12,7 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 from components.labels import tags
 from components.pools.aws_boot import AwsBootData
 from components.pools.boot import GPU_TAINT, PoolBoot, PoolError
-from components.versions import FLATCAR_AMI_OWNER, FLATCAR_CHANNEL
+from fleet.versions import FLATCAR_AMI_OWNER, FLATCAR_CHANNEL
 from hardware.cpuset import parse_list
 from hardware.hardware import Hardware
 from ignition.numa_plan import NumaPlan

@@ -46,7 +46,8 @@ def _split(plan: NumaPlan, text: str) -> tuple[Group, str, Any]:
     if text.startswith("kubelet "):
         field = text.removeprefix("kubelet ")
         return "kubelet", field, plan.kubelet.get(field)
-    return "system", text, None
+    name, equals, value = text.partition("=")
+    return "system", name, value if equals else None
 
 
 def describe(subject: Subject) -> dict[str, Any]:

@@ -1,13 +1,13 @@
 """A machine as a picture: its NUMA nodes with cores by role, memory by use, GPUs and NICs.
 
-Lengths are pixels of the SVG. Each length is from the top left corner of what it stands in.
+Lengths are pixels of the SVG, from the top left corner of what a thing stands in.
 """
 
 from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -30,10 +30,11 @@ PADDING = 16
 HEAD = 76  # title and facts
 CORE, CORE_WIDEST, CORE_GAP = 18, 36, 3
 CHIP_HEIGHT, CHIP_GAP = 26, 6
-CHIP_WIDTHS = {"gpu": 76, "nic": 76}
+CHIP_WIDTH = 76
 BAR = 20
 LINE = 18
-LETTER = 6.9  # the mean of a 13 px letter
+LETTER = 7.2  # the mean of a 13 px letter
+NARROW = 400  # a panel with a line of its own for its facts
 FOOT = 56  # NVSwitch and legend
 MIB_PER_GIB = 1024
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -77,8 +78,9 @@ def draw(subject: Subject) -> str:
             _panel(subject, index, x=MARGIN + column * (width + MARGIN), y=top, width=width)
             for column, index in enumerate(row)
         ]
-        panels.extend(made)
-        top += max(panel.height for panel in made) + MARGIN
+        height = max(panel.height for panel in made)
+        panels.extend(replace(panel, height=height) for panel in made)
+        top += height + MARGIN
     template = _environment().get_template("machine.svg.j2")
     return template.render(
         width=WIDTH,
@@ -89,6 +91,7 @@ def draw(subject: Subject) -> str:
         nvswitch=hardware.nvswitch,
         foot=top,
         margin=MARGIN,
+        narrow=NARROW,
         roles=sorted({box.role for panel in panels for box in panel.boxes}, key=_ORDER.index),
         names=_NAMES,
     )
@@ -122,7 +125,9 @@ def _facts(subject: Subject) -> str:
 def _panel(subject: Subject, index: int, *, x: float, y: float, width: float) -> Panel:
     wired, planned = subject.hardware.numa_nodes[index], subject.plan.nodes[index]
     inner = width - 2 * PADDING
-    boxes = [*_cores(wired, planned, top=48, width=inner)]
+    facts = f"{sum(map(len, wired.cores()))} CPUs · {wired.memory_gib:,} GiB"
+    top = 66 if width < NARROW else 48
+    boxes = [*_cores(wired, planned, top=top, width=inner)]
     below = max(box.y + box.height for box in boxes) + LINE
     words = _words(f"housekeeping CPUs {_spaced(planned.housekeeping)}", below, inner)
     words += _words(f"workload CPUs {_spaced(planned.workload)}", words[-1][0] + LINE, inner)
@@ -138,7 +143,7 @@ def _panel(subject: Subject, index: int, *, x: float, y: float, width: float) ->
         width=width,
         height=bottom + PADDING,
         title=_socket(subject, index) + f"NUMA node {wired.id}",
-        facts=f"{sum(map(len, wired.cores()))} CPUs · {wired.memory_gib:,} GiB",
+        facts=facts,
         boxes=tuple(boxes),
         words=tuple(words),
     )
@@ -215,14 +220,14 @@ def _memory_words(wired: NumaNode, planned: NodePlan) -> str:
 def _chips(subject: Subject, index: int, *, top: float, width: float) -> Iterator[Box]:
     gpus = [f"GPU {gpu.index}" for gpu in subject.hardware.gpus if gpu.numa_node == index]
     nics = [nic.name for nic in subject.hardware.nics if nic.numa_node == index]
+    step = CHIP_WIDTH + CHIP_GAP
     for role, labels in (("gpu", gpus), ("nic", nics)):
-        step = CHIP_WIDTHS[role] + CHIP_GAP
         for line in _rows(labels, max(1, int((width + CHIP_GAP) // step))):
             for place, label in enumerate(line):
                 yield Box(
                     x=PADDING + place * step,
                     y=top,
-                    width=CHIP_WIDTHS[role],
+                    width=CHIP_WIDTH,
                     height=CHIP_HEIGHT,
                     role=role,
                     text=label,

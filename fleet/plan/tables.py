@@ -79,7 +79,7 @@ def _line(row: Mapping[str, Any]) -> Text:
     return Text.assemble((row["key"], "bold"), value, overflow="fold")
 
 
-_JOINTS = {"kernel argument": "=", "sysctl": " = ", "kubelet": ": ", "system": " "}
+_JOINTS = {"kernel argument": "=", "sysctl": " = ", "kubelet": ": ", "system": "="}
 
 
 def _value(value: Any) -> str:

@@ -92,7 +92,7 @@ def _taints(node: BootedNode) -> str:
 def _parts(old: str, new: str) -> Iterator[str]:
     """The kernel's command line, files and units that differ, for what makes no other Node."""
     try:
-        before, after = read(old, None), read(new, None)
+        before, after = read(old, None, []), read(new, None, [])
     except ConfigError:
         return
     if before.arguments != after.arguments:

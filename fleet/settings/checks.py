@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Network
 from itertools import combinations
 
-from components.versions import FLATCAR  # the pins alone; nothing of Pulumi comes with them
 from fleet.settings import extensions, sharing
 from fleet.settings.problems import wrong
 from fleet.settings.secrets import NAMESPACE
@@ -16,12 +15,14 @@ from fleet.settings.types import (
     Cluster,
     HetznerPool,
     Lakefs,
+    Monitoring,
     Pool,
     Queue,
     Site,
     Team,
     Versions,
 )
+from fleet.versions import FLATCAR
 from hardware import hardware as catalogue
 from hardware.hardware import Hardware
 from ignition import numa_plan
@@ -192,6 +193,18 @@ def lakefs(lakefs: Lakefs | None, sites: Mapping[str, object]) -> Iterator[str]:
     for position, name in enumerate(lakefs.repositories):
         if name in lakefs.repositories[:position]:
             yield wrong(f"{path}.repositories[{position}]", name, "a name that stands there once")
+
+
+def monitoring(chosen: Monitoring | None, pools: Mapping[str, object]) -> Iterator[str]:
+    """Series need a volume: of Hetzner where a pool is theirs, else of a class that is named."""
+    kinds = {_text(pool, "kind") for pool in pools.values()}
+    known = bool(kinds) and kinds <= set(SITE_KIND)
+    if chosen is not None and chosen.storage_class is None and known and "hetzner" not in kinds:
+        yield (
+            f"{NAMESPACE}:monitoring.storage_class is missing, and no pool is of kind hetzner, "
+            "whose volumes would keep the series; allowed: the name of a storage class of the "
+            "cluster."
+        )
 
 
 def gpu_count(pool: Pool) -> int:

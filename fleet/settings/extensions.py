@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from components.versions import FLATCAR, NVIDIA_DRIVER  # the pins alone, nothing of Pulumi
 from fleet.settings.secrets import NAMESPACE
 from fleet.settings.types import Versions
+from fleet.versions import FLATCAR, NVIDIA_DRIVER  # the pins alone, nothing of Pulumi
 from hardware.hardware import Hardware
 from ignition.extensions import fabric_manager_problem
 

@@ -126,6 +126,7 @@ GpuLimit: TypeAlias = Annotated[int, _whole(1, 40_000)]
 """Kubernetes is made for 5000 nodes, and no machine has more than 8 GPUs."""
 Minutes: TypeAlias = Annotated[int, _whole(1, 7 * 24 * 60)]
 Hours: TypeAlias = Annotated[int, _whole(1, 365 * 24)]
+KeepDays: TypeAlias = Annotated[int, _whole(1, 3650)]
 CapacityType = Literal["reserved", "spot", "on-demand"]
 RepositoryName: TypeAlias = Annotated[
     str,

@@ -9,14 +9,16 @@ from typing import TypeVar, cast, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from fleet.settings import checks
+from fleet.settings import checks, reboots
 from fleet.settings.problems import SettingsError, sentences, unknown_key, wrong
+from fleet.settings.reboots import Reboots
 from fleet.settings.secrets import NAMESPACE, SECRETS
 from fleet.settings.types import (
     Admission,
     Budget,
     Cluster,
     Lakefs,
+    Monitoring,
     Pool,
     Settings,
     Site,
@@ -37,6 +39,8 @@ SECTIONS = (
     "versions",
     "budget",
     "lakefs",
+    "monitoring",
+    "reboots",
     "policies",
     "admission",
 )
@@ -60,6 +64,8 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
     versions = reader.one("versions", Versions, default=Versions())
     budget = reader.one("budget", Budget)
     lakefs = reader.one("lakefs", Lakefs) if "lakefs" in config else None
+    monitoring = reader.one("monitoring", Monitoring, default=Monitoring())
+    window = reader.one("reboots", Reboots) if "reboots" in config else None
     policies = reader.policies()
     admission = reader.admission()
     mistakes = [
@@ -71,9 +77,11 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         *checks.machines(pools, cluster),
         *checks.images(pools, versions),
         *checks.lakefs(lakefs, reader.entries("sites")),
+        *reboots.faults(f"{NAMESPACE}:reboots", window),
+        *checks.monitoring(monitoring, reader.entries("pools")),
         *checks.teams(teams, pools, complete=len(pools) == len(reader.entries("pools"))),
     ]
-    if mistakes or cluster is None or versions is None or budget is None:
+    if mistakes or not (cluster and versions and budget and monitoring):
         raise SettingsError(mistakes)
     return Settings(
         environment=environment,
@@ -84,6 +92,8 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         versions=versions,
         budget=budget,
         lakefs=lakefs,
+        monitoring=monitoring,
+        reboots=window,
         policies=policies,
         admission=admission,
     )

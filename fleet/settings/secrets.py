@@ -20,11 +20,12 @@ SECRETS: dict[str, SecretForm] = {
     "lakefs_secret_access_key": "password",
     "lakefs_auth_encrypt_key": "hex-key",  # 64 hexadecimal digits, as `openssl rand -hex 32` prints
     "lakefs_database": "postgres-url",  # postgres://user:password@host/database
+    "pagerduty_routing_key": "password",  # of an integration with the Events API v2
 }
 
 
 def needed_secrets(settings: Settings) -> tuple[str, ...]:
-    """The secrets that an environment uses: the cluster's, its pool kinds', lakeFS's."""
+    """The secrets that an environment uses: the cluster's, its pool kinds', lakeFS's, a pager's."""
     kinds = {pool.kind for pool in settings.pools.values()}
     names = ["kubeconfig", "join_token"]
     if "hetzner" in kinds:
@@ -33,6 +34,8 @@ def needed_secrets(settings: Settings) -> tuple[str, ...]:
         names += ["bmc_username", "bmc_password"]
     if settings.lakefs is not None:
         names += [name for name in SECRETS if name.startswith("lakefs_")]
+    if settings.monitoring.pager == "pagerduty":
+        names += ["pagerduty_routing_key"]
     return tuple(names)
 
 

@@ -17,6 +17,7 @@ from fleet.settings.forms import (
     HostName,
     Hours,
     HttpsUrl,
+    KeepDays,
     KubernetesVersion,
     LabelValue,
     MigLayout,
@@ -30,6 +31,7 @@ from fleet.settings.forms import (
     Sharing,
     Version,
 )
+from fleet.settings.reboots import Reboots
 from ignition.tuning import Purpose, Tuning
 
 STRICT = ConfigDict(extra="forbid", strict=True)
@@ -210,7 +212,7 @@ class Team:
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class Versions:
-    """What an environment runs instead of components/versions.py, for rollouts one by one."""
+    """What an environment runs instead of fleet/versions.py, for rollouts one by one."""
 
     flatcar: Version | None = None
     kubernetes: KubernetesVersion | None = None
@@ -256,6 +258,27 @@ class Lakefs:
         Field(min_length=1, description="a list of one name or more"),
     ]
     """Into the branch main of each leads only a merge that says where its data comes from."""
+    keep_days: KeepDays | None = None
+    """How long branches other than main keep what they let go of; None keeps everything."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Monitoring:
+    """Where Prometheus keeps its series, and who is told of alerts."""
+
+    storage_class: (
+        Annotated[
+            str,
+            Field(
+                pattern=rf"^{HOST}$",
+                description="the name of a storage class of the cluster, such as ceph-block",
+            ),
+        ]
+        | None
+    ) = None
+    """None where a pool is Hetzner's: then volumes of Hetzner hold them."""
+    pager: Literal["pagerduty"] | None = None
+    """None shows alerts in Alertmanager and Grafana alone."""
 
 
 Admission = Literal["audit", "deny"]
@@ -278,5 +301,7 @@ class Settings:
     versions: Versions
     budget: Budget
     lakefs: Lakefs | None
+    monitoring: Monitoring
+    reboots: Reboots | None
     policies: Mapping[str, Mapping[str, object]]
     admission: Admission

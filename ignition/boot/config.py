@@ -64,6 +64,8 @@ def read(ignition: str, fetch: Fetch | None, problems: list[str]) -> BootConfig:
     """
     merged = _resolve(_parse(ignition, "the user data", problems), fetch, 0, problems)
     storage, systemd = _object(merged, "storage"), _object(merged, "systemd")
+    for kind in ("disks", "filesystems", "luks", "raid"):
+        _list(storage, kind, dict)
     arguments = _list(_object(merged, "kernelArguments"), "shouldExist", str)
     files = [_file(item) for item in _list(storage, "files", dict)]
     units = [_unit(item) for item in _list(systemd, "units", dict)]

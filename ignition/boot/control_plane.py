@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from hardware.hardware import Hardware
-from ignition.boot import joining, texts
+from ignition.boot import joining, labels, texts
 from ignition.boot.config import BootConfig, BootUnit
 from ignition.boot.texts import mappings
 from ignition.boot.unitfiles import parse, values
@@ -12,6 +12,11 @@ from ignition.boot.unitfiles import parse, values
 _PKI = "/etc/kubernetes/pki"
 _CERTIFICATES = ("ca.crt", "sa.pub", "front-proxy-ca.crt", "etcd/ca.crt")
 _KEYS = ("ca.key", "sa.key", "front-proxy-ca.key", "etcd/ca.key")
+_PEM = {
+    "crt": "-----BEGIN CERTIFICATE-----",
+    "key": "-----BEGIN [A-Z ]*PRIVATE KEY-----",
+    "pub": "-----BEGIN [A-Z ]*PUBLIC KEY-----",
+}
 _FILES = re.compile(r"kubeadm (init|join) --config[= ](\S+)")
 _KINDS = {"InitConfiguration", "ClusterConfiguration"}
 _TOKEN = re.compile(r"[a-z0-9]{6}\.[a-z0-9]{16}", re.ASCII)
@@ -44,8 +49,7 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> str | 
     if len(names) > 1:
         problems.append(f"the server has the names {', '.join(sorted(names))}; use one name")
     problems += _pki(config)
-    if "/etc/extensions/kubernetes.raw" not in config.links:
-        problems.append("/etc/extensions/kubernetes.raw is missing, and with it kubeadm; link it")
+    labels.arguments(config, hardware, problems)
     return next(iter(names), None)
 
 
@@ -107,10 +111,10 @@ def _pki(config: BootConfig) -> Iterator[str]:
             yield f"{_PKI}/{name} is missing, and servers trust each other by it; merge it"
         elif name in _KEYS and file.mode & 0o077:
             yield f"{_PKI}/{name} is a key with the mode {file.mode:04o}; write 0600"
-        elif "-----BEGIN " not in (file.text or ""):
-            yield f"{_PKI}/{name} is no PEM; write the whole text with its BEGIN line"
+        elif not re.search(_PEM[name.rpartition(".")[2]], file.text or ""):
+            yield f"{_PKI}/{name} is another kind of PEM or none; write the whole right text"
     device = any(unit == "var-lib-etcd.mount" for unit in config.units)
-    runs = [unit for unit in config.units.values() if "kubeadm init" in _said(unit, config)]
+    runs = [unit for unit in config.units.values() if _FILES.search(_said(unit, config))]
     for unit in runs:
         mounts = " ".join(values(parse(unit.contents or ""), "RequiresMountsFor")).split()
         if device and "/var/lib/etcd" not in mounts:

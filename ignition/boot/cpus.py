@@ -27,6 +27,15 @@ def read(text: str) -> frozenset[int]:
     return frozenset(found)
 
 
+def read_mask(text: str) -> frozenset[int]:
+    """The CPUs of a kernel mask: hexadecimal groups of 32 bits, the highest first."""
+    try:
+        value = int("".join(group.rjust(8, "0") for group in text.split(",")), 16)
+    except ValueError:
+        raise ListError(f'"{text}" is no mask of CPUs') from None
+    return frozenset(cpu for cpu in range(value.bit_length()) if value >> cpu & 1)
+
+
 def write(cpus: Iterable[int]) -> str:
     """CPUs as the shortest list, for messages and reports."""
     parts: list[list[int]] = []

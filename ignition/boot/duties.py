@@ -51,3 +51,5 @@ def _access_control(config: BootConfig) -> Iterator[str]:
         before = " ".join(values(lines, "Before")).split()
         if "ECAP_ACS" in said and "kubelet.service" not in before:
             yield f"{unit.name} clears access control under pods; add Before=kubelet.service"
+        if re.search(r"\bmodprobe\b", commands) and "kubelet.service" not in before:
+            yield f"{unit.name} loads a driver under pods; add Before=kubelet.service"

@@ -20,9 +20,13 @@ _STARTS = re.compile(
 )
 
 
+def images(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
+    """Add what is wrong with links and images below /etc/extensions to `problems`."""
+    problems += _extensions(config, hardware)
+
+
 def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
     """Add what is wrong with units and extensions to `problems`."""
-    problems += _extensions(config, hardware)
     driver = _driver(config, hardware, problems)
     if hardware.gpus:
         problems += _gpu(config, hardware, driver)
@@ -105,8 +109,23 @@ def _gpu(config: BootConfig, hardware: Hardware, driver: str | None) -> Iterator
         )
     if not hardware.nvswitch and "/etc/extensions/nvidia-fabricmanager.raw" in config.links:
         yield f"{hardware.name} has no NVSwitch, and Fabric Manager fails there; remove its link"
+    yield from _efa(config, hardware)
     if hardware.nvswitch:
         yield from _fabric_manager(config, hardware, driver)
+
+
+def _efa(config: BootConfig, hardware: Hardware) -> Iterator[str]:
+    linked = "/etc/extensions/efa.raw" in config.links
+    loaded = any(re.search(r"\bmodprobe\s+efa\b", text) for text in _texts(config.units)) or any(
+        path.startswith("/etc/modules-load.d/") and "efa" in (file.text or "").split()
+        for path, file in config.files.items()
+    )
+    if linked and not hardware.efa_interfaces:
+        yield f"{hardware.name} has no EFA interface; remove the extension efa"
+    if linked and not loaded:
+        yield "nothing loads the module of the extension efa; write a unit with modprobe efa"
+    if loaded and not linked:
+        yield "modprobe efa fails, since stock Flatcar has no such module; link the extension efa"
 
 
 def _fabric_manager(config: BootConfig, hardware: Hardware, driver: str | None) -> Iterator[str]:

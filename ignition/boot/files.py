@@ -62,6 +62,7 @@ _FOLDERS = (
     "/var/lib/",
 )
 _KEY = re.compile(r"^\s*PrivateKey\s*=\s*\S|-----BEGIN [A-Z ]*PRIVATE KEY-----", re.MULTILINE)
+_TOKEN = re.compile(r"\"token\":\s*\"[a-z0-9]{6}\.[a-z0-9]{16}\"", re.ASCII)
 
 
 def check(config: BootConfig, problems: list[str]) -> None:
@@ -69,6 +70,10 @@ def check(config: BootConfig, problems: list[str]) -> None:
     mentioned = _mentioned(config)
     for file in config.files.values():
         problems += _reader(file, mentioned)
+        if file.text is not None and _TOKEN.search(file.text) and file.mode & 0o077:
+            problems.append(
+                f"{file.path} holds a token and has the mode {file.mode:04o}; write it with 0600"
+            )
         if file.text is not None and _KEY.search(file.text) and file.mode & 0o007:
             problems.append(
                 f"{file.path} holds a private key and has the mode {file.mode:04o}; write 0640 or "

@@ -23,14 +23,16 @@ def check(
         if file.text and "smp_affinity" in file.text and file.text.startswith("#!")
     }
     for path, text in scripts.items():
-        if re.search(r"smp_affinity(?!_list)\b", text) and not re.search(r"0x|[0-9a-f]{8}", text):
+        masks = re.search(r"smp_affinity(?!_list)\b", text) is not None
+        if masks and any("-" in given for _, given in _LIST.findall(text)):
             problems.append(
                 f"{path} writes a list into smp_affinity, which takes a mask; write to "
                 "smp_affinity_list"
             )
-        for node, cpu_list in _LIST.findall(text):
+            continue
+        for node, given in _LIST.findall(text):
             try:
-                lists[int(node)] = cpus.read(cpu_list)
+                lists[int(node)] = cpus.read_mask(given) if masks else cpus.read(given)
             except cpus.ListError as error:
                 problems.append(f"{path}: NUMA node {node}: {error}; correct it")
         if lists:

@@ -33,18 +33,27 @@ _ALLOWED = {
 
 def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> Mapping[str, str]:
     """The labels that kubelet registers its node with; what is wrong is added to `problems`."""
+    labels = arguments(config, hardware, problems)
+    problems += _label_problems(labels, hardware)
+    if hardware.kind == "aws":
+        problems += _provider_id(config)
+    return labels
+
+
+def arguments(config: BootConfig, hardware: Hardware, problems: list[str]) -> Mapping[str, str]:
+    """The labels among the arguments of kubelet; what it would not take is added to `problems`."""
     path = "/etc/sysconfig/kubelet"
     text = config.text(path) or ""
-    arguments = ""
+    given = ""
     for line in text.splitlines():
         name, _, value = line.partition("=")
         if name == "KUBELET_EXTRA_ARGS":
-            arguments = value.strip("\"'")
+            given = value.strip("\"'")
         elif line.strip() and not line.startswith("#"):
             problems.append(f"{path}: {name} is not read; kubelet takes KUBELET_EXTRA_ARGS alone")
     labels: dict[str, str] = {}
     flags: dict[str, str] = {}
-    for word in arguments.split():
+    for word in given.split():
         flag, _, value = word.partition("=")
         if flag in flags:
             problems.append(f"{path}: {flag} is given twice, and the last counts; give it once")
@@ -58,9 +67,6 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> Mappin
             ]
             labels |= dict(pairs)
     problems += _flags(path, flags, hardware)
-    problems += _label_problems(labels, hardware)
-    if hardware.kind == "aws":
-        problems += _provider_id(config)
     return labels
 
 

@@ -86,6 +86,9 @@ def boot(ignition: str, hardware: Hardware, *, fetch: Fetch | None = None) -> Bo
     updates.check(config, role, problems)
     modprobe.check(config, problems)
     wireguard.check(config, problems)
+    scratch.filesystems(config, problems)
+    if role != "gateway":
+        extensions.images(config, hardware, problems)
     command_line = kernel.check(config.arguments, hardware, problems)
     sysctls = sysctl.check(config, hardware, problems)
     node = None

@@ -15,7 +15,6 @@ _SYSTEM = ("ROOT", "OEM", "USR-A", "USR-B", "EFI-SYSTEM")
 
 def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
     """Add what keeps jobs from the drives, or fills the system disk, to `problems`."""
-    problems += _filesystems(config)
     mount = config.units.get(_MOUNT)
     lines = parse(mount.contents or "") if mount else ()
     if not any(line.name == "Where" for line in lines):
@@ -27,6 +26,11 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
         return
     problems += _mount(lines, config)
     problems += _quotas(lines, config)
+
+
+def filesystems(config: BootConfig, problems: list[str]) -> None:
+    """Add what is wrong with file systems and arrays that Ignition makes to `problems`."""
+    problems += _filesystems(config)
 
 
 def _words(lines: tuple[Line, ...], *names: str) -> set[str]:
@@ -105,6 +109,8 @@ def _filesystems(config: BootConfig) -> Iterator[str]:
         unit = f"{path.strip('/').replace('-', chr(92) + 'x2d').replace('/', '-')}.mount"
         if path and path != "/" and not _mounted(unit, config):
             yield f"{path} on {device} is made, but not mounted at the next boot; write {unit}"
+        elif path and path != "/" and device not in (config.units[unit].contents or ""):
+            yield f"{unit} mounts another device than {device}, which {path} is made on; use one"
     for item in texts.mappings(config.storage.get("raid")):
         devices = item.get("devices")
         count = len(devices) if isinstance(devices, list) else 0

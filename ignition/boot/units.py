@@ -19,6 +19,7 @@ _SHIPPED = names("""
     systemd-sysctl.service systemd-sysext.service systemd-modules-load.service
     systemd-sysupdate.timer systemd-sysupdate.service systemd-timesyncd.service
     systemd-udevd.service systemd-udev-settle.service systemd-journald.service
+    systemd-fsck@.service systemd-growfs@.service systemd-networkd-wait-online@.service
     update-engine.service locksmithd.service ensure-sysext.service systemd-tmpfiles-setup.service
     """)
 # brought by the extensions that a node links, and never to be enabled by Ignition
@@ -136,6 +137,8 @@ def _service(unit: BootUnit, known: frozenset[str]) -> Iterator[str]:
     if kind == "mount":
         where = "".join(values(lines, "Where"))
         right = where.strip("/").replace("-", r"\x2d").replace("/", "-")
+        if not values(lines, "What"):
+            yield f"{unit.name} mounts nothing, and systemd refuses it; add What="
         if f"{right}.mount" != unit.name:
             yield f"{unit.name} mounts {where}, and systemd refuses it; name it {right}.mount"
 

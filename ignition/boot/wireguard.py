@@ -32,6 +32,7 @@ _DIRECTIVES = {
     "Link": names("MTUBytes RequiredForOnline ActivationPolicy Unmanaged RequiredFamilyForOnline"),
     "Address": names("Address Peer Scope Label"),
 }
+_PEER = "WireGuardPeer"
 _ENDPOINT = re.compile(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5})", re.ASCII)
 
 
@@ -50,6 +51,12 @@ def check(config: BootConfig, problems: list[str]) -> None:
         if path.startswith(f"{_FOLDER}/") and path.endswith(".netdev") and file.text is not None:
             lines = unitfiles.parse(file.text)
             problems += _netdev(path, lines, networks, config)
+    for name in networks:
+        if re.fullmatch(r"wg\d+", name) and not any(
+            path.endswith(".netdev") and f"Name={name}\n" in (file.text or "")
+            for path, file in config.files.items()
+        ):
+            problems.append(f"nothing makes {name}, which a .network is for; write its .netdev")
     for path, file in config.files.items():
         if path.startswith(f"{_CREDENTIALS}/") and file.mode & 0o077:
             problems.append(f"{path} is a secret with the mode {file.mode:04o}; write it with 0600")
@@ -94,7 +101,7 @@ def _netdev(
         yield f'{path}: ListenPort "{port}" is no port, so that no peer finds it; write one'
     if given.get(("WireGuard", "RouteTable")) not in ("main", "254"):
         yield f"{path} makes no routes to the networks of its peers; write RouteTable=main"
-    yield from _peers(path, lines)
+    yield from _peers(path, config.text(path) or "")
     if name not in networks:
         yield f"{name} gets no address; write a .network whose [Match] has Name={name}"
     for line in networks.get(name, ()):
@@ -104,41 +111,48 @@ def _netdev(
         yield f"{name} gets no address; write Address= in its [Network]"
 
 
-def _peers(path: str, lines: tuple[Line, ...]) -> Iterator[str]:
-    seen: dict[str, str] = {}
-    keys = [line.value for line in lines if line.name == "PublicKey"]
-    peers = [line for line in lines if line.section == "WireGuardPeer"]
+def _peers(path: str, text: str) -> Iterator[str]:
+    peers = [
+        [line for line in unitfiles.parse(f"[WireGuardPeer]\n{part}") if line.section == _PEER]
+        for part in re.split(r"^\[WireGuardPeer\]$", text, flags=re.MULTILINE)[1:]
+    ]
     if not peers:
         yield f"{path} has no peer, so the tunnel leads nowhere; add a [WireGuardPeer]"
-    networks = [line for line in peers if line.name == "AllowedIPs"]
-    if len(networks) != len(keys):
-        yield f"{path} has {len(keys)} public keys and {len(networks)} AllowedIPs; give each both"
+    keys: list[str] = []
+    networks: list[str] = []
+    for lines in peers:
+        names_given = [line.name for line in lines]
+        given = {line.name: line.value for line in lines}
+        if names_given.count("PublicKey") != 1 or names_given.count("AllowedIPs") != 1:
+            yield f"{path}: a peer has one PublicKey and one AllowedIPs; begin each peer anew"
+        keys += [line.value for line in lines if line.name == "PublicKey"]
+        networks += [each.strip() for each in given.get("AllowedIPs", "").split(",")]
+        yield from _endpoint(path, given)
+    yield from _different(path, keys, networks)
+
+
+def _different(path: str, keys: list[str], networks: list[str]) -> Iterator[str]:
     for key in keys:
         if not _is_key(key):
             yield f'{path}: PublicKey "{key}" is no key; write what wg pubkey prints'
-        if keys.count(key) > 1:
-            yield f"{path}: two peers have the PublicKey {key}; keep one"
-    for line in networks:
-        for network in line.value.split(","):
-            if not _is_network(network.strip()):
-                yield f'{path}: AllowedIPs "{network}" is no network; write such as 10.20.0.0/16'
-            elif network in seen:
-                yield f"{path}: {network} is allowed to two peers; give it to one"
-            seen[network] = path
-    yield from _endpoints(path, peers)
+    for network in networks:
+        if not _is_network(network):
+            yield f'{path}: AllowedIPs "{network}" is no network; write such as 10.20.0.0/16'
+    for twice in {each for each in (*keys, *networks) if (*keys, *networks).count(each) > 1}:
+        yield f"{path}: two peers have {twice}, and the last wins; give it to one"
 
 
-def _endpoints(path: str, peers: list[Line]) -> Iterator[str]:
-    endpoints = [line for line in peers if line.name == "Endpoint"]
-    for line in endpoints:
-        match = _ENDPOINT.fullmatch(line.value)
-        if match is None or not 1 <= int(match[2]) <= 65535:
-            yield f'{path}: Endpoint "{line.value}" is no host:port; correct it'
-    if len([line for line in peers if line.name == "PersistentKeepalive"]) < len(endpoints):
-        yield f"{path}: NAT forgets the tunnel; add PersistentKeepalive=25 to each Endpoint"
-    for line in peers:
-        if line.name == "PersistentKeepalive" and line.value not in map(str, range(1, 121)):
-            yield f'{path}: PersistentKeepalive "{line.value}" must be 1 to 120 seconds'
+def _endpoint(path: str, given: dict[str, str]) -> Iterator[str]:
+    endpoint, alive = given.get("Endpoint"), given.get("PersistentKeepalive")
+    match = _ENDPOINT.fullmatch(endpoint or "")
+    if endpoint is not None and (match is None or not 1 <= int(match[2]) <= 65535):
+        yield f'{path}: Endpoint "{endpoint}" is no host:port; correct it'
+    if endpoint is not None and alive is None:
+        yield f"{path}: NAT forgets the tunnel; add PersistentKeepalive=25 beside the Endpoint"
+    if alive is not None and endpoint is None:
+        yield f"{path}: a peer without Endpoint cannot be kept alive; add where it is"
+    if alive is not None and alive not in map(str, range(1, 121)):
+        yield f'{path}: PersistentKeepalive "{alive}" must be 1 to 120 seconds'
 
 
 def _is_key(text: str) -> bool:

@@ -153,3 +153,31 @@ def of_containers(pods: str, faults: Sequence[Fault]) -> Admission:
             "variables.container.?name.orValue('') + \"' \" + variables.fault"
         ),
     )
+
+
+def told_of(subject: str) -> str:
+    """CEL for what a sentence begins with, for a map with the `name` of a pod's template."""
+    return f"{DESCRIBED} + ({subject}.name == '' ? '' : \", '\" + {subject}.name + \"'\")"
+
+
+def of_pods(
+    things: str, faults: Sequence[Fault], *, variables: Mapping[str, str] | None = None
+) -> Admission:
+    """Each of the things (a CEL list of maps with the `name` of a pod) must have no fault.
+
+    A fault speaks of `p`, and may use `variables` beside those of `PODS`. The message is
+    `<object>[, '<pod>'] <what the first fault says>`.
+    """
+    broken = " || ".join(f"({fault.broken})" for fault in faults)
+    says = " : ".join([*(f"{each.broken} ? {each.says}" for each in faults[:-1]), faults[-1].says])
+    return Admission(
+        kinds=KINDS,
+        variables={
+            **PODS,
+            **(variables or {}),
+            "broken": f"({things}).filter(p, {broken})",
+            "fault": f"variables.broken.map(p, {says})[0]",
+        },
+        holds="size(variables.broken) == 0",
+        message=f"{told_of('variables.broken[0]')} + ' ' + variables.fault",
+    )

@@ -21,7 +21,8 @@ FREE = {
     "kube-prometheus-stack": {"kube-state-metrics.metricLabelsAllowlist"},
 }
 # No default values of these are among the schemas: their keys, from the Helm reference of Cilium
-# (docs.cilium.io, helm-reference), and of karpenter-crd, which is given none.
+# (docs.cilium.io, helm-reference), of kured's values.yaml (github.com/kubereboot/charts), and of
+# karpenter-crd, which is given none.
 WITHOUT_SCHEMA: dict[str, dict[str, Any]] = {
     "cilium": {
         "routingMode": "",
@@ -36,6 +37,17 @@ WITHOUT_SCHEMA: dict[str, dict[str, Any]] = {
         "k8sServicePort": "",
     },
     "karpenter-crd": {},
+    "kured": {
+        "configuration": {
+            "blockingPodSelector": [],
+            "period": "",
+            "rebootDays": [],
+            "startTime": "",
+            "endTime": "",
+            "timeZone": "",
+        },
+        "tolerations": [],
+    },
 }
 
 everywhere = pytest.mark.parametrize("environment", ENVIRONMENTS)

@@ -14,7 +14,6 @@ from tests.recorder import Registered, Secret, render
 from tests.unit.stacks.programs import ENVIRONMENTS, program
 
 CRD_FOLDERS = ("karpenter", "volcano", "metal3", "prometheus-operator")
-BUILT_IN = ("PriorityClass",)
 
 
 class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # as it is built
@@ -33,11 +32,13 @@ def resources(environment: str) -> tuple[Registered, ...]:
 
 def custom_objects(environment: str) -> list[dict[str, Any]]:
     """Every object of a kind that a CRD brings, as the API server would get it."""
-    return [
-        opened(each.inputs)
-        for each in resources(environment)
-        if "/" in str(each.inputs.get("apiVersion", "")) and each.kind not in BUILT_IN
-    ]
+    return [opened(each.inputs) for each in resources(environment) if _by_crd(each)]
+
+
+def _by_crd(resource: Registered) -> bool:
+    """Groups of Kubernetes itself have no dot, or end so."""
+    group, _, version = str(resource.inputs.get("apiVersion", "")).partition("/")
+    return bool(version) and "." in group and not group.endswith(".k8s.io")
 
 
 def opened(value: Any) -> Any:

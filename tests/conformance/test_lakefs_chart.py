@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from components.platform.lakefs.values import S3, DynamoDbTable, Ingress, Serving, chart_values
-from components.versions import LAKEFS, LAKEFS_IMAGE_TAG
+from fleet.versions import LAKEFS, LAKEFS_IMAGE_TAG
 
 # maps whose keys the user of the chart makes up
 FREE_FORM = {"podAnnotations", "resources", "nodeSelector", "ingress.annotations"}

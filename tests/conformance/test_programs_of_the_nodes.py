@@ -11,6 +11,7 @@ import pytest
 
 from tests.unit.workloads.node_check.tree import PLAN
 from workloads.bind.program import program as bind_program
+from workloads.node_check.machine import CommandError, live
 from workloads.node_check.program import program as check_program
 
 # what a bound process finds: its CPUs, and the policy of a page of its own
@@ -176,3 +177,14 @@ def test_a_rank_without_a_gpu_does_not_start(tmp_path: Path) -> None:
     done = _run(bind, "true", environment={"PATH": str(tmp_path), "LOCAL_RANK": "0"})
     assert done.returncode == 126
     assert done.stderr.startswith("fleet-bind: nvidia-smi cannot be asked for the GPUs: ")
+
+
+def test_programs_of_the_machine_run_in_its_root() -> None:
+    assert live(Path("/")).run(["echo", "here"]) == "here\n"
+    if os.geteuid() == 0:  # only root may enter another root
+        assert live(Path("/proc/self/root")).run(["echo", "there"]) == "there\n"
+
+
+def test_a_program_that_is_not_there_is_told_in_its_own_words() -> None:
+    with pytest.raises(CommandError, match=r"ended with 127: .*fleet-no-such-program"):
+        live(Path("/")).run(["fleet-no-such-program"])

@@ -1,10 +1,14 @@
-"""fleet-bind as one file; not part of it."""
+"""fleet-bind as one file, on standard output: python -m workloads.bind.program > fleet-bind.pyz"""
+
+import sys
 
 from workloads.archive import archive
-
-FILE = "fleet-bind.pyz"
 
 
 def program() -> bytes:
     """The zipapp."""
     return archive("workloads.bind", also=("hardware.cpuset",))
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(program())

@@ -15,6 +15,9 @@ from workloads.node_check.machine import Machine, live
 from workloads.node_check.node_api import ApiError, NodeApi
 from workloads.node_check.plan import PATH, Plan, PlanError, parse
 
+SETTLING = frozenset({"irq-affinity", "clocks"})
+"""A driver makes vectors when a job first uses a device, and a unit moves them within 5 minutes;
+a GPU that was hot for a moment is none that stays hot."""
 CHECKS = (kernel.check, memory.check, interrupts.check, services.check, kubelet.check, gpus.check)
 
 
@@ -44,9 +47,14 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(given)
 
 
-def once(given: argparse.Namespace) -> int:
-    """One check: 0 as planned, 1 drift, 2 where the findings could not be handed on."""
-    plan, drifts = findings(live(given.root))
+def confirmed(drifts: Sequence[Drift], before: Sequence[Drift]) -> list[Drift]:
+    """The drifts without those that may settle by themselves and are seen for the first time."""
+    known = {drift.what for drift in before}
+    return [drift for drift in drifts if drift.check not in SETTLING or drift.what in known]
+
+
+def hand_on(given: argparse.Namespace, plan: Plan | None, drifts: Sequence[Drift]) -> int:
+    """Says what was found: 0 as planned, 1 drift, 2 where it could not be handed on."""
     for drift in drifts:
         print(drift.sentence, flush=True)  # noqa: T201  # the log of the pod
     if not drifts and plan is not None:
@@ -86,11 +94,16 @@ def main() -> int:
     """The program."""
     given = arguments(sys.argv[1:])
     signal.signal(signal.SIGTERM, _stop)
-    code = once(given)
-    while given.every is not None:
+    machine = live(given.root)
+    plan, drifts = findings(machine)
+    if given.every is None:
+        return hand_on(given, plan, drifts)
+    before: Sequence[Drift] = ()
+    while True:
+        hand_on(given, plan, confirmed(drifts, before))
         time.sleep(given.every)
-        code = once(given)
-    return code
+        before = drifts
+        plan, drifts = findings(machine)
 
 
 if __name__ == "__main__":

@@ -117,8 +117,8 @@ def _interrupts(machine: Machine, wanted: IrqAffinity, address: str) -> Iterator
     if astray:
         yield Drift(
             check="irq-affinity",
-            what=f"Delivery of {len(astray)} interrupts of {wanted.device} {wanted.name}",
-            seen=f"on CPUs {format_list(set().union(*astray.values()))}",
+            what=f"Delivery of interrupts of {wanted.device} {wanted.name}",
+            seen=f"on CPUs {format_list(set().union(*astray.values()))} ({len(astray)} of them)",
             expected=f"on {wanted.cpus}",
             remedy="run systemctl start fleet-irq; if they stray again, find out who moves them",
         )

@@ -5,6 +5,7 @@ another patch, runs another plan.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,6 +18,8 @@ from workloads.node_check.yaml_lines import YamlLinesError, parse
 CONFIG = "var/lib/kubelet/config.yaml"
 CPU_STATE = "var/lib/kubelet/cpu_manager_state"
 MEMORY_STATE = "var/lib/kubelet/memory_manager_state"
+_UNITS = ("", "Ki", "Mi", "Gi", "Ti")
+_QUANTITY = re.compile("([0-9]+)(|Ki|Mi|Gi|Ti)")
 
 
 def check(machine: Machine, plan: Plan) -> Iterator[Drift]:
@@ -56,7 +59,11 @@ def _equal(wanted: Any, seen: Any) -> bool:
         return False
     if wanted is None or isinstance(wanted, bool):
         return str(seen) == json.dumps(wanted)
-    return str(wanted) == str(seen) or _same_cpus(str(wanted), str(seen))
+    texts = str(wanted), str(seen)
+    if texts[0] == texts[1] or _same_cpus(*texts):
+        return True
+    amounts = tuple(map(_bytes, texts))
+    return None not in amounts and amounts[0] == amounts[1]
 
 
 def _same_cpus(wanted: str, seen: str) -> bool:
@@ -64,6 +71,12 @@ def _same_cpus(wanted: str, seen: str) -> bool:
         return bool(wanted) and parse_list(wanted) == parse_list(seen)
     except CpusetError:
         return False
+
+
+def _bytes(quantity: str) -> int | None:
+    """7168Mi and 7Gi are one amount, and the API machinery writes the shorter."""
+    found = _QUANTITY.fullmatch(quantity)
+    return None if found is None else int(found[1]) << 10 * _UNITS.index(found[2])
 
 
 def _shown(value: Any) -> str:

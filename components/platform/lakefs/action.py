@@ -9,12 +9,10 @@ import pulumi
 from pulumi.dynamic import (
     CheckFailure,
     CheckResult,
-    ConfigureRequest,
     CreateResult,
     DiffResult,
     ReadResult,
     Resource,
-    ResourceProvider,
     UpdateResult,
 )
 
@@ -22,13 +20,13 @@ from components.platform.lakefs import gate
 from components.platform.lakefs.connection import (
     MANAGED,
     Connection,
+    LakefsProvider,
     Properties,
     connect,
     connected,
     diff,
     known,
     options,
-    speak_in_sentences,
     wrong_connection,
 )
 from workloads.lakefs.errors import LakefsError
@@ -52,17 +50,12 @@ class ActionArgs:
     adopt: pulumi.Input[bool] = False
 
 
-class ActionProvider(ResourceProvider):
+class ActionProvider(LakefsProvider):
     """Writes, reads and removes one action file through a short-lived branch and a merge.
 
     So it works whether its branch is protected or not, and what other people do at the same time
     is either merged with it or refused whole.
     """
-
-    serialize_as_secret_always = False  # it captures nothing; the keys are inputs
-
-    def configure(self, req: ConfigureRequest) -> None:  # noqa: ARG002  # called by the host alone
-        speak_in_sentences(self)
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         resource = f"lakeFS action {news['name']!r} of repository {news['repository']!r}"

@@ -6,24 +6,22 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 from pulumi.dynamic import (
     CheckResult,
-    ConfigureRequest,
     CreateResult,
     DiffResult,
     ReadResult,
     Resource,
-    ResourceProvider,
     UpdateResult,
 )
 
 from components.platform.lakefs.connection import (
     KEYS,
     Connection,
+    LakefsProvider,
     Properties,
     connect,
     connected,
     diff,
     options,
-    speak_in_sentences,
     wrong_connection,
 )
 from workloads.lakefs.errors import LakefsError
@@ -40,13 +38,8 @@ class AdministratorArgs:
     user_name: pulumi.Input[str] = "admin"
 
 
-class AdministratorProvider(ResourceProvider):
+class AdministratorProvider(LakefsProvider):
     """Sets a new server up, or proves that an older one takes these keys. It removes nothing."""
-
-    serialize_as_secret_always = False  # it captures nothing; the keys are inputs
-
-    def configure(self, req: ConfigureRequest) -> None:  # noqa: ARG002  # called by the host alone
-        speak_in_sentences(self)
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         return CheckResult(news, wrong_connection(news, "The administrator of lakeFS"))

@@ -8,24 +8,22 @@ import pulumi
 from pulumi.dynamic import (
     CheckFailure,
     CheckResult,
-    ConfigureRequest,
     CreateResult,
     DiffResult,
     ReadResult,
     Resource,
-    ResourceProvider,
     UpdateResult,
 )
 
 from components.platform.lakefs.connection import (
     Connection,
+    LakefsProvider,
     Properties,
     connect,
     connected,
     diff,
     known,
     options,
-    speak_in_sentences,
     wrong_connection,
 )
 from workloads.lakefs.errors import LakefsError
@@ -49,13 +47,8 @@ class BranchProtectionArgs:
     adopt: pulumi.Input[bool] = False
 
 
-class BranchProtectionProvider(ResourceProvider):
+class BranchProtectionProvider(LakefsProvider):
     """Sets the rules under their ETag: a change that someone makes meanwhile is never lost."""
-
-    serialize_as_secret_always = False  # it captures nothing; the keys are inputs
-
-    def configure(self, req: ConfigureRequest) -> None:  # noqa: ARG002  # called by the host alone
-        speak_in_sentences(self)
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         resource = f"The branch protection of lakeFS repository {news['repository']!r}"

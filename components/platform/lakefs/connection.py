@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pulumi
-from pulumi.dynamic import CheckFailure, DiffResult, ResourceProvider
+from pulumi.dynamic import CheckFailure, ConfigureRequest, DiffResult, ResourceProvider
 from pulumi.runtime import rpc
 
 from workloads.lakefs.errors import ENDPOINT_FORM, LakefsError, is_endpoint
@@ -48,14 +48,19 @@ def options(opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions:
     )
 
 
-def speak_in_sentences(provider: ResourceProvider) -> None:
-    """Keeps the host of dynamic providers from printing a traceback where lakeFS said no.
+class LakefsProvider(ResourceProvider):
+    """What every provider of something inside a lakeFS server is."""
 
-    The host prints one for every error. A refusal says all there is to say in its sentence; a
-    mistake of the program keeps its traceback.
-    """
-    for name in ("create", "read", "update", "delete"):
-        setattr(provider, name, _shortened(getattr(provider, name)))
+    serialize_as_secret_always = False  # it captures nothing; the keys are inputs
+
+    def configure(self, req: ConfigureRequest) -> None:  # noqa: ARG002  # called by the host alone
+        """Keeps the host of dynamic providers from printing a traceback where lakeFS said no.
+
+        The host prints one for every error. A refusal says all there is to say in its sentence; a
+        mistake of the program keeps its traceback.
+        """
+        for name in ("create", "read", "update", "delete"):
+            setattr(self, name, _shortened(getattr(self, name)))
 
 
 def _shortened(method: Callable[..., T]) -> Callable[..., T]:

@@ -1,4 +1,7 @@
-"""A repository into whose main branch only a merge leads, and only one that passes its check."""
+"""A repository into whose main branch only a merge leads, and only one that passes its check.
+
+What main holds is kept for ever, as a replay needs it; what other branches let go of, for a while.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,26 +12,31 @@ from components.platform.lakefs.action import Action, ActionArgs
 from components.platform.lakefs.branch_protection import BranchProtection, BranchProtectionArgs
 from components.platform.lakefs.connection import Connection
 from components.platform.lakefs.gate import metadata_gate, webhook_gate
+from components.platform.lakefs.gc_rules import MOST_DAYS, GcRules, GcRulesArgs
 from components.platform.lakefs.repository import Repository, RepositoryArgs
 from workloads.backtest.provenance import REQUIRED
 
 
 @dataclass(frozen=True, kw_only=True)
 class GovernedRepositoryArgs:
-    """`check_url` is asked before each merge; without it, a merge must carry its provenance."""
+    """`check_url` is asked before each merge; without it, a merge must carry its provenance.
+
+    `keep_days` is how long branches but main keep what they let go of; None keeps everything.
+    """
 
     connection: Connection
     repository: str
     storage_namespace: pulumi.Input[str]
     check_url: str | None = None
     required: Sequence[str] = REQUIRED
+    keep_days: int | None = None
     # what is done to a repository that is there already, and to one that is to go
     adopt: bool = False
     delete_with_data: bool = False
 
 
 class GovernedRepository(pulumi.ComponentResource):
-    """The repository, the check before a merge into `main`, and the protection of `main`."""
+    """The repository, the check before a merge into `main`, and what protects and keeps `main`."""
 
     repository: pulumi.Output[str]
 
@@ -72,6 +80,18 @@ class GovernedRepository(pulumi.ComponentResource):
             # nobody can merge into main without the check, not even once
             pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=[check])),
         )
+        if args.keep_days is not None:
+            GcRules(
+                f"{name}-gc",
+                GcRulesArgs(
+                    connection=args.connection,
+                    repository=repository.name,
+                    default_days=args.keep_days,
+                    branch_days={"main": MOST_DAYS},
+                    adopt=args.adopt,
+                ),
+                inside,
+            )
         self.repository = repository.name
         self.register_outputs({"repository": self.repository})
 

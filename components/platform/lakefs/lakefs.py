@@ -30,6 +30,7 @@ class LakefsArgs:
     bucket: str
     region: str
     repositories: Sequence[str]
+    keep_days: int | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -77,6 +78,7 @@ class Lakefs(pulumi.ComponentResource):
                     storage_namespace=pulumi.Output.concat(
                         store.storage_namespace, "/", repository
                     ),
+                    keep_days=args.keep_days,
                 ),
                 child,
             )

@@ -8,24 +8,22 @@ import pulumi
 from pulumi.dynamic import (
     CheckFailure,
     CheckResult,
-    ConfigureRequest,
     CreateResult,
     DiffResult,
     ReadResult,
     Resource,
-    ResourceProvider,
     UpdateResult,
 )
 
 from components.platform.lakefs.connection import (
     Connection,
+    LakefsProvider,
     Properties,
     connect,
     connected,
     diff,
     known,
     options,
-    speak_in_sentences,
     wrong_connection,
 )
 from components.platform.lakefs.holdings import refuse_loss
@@ -54,13 +52,8 @@ class RepositoryArgs:
     delete_with_data: pulumi.Input[bool] = False
 
 
-class RepositoryProvider(ResourceProvider):
+class RepositoryProvider(LakefsProvider):
     """Creates, reads and deletes a repository. lakeFS cannot change one: that is a replacement."""
-
-    serialize_as_secret_always = False  # it captures nothing; the keys are inputs
-
-    def configure(self, req: ConfigureRequest) -> None:  # noqa: ARG002  # called by the host alone
-        speak_in_sentences(self)
 
     def check(self, olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         failures = wrong_connection(news, f"lakeFS repository {news['name']!r}")

@@ -1,31 +1,37 @@
 """Prometheus and Grafana as their pinned chart, with the fleet's rules and dashboard."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
-from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
+from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, Secret
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.platform.monitoring import values
+from components.platform.monitoring.alertmanager import KEY, KEY_SECRET
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dashboard import dashboard_json
 from components.platform.monitoring.groups import groups
 from components.platform.monitoring.rules import prometheus_rule
-from components.versions import KUBE_PROMETHEUS_STACK
+from fleet.versions import KUBE_PROMETHEUS_STACK
 
 NAMESPACE = "monitoring"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MonitoringArgs:
-    """The GPU pools by name. The series lie on a volume of `storage_class` of `storage_gib` GiB."""
+    """The GPU pools by name. The series lie on a volume of `storage_class` of `storage_gib` GiB.
+
+    There is no doing without one: what a branch has cost would be forgotten with every restart.
+    """
 
     pools: Mapping[str, PoolGpus]
     storage_class: str
     storage_gib: int = 100
+    pagerduty_routing_key: pulumi.Input[str] | None = field(default=None, repr=False)
+    """Of an integration with the Events API v2; None pages nobody."""
 
     def __post_init__(self) -> None:
         if self.storage_gib < 1:
@@ -50,6 +56,8 @@ class Monitoring(pulumi.ComponentResource):
             ),
             opts=child,
         )
+        key = args.pagerduty_routing_key
+        secrets = [] if key is None else [_routing_key(f"{name}-pagerduty", space, key, child)]
         self.release = Release(
             f"{name}-release",
             name=KUBE_PROMETHEUS_STACK.name,
@@ -57,8 +65,13 @@ class Monitoring(pulumi.ComponentResource):
             chart=KUBE_PROMETHEUS_STACK.name,
             version=KUBE_PROMETHEUS_STACK.version,
             repository_opts=RepositoryOptsArgs(repo=KUBE_PROMETHEUS_STACK.repository),
-            values=values.values(storage_class=args.storage_class, storage_gib=args.storage_gib),
-            opts=child,
+            values=values.values(
+                storage_class=args.storage_class,
+                storage_gib=args.storage_gib,
+                paged=key is not None,
+            ),
+            # its values name the Secret, which is no edge of the graph
+            opts=pulumi.ResourceOptions(parent=self, depends_on=secrets),
         )
         # the API server knows these kinds only once the chart has brought their CRDs
         after_crds = pulumi.ResourceOptions(parent=self, depends_on=[self.release])
@@ -85,3 +98,14 @@ class Monitoring(pulumi.ComponentResource):
             opts=child,
         )
         self.register_outputs({"version": KUBE_PROMETHEUS_STACK.version})
+
+
+def _routing_key(
+    name: str, space: Namespace, key: pulumi.Input[str], opts: pulumi.ResourceOptions
+) -> Secret:
+    return Secret(
+        name,
+        metadata=ObjectMetaArgs(name=KEY_SECRET, namespace=space.metadata.name),
+        string_data={KEY: pulumi.Output.secret(key)},
+        opts=opts,
+    )

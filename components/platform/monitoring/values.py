@@ -1,6 +1,7 @@
 """The values of kube-prometheus-stack, and what else Prometheus scrapes."""
 
 from components.platform.monitoring import names
+from components.platform.monitoring.alertmanager import alertmanager
 from components.platform.monitoring.rules import Manifest
 from components.platform.node_check_pod import TEXTFILES
 
@@ -32,10 +33,11 @@ _NODE_EXPORTER_ARGUMENTS = (
 )
 
 
-def values(*, storage_class: str, storage_gib: int) -> dict[str, object]:
+def values(*, storage_class: str, storage_gib: int, paged: bool) -> dict[str, object]:
     """The chart's values; the volume keeps the series over a restart, or costs would be lost."""
     return {
         "prometheus": {"prometheusSpec": _prometheus(storage_class, storage_gib)},
+        "alertmanager": alertmanager(paged=paged),
         "kube-state-metrics": {
             "metricLabelsAllowlist": [
                 f"pods=[{','.join(names.POD_LABELS.values())}]",

@@ -13,7 +13,7 @@ from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dcgm import exporter_values
 from components.platform.monitoring.groups import groups
 from components.platform.monitoring.rules import prometheus_rule
-from components.versions import KUBE_PROMETHEUS_STACK
+from fleet.versions import KUBE_PROMETHEUS_STACK
 from tests.conftest import ROOT
 
 # keys of subcharts, whose own defaults the chart does not repeat
@@ -24,7 +24,7 @@ RULE = prometheus_rule(
     groups({"dgx": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=2.35)}),
 )
 MONITOR = values.volcano_service_monitor("monitoring")
-CHART_VALUES = values.values(storage_class="hcloud-volumes", storage_gib=100)
+CHART_VALUES = values.values(storage_class="hcloud-volumes", storage_gib=100, paged=True)
 
 
 def defaults(shared: Path, chart: str) -> Any:

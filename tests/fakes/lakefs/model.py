@@ -110,6 +110,7 @@ class Repository:
     branches: dict[str, Branch] = field(default_factory=dict)
     tags: dict[str, str] = field(default_factory=dict)
     protection: tuple[str, ...] = ()
+    gc_rules: Mapping[str, object] | None = None
     runs: list[Run] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
 

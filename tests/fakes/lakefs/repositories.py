@@ -111,6 +111,33 @@ def set_protection(_model: Model, request: Request, repository: Repository) -> A
     return Answer(status=204)
 
 
+@route("GET", "/repositories/{repository}/settings/gc_rules")
+def get_gc_rules(_model: Model, _request: Request, repository: Repository) -> Answer:
+    if repository.gc_rules is None:
+        raise ApiError(404, "not found")
+    # the server has an empty list as null
+    return Answer.of(
+        200, {**repository.gc_rules, "branches": repository.gc_rules["branches"] or None}
+    )
+
+
+@route("PUT", "/repositories/{repository}/settings/gc_rules")
+def set_gc_rules(_model: Model, request: Request, repository: Repository) -> Answer:
+    rules = request.json()
+    if not isinstance(rules.get("default_retention_days"), int) or "branches" not in rules:
+        raise ApiError(400, "request body has an error: property is missing")
+    # a message of defaults alone is written as an empty file, which is read as none
+    empty = rules["default_retention_days"] == 0 and not rules["branches"]
+    repository.gc_rules = None if empty else rules
+    return Answer(status=204)
+
+
+@route("DELETE", "/repositories/{repository}/settings/gc_rules")
+def delete_gc_rules(_model: Model, _request: Request, repository: Repository) -> Answer:
+    repository.gc_rules = None
+    return Answer(status=204)
+
+
 def shown_branch(name: str, branch: Branch) -> dict[str, Any]:
     return {"id": name, "commit_id": branch.head}
 

@@ -5,7 +5,6 @@ import json
 
 import pulumi
 
-from components import versions
 from components.pools.boot import (
     ClusterJoin,
     NodeVersions,
@@ -14,6 +13,7 @@ from components.pools.boot import (
     node_labels,
 )
 from components.pools.sharing import GpuSharing
+from fleet import versions
 from hardware.hardware import load
 from ignition.butane.resources import decode
 from ignition.numa_plan import plan

@@ -59,12 +59,14 @@ CONFIG: Mapping[str, object] = {
     "teams": {
         "research": {"cost_centre": "4100", "queues": {"research": {"weight": 4, "gpus": 32}}}
     },
+    "monitoring": {"pager": "pagerduty"},
     "lakefs": {
         "endpoint": "https://lakefs.dev.fleet.example",
         "site": "us-east-1",
         "repositories": ["ticks", "backtests"],
     },
     "versions": {"fabric_manager": FABRIC_MANAGER},
+    "reboots": {"days": ["sa", "su"], "start": "02:00", "end": "05:00"},
     "budget": {"usd_per_day": 3000},
     "policies": {"idle/gpu-node-pool": {"max_consolidate_after_minutes": 15}},
 }

@@ -59,8 +59,8 @@ def test_a_machine_that_no_kind_of_pool_can_start_is_refused(hardware: str, kind
 
 @pytest.mark.parametrize("kind", ["hetzner-dedicated", "azure"])
 def test_a_kind_that_has_machines_but_no_pool_is_refused(kind: str) -> None:
-    (mistake,) = mistakes(with_value("pools.cpu.kind", kind))
-    assert mistake == (f'gpu-fleet:pools.cpu.kind is "{kind}"; allowed: bare-metal, aws, hetzner.')
+    sentence = f'gpu-fleet:pools.cpu.kind is "{kind}"; allowed: bare-metal, aws, hetzner.'
+    assert sentence in mistakes(with_value("pools.cpu.kind", kind))
 
 
 def test_one_wrong_value_makes_one_sentence() -> None:
@@ -177,7 +177,7 @@ def test_secrets_are_passed_over_and_never_shown() -> None:
 
 def test_an_environment_needs_the_secrets_of_its_pool_kinds_alone() -> None:
     configuration = config()
-    del configuration["lakefs"]
+    del configuration["lakefs"], configuration["monitoring"]
     assert needed_secrets(parse("dev", configuration)) == (
         "kubeconfig",
         "join_token",
@@ -189,16 +189,22 @@ def test_an_environment_needs_the_secrets_of_its_pool_kinds_alone() -> None:
     assert isinstance(pools, dict)
     del pools["dgx"], pools["cpu"]
     configuration["teams"] = {}
+    configuration["monitoring"] = {"storage_class": "ceph-block"}
     assert needed_secrets(parse("dev", configuration)) == ("kubeconfig", "join_token")
 
 
 def test_an_environment_with_lakefs_needs_its_secrets_too() -> None:
-    assert needed_secrets(parse("dev", config()))[-4:] == (
+    names = needed_secrets(parse("dev", config()))
+    assert [name for name in names if name.startswith("lakefs_")] == [
         "lakefs_access_key_id",
         "lakefs_secret_access_key",
         "lakefs_auth_encrypt_key",
         "lakefs_database",
-    )
+    ]
+
+
+def test_an_environment_that_pages_needs_the_key_of_its_pager() -> None:
+    assert needed_secrets(parse("dev", config()))[-1] == "pagerduty_routing_key"
 
 
 def test_the_command_for_a_secret_does_not_hold_its_value() -> None:

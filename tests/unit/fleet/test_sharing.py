@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from components.versions import FLATCAR
 from fleet.settings import BareMetalPool, SettingsError, parse
+from fleet.versions import FLATCAR
 from ignition.extensions import driver_version
 from tests.unit.fleet.environment import config
 

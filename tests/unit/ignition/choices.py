@@ -5,11 +5,16 @@ from collections.abc import Iterator
 from itertools import product
 
 from hardware.hardware import Hardware, load, names
+from ignition.control_plane import control_plane_ignition
+from ignition.control_plane import secret_ignition as control_plane_secret
+from ignition.gateway import gateway_ignition
+from ignition.gateway import secret_ignition as gateway_secret
 from ignition.numa_plan import plan
-from ignition.render import NodeBoot
+from ignition.render import NodeBoot, data_url, join_ignition, tuning_ignition, with_merge
 from ignition.tuning import PURPOSES, Purpose, Tuning
+from tests.unit.ignition import roles
 from tests.unit.ignition.mutants.bases import Base
-from tests.unit.ignition.nodes import FABRIC_MANAGER, GPU, UNREGISTERED, user_data
+from tests.unit.ignition.nodes import FABRIC_MANAGER, GPU, UNREGISTERED, join
 
 TUNINGS: dict[str, Tuning] = {
     "plain": Tuning(),
@@ -29,8 +34,12 @@ TUNINGS: dict[str, Tuning] = {
 }
 
 
-def boot_data(hardware: Hardware, purpose: Purpose, tuning: Tuning) -> str:
-    """The whole boot data of a machine in a pool."""
+EFA = "https://images.fleet.example/sysext/efa-4593.2.5-x86-64.raw"
+_KINDS = {"crt": "CERTIFICATE", "key": "RSA PRIVATE KEY", "pub": "PUBLIC KEY"}
+
+
+def boot_data(hardware: Hardware, purpose: Purpose, tuning: Tuning, *, tunnel: bool) -> str:
+    """The whole boot data of a machine in a pool; with a `tunnel`, of a site without gateway."""
     planned = plan(hardware, tuning, purpose)
     gpu = bool(hardware.gpus)
     taints = (*((GPU,) if gpu else ()), *((UNREGISTERED,) if hardware.kind == "aws" else ()))
@@ -49,15 +58,19 @@ def boot_data(hardware: Hardware, purpose: Purpose, tuning: Tuning) -> str:
         nvidia_driver="570-open" if gpu else None,
         nvidia_runtime="v1.18.1" if gpu else None,
         fabric_manager=FABRIC_MANAGER if hardware.nvswitch else None,
+        efa=EFA if hardware.efa_interfaces else None,
+        wireguard=roles.wireguard() if tunnel else None,
     )
-    return user_data(of)
+    secret = dataclasses.replace(join(), wireguard_key=roles.key() if tunnel else None)
+    return with_merge(tuning_ignition(of), data_url(join_ignition(secret)))
 
 
 def choices(tunings: tuple[str, ...] = tuple(TUNINGS)) -> Iterator[Base]:
     """Each machine with each purpose and each of the tunings, as far as it can carry it."""
     for name, purpose, tuning in product(names(), PURPOSES, tunings):
         hardware = load(name)
-        text = boot_data(hardware, purpose, _fitting(TUNINGS[tuning], hardware))
+        fitting = _fitting(TUNINGS[tuning], hardware)
+        text = boot_data(hardware, purpose, fitting, tunnel=tuning == "odd")
         yield Base(f"{name} {purpose} {tuning}", hardware, text)
 
 
@@ -68,3 +81,21 @@ def _fitting(tuning: Tuning, hardware: Hardware) -> Tuning:
     if hardware.virtual:
         tuning = dataclasses.replace(tuning, iommu="passthrough", power="default")
     return tuning
+
+
+def other_roles() -> Iterator[Base]:
+    """Servers of the control plane, first and later, on each CPU architecture, and a gateway."""
+    pki = {
+        name: f"-----BEGIN {_KINDS[name[-3:]]}-----\n{name}\n-----END {_KINDS[name[-3:]]}-----\n"
+        for name in roles.secrets().pki
+    }
+    secret = control_plane_secret(dataclasses.replace(roles.secrets(), pki=pki))
+    for machine, first, disk in product(("ccx33", "cax41"), (True, False), (None, "/dev/sdb")):
+        hardware = load(machine)
+        server = roles.server(first=first, etcd=disk, arch=hardware.arch)
+        text = with_merge(control_plane_ignition(server), data_url(secret))
+        label = f"{machine} control plane {'first' if first else 'later'} {disk or ''}".strip()
+        yield Base(label, hardware, text, "control-plane")
+    text = gateway_ignition(roles.gateway())
+    secret = gateway_secret(roles.key(), "gateway-1")
+    yield Base("ccx33 gateway", load("ccx33"), with_merge(text, data_url(secret)), "gateway")

@@ -9,8 +9,11 @@ from policies.rules.rule import Manifest
 from tests.unit.policies.node_pools import ABSENT, bare, node_pool
 
 
-def violations(manifest: Manifest, minutes: int = 15) -> list[str]:
-    return RULE.predicate(manifest, {"max_consolidate_after_minutes": minutes})
+def violations(manifest: Manifest, minutes: int = 15, hours: int = 168) -> list[str]:
+    assert RULE.predicate is not None
+    return RULE.predicate(
+        manifest, {"max_consolidate_after_minutes": minutes, "longest_job_hours": hours}
+    )
 
 
 def demand(key: str, operator: str, *values: str) -> dict[str, Any]:
@@ -26,6 +29,7 @@ LIMITS = "spec.limits"
 AFTER = "spec.disruption.consolidateAfter"
 POLICY = "spec.disruption.consolidationPolicy"
 BUDGETS = "spec.disruption.budgets"
+EXPIRE = "spec.template.spec.expireAfter"
 
 
 @pytest.mark.parametrize(
@@ -34,13 +38,12 @@ BUDGETS = "spec.disruption.budgets"
         (
             LIMITS,
             ABSENT,
-            "NodePool 'burst' must set spec.limits['nvidia.com/gpu'] to its number of GPUs; it",
+            "NodePool 'burst' must set spec.limits['nvidia.com/gpu'] to its number of GPUs.",
         ),
-        (LIMITS, ABSENT, "its number of GPUs; it limits nothing."),
-        (LIMITS, {"memory": "2Ti", "cpu": 192}, "it limits cpu, memory."),
-        (LIMITS, {"nvidia.com/gpu": "many"}, "has spec.limits['nvidia.com/gpu'] 'many'; it must"),
+        (LIMITS, {"memory": "2Ti", "cpu": 192}, "['nvidia.com/gpu'] to its number of GPUs."),
+        (LIMITS, {"nvidia.com/gpu": "many"}, "has spec.limits['nvidia.com/gpu'] many; it must"),
         (LIMITS, {"nvidia.com/gpu": -1}, "has spec.limits['nvidia.com/gpu'] -1; it must"),
-        (LIMITS, "16", "it limits nothing."),
+        (LIMITS, "16", "to its number of GPUs."),
         (
             AFTER,
             ABSENT,
@@ -52,10 +55,12 @@ BUDGETS = "spec.disruption.budgets"
         (AFTER, "901s", "consolidateAfter 901s; it must be at most 15m."),
         (AFTER, "1.5h", "consolidateAfter '1.5h'; it must be a duration such as 1h30m"),
         (AFTER, 600, "consolidateAfter 600; it must be a duration such as 1h30m"),
-        (POLICY, ABSENT, "consolidationPolicy not set; it must be one of WhenEmpty,"),
         (POLICY, "WhenUnderutilized", "consolidationPolicy 'WhenUnderutilized'; it must be one"),
-        (BUDGETS, [{"nodes": "10%"}, {"nodes": "0"}], "budgets[1].nodes '0' at all times"),
-        (BUDGETS, [{"nodes": "0%", "reasons": ["Empty", "Drifted"]}], "nodes '0%' at all times"),
+        (BUDGETS, [{"nodes": "10%"}, {"nodes": "0"}], "spec.disruption.budgets nodes 0 at all"),
+        (BUDGETS, [{"nodes": "0%", "reasons": ["Empty", "Drifted"]}], "nodes 0 at all times"),
+        (EXPIRE, "167h59m", "expireAfter 167h59m; it must be Never or at least the 168h of a long"),
+        (EXPIRE, "7d", "expireAfter '7d'; it must be Never or a duration such as 720h."),
+        (EXPIRE, "9999999999h", "it must be Never or a duration such as 720h."),
         ("spec.replicas", 2, "has spec.replicas; a GPU NodePool must be dynamic"),
         ("spec", {"replicas": 0, "limits": {"nvidia.com/gpu": 8}}, "has spec.replicas;"),
     ],
@@ -80,6 +85,10 @@ def test_a_pool_that_breaks_the_rule_is_told_the_value_and_what_must_be(
         (AFTER, "30s"),
         (AFTER, "15m"),
         (AFTER, "0h14m60s"),
+        ("spec.disruption", ABSENT),
+        (POLICY, ABSENT),
+        (EXPIRE, "Never"),
+        (EXPIRE, "168h"),
         (POLICY, "WhenEmptyOrUnderutilized"),
         (POLICY, "Balanced"),
         (BUDGETS, [{"nodes": "0", "schedule": "@daily", "duration": "8h"}]),
@@ -92,15 +101,23 @@ def test_every_form_that_karpenter_honours_passes(path: str, value: object) -> N
 
 
 def test_all_that_is_wrong_with_a_pool_is_said_at_once() -> None:
-    faults = violations(bare(spec={"taints": [{"key": "nvidia.com/gpu"}]}))
+    pool = bare(spec={"taints": [{"key": "nvidia.com/gpu"}], "expireAfter": "1h"})
+    pool["spec"]["disruption"] = {"consolidationPolicy": "Never"}
 
-    assert len(faults) == 3
+    faults = violations(pool)
+
+    assert len(faults) == 4
     assert all(fault.startswith("NodePool 'bare' ") for fault in faults)
 
 
 def test_the_configured_minutes_are_the_bound() -> None:
     assert violations(node_pool(AFTER, "30m"), minutes=30) == []
     assert "at most 29m" in violations(node_pool(AFTER, "30m"), minutes=29)[0]
+
+
+def test_a_job_longer_than_karpenters_own_720h_needs_a_pool_that_says_so() -> None:
+    assert violations(node_pool(), hours=720) == []
+    assert "expireAfter 720h; it must be Never or at" in violations(node_pool(), hours=721)[0]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +171,7 @@ def test_a_pool_that_names_none_is_left_alone(manifest: Manifest) -> None:
     assert violations(manifest) == []
 
 
-@pytest.mark.parametrize("broken", [None, "text", 7, ["list"], True])
+@pytest.mark.parametrize("broken", ["text", 7, ["list"], True])
 @pytest.mark.parametrize("path", ["spec.disruption", "spec.template", "spec.template.spec"])
 def test_a_misshapen_pool_is_judged_and_throws_nothing(path: str, broken: object) -> None:
     faults = violations(node_pool(path, broken))

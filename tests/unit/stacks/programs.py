@@ -19,6 +19,7 @@ SECRETS = {
     "lakefs_secret_access_key": "lakefs-hunter2",
     "lakefs_auth_encrypt_key": "0123456789abcdef" * 4,
     "lakefs_database": "postgres://lakefs:db-hunter2@postgres.fleet.example:5432/lakefs",
+    "pagerduty_routing_key": "pagerduty-hunter2",
 }
 
 

@@ -152,11 +152,11 @@ BROKEN = {
     ),
     "a chart of another release": (
         with_input("cilium-release", "version", "1.0.0"),
-        "chart cilium 1.0.0 is not pinned in components/versions.py",
+        "chart cilium 1.0.0 is not pinned in fleet/versions.py",
     ),
     "an image of another release": (
         with_input("volcano-release", "values/basic/image_tag_version", "latest"),
-        "volcano sets the image latest, not pinned in components/versions.py",
+        "volcano sets the image latest, not pinned in fleet/versions.py",
     ),
 }
 

@@ -8,9 +8,10 @@ After a wanted change, write them anew and look at the difference:
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from typing import Any
 
 import pytest
 import yaml
@@ -78,16 +79,31 @@ def _readable(value: object) -> object:
 
 
 def _short(text: str) -> object:
-    """A JSON document as what it says, any other endless line as its digest and length."""
+    """A JSON document as what it says, a dashboard as what it asks, another endless line as its
+    digest and length.
+    """
     if text.startswith(("{", "[")):
         with suppress(ValueError):
             document = json.loads(text)
+            if "panels" in document:
+                return {f"dashboard, SHA-256 {_digest(text)}": dict(_panels(document["panels"]))}
             if "ignition" not in document:
                 return {"JSON of": _readable(document)}
     if max(map(len, text.splitlines()), default=0) <= LONGEST:
         return text
-    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    return f"[{len(text)} characters, SHA-256 {digest}…]"
+    return f"[{len(text)} characters, SHA-256 {_digest(text)}]"
+
+
+def _digest(text: str) -> str:
+    return f"{hashlib.sha256(text.encode()).hexdigest()[:12]}…"
+
+
+def _panels(panels: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[str]]]:
+    """What a dashboard asks, panel by panel; how it draws the answers is left to its digest."""
+    for panel in panels:
+        if "targets" in panel:
+            yield panel["title"], [" ".join(each["expr"].split()) for each in panel["targets"]]
+        yield from _panels(panel.get("panels", ()))
 
 
 def differences(before: str, after: str) -> Iterator[str]:
@@ -134,6 +150,10 @@ def test_a_difference_names_the_resources_that_came_went_and_changed() -> None:
 def test_a_document_in_a_text_is_shown_and_an_endless_line_is_not() -> None:
     assert _short('{"Version": "2012-10-17"}') == {"JSON of": {"Version": "2012-10-17"}}
     assert _short('{"ignition": {}, "x": "' + "y" * LONGEST + '"}') != {"JSON of": {}}
+    row = {"title": "Use", "panels": [{"title": "Busy", "targets": [{"expr": "a\n  + b"}]}]}
+    dashboard = _short(json.dumps({"panels": [row], "color": "red"}))
+    assert isinstance(dashboard, dict)
+    assert [*dashboard.values()] == [{"Busy": ["a + b"]}], "not how it draws the answers"
     told = _short("y" * (LONGEST + 1))
     assert isinstance(told, str)
     assert told.startswith("[201 characters, SHA-256 ")

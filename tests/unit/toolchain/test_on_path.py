@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolchain.programs import CONTROL_PLANE, KWOK, PULUMI, numbers
+from toolchain.program import numbers
+from toolchain.programs import CONTROL_PLANE, KWOK, PULUMI
 
 if TYPE_CHECKING:
     from tests.unit.toolchain.conftest import Workshop

@@ -8,7 +8,8 @@ import pytest
 
 from toolchain.build import Tools, versions
 from toolchain.layout import HOME
-from toolchain.programs import CONTROL_PLANE, KUBELET_SHAPES, PROGRAMS, SOURCES, Program, pinned
+from toolchain.program import SOURCES, Program, pinned
+from toolchain.programs import CONTROL_PLANE, KUBELET_SHAPES, PROGRAMS
 
 
 def test_every_system_that_is_built_has_its_version() -> None:

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 import yaml
+from pulumi_kubernetes.core.v1 import Namespace
 
 from components.platform.gpu_operator import GpuOperator, GpuOperatorArgs
 from components.pools.sharing import GpuSharing, sharing_labels
-from components.versions import GPU_OPERATOR
+from fleet.versions import GPU_OPERATOR
 from hardware.hardware import load, names
 from hardware.mig import MIG_PROFILES, layout_fault
 from tests.recorder import named, render
@@ -18,8 +19,13 @@ SLICED = GpuSharing(mode="time-slicing", replicas=4)
 
 
 def release(pools: Mapping[str, GpuSharing]) -> Mapping[str, Any]:
-    args = GpuOperatorArgs(pools=pools, dcgm_exporter={"enabled": True})
-    (found,) = named(render(lambda: GpuOperator("gpu-operator", args)), "Release").values()
+    def program() -> None:
+        monitors = Namespace("monitors")  # stands for what brings their kind
+        exporter = {"enabled": True}
+        args = GpuOperatorArgs(pools=pools, dcgm_exporter=exporter, monitors=monitors)
+        GpuOperator("gpu-operator", args)
+
+    (found,) = named(render(program), "Release").values()
     return found.inputs
 
 

@@ -10,7 +10,7 @@ import pytest
 from components.platform.karpenter import policies
 from components.platform.karpenter.interruptions import EVENTS
 from components.platform.karpenter.release import Karpenter, KarpenterArgs
-from components.versions import KARPENTER, KARPENTER_CRD
+from fleet.versions import KARPENTER, KARPENTER_CRD
 from rehearsal.providers.aws.policies import IDENTITY, RESOURCE_POLICY
 from tests.recorder import ACCESS_KEY, Registered, Secret, named, plain, render
 

@@ -8,7 +8,9 @@ from typing import Any
 from components.platform.monitoring.values import values
 from components.platform.node_check import NodeCheck
 from components.platform.node_check_pod import TEXTFILES
+from fleet.versions import PYTHON_IMAGE
 from tests.recorder import Registered, named, render
+from workloads.acceptance import manifests
 from workloads.node_check.program import FILE, program
 
 
@@ -61,10 +63,14 @@ def test_the_machine_is_mounted_read_only_but_for_the_metrics() -> None:
 
 
 def test_the_node_exporter_reads_the_metrics_where_they_are_written() -> None:
-    chart = values(storage_class="hcloud-volumes", storage_gib=100)
+    chart = values(storage_class="hcloud-volumes", storage_gib=100, paged=False)
     exporter: Any = chart["prometheus-node-exporter"]
     # the chart mounts the machine's root there
     assert f"--collector.textfile.directory=/host/root{TEXTFILES}" in exporter["extraArgs"]
+
+
+def test_the_acceptance_uses_the_same_python() -> None:
+    assert manifests.PYTHON_IMAGE == PYTHON_IMAGE == pod()["containers"][0]["image"]
 
 
 def test_its_account_may_read_and_patch_nodes_and_nothing_else() -> None:

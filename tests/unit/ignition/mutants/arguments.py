@@ -99,15 +99,9 @@ def beyond_the_machine(base: Base, _random: Random) -> Mutants:
 def swapped(base: Base, _random: Random) -> Mutants:
     irq, isolated = (_named(base, name) for name in _LISTS)
     if irq and isolated:
-        lists = [format_list(base.cpus(name)) for name in _LISTS]
-        config = base.with_arguments(
-            [
-                {irq: irq.replace(*lists), isolated: isolated.replace(*reversed(lists))}.get(
-                    each, each
-                )
-                for each in base.arguments
-            ]
-        )
+        kept, taken = (format_list(base.cpus(name)) for name in _LISTS)
+        new = {irq: irq.replace(kept, taken), isolated: isolated.replace(taken, kept)}
+        config = base.with_arguments([new.get(each, each) for each in base.arguments])
         yield "irqaffinity and isolcpus", config
 
 

@@ -25,6 +25,7 @@ class Base:
     label: str
     hardware: Hardware
     user_data: str
+    role: str = "node"
 
     @cached_property
     def text(self) -> str:

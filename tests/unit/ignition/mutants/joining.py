@@ -59,7 +59,9 @@ def value_wrong(base: Base, random: Random) -> Mutants:
         join = _join(base)
         parent, value = at(join, path[:-1]), at(join, path)
         if isinstance(value, str):
-            parent[path[-1]] = random.choice((misspelt(value, random), "", 1, value.upper()))
+            wrong = random.choice((misspelt(value, random), "", 1, value.upper()))
+            # no boot data knows the right host, so the endpoint only loses its port
+            parent[path[-1]] = value.partition(":")[0] if "Endpoint" in str(path[-1]) else wrong
         else:
             parent[path[-1]] = random.choice(("x", 1, None))
         if parent[path[-1]] != value:
@@ -121,6 +123,8 @@ KINDS: dict[str, Kind] = {
     "join field dropped": field_dropped,
     "join field misspelt": field_misspelt,
     "join value wrong": value_wrong,
+}
+WHOLE: dict[str, Kind] = {
     "names disagree": names_disagree,
     "Ignition key misspelt": key_in_the_wrong_case,
     "Ignition value of a wrong type": wrong_json_type,

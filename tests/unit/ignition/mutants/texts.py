@@ -188,12 +188,14 @@ def invented_parameter(base: Base, random: Random) -> Mutants:
     yield line, config
 
 
-KINDS: dict[str, Kind] = {
+LINES: dict[str, Kind] = {
     "setting dropped": setting_dropped,
     "setting misspelt": setting_misspelt,
     "setting malformed": setting_changed,
     "setting off by one": setting_off_by_one,
     "setting twice": setting_twice,
+}
+KINDS: dict[str, Kind] = {
     "label dropped": label_dropped,
     "label wrong": label_wrong,
     "label of another machine": label_of_another_machine,

@@ -117,7 +117,8 @@ def reference_misspelt(base: Base, random: Random) -> Mutants:
         key, _, value = line.partition("=")
         if key in ("After", "Before", "Requires", "Wants", "WantedBy", "RequiredBy"):
             other = random.choice(value.split())
-            new = value.replace(other, misspelt(other.rpartition(".")[0], random) + ".service")
+            stem, _, kind = other.rpartition(".")
+            new = value.replace(other, f"{misspelt(stem, random)}.{kind}")
             yield f"{name}: {key}={new}", _replaced(base, name, place, f"{key}={new}")
 
 
@@ -148,6 +149,7 @@ def circle_through_the_system(base: Base, random: Random) -> Mutants:
         if line.startswith("Before="):
             new = f"{line}\nAfter={random.choice(line.partition('=')[2].split())}"
             yield f"{name}: {new}", _replaced(base, name, place, new)
+    # a target that pulls the unit in waits for it, and it for the target's own beginning
     name = random.choice([name for name in _written(base) if name.endswith(".service")])
     config, entry = _unit(base, name)
     if "DefaultDependencies" not in entry["contents"]:

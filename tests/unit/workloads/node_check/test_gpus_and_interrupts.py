@@ -99,7 +99,7 @@ def test_interrupts_on_workload_cpus_are_told_by_device(dgx: Dgx) -> None:
     dgx.write("proc/irq/200/effective_affinity_list", "17")
     (sentence,) = dgx.sentences()
     assert sentence.startswith(
-        "Delivery of 1 interrupts of nic mlx5_0 is on CPUs 17, expected on 0-3,112-115: run"
+        "Delivery of interrupts of nic mlx5_0 is on CPUs 17 (1 of them), expected on 0-3,112-115: "
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.unit.workloads.node_check.tree import PLAN
 from workloads.node_check import metrics
+from workloads.node_check.__main__ import confirmed
 from workloads.node_check.drift import Drift
 from workloads.node_check.node_api import MESSAGE_CHARACTERS, condition, taint_patch
 from workloads.node_check.plan import PlanError, parse
@@ -52,6 +53,13 @@ def test_a_metrics_file_is_replaced_whole_and_everybody_may_read_it(tmp_path: Pa
     (file,) = folder.iterdir()
     assert (file.name, file.read_text()) == ("fleet-node-check.prom", "a 2\n")
     assert file.stat().st_mode & 0o777 == 0o644
+
+
+def test_what_may_settle_by_itself_counts_when_it_is_seen_twice() -> None:
+    irq, slow = drift("irq-affinity", what="NIC"), drift("clocks", what="GPU 2")
+    assert confirmed([drift(), irq], []) == [drift()]
+    assert confirmed([irq, slow], [irq]) == [irq]
+    assert confirmed([irq], [drift("irq-affinity", what="another NIC")]) == []
 
 
 def test_a_condition_says_all_sentences_and_when_it_began() -> None:

@@ -134,6 +134,14 @@ def test_the_kubelets_list_of_cpus_may_be_written_otherwise(dgx: Dgx) -> None:
     assert dgx.sentences() == []
 
 
+def test_an_amount_of_memory_may_be_written_otherwise(dgx: Dgx) -> None:
+    text = KUBELET_CONFIG.replace("memory: 7Gi", "memory: 7168Mi")
+    dgx.write("var/lib/kubelet/config.yaml", text)
+    assert dgx.sentences() == []
+    dgx.write("var/lib/kubelet/config.yaml", text.replace("7168Mi", "7169Mi"))
+    assert len(dgx.sentences()) == 1
+
+
 def test_a_policy_that_is_configured_and_does_not_run_is_found(dgx: Dgx) -> None:
     dgx.write("var/lib/kubelet/cpu_manager_state", json.dumps({"policyName": "none"}))
     (sentence,) = dgx.sentences()

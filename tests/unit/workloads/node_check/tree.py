@@ -108,10 +108,15 @@ reservedSystemCPUs: {HOUSEKEEPING}
 class Dgx:
     """The machine; tests change files and answers, and then ask for the findings."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, bare: bool = False) -> None:
         self.root = root
+        self.answers: dict[str, str | Callable[[], str]] = {}
+        if not bare:
+            self._as_planned()
+
+    def _as_planned(self) -> None:
         gpus = [recorded.gpu(address=f"0000{address.upper()}") for address in GPUS]
-        self.answers: dict[str, str | Callable[[], str]] = {
+        self.answers = {
             "nvidia-smi -q -x": recorded.query(*gpus),
             "nvidia-smi nvlink --status": recorded.nvlinks(*[18] * 8),
             "nvidia-smi topo -m": recorded.TOPOLOGY_8_GPUS,

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from components.platform.lakefs.connection import Connection
+from components.platform.lakefs.gc_rules import MOST_DAYS
 from components.platform.lakefs.governed_repository import (
     GovernedRepository,
     GovernedRepositoryArgs,
@@ -67,6 +68,13 @@ def test_with_an_address_the_check_asks_there() -> None:
     resources = declared(check_url="https://check.fleet.example")
     (hook,) = yaml.safe_load(str(of(resources, "Action").inputs["content"]))["hooks"]
     assert hook["properties"]["url"] == "https://check.fleet.example"
+
+
+def test_main_keeps_for_ever_what_a_replay_needs() -> None:
+    rules = of(declared(keep_days=90), "GcRules")
+    assert rules.inputs["default_days"] == 90
+    assert rules.inputs["branch_days"] == {"main": MOST_DAYS}
+    assert not named(declared(), "GcRules"), "without days everything is kept"
 
 
 def test_a_repository_is_neither_adopted_nor_lost_unless_that_is_said() -> None:

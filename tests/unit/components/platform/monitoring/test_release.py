@@ -10,7 +10,7 @@ from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.groups import groups
 from components.platform.monitoring.release import NAMESPACE, Monitoring, MonitoringArgs
 from components.platform.monitoring.rules import rule_file
-from components.versions import KUBE_PROMETHEUS_STACK
+from fleet.versions import KUBE_PROMETHEUS_STACK
 from tests.recorder import Registered, named, render
 
 POOLS = {"dgx": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=2.35)}
@@ -73,14 +73,14 @@ def test_monitors_and_rules_of_every_chart_are_seen_without_a_label(
 
 
 def test_blocks_leave_room_on_their_volume() -> None:
-    spec = values.values(storage_class="hcloud-volumes", storage_gib=50)["prometheus"]
+    spec = values.values(storage_class="hcloud-volumes", storage_gib=50, paged=False)["prometheus"]
     assert "'retentionSize': '40GiB'" in str(spec)
     assert "'storage': '50Gi'" in str(spec)
 
 
 def test_kube_state_metrics_shows_every_label_that_a_rule_joins() -> None:
-    allowed = values.values(storage_class="hcloud-volumes", storage_gib=1)["kube-state-metrics"]
-    assert allowed == {
+    found = values.values(storage_class="hcloud-volumes", storage_gib=1, paged=False)
+    assert found["kube-state-metrics"] == {
         "metricLabelsAllowlist": [
             "pods=[fleet.gpu/team,fleet.gpu/cost-centre,fleet.gpu/branch]",
             "nodes=[fleet.gpu/pool,fleet.gpu/sharing]",

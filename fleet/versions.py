@@ -67,6 +67,9 @@ KUBE_PROMETHEUS_STACK = Chart(
     repository="https://prometheus-community.github.io/helm-charts",
 )
 
+# renovate: datasource=helm depName=kured registryUrl=https://kubereboot.github.io/charts
+KURED = Chart(name="kured", version="6.0.0", repository="https://kubereboot.github.io/charts")
+
 # renovate: datasource=helm depName=lakefs registryUrl=https://charts.lakefs.io
 LAKEFS = Chart(name="lakefs", version="1.12.16", repository="https://charts.lakefs.io")
 # of the open-source server; the chart's own appVersion counts the Enterprise releases

@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-from components import versions
-from components.labels import labels, tags
+from fleet import versions
 from tests.conftest import ROOT
 
 
@@ -29,19 +28,4 @@ def test_every_release_stands_under_a_renovate_comment() -> None:
 def test_no_component_pins_a_release_of_its_own() -> None:
     pinned = re.compile(r'"v?\d+\.\d+\.\d+(\.\d+)?"')
     for path in (ROOT / "components").rglob("*.py"):
-        if path.name != "versions.py":
-            assert not pinned.search(path.read_text()), f"{path} pins a release"
-
-
-def test_labels_leave_out_what_does_not_apply() -> None:
-    assert labels(site="fra", numa_plan="2956bf8b") == {
-        "fleet.gpu/site": "fra",
-        "fleet.gpu/numa-plan": "2956bf8b",
-    }
-
-
-def test_tags_name_the_cluster_besides() -> None:
-    assert tags("fleet-dev", {"fleet.gpu/pool": "cpu"}) == {
-        "fleet.gpu/cluster": "fleet-dev",
-        "fleet.gpu/pool": "cpu",
-    }
+        assert not pinned.search(path.read_text()), f"{path} pins a release"

@@ -1,0 +1,76 @@
+"""kured: reboots nodes into what Flatcar and systemd-sysupdate have staged, when it may.
+
+Locksmith is masked on nodes. A new release of the OS or of Kubernetes leaves /run/reboot-required,
+and kured drains and reboots one node at a time (flatcar.org, "Getting started with Kubernetes").
+"""
+
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
+
+from fleet.versions import KURED
+
+NAMESPACE = "kured"
+# a label of every pod of a Volcano job: a gang that runs is never ended by a reboot
+JOBS = "volcano.sh/job-name"
+CHECK_EVERY = "5m"  # a window is not missed by a check an hour
+
+
+@dataclass(frozen=True, kw_only=True)
+class RebootWindow:
+    """When nodes may be rebooted: days such as "sa", times such as "02:00", and their zone."""
+
+    days: tuple[str, ...]
+    start: str
+    end: str
+    time_zone: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class KuredArgs:
+    """`window` None is at any time."""
+
+    window: RebootWindow | None
+
+
+class Kured(pulumi.ComponentResource):
+    """The pinned chart; a node with a pod of a job waits until the job has ended."""
+
+    release: Release
+
+    def __init__(
+        self, name: str, args: KuredArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("gpu:platform:Kured", name, None, opts)
+        self.release = Release(
+            f"{name}-release",
+            name="kured",
+            namespace=NAMESPACE,
+            create_namespace=True,
+            chart=KURED.name,
+            version=KURED.version,
+            repository_opts=RepositoryOptsArgs(repo=KURED.repository),
+            values={
+                "configuration": {
+                    "blockingPodSelector": [JOBS],
+                    "period": CHECK_EVERY,
+                    **_times(args.window),
+                },
+                # control plane and GPU nodes have taints, and reboot like the others
+                "tolerations": [{"operator": "Exists"}],
+            },
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        self.register_outputs({"version": KURED.version})
+
+
+def _times(window: RebootWindow | None) -> dict[str, object]:
+    if window is None:
+        return {}
+    return {
+        "rebootDays": list(window.days),
+        "startTime": window.start,
+        "endTime": window.end,
+        "timeZone": window.time_zone,
+    }

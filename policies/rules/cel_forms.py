@@ -1,0 +1,67 @@
+"""The two shapes of a CEL form: faults of an object, and faults of the pods that it makes."""
+
+from collections.abc import Mapping, Sequence
+
+from policies.rules.cel import DESCRIBED, PODS, Fault
+from policies.rules.pods import KINDS
+from policies.rules.rule import Admission, Kind
+
+_RESOURCES = "[c.?resources.?limits.orValue({}), c.?resources.?requests.orValue({})]"
+_IS_GPU = "(k.startsWith('nvidia.com/gpu') || k.startsWith('nvidia.com/mig-'))"
+ASKS_FOR_GPUS = (
+    f"p.containers.exists(c, {_RESOURCES}.exists(r, "
+    f"r.exists(k, {_IS_GPU} && '%s'.format([r[k]]) != '0')))"
+)
+"""Whether a pod `p` asks for whole GPUs or parts of them: `gpu_work.asks_for_gpus` in CEL."""
+GPU_PODS = f"variables.pods.filter(p, {ASKS_FOR_GPUS})"
+"""The pods of `cel.PODS` that do."""
+
+
+def of_object(
+    kinds: Sequence[Kind], applies: str, faults: Sequence[Fault], variables: Mapping[str, str]
+) -> Admission:
+    """An object of which `applies` holds must have none of the faults.
+
+    The message is `<object> <what the first fault says>`.
+    """
+    return Admission(
+        kinds=tuple(kinds),
+        variables=variables,
+        holds=f"!({applies}) || !({_any(faults)})",
+        message=f"{DESCRIBED} + ' ' + ({_first(faults)})",
+    )
+
+
+def of_pods(
+    pods: str,
+    faults: Sequence[Fault],
+    variables: Mapping[str, str] | None = None,
+    kinds: Sequence[Kind] = KINDS,
+) -> Admission:
+    """Each of the pods `p` (a CEL list over `variables`) must have none of the faults.
+
+    The message is `<object>[, '<pod>'] <what the first fault says>`.
+    """
+    return Admission(
+        kinds=tuple(kinds),
+        variables={
+            **PODS,
+            **(variables or {}),
+            "broken": f"({pods}).filter(p, {_any(faults)})",
+            "fault": f"[variables.broken[0]].map(p, {_first(faults)})[0]",
+        },
+        holds="size(variables.broken) == 0",
+        message=(
+            f"{DESCRIBED} + (variables.broken[0].name == '' ? '' : \", '\" + "
+            "variables.broken[0].name + \"'\") + ' ' + variables.fault"
+        ),
+    )
+
+
+def _any(faults: Sequence[Fault]) -> str:
+    return " || ".join(f"({fault.broken})" for fault in faults)
+
+
+def _first(faults: Sequence[Fault]) -> str:
+    said = "".join(f"({fault.broken}) ? {fault.says} : " for fault in faults[:-1])
+    return said + faults[-1].says

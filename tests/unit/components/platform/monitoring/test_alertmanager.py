@@ -1,0 +1,100 @@
+"""Which alert reaches whom, by Alertmanager's own rules of matching, and where its key is."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from components.platform.monitoring.alertmanager import alertmanager
+from components.platform.monitoring.cost import PoolGpus
+from components.platform.monitoring.groups import groups
+from components.platform.monitoring.release import Monitoring, MonitoringArgs
+from components.platform.monitoring.rules import Alert
+from tests.recorder import Registered, Secret, named, render
+
+POOLS = {"dgx": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=2.35)}
+ROUTING_KEY = "routing-key-of-pagerduty"
+ARGS = MonitoringArgs(
+    pools=POOLS, storage_class="hcloud-volumes", pagerduty_routing_key=ROUTING_KEY
+)
+
+
+def config(*, paged: bool = True) -> Mapping[str, Any]:
+    found: Any = alertmanager(paged=paged)["config"]
+    assert isinstance(found, dict)
+    return found
+
+
+def route(severity: str) -> Mapping[str, Any]:
+    """The route of an alert: the first whose matchers hold, else the root."""
+    root: Mapping[str, Any] = config()["route"]
+    fitting = (r for r in root["routes"] if r["matchers"] == [f'severity = "{severity}"'])
+    return next(fitting, root)
+
+
+@pytest.fixture(scope="module")
+def resources() -> list[Registered]:
+    return render(lambda: Monitoring("monitoring", ARGS) and None)
+
+
+@pytest.mark.parametrize(
+    ("severity", "receiver"),
+    [("critical", "pagerduty"), ("warning", "pagerduty"), ("info", "nobody"), ("none", "nobody")],
+)
+def test_an_alert_goes_by_its_severity(severity: str, receiver: str) -> None:
+    assert route(severity)["receiver"] == receiver
+    assert receiver in {each["name"] for each in config()["receivers"]}
+
+
+def test_every_severity_of_our_alerts_was_thought_of() -> None:
+    rules = (rule for group in groups(POOLS) for rule in group.rules)
+    ours = {rule.severity for rule in rules if isinstance(rule, Alert)}
+    assert ours == {"critical", "warning", "info"}
+
+
+def test_a_critical_alert_does_not_wait_for_others_and_warnings_do() -> None:
+    critical, warning = route("critical"), route("warning")
+    assert critical["group_wait"] == "30s"
+    assert {"alertname", "node"} <= set(critical["group_by"]), "one incident for each machine"
+    assert warning["group_by"] == ["alertname"]
+    assert warning["repeat_interval"] == "24h"
+
+
+def test_the_message_begins_with_the_sentence_of_the_alert() -> None:
+    (message,) = config()["receivers"][1]["pagerduty_configs"]
+    assert message["description"].startswith("{{ (index .Alerts 0).Annotations.summary }}")
+    assert message["severity"] == "{{ .CommonLabels.severity }}", "the routes keep them apart"
+
+
+def test_without_a_pager_alerts_reach_nobody_and_no_secret_is_wanted() -> None:
+    assert config(paged=False)["route"]["routes"] == []
+    assert "alertmanagerSpec" not in alertmanager(paged=False)
+    plain = MonitoringArgs(pools=POOLS, storage_class="hcloud-volumes")
+    assert named(render(lambda: Monitoring("monitoring", plain) and None), "Secret") == {}
+
+
+def test_the_routing_key_is_in_a_secret_where_alertmanager_reads_it(
+    resources: list[Registered],
+) -> None:
+    (secret,) = named(resources, "Secret").values()
+    (release,) = named(resources, "Release").values()
+    metadata: Any = secret.inputs["metadata"]
+    values: Any = release.inputs["values"]
+    (message,) = values["alertmanager"]["config"]["receivers"][1]["pagerduty_configs"]
+    assert values["alertmanager"]["alertmanagerSpec"]["secrets"] == [metadata["name"]]
+    assert message["routing_key_file"] == (
+        f"/etc/alertmanager/secrets/{metadata['name']}/routing_key"
+    )
+    assert metadata["namespace"] == release.inputs["namespace"]
+    assert any(urn.endswith(f"::{secret.name}") for urn in release.depends_on)
+
+
+def test_the_routing_key_is_shown_nowhere(resources: list[Registered]) -> None:
+    (secret,) = named(resources, "Secret").values()
+    data = secret.inputs["stringData"]
+    assert data == Secret({"routing_key": ROUTING_KEY}) or data == {
+        "routing_key": Secret(ROUTING_KEY)
+    }
+    others = [each.inputs for each in resources if each is not secret]
+    assert ROUTING_KEY not in str(others)
+    assert ROUTING_KEY not in repr(ARGS)

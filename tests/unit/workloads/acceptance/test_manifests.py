@@ -1,0 +1,82 @@
+"""The objects that measure a machine."""
+
+import base64
+from typing import Any
+
+import pytest
+import yaml
+
+from hardware.hardware import load
+from workloads.acceptance.__main__ import main
+from workloads.acceptance.manifests import NAMESPACE, PROBES, collecting, manifests
+from workloads.acceptance.numa.program import FILE, program
+
+DGX = load("dgx-h200")
+
+
+def found(kind: str, name: str) -> dict[str, Any]:
+    (only,) = (
+        each
+        for each in manifests(DGX, "dgx-01")
+        if (each["kind"], each["metadata"]["name"]) == (kind, name)
+    )
+    return only
+
+
+@pytest.mark.parametrize("name", ["nccl", "gemm-pod", "gemm-host"])
+def test_a_measurement_holds_all_gpus_of_its_node_and_runs_once(name: str) -> None:
+    job = found("Job", f"{name}-dgx-01")["spec"]
+    pod = job["template"]["spec"]
+    (container,) = pod["containers"]
+    gpus = {"nvidia.com/gpu": "8"}
+    assert container["resources"] == {"requests": gpus, "limits": gpus}
+    assert pod["nodeSelector"] == {"kubernetes.io/hostname": "dgx-01"}
+    assert (job["backoffLimit"], pod["restartPolicy"]) == (0, "Never")
+
+
+def test_every_gpu_takes_part_in_the_all_reduce() -> None:
+    (container,) = found("Job", "nccl-dgx-01")["spec"]["template"]["spec"]["containers"]
+    command = container["command"]
+    assert command[command.index("-g") + 1] == "8"
+
+
+def test_the_host_runs_the_same_image_and_code_as_the_pod() -> None:
+    pods = [
+        found("Job", f"{name}-dgx-01")["spec"]["template"]["spec"]
+        for name in ("gemm-pod", "gemm-host")
+    ]
+    (in_pod,), (on_host,) = (pod["containers"] for pod in pods)
+    assert in_pod["image"] == on_host["image"]
+    assert in_pod["image"] in on_host["args"]
+    assert [pod["hostPID"] for pod in pods] == [False, True]
+    assert "gemm.py" in " ".join(on_host["args"])
+    assert "securityContext" not in in_pod, "a pod of a job is not privileged either"
+
+
+def test_the_probe_runs_on_every_machine_of_the_type() -> None:
+    spec = found("DaemonSet", "numa")["spec"]
+    assert spec["template"]["spec"]["nodeSelector"] == {"fleet.gpu/hardware": "dgx-h200"}
+    assert spec["selector"]["matchLabels"] == dict([PROBES])
+    code = found("ConfigMap", "code")
+    assert base64.b64decode(code["binaryData"][FILE]) == program()
+    assert "def measure" in code["data"]["gemm.py"]
+
+
+def test_the_command_prints_what_kubectl_reads(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["manifests", "--hardware", "dgx-h200", "--node", "dgx-01"]) == 0
+    objects = list(yaml.safe_load_all(capsys.readouterr().out))
+    assert [each["kind"] for each in objects] == [
+        "Namespace",
+        "ConfigMap",
+        "Job",
+        "Job",
+        "Job",
+        "DaemonSet",
+    ]
+    assert {each["metadata"].get("namespace", NAMESPACE) for each in objects} == {NAMESPACE}
+
+
+def test_logs_are_collected_under_the_names_that_are_judged() -> None:
+    lines = collecting("dgx-01")
+    for name in ("nccl", "gemm-pod", "gemm-host", "numa"):
+        assert f"> {name}.log" in lines

@@ -1,0 +1,68 @@
+"""Prints the manifests, the commands that collect their logs, or the verdict on these."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from hardware.hardware import HardwareError, load
+from workloads.acceptance import verdict
+from workloads.acceptance.manifests import collecting, manifests
+
+MARKS = {True: "accepted", False: "REFUSED ", None: "told    "}
+
+
+def arguments(given: Sequence[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="acceptance", description=__doc__)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    for verb in ("manifests", "logs", "judge"):
+        each = verbs.add_parser(verb)
+        if verb != "logs":
+            each.add_argument("--hardware", required=True, help="name in the catalogue")
+        if verb != "judge":
+            each.add_argument("--node", required=True, help="name of the Kubernetes node")
+        else:
+            each.add_argument("--logs", type=Path, default=Path(), help="folder of <name>.log")
+    return parser.parse_args(given)
+
+
+def judge(hardware_name: str, folder: Path) -> list[verdict.Verdict]:
+    """A verdict for each measurement; a log that is not there is an empty one."""
+    hardware = load(hardware_name)
+
+    def log(name: str) -> str:
+        path = folder / f"{name}.log"
+        return path.read_text() if path.exists() else ""
+
+    return [
+        verdict.all_reduce(log("nccl"), hardware),
+        verdict.gemm(log("gemm-host"), log("gemm-pod"), hardware),
+        *verdict.numa(log("numa"), hardware),
+    ]
+
+
+def main(given: Sequence[str]) -> int:
+    """0 accepted, 1 refused, 2 not understood."""
+    found = arguments(given)
+    try:
+        if found.verb == "logs":
+            print(collecting(found.node), end="")  # noqa: T201  # it is the command's answer
+            return 0
+        if found.verb == "manifests":
+            objects = manifests(load(found.hardware), found.node)
+            print(yaml.safe_dump_all(objects, sort_keys=False), end="")  # noqa: T201
+            return 0
+        verdicts = judge(found.hardware, found.logs)
+    except HardwareError as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        return 2
+    for each in verdicts:
+        print(f"{MARKS[each.passed]}  {each.measurement:5} {each.sentence}")  # noqa: T201
+    return int(any(each.passed is False for each in verdicts))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,164 @@
+"""The objects that take the measurements on one node, as `kubectl apply` takes them.
+
+Jobs on one machine take all its GPUs and so wait for each other. The host's measurement starts its
+container with containerd's own `ctr` in the mount namespace of the machine's first process: beside
+Kubernetes, in no pod's cgroup or CPU set. Its pod is privileged and holds the GPUs meanwhile.
+"""
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hardware.hardware import Hardware
+from workloads.acceptance.numa.program import FILE as PROBE
+from workloads.acceptance.numa.program import program as probe
+
+NAMESPACE = "fleet-acceptance"
+NCCL_IMAGE = "ghcr.io/coreweave/nccl-tests:12.8.1-devel-ubuntu22.04-nccl2.27.6-1-7c12c62"
+"""https://github.com/coreweave/nccl-tests; CUDA 12.8 is that of the 570 driver."""
+GEMM_IMAGE = "nvcr.io/nvidia/pytorch:25.03-py3"
+PYTHON_IMAGE = "docker.io/library/python:3.13.9-slim-bookworm"
+JOBS = ("nccl", "gemm-pod", "gemm-host")
+PROBES = ("fleet.gpu/program", "numa-probe")
+"""The label of the pods of the NUMA probe."""
+
+Manifest = dict[str, Any]
+_CODE = "/code"
+_KUBELET = "/var/lib/kubelet/pods"
+
+
+def manifests(hardware: Hardware, node: str) -> list[Manifest]:
+    """A namespace, the code, three Jobs and the DaemonSet of the NUMA probe."""
+    return [
+        _object(
+            "v1",
+            "Namespace",
+            {"name": NAMESPACE, "labels": {"pod-security.kubernetes.io/enforce": "privileged"}},
+        ),
+        {
+            **_object("v1", "ConfigMap", _named("code")),
+            "data": {"gemm.py": Path(__file__).with_name("gemm.py").read_text()},
+            "binaryData": {PROBE: base64.b64encode(probe()).decode()},
+        },
+        _job("nccl", hardware, node, _nccl(hardware)),
+        _job("gemm-pod", hardware, node, _gemm()),
+        _job("gemm-host", hardware, node, _gemm_on_host(), privileged=True),
+        _probes(hardware),
+    ]
+
+
+def _object(version: str, kind: str, metadata: Mapping[str, Any]) -> Manifest:
+    return {"apiVersion": version, "kind": kind, "metadata": dict(metadata)}
+
+
+def _named(name: str) -> dict[str, str]:
+    return {"name": name, "namespace": NAMESPACE}
+
+
+def _nccl(hardware: Hardware) -> Manifest:
+    sizes = ["-b", "512M", "-e", "8G", "-f", "2", "-g", str(hardware.gpu_count), "-n", "20"]
+    return {
+        "name": "nccl",
+        "image": NCCL_IMAGE,
+        "command": ["/opt/nccl_tests/build/all_reduce_perf", *sizes],
+        # ranks of one process exchange through shared memory where there is no NVLink
+        "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],  # noqa: S108  # glibc's
+    }
+
+
+def _gemm() -> Manifest:
+    return {
+        "name": "gemm",
+        "image": GEMM_IMAGE,
+        "command": ["python", f"{_CODE}/gemm.py"],
+        "volumeMounts": [{"name": "code", "mountPath": _CODE}],
+    }
+
+
+def _gemm_on_host() -> Manifest:
+    # the pod's own image is in containerd by now; its volume is where the kubelet put it
+    script = f"{_KUBELET}/$(POD_UID)/volumes/kubernetes.io~configmap/code/gemm.py"
+    ctr = ["ctr", "--namespace", "k8s.io", "run", "--rm"]
+    runtime = ["--runc-binary", "/usr/bin/nvidia-container-runtime"]
+    environment = ["--env", "NVIDIA_VISIBLE_DEVICES=all", "--env", "NVIDIA_DRIVER_CAPABILITIES=all"]
+    mount = ["--mount", f"type=bind,src={script},dst=/gemm.py,options=rbind:ro"]
+    command = [GEMM_IMAGE, "fleet-acceptance-$(POD_UID)", "python", "/gemm.py"]
+    return {
+        "name": "gemm",
+        "image": GEMM_IMAGE,
+        "command": ["nsenter", "--target", "1", "--mount", "--"],
+        "args": [*ctr, *runtime, *environment, *mount, *command],
+        "env": [{"name": "POD_UID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}],
+        "volumeMounts": [{"name": "code", "mountPath": _CODE}],
+    }
+
+
+def _job(
+    name: str, hardware: Hardware, node: str, container: Manifest, *, privileged: bool = False
+) -> Manifest:
+    gpus = {"nvidia.com/gpu": str(hardware.gpu_count)}
+    container = {**container, "resources": {"requests": gpus, "limits": gpus}}
+    if privileged:
+        container["securityContext"] = {"privileged": True}
+    spec = {
+        **_pod({"kubernetes.io/hostname": node}, container),
+        "restartPolicy": "Never",
+        "hostPID": privileged,
+        "volumes": [
+            {"name": "code", "configMap": {"name": "code"}},
+            {"name": "shm", "emptyDir": {"medium": "Memory"}},
+        ],
+    }
+    return {
+        **_object("batch/v1", "Job", _named(f"{name}-{node}")),
+        "spec": {"backoffLimit": 0, "ttlSecondsAfterFinished": 86400, "template": {"spec": spec}},
+    }
+
+
+def _pod(nodes: Mapping[str, str], container: Manifest) -> Manifest:
+    return {
+        "nodeSelector": dict(nodes),
+        # a machine that is accepted again after a repair is tainted still
+        "tolerations": [{"operator": "Exists"}],
+        "containers": [container],
+    }
+
+
+def _probes(hardware: Hardware) -> Manifest:
+    """On every machine of the type: it takes no GPU and a moment."""
+    container = {
+        "name": "probe",
+        "image": PYTHON_IMAGE,
+        "command": ["python3", "-I", f"{_CODE}/{PROBE}", "--stay"],
+        "env": [{"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}],
+        # a seccomp profile lets nobody bind memory without it
+        "securityContext": {"capabilities": {"add": ["SYS_NICE"]}},
+        "volumeMounts": [{"name": "code", "mountPath": _CODE}],
+    }
+    nodes = {"fleet.gpu/hardware": hardware.name}
+    spec = {**_pod(nodes, container), "volumes": [{"name": "code", "configMap": {"name": "code"}}]}
+    template = {"metadata": {"labels": dict([PROBES])}, "spec": spec}
+    return {
+        **_object("apps/v1", "DaemonSet", _named("numa")),
+        "spec": {"selector": {"matchLabels": dict([PROBES])}, "template": template},
+    }
+
+
+def collecting(node: str) -> str:
+    """Shell lines that wait for the measurements and write <name>.log for each."""
+    kubectl = f"kubectl --namespace {NAMESPACE}"
+    lines = ["set -eu"]
+    for name in JOBS:
+        # a Job that failed has a log too, and the judge says what it lacks
+        lines += [
+            f"{kubectl} wait --for=condition=complete --timeout=30m job/{name}-{node} || true",
+            f"{kubectl} logs job/{name}-{node} > {name}.log || true",
+        ]
+    pods = f"{kubectl} get pods --selector {'='.join(PROBES)} --output name"
+    lines += [
+        f"{kubectl} rollout status --timeout=10m daemonset/numa",
+        f'for pod in $({pods}); do {kubectl} logs "$pod"; done > numa.log',
+        f"kubectl delete namespace {NAMESPACE} --wait=false",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""What `numactl --hardware` and `numactl --cpunodebind=N --membind=N` show, without numactl."""

@@ -1,0 +1,132 @@
+"""Measurements against the hardware catalogue: accepted, refused, or only told."""
+
+import json
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hardware.cpuset import parse_list
+from hardware.hardware import Hardware
+from workloads.acceptance import nccl
+
+NCCL_SHARE = 0.95
+"""Runs of a sound machine differ by a few percent; a NIC or a link that is down costs more."""
+GEMM_RATIO = 0.99
+"""A pod with whole GPUs has nothing between its kernels and the GPU."""
+NODE_PAGES_SHARE = 0.999
+MEMORY_SHARE = 0.9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """`passed` is None where nobody can be cited for a figure: told, not judged."""
+
+    measurement: str
+    passed: bool | None
+    sentence: str
+
+
+def all_reduce(log: str, hardware: Hardware) -> Verdict:
+    """NCCL over all GPUs of the machine, against the catalogue's bus bandwidth."""
+    try:
+        run = nccl.parse(log)
+    except ValueError as error:
+        return _verdict("nccl", False, f"{error}.")
+    said = f"all_reduce over {run.ranks} GPUs reached {run.peak:.1f} GB/s"
+    expected = hardware.nccl_all_reduce_busbw_gb_per_s
+    if run.wrong:
+        return _verdict("nccl", False, f"{said}, and {run.wrong} values were wrong.")
+    if run.ranks != hardware.gpu_count:
+        return _verdict("nccl", False, f"{said}; {hardware.name} has {hardware.gpu_count}.")
+    if expected is None:
+        why = f"the catalogue has no figure for {hardware.name}"
+        return _verdict("nccl", None, f"{said}; not judged, because {why}.")
+    least = expected * NCCL_SHARE
+    wanted = f"at least {least:.1f} are expected ({NCCL_SHARE:.0%} of {expected:g})"
+    return _verdict("nccl", run.peak >= least, f"{said}; {wanted}.")
+
+
+def gemm(host: str, pod: str, hardware: Hardware) -> Verdict:
+    """The same product beside Kubernetes and in a pod."""
+    try:
+        on_host, in_pod = _tflops(host), _tflops(pod)
+    except ValueError as error:
+        return _verdict("gemm", False, f"{error}.")
+    if not len(on_host) == len(in_pod) == hardware.gpu_count:
+        counts = f"{len(on_host)} GPUs were measured on the host and {len(in_pod)} in the pod"
+        return _verdict("gemm", False, f"{counts}; {hardware.name} has {hardware.gpu_count}.")
+    ratio = statistics.mean(in_pod) / statistics.mean(on_host)
+    ratios = [a / b for a, b in zip(in_pod, on_host, strict=True)]
+    worst = min(range(len(ratios)), key=ratios.__getitem__)
+    return _verdict(
+        "gemm",
+        ratio >= GEMM_RATIO,
+        f"a matrix product runs at {statistics.mean(in_pod):.0f} TFLOP/s in a pod and "
+        f"{statistics.mean(on_host):.0f} on the host, a ratio of {ratio:.3f}; at least "
+        f"{GEMM_RATIO} is expected (worst: GPU {worst} with {ratios[worst]:.3f}).",
+    )
+
+
+def _tflops(log: str) -> Sequence[float]:
+    answers = _answers(log, "tflops")
+    if not answers or not answers[-1]["tflops"]:
+        raise ValueError("a log of the matrix product has no result: it failed before the end")
+    return [float(each) for each in answers[-1]["tflops"]]
+
+
+def numa(log: str, hardware: Hardware) -> list[Verdict]:
+    """Each NUMA node as the catalogue has it, with memory that comes from where it is asked."""
+    answers = _answers(log, "nodes")
+    if not answers:
+        return [_verdict("numa", False, "the log of the NUMA probe has no result.")]
+    return [each for answer in answers for each in _numa(answer, hardware)]
+
+
+def _numa(answer: Mapping[str, Any], hardware: Hardware) -> Iterator[Verdict]:
+    """The nodes of one machine."""
+    machine = answer["machine"]
+    seen = {node["id"]: node for node in answer["nodes"]}
+    planned = {node.id: node for node in hardware.numa_nodes}
+    if seen.keys() != planned.keys():
+        found = f"{machine} has NUMA nodes {sorted(seen)}"
+        yield _verdict("numa", False, f"{found}; {hardware.name} has {sorted(planned)}.")
+        return
+    for number, node in sorted(seen.items()):
+        wanted = planned[number]
+        fault = _fault(node, wanted.cpus, wanted.memory_gib * 1024)
+        shape = f"CPUs {node['cpus']} and {node['memory_mib']} MiB"
+        ending = fault or "memory asked of it came from it"
+        sentence = f"{machine}: NUMA node {number} has {shape}, and {ending}."
+        yield _verdict("numa", fault is None, sentence)
+
+
+def _fault(node: Mapping[str, Any], cpus: str, memory_mib: float) -> str | None:
+    if parse_list(node["cpus"]) != parse_list(cpus):
+        return f"the catalogue has CPUs {cpus}"
+    if node["memory_mib"] < memory_mib * MEMORY_SHARE:
+        return f"the catalogue has {memory_mib:.0f} MiB"
+    if node["error"]:
+        return f"the kernel refused to bind memory to it ({node['error']})"
+    pages: Mapping[str, int] = node["pages"]
+    here, everywhere = pages.get(str(node["id"]), 0), sum(pages.values())
+    if not everywhere or here < everywhere * NODE_PAGES_SHARE:
+        return f"only {here} of {everywhere} pages asked of it came from it"
+    return None
+
+
+def _answers(log: str, key: str) -> list[Mapping[str, Any]]:
+    """The lines of JSON that have the key; images print banners between them."""
+    found = []
+    for line in log.splitlines():
+        try:
+            answer = json.loads(line) if line.startswith("{") else {}
+        except json.JSONDecodeError:
+            continue
+        if key in answer:
+            found.append(answer)
+    return found
+
+
+def _verdict(measurement: str, passed: bool | None, sentence: str) -> Verdict:
+    return Verdict(measurement=measurement, passed=passed, sentence=sentence)
