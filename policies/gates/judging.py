@@ -4,7 +4,7 @@ A rule that reads a value that nobody knows yet is held up and no other; one tha
 broken, and only its place is told, because its message may hold a value that nobody may print.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
@@ -13,7 +13,24 @@ from traceback import extract_tb
 
 from policies.configuration import Configured, Exemption
 from policies.gates.normal_form import NotKnownYet
-from policies.rules.rule import Manifest, Rule
+from policies.rules.rule import Level, Manifest, Rule
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What one rule says of one resource, or of a whole stack.
+
+    `sentences` are full ones. `level` is mandatory where it stops; an exempt finding never does.
+    `exemption` is the one of the resource, expired or not.
+    """
+
+    rule: Rule
+    level: Level
+    sentences: tuple[str, ...]
+    exemption: Exemption | None = None
+    exempt: bool = False
+    broken: bool = True
+    """Whether the rule has judged and said no, rather than failed or waited for a value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,34 +49,63 @@ def judge(
     today: date,
     stack: Sequence[Manifest] | None = None,
 ) -> Verdict:
+    """Asks the rules about one resource and says what they find in paragraphs, see `findings`."""
+    verdict = Verdict()
+    for found in findings(manifest, rules, subject=subject, today=today, stack=stack):
+        said = verdict.mandatory if found.level == "mandatory" else verdict.advisory
+        said.append(_paragraph(found))
+    return verdict
+
+
+def findings(
+    manifest: Manifest,
+    rules: Iterable[Configured],
+    *,
+    subject: str,
+    today: date,
+    stack: Sequence[Manifest] | None = None,
+) -> Iterator[Finding]:
     """Asks the rules about one resource; a rule that throws counts as broken.
 
     With a `stack`, the resources around it, those rules are asked that look across them, else those
     that look at one alone. `subject` names the resource where the manifest cannot.
     """
-    verdict = Verdict()
     for configured in rules:
         asked = _asked(configured, manifest, stack)
         if asked is None or configured.level == "disabled":
             continue
-        rule = configured.rule
-        said = verdict.mandatory if configured.level == "mandatory" else verdict.advisory
-        try:
-            broken = asked()
-            exemption = configured.exemption(manifest) if broken else None
-        except NotKnownYet as unknown:
-            verdict.advisory.append(
-                f"{rule.id}: {subject} is not checked until up, because {unknown.path} is not "
-                "known at preview."
-            )
-        except Exception as error:  # whatever a rule throws, the gate stays shut
-            said.append(_thrown(rule, subject, error))
-        else:
-            exempt = exemption is not None and today <= exemption.until
-            if broken:
-                report = verdict.advisory if exempt else said
-                report.append(_paragraph(rule, broken, exemption, exempt=exempt))
-    return verdict
+        found = _found(configured, asked, manifest, subject, today)
+        if found is not None:
+            yield found
+
+
+def _found(
+    configured: Configured,
+    asked: Callable[[], list[str]],
+    manifest: Manifest,
+    subject: str,
+    today: date,
+) -> Finding | None:
+    rule, level = configured.rule, configured.level
+    try:
+        sentences = asked()
+        exemption = configured.exemption(manifest) if sentences else None
+    except NotKnownYet as unknown:
+        why = f"{subject} is not checked until up, because {unknown.path} is not known at preview."
+        return Finding(rule=rule, level="advisory", sentences=(why,), broken=False)
+    except Exception as error:  # whatever a rule throws, the gate stays shut
+        thrown = _thrown(rule, subject, error)
+        return Finding(rule=rule, level=level, sentences=(thrown,), broken=False)
+    if not sentences:
+        return None
+    exempt = exemption is not None and today <= exemption.until
+    return Finding(
+        rule=rule,
+        level="advisory" if exempt else level,
+        sentences=tuple(sentences),
+        exemption=exemption,
+        exempt=exempt,
+    )
 
 
 def _asked(
@@ -71,19 +117,27 @@ def _asked(
     return rule.across and partial(rule.across, manifest, configured.settings, stack)
 
 
-def _paragraph(rule: Rule, broken: list[str], exemption: Exemption | None, *, exempt: bool) -> str:
-    lines = [f"{rule.id}: {sentence}" for sentence in broken]
-    if exemption is not None:
-        state = "is exempt until" if exempt else "was exempt until"
-        lines.append(f"It {state} {exemption.until} ({exemption.owner}: {exemption.reason}).")
+def _paragraph(found: Finding) -> str:
+    rule = found.rule
+    lines = [f"{rule.id}: {sentence}" for sentence in found.sentences]
+    if not found.broken:
+        return lines[0]
+    if found.exemption is not None:
+        lines.append(leave(found.exemption, exempt=found.exempt))
     return "\n".join([*lines, f"{rule.why} See {rule.source}"])
+
+
+def leave(exemption: Exemption, *, exempt: bool) -> str:
+    """Says until when an object is exempt, or was."""
+    state = "is exempt until" if exempt else "was exempt until"
+    return f"It {state} {exemption.until} ({exemption.owner}: {exemption.reason})."
 
 
 def _thrown(rule: Rule, subject: str, error: Exception) -> str:
     """Names the place and not the message, which may hold a value that nobody may print."""
     place = extract_tb(error.__traceback__)[-1]
     return (
-        f"{rule.id}: the rule failed on {subject} with {type(error).__name__} at "
+        f"the rule failed on {subject} with {type(error).__name__} at "
         f"{Path(place.filename).name}:{place.lineno}; a rule that fails counts as broken. "
         f"{rule.sentence}"
     )
