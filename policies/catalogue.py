@@ -1,10 +1,12 @@
 """The page of all rules, `docs/policies.md`: `python -m policies.catalogue` writes it."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from inspect import getmodule
 from pathlib import Path
 
 from policies.rules import ALL
+from policies.rules.manifest import items, mapping
 from policies.rules.rule import Rule
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "policies.md"
@@ -67,14 +69,25 @@ def _details(rule: Rule) -> Iterator[str]:
 
 
 def _settings(rule: Rule) -> Iterator[str]:
+    if not rule.schema:
+        return
     yield "| setting | default | allowed | meaning |"
     yield "|---|---|---|---|"
     for name, form in rule.schema.items():
-        yield (
-            f"| `{name}` | {form['default']} | {form['minimum']} to {form['maximum']} "
-            f"| {form['description']} |"
-        )
+        default = json.dumps(form["default"])
+        yield f"| `{name}` | {default} | {_allowed(form)} | {form['description']} |"
     yield ""
+
+
+def _allowed(form: Mapping[str, object]) -> str:
+    if "minimum" in form:
+        return f"{form['minimum']} to {form['maximum']}"
+    if "enum" in form:
+        return ", ".join(map(str, items(form["enum"])))
+    if "items" in form:
+        return f"a list, each {_allowed(mapping(form['items']))}"
+    pattern = str(form.get("pattern", "")).replace("|", "\\|")
+    return f"`{pattern}`" if pattern else str(form["type"])
 
 
 if __name__ == "__main__":

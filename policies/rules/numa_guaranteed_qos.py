@@ -24,14 +24,15 @@ def violations(manifest: Manifest, _settings: Settings) -> list[str]:
     for pod in pods(manifest):
         if wants(pod, GPU):
             for container in pod.containers:
-                fault = _fault(container)
+                fault = fault_of(container)
                 if fault:
                     name = container.get("name") or ""
                     found.append(f"{subject(manifest, pod)}: container '{name}' {fault}")
     return found
 
 
-def _fault(container: Mapping[str, object]) -> str | None:
+def fault_of(container: Mapping[str, object]) -> str | None:
+    """What keeps a container from having CPUs of its own."""
     if asked(container, GPU) is not None and quantity(asked(container, GPU)) is None:
         return _MALFORMED.format(GPU)
     for resource in ("cpu", "memory"):
@@ -51,18 +52,19 @@ def _limit(resource: str) -> str:
     return f"c.?resources.?limits[?'{resource}']"
 
 
-def _faults() -> list[cel.Fault]:
-    faults = []
+def faults() -> list[cel.Fault]:
+    """The twin of `fault_of`."""
+    found = []
     for resource in ("cpu", "memory"):
         limit = _limit(resource)
         request = cel.amount(f"{cel.asked('c', resource)}.value()")
         differs = f"{cel.amount(f'{limit}.value()')}.compareTo({request}) != 0"
-        faults.append(
+        found.append(
             cel.Fault(broken=f"!{limit}.hasValue()", says=cel.literal(_SET.format(resource)))
         )
-        faults.append(cel.Fault(broken=differs, says=cel.literal(_EQUAL.format(resource))))
+        found.append(cel.Fault(broken=differs, says=cel.literal(_EQUAL.format(resource))))
     whole = cel.whole(cel.amount(f"{_limit('cpu')}.value()"))
-    return [*faults, cel.Fault(broken=f"!{whole}", says=cel.literal(_WHOLE))]
+    return [*found, cel.Fault(broken=f"!{whole}", says=cel.literal(_WHOLE))]
 
 
 RULE = Rule(
@@ -77,6 +79,6 @@ RULE = Rule(
     admission=cel.of_containers(
         "variables.pods.filter(p, p.containers.exists(c, "
         f"{cel.more_than_none(cel.asked('c', GPU))}))",
-        _faults(),
+        faults(),
     ),
 )

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from policies.rules.rule import Rule
+
 GPU = "nvidia.com/gpu"
 Object = dict[str, Any]
 
@@ -79,3 +81,14 @@ KINDS: dict[str, Callable[[Object], Object]] = {
     "CronWorkflow": _argo_cron,
 }
 """By the kind's name: from a pod's spec to the object that makes such pods."""
+
+
+def on(pool: str) -> Object:
+    """The field of a pod's spec that selects a pool."""
+    return {"nodeSelector": {"fleet.gpu/pool": pool}}
+
+
+def told(rule: Rule, manifest: Object, *pools: str) -> list[str]:
+    """What a rule with a setting `pools` says of an object."""
+    assert rule.predicate is not None
+    return rule.predicate(manifest, {"pools": list(pools)})

@@ -1,0 +1,105 @@
+"""From the pools of an environment to the settings by which the rules know them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import ceil
+
+from hardware.hardware import Hardware
+from ignition.numa_plan import NumaPlan
+from ignition.shapes import Node, from_plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolFacts:
+    """A pool's machine and plan, and how often it hands out each of its GPUs.
+
+    `copies` is 1 for whole GPUs and 0 for a pool that has instances of MIG instead, by profile in
+    `mig_profiles`.
+    """
+
+    hardware: Hardware
+    plan: NumaPlan
+    copies: int = 1
+    mig_profiles: tuple[str, ...] = ()
+
+
+def rule_settings(pools: Mapping[str, PoolFacts]) -> dict[str, dict[str, list[str]]]:
+    """The setting `pools` of every rule that has one, by rule id."""
+    lines: dict[str, list[str]] = {
+        "numa/admissible-shape": [],
+        "numa/share": [],
+        "numa/hugepages": [],
+        "numa/pod-purpose": [],
+        "numa/exclusive-pods": [],
+        "numa/memory-limit": [],
+        "numa/mig-profile": [],
+    }
+    for name, pool in pools.items():
+        for rule, line in _lines(pool):
+            lines[rule].append(f"{name} {line}".rstrip())
+    return {rule: {"pools": found} for rule, found in lines.items()}
+
+
+def _lines(pool: PoolFacts) -> Iterator[tuple[str, str]]:
+    gib, mib = (
+        sum(node.hugepages_1gi * 1024 for node in pool.plan.nodes),
+        sum(node.hugepages_2mi * 2 for node in pool.plan.nodes),
+    )
+    yield "numa/hugepages", f"{gib} {mib}"
+    yield "numa/pod-purpose", pool.plan.purpose
+    if any(_isolates(argument) for argument in pool.plan.kernel_arguments):
+        yield "numa/exclusive-pods", ""
+    if not pool.hardware.gpus:
+        return
+    yield "numa/memory-limit", ""
+    yield "numa/mig-profile", " ".join(pool.mig_profiles)
+    for shape in _shapes(pool):
+        yield "numa/admissible-shape", shape
+    if pool.copies == 1:
+        yield "numa/share", _share(pool)
+
+
+def _isolates(argument: str) -> bool:
+    """Whether a kernel argument takes workload CPUs out of the load balancing."""
+    name, _, value = argument.partition("=")
+    return name == "isolcpus" and "domain" in value.split(",")
+
+
+def _shapes(pool: PoolFacts) -> Iterator[str]:
+    """The largest pods: GPUs, CPUs, MiB of memory and the CPUs that are given out together.
+
+    Where a pod must be on one NUMA node, the nodes with as many GPUs decide, each number of GPUs
+    for itself; else, and where GPUs are handed out repeatedly, the machine does.
+    """
+    node = from_plan(pool.hardware, pool.plan)
+    if pool.copies != 1 or node.policy != "single-numa-node":
+        gpus = node.gpu_count * pool.copies
+        if gpus:
+            cpus, memory = node.allocatable["cpu"], node.allocatable["memory"]
+            yield f"{gpus} {cpus:.0f} {memory:.0f} {node.core_group}"
+        return
+    found: dict[tuple[int, int], int] = {}
+    for gpus in range(1, max(len(cell.gpus) for cell in node.cells) + 1):
+        found[_of_one_numa_node(node, gpus)] = gpus
+    for (cpus, memory), gpus in sorted(found.items(), key=lambda each: each[1]):
+        yield f"{gpus} {cpus} {memory} {node.core_group}"
+
+
+def _of_one_numa_node(node: Node, gpus: int) -> tuple[int, int]:
+    cells = [cell for cell in node.cells if len(cell.gpus) >= gpus]
+    return (
+        max(len(node.free_cpus_of.get(cell.id, ())) for cell in cells),
+        max(cell.allocatable["memory"] for cell in cells),
+    )
+
+
+def _share(pool: PoolFacts) -> str:
+    """What a NUMA node or the whole machine has for each of its GPUs, where that is most."""
+    node = from_plan(pool.hardware, pool.plan)
+    cpus = [int(node.allocatable["cpu"]) / node.gpu_count]
+    memory = [node.allocatable["memory"] / node.gpu_count]
+    for cell in node.cells:
+        if cell.gpus:
+            cpus.append(len(node.free_cpus_of.get(cell.id, ())) / len(cell.gpus))
+            memory.append(cell.allocatable["memory"] / len(cell.gpus))
+    return f"{ceil(max(cpus))} {ceil(max(memory))}"

@@ -1,0 +1,67 @@
+"""A pod on a GPU node must have a memory limit in every container.
+
+Such a pod asks for a resource of NVIDIA's, or selects a pool with GPUs by `fleet.gpu/pool`. What a
+pod takes without a limit comes from the memory beside the GPUs, and the kernel may end the process
+of another pod for it. The fleet's own daemons, which select no pool, are not meant.
+"""
+
+from collections.abc import Mapping
+
+from policies.rules import cel
+from policies.rules.manifest import at, mapping, quantity
+from policies.rules.pods import Pod, pods, subject
+from policies.rules.pool_table import POOL, cel_lines, lines, schema, selected
+from policies.rules.rule import Manifest, Rule, Settings
+
+_ID = "numa/memory-limit"
+_VENDOR = "nvidia.com/"
+_SET = "must set limits.memory to more than 0."
+_LIMIT = "c.?resources.?limits[?'memory']"
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns the containers without a memory limit in pods that run on GPU nodes."""
+    found = []
+    for pod in pods(manifest):
+        if _is_on_gpu_node(pod, settings):
+            for container in pod.containers:
+                limit = quantity(at(container, "resources", "limits", "memory"))
+                if limit is None or limit <= 0:
+                    name = container.get("name") or ""
+                    found.append(f"{subject(manifest, pod)}: container '{name}' {_SET}")
+    return found
+
+
+def _is_on_gpu_node(pod: Pod, settings: Settings) -> bool:
+    pool = selected(pod)
+    return any(map(_asks_for_gpus, pod.containers)) or bool(pool and lines(settings, pool))
+
+
+def _asks_for_gpus(container: Mapping[str, object]) -> bool:
+    resources = mapping(container.get("resources"))
+    named = [*mapping(resources.get("limits")), *mapping(resources.get("requests"))]
+    return any(name.startswith(_VENDOR) for name in named)
+
+
+def _cel_names(part: str) -> str:
+    return f"c.?resources.?{part}.orValue({{}}).exists(k, k.startsWith('{_VENDOR}'))"
+
+
+_ASKS = f"p.containers.exists(c, {_cel_names('limits')} || {_cel_names('requests')})"
+_SELECTED = f"p.spec.?nodeSelector[?'{POOL}'].orValue('')"
+
+RULE = Rule(
+    id=_ID,
+    sentence="A pod on a GPU node must have a memory limit in every container.",
+    why=(
+        "Memory without a limit is taken from beside the GPUs, and when it runs out the kernel "
+        "ends processes of whichever pod it finds, a training run of days among them."
+    ),
+    source="https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
+    schema=schema("", "The pools whose machines have GPUs."),
+    predicate=violations,
+    admission=cel.of_containers(
+        f"variables.pods.filter(p, {_ASKS} || {cel_lines(_ID)}.exists(e, e[0] == {_SELECTED}))",
+        [cel.Fault(broken=f"!{cel.more_than_none(_LIMIT)}", says=cel.literal(_SET))],
+    ),
+)

@@ -1,0 +1,94 @@
+"""The rule on plain manifests: which pods no machine of a pool will ever admit."""
+
+from typing import Any
+
+import pytest
+
+from policies.rules.numa_admissible_shape import RULE
+from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container, on, pod, told
+
+SERVE = "serve 4 108 1041920 2"
+DGX = "dgx 8 216 2083840 2"
+ON_SERVE = "at most 4 GPUs, 108 CPUs in multiples of 2 and 1041920Mi of memory on pool 'serve'"
+ON_DGX = "at most 8 GPUs, 216 CPUs in multiples of 2 and 2083840Mi of memory on pool 'dgx'"
+
+
+def violations(manifest: dict[str, Any]) -> list[str]:
+    return told(RULE, manifest, SERVE, DGX)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_eight_gpus_on_a_pool_that_wants_one_numa_node_are_refused(kind: str) -> None:
+    (said,) = violations(KINDS[kind]({"containers": [gpu_container(gpus=8)], **on("serve")}))
+
+    assert said.endswith(f" must ask for {ON_SERVE}.")
+    assert violations(KINDS[kind]({"containers": [gpu_container(gpus=8)], **on("dgx")})) == []
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"cpu": 110},
+        {"cpu": 7},
+        {"cpu": "7000m"},
+        {"memory": "1018Gi"},
+        {"cpu": "99999999999999999999"},
+        {"gpus": 5},
+    ],
+)
+def test_what_no_numa_node_has_is_refused_with_what_it_has(limits: dict[str, Any]) -> None:
+    assert violations(pod(gpu_container(**limits), **on("serve"))) == [
+        f"Pod 'p' must ask for {ON_SERVE}."
+    ]
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [{"cpu": 108, "gpus": 4, "memory": "1041920Mi"}, {"cpu": "7.5"}, {"gpus": 0, "cpu": 500}],
+)
+def test_what_fits_and_what_asks_for_no_gpu_passes(limits: dict[str, Any]) -> None:
+    assert violations(pod(gpu_container(**limits), **on("serve"))) == []
+
+
+def test_containers_count_together_and_init_containers_each() -> None:
+    three = gpu_container(gpus=3)
+    assert violations(pod(three, gpu_container("b", gpus=2), **on("serve"))) != []
+    assert violations(pod(three, initContainers=[gpu_container("i", gpus=3)], **on("serve"))) == []
+    assert violations(pod(three, initContainers=[gpu_container("i", gpus=5)], **on("serve"))) != []
+
+
+def test_a_pod_that_selects_no_pool_is_refused_only_where_none_admits_it() -> None:
+    assert violations(pod(gpu_container(gpus=8))) == []
+    assert violations(pod(gpu_container(gpus=9))) == [
+        f"Pod 'p' must ask for {ON_SERVE} or {ON_DGX}."
+    ]
+
+
+def test_a_pool_may_have_one_shape_for_few_gpus_and_another_for_more() -> None:
+    lines = ("odd 1 60 500000 1", "odd 2 30 250000 1")
+
+    assert told(RULE, pod(gpu_container(cpu=60), **on("odd")), *lines) == []
+    assert told(RULE, pod(gpu_container(gpus=2, cpu=60), **on("odd")), *lines) != []
+
+
+def test_a_quantity_that_nobody_can_read_is_named() -> None:
+    assert violations(pod(gpu_container(cpu="abc"))) == [
+        "Pod 'p' must have a well-formed quantity of cpu."
+    ]
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        pod(container(limits={"cpu": "abc"})),
+        pod(gpu_container(gpus=64), **on("nobody")),
+        {"apiVersion": "v1", "kind": "Pod"},
+        {"kind": "ConfigMap", "metadata": {"name": "c"}},
+    ],
+)
+def test_other_pools_and_other_things_are_left_alone(manifest: dict[str, Any]) -> None:
+    assert violations(manifest) == []
+
+
+def test_without_known_pools_there_is_nothing_to_hold_a_pod_to() -> None:
+    assert told(RULE, pod(gpu_container(gpus=64))) == []

@@ -1,0 +1,33 @@
+"""The rule on plain manifests: training apart from serving."""
+
+from policies.rules.numa_pod_purpose import RULE
+from tests.unit.policies.rules.gpu_pods import container, on, pod, told
+
+POOLS = ("dgx training", "serve inference")
+PURPOSE = "fleet.gpu/purpose"
+
+
+def test_a_served_model_on_a_training_pool_is_refused() -> None:
+    served = pod(container(), labels={PURPOSE: "inference"}, **on("dgx"))
+
+    assert told(RULE, served, *POOLS) == [
+        "Pod 'p' must have the label fleet.gpu/purpose 'training' of pool 'dgx', which it selects."
+    ]
+
+
+def test_nodes_of_another_purpose_are_refused_whatever_the_pool() -> None:
+    node = {PURPOSE: "inference"}
+
+    assert told(RULE, pod(container(), labels={PURPOSE: "training"}, nodeSelector=node)) == [
+        "Pod 'p' must select by fleet.gpu/purpose the nodes of its label fleet.gpu/purpose."
+    ]
+
+
+def test_one_purpose_or_none_passes() -> None:
+    training = {PURPOSE: "training"}
+
+    assert told(RULE, pod(container(), labels=training, **on("dgx")), *POOLS) == []
+    assert told(RULE, pod(container(), labels=training, nodeSelector=training), *POOLS) == []
+    assert told(RULE, pod(container(), labels=training, **on("elsewhere")), *POOLS) == []
+    assert told(RULE, pod(container(), labels=training), *POOLS) == []
+    assert told(RULE, pod(container(), **on("dgx")), *POOLS) == []

@@ -1,0 +1,108 @@
+"""What the rules are told of an environment's pools, held to kubelet's own algorithms."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from hardware.hardware import load, names
+from ignition.numa_plan import plan
+from ignition.shapes import Request, admit, from_plan, largest
+from ignition.tuning import PURPOSES, Purpose, Tuning
+from policies.pools import PoolFacts, rule_settings
+from policies.rules import ALL
+
+GPU_MACHINES = [name for name in names() if load(name).gpus]
+
+
+def facts(name: str, purpose: Purpose = "training", **tuning: object) -> PoolFacts:
+    hardware = load(name)
+    return PoolFacts(hardware=hardware, plan=plan(hardware, replace(Tuning(), **tuning), purpose))
+
+
+def lines(rule: str, pool: PoolFacts) -> list[str]:
+    return rule_settings({"p": pool})[rule]["pools"]
+
+
+@pytest.mark.parametrize("purpose", PURPOSES)
+@pytest.mark.parametrize("name", GPU_MACHINES)
+def test_the_largest_shape_is_admitted_and_nothing_beyond_it(name: str, purpose: Purpose) -> None:
+    pool = facts(name, purpose)
+    node = from_plan(pool.hardware, pool.plan)
+    for line in lines("numa/admissible-shape", pool):
+        gpus, cpus, memory, group = map(int, line.split(" ")[1:])
+        shape = Request(gpus=gpus, cpus=cpus, memory_mib=memory)
+
+        assert admit(node, [shape]).admitted
+        for wrong in (
+            replace(shape, gpus=gpus + 1),
+            replace(shape, cpus=cpus + group),
+            replace(shape, memory_mib=memory + 1),
+            *([replace(shape, cpus=cpus - 1)] if group > 1 else []),
+        ):
+            assert not admit(node, [wrong]).admitted
+
+
+@pytest.mark.parametrize("name", ["dgx-h200", "p5e.48xlarge", "gex44"])
+def test_the_shapes_are_those_of_the_search_over_kubelets_algorithms(name: str) -> None:
+    for purpose in PURPOSES:
+        pool = facts(name, purpose)
+        found = largest(pool.hardware, pool.plan)
+        (line,) = lines("numa/admissible-shape", pool)
+        gpus, cpus, memory, _ = map(int, line.split(" ")[1:])
+
+        assert {(shape.cpus, shape.memory_mib) for shape in found} == {(cpus, memory)}
+        assert gpus == max(shape.gpus for shape in found)
+
+
+@pytest.mark.parametrize("name", GPU_MACHINES)
+def test_a_pod_with_the_whole_machine_stays_within_its_share(name: str) -> None:
+    pool = facts(name)
+    node = from_plan(pool.hardware, pool.plan)
+    (line,) = lines("numa/share", pool)
+    cpus, memory = map(int, line.split(" ")[1:])
+
+    assert cpus * node.gpu_count >= node.allocatable["cpu"]
+    assert memory * node.gpu_count >= node.allocatable["memory"]
+
+
+def test_a_dgx_tells_what_follows_from_its_choices() -> None:
+    pool = facts("dgx-h200", isolation="exclusive", hugepages_1gi_per_numa_node=64)
+
+    assert {rule: found["pools"] for rule, found in rule_settings({"dgx": pool}).items()} == {
+        "numa/admissible-shape": ["dgx 8 216 1952768 2"],
+        "numa/share": ["dgx 27 244096"],
+        "numa/hugepages": ["dgx 131072 0"],
+        "numa/pod-purpose": ["dgx training"],
+        "numa/exclusive-pods": ["dgx"],
+        "numa/memory-limit": ["dgx"],
+        "numa/mig-profile": ["dgx"],
+    }
+
+
+def test_pools_that_share_their_gpus_tell_what_they_hand_out() -> None:
+    sliced = replace(facts("gex44"), copies=4)
+    cut = replace(facts("dgx-h200", "inference"), copies=0, mig_profiles=("1g.18gb", "3g.71gb"))
+
+    assert lines("numa/admissible-shape", sliced) == ["p 4 16 63232 1"]
+    assert lines("numa/share", sliced) == []
+    assert lines("numa/admissible-shape", cut) == []
+    assert lines("numa/mig-profile", cut) == ["p 1g.18gb 3g.71gb"]
+
+
+def test_a_machine_without_gpus_has_huge_pages_and_a_purpose_alone() -> None:
+    found = rule_settings({"cpu": facts("ccx33", "batch", housekeeping_cores_per_numa_node=1)})
+
+    assert {rule for rule, value in found.items() if value["pools"]} == {
+        "numa/hugepages",
+        "numa/pod-purpose",
+    }
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_line_has_the_form_that_its_rule_allows(name: str) -> None:
+    known = {rule.id: rule for rule in ALL}
+    tuning = {"housekeeping_cores_per_numa_node": 1}
+    for rule, value in rule_settings({"p-1": facts(name, **tuning)}).items():
+        pattern = known[rule].schema["pools"]["items"]["pattern"]  # type: ignore[index]  # a mapping
+        assert all(re.fullmatch(pattern, line) for line in value["pools"])
