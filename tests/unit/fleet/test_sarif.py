@@ -1,0 +1,69 @@
+"""Findings as code scanning reads them: https://docs.oasis-open.org/sarif/sarif/v2.1.0/."""
+
+import json
+from typing import Any
+
+from fleet.sarif import Result, document
+from policies.rules.idle_gpu_node_pool import RULE as NODE_POOL
+from policies.rules.numa_guaranteed_qos import RULE as QOS
+
+
+def one(**changed: Any) -> Result:
+    said = {
+        "rule": NODE_POOL,
+        "sentence": "NodePool 'burst' must set spec.limits.nvidia.com/gpu.",
+        "level": "error",
+        "file": "stacks/Pulumi.dev.yaml",
+        "line": 31,
+        "resource": "NodePool/burst",
+    }
+    return Result(**{**said, **changed})
+
+
+def run(*results: Result) -> dict[str, Any]:
+    found = document(results)
+    assert json.loads(json.dumps(found)) == found
+    assert found["version"] == "2.1.0"
+    (only,) = found["runs"]
+    return dict(only)
+
+
+def test_a_finding_names_its_rule_its_line_and_its_resource() -> None:
+    (result,) = run(one())["results"]
+    assert (result["ruleId"], result["level"]) == ("idle/gpu-node-pool", "error")
+    assert result["message"] == {"text": "NodePool 'burst' must set spec.limits.nvidia.com/gpu."}
+    (place,) = result["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == "stacks/Pulumi.dev.yaml"
+    assert place["physicalLocation"]["region"] == {"startLine": 31}
+    assert place["logicalLocations"][0]["fullyQualifiedName"] == "NodePool/burst"
+
+
+def test_each_rule_is_described_once_and_found_by_its_index() -> None:
+    told = run(one(), one(rule=QOS, line=2), one(resource="NodePool/other"))
+    rules = told["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == ["idle/gpu-node-pool", "numa/guaranteed-qos"]
+    assert all(rules[each["ruleIndex"]]["id"] == each["ruleId"] for each in told["results"])
+    assert rules[0]["shortDescription"]["text"] == NODE_POOL.sentence
+    assert rules[0]["helpUri"] == NODE_POOL.source
+
+
+def test_a_finding_on_another_line_is_the_same_finding() -> None:
+    def fingerprint(result: Result) -> object:
+        return run(result)["results"][0]["partialFingerprints"]
+
+    assert fingerprint(one()) == fingerprint(one(line=90))
+    assert fingerprint(one()) != fingerprint(one(resource="NodePool/other"))
+
+
+def test_a_finding_under_an_exemption_is_accepted_with_its_reason() -> None:
+    plain, exempt = run(one(), one(level="note", leave="research: long warm-up", line=99))[
+        "results"
+    ]
+    assert "suppressions" not in plain
+    (accepted,) = exempt["suppressions"]
+    assert accepted["status"] == "accepted"
+    assert accepted["justification"] == "research: long warm-up"
+
+
+def test_nothing_found_is_a_run_without_results() -> None:
+    assert run()["results"] == []
