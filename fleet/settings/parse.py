@@ -26,6 +26,7 @@ from fleet.settings.types import (
     Versions,
 )
 from policies.configuration import PolicyConfigError, configure
+from policies.rules import cost_daily_budget
 
 T = TypeVar("T")
 
@@ -94,9 +95,17 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         lakefs=lakefs,
         monitoring=monitoring,
         reboots=window,
-        policies=policies,
+        policies=_with_budget(policies, budget),
         admission=admission,
     )
+
+
+def _with_budget(
+    policies: Mapping[str, Mapping[str, object]], budget: Budget
+) -> dict[str, Mapping[str, object]]:
+    """The settings of rules, of which the one on a day's cost is held to the budget."""
+    said = policies.get(cost_daily_budget.ID, {})
+    return {**policies, cost_daily_budget.ID: {"usd_per_day": budget.usd_per_day, **said}}
 
 
 def _by_kind(union: object) -> dict[str, type]:

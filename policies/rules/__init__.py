@@ -1,7 +1,12 @@
 """The guard rails of the fleet: pure, one file each, and `ALL` of them for the gates."""
 
 from policies.rules import (
+    cost_daily_budget,
+    cost_labels,
+    idle_gang_assembly,
+    idle_gang_fits,
     idle_gpu_node_pool,
+    idle_job_deadline,
     numa_admissible_shape,
     numa_exclusive_pods,
     numa_guaranteed_qos,
@@ -15,7 +20,12 @@ from policies.rules import (
 from policies.rules.rule import Rule
 
 ALL: tuple[Rule, ...] = (
+    cost_daily_budget.RULE,
+    cost_labels.RULE,
+    idle_gang_assembly.RULE,
+    idle_gang_fits.RULE,
     idle_gpu_node_pool.RULE,
+    idle_job_deadline.RULE,
     numa_admissible_shape.RULE,
     numa_exclusive_pods.RULE,
     numa_guaranteed_qos.RULE,

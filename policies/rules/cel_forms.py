@@ -1,9 +1,8 @@
-"""The two shapes of a CEL form: faults of an object, and faults of the pods that it makes."""
+"""CEL forms beside those of `cel`: the faults of an object, and which pods ask for GPUs."""
 
 from collections.abc import Mapping, Sequence
 
-from policies.rules.cel import DESCRIBED, PODS, Fault
-from policies.rules.pods import KINDS
+from policies.rules.cel import DESCRIBED, Fault
 from policies.rules.rule import Admission, Kind
 
 _RESOURCES = "[c.?resources.?limits.orValue({}), c.?resources.?requests.orValue({})]"
@@ -29,32 +28,6 @@ def of_object(
         variables=variables,
         holds=f"!({applies}) || !({_any(faults)})",
         message=f"{DESCRIBED} + ' ' + ({_first(faults)})",
-    )
-
-
-def of_pods(
-    pods: str,
-    faults: Sequence[Fault],
-    variables: Mapping[str, str] | None = None,
-    kinds: Sequence[Kind] = KINDS,
-) -> Admission:
-    """Each of the pods `p` (a CEL list over `variables`) must have none of the faults.
-
-    The message is `<object>[, '<pod>'] <what the first fault says>`.
-    """
-    return Admission(
-        kinds=tuple(kinds),
-        variables={
-            **PODS,
-            **(variables or {}),
-            "broken": f"({pods}).filter(p, {_any(faults)})",
-            "fault": f"[variables.broken[0]].map(p, {_first(faults)})[0]",
-        },
-        holds="size(variables.broken) == 0",
-        message=(
-            f"{DESCRIBED} + (variables.broken[0].name == '' ? '' : \", '\" + "
-            "variables.broken[0].name + \"'\") + ' ' + variables.fault"
-        ),
     )
 
 

@@ -40,8 +40,8 @@ _STATIC = (
 _NO_LIMIT = f"must set spec.limits['{GPU}'] to its number of GPUs."
 _BAD_LIMIT = f"has spec.limits['{GPU}'] {{}}; it must be a quantity of GPUs, 0 or more."
 _NEVER_A_NODE = (
-    "has in spec.disruption.budgets nodes 0 at all times, so that no empty node is ever given back; "
-    "it must allow nodes or have a schedule."
+    "has in spec.disruption.budgets nodes 0 at all times, so that no empty node is ever given "
+    "back; it must allow nodes or have a schedule."
 )
 _AFTER = "spec.disruption.consolidateAfter"
 _EXPIRE = "spec.template.spec.expireAfter"
@@ -133,7 +133,9 @@ def _consolidate_after(value: object, minutes: int) -> str | None:
     if value is None:
         return f"must set {_AFTER}, to at most {minutes}m."
     if value == "Never":
-        return f"has {_AFTER} Never, which keeps idle nodes for good; it must be at most {minutes}m."
+        return (
+            f"has {_AFTER} Never, which keeps idle nodes for good; it must be at most {minutes}m."
+        )
     after = seconds(value)
     if after is None:
         return f"has {_AFTER} {value!r}; it must be a duration such as 1h30m, at most {minutes}m."
@@ -194,8 +196,9 @@ VARIABLES = {
         f"d.values.exists(v, v in {list(_CATEGORIES)}) : "
         "d.key == 'karpenter.k8s.aws/instance-gpu-manufacturer' ? "
         "size(d.values) == 0 || 'nvidia' in d.values : "
-        "(d.key.startsWith('karpenter.k8s.aws/instance-gpu-') || d.key.startsWith('nvidia.com/gpu'))"
-        " && (size(d.values) == 0 || d.values.exists(v, !(v in ['0', 'false']))))"
+        "(d.key.startsWith('karpenter.k8s.aws/instance-gpu-') || "
+        "d.key.startsWith('nvidia.com/gpu')) && "
+        "(size(d.values) == 0 || d.values.exists(v, !(v in ['0', 'false']))))"
     ),
     "after": "object.spec.?disruption.?consolidateAfter.orValue('0s')",
 }

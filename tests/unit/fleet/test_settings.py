@@ -164,7 +164,15 @@ def test_versions_and_teams_may_be_left_out() -> None:
         del configuration[section]
     settings = parse("dev", configuration)
     assert settings.versions == Versions()
-    assert (dict(settings.teams), dict(settings.policies)) == ({}, {})
+    assert dict(settings.teams) == {}
+    assert settings.policies == {"cost/daily-budget": {"usd_per_day": 3000}}, "the budget's own"
+
+
+def test_a_budget_of_the_rules_own_goes_before_the_environments() -> None:
+    configuration = config()
+    configuration["policies"] = {"cost/daily-budget": {"usd_per_day": 7, "level": "advisory"}}
+    held = parse("dev", configuration).policies["cost/daily-budget"]
+    assert held == {"usd_per_day": 7, "level": "advisory"}
 
 
 def test_secrets_are_passed_over_and_never_shown() -> None:

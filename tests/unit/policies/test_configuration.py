@@ -43,7 +43,7 @@ def test_what_is_said_of_a_rule_reaches_it_and_the_rest_keeps_its_default() -> N
     )
 
     assert configured.level == "advisory"
-    assert configured.settings == {"max_consolidate_after_minutes": 7}
+    assert configured.settings == {"max_consolidate_after_minutes": 7, "longest_job_hours": 168}
 
 
 def test_the_pack_configuration_carries_the_settings_of_the_stack_file() -> None:

@@ -9,12 +9,13 @@ from pulumi_policy import PolicyResource, ResourceValidationArgs, StackValidatio
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
 
 from policies.gates.plan import ADVISORY_POLICY, POLICY, pack_config, policies
-from policies.rules import ALL
+from policies.rules import ALL, idle_gpu_node_pool
 from policies.rules.manifest import at, describe
 from policies.rules.rule import Manifest, Rule, Settings
 from tests.unit.policies.node_pools import ABSENT, node_pool
 
-RULE = "idle/gpu-node-pool"
+HELD = idle_gpu_node_pool.RULE
+RULE = HELD.id
 AFTER = "spec.disruption.consolidateAfter"
 TODAY = date(2026, 11, 21)
 
@@ -117,15 +118,15 @@ def test_a_violation_stops_and_tells_rule_resource_value_must_why_and_source() -
 
     (message,) = said[POLICY]
     assert message.startswith(f"{RULE}: NodePool 'burst' has {AFTER} 60m; it must be at most 15m.")
-    assert message.endswith(f"{ALL[0].why} See {ALL[0].source}")
+    assert message.endswith(f"{HELD.why} See {HELD.source}")
     assert said[ADVISORY_POLICY] == []
 
 
 def test_all_that_breaks_a_rule_is_one_paragraph_with_one_reason() -> None:
-    (message,) = told(node_pool("spec.disruption", {}))[POLICY]
+    (message,) = told(node_pool("spec.disruption", {"consolidationPolicy": "Often"}))[POLICY]
 
     assert message.count(f"{RULE}: NodePool 'burst' ") == 2
-    assert message.count(ALL[0].why) == 1
+    assert message.count(HELD.why) == 1
 
 
 def test_numbers_that_arrive_as_floats_are_whole_again() -> None:
@@ -179,7 +180,7 @@ def test_an_unknown_that_the_rule_reads_leaves_the_resource_unchecked_with_a_wor
 
 def test_an_unknown_that_the_rule_does_not_read_blinds_nobody() -> None:
     pool = node_pool(AFTER, "60m")
-    pool["spec"]["template"]["spec"]["expireAfter"] = UNKNOWN_STRING_VALUE
+    pool["spec"]["template"]["spec"]["terminationGracePeriod"] = UNKNOWN_STRING_VALUE
 
     assert len(told(pool)[POLICY]) == 1
 

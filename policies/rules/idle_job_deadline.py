@@ -1,0 +1,132 @@
+"""A job on GPUs must end some day: by a wall-clock limit, or by an idle deadline of its own.
+
+A job is what is meant to end: a Job, a CronJob, a Job of Volcano, a training job of Kubeflow, a
+Workflow of Argo, a Pod that nobody made. A Deployment or StatefulSet is a service and has none.
+
+- The wall-clock limit is `activeDeadlineSeconds`: of the job where its kind has one (Kubeflow has
+  it in `runPolicy`), else of the pod. Volcano's Job has none, so that each of its tasks' templates
+  must.
+- The idle deadline is the annotation `fleet.gpu/idle-deadline-minutes` of the pods: after so many
+  minutes without work the program ends itself. The alert GpuPodIdle tells of one that does not.
+
+Both are whole numbers; the longest that counts is a setting.
+"""
+
+from collections.abc import Mapping
+from typing import cast
+
+from policies.rules import cel
+from policies.rules.cel_forms import GPU_PODS
+from policies.rules.gpu_work import COUNT_PATTERN, PREFIX, counted, gpu_pods, is_owned
+from policies.rules.manifest import at
+from policies.rules.pods import Pod, subject
+from policies.rules.rule import Manifest, Rule, Settings
+
+ID = "idle/job-deadline"
+IDLE = f"{PREFIX}idle-deadline-minutes"
+_SERVICES = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController")
+_MUST = (
+    f"must have activeDeadlineSeconds of at most {{0}} hours or the annotation {IDLE} of at most "
+    "{1} on its pods."
+)
+_WHOLE_JOB: Mapping[str, tuple[str, ...]] = {
+    "Job": ("spec",),
+    "CronJob": ("spec", "jobTemplate", "spec"),
+    "Workflow": ("spec",),
+    "WorkflowTemplate": ("spec",),
+    "CronWorkflow": ("spec", "workflowSpec"),
+}
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns the pods with GPUs of a job that nothing ends."""
+    if manifest.get("kind") in _SERVICES or is_owned(manifest):
+        return []
+    hours, minutes = cast("int", settings["max_hours"]), cast("int", settings["max_idle_minutes"])
+    if _within(_of_the_job(manifest), hours * 3600):
+        return []
+    return [
+        f"{subject(manifest, pod)} {_MUST.format(hours, minutes)}"
+        for pod in gpu_pods(manifest)
+        if not _ends(pod, hours * 3600, minutes)
+    ]
+
+
+def _of_the_job(manifest: Manifest) -> object:
+    kind = str(manifest.get("kind"))
+    if str(manifest.get("apiVersion")).startswith("batch.volcano.sh/"):
+        return None
+    path = _WHOLE_JOB.get(kind, ("spec", "runPolicy"))
+    return at(manifest, *path, "activeDeadlineSeconds")
+
+
+def _ends(pod: Pod, limit: int, minutes: int) -> bool:
+    deadline = pod.spec.get("activeDeadlineSeconds")
+    return _within(deadline, limit) or _within(pod.annotations.get(IDLE), minutes)
+
+
+def _within(value: object, limit: int) -> bool:
+    number = counted(value)
+    return number is not None and number <= limit
+
+
+def _holds(optional: str, limit: str) -> str:
+    """Whether an optional is there and a whole number of at most the limit."""
+    text = f"'%s'.format([{optional}.value()])"
+    return f"({optional}.hasValue() && {text}.matches('{COUNT_PATTERN}') && int({text}) <= {limit})"
+
+
+_HOURS, _MINUTES = cel.setting(ID, "max_hours"), cel.setting(ID, "max_idle_minutes")
+_LIMIT = f"int({_HOURS}) * 3600"
+_ANNOTATED = f"p.annotations[?'{IDLE}']"
+_OF_THE_JOB = (
+    "object.apiVersion.startsWith('batch.volcano.sh/') ? optional.none() : "
+    "object.kind == 'CronJob' ? dyn(object).spec.jobTemplate.spec.?activeDeadlineSeconds : "
+    "object.kind == 'CronWorkflow' ? dyn(object).spec.?workflowSpec.?activeDeadlineSeconds : "
+    "object.apiVersion.startsWith('kubeflow.org/') ? "
+    "dyn(object).spec.?runPolicy.?activeDeadlineSeconds : "
+    "dyn(object).?spec.?activeDeadlineSeconds"
+)
+_OWNERS = "object.metadata.?ownerReferences.orValue([])"
+_JUDGED = f"!(object.kind in {list(_SERVICES)}) && size({_OWNERS}) == 0"
+_FIRST, _SECOND, _THIRD = (cel.literal(part) for part in _MUST.replace("{1}", "{0}").split("{0}"))
+
+RULE = Rule(
+    id=ID,
+    sentence="A job on GPUs must have a wall-clock limit or an idle deadline.",
+    why=(
+        "A job that hangs holds its GPUs until somebody looks: nobody else gets them, and "
+        "Karpenter cannot remove their node."
+    ),
+    source="https://kubernetes.io/docs/concepts/workloads/controllers/job/",
+    schema={
+        "max_hours": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 8760,
+            "default": 168,
+            "description": "Hours of the longest wall-clock limit that counts as one.",
+        },
+        "max_idle_minutes": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 1440,
+            "default": 120,
+            "description": "Minutes of the longest idle deadline that counts as one.",
+        },
+    },
+    predicate=violations,
+    admission=cel.of_pods(
+        f"{_JUDGED} && !{_holds('variables.ofTheJob', _LIMIT)} ? {GPU_PODS} : []",
+        [
+            cel.Fault(
+                broken=(
+                    f"!{_holds('p.spec.?activeDeadlineSeconds', _LIMIT)} && "
+                    f"!{_holds(_ANNOTATED, f'int({_MINUTES})')}"
+                ),
+                says=f"{_FIRST} + {_HOURS} + {_SECOND} + {_MINUTES} + {_THIRD}",
+            )
+        ],
+        variables={"ofTheJob": _OF_THE_JOB},
+    ),
+)

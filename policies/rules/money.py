@@ -1,0 +1,102 @@
+"""What the machines of a stack cost, from the prices of the hardware catalogue.
+
+A machine is a BareMetalHost or a server of Hetzner; a NodePool counts as all the machines that its
+limit on GPUs allows, which is the most that it can cost. What the catalogue does not know, or has
+no price for, is left out here, and the rule on verified prices names it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hardware.hardware import Hardware, HardwareError, load
+from hardware.machine import USD_PER_EUR
+from policies.rules.idle_gpu_node_pool import GPU, is_gpu_node_pool
+from policies.rules.manifest import at, items, quantity
+from policies.rules.rule import Manifest
+
+POOL = "fleet.gpu/pool"
+_CAPACITY = "karpenter.sh/capacity-type"
+_INSTANCE = "node.kubernetes.io/instance-type"
+HOURS_PER_DAY = 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machines:
+    """Machines of one kind: of which pool, what they are, how many and how they are paid."""
+
+    pool: str
+    hardware: Hardware
+    count: float
+    capacity: str | None = None
+    """`reserved`, `spot` or `on-demand` for those that Karpenter rents."""
+
+    @property
+    def usd_per_hour(self) -> float | None:
+        """What an hour of one costs as it is paid, by the nearest price that is known."""
+        price = self.hardware.price
+        special = {"reserved": price.reserved_per_hour, "spot": price.spot_per_hour}
+        amount = special.get(self.capacity or "")
+        if amount is None:
+            return self.hardware.usd_per_hour
+        return amount * (USD_PER_EUR if price.currency == "EUR" else 1)
+
+    @property
+    def usd_per_day(self) -> float:
+        """What all of them cost in a day, 0 where no price is known."""
+        return (self.usd_per_hour or 0) * HOURS_PER_DAY * self.count
+
+
+def machines(manifest: Manifest) -> Machines | None:
+    """The machines that a resource is or may rent, None where it is none or an unknown one."""
+    kind = manifest.get("kind")
+    if kind == "hcloud:index/server:Server":
+        pool = at(manifest, "spec", "labels", POOL)
+        return _machines(pool, at(manifest, "spec", "serverType"), 1)
+    labels = at(manifest, "metadata", "labels")
+    if kind == "BareMetalHost":
+        return _machines(at(labels, POOL), at(labels, "fleet.gpu/hardware"), 1)
+    if kind == "NodePool" and is_gpu_node_pool(manifest):
+        return _rented(manifest)
+    return None
+
+
+def _rented(manifest: Manifest) -> Machines | None:
+    template = at(manifest, "spec", "template")
+    said = {
+        str(at(each, "key")): [str(value) for value in items(at(each, "values"))]
+        for each in items(at(template, "spec", "requirements"))
+        if at(each, "operator") == "In"
+    }
+    types, capacities = said.get(_INSTANCE, []), said.get(_CAPACITY, [])
+    gpus = quantity(at(manifest, "spec", "limits", GPU))
+    hardware = _load(types[0]) if len(types) == 1 else None
+    if hardware is None or gpus is None or not hardware.gpu_count:
+        return None
+    pool = at(template, "metadata", "labels", POOL) or at(manifest, "metadata", "name")
+    return Machines(
+        pool=str(pool),
+        hardware=hardware,
+        count=float(gpus) / hardware.gpu_count,
+        capacity=capacities[0] if len(capacities) == 1 else None,
+    )
+
+
+def _machines(pool: object, name: object, count: int) -> Machines | None:
+    hardware = _load(name)
+    return None if hardware is None else Machines(pool=str(pool), hardware=hardware, count=count)
+
+
+def _load(name: object) -> Hardware | None:
+    try:
+        return load(str(name))
+    except HardwareError:
+        return None
+
+
+def usd_per_day_by_pool(stack: Iterable[Manifest]) -> dict[str, float]:
+    """The most that each pool of a stack can cost in a day."""
+    found: dict[str, float] = {}
+    for each in map(machines, stack):
+        if each is not None:
+            found[each.pool] = found.get(each.pool, 0) + each.usd_per_day
+    return found

@@ -1,0 +1,29 @@
+"""The environments of this repository keep every rule that stops a preview."""
+
+import pytest
+
+from fleet.settings import load, stack_file
+from policies.configuration import Configured, configure
+from policies.rules.rule import Manifest
+from tests.conftest import ROOT
+from tests.unit.policies.rules.environments import stack
+from tests.unit.stacks.programs import ENVIRONMENTS
+
+
+def broken(configured: Configured, manifests: tuple[Manifest, ...]) -> list[str]:
+    rule, settings = configured.rule, configured.settings
+    alone = rule.predicate and [each for one in manifests for each in rule.predicate(one, settings)]
+    across = rule.across and [
+        each for one in manifests for each in rule.across(one, settings, manifests)
+    ]
+    return [*(alone or []), *(across or [])]
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_an_environment_keeps_every_mandatory_rule(environment: str) -> None:
+    settings = load(stack_file(ROOT, environment))
+    rules = [each for each in configure(settings.policies) if each.level == "mandatory"]
+
+    said = {each.rule.id: broken(each, stack(environment)) for each in rules}
+
+    assert {rule: sentences for rule, sentences in said.items() if sentences} == {}
