@@ -5,7 +5,7 @@ RUN := .venv/bin/python -m
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help rehearse rehearse-stop test lint format preview up bench toolchain bootstrap clean
+.PHONY: help rehearse rehearse-stop test lint format docs preview up bench toolchain bootstrap clean
 
 help:
 	@echo "make TARGET [ENV=dev]"
@@ -30,6 +30,9 @@ lint: bootstrap ## Check format, style and types
 format: bootstrap ## Format the code and repair what ruff can repair
 	@exec .venv/bin/ruff check --fix .
 	@exec .venv/bin/ruff format .
+
+docs: bootstrap ## Write docs/policies.md, the page of all rules
+	@exec $(RUN) policies.catalogue
 
 preview: bootstrap ## Show what `make up` would change in the accounts of ENV (MARKDOWN=file keeps it)
 	@exec .venv/bin/fleet preview $(ENV) $(if $(JSON),--json) $(if $(MARKDOWN),--markdown $(MARKDOWN))

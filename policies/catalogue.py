@@ -1,10 +1,10 @@
-"""The page of all rules, `docs/policies.md`: `python -m policies.catalogue` writes it."""
+"""The page of all rules, `docs/policies.md`: `make docs` writes it."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from inspect import getmodule
 from pathlib import Path
 
+from policies import rules
 from policies.rules import ALL
 from policies.rules.manifest import items, mapping
 from policies.rules.rule import Rule
@@ -14,10 +14,17 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "policies.md"
 _HEAD = """\
 # Rules
 
-Written by `python -m policies.catalogue` from `policies/rules/`; do not edit by hand.
+Written by `make docs` from `policies/rules/`; do not edit by hand.
 
-Every rule is held at `pulumi preview` and `pulumi up` by the pack in `policies/`
-(`--policy-pack policies`). An environment sets levels, settings and exemptions in its stack file:
+A rule is written once and held at up to three gates, which each rule names:
+
+- *preview*: `pulumi preview` and `pulumi up` with the pack in `policies/`
+  (`--policy-pack policies`), and `fleet check` for manifests in files. `policies/numa`, `idle`,
+  `cost` and `isolation` are packs of their own, for any other project;
+- *admission*: a ValidatingAdmissionPolicy in the cluster, in the same words;
+- *alert*: a rule of Prometheus for what shows at run time alone.
+
+An environment sets levels, settings and exemptions in its stack file:
 
 ```yaml
 config:
@@ -33,15 +40,17 @@ config:
 ```
 
 - A *mandatory* violation stops the preview before anything is created; an *advisory* one is told.
+- `resource` of an exemption is the kind and the name of an object, `NodePool/burst`. Of what is no
+  object of Kubernetes it is the type and the name in Pulumi, `aws:s3/bucket:Bucket/models`.
 - A value that is not known at preview leaves that resource "not checked until up" for the rules
   that read it. All other rules and resources are checked, and the rest is checked during `up`.
 - A rule that fails counts as broken, and is named with the resource on which it failed.
 """
 
 
-def page(rules: Sequence[Rule] = ALL) -> str:
+def page(catalogue: Sequence[Rule] = ALL) -> str:
     """Returns the catalogue as Markdown."""
-    return "\n".join([_HEAD, *(_section(rule) for rule in rules)])
+    return "\n".join([_HEAD, *(_section(rule) for rule in catalogue)])
 
 
 def _section(rule: Rule) -> str:
@@ -53,7 +62,7 @@ def _section(rule: Rule) -> str:
             "",
             f"Why: {rule.why} Source: <{rule.source}>",
             "",
-            f"Level: {rule.level} unless the environment says otherwise.",
+            f"Level: {rule.level} unless the environment says otherwise. Gates: {_gates(rule)}.",
             "",
             *_details(rule),
             *_settings(rule),
@@ -61,11 +70,24 @@ def _section(rule: Rule) -> str:
     )
 
 
+def _gates(rule: Rule) -> str:
+    held = []
+    if rule.predicate or rule.across:
+        held.append("preview" if rule.predicate else "preview (of a whole stack)")
+    if rule.admission:
+        held.append("admission")
+    if rule.alert:
+        held.append(f"alert `{rule.alert.name}`")
+    return ", ".join(held)
+
+
 def _details(rule: Rule) -> Iterator[str]:
     """What the module of the rule says beyond its first line."""
-    _, _, more = (getmodule(rule.predicate or rule.across).__doc__ or "").partition("\n\n")
-    if more:
-        yield more
+    for module in vars(rules).values():
+        if getattr(module, "RULE", None) is rule:
+            _, _, more = (module.__doc__ or "").partition("\n\n")
+            if more:
+                yield more
 
 
 def _settings(rule: Rule) -> Iterator[str]:

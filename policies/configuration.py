@@ -41,7 +41,7 @@ _EXEMPTION: dict[str, object] = {
     "additionalProperties": False,
     "required": ["resource", "owner", "reason", "until"],
     "properties": {
-        "resource": {"type": "string", "pattern": "^[A-Za-z]+/.+$"},
+        "resource": {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9:/-]*/.+$"},
         "owner": {"type": "string", "minLength": 1},
         "reason": {"type": "string", "minLength": 1},
         "until": {"type": "string", "pattern": _DAY},
@@ -62,7 +62,7 @@ class Exemption:
     """Leave for one object to break one rule up to and including the day `until`."""
 
     resource: str
-    """Kind and `metadata.name`: `NodePool/burst`."""
+    """Kind and `metadata.name`: `NodePool/burst`, `aws:s3/bucket:Bucket/models`."""
     owner: str
     reason: str
     until: date

@@ -69,6 +69,16 @@ def test_a_day_that_yaml_read_as_a_date_is_taken() -> None:
     assert config[POLICY] == {RULE: {"exemptions": [EXEMPTION]}}
 
 
+def test_what_is_no_object_of_kubernetes_is_exempt_by_its_pulumi_type() -> None:
+    bucket = {**EXEMPTION, "resource": "aws:s3/bucket:Bucket/models"}
+
+    (rule,) = configure({RULE: {"exemptions": [bucket]}}, [idle_gpu_node_pool.RULE])
+
+    models = {"kind": "aws:s3/bucket:Bucket", "metadata": {"name": "models"}}
+    assert rule.exemption(models) is not None
+    assert rule.exemption({**models, "metadata": {"name": "logs"}}) is None
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
