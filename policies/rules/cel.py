@@ -69,16 +69,17 @@ def _argo(template: str) -> str:
 
 
 _ROLES = (
-    "[object.spec.?pytorchReplicaSpecs, object.spec.?tfReplicaSpecs, object.spec.?mpiReplicaSpecs, "
-    "object.spec.?xgbReplicaSpecs, object.spec.?paddleReplicaSpecs, object.spec.?jaxReplicaSpecs]"
-    ".filter(found, found.hasValue()).map(found, found.value())[0]"
+    "([object.?spec.?pytorchReplicaSpecs, object.?spec.?tfReplicaSpecs, "
+    "object.?spec.?mpiReplicaSpecs, object.?spec.?xgbReplicaSpecs, "
+    "object.?spec.?paddleReplicaSpecs, object.?spec.?jaxReplicaSpecs]"
+    ".filter(found, found.hasValue()).map(found, found.value()) + [{}])[0]"
 )
-_WORKFLOW = "(object.kind == 'CronWorkflow' ? object.spec.workflowSpec : object.spec)"
+_WORKFLOW = "(object.kind == 'CronWorkflow' ? object.?spec.?workflowSpec : object.?spec)"
 
 _ALONE = "''"
 _NAMED = "t.?name.orValue('')"
-_TASKS = f".map(t, {_pod(_NAMED, 't.template')})"
-_REPLICAS = f".map(role, {_pod('role', 'variables.roles[role].template')})"
+_TASKS = f".map(t, {_pod(_NAMED, 't.?template')})"
+_REPLICAS = f".map(role, {_pod('role', 'variables.roles[role].?template')})"
 _TEMPLATES = f".map(t, {_argo('t')})"
 
 PODS: Mapping[str, str] = {
@@ -87,7 +88,7 @@ PODS: Mapping[str, str] = {
         [
             f"object.kind == 'Pod' ? [{_pod(_ALONE, 'object')}]",
             f"object.kind == 'CronJob' ? [{_pod(_ALONE, 'object.spec.jobTemplate.spec.template')}]",
-            f"{_is('batch.volcano.sh')} ? {_listed('object.spec', 'tasks')}{_TASKS}",
+            f"{_is('batch.volcano.sh')} ? {_listed('object.?spec', 'tasks')}{_TASKS}",
             f"{_is('kubeflow.org')} ? variables.roles{_REPLICAS}",
             f"{_is('argoproj.io')} ? {_listed(_WORKFLOW, 'templates')}{_TEMPLATES}",
             f"[{_pod(_ALONE, 'object.spec.template')}]",
@@ -107,7 +108,7 @@ def asked(container: str, resource: str) -> str:
 
 def amount(value: str) -> str:
     """A value as a quantity; `string()` knows no number in a custom resource, `format` does."""
-    return f"quantity('%s'.format([{value}]))"
+    return f"quantity('%s'.format([{value}]).trim())"
 
 
 def more_than_none(optional: str) -> str:

@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_UP, Decimal
+from typing import cast
 
 from policies.rules.rule import Manifest
 
 _DURATION = re.compile(r"(?:[0-9]+[smh])+")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
-_QUANTITY = re.compile(
-    r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?"
-)
+_QUANTITY = re.compile(r"([+-]?)([0-9]*)(\.?[0-9]*)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
+_BILLIONTH, _MOST = -9, Decimal(2**63 - 1)
 _DECIMAL_POWER = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY_POWER = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
@@ -49,18 +49,35 @@ def seconds(duration: object) -> int | None:
 
 
 def quantity(value: object) -> Decimal | None:
-    """Returns a Kubernetes quantity (`16`, `8000m`, `2Gi`), None where it is not one."""
+    """Returns a Kubernetes quantity (`16`, `8000m`, `2Gi`), None where it is not one.
+
+    As the API server reads it: no digits (`-`, `Gi`) are 0, what is finer than a billionth is
+    rounded up, and nothing with a binary unit is above 2^63-1. See
+    https://github.com/kubernetes/apimachinery/blob/master/pkg/api/resource/quantity.go.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    found = _QUANTITY.fullmatch(str(value))
-    if found is None:
+    text = str(value).strip()
+    found = _QUANTITY.fullmatch(text)
+    if found is None or not text or text.lstrip("+-.") in ("Pi", "Ei"):
         return None
-    number, suffix = found[1], found[2] or ""
-    if suffix in _BINARY_POWER:
-        return Decimal(number) * (1 << _BINARY_POWER[suffix])
-    if suffix in _DECIMAL_POWER:
-        return Decimal(number).scaleb(_DECIMAL_POWER[suffix])
+    sign, whole, fraction, suffix = (part or "" for part in found.groups())
     try:
-        return Decimal(number + suffix)
-    except InvalidOperation:
+        amount = _times(Decimal(f"{whole or 0}{fraction}"), suffix)
+    except ArithmeticError:
         return None
+    return -amount if sign == "-" else amount
+
+
+def _times(number: Decimal, suffix: str) -> Decimal:
+    if suffix in _BINARY_POWER:
+        return min(_in_billionths(number * (1 << _BINARY_POWER[suffix])), _MOST)
+    if suffix in _DECIMAL_POWER:
+        return _in_billionths(number.scaleb(_DECIMAL_POWER[suffix]))
+    return _in_billionths(number * Decimal(f"1{suffix}"))
+
+
+def _in_billionths(number: Decimal) -> Decimal:
+    if cast("int", number.as_tuple().exponent) >= _BILLIONTH:
+        return number
+    return number.quantize(Decimal((0, (1,), _BILLIONTH)), ROUND_UP)

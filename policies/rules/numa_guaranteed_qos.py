@@ -45,7 +45,7 @@ def fault_of(container: Mapping[str, object]) -> str | None:
         if amount != request:
             return _EQUAL.format(resource)
     cpus = quantity(at(container, "resources", "limits", "cpu"))
-    return _WHOLE if cpus is not None and cpus % 1 else None
+    return _WHOLE if cpus is not None and cpus != cpus.to_integral_value() else None
 
 
 def _limit(resource: str) -> str:

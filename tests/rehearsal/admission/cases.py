@@ -1,0 +1,59 @@
+"""The table: objects that keep a rule or break it, each for one rule that it is about.
+
+An object may break other rules, too; the gates must agree on those as well. `malformed` is one that
+both gates refuse in whatever words, because the API server may not come as far as a rule.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tests.rehearsal.admission import cases_idle, cases_numa, cases_pools
+from tests.rehearsal.admission.objects import Object
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One object. `good` is whether it keeps the rule; `malformed` ones are refused, never judged
+    by every gate."""
+
+    rule: str
+    name: str
+    manifest: Object
+    good: bool = False
+    malformed: bool = False
+
+    @property
+    def bad(self) -> bool:
+        """Whether it is well-formed and breaks the rule."""
+        return not self.good and not self.malformed
+
+    @property
+    def id(self) -> str:
+        """What pytest calls it."""
+        verdict = "malformed" if self.malformed else "good" if self.good else "bad"
+        return f"{self.rule}: {verdict}: {self.name}"
+
+
+_TABLES = (cases_numa, cases_pools, cases_idle)
+SETTINGS: Mapping[str, Mapping[str, object]] = {
+    rule: settings for table in _TABLES for rule, settings in table.SETTINGS.items()
+}
+"""Settings of the rules in the table, by rule id."""
+
+
+def _cases() -> Iterator[Case]:
+    for module in _TABLES:
+        for rule, name, manifest in module.good():
+            yield Case(rule=rule, name=name, manifest=manifest, good=True)
+        for rule, name, manifest in module.bad():
+            yield Case(rule=rule, name=name, manifest=manifest)
+        for rule, name, manifest in module.malformed():
+            yield Case(rule=rule, name=name, manifest=manifest, malformed=True)
+
+
+CASES: tuple[Case, ...] = tuple(_cases())
+
+
+def of(rule: str) -> tuple[Case, ...]:
+    """The cases that are about a rule."""
+    return tuple(case for case in CASES if case.rule == rule)

@@ -1,0 +1,138 @@
+"""Objects for the rules of NUMA: `(rule, what it is, object)`."""
+
+from collections.abc import Iterator, Mapping
+
+from tests.rehearsal.admission.objects import (
+    GPU,
+    KINDS,
+    Object,
+    container,
+    gpus,
+    limited,
+    pod,
+    template,
+    volcano,
+    workflow,
+)
+
+Row = tuple[str, str, Object]
+QOS = "numa/guaranteed-qos"
+SETTINGS: Mapping[str, Mapping[str, object]] = {}
+
+_WORDS = ("abc", "", "1_000", "0x10", "8Kb", "1e", "NaN", "--8", "8..0", "8K", "8ki", "Ei", "8 Gi")
+_NO_QUANTITIES = (*_WORDS, "\N{FULLWIDTH DIGIT EIGHT}")
+_BOTH = {GPU: 1, "cpu": "8", "memory": "64Gi"}
+
+
+def good() -> Iterator[Row]:
+    """Objects that keep their rule."""
+    for kind, made in KINDS.items():
+        yield QOS, f"a {kind} with whole CPUs", made(template(gpus()))
+    for cpu in (
+        "8000m",
+        8,
+        "8e0",
+        "0.8e1",
+        "+8",
+        "8.0",
+        "8.",
+        8.0,
+        "10000000000000000",
+        "1k",
+        "-",
+        "1e30",
+        "9" * 40,
+    ):
+        yield QOS, f"{cpu!r} CPUs in a workflow", workflow(template(gpus(cpu=cpu)))
+    for cpu in ("8000m", 8, "8.0", " 8 "):
+        yield QOS, f"{cpu!r} CPUs in a Pod", pod(gpus(cpu=cpu))
+    for memory in ("Gi", ".", "1e-30", "1e30", "9" * 40, 1e22, "+.5e3"):
+        yield QOS, f"{memory!r} of memory in a workflow", workflow(template(gpus(memory=memory)))
+    both = container(limits=_BOTH, requests={"cpu": "8000m", "memory": "65536Mi"})
+    yield QOS, "requests that say the same otherwise", pod(both)
+    for limit, request in (("1n", "0.1n"), ("8Ei", "9Ei"), ("-", "Gi"), ("1Gi", "1073741824")):
+        same = container(limits={**_BOTH, "memory": limit}, requests={"memory": request})
+        yield QOS, f"{request} of memory is {limit}", workflow(template(same))
+    yield QOS, "a fraction of a CPU without GPUs", pod(limited(cpu="7.5"))
+    yield QOS, "no GPU, asked for in so many words", pod(gpus(0, cpu="7.5"))
+    yield QOS, "no GPU, in a workflow", workflow(template(gpus("0", cpu="7.5")))
+    yield QOS, "a container without resources and without GPUs", pod(container())
+    yield QOS, "a MIG device is no whole GPU", pod(limited(**{"nvidia.com/mig-1g.18gb": 1}))
+    yield QOS, "an init container with limits", pod(gpus(), initContainers=[limited("first")])
+    yield QOS, "a workflow without templates", _bare_workflow({})
+    yield QOS, "a workflow of steps alone", _bare_workflow({"templates": [{"name": "all"}]})
+    yield QOS, "a task without a template", _volcano_tasks({"name": "worker", "replicas": 1})
+    yield QOS, "a template without metadata", _volcano_tasks(_without_metadata(gpus()))
+    unicode = {**gpus(), "args": ["größe=8", "価格", "🚀"]}
+    yield QOS, "arguments in every script", pod(unicode)
+
+
+def bad() -> Iterator[Row]:
+    """Objects that break their rule, and are otherwise what an API server takes."""
+    for kind, made in KINDS.items():
+        yield QOS, f"a {kind} with half a CPU", made(template(gpus(cpu="7.5")))
+    for cpu in ("7500m", "8001m", "0.5", "1e-1", ".5", "1u", 7.5):
+        yield QOS, f"{cpu!r} CPUs in a workflow", workflow(template(gpus(cpu=cpu)))
+    yield QOS, "limits without memory", pod(container(limits={GPU: 1, "cpu": "8"}))
+    yield QOS, "limits without CPUs", volcano(template(container(limits={GPU: 1})))
+    asked = container(limits=_BOTH, requests={"cpu": "4", "memory": "64Gi"})
+    yield QOS, "fewer CPUs asked for than the limit", pod(asked)
+    for limit, request in (("1n", "2e-9"), ("8Ei", "9e17"), ("8Ei", "1e30"), ("-", "1")):
+        asked = container(limits={**_BOTH, "memory": limit}, requests={"memory": request})
+        yield QOS, f"{request} of memory asked for of {limit}", workflow(template(asked))
+    asked = container(limits=_BOTH, requests={"memory": "1Gi"})
+    yield QOS, "less memory asked for than the limit", volcano(template(asked))
+    yield QOS, "a second container without limits", pod(gpus(), container("second"))
+    yield QOS, "an init container without limits", pod(gpus(), initContainers=[container("first")])
+    sidecar = {**container("proxy"), "restartPolicy": "Always"}
+    yield QOS, "a sidecar without limits", pod(gpus(), initContainers=[sidecar])
+    yield QOS, "a sidecar of a workflow", workflow(template(gpus(), container("proxy")))
+    yield QOS, "a script", _bare_workflow({"templates": [{"name": "s", "script": gpus(cpu="1.5")}]})
+    several = {"containers": [gpus(), container("größe")]}
+    yield QOS, "a container set", _bare_workflow({"templates": [{"containerSet": several}]})
+    yield QOS, "GPUs asked for by request", workflow(template(_requested(cpu="7.5")))
+    yield QOS, "a container without a name", workflow(template(_nameless(gpus(cpu="7.5"))))
+    yield QOS, "a task without a name", _volcano_tasks({"template": template(gpus(cpu="7.5"))})
+
+
+def malformed() -> Iterator[Row]:
+    """Objects that nobody can read, and that both gates refuse."""
+    for cpu in _NO_QUANTITIES:
+        yield QOS, f"{cpu!r} CPUs in a workflow", workflow(template(gpus(cpu=cpu)))
+    for kind in ("Pod", "Deployment", "Job", "CronJob", "Volcano's Job", "PyTorchJob"):
+        yield QOS, f"'abc' CPUs in a {kind}", KINDS[kind](template(gpus(cpu="abc")))
+    yield QOS, "memory that is no quantity", workflow(template(gpus(memory="much")))
+    yield QOS, "GPUs that are no quantity", workflow(template(gpus("many")))
+    yield QOS, "GPUs that are no quantity in a Pod", pod(gpus("many"))
+    yield QOS, "a list of CPUs", workflow(template(gpus(cpu=[8])))
+    yield QOS, "a yes for CPUs", workflow(template(gpus(cpu=True)))
+
+
+def _requested(**limits: object) -> Object:
+    found = gpus(**limits)
+    del found["resources"]["limits"][GPU]
+    found["resources"]["requests"] = {GPU: 2}
+    return found
+
+
+def _nameless(found: Object) -> Object:
+    return {key: value for key, value in found.items() if key != "name"}
+
+
+def _bare_workflow(spec: Object) -> Object:
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"name": "train"},
+        "spec": spec,
+    }
+
+
+def _volcano_tasks(task: Object) -> Object:
+    found = volcano(template(container()))
+    found["spec"]["tasks"] = [task]
+    return found
+
+
+def _without_metadata(found: Object) -> Object:
+    return {"name": "worker", "replicas": 1, "template": {"spec": {"containers": [found]}}}
