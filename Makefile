@@ -34,8 +34,10 @@ format: bootstrap ## Format the code and repair what ruff can repair
 docs: bootstrap ## Write docs/policies.md, the page of all rules
 	@exec $(RUN) policies.catalogue
 
-preview: bootstrap ## Show what `make up` would change in the accounts of ENV (MARKDOWN=file keeps it)
-	@exec .venv/bin/fleet preview $(ENV) $(if $(JSON),--json) $(if $(MARKDOWN),--markdown $(MARKDOWN))
+preview: bootstrap ## Show what `make up` would change in the accounts of ENV (JSON=1; MARKDOWN=file, SARIF=file)
+	@exec .venv/bin/fleet preview $(ENV) $(if $(JSON),--json) \
+	  $(if $(MARKDOWN),--markdown $(MARKDOWN)) $(if $(SARIF),--sarif $(SARIF)) \
+	  $(if $(REHEARSAL),--rehearsal $(REHEARSAL)) $(if $(DOCS),--docs $(DOCS))
 
 up: .preview/policies-$(ENV).json ## Bring the accounts of ENV up to date; Pulumi asks first
 	@exec $(RUN) toolchain exec pulumi up --stack $(ENV) --policy-pack policies --policy-pack-config $<

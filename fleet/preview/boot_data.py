@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet.plan.difference import difference as held_against
 from hardware.hardware import HardwareError, load
 from ignition.boot import boot
 from ignition.boot.config import ConfigError, read
 from ignition.render import Join, data_url, join_ignition, with_merge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from fleet.plan.description import Group
     from fleet.preview.pools import Pool
     from ignition.boot import BootedNode
 
 SHOWN = 4  # differences of one pool
+KUBELET = ("/etc/kubernetes/", "/etc/sysconfig/kubelet")
 NUMA_PLAN = "fleet.gpu/numa-plan"  # a digest: it changes with everything that is told here
 # A pool's plain boot data lacks the secret part that joins, without which no machine comes up.
 _JOIN = join_ignition(
@@ -38,6 +41,36 @@ def difference(before: Pool, after: Pool) -> str:
         return f"tuning changed: {_shown(tuned)}"
     parts = [*_parts(before.ignition, after.ignition)]
     return f"boot data changed: {_shown(parts)}" if parts else "boot data changed"
+
+
+def needs(before: Pool, after: Pool) -> tuple[str, ...]:
+    """What a running machine would need to take the other boot data over, without being replaced.
+
+    Such as a reboot for another kernel argument; the same words as in `fleet plan diff`. Empty
+    where the boot data is the same, or is of another time and cannot be read.
+    """
+    try:
+        old, new = ({"lines": [*_lines(pool.ignition)]} for pool in (before, after))
+    except ConfigError:
+        return ()
+    return tuple(dict.fromkeys(change.needs for change in held_against(old, new).changes))
+
+
+def _lines(ignition: str) -> Iterator[Mapping[str, object]]:
+    """Boot data as the lines of a plan, one for each kernel argument, file and unit."""
+    config = read(ignition, None, [])
+    for argument in config.arguments:
+        yield {"group": "kernel argument", "key": argument, "value": None}
+    for path, file in config.files.items():
+        yield {"group": _group(path), "key": path, "value": (file.mode, file.source)}
+    for name, unit in config.units.items():
+        yield {"group": "system", "key": name, "value": unit}
+
+
+def _group(path: str) -> Group:
+    if path.startswith("/etc/sysctl.d/"):
+        return "sysctl"
+    return "kubelet" if path.startswith(KUBELET) else "system"
 
 
 def _shown(told: Sequence[str]) -> str:

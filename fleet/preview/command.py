@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from fleet.preview.engine import Preview, variables
-from fleet.preview.markdown import markdown
+from fleet.preview.findings import results
+from fleet.preview.markdown import DOCS, mark, markdown
+from fleet.preview.rehearsal import RehearsalFileError, read
+from fleet.sarif import document
 from fleet.settings import SettingsError, load, stack_file
 from policies.configuration import PolicyConfigError
 from rehearsal.interrupts import Interrupted, interruptible
@@ -23,17 +27,28 @@ if TYPE_CHECKING:
 HOLDS, STOPPED, UNKNOWN = 0, 1, 2
 
 
-def preview(root: Path, environment: str, *, as_json: bool, target: Path | None) -> int:
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What a user wants of a preview besides the summary on standard output."""
+
+    as_json: bool = False
+    markdown: Path | None = None  # to this file, too, with the mark of a comment
+    sarif: Path | None = None  # the findings, to this file
+    rehearsal: Path | None = None  # a report to show beside it
+    docs: str = DOCS  # the address of the page of all rules
+
+
+def preview(root: Path, environment: str, wanted: Wanted) -> int:
     """Previews an environment of the checkout at `root`; returns the exit code.
 
-    Progress and refusals go to standard error, the summary to standard output and, as Markdown, to
-    `target`.
+    Progress and refusals go to standard error, the summary to standard output.
     """
     errors = Console(stderr=True, soft_wrap=True)
     try:
         tracked = stack_file(root, environment)
-    except SettingsError as error:
-        return _refused(environment, str(error), UNKNOWN, errors, target)
+        rehearsed = read(wanted.rehearsal, environment) if wanted.rehearsal else None
+    except (SettingsError, RehearsalFileError) as error:
+        return _refused(environment, str(error), UNKNOWN, errors, wanted)
     try:
         settings = load(tracked)
         with interruptible():
@@ -48,31 +63,41 @@ def preview(root: Path, environment: str, *, as_json: bool, target: Path | None)
             with errors.status("pulumi preview") as now:
                 summary = engine.run(lambda n: now.update(f"pulumi preview: {n} resources"))
     except (SettingsError, PolicyConfigError, ToolchainError) as error:
-        return _refused(environment, str(error), STOPPED, errors, target)
+        return _refused(environment, str(error), STOPPED, errors, wanted)
     except Interrupted as interrupted:
         return interrupted.exit_code
-    _show(summary, engine.log, errors, as_json=as_json, target=target)
+    summary = replace(summary, rehearsal=rehearsed)
+    if wanted.sarif:
+        _write_json(document(results(summary, tracked, root)), wanted.sarif)
+    _show(summary, engine.log, errors, wanted)
     return HOLDS if summary.holds else STOPPED
 
 
-def _show(
-    summary: Summary, log: Path, errors: Console, *, as_json: bool, target: Path | None
-) -> None:
-    text = markdown(summary)
-    if target:
-        target.write_text(text)
+def _show(summary: Summary, log: Path, errors: Console, wanted: Wanted) -> None:
+    text = markdown(summary, wanted.docs)
+    if wanted.markdown:
+        wanted.markdown.write_text(f"{mark(summary.environment)}\n{text}")
     for reason in summary.errors:
         errors.print(reason, style="red", markup=False, highlight=False)
-    if as_json:
+    if wanted.as_json:
         print(json.dumps(summary.as_json(), indent=2))  # noqa: T201  # the output itself
     elif not summary.errors:
         print(text, end="")  # noqa: T201  # the output itself
     errors.print(f"The engine's own words are in {log}.", style="dim", markup=False)
 
 
-def _refused(environment: str, reason: str, code: int, errors: Console, target: Path | None) -> int:
+def _refused(environment: str, reason: str, code: int, errors: Console, wanted: Wanted) -> int:
     errors.print(reason, style="red", markup=False, highlight=False)
-    if target:
-        lines = "\n".join(f"- ⛔ {line}" for line in reason.splitlines())
-        target.write_text(f"### ⛔ Preview of `{environment}`: stopped\n\n{lines}\n")
+    told = reason.splitlines()
+    if wanted.as_json:
+        refusal = {"environment": environment, "holds": False, "errors": told}
+        print(json.dumps(refusal, indent=2))  # noqa: T201  # the output itself
+    if wanted.markdown:
+        lines = "\n".join(f"- ⛔ {line}" for line in told)
+        headline = f"### ⛔ Preview of `{environment}`: stopped"
+        wanted.markdown.write_text(f"{mark(environment)}\n{headline}\n\n{lines}\n")
     return code
+
+
+def _write_json(content: object, target: Path) -> None:
+    target.write_text(json.dumps(content, indent=2) + "\n")

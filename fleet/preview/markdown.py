@@ -4,29 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet.preview.blocks import bullets, cell, rows
 from fleet.preview.cost import HOURS_PER_DAY, HOURS_PER_MONTH
+from fleet.preview.rules import rules
 from fleet.preview.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fleet.preview.cost import Cost, Span
+    from fleet.preview.rehearsal import Rehearsed
+    from fleet.preview.sizes import Pair
     from fleet.preview.summary import Summary
-    from fleet.preview.verdicts import Verdict
 
-POOLS_SHOWN = 12
-RULES_SHOWN = 12
-LINES_SHOWN = 5  # of errors and of warnings each
-RESOURCES_SHOWN = 4
-WIDTH = 300  # of an error; the whole of it stands in the engine's log
+POOLS_SHOWN = 8
+LINES_SHOWN = 4  # of errors, of warnings and of the rehearsal's problems each
+DOCS = "docs/policies.md"
 
 
-def markdown(summary: Summary) -> str:
-    """The whole of it, at most some 45 lines."""
-    blocks = [[_headline(summary)], [*_lines("⛔", summary.errors)]]
+def mark(environment: str) -> str:
+    """What no reader sees and by which the comment of an environment is found again."""
+    return f"<!-- gpu-fleet preview {environment} -->"
+
+
+def markdown(summary: Summary, docs: str = DOCS) -> str:
+    """The whole of it, at most some 45 lines; `docs` is the address of the page of all rules."""
+    blocks = [[_headline(summary)], [*bullets("⛔", summary.errors, LINES_SHOWN)]]
     if not summary.errors:  # where the engine broke off, the rest would be half of the truth
-        blocks += [[*_changes(summary)], [*_rules(summary.verdicts)], [*_cost(summary)]]
-    blocks += [[*_lines("⚠️", summary.warnings)]]
+        blocks += [[*_pools(summary)], [*_others(summary)]]
+        blocks += [[*block] for block in rules(summary.verdicts, summary.exemptions, docs)]
+        blocks += [[*_cost(summary)]]
+    blocks += [[*_rehearsal(summary)], [*bullets("⚠️", summary.warnings, LINES_SHOWN)]]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
@@ -40,76 +48,51 @@ def _headline(summary: Summary) -> str:
         state = "holds"
     else:
         state = "holds, nothing changes"
-    mark = "✅" if summary.holds else "⛔"
-    return f"### {mark} Preview of `{summary.environment}`: {state}"
+    sign = "✅" if summary.holds else "⛔"
+    return f"### {sign} Preview of `{summary.environment}`: {state}"
 
 
-def _lines(mark: str, texts: tuple[str, ...]) -> Iterator[str]:
-    bullet = f"- {mark}".rstrip()
-    for text in texts[:LINES_SHOWN]:
-        yield f"{bullet} {_cell(_short(text))}"
-    if len(texts) > LINES_SHOWN:
-        yield f"{bullet} and {len(texts) - LINES_SHOWN} more in the engine's log"
-
-
-def _changes(summary: Summary) -> Iterator[str]:
-    if not summary.changes:
+def _pools(summary: Summary) -> Iterator[str]:
+    if not summary.pools:
         return
     if not summary.holds:
         yield "As far as the engine came before it was stopped:"
         yield ""
+    yield from rows(("Pool", "Nodes", "GPUs", "Reboot?", "What changes"), "lrrll")
     for name, sentences in list(summary.pools.items())[:POOLS_SHOWN]:
-        yield f"- **pool {name}**: {'; '.join(map(_cell, sentences))}"
+        size = summary.sizes[name]
+        told = "; ".join(map(cell, sentences))
+        nodes, gpus = (_pair(pair, at_most=size.at_most) for pair in (size.nodes, size.gpus))
+        yield f"| **{cell(name)}** | {nodes} | {gpus} | {size.reboot} | {told} |"
     if len(summary.pools) > POOLS_SHOWN:
-        yield f"- and {len(summary.pools) - POOLS_SHOWN} more pools"
-    if summary.others:
-        yield f"- everything else: {'; '.join(summary.others)}"
-    if summary.unchanged:
-        yield f"- unchanged: {count(summary.unchanged, 'resource')}"
+        yield f"| {len(summary.pools) - POOLS_SHOWN} more pools | | | | |"
 
 
-def _rules(verdicts: tuple[Verdict, ...]) -> Iterator[str]:
-    yield "| Rule | What must hold | |"
-    yield "|---|---|---|"
-    shown = [verdict for verdict in verdicts if verdict.state != "held"]
-    held = [verdict for verdict in verdicts if verdict.state == "held"]
-    room = max(RULES_SHOWN - len(shown), 0)
-    for verdict in (*shown, *held[:room]):
-        yield f"| `{verdict.rule}` | {_cell(verdict.sentence)} | {_state(verdict)} |"
-    if held[room:]:
-        yield f"| {count(len(held[room:]), 'more rule')} | | held |"
-    said = tuple(sentence for verdict in shown for sentence in verdict.said)
-    if said:
-        yield ""
-        yield from _lines("", said)
+def _pair(pair: Pair, *, at_most: bool) -> str:
+    before, after = ("?" if number is None else f"{number:,}" for number in pair)
+    told = after if before == after else f"{before} → **{after}**"
+    return f"up to {told}" if at_most else told
 
 
-def _state(verdict: Verdict) -> str:
-    marks = {"held": "✅ held", "violated": "⛔ **violated**", "told": "⚠️ told"}
-    text = marks.get(verdict.state, verdict.state)
-    names = ", ".join(f"`{name}`" for name in verdict.resources[:RESOURCES_SHOWN])
-    more = len(verdict.resources) - RESOURCES_SHOWN
-    named = f"{names} and {more} more" if more > 0 else names
-    return f"{text}: {named}" if named else text
+def _others(summary: Summary) -> Iterator[str]:
+    if summary.changes:
+        unchanged = f"{count(summary.unchanged, 'resource')} unchanged"
+        yield "Everything else: " + "; ".join([*summary.others, unchanged]) + "."
 
 
 def _cost(summary: Summary) -> Iterator[str]:
     found = summary.cost
-    yield "| Cost in USD | before, a day | after, a day | change, a day | change, a month |"
-    yield "|---|--:|--:|--:|--:|"
+    head = ("Cost in USD", "before, a day", "after, a day", "change, a day", "change, a month")
+    yield from rows(head, "lrrrr")
     yield _row("always on", found.fixed)
     if found.burst.before or found.burst.after:
         yield _row("burst, at most", found.burst)
-    notes = [*_notes(found)]
     after = (found.fixed.after + found.burst.after) * HOURS_PER_DAY
     budget = f"Budget {summary.budget_usd_per_day:,.0f} USD a day"
     if after > summary.budget_usd_per_day:
         budget += f", and all of it running would cost {after:,.0f}"
     yield ""
-    yield "; ".join([budget, *notes]) + "."
-    if found.doubts:
-        yield ""
-        yield f"Of the hardware nobody has verified: {'; '.join(found.doubts)}."
+    yield "; ".join([budget, *_notes(found)]) + "."
 
 
 def _row(name: str, span: Span) -> str:
@@ -128,13 +111,24 @@ def _notes(found: Cost) -> Iterator[str]:
         yield f"⚠️ price not verified: {', '.join(found.unverified)}"
     if found.without_price:
         yield f"⚠️ no price known, not in the sums: {', '.join(found.without_price)}"
+    if found.doubts:
+        yield f"of the hardware nobody has verified: {'; '.join(found.doubts)}"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…"
+def _rehearsal(summary: Summary) -> Iterator[str]:
+    found = summary.rehearsal
+    if found is None:
+        yield f"Rehearsal: none given, `make rehearse ENV={summary.environment}` runs one."
+    elif found.passed:
+        yield f"Rehearsal: ✅ passed; {'; '.join(_rehearsed(found))}."
+    else:
+        yield f"Rehearsal: ⛔ failed; {'; '.join(_rehearsed(found))}."
+        yield ""
+        yield from bullets("⛔", found.problems, LINES_SHOWN)
 
 
-def _cell(text: str) -> str:
-    """Text that neither breaks a table nor becomes HTML or a mention of somebody."""
-    flat = " ".join(text.split())
-    return flat.replace("|", "\\|").replace("<", "&lt;").replace("@", "@\N{ZERO WIDTH SPACE}")
+def _rehearsed(found: Rehearsed) -> Iterator[str]:
+    yield f"{found.nodes_ready} of {count(found.nodes_wanted, 'node')} Ready"
+    if found.job:
+        yield found.job
+    yield f"{found.seconds:.0f} s in all"

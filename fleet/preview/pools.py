@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 When = Literal["before", "after"]
 
+HOST = "kubernetes:metal3.io/v1alpha1:BareMetalHost"
 # what stands for one always-on machine, by resource type, and what people call it
 MACHINES = {
     "hcloud:index/server:Server": "server",
-    "kubernetes:metal3.io/v1alpha1:BareMetalHost": "machine",
+    HOST: "machine",
 }
 NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
 GPU = "nvidia.com/gpu"
@@ -71,6 +72,15 @@ def pools(steps: Mapping[str, Step]) -> tuple[PoolChange, ...]:
         for urn, component in components.items()
     ]
     return tuple(sorted(changes, key=lambda change: change.name))
+
+
+def reinstalled(step: Step) -> bool:
+    """Whether Metal3 installs a machine again: where the image of its host has another address."""
+    if step.type != HOST or step.op != "update":
+        return False
+    specs = [(inputs or {}).get("spec") or {} for inputs in (step.old, step.new)]
+    old, new = ((spec.get("image") or {}).get("url") for spec in specs)
+    return bool(old != new)
 
 
 def _pool_of(step: Step, steps: Mapping[str, Step]) -> Step | None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from fleet.preview.cost import Cost, cost
+from fleet.preview.exemptions import Leave, exemptions
 from fleet.preview.pools import pools
 from fleet.preview.refusals import refusals
+from fleet.preview.sizes import Size, size
 from fleet.preview.steps import steps
 from fleet.preview.verdicts import Verdict, unknown, verdicts
 from fleet.preview.words import everything_else, sentences
@@ -15,7 +18,9 @@ from rehearsal.events import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import date
 
+    from fleet.preview.rehearsal import Rehearsed
     from fleet.settings import Settings
 
 
@@ -26,13 +31,16 @@ class Summary:
     environment: str
     holds: bool
     pools: Mapping[str, tuple[str, ...]]  # what happens to each pool that changes, in sentences
+    sizes: Mapping[str, Size]  # of the same pools
     others: tuple[str, ...]  # counts by kind of all other changes
     unchanged: int  # resources
     verdicts: tuple[Verdict, ...]
+    exemptions: tuple[Leave, ...]
     cost: Cost
     budget_usd_per_day: float
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
+    rehearsal: Rehearsed | None = None  # None where none was given
 
     @property
     def changes(self) -> bool:
@@ -45,18 +53,24 @@ class Summary:
 
 
 def summarise(
-    settings: Settings, events: Sequence[Mapping[str, Any]], *, succeeded: bool, output: str = ""
+    settings: Settings,
+    events: Sequence[Mapping[str, Any]],
+    *,
+    succeeded: bool,
+    output: str = "",
+    today: date | None = None,
 ) -> Summary:
     """The summary of an event log; `succeeded` is what the engine's exit code says.
 
-    `output` is what the engine printed: all that there is where it did not begin.
+    `output` is what the engine printed: all that there is where it did not begin. `today` is the
+    day by which exemptions end, this one in UTC unless given.
     """
     outcome = Outcome()
     for event in events:
         outcome.take(dict(event))
     found = steps(events)
     changes = pools(found)
-    told = {change.name: sentences(change) for change in changes}
+    told = {change.name: lines for change in changes if (lines := sentences(change))}
     judged = verdicts(outcome.violations, settings.policies)
     stopped = any(verdict.state == "violated" for verdict in judged)
     errors = unknown(outcome.violations)
@@ -65,10 +79,12 @@ def summarise(
     return Summary(
         environment=settings.environment,
         holds=succeeded and not stopped and not errors,
-        pools={name: lines for name, lines in told.items() if lines},
+        pools=told,
+        sizes={change.name: size(change) for change in changes if change.name in told},
         others=everything_else(changes, found),
         unchanged=sum(step.op == "same" and not step.is_component for step in found.values()),
         verdicts=judged,
+        exemptions=exemptions(settings.policies, judged, today or datetime.now(UTC).date()),
         cost=cost(changes),
         budget_usd_per_day=settings.budget.usd_per_day,
         errors=errors,

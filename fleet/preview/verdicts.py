@@ -13,20 +13,56 @@ if TYPE_CHECKING:
     from policies.rules.rule import Rule
     from rehearsal.events import Violation
 
-State = Literal["violated", "told", "not checked until up", "disabled", "held"]
-ORDER: tuple[State, ...] = ("violated", "told", "not checked until up", "disabled", "held")
-UNKNOWN = "is not checked until up"
+State = Literal["violated", "told", "exempt", "not checked until up", "disabled", "held"]
+ORDER: tuple[State, ...] = (
+    "violated",
+    "told",
+    "exempt",
+    "not checked until up",
+    "disabled",
+    "held",
+)
+UNKNOWN = "is not checked until up"  # the policy pack's words, as is the next
+EXEMPT = "It is exempt until"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """One sentence of a rule about one resource, and what it means for the update."""
+
+    resource: str
+    sentence: str
+    state: State
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """One rule. `told` is a violation that stops nothing: advisory, or exempted for a while."""
+    """One rule. `told` is a violation that stops nothing because the rule is advisory."""
 
     rule: str
     sentence: str
-    state: State
-    resources: tuple[str, ...]
-    said: tuple[str, ...]  # a sentence for each violation
+    state: State  # the worst of what it said
+    found: tuple[Said, ...]
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """The resources that are in the state of the rule."""
+        return tuple(sorted({one.resource for one in self._mine}))
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What is said of those, each sentence once."""
+        return tuple(sorted({one.sentence for one in self._mine}))
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """What it cannot judge before the update, whatever it has found besides."""
+        waits = (one.sentence for one in self.found if one.state == "not checked until up")
+        return tuple(sorted(set(waits)))
+
+    @property
+    def _mine(self) -> list[Said]:
+        return [one for one in self.found if one.state == self.state]
 
 
 def verdicts(
@@ -45,26 +81,28 @@ def verdicts(
 def _verdict(
     rule: Rule, violations: Sequence[Violation], configured: Mapping[str, object]
 ) -> Verdict:
-    mine = [v for v in violations if _said(rule.id, v)]
-    stopping = [v for v in mine if v.level != "advisory"]
-    telling = [v for v in mine if v.level == "advisory" and UNKNOWN not in v.message]
-    state: State = "held"
-    if stopping:
-        state, mine = "violated", stopping
-    elif telling:
-        state, mine = "told", telling
-    elif mine:
-        state = "not checked until up"
-    elif configured.get("level", rule.level) == "disabled":
-        state = "disabled"
-    names = tuple(sorted({v.resource for v in mine}))
+    found = {
+        Said(resource=violation.resource, sentence=sentence, state=_state(violation))
+        for violation in violations
+        for sentence in _said(rule.id, violation)
+    }
+    disabled = configured.get("level", rule.level) == "disabled"
+    quiet: State = "disabled" if disabled else "held"
     return Verdict(
         rule=rule.id,
         sentence=rule.sentence,
-        state=state,
-        resources=names,
-        said=tuple(sorted({line for v in mine for line in _said(rule.id, v)})),
+        state=min((one.state for one in found), key=ORDER.index, default=quiet),
+        found=tuple(sorted(found, key=lambda one: (ORDER.index(one.state), one.sentence))),
     )
+
+
+def _state(violation: Violation) -> State:
+    if violation.level != "advisory":
+        return "violated"
+    if UNKNOWN in violation.message:
+        return "not checked until up"
+    exempt = any(line.startswith(EXEMPT) for line in violation.message.splitlines())
+    return "exempt" if exempt else "told"
 
 
 def unknown(violations: Sequence[Violation], rules: Sequence[Rule] = ALL) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fleet.preview.boot_data import difference
-from fleet.preview.pools import MACHINES, NODE_POOL
+from fleet.preview.pools import MACHINES, NODE_POOL, reinstalled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -93,6 +93,9 @@ def _machines(change: PoolChange, before: Pool, after: Pool) -> Iterator[str]:
         told = {REASONS.get(path, path) for step in replaced for path in step.forcing}
         why = ", ".join(sorted(told)) or "it cannot change in place"
         yield f"{count(ops['replace'], change.machine)} replaced: {why}"
+    again = sum(map(reinstalled, change.steps))
+    if again:
+        yield f"{count(again, change.machine)} reinstalled: image changed"
     if before.hardware != after.hardware:
         yield f"hardware {before.hardware} → {after.hardware}"
 

@@ -173,7 +173,7 @@ def test_facts_of_the_hardware_that_nobody_has_verified_are_repeated() -> None:
     inputs = shown("dgx", "dgx-h200", "{}", "training")
     text = markdown(summary(component("same", "dgx", "BareMetalPool", old=inputs, new=inputs)))
     facts = ", ".join(hardware.load("dgx-h200").unverified)
-    assert f"\nOf the hardware nobody has verified: dgx-h200 ({facts})." in text
+    assert f"; of the hardware nobody has verified: dgx-h200 ({facts}).\n" in text
 
 
 def test_hardware_without_a_price_is_not_taken_for_free() -> None:
@@ -197,8 +197,9 @@ def test_a_mandatory_violation_stops_and_names_the_resource() -> None:
     assert found.errors == ()
     text = markdown(found)
     assert text.startswith("### ⛔ Preview of `dev`: stopped: 1 rule violated\n")
-    assert "| ⛔ **violated**: `burst-spot` |" in text
-    assert "\n- NodePool 'burst-spot' has 45m; it must be at most 15m.\n" in text
+    sentence = "NodePool 'burst-spot' has 45m; it must be at most 15m."
+    link = "[idle/gpu-node-pool](docs/policies.md#idlegpu-node-pool)"
+    assert f"\n| {link} | {sentence} | ⛔ **violated** |\n" in text
 
 
 def test_a_violation_of_a_rule_that_is_not_ours_stops_with_its_message() -> None:
@@ -212,14 +213,27 @@ def test_a_violation_of_a_rule_that_is_not_ours_stops_with_its_message() -> None
 def test_an_advisory_violation_is_told_and_stops_nothing() -> None:
     found = summary(violation(f"{RULE}: NodePool 'burst-spot' has 45m.", level="advisory"))
     assert found.holds
-    assert "| ⚠️ told: `burst-spot` |" in markdown(found)
+    assert "| NodePool 'burst-spot' has 45m. | ⚠️ told |" in markdown(found)
 
 
 def test_what_nobody_could_check_yet_is_not_called_a_violation() -> None:
-    message = f"{RULE}: NodePool 'burst-spot' is not checked until up, because spec is not known"
-    found = summary(violation(message, level="advisory"))
+    waits = "NodePool 'burst-spot' is not checked until up, because spec is not known"
+    found = summary(violation(f"{RULE}: {waits}", level="advisory"))
     assert found.holds
-    assert "| not checked until up: `burst-spot` |" in markdown(found)
+    text = markdown(found)
+    assert "| 1 rule | [idle/gpu-node-pool](docs/policies.md#idlegpu-node-pool) | 🕓 not" in text
+    assert f"\n- 🕓 {waits} ({RULE}).\n" in text
+
+
+def test_what_waits_is_told_beside_what_is_broken() -> None:
+    found = summary(
+        violation(f"{RULE}: NodePool 'burst-spot' has 45m."),
+        violation(f"{RULE}: NodePool 'x' is not checked until up, because a is not.", "advisory"),
+        succeeded=False,
+    )
+    text = markdown(found)
+    assert "| NodePool 'burst-spot' has 45m. | ⛔ **violated** |" in text
+    assert "\n- 🕓 NodePool 'x' is not checked until up" in text
 
 
 def test_a_preview_without_changes_says_so() -> None:

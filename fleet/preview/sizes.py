@@ -1,0 +1,76 @@
+"""How large the pools are before and after, and whether their machines would boot again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.preview.boot_data import needs
+from fleet.preview.pools import MACHINES, reinstalled
+from hardware.hardware import HardwareError, load
+
+if TYPE_CHECKING:
+    from fleet.preview.pools import Pool, PoolChange
+
+Pair = tuple[int | None, int | None]  # before and after; None is not known
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """A pool in numbers. `at_most`: its nodes come and go, up to a limit."""
+
+    nodes: Pair
+    gpus: Pair
+    at_most: bool
+    reboot: str  # whether the machines that run already boot again, and why
+
+
+def size(change: PoolChange) -> Size:
+    """The size of a pool; one that is new or goes has none at the other time."""
+    sides = (change.before, change.after)
+    return Size(
+        nodes=(_nodes(sides[0]), _nodes(sides[1])),
+        gpus=(_gpus(sides[0]), _gpus(sides[1])),
+        at_most=any(pool.limits for pool in sides if pool),
+        reboot=_reboot(change),
+    )
+
+
+def _per_node(pool: Pool) -> int | None:
+    try:
+        return load(pool.hardware).gpu_count
+    except HardwareError:  # it has left the catalogue
+        return None
+
+
+def _nodes(pool: Pool | None) -> int | None:
+    if pool is None or not pool.limits:
+        return len(pool.machines) if pool else 0
+    gpus = _per_node(pool)
+    return sum(pool.limits.values()) // gpus if gpus else None
+
+
+def _gpus(pool: Pool | None) -> int | None:
+    if pool is None or pool.limits:
+        return sum(pool.limits.values()) if pool else 0
+    gpus = _per_node(pool)
+    return None if gpus is None else gpus * len(pool.machines)
+
+
+def _reboot(change: PoolChange) -> str:
+    before, after = change.before, change.after
+    if before is None or after is None:
+        return "no"
+    replaced = sum(s.op == "replace" for s in change.steps if s.type in MACHINES)
+    again = sum(map(reinstalled, change.steps))
+    for number, word in ((replaced, "replaced"), (again, "reinstalled")):
+        if number:
+            return f"yes, {number} {word}"
+    if before.ignition == after.ignition or before.hardware != after.hardware:
+        return "no"
+    if change.type == "gpu:pools:AwsGpuPool":
+        return "yes, nodes are replaced"
+    taken_over = needs(before, after)
+    if "reboot" in taken_over:
+        return "yes, to take it over"
+    return f"no, {'; '.join(taken_over)}" if taken_over else "not known"

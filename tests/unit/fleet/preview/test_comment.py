@@ -1,0 +1,236 @@
+"""What a reviewer reads beside the changes: sizes, reboots, exemptions, rehearsal; SARIF."""
+
+import json
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleet.preview.findings import results
+from fleet.preview.markdown import markdown
+from fleet.preview.rehearsal import RehearsalFileError, read
+from fleet.preview.summary import Summary, summarise
+from fleet.sarif import document
+from fleet.settings import load, stack_file
+from policies.rules import ALL, idle_gpu_node_pool
+from tests.conftest import ROOT
+from tests.unit.fleet.preview.events import (
+    HOST,
+    NODE_POOL,
+    SERVER,
+    Event,
+    component,
+    ignition,
+    node_pool,
+    shown,
+    step,
+    urn,
+    violation,
+)
+
+RULE = idle_gpu_node_pool.RULE.id
+DEV = stack_file(ROOT, "dev")
+TODAY = date(2026, 11, 21)
+EXEMPT = {
+    RULE: {
+        "exemptions": [
+            {
+                "resource": f"NodePool/burst-{capacity}",
+                "owner": "research",
+                "reason": "its images take long",
+                "until": until,
+            }
+            for capacity, until in (("spot", "2027-01-31"), ("reserved", date(2026, 11, 20)))
+        ]
+    }
+}
+
+
+def summary(
+    *events: Event, succeeded: bool = True, policies: dict[str, Any] | None = None
+) -> Summary:
+    settings = replace(load(DEV), policies=policies or {})
+    return summarise(settings, events, succeeded=succeeded, today=TODAY)
+
+
+def dgx(before: str, after: str, *, image: str = "a") -> Summary:
+    """The pool dgx of two machines with other boot data, or another image."""
+    old, new = (shown("dgx", "dgx-h200", text, "training") for text in (before, after))
+    hosts = [
+        step(
+            "same" if image == "a" else "update",
+            HOST,
+            f"dgx-0{number}",
+            old={"spec": {"image": {"url": "a"}}},
+            new={"spec": {"image": {"url": image}}},
+            parent=urn("gpu:pools:BareMetalPool", "dgx"),
+        )
+        for number in (1, 2)
+    ]
+    return summary(component("update", "dgx", "BareMetalPool", old=old, new=new), *hosts)
+
+
+def test_another_kernel_argument_needs_a_reboot() -> None:
+    found = dgx(
+        ignition("dgx-h200", hugepages_1gi_per_numa_node=64),
+        ignition("dgx-h200", hugepages_1gi_per_numa_node=32),
+    )
+    assert found.sizes["dgx"].reboot == "yes, to take it over"
+    assert "| **dgx** | 2 | 16 | yes, to take it over | tuning changed: 1Gi" in markdown(found)
+
+
+@pytest.mark.parametrize(
+    ("folder", "needs"),
+    [
+        ("/etc/kubernetes/", "drain, restart the kubelet without its state files"),
+        ("/etc/sysctl.d/", "sysctl --system"),
+    ],
+)
+def test_another_file_is_taken_over_without_a_reboot(folder: str, needs: str) -> None:
+    old = ignition("dgx-h200")
+    changed = json.loads(old)
+    files = changed["storage"]["files"]
+    next(file for file in files if file["path"].startswith(folder))["mode"] = 0o600
+    assert dgx(old, json.dumps(changed)).sizes["dgx"].reboot == f"no, {needs}"
+
+
+def test_another_image_installs_owned_machines_again() -> None:
+    same = ignition("dgx-h200")
+    found = dgx(same, same, image="b")
+    assert found.sizes["dgx"].reboot == "yes, 2 reinstalled"
+    assert found.pools["dgx"] == ("2 machines reinstalled: image changed",)
+
+
+def test_a_server_that_is_replaced_boots_again() -> None:
+    inputs = shown("cpu", "ccx33", ignition("ccx33"))
+    parent = urn("gpu:pools:HetznerPool", "cpu")
+    found = summary(
+        component("same", "cpu", "HetznerPool", old=inputs, new=inputs),
+        step("replace", SERVER, "cpu-1", old={}, new={}, parent=parent, forcing=("image",)),
+        step("create", SERVER, "cpu-2", new={}, parent=parent),
+    )
+    assert "| **cpu** | 1 → **2** | 0 | yes, 1 replaced | 1 server more" in markdown(found)
+
+
+def test_a_pool_that_comes_and_goes_is_counted_by_its_limit() -> None:
+    inputs = shown("burst", "p5e.48xlarge", ignition("p5e.48xlarge"), "training")
+    limit = step(
+        "update",
+        NODE_POOL,
+        "burst-spot",
+        old=node_pool("spot", 8),
+        new=node_pool("spot", 32),
+        parent=urn("gpu:pools:AwsGpuPool", "burst"),
+    )
+    found = summary(component("same", "burst", "AwsGpuPool", old=inputs, new=inputs), limit)
+    assert "| **burst** | up to 1 → **4** | up to 8 → **32** | no | burst limit" in markdown(found)
+
+
+def test_every_exemption_is_listed_and_an_expired_one_stands_out() -> None:
+    told = f"{RULE}: NodePool 'burst-spot' has 45m.\nIt is exempt until 2027-01-31 (a: b)."
+    found = summary(violation(told, "advisory"), policies=EXEMPT)
+    assert found.holds
+    assert [leave.use for leave in found.exemptions] == ["expired", "used"]
+    text = markdown(found)
+    link = "[idle/gpu-node-pool](docs/policies.md#idlegpu-node-pool)"
+    why = "(research: its images take long)"
+    assert f"- `NodePool/burst-reserved` ⛔ was exempt until 2026-11-20 from {link} {why}\n" in text
+    assert f"- `NodePool/burst-spot` exempt until 2027-01-31 from {link} {why}\n" in text
+    assert f"| 1 rule | {link} | exempt |" in text
+
+
+def test_an_exemption_that_nobody_needs_is_told() -> None:
+    assert ", though it keeps the rule (research: its" in markdown(summary(policies=EXEMPT))
+
+
+def test_links_lead_to_the_page_that_was_named() -> None:
+    text = markdown(summary(violation(f"{RULE}: x.", "advisory")), "https://x.example/policies.md")
+    assert "(https://x.example/policies.md#idlegpu-node-pool)" in text
+
+
+@pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.id)
+def test_every_link_meets_a_heading_of_the_page_of_rules(rule: Any) -> None:
+    assert f"\n## {rule.id}\n" in (ROOT / "docs" / "policies.md").read_text()
+
+
+def test_a_finding_stands_at_the_line_of_its_pool() -> None:
+    found = summary(
+        violation(f"{RULE}: NodePool 'burst-spot' has 45m."),
+        violation(f"{RULE}: NodePool 'lost' has 45m.", name="lost"),
+        violation(f"{RULE}: NodePool 'burst-reserved' is slow.\nIt is exempt until x.", "advisory"),
+        succeeded=False,
+        policies=EXEMPT,
+    )
+    (run,) = document(results(found, DEV, ROOT))["runs"]
+    places = {
+        result["message"]["text"]: (
+            result["level"],
+            result["locations"][0]["physicalLocation"]["region"]["startLine"],
+            "suppressions" in result,
+        )
+        for result in run["results"]
+    }
+    lines = DEV.read_text().splitlines()
+    burst = lines.index("    burst:") + 1
+    assert places == {
+        "NodePool 'burst-spot' has 45m.": ("error", burst, False),
+        "NodePool 'lost' has 45m.": ("error", 1, False),
+        "NodePool 'burst-reserved' is slow.": ("note", burst, True),
+    }
+
+
+def report(**changed: Any) -> dict[str, Any]:
+    told = {
+        "environment": "dev",
+        "passed": True,
+        "problems": [],
+        "pools": [{"nodes_wanted": 3, "nodes_ready": 3}, {"nodes_wanted": 2, "nodes_ready": 2}],
+        "job": {"gpus": 8, "seconds": 3.21},
+        "phases": [{"name": "up", "seconds": 20}, {"name": "job", "seconds": 11.4}],
+    }
+    return {**told, **changed}
+
+
+def written(folder: Path, content: object) -> Path:
+    path = folder / "rehearsal.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_a_rehearsal_is_one_line(tmp_path: Path) -> None:
+    found = replace(summary(), rehearsal=read(written(tmp_path, report()), "dev"))
+    line = "Rehearsal: ✅ passed; 5 of 5 nodes Ready; 8-GPU job ran in 3.2 s; 31 s in all."
+    assert f"\n\n{line}\n" in markdown(found)
+
+
+def test_a_rehearsal_that_failed_says_why(tmp_path: Path) -> None:
+    failed = report(passed=False, problems=["dgx-01 (dgx) stays out: no kubelet"], job=None)
+    text = markdown(replace(summary(), rehearsal=read(written(tmp_path, failed), "dev")))
+    assert "\nRehearsal: ⛔ failed; 5 of 5 nodes Ready; 31 s in all.\n" in text
+    assert "\n- ⛔ dgx-01 (dgx) stays out: no kubelet\n" in text
+
+
+@pytest.mark.parametrize("content", [[], {"environment": "dev"}, report(pools=3)])
+def test_a_file_that_is_no_rehearsal_is_a_sentence(tmp_path: Path, content: object) -> None:
+    with pytest.raises(RehearsalFileError, match=r"is no report of a rehearsal .*`fleet rehearse"):
+        read(written(tmp_path, content), "dev")
+
+
+def test_the_rehearsal_of_another_environment_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RehearsalFileError, match="is of a rehearsal of dev; allowed: one of prod"):
+        read(written(tmp_path, report()), "prod")
+
+
+def test_the_worst_comment_is_one_screen() -> None:
+    pools: list[Event] = []
+    for number in range(20):
+        inputs = shown(f"pool-{number}", "ccx33", "{}")
+        pools.append(component("create", f"pool-{number}", "HetznerPool", old=None, new=inputs))
+    broken = [violation(f"{rule.id}: Pod '{rule.id}' must be {'x' * 500}.") for rule in ALL]
+    waits = "is not checked until up, because spec is not known at preview."
+    waiting = [violation(f"{RULE}: Pod '{name}' {waits}", "advisory") for name in "abcdefgh"]
+    many = {RULE: {"exemptions": EXEMPT[RULE]["exemptions"] * 5}}
+    found = summary(*pools, *broken, *waiting, succeeded=False, policies=many)
+    assert len(markdown(found).splitlines()) <= 50
