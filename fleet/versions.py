@@ -76,6 +76,9 @@ LAKEFS = Chart(name="lakefs", version="1.12.16", repository="https://charts.lake
 # renovate: datasource=docker depName=docker.io/treeverse/lakefs
 LAKEFS_IMAGE_TAG = "1.84.0"
 
-# runs fleet-node-check; any Python from 3.11 on does
+# runs fleet-node-check; any Python from 3.11 on does. The digest is that of all its platforms
 # renovate: datasource=docker depName=docker.io/library/python
-PYTHON_IMAGE = "docker.io/library/python:3.13.9-slim-bookworm"
+PYTHON_IMAGE = (
+    "docker.io/library/python:3.13.9-slim-bookworm"
+    "@sha256:b685a4fa58bb19d1814d78a1ec0f0208f351452724f78b20212c984d6e124a34"
+)

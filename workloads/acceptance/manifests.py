@@ -17,8 +17,14 @@ from workloads.acceptance.numa.program import program as probe
 NAMESPACE = "fleet-acceptance"
 NCCL_IMAGE = "ghcr.io/coreweave/nccl-tests:12.8.1-devel-ubuntu22.04-nccl2.27.6-1-7c12c62"
 """https://github.com/coreweave/nccl-tests; CUDA 12.8 is that of the 570 driver."""
-GEMM_IMAGE = "nvcr.io/nvidia/pytorch:25.03-py3"
-PYTHON_IMAGE = "docker.io/library/python:3.13.9-slim-bookworm"
+GEMM_IMAGE = (
+    "nvcr.io/nvidia/pytorch@sha256:96990c82825613c3bdeebb66675c7c91b0123f64a5895623316dc5b824e0d7a9"
+)
+"""25.01-py3, with CUDA 12.8. Without its tag, because containerd knows a pulled image so."""
+PYTHON_IMAGE = (
+    "docker.io/library/python:3.13.9-slim-bookworm"
+    "@sha256:b685a4fa58bb19d1814d78a1ec0f0208f351452724f78b20212c984d6e124a34"
+)
 JOBS = ("nccl", "gemm-pod", "gemm-host")
 PROBES = ("fleet.gpu/program", "numa-probe")
 """The label of the pods of the NUMA probe."""
