@@ -20,7 +20,7 @@ A rule is written once and held at up to three gates, which each rule names:
 
 - *preview*: `pulumi preview` and `pulumi up` with the pack in `policies/`
   (`--policy-pack policies`), and `fleet check` for manifests in files. `policies/numa`, `idle`,
-  `cost` and `isolation` are packs of their own, for any other project;
+  `cost` and `isolation` are packs of their own, for any other project (below);
 - *admission*: a ValidatingAdmissionPolicy in the cluster, in the same words;
 - *alert*: a rule of Prometheus for what shows at run time alone.
 
@@ -42,6 +42,10 @@ config:
 - A *mandatory* violation stops the preview before anything is created; an *advisory* one is told.
 - `resource` of an exemption is the kind and the name of an object, `NodePool/burst`. Of what is no
   object of Kubernetes it is the type and the name in Pulumi, `aws:s3/bucket:Bucket/models`.
+- Another project takes one pack by its path, with a file of the same settings, which
+  `fleet policy-config ENV` also writes for an environment of this one:
+  `pulumi preview --policy-pack …/policies/idle --policy-pack-config f.json`, where f.json is
+  `{"fleet-resources": {"idle/job-deadline": {"max_hours": 24}}, "fleet-stack": {…the same}}`.
 - A value that is not known at preview leaves that resource "not checked until up" for the rules
   that read it. All other rules and resources are checked, and the rest is checked during `up`.
 - A rule that fails counts as broken, and is named with the resource on which it failed.
