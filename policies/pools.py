@@ -14,13 +14,14 @@ class PoolFacts:
     """A pool's machine and plan, and how often it hands out each of its GPUs.
 
     `copies` is 1 for whole GPUs and 0 for a pool that has instances of MIG instead, by profile in
-    `mig_profiles`.
+    `mig_profiles`. `efa_driver` is whether machines of AWS have the driver of their network cards.
     """
 
     hardware: Hardware
     plan: NumaPlan
     copies: int = 1
     mig_profiles: tuple[str, ...] = ()
+    efa_driver: bool = False
 
 
 def rule_settings(pools: Mapping[str, PoolFacts]) -> dict[str, dict[str, list[str]]]:
@@ -33,6 +34,7 @@ def rule_settings(pools: Mapping[str, PoolFacts]) -> dict[str, dict[str, list[st
         "numa/exclusive-pods": [],
         "numa/memory-limit": [],
         "numa/mig-profile": [],
+        "numa/gpudirect": [],
     }
     for name, pool in pools.items():
         for rule, line in _lines(pool):
@@ -53,10 +55,17 @@ def _lines(pool: PoolFacts) -> Iterator[tuple[str, str]]:
         return
     yield "numa/memory-limit", ""
     yield "numa/mig-profile", " ".join(pool.mig_profiles)
+    yield "numa/gpudirect", "rdma" if _rdma(pool) else "none"
     for shape in _shapes(pool):
         yield "numa/admissible-shape", shape
     if pool.copies == 1:
         yield "numa/share", _share(pool)
+
+
+def _rdma(pool: PoolFacts) -> bool:
+    """Whether the machine's network cards do RDMA, with a driver for those of AWS."""
+    efa = pool.efa_driver and pool.hardware.efa_interfaces > 0
+    return efa or any(nic.rdma for nic in pool.hardware.nics)
 
 
 def _isolates(argument: str) -> bool:

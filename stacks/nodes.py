@@ -47,6 +47,8 @@ def pool_boot(join: ClusterJoin, node: NodeVersions, name: str, pool: Pool) -> P
         pool=name,
         hardware=boot.hardware,
         plan=boot.plan,
+        tuning=pool.tuning,
+        flatcar=node.flatcar,
         ignition=tuning_ignition(boot),
         sharing=sharing(pool),
     )

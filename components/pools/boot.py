@@ -5,7 +5,7 @@ of its own, so that a rule can read each line even where the user data is secret
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 
 import pulumi
@@ -16,6 +16,7 @@ from hardware.hardware import Hardware
 from ignition.numa_plan import NumaPlan
 from ignition.payload import Merge, Payload, PayloadError, data_url, fit
 from ignition.render import Join, NodeBoot, Taint, join_ignition
+from ignition.tuning import Tuning
 
 GPU_TAINT = Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule")
 # Karpenter takes a node over only if it registers with this taint, and adds nothing to user data
@@ -46,6 +47,8 @@ class PoolBoot:
     pool: str
     hardware: Hardware
     plan: NumaPlan
+    tuning: Tuning  # what the plan was made from
+    flatcar: str  # the release that the machines run
     ignition: str
     sharing: GpuSharing | None = None  # of its GPUs, where it has any
 
@@ -60,14 +63,16 @@ class PoolBoot:
         return node_labels(self.site, self.pool, self.plan, self.sharing)
 
     @property
-    def inputs(self) -> dict[str, str]:
+    def inputs(self) -> dict[str, object]:
         """What a pool component shows of itself to rules and in previews."""
         return {
             "pool": self.pool,
             "site": self.site,
             "hardware": self.hardware.name,
             "purpose": self.plan.purpose,
+            "tuning": _chosen(self.tuning),
             "numaPlan": self.plan.digest,
+            "flatcar": self.flatcar,
             "ignition": self.ignition,
         }
 
@@ -82,6 +87,16 @@ class NodeVersions:
     nvidia_runtime: str
     fabric_manager: str | None
     efa: str | None = None
+
+
+def _chosen(tuning: Tuning) -> dict[str, object]:
+    """The choices that differ from the defaults."""
+    values, defaults = asdict(tuning), asdict(Tuning())
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in values.items()
+        if value != defaults[name]
+    }
 
 
 def pool_labels(site: str, pool: str, plan: NumaPlan) -> dict[str, str]:

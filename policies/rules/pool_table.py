@@ -79,13 +79,17 @@ def amount(container: Mapping[str, object], resource: str) -> float:
 
 
 def misfit(
-    settings: Settings, pool: str, fits: Callable[[Sequence[str]], bool], says: str
+    settings: Settings,
+    pool: str,
+    fits: Callable[[Sequence[str]], bool],
+    says: str,
+    must: str = "must ask for",
 ) -> str | None:
     """What a pod must ask for where no line that concerns it fits; `says` is filled with facts."""
     concerned = lines(settings, pool)
     if not concerned or any(fits(line) for line in concerned):
         return None
-    return f"must ask for {' or '.join(says.format(*line) for line in concerned)}."
+    return f"{must} {' or '.join(says.format(*line) for line in concerned)}."
 
 
 def asks(columns: Sequence[Column], of: Sequence[str], *, always: bool = False) -> str:
@@ -127,11 +131,23 @@ def cel_lines(rule_id: str) -> str:
 _CONCERNED = "variables.lines.filter(e, p.pool == '' || e[0] == p.pool)"
 
 
-def cel_misfit(fits: str, says: str) -> cel.Fault:
-    """The fault of `misfit`: `fits` and `says` are CEL over the pod `p` and the facts `e`."""
+def cel_misfit(fits: str, says: str, must: str = "must ask for") -> cel.Fault:
+    """The fault of `misfit`: `fits` and `says` are CEL over the pod `p` and the facts `e`.
+
+    The pod has the name of its pool in `p.pool`, see `asks` and `pooled`.
+    """
     return cel.Fault(
         broken=f"(size({_CONCERNED}) > 0 && !{_CONCERNED}.exists(e, {fits}))",
-        says=f"'must ask for ' + {_CONCERNED}.map(e, {says}).join(' or ') + '.'",
+        says=f"'{must} ' + {_CONCERNED}.map(e, {says}).join(' or ') + '.'",
+    )
+
+
+def pooled(pods: str) -> str:
+    """CEL: pods of `cel.PODS` with the name of the pool that they select as `pool`."""
+    pool = f"p.spec.?nodeSelector[?'{POOL}'].orValue('')"
+    return (
+        f"({pods}).map(p, {{'name': dyn(p.name), 'pool': dyn({pool}), "
+        "'annotations': dyn(p.annotations), 'containers': dyn(p.containers)})"
     )
 
 

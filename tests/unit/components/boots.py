@@ -34,7 +34,8 @@ NODE = NodeVersions(
 def boot(machine: str, *, purpose: Purpose = "training", tuning: Tuning | None = None) -> PoolBoot:
     """The boot of a pool called `pool`; call it inside the program, its token is an Output."""
     hardware = load(machine)
-    numa = plan(hardware, Tuning() if tuning is None else tuning, purpose)
+    chosen = Tuning() if tuning is None else tuning
+    numa = plan(hardware, chosen, purpose)
     sharing = GpuSharing() if hardware.gpu_count else None
     labels = node_labels("here", "pool", numa, sharing)
     return PoolBoot(
@@ -48,6 +49,8 @@ def boot(machine: str, *, purpose: Purpose = "training", tuning: Tuning | None =
         pool="pool",
         hardware=hardware,
         plan=numa,
+        tuning=chosen,
+        flatcar=NODE.flatcar,
         ignition=tuning_ignition(node_boot(hardware, numa, labels, NODE)),
         sharing=sharing,
     )

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from policies.rules import ALL
 GPU_MACHINES = [name for name in names() if load(name).gpus]
 
 
-def facts(name: str, purpose: Purpose = "training", **tuning: object) -> PoolFacts:
+def facts(name: str, purpose: Purpose = "training", **tuning: Any) -> PoolFacts:
     hardware = load(name)
     return PoolFacts(hardware=hardware, plan=plan(hardware, replace(Tuning(), **tuning), purpose))
 
@@ -77,6 +78,7 @@ def test_a_dgx_tells_what_follows_from_its_choices() -> None:
         "numa/exclusive-pods": ["dgx"],
         "numa/memory-limit": ["dgx"],
         "numa/mig-profile": ["dgx"],
+        "numa/gpudirect": ["dgx rdma"],
     }
 
 
@@ -102,7 +104,13 @@ def test_a_machine_without_gpus_has_huge_pages_and_a_purpose_alone() -> None:
 @pytest.mark.parametrize("name", names())
 def test_every_line_has_the_form_that_its_rule_allows(name: str) -> None:
     known = {rule.id: rule for rule in ALL}
-    tuning = {"housekeeping_cores_per_numa_node": 1}
-    for rule, value in rule_settings({"p-1": facts(name, **tuning)}).items():
+    pool = facts(name, housekeeping_cores_per_numa_node=1)
+    for rule, value in rule_settings({"p-1": pool}).items():
         pattern = known[rule].schema["pools"]["items"]["pattern"]  # type: ignore[index]  # a mapping
         assert all(re.fullmatch(pattern, line) for line in value["pools"])
+
+
+def test_rdma_is_there_with_a_driver_for_the_network_cards() -> None:
+    assert lines("numa/gpudirect", facts("gex44")) == ["p none"]
+    assert lines("numa/gpudirect", facts("p5e.48xlarge")) == ["p none"]
+    assert lines("numa/gpudirect", replace(facts("p5e.48xlarge"), efa_driver=True)) == ["p rdma"]

@@ -9,13 +9,13 @@ GPU = "nvidia.com/gpu"
 Object = dict[str, Any]
 
 
-def container(name: str = "main", **fields: Any) -> Object:
+def container(name: str = "main", /, **fields: Any) -> Object:
     """A container; `limits` and `requests` go below its resources."""
     resources = {key: fields.pop(key) for key in ("limits", "requests") if key in fields}
     return {"name": name, "image": "x", **fields, **({"resources": resources} if resources else {})}
 
 
-def gpu_container(name: str = "main", gpus: object = 1, **limits: object) -> Object:
+def gpu_container(name: str = "main", /, gpus: object = 1, **limits: object) -> Object:
     """A container with GPUs, eight whole CPUs and memory; `limits` replace what they name."""
     return container(name, limits={GPU: gpus, "cpu": 8, "memory": "64Gi", **limits})
 

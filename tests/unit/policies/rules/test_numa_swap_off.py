@@ -1,0 +1,72 @@
+"""The rule on pools whose machines would have swap."""
+
+import pytest
+
+from hardware.hardware import names
+from ignition.tuning import Tuning
+from policies.rules.numa_swap_off import RULE
+from tests.unit.policies.rules.shipped_pools import (
+    Config,
+    Edit,
+    edited,
+    file,
+    pool,
+    replaced,
+    told,
+    unit,
+)
+
+PATCH = "/etc/kubernetes/patches/kubeletconfiguration+merge.json"
+
+
+def disk(config: Config) -> None:
+    config["storage"]["filesystems"] = [{"device": "/dev/sdb1", "format": "swap"}]
+
+
+def called(name: str, text: str, **fields: object) -> Edit:
+    return unit(name, contents=text, **fields)
+
+
+@pytest.mark.parametrize("hardware", names())
+def test_no_machine_of_the_program_swaps(hardware: str) -> None:
+    tuning = Tuning(housekeeping_cores_per_numa_node=1)
+
+    assert told(RULE, pool(hardware, "batch", tuning=tuning)) == []
+
+
+@pytest.mark.parametrize(
+    ("edit", "must"),
+    [
+        (
+            called("dev-sdb1.swap", "[Swap]\nWhat=/dev/sdb1\n"),
+            "not have the unit dev-sdb1.swap, which is swap",
+        ),
+        (
+            called("more.service", "[Service]\nExecStart=/usr/sbin/swapon /swap\n"),
+            "not have the unit more.service, which is swap",
+        ),
+        (
+            unit("x.service", dropins=[{"name": "1.conf", "contents": "ExecStart=swapon -a"}]),
+            "not have the unit x.service, which is swap",
+        ),
+        (disk, "not have the file system /dev/sdb1, which is swap"),
+        (
+            file("/etc/systemd/zram-generator.conf", "[zram0]\n"),
+            "not have the file /etc/systemd/zram-generator.conf, which is swap",
+        ),
+        (
+            replaced(PATCH, '"failSwapOn":true', '"failSwapOn":false'),
+            "not set the kubelet's failSwapOn to false",
+        ),
+        (
+            replaced("/etc/sysconfig/kubelet", "\n", " --fail-swap-on=false\n"),
+            "not give the kubelet the flag --fail-swap-on=false",
+        ),
+    ],
+)
+def test_swap_is_refused_wherever_it_comes_from(edit: Edit, must: str) -> None:
+    assert told(RULE, edited(pool(), edit)) == [f"gpu:pools:BareMetalPool 'p' must {must}."]
+
+
+def test_a_masked_unit_swaps_nothing() -> None:
+    assert told(RULE, edited(pool(), unit("dev-sdb1.swap", mask=True))) == []
