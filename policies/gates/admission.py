@@ -20,7 +20,8 @@ SETTINGS = "settings"
 _ALIVE = "!has(object.metadata.deletionTimestamp)"
 _CHANGED = (
     "request.operation == 'CREATE' || oldObject == null || "
-    "object.?spec.orValue(null) != oldObject.?spec.orValue(null)"
+    "['spec', 'rules', 'data'].exists(f, dyn(object)[?f].orValue(null) != "
+    "dyn(oldObject)[?f].orValue(null))"
 )
 
 

@@ -52,11 +52,13 @@ def policies(
 ) -> list[Policy]:
     """Returns the Pulumi policies of the pack, which together judge every resource once."""
     properties = PolicyConfigSchema({rule.id: schema(rule) for rule in rules})
+    elsewhere = {rule.id for rule in ALL} - {rule.id for rule in rules}  # one file for all packs
     left: dict[str, list[str]] = {}
 
     @lru_cache(maxsize=1)
     def configured(config: str) -> tuple[Configured, ...]:
-        return configure(json.loads(config), rules)
+        said = json.loads(config)
+        return configure({key: said[key] for key in said if key not in elsewhere}, rules)
 
     def resource(args: ResourceValidationArgs, report: ReportViolation) -> None:
         asked = configured(json.dumps(plain(args.get_config())))
