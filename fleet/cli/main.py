@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from fleet.cli.butane import butane
+from fleet.cli.check import PrintsSarif, check
 from fleet.cli.explain import explain
 from fleet.cli.hardware import hardware
 from fleet.cli.plan import plan
@@ -24,6 +25,7 @@ app = typer.Typer(
 app.command("rehearse")(rehearse)
 app.command("rehearse-stop")(rehearse_stop)
 app.command("preview")(preview)
+app.command("check", cls=PrintsSarif)(check)
 app.command("policy-config")(policy_config)
 app.add_typer(plan, name="plan")
 app.command("explain")(explain)

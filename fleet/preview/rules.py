@@ -11,8 +11,8 @@ from fleet.preview.words import count
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fleet.preview.exemptions import Leave
     from fleet.preview.verdicts import State, Verdict
+    from policies.exemptions import Leave
 
 RULES_SHOWN = 6
 SENTENCES_SHOWN = 2  # of one rule

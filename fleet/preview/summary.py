@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from fleet.preview.cost import Cost, cost
-from fleet.preview.exemptions import Leave, exemptions
+from fleet.preview.exemptions import exemptions
 from fleet.preview.pools import pools
 from fleet.preview.refusals import refusals
 from fleet.preview.sizes import Size, size
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from fleet.preview.rehearsal import Rehearsed
     from fleet.settings import Settings
+    from policies.exemptions import Leave
 
 
 @dataclass(frozen=True, kw_only=True)

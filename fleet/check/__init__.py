@@ -1,0 +1,1 @@
+"""Kubernetes manifests against the rules of an environment, before anybody applies them."""

@@ -1,0 +1,230 @@
+"""`fleet check`: what it says of manifests, in which form, and how it ends."""
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from fleet.check.judging import Checked, check
+from fleet.check.reading import read
+from fleet.cli.main import app
+from policies.configuration import configure
+from policies.gates.judging import judge
+from policies.rules import idle_gpu_node_pool
+from tests.unit.policies.node_pools import node_pool
+
+ID = idle_gpu_node_pool.RULE.id
+TODAY = date(2026, 11, 21)
+LATE = "NodePool 'burst' has spec.disruption.consolidateAfter 60m; it must be at most 15m."
+CONFIG_MAP: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def bad() -> str:
+    """A file with a NodePool that consolidates too late, on its second line."""
+    pool = node_pool("spec.disruption.consolidateAfter", "60m")
+    Path("bad.yaml").write_text(f"---\n{json.dumps(pool)}\n")
+    return "bad.yaml"
+
+
+@pytest.fixture
+def good() -> str:
+    """A file that no rule speaks of."""
+    Path("good.yaml").write_text(json.dumps(CONFIG_MAP))
+    return "good.yaml"
+
+
+def run(*arguments: str, stdin: str = "", env: str = "dev") -> Result:
+    return CliRunner().invoke(app, ["check", "--env", env, *arguments], input=stdin)
+
+
+def checked(name: str, **said: object) -> Checked:
+    return check("dev", {ID: {"max_consolidate_after_minutes": 15, **said}}, read([name]), TODAY)
+
+
+def exemption(until: str, resource: str = "NodePool/burst") -> dict[str, object]:
+    return {"resource": resource, "owner": "desk", "reason": "warm-up", "until": until}
+
+
+def test_what_keeps_the_rules_ends_with_0(good: str) -> None:
+    result = run("-f", good)
+
+    assert (result.exit_code, result.stdout) == (0, "1 object against dev: all rules hold.\n")
+
+
+def test_a_mandatory_violation_ends_with_1_and_tells_place_rule_sentence_and_why(bad: str) -> None:
+    result = run("-f", bad)
+
+    assert result.exit_code == 1
+    text = " ".join(result.stdout.split())
+    assert f"bad.yaml:2 {ID} NodePool 'burst' has spec.disruption.consolidateAfter 60m;" in text
+    assert f"{ID}: {idle_gpu_node_pool.RULE.why.split('.')[0]}" in text
+    assert "1 object against dev: " in text
+
+
+def test_the_sentences_are_those_of_the_preview(bad: str) -> None:
+    (one,) = read([bad]).objects
+    said = {
+        f"{each.rule.id}: {each.sentence}" for each in check("dev", {}, read([bad]), TODAY).said
+    }
+
+    verdict = judge(one.manifest, configure({}), subject="NodePool 'burst'", today=TODAY)
+
+    lines = {text for part in (verdict.mandatory, verdict.advisory) for text in part}
+    assert said
+    assert said <= {line for text in lines for line in text.splitlines()}
+
+
+def test_files_may_follow_one_another_and_come_by_stdin(bad: str, good: str) -> None:
+    assert run("-f", good, bad).exit_code == 1
+    assert run(good).exit_code == 0
+    result = run("-", stdin=Path(bad).read_text())
+    assert result.exit_code == 1
+    assert "-:2" in result.stdout
+
+
+def test_the_environment_decides_level_and_settings(bad: str) -> None:
+    assert [one.state for one in checked(bad).said if one.rule.id == ID] == ["violated"]
+    assert [one.state for one in checked(bad, level="advisory").said if one.rule.id == ID] == [
+        "told"
+    ]
+    assert not [one for one in checked(bad, level="disabled").said if one.rule.id == ID]
+    larger = checked(bad, max_consolidate_after_minutes=60)
+    assert not [one for one in larger.said if one.rule.id == ID]
+
+
+def test_an_exemption_lets_through_is_named_and_listed(bad: str) -> None:
+    found = checked(
+        bad, exemptions=[exemption("2026-11-21"), exemption("2027-01-01", "NodePool/x")]
+    )
+
+    (said,) = [one for one in found.said if one.rule.id == ID]
+    assert (said.state, said.sentence, said.leave) == ("exempt", LATE, "desk: warm-up")
+    listed = [
+        (one.rule, one.resource, one.owner, one.reason, one.until, one.use)
+        for one in found.exemptions
+    ]
+    assert listed == [
+        (ID, "NodePool/burst", "desk", "warm-up", "2026-11-21", "used"),
+        (ID, "NodePool/x", "desk", "warm-up", "2027-01-01", "unused"),
+    ]
+
+
+def test_an_exemption_that_has_ended_is_an_error_used_or_not(bad: str, good: str) -> None:
+    ended = [exemption("2026-11-20")]
+    over = (
+        "the exemption of NodePool/burst ended on 2026-11-20 (desk: warm-up); it must be removed, "
+        "or given a later day."
+    )
+
+    said = [one for one in checked(bad, exemptions=ended).said if one.rule.id == ID]
+    assert [(one.state, one.sentence) for one in said] == [("violated", LATE), ("violated", over)]
+    nothing = checked(good, exemptions=ended)
+    assert [one.sentence for one in nothing.said] == [over]
+    assert [one.use for one in nothing.exemptions] == ["expired"]
+    assert nothing.code == 1
+    assert checked(good, exemptions=ended, level="disabled").code == 0
+
+
+def test_what_cannot_be_read_ends_with_2_and_the_rest_is_still_judged(bad: str) -> None:
+    Path("broken.yaml").write_text("a: b\nc: [\n")
+
+    result = run("-f", bad, "-f", "broken.yaml")
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("broken.yaml:3: it is no YAML: ")
+    assert f"bad.yaml:2 {ID}" in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "Nothing to check"),
+        (["-f", "missing.yaml"], "missing.yaml:1: it cannot be read: No such file"),
+        (["-f", "values.yaml"], "There is no Kubernetes object in values.yaml."),
+        (["values.yaml", "--json", "--sarif"], "--json and --sarif cannot both print"),
+    ],
+)
+def test_a_check_of_nothing_is_refused(arguments: list[str], sentence: str) -> None:
+    Path("values.yaml").write_text("replicas: 3\n")
+
+    result = run(*arguments)
+
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+
+
+def test_an_unknown_environment_is_refused_with_the_known_ones(good: str) -> None:
+    result = run(good, env="staging")
+
+    assert result.exit_code == 2
+    assert "dev, prod, research" in result.stderr
+
+
+def test_json_has_findings_exemptions_and_what_cannot_be_read(bad: str) -> None:
+    Path("broken.yaml").write_text("[\n")
+
+    found = json.loads(run("-f", bad, "broken.yaml", "--json").stdout)
+
+    assert (found["holds"], found["objects"], len(found["unreadable"])) == (False, 1, 1)
+    (said,) = [one for one in found["said"] if one["rule"] == ID]
+    assert (said["sentence"], said["file"], said["line"]) == (LATE, "bad.yaml", 2)
+    assert said["why"] == idle_gpu_node_pool.RULE.why
+    assert "exemptions" in found
+
+
+@pytest.mark.parametrize("target", ["found.sarif", None])
+def test_sarif_goes_to_a_file_or_alone_to_stdout(bad: str, target: str | None) -> None:
+    result = run("-f", bad, "--sarif", *([target] if target else []))
+
+    assert result.exit_code == 1
+    found = json.loads(Path(target).read_text() if target else result.stdout)
+    (one,) = [each for each in found["runs"][0]["results"] if each["ruleId"] == ID]
+    place = one["locations"][0]["physicalLocation"]
+    assert (one["level"], one["message"]["text"]) == ("error", LATE)
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("bad.yaml", 2)
+    assert ("against dev" in result.stdout) is (target is not None)
+
+
+def test_sarif_of_a_rendered_chart_names_its_template(bad: str) -> None:
+    text = Path(bad).read_text().replace("---\n", "---\n# Source: c/templates/pool.yaml\n")
+
+    found = json.loads(run("-", "--sarif", stdin=text).stdout)
+
+    places = [each["locations"][0]["physicalLocation"] for each in found["runs"][0]["results"]]
+    assert {each["artifactLocation"]["uri"] for each in places} == {"c/templates/pool.yaml"}
+
+
+def test_sarif_that_cannot_be_written_is_refused(good: str) -> None:
+    result = run(good, "--sarif", "no/such/folder.sarif")
+
+    assert result.exit_code == 2
+    assert "no/such/folder.sarif cannot be written" in result.stderr
+
+
+def test_rules_across_the_stack_see_all_objects_of_a_check() -> None:
+    queue = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "Queue",
+        "metadata": {"name": "desk"},
+        "spec": {"capability": {"nvidia.com/gpu": 32}},
+    }
+    pool = node_pool("spec.limits", {"nvidia.com/gpu": 16})
+    pool["spec"]["template"]["metadata"] = {"labels": {"fleet.gpu/pool": "burst"}}
+    Path("queue.yaml").write_text(json.dumps(queue))
+    Path("pool.yaml").write_text(json.dumps(pool))
+
+    def said(*names: str) -> list[str]:
+        found = check("dev", {}, read(names), TODAY)
+        return [one.resource for one in found.said if one.rule.id == "idle/gang-fits"]
+
+    assert said("queue.yaml", "pool.yaml") == ["Queue/desk"]
+    assert said("queue.yaml") == []

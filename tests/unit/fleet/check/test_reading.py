@@ -1,0 +1,164 @@
+"""Objects from files as people and charts write them, each at its line."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleet.check.reading import Read, read
+
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Writes a file below a folder of its own, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(text: str | bytes, name: str = "a.yaml") -> Read:
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return read([name])
+
+    return write
+
+
+def test_documents_are_told_with_the_line_where_each_begins(made: Any) -> None:
+    found = made(f"# first\n\n{POD}---\n---\n# nothing here\n---\n{POD}")
+
+    assert [(each.file, each.line, each.resource) for each in found.objects] == [
+        ("a.yaml", 3, "Pod/p"),
+        ("a.yaml", 10, "Pod/p"),
+    ]
+    assert (found.others, found.unreadable) == (0, [])
+
+
+def test_the_template_of_a_rendered_chart_is_known_from_helms_comment(made: Any) -> None:
+    text = (
+        f"---\n# Source: c/templates/a.yaml\n{POD}---\n# Source: c/templates/none.yaml\n---\n{POD}"
+    )
+
+    assert [each.source for each in made(text).objects] == ["c/templates/a.yaml", None]
+
+
+def test_a_list_is_its_items(made: Any) -> None:
+    item = "- apiVersion: v1\n  kind: Pod\n  metadata: {name: %s}\n"
+    inner = "- apiVersion: v1\n  kind: List\n  items: []\n"
+
+    found = made(f"apiVersion: v1\nkind: List\nitems:\n{item % 'a'}{inner}{item % 'b'}")
+
+    assert [(each.resource, each.line) for each in found.objects] == [("Pod/a", 4), ("Pod/b", 10)]
+
+
+def test_an_item_of_a_typed_list_is_of_its_type(made: Any) -> None:
+    (one,) = made(
+        "apiVersion: apps/v1\nkind: DeploymentList\nitems:\n- metadata: {name: d}\n"
+    ).objects
+
+    assert (one.manifest["apiVersion"], one.resource) == ("apps/v1", "Deployment/d")
+
+
+def test_json_is_read_too(made: Any) -> None:
+    (one,) = made('{"apiVersion": "v1", "kind": "Pod",\n "spec": {"x": 8.0}}', "a.json").objects
+
+    assert one.manifest["spec"] == {"x": 8}
+    assert isinstance(one.manifest["spec"]["x"], int)
+
+
+def test_a_folder_is_all_manifests_below_it_in_order(made: Any) -> None:
+    for name in ("d/b/z.yml", "d/a.json", "d/c.yaml", "d/readme.md"):
+        made(POD if not name.endswith("json") else '{"apiVersion": "v1", "kind": "Pod"}', name)
+
+    assert [each.file for each in read(["d"]).objects] == ["d/a.json", "d/b/z.yml", "d/c.yaml"]
+
+
+def test_what_is_named_twice_is_read_once(made: Any) -> None:
+    made(POD)
+
+    assert len(read(["a.yaml", "a.yaml"]).objects) == 1
+
+
+def test_standard_input_is_a_file_of_the_name_dash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(POD.encode())))
+
+    assert [(each.file, each.line) for each in read(["-"]).objects] == [("-", 1)]
+
+
+def test_documents_that_are_no_kubernetes_objects_are_counted_and_left_out(made: Any) -> None:
+    found = made(f"replicas: 3\n---\n- a\n---\ntext\n---\n{POD}")
+
+    assert (len(found.objects), found.others, found.unreadable) == (1, 3, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("{name: a}", "a"),
+        ("{generateName: job-}", "job-"),
+        ("{name: 7}", "7"),
+        ("{}", ""),
+        ("null", ""),
+        ("text", ""),
+    ],
+)
+def test_an_object_has_a_name_or_the_beginning_of_one(made: Any, name: str, expected: str) -> None:
+    (one,) = made(f"apiVersion: v1\nkind: Pod\nmetadata: {name}\n").objects
+
+    assert one.resource == f"Pod/{expected}"
+
+
+def test_scalars_are_those_of_kubectl(made: Any) -> None:
+    (one,) = made(
+        f"{POD}data: {{day: 2026-11-21, at: 12:30, on: 1_000, n: 0x1F, e: 1e3, m: 0o17}}\n"
+    ).objects
+
+    data = one.manifest["data"]
+    assert data == {
+        "day": "2026-11-21",
+        "at": "12:30",
+        "True": "1_000",
+        "n": 31,
+        "e": 1000,
+        "m": 15,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a: b\nc: [d\n", "a.yaml:3: it is no YAML: "),
+        (f"{POD}---\nkind: Pod\n", "a.yaml:5: an object here has no apiVersion."),
+        ("apiVersion: v1\nkind: 3\n", "a.yaml:1: an object here has no kind."),
+        (
+            "kind: Pod\nspec:\n  a: 1\n  a: 2\n",
+            "a.yaml:4: it is no YAML: the key 'a' is there twice.",
+        ),
+        (
+            "kind: Pod\nname: {{ .Values.name }}\n",
+            "a.yaml:2: it is no YAML: found unhashable key; is it a template",
+        ),
+        (b"kind: Pod\nname: \xff\n", "a.yaml:2: it is no UTF-8."),
+        ("kind: Pod\nname: \x01\n", "a.yaml:2: it is no YAML: "),
+        ("a: &x\n  b: *y\n", "a.yaml:2: it is no YAML: found undefined alias."),
+        ("a: !thing 3\n", "a.yaml:1: it is no YAML: could not determine a constructor"),
+    ],
+)
+def test_what_cannot_be_read_is_a_sentence_with_file_and_line(
+    made: Any, text: str | bytes, sentence: str
+) -> None:
+    (said,) = made(text).unreadable
+
+    assert said.startswith(sentence)
+    assert said.endswith(".")
+
+
+def test_the_rest_is_read_beside_what_cannot_be(made: Any) -> None:
+    made(POD)
+    made("[", "b.yaml")
+
+    found = read(["a.yaml", "b.yaml", "missing.yaml"])
+
+    assert [each.file for each in found.objects] == ["a.yaml"]
+    assert [said.split(":")[0] for said in found.unreadable] == ["b.yaml", "missing.yaml"]
