@@ -10,7 +10,7 @@ import sys
 
 from rich.console import Console
 
-from benchmarks import previews, rehearsals
+from benchmarks import policies, previews, rehearsals
 from benchmarks.machine import this_machine
 from benchmarks.results import Results
 from toolchain.build import ensure
@@ -25,11 +25,15 @@ def main() -> int:
     tools = ensure(console=progress)
     progress.print(f"Previews of {arguments.environment} in {arguments.runs} runs…")
     measured = previews.measure(arguments.environment, tools, runs=arguments.runs)
+    progress.print(f"Previews with each policy pack in {arguments.runs} runs…")
+    packed = policies.measure(arguments.environment, tools, runs=arguments.runs)
     rehearsed = []
     for environment in arguments.rehearse:
         progress.print(f"Rehearsal of {environment}…")
         rehearsed.append(rehearsals.measure(environment))
-    results = Results(machine=this_machine(), previews=measured, rehearsals=rehearsed)
+    results = Results(
+        machine=this_machine(), previews=measured, policies=packed, rehearsals=rehearsed
+    )
     if arguments.json:
         sys.stdout.write(json.dumps(results.as_json(), indent=2) + "\n")
     else:

@@ -34,9 +34,9 @@ PACKAGES = ("aws", "hcloud", "kubernetes")
 def measure(environment_name: str, tools: Tools, *, runs: int) -> Previews:
     """Previews each kind once to warm up, then once in each run, in turns."""
     taken: dict[str, list[Taken]] = {"bare": [], "program": [], "with policies": []}
-    with _twin(environment_name, tools) as engine:
+    with twin(environment_name, tools) as engine:
         resources = _resources(engine)
-        bare = _bare(engine, tools, resources)
+        bare = program(engine, tools, BARE, {"gpu-fleet:resources": resources})
         pack = (
             f"--policy-pack={ROOT / 'policies'}",
             f"--policy-pack-config={engine.directory / 'policy-config.json'}",
@@ -44,9 +44,9 @@ def measure(environment_name: str, tools: Tools, *, runs: int) -> Previews:
         kinds = {"bare": (bare, ()), "program": (engine, ()), "with policies": (engine, pack)}
         for run in range(runs + 1):
             for kind, (one, more) in kinds.items():
-                preview = _preview(one, more)
+                found = preview(one, more)
                 if run:
-                    taken[kind].append(preview)
+                    taken[kind].append(found)
     return Previews(
         environment=environment_name,
         resources=resources,
@@ -57,7 +57,7 @@ def measure(environment_name: str, tools: Tools, *, runs: int) -> Previews:
 
 
 @contextmanager
-def _twin(environment_name: str, tools: Tools) -> Iterator[Engine]:
+def twin(environment_name: str, tools: Tools) -> Iterator[Engine]:
     """The environment's engine on a twin of its own, so that no rehearsal is in the way."""
     tracked = stack_file(ROOT, environment_name)
     workspace = Workspace(root=ROOT, environment=f"bench-{environment_name}")
@@ -82,35 +82,32 @@ def _resources(engine: Engine) -> dict[str, int]:
     return {package: counted[package] for package in PACKAGES if counted[package]}
 
 
-def _bare(engine: Engine, tools: Tools, resources: Mapping[str, int]) -> Engine:
-    """An engine for the bare program, with a stack of its own on the same twin."""
-    directory = engine.directory / "bare"
+def program(engine: Engine, tools: Tools, folder: Path, config: Mapping[str, object]) -> Engine:
+    """An engine for the program in `folder`, with a stack of its own on the same twin."""
+    directory = engine.directory / folder.name
     directory.mkdir(mode=0o700)
     ports = json.loads((engine.directory / "providers.json").read_text())
-    bare = replace(
+    other = replace(
         engine,
-        root=BARE,
+        root=folder,
         directory=directory,
         environment=environment(tools.environment(), directory, provider_ports=ports),
     )
     source = directory / "source.yaml"
-    config = {
-        "pulumi:disable-default-providers": list(PACKAGES),
-        "gpu-fleet:resources": dict(resources),
-    }
-    source.write_text(yaml.safe_dump({"config": config}))
+    explicit = {"pulumi:disable-default-providers": list(PACKAGES)}
+    source.write_text(yaml.safe_dump({"config": {**explicit, **config}}))
     stackfile.write(
         source,
-        bare.stack_file,
+        other.stack_file,
         forms={"kubeconfig": "kubeconfig", "hcloud_token": "hcloud-token"},
         kubeconfig=(engine.directory / "kubeconfig").read_text(),
         passphrase_file=directory / "passphrase",
     )
-    bare.create_stack()
-    return bare
+    other.create_stack()
+    return other
 
 
-def _preview(engine: Engine, more: tuple[str, ...]) -> Taken:
+def preview(engine: Engine, more: tuple[str, ...]) -> Taken:
     """One preview as a user would wait for it."""
     quiet = ("--non-interactive", "--color=never", "--suppress-outputs")
     before, started = getrusage(RUSAGE_CHILDREN), time.perf_counter()

@@ -3,11 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import Machine
+
+if TYPE_CHECKING:
+    from benchmarks.policies import Policies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,12 +58,12 @@ class Previews:
     def over_bare(self) -> Goal:
         """The program against the bare one, median of the ratios of the runs."""
         name = f"preview of {self.environment} / bare program"
-        return Goal(name=name, value=_ratio(self.program, self.bare), at_most=1.3)
+        return Goal(name=name, value=ratio(self.program, self.bare), at_most=1.3)
 
     @property
     def policies(self) -> float:
         """The program with the policy pack against the program without."""
-        return _ratio(self.with_policies, self.program)
+        return ratio(self.with_policies, self.program)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,11 +94,13 @@ class Results:
 
     machine: Machine
     previews: Previews
+    policies: "Policies"
     rehearsals: Sequence[Rehearsed]
 
     def goals(self) -> Iterator[Goal]:
         """Every figure that has a goal."""
         yield self.previews.over_bare
+        yield from self.policies.goals
         for rehearsed in self.rehearsals:
             yield from rehearsed.goals
 
@@ -107,11 +113,14 @@ class Results:
         """Prints the figures as tables."""
         console.print(f"Measured on {self.machine}.", highlight=False)
         console.print(_preview_table(self.previews))
+        for table in self.policies.tables():
+            console.print(table)
         if self.rehearsals:
             console.print(_rehearsal_table(self.rehearsals))
 
 
-def _ratio(taken: Sequence[Taken], floors: Sequence[Taken]) -> float:
+def ratio(taken: Sequence[Taken], floors: Sequence[Taken]) -> float:
+    """Median of the ratios of the runs."""
     pairs = zip(taken, floors, strict=True)
     return median(one.wall_s / floor.wall_s for one, floor in pairs)
 
@@ -122,15 +131,16 @@ def _preview_table(found: Previews) -> Table:
     columns = ("", "seconds", "CPU s", "against", "ratio", "goal")
     table = Table(*columns, title=title, title_justify="left")
     goal = found.over_bare
-    table.add_row("bare program", *_seconds(found.bare))
-    row = (found.environment, *_seconds(found.program), "bare program", f"{goal.value:.2f}")
+    table.add_row("bare program", *seconds(found.bare))
+    row = (found.environment, *seconds(found.program), "bare program", f"{goal.value:.2f}")
     table.add_row(*row, goal.verdict)
-    packed = (f"{found.environment} with policies", *_seconds(found.with_policies))
+    packed = (f"{found.environment} with policies", *seconds(found.with_policies))
     table.add_row(*packed, found.environment, f"{found.policies:.2f}", "none")
     return table
 
 
-def _seconds(taken: Sequence[Taken]) -> tuple[str, str]:
+def seconds(taken: Sequence[Taken]) -> tuple[str, str]:
+    """The wait and the work of one kind of preview, for two columns of a table."""
     wall = [one.wall_s for one in taken]
     shown = f"{median(wall):.2f} ({min(wall):.2f} to {max(wall):.2f})"
     return shown, f"{median(one.cpu_s for one in taken):.2f}"

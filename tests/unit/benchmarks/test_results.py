@@ -7,7 +7,10 @@ import pytest
 from rich.console import Console
 
 from benchmarks.machine import Machine
+from benchmarks.objects import objects
+from benchmarks.policies import ALL_RULES, FOUR, NONE, Asked, Policies, rules_on
 from benchmarks.results import Goal, Previews, Rehearsed, Results, Taken
+from policies.rules import ALL
 
 
 def taken(*seconds: float) -> tuple[Taken, ...]:
@@ -29,9 +32,23 @@ REHEARSED = Rehearsed(
     most_s=60,
     most_memory_gib=4,
 )
+POLICIES = Policies(
+    resources=1000,
+    previews={
+        NONE: taken(10.0, 20.0, 10.0),
+        ALL_RULES: taken(12.0, 22.0, 14.0),
+        "idle alone": taken(14.0, 28.0, 14.0),
+        FOUR: taken(20.0, 40.0, 20.0),
+    },
+    asked=(
+        Asked(rule="idle/a", kind="v1 Pod", median_us=99.0, most_us=200.0),
+        Asked(rule="numa/b", kind="v1 Pod", median_us=20.0, most_us=900.0),
+    ),
+)
 RESULTS = Results(
     machine=Machine(cpus=2, memory_gib=24.0, architecture="x86_64", python="3.11.9"),
     previews=PREVIEWS,
+    policies=POLICIES,
     rehearsals=(REHEARSED,),
 )
 
@@ -54,6 +71,9 @@ def test_the_json_names_each_goal_with_its_verdict() -> None:
 
     assert {goal["name"]: goal["met"] for goal in found["goals"]} == {
         "preview of prod / bare program": True,
+        "preview with all rules in one pack / no pack": True,
+        "preview with idle alone / no pack": False,
+        "idle/a on one resource, the slowest rule": True,
         "rehearsal of dev, time": False,
         "rehearsal of dev, memory": True,
     }
@@ -72,3 +92,28 @@ def test_the_tables_show_figures_goals_and_verdicts() -> None:
     assert "1.20" in text
     assert "≤ 1.3: met" in text
     assert "61.0 s (≤ 60 s: missed)" in text
+
+
+def test_the_packs_are_shown_beside_each_other_and_four_flags_have_no_goal() -> None:
+    console = Console(file=StringIO(), width=120)
+    for table in POLICIES.tables():
+        console.print(table)
+    shown = console.file.getvalue()  # type: ignore[attr-defined]  # a StringIO, as above
+    lines = {line.split("│")[1].strip(): line for line in shown.splitlines() if "│" in line}
+    assert "1.20" in lines[ALL_RULES]
+    assert "≤ 1.3: met" in lines[ALL_RULES]
+    assert "1.40" in lines["idle alone"]
+    assert "≤ 1.3: missed" in lines["idle alone"]
+    assert "2.00" in lines[FOUR]
+    assert "none" in lines[FOUR]
+
+
+def test_there_are_as_many_objects_as_asked_for_and_no_two_of_one_name() -> None:
+    made = objects(40)
+    assert len({(one["kind"], one["metadata"]["name"]) for one in made}) == 40
+
+
+def test_every_rule_is_timed() -> None:
+    found = rules_on(objects(20))
+    assert {one.rule for one in found} == {rule.id for rule in ALL}
+    assert all(0 < one.median_us <= one.most_us for one in found)
