@@ -5,6 +5,8 @@ can hold before a pod exists. It must where machines are rented, because Karpent
 every pod that waits, also for those that Volcano will not start since their queue is full. There
 the namespace has a quota as large as the queue, and Volcano's plugin resourcequota keeps a job that
 goes beyond it without pods. On owned machines it would only keep a job from preempting another.
+
+Pods of a queue reach one another and are reached by nobody else of the cluster.
 """
 
 from collections.abc import Mapping
@@ -13,7 +15,13 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.core.v1 import Namespace, ResourceQuota, ResourceQuotaSpecArgs
-from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
+from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, ObjectMetaArgs
+from pulumi_kubernetes.networking.v1 import (
+    NetworkPolicy,
+    NetworkPolicyIngressRuleArgs,
+    NetworkPolicyPeerArgs,
+    NetworkPolicySpecArgs,
+)
 
 from components.labels import owner_labels
 from components.platform.queue_rules import queue_rules
@@ -65,6 +73,12 @@ class Teams(pulumi.ComponentResource):
                 space = Namespace(
                     f"{prefix}-namespace", metadata=_namespace(queue, labelled), opts=child
                 )
+                NetworkPolicy(
+                    f"{prefix}-network",
+                    metadata=ObjectMetaArgs(name="own", namespace=space.metadata["name"]),
+                    spec=_own_pods_alone(),
+                    opts=child,
+                )
                 if args.rented and (bounds.pool is None or bounds.pool in args.rented):
                     ResourceQuota(
                         f"{prefix}-quota",
@@ -87,6 +101,16 @@ class Teams(pulumi.ComponentResource):
                 )
         queue_rules(name, _queues(args.teams), args.rented, child)
         self.register_outputs({})
+
+
+def _own_pods_alone() -> NetworkPolicySpecArgs:
+    everyone = LabelSelectorArgs()  # of the namespace
+    peers = [NetworkPolicyPeerArgs(pod_selector=everyone)]
+    return NetworkPolicySpecArgs(
+        pod_selector=everyone,
+        policy_types=["Ingress"],
+        ingress=[NetworkPolicyIngressRuleArgs(from_=peers)],
+    )
 
 
 def _queues(teams: Mapping[str, TeamShare]) -> dict[str, str | None]:

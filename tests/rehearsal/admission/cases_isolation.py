@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from tests.rehearsal.admission.objects import KINDS, Object, container, pod, template
+from tests.rehearsal.admission.objects import KINDS, Object, container, made, pod, template
 
 Row = tuple[str, str, Object]
 IMAGE = "isolation/image-digest"
 HOST = "isolation/host-access"
 RBAC = "isolation/rbac-wildcards"
+NETWORK = "isolation/network-policy"
 SETTINGS: Mapping[str, Mapping[str, object]] = {}
 _DIGEST = "b" * 64
 
@@ -33,6 +34,11 @@ def _binds(role: str) -> Object:
     }
 
 
+def _network(**spec: object) -> Object:
+    whole = {"podSelector": {}, "policyTypes": ["Ingress"], **spec}
+    return made("networking.k8s.io/v1", "NetworkPolicy", whole)
+
+
 def _beside(**fields: object) -> Object:
     return template(container(), {**container("side"), **fields})
 
@@ -51,8 +57,8 @@ _PARTS_OF_THE_NODE: Mapping[str, Object] = {
 
 def good() -> Iterator[Row]:
     """Objects that keep their rule."""
-    for kind, made in KINDS.items():
-        yield IMAGE, f"a {kind} by digest", made(template(container()))
+    for kind, making in KINDS.items():
+        yield IMAGE, f"a {kind} by digest", making(template(container()))
     for image in (f"train@sha256:{_DIGEST}", f"registry.example:5000/a/b:1@sha256:{_DIGEST}"):
         yield IMAGE, image[:28], pod(_of(image))
     allowed = {"capabilities": {"add": ["SYS_NICE", "CHOWN"]}, "privileged": False}
@@ -66,20 +72,26 @@ def good() -> Iterator[Row]:
     yield RBAC, "a role of a chart", role("ClusterRole", "cilium-a", **allows(verbs=["*"]))
     for kind in ("RoleBinding", "ClusterRoleBinding"):
         yield RBAC, f"a {kind}", role(kind, **_binds("view"))
+    everybody = [{"ports": [{"port": 443}]}]
+    some = {"matchLabels": {"app": "web"}}
+    yield NETWORK, "nobody", _network()
+    yield NETWORK, "its own", _network(ingress=[{"from": [{"podSelector": {}}]}])
+    yield NETWORK, "everybody at a port", _network(ingress=everybody)
+    yield NETWORK, "everybody at some pods", _network(podSelector=some, ingress=[{}])
 
 
 def bad() -> Iterator[Row]:
     """Objects that break their rule."""
-    for kind, made in KINDS.items():
-        yield IMAGE, f"a {kind} by tag", made(template(container(), _of("train:1.0", "side")))
+    for kind, making in KINDS.items():
+        yield IMAGE, f"a {kind} by tag", making(template(container(), _of("train:1.0", "side")))
     for image in ("train", "train:latest", f"train:sha256-{_DIGEST}"):
         yield IMAGE, image[:28], pod(_of(image))
     first = [_of("busybox:1.37", "first")]
     yield IMAGE, "an init container by tag", pod(container(), initContainers=first)
     for what, found in _PARTS_OF_THE_NODE.items():
-        for kind, made in KINDS.items():
+        for kind, making in KINDS.items():
             if what in ("network", "devices") or kind in ("Pod", "Workflow"):
-                yield HOST, f"a {kind} with the node's {what}", made(found)
+                yield HOST, f"a {kind} with the node's {what}", making(found)
     first = [{**container("first"), "securityContext": {"privileged": True}}]
     yield HOST, "an init container", pod(container(), initContainers=first)
     for kind in ("Role", "ClusterRole"):
@@ -89,6 +101,8 @@ def bad() -> Iterator[Row]:
     yield RBAC, "all paths", role("ClusterRole", rules=[paths])
     for kind in ("RoleBinding", "ClusterRoleBinding"):
         yield RBAC, f"a {kind} to cluster-admin", role(kind, **_binds("cluster-admin"))
+    yield NETWORK, "everybody", _network(ingress=[{}])
+    yield NETWORK, "everybody, too", _network(ingress=[{"from": [{"podSelector": {}}]}, {}])
 
 
 def malformed() -> Iterator[Row]:

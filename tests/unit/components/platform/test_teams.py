@@ -61,6 +61,18 @@ def test_a_queue_has_a_namespace_where_jobs_need_not_name_it_and_both_say_who_pa
     assert inputs("Queue")["research-trial"]["metadata"]["labels"] == OWNER
 
 
+def test_the_pods_of_a_queue_are_reached_by_one_another_alone() -> None:
+    policies = inputs("NetworkPolicy")
+    assert len(policies) == len(inputs("Queue"))
+    policy = policies["research-trial-network"]
+    assert policy["metadata"]["namespace"] == "trial"
+    assert policy["spec"] == {
+        "podSelector": {},
+        "policyTypes": ["Ingress"],
+        "ingress": [{"from": [{"podSelector": {}}]}],
+    }
+
+
 def test_karpenter_never_sees_pods_of_a_job_beyond_its_queue() -> None:
     quotas = inputs("ResourceQuota")
     assert {name: each["spec"]["hard"] for name, each in quotas.items()} == {

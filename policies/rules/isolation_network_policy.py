@@ -1,0 +1,112 @@
+"""The namespace of a team, and any in which the stack runs pods, must deny traffic by default.
+
+That is a NetworkPolicy in the same stack that selects all pods of the namespace in each direction
+of the setting: what it does not allow is denied. One that selects all pods and lets in everybody
+denies nothing. A namespace is a team's by its label `fleet.gpu/team`; those of charts bring their
+own policies or need none, and are a setting.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from policies.rules import cel
+from policies.rules.cel_forms import of_object
+from policies.rules.manifest import at, describe, items, mapping
+from policies.rules.pods import pods
+from policies.rules.rule import Kind, Manifest, Rule, Settings
+from policies.rules.system_parts import CHARTS, schema
+
+ID = "isolation/network-policy"
+_TEAM = "fleet.gpu/team"
+_LACKS = "must have a NetworkPolicy that selects all its pods, for {}."
+_OPEN = "must not let everybody reach all pods of its namespace."
+
+
+def violations(manifest: Manifest, _settings: Settings) -> list[str]:
+    """Returns a NetworkPolicy that selects all pods and denies nothing."""
+    if not _is_policy(manifest) or not _selects_all(manifest):
+        return []
+    rules = items(at(manifest, "spec", "ingress"))
+    is_open = any(not items(at(rule, "from")) and not items(at(rule, "ports")) for rule in rules)
+    return [f"{describe(manifest)} {_OPEN}"] if is_open else []
+
+
+def across(manifest: Manifest, settings: Settings, stack: Sequence[Manifest]) -> list[str]:
+    """Returns the directions in which nothing is denied by default in a namespace."""
+    if manifest.get("kind") != "Namespace" or manifest.get("apiVersion") != "v1":
+        return []
+    name = at(manifest, "metadata", "name")
+    if name in items(settings["namespaces"]) or not _is_judged(manifest, stack):
+        return []
+    held = {direction for each in stack if _is_for(each, name) for direction in _directions(each)}
+    lacking = [str(each) for each in items(settings["directions"]) if each not in held]
+    return [f"{describe(manifest)} {_LACKS.format(' and '.join(lacking))}"] if lacking else []
+
+
+def _is_judged(namespace: Manifest, stack: Sequence[Manifest]) -> bool:
+    if _TEAM in mapping(at(namespace, "metadata", "labels")):
+        return True
+    name = at(namespace, "metadata", "name")
+    return any(pods(each) and at(each, "metadata", "namespace") == name for each in stack)
+
+
+def _is_for(manifest: Manifest, namespace: object) -> bool:
+    return _is_policy(manifest) and at(manifest, "metadata", "namespace") == namespace
+
+
+def _is_policy(manifest: Manifest) -> bool:
+    return manifest.get("kind") == "NetworkPolicy" and str(manifest.get("apiVersion")).startswith(
+        "networking.k8s.io/"
+    )
+
+
+def _selects_all(policy: Manifest) -> bool:
+    selector = mapping(at(policy, "spec", "podSelector"))
+    return not selector.get("matchLabels") and not selector.get("matchExpressions")
+
+
+def _directions(policy: Manifest) -> Iterator[object]:
+    if _selects_all(policy):
+        yield from items(at(policy, "spec", "policyTypes")) or ("Ingress",)
+
+
+KINDS: tuple[Kind, ...] = (("networking.k8s.io", "networkpolicies"),)
+_SELECTOR = "object.spec.?podSelector"
+
+RULE = Rule(
+    id=ID,
+    sentence="A namespace with pods must deny by default what its network policies do not allow.",
+    why=(
+        "Without a policy every pod of the cluster reaches every other one: the notebooks, metrics "
+        "and data loaders of one team from the jobs of all others."
+    ),
+    source="https://kubernetes.io/docs/concepts/services-networking/network-policies/",
+    schema={
+        **schema(
+            (*CHARTS, "fleet-node-check"),
+            "Namespaces of charts and of pods in the host's network, where no policy holds.",
+        ),
+        "directions": {
+            "type": "array",
+            "items": {"type": "string", "enum": ["Ingress", "Egress"]},
+            "default": ["Ingress"],
+            "description": "Directions in which traffic must be denied by default.",
+        },
+    },
+    predicate=violations,
+    across=across,
+    admission=of_object(
+        KINDS,
+        f"size({_SELECTOR}.?matchLabels.orValue({{}})) == 0 && "
+        f"size({_SELECTOR}.?matchExpressions.orValue([])) == 0",
+        [
+            cel.Fault(
+                broken=(
+                    "object.spec.?ingress.orValue([]).exists(r, size(r.?from.orValue([])) == 0 && "
+                    "size(r.?ports.orValue([])) == 0)"
+                ),
+                says=cel.literal(_OPEN),
+            )
+        ],
+        {},
+    ),
+)
