@@ -10,6 +10,7 @@ The form is the same in the stack file (`gpu-fleet:policies`) and in the pack's 
 """
 
 import difflib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -100,6 +101,7 @@ def schema(rule: Rule) -> dict[str, object]:
 
 def configure(rule_settings: RuleSettings, rules: Sequence[Rule] = ALL) -> tuple[Configured, ...]:
     """Returns every rule with its settings; raises PolicyConfigError with all mistakes at once."""
+    rule_settings = json.loads(json.dumps(rule_settings, default=str))  # days that YAML has read
     mistakes = list(_mistakes(rule_settings, rules))
     if mistakes:
         raise PolicyConfigError(mistakes)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from policies.configuration import configure
+from policies.exemptions import leaves
+from rehearsal.events import Outcome
 from rehearsal.providers.kubernetes.charts import folder_of_kinds
 from rehearsal.report import (
     Chart,
@@ -21,10 +24,12 @@ from rehearsal.report import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import date
 
     from fleet.settings import Settings
-    from policies.configuration import Configured
-    from rehearsal.events import Outcome, Violation
+    from policies.configuration import Configured, Exemption
+    from policies.exemptions import Leave
+    from rehearsal.events import Violation
     from rehearsal.machines import Fleet
     from rehearsal.nodes import Node
     from rehearsal.providers.cloud import CloudObject
@@ -45,7 +50,11 @@ GIVEN = (
 def planned(settings: Settings) -> Report:
     """The report before anything has happened."""
     sites = [Site(name=n, kind=s.kind, cidr=s.cidr) for n, s in settings.sites.items()]
-    return Report(environment=settings.environment, sites=tuple(sites))
+    return Report(
+        environment=settings.environment,
+        sites=tuple(sites),
+        exemptions=exemptions(settings.policies, Outcome()),
+    )
 
 
 def with_up(
@@ -60,6 +69,7 @@ def with_up(
         report,
         resources=dict(sorted(outcome.types.items())),
         rules=rules(outcome, settings.policies),
+        exemptions=exemptions(settings.policies, outcome),
         charts_not_rehearsed=tuple(
             Chart(
                 name=str(thing.inputs.get("name", thing.name)),
@@ -119,6 +129,31 @@ def _rule(configured: Configured, violations: Sequence[Violation]) -> Rule:
         state=next((state for state in WORST_FIRST if state in states), quiet),
         violations=tuple(said),
     )
+
+
+def exemptions(
+    policies: Mapping[str, Mapping[str, object]], outcome: Outcome, today: date | None = None
+) -> tuple[Leave, ...]:
+    """Every exemption of the environment; `today` is the day by which they end, in UTC."""
+    configured = configure(policies)
+    told = [
+        violation.message.splitlines()
+        for violation in outcome.violations
+        if any(line.startswith(EXEMPT) for line in violation.message.splitlines())
+    ]
+    used = {
+        (each.rule.id, one.resource)
+        for each in configured
+        for one in each.exemptions
+        if any(line.startswith(_begins(each, one)) for lines in told for line in lines)
+    }
+    return leaves(configured, today or datetime.now(UTC).date(), used)
+
+
+def _begins(configured: Configured, exemption: Exemption) -> str:
+    """How the pack begins to speak of an exempt object."""
+    kind, _, name = exemption.resource.partition("/")
+    return f"{configured.rule.id}: {kind} '{name}'"
 
 
 def _state(violation: Violation, *, exempt: bool) -> RuleState:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from policies.exemptions import Leave
     from policies.rules.rule import Level
     from rehearsal.job import JobRun
     from rehearsal.machines import Refusal
@@ -131,6 +132,7 @@ class Report:
     refused: tuple[Refusal, ...] = ()
     resources: Mapping[str, int] | None = None  # by type
     rules: tuple[Rule, ...] = ()
+    exemptions: tuple[Leave, ...] = ()  # all of the environment, whether anything needs them or not
     job: JobRun | None = None
     charts_not_rehearsed: tuple[Chart, ...] = ()
     recorded_only: tuple[str, ...] = ()  # what else was not rehearsed, a sentence each

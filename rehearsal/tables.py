@@ -15,6 +15,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from policies.exemptions import Leave
     from rehearsal.report import NodeFacts, Pool, Report, Rule, RuleState
 
 FROM_IGNITION = "bold cyan"
@@ -46,6 +47,9 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         yield _resources(report.resources)
         yield _section("Rules")
         yield _rules(report.rules)
+    if report.exemptions:
+        yield _section("Exemptions")
+        yield from map(_exemption, report.exemptions)
     if report.warnings:
         yield _section("Warnings")
         yield from (_line(f"[yellow]![/] {escape(warning)}") for warning in report.warnings)
@@ -168,6 +172,14 @@ def _rules(found: tuple[Rule, ...]) -> Group:
         )
         lines.extend(_line(f"  {escape(violation)}") for violation in rule.violations)
     return Group(*lines)
+
+
+def _exemption(leave: Leave) -> Padding:
+    ended = leave.use == "expired"
+    mark, was = ("[red]✗[/]", "was exempt") if ended else ("[yellow]![/]", "is exempt")
+    told = f"{leave.resource} {was} from {leave.rule} until {leave.until}, {leave.owner}: "
+    unused = " [dim]nothing needs it[/]" if leave.use == "unused" else ""
+    return _line(f"{mark} {escape(told + leave.reason)}{unused}")
 
 
 def _notes(report: Report) -> Iterator[RenderableType]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -100,7 +99,7 @@ def check(
     `today` is the day by which exemptions end, this one in UTC unless given.
     """
     today = today or datetime.now(UTC).date()
-    configured = configure(json.loads(json.dumps(policies, default=str)))  # days YAML has read
+    configured = configure(policies)
     stack = [each.manifest for each in read.objects]
     said: list[Said] = []
     used: set[tuple[str, str]] = set()

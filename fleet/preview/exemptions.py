@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from policies.configuration import configure
@@ -20,8 +19,7 @@ def exemptions(
     policies: Mapping[str, Mapping[str, object]], verdicts: Sequence[Verdict], today: date
 ) -> tuple[Leave, ...]:
     """Every exemption: expired ones first, then by the day on which they end."""
-    plain = json.loads(json.dumps(policies, default=str))  # days that YAML has read
-    configured = configure(plain)
+    configured = configure(policies)
     exempt = {
         (verdict.rule, named(one.sentence))
         for verdict in verdicts

@@ -26,6 +26,7 @@ from pulumi_policy import (
 )
 
 from policies.configuration import Configured, RuleSettings, configure, schema
+from policies.exemptions import expired
 from policies.gates.judging import judge
 from policies.gates.normal_form import plain
 from policies.rules import ALL
@@ -73,11 +74,10 @@ def policies(
 
     def stack(args: StackValidationArgs, report: ReportViolation) -> None:
         left.clear()
-        asked = [
-            each
-            for each in configured(json.dumps(plain(args.get_config())))
-            if each.rule.across is not None
-        ]
+        every = configured(json.dumps(plain(args.get_config())))
+        for rule, sentence in expired(every, today()):
+            report(f"{rule.id}: {sentence}", None)
+        asked = [each for each in every if each.rule.across is not None]
         manifests = [_manifest(resource) for resource in args.resources] if asked else []
         for each, manifest in zip(args.resources, manifests, strict=False):
             verdict = judge(manifest, asked, subject=_subject(each), today=today(), stack=manifests)

@@ -64,8 +64,11 @@ def test_an_exemption_is_found_by_kind_and_name() -> None:
 
 
 def test_a_day_that_yaml_read_as_a_date_is_taken() -> None:
-    config = pack_config({RULE: {"exemptions": [{**EXEMPTION, "until": date(2027, 1, 31)}]}})
+    read = {RULE: {"exemptions": [{**EXEMPTION, "until": date(2027, 1, 31)}]}}
 
+    (configured,) = configure(read, [idle_gpu_node_pool.RULE])
+    assert configured.exemptions[0].until == date(2027, 1, 31)
+    config = pack_config(read)
     assert config[POLICY] == {RULE: {"exemptions": [EXEMPTION]}}
 
 

@@ -166,6 +166,32 @@ def test_an_exemption_holds_to_its_last_day_and_is_always_named(until: str, stop
     assert f"It {state} until {until} (desk: warm-up)." in (said[POLICY] + said[ADVISORY_POLICY])[0]
 
 
+@pytest.mark.parametrize(
+    ("until", "level", "ends"),
+    [
+        ("2026-11-20", "mandatory", True),
+        ("2026-11-20", "advisory", True),
+        ("2026-11-20", "disabled", False),
+        ("2026-11-21", "mandatory", False),
+    ],
+)
+def test_an_exemption_that_has_ended_stops_also_where_nothing_needs_it(
+    until: str, level: str, ends: bool
+) -> None:
+    exemption = {"resource": "NodePool/x", "owner": "desk", "reason": "warm-up", "until": until}
+    *_single, stack, leftovers = policies(ALL, today=lambda: TODAY)
+
+    config = {RULE: {"level": level, "exemptions": [exemption]}}
+    told_of = heard_of_stack(stack, [], config)
+
+    over = (
+        f"{RULE}: the exemption of NodePool/x ended on 2026-11-20 (desk: warm-up); it must be "
+        "removed, or given a later day."
+    )
+    assert [text for _urn, text in told_of] == ([over] if ends else [])
+    assert heard_of_stack(leftovers, [], config) == []
+
+
 def test_an_unknown_that_the_rule_reads_leaves_the_resource_unchecked_with_a_word() -> None:
     said = told(node_pool(AFTER, UNKNOWN_STRING_VALUE))
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import date
 from io import StringIO
 
 import pytest
@@ -108,6 +109,47 @@ def test_what_lakefs_would_hold_is_listed_as_recorded_alone(settings: Settings) 
 
 def test_every_rule_is_listed_and_held(whole: Report) -> None:
     assert [rule.id for rule in whole.rules if rule.state == "held"] == [rule.id for rule in ALL]
+
+
+def test_every_exemption_is_listed_with_its_use(settings: Settings) -> None:
+    def exempt(resource: str, until: str) -> dict[str, str]:
+        return {"resource": resource, "owner": "desk", "reason": "warm-up", "until": until}
+
+    rule = ALL[0].id
+    listed = [
+        exempt("Job/burst", "2026-12-31"),
+        exempt("Job/other", "2027-01-01"),
+        exempt("Job/old", "2026-11-20"),
+    ]
+    outcome = said(
+        "Job 'burst' must not be.\nIt is exempt until 2026-12-31 (desk: warm-up).\nSo it is."
+    )
+
+    found = findings.exemptions({rule: {"exemptions": listed}}, outcome, date(2026, 11, 21))
+
+    assert [(one.resource, one.until, one.use) for one in found] == [
+        ("Job/old", "2026-11-20", "expired"),
+        ("Job/burst", "2026-12-31", "used"),
+        ("Job/other", "2027-01-01", "unused"),
+    ]
+    report = replace(findings.planned(settings), exemptions=found)
+    shown = " ".join(text(report).split())
+    assert f"✗ Job/old was exempt from {rule} until 2026-11-20, desk: warm-up" in shown
+    assert (
+        f"! Job/other is exempt from {rule} until 2027-01-01, desk: warm-up nothing needs it"
+        in shown
+    )
+    assert report.as_json()["exemptions"][0]["owner"] == "desk"
+
+
+def test_a_rehearsal_that_stops_early_lists_the_exemptions_of_its_environment(
+    settings: Settings,
+) -> None:
+    rule, until = ALL[0].id, "2999-12-31"
+    exempt = {"resource": "Job/x", "owner": "desk", "reason": "warm-up", "until": until}
+    asked = replace(settings, policies={rule: {"exemptions": [exempt]}})
+
+    assert [one.resource for one in findings.planned(asked).exemptions] == ["Job/x"]
 
 
 def said(message: str, level: str = "advisory") -> Outcome:
