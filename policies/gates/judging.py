@@ -71,7 +71,7 @@ def findings(
     that look at one alone. `subject` names the resource where the manifest cannot.
     """
     for configured in rules:
-        asked = _asked(configured, manifest, stack)
+        asked = _asked(configured, manifest, stack, today)
         if asked is None or configured.level == "disabled":
             continue
         found = _found(configured, asked, manifest, subject, today)
@@ -109,12 +109,15 @@ def _found(
 
 
 def _asked(
-    configured: Configured, manifest: Manifest, stack: Sequence[Manifest] | None
+    configured: Configured, manifest: Manifest, stack: Sequence[Manifest] | None, today: date
 ) -> Callable[[], list[str]] | None:
     rule = configured.rule
+    if (rule.predicate if stack is None else rule.across) is None:
+        return None
+    settings = {**configured.settings, "today": today.isoformat()}
     if stack is None:
-        return rule.predicate and partial(rule.predicate, manifest, configured.settings)
-    return rule.across and partial(rule.across, manifest, configured.settings, stack)
+        return rule.predicate and partial(rule.predicate, manifest, settings)
+    return rule.across and partial(rule.across, manifest, settings, stack)
 
 
 def _paragraph(found: Finding) -> str:

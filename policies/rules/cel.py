@@ -89,7 +89,7 @@ PODS: Mapping[str, str] = {
             f"object.kind == 'Pod' ? [{_pod(_ALONE, 'object')}]",
             f"object.kind == 'CronJob' ? [{_pod(_ALONE, 'object.spec.jobTemplate.spec.template')}]",
             f"{_is('batch.volcano.sh')} ? {_listed('object.?spec', 'tasks')}{_TASKS}",
-            f"{_is('kubeflow.org')} ? variables.roles{_REPLICAS}",
+            f"{_is('kubeflow.org')} && object.kind != 'Notebook' ? variables.roles{_REPLICAS}",
             f"{_is('argoproj.io')} ? {_listed(_WORKFLOW, 'templates')}{_TEMPLATES}",
             f"[{_pod(_ALONE, 'object.spec.template')}]",
         ]

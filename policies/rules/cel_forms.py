@@ -31,6 +31,20 @@ def of_object(
     )
 
 
+def pods_or_object(
+    kinds: Sequence[Kind], of_object: Sequence[Fault], of_pods: Admission
+) -> Admission:
+    """A form for pods and for other kinds: an object must have no fault of its own either."""
+    return Admission(
+        kinds=tuple(kinds),
+        variables=of_pods.variables,
+        holds=f"!({_any(of_object)}) && ({of_pods.holds})",
+        message=(
+            f"(({_any(of_object)}) ? {DESCRIBED} + ' ' + ({_first(of_object)}) : {of_pods.message})"
+        ),
+    )
+
+
 def _any(faults: Sequence[Fault]) -> str:
     return " || ".join(f"({fault.broken})" for fault in faults)
 

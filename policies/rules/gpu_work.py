@@ -10,6 +10,15 @@ from policies.rules.rule import Manifest
 PREFIX = "fleet.gpu/"
 _GPU_RESOURCES = ("nvidia.com/gpu", "nvidia.com/mig-")
 _COUNT = re.compile(r"[1-9][0-9]{0,8}")
+SERVICES = (
+    "Deployment",
+    "ReplicaSet",
+    "StatefulSet",
+    "DaemonSet",
+    "ReplicationController",
+    "Notebook",
+)
+"""Kinds of what is not meant to end."""
 COUNT_PATTERN = "^[1-9][0-9]{0,8}$"
 """What `counted` reads, in CEL's words: a whole number from 1 to 999999999."""
 

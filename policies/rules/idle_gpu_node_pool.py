@@ -85,8 +85,7 @@ def _demands(manifest: Manifest) -> Iterator[tuple[str, list[str]]]:
 
 def _names_gpus(key: str, values: list[str]) -> bool:
     if key in _NAMES_MACHINES:
-        families = [value.split(".")[0] for value in values]
-        return any(_FAMILY.match(f) and f not in _FAMILIES_WITHOUT for f in families)
+        return names_gpu_instances(values)
     if key == "karpenter.k8s.aws/instance-category":
         return any(value in _CATEGORIES for value in values)
     if key == "karpenter.k8s.aws/instance-gpu-manufacturer":
@@ -94,6 +93,12 @@ def _names_gpus(key: str, values: list[str]) -> bool:
     if key.startswith(("karpenter.k8s.aws/instance-gpu-", "nvidia.com/gpu")):
         return not values or any(value not in ("0", "false") for value in values)
     return False
+
+
+def names_gpu_instances(values: list[str]) -> bool:
+    """Whether one of some EC2 instance types or families has GPUs of NVIDIA."""
+    families = [value.split(".")[0] for value in values]
+    return any(_FAMILY.match(f) and f not in _FAMILIES_WITHOUT for f in families)
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:

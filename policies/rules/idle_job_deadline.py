@@ -17,14 +17,14 @@ from typing import cast
 
 from policies.rules import cel
 from policies.rules.cel_forms import GPU_PODS
-from policies.rules.gpu_work import COUNT_PATTERN, PREFIX, counted, gpu_pods, is_owned
+from policies.rules.declared import filled, within
+from policies.rules.gpu_work import PREFIX, SERVICES, counted, gpu_pods, is_owned
 from policies.rules.manifest import at
 from policies.rules.pods import Pod, subject
 from policies.rules.rule import Manifest, Rule, Settings
 
 ID = "idle/job-deadline"
 IDLE = f"{PREFIX}idle-deadline-minutes"
-_SERVICES = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController")
 _MUST = (
     f"must have activeDeadlineSeconds of at most {{0}} hours or the annotation {IDLE} of at most "
     "{1} on its pods."
@@ -40,7 +40,7 @@ _WHOLE_JOB: Mapping[str, tuple[str, ...]] = {
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns the pods with GPUs of a job that nothing ends."""
-    if manifest.get("kind") in _SERVICES or is_owned(manifest):
+    if manifest.get("kind") in SERVICES or is_owned(manifest):
         return []
     hours, minutes = cast("int", settings["max_hours"]), cast("int", settings["max_idle_minutes"])
     if _within(_of_the_job(manifest), hours * 3600):
@@ -70,12 +70,6 @@ def _within(value: object, limit: int) -> bool:
     return number is not None and number <= limit
 
 
-def _holds(optional: str, limit: str) -> str:
-    """Whether an optional is there and a whole number of at most the limit."""
-    text = f"'%s'.format([{optional}.value()])"
-    return f"({optional}.hasValue() && {text}.matches('{COUNT_PATTERN}') && int({text}) <= {limit})"
-
-
 _HOURS, _MINUTES = cel.setting(ID, "max_hours"), cel.setting(ID, "max_idle_minutes")
 _LIMIT = f"int({_HOURS}) * 3600"
 _ANNOTATED = f"p.annotations[?'{IDLE}']"
@@ -88,8 +82,7 @@ _OF_THE_JOB = (
     "dyn(object).?spec.?activeDeadlineSeconds"
 )
 _OWNERS = "object.metadata.?ownerReferences.orValue([])"
-_JUDGED = f"!(object.kind in {list(_SERVICES)}) && size({_OWNERS}) == 0"
-_FIRST, _SECOND, _THIRD = (cel.literal(part) for part in _MUST.replace("{1}", "{0}").split("{0}"))
+_JUDGED = f"!(object.kind in {list(SERVICES)}) && size({_OWNERS}) == 0"
 
 RULE = Rule(
     id=ID,
@@ -117,14 +110,14 @@ RULE = Rule(
     },
     predicate=violations,
     admission=cel.of_pods(
-        f"{_JUDGED} && !{_holds('variables.ofTheJob', _LIMIT)} ? {GPU_PODS} : []",
+        f"{_JUDGED} && !{within('variables.ofTheJob', _LIMIT)} ? {GPU_PODS} : []",
         [
             cel.Fault(
                 broken=(
-                    f"!{_holds('p.spec.?activeDeadlineSeconds', _LIMIT)} && "
-                    f"!{_holds(_ANNOTATED, f'int({_MINUTES})')}"
+                    f"!{within('p.spec.?activeDeadlineSeconds', _LIMIT)} && "
+                    f"!{within(_ANNOTATED, f'int({_MINUTES})')}"
                 ),
-                says=f"{_FIRST} + {_HOURS} + {_SECOND} + {_MINUTES} + {_THIRD}",
+                says=filled(_MUST, _HOURS, _MINUTES),
             )
         ],
         variables={"ofTheJob": _OF_THE_JOB},

@@ -51,6 +51,7 @@ KINDS: tuple[Kind, ...] = (
     ("kubeflow.org", "xgboostjobs"),
     ("kubeflow.org", "paddlejobs"),
     ("kubeflow.org", "jaxjobs"),
+    ("kubeflow.org", "notebooks"),
 )
 """Everything that makes pods and that the rules look into."""
 
@@ -94,6 +95,8 @@ def pods(manifest: Manifest) -> list[Pod]:
             _pod(str(at(task, "name") or ""), at(task, "template"))
             for task in items(at(manifest, "spec", "tasks"))
         ]
+    if group == "kubeflow.org" and kind == "Notebook":
+        return [_pod("", at(manifest, "spec", "template"))]
     if group == "kubeflow.org" and kind in _KUBEFLOW:
         replicas = mapping(at(manifest, "spec", _KUBEFLOW[kind]))
         return [_pod(role, at(replicas[role], "template")) for role in sorted(replicas)]

@@ -12,6 +12,8 @@ A Kubernetes object is its manifest. Any other resource has its Pulumi type as `
 name as `metadata.name` and its inputs as `spec`; it has no `apiVersion`.
 """
 Settings = Mapping[str, object]
+"""The settings of a rule by name; beside them `today`, the day on which it is asked, as 2026-11-21.
+"""
 Kind = tuple[str, str]
 """API group and plural name: `("apps", "deployments")`."""
 

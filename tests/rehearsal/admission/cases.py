@@ -7,7 +7,13 @@ both gates refuse in whatever words, because the API server may not come as far 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tests.rehearsal.admission import cases_idle, cases_isolation, cases_numa, cases_pools
+from tests.rehearsal.admission import (
+    cases_idle,
+    cases_isolation,
+    cases_numa,
+    cases_pools,
+    cases_work,
+)
 from tests.rehearsal.admission.objects import Object
 
 
@@ -34,7 +40,7 @@ class Case:
         return f"{self.rule}: {verdict}: {self.name}"
 
 
-_TABLES = (cases_numa, cases_pools, cases_idle, cases_isolation)
+_TABLES = (cases_numa, cases_pools, cases_idle, cases_isolation, cases_work)
 SETTINGS: Mapping[str, Mapping[str, object]] = {
     rule: settings for table in _TABLES for rule, settings in table.SETTINGS.items()
 }

@@ -33,6 +33,7 @@ _CUSTOM = (
     ("kubeflow.org", "v1", "XGBoostJob"),
     ("kubeflow.org", "v1", "PaddleJob"),
     ("kubeflow.org", "v1", "JAXJob"),
+    ("kubeflow.org", "v1", "Notebook"),
 )
 PRESERVES = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 

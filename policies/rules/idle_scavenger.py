@@ -1,0 +1,128 @@
+"""Scavenger work must be such that others can take its GPUs at any time.
+
+- Its priority class is below 0, the priority of a pod without one, and itself evicts nobody.
+- Its queue, by the name of the class, may be reclaimed by other queues.
+- Its pods do not keep Volcano or Karpenter from ending them: no `volcano.sh/preemptable: "false"`
+  as annotation or label, no annotation `karpenter.sh/do-not-disrupt: "true"`.
+"""
+
+from collections.abc import Iterator
+
+from policies.rules import cel
+from policies.rules.cel_forms import pods_or_object
+from policies.rules.declared import filled
+from policies.rules.manifest import at, describe
+from policies.rules.pods import KINDS, Pod, pods, subject
+from policies.rules.rule import Manifest, Rule, Settings
+
+ID = "idle/scavenger"
+_PREEMPTABLE = "volcano.sh/preemptable"
+_KEEPS = "karpenter.sh/do-not-disrupt"
+_TRUE = ("1", "t", "T", "TRUE", "true", "True")  # what Go's ParseBool takes, as Volcano does
+_VALUE = "must have a value below 0, the priority of pods without a class."
+_EVICTS = "must have preemptionPolicy Never."
+_QUEUE = "must not have spec.reclaimable false, as the queue of the class '{0}'."
+_POD = (
+    f"must be preemptible in the class '{{0}}': without {_PREEMPTABLE} false and without {_KEEPS}."
+)
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns what keeps others from the GPUs of scavenger work."""
+    scavenger = str(settings["priority_class"])
+    if at(manifest, "metadata", "name") == scavenger:
+        faults = list(_of_object(manifest, scavenger))
+        if faults:
+            return [f"{describe(manifest)} {fault}" for fault in faults]
+    of_job = at(manifest, "spec", "priorityClassName")
+    return [
+        f"{subject(manifest, pod)} {_POD.format(scavenger)}"
+        for pod in pods(manifest)
+        if scavenger in (of_job, pod.spec.get("priorityClassName")) and _stays(pod)
+    ]
+
+
+def _of_object(manifest: Manifest, scavenger: str) -> Iterator[str]:
+    if manifest.get("kind") == "PriorityClass":
+        value = manifest.get("value")
+        if not isinstance(value, int) or value >= 0:
+            yield _VALUE
+        if manifest.get("preemptionPolicy") != "Never":
+            yield _EVICTS
+    if (
+        manifest.get("kind") == "Queue"
+        and str(manifest.get("apiVersion")).startswith("scheduling.volcano.sh/")
+        and at(manifest, "spec", "reclaimable") is False
+    ):
+        yield _QUEUE.format(scavenger)
+
+
+def _stays(pod: Pod) -> bool:
+    said = pod.annotations.get(_PREEMPTABLE, pod.labels.get(_PREEMPTABLE))
+    return (said is not None and said not in _TRUE) or pod.annotations.get(_KEEPS) == "true"
+
+
+_CLASS = cel.setting(ID, "priority_class")
+_NAMED = f"object.metadata.?name.orValue('') == {_CLASS}"
+_SAID = f"p.annotations[?'{_PREEMPTABLE}'].or(p.labels[?'{_PREEMPTABLE}'])"
+_PODS = (
+    "object.kind in ['PriorityClass', 'Queue'] ? [] : variables.pods.filter(p, "
+    f"{_CLASS} in [dyn(object).?spec.?priorityClassName.orValue(''), "
+    "p.spec.?priorityClassName.orValue('')])"
+)
+_OBJECT_FAULTS = [
+    cel.Fault(
+        broken=(
+            f"object.kind == 'PriorityClass' && {_NAMED} && dyn(object).?value.orValue(0) >= 0"
+        ),
+        says=cel.literal(_VALUE),
+    ),
+    cel.Fault(
+        broken=(
+            f"object.kind == 'PriorityClass' && {_NAMED} && "
+            "dyn(object).?preemptionPolicy.orValue('') != 'Never'"
+        ),
+        says=cel.literal(_EVICTS),
+    ),
+    cel.Fault(
+        broken=(
+            f"object.kind == 'Queue' && {_NAMED} && !dyn(object).?spec.?reclaimable.orValue(true)"
+        ),
+        says=filled(_QUEUE, _CLASS),
+    ),
+]
+
+RULE = Rule(
+    id=ID,
+    sentence="Scavenger work must be preemptible, and its class must evict nobody.",
+    why=(
+        "Work that only fills gaps is worth its GPUs as long as nobody else wants them; where it "
+        "cannot be taken away, it fills the fleet."
+    ),
+    source="https://github.com/volcano-sh/volcano/blob/v1.14.1/pkg/scheduler/api/pod_info.go",
+    schema={
+        "priority_class": {
+            "type": "string",
+            "pattern": "^[a-z0-9.-]+$",
+            "default": "scavenger",
+            "description": "The priority class of such work, and the name of its queue.",
+        }
+    },
+    predicate=violations,
+    admission=pods_or_object(
+        (*KINDS, ("scheduling.k8s.io", "priorityclasses"), ("scheduling.volcano.sh", "queues")),
+        _OBJECT_FAULTS,
+        cel.of_pods(
+            _PODS,
+            [
+                cel.Fault(
+                    broken=(
+                        f"({_SAID}.hasValue() && !({_SAID}.value() in {list(_TRUE)})) || "
+                        f"p.annotations[?'{_KEEPS}'].orValue('') == 'true'"
+                    ),
+                    says=filled(_POD, _CLASS),
+                )
+            ],
+        ),
+    ),
+)

@@ -1,0 +1,81 @@
+"""What is kept warm: capacity that is paid for before anybody has work for it.
+
+- A *floor*: machines of a GPU pool that are there without work: `replicas` of a NodePool,
+  `minSize` of an EKS node group or of an Auto Scaling group with GPU instances.
+- A *reserve*: a CapacityBuffer of Karpenter, and pods that hold GPUs and only pause.
+
+Each says why and until when by `fleet.gpu/keep-warm-reason` and `fleet.gpu/keep-warm-until`: a
+Kubernetes object by annotations, another resource by its tags.
+"""
+
+import re
+from collections.abc import Mapping
+
+from policies.rules import cel
+from policies.rules.gpu_work import PREFIX, gpu_pods
+from policies.rules.idle_gpu_node_pool import is_gpu_node_pool, names_gpu_instances
+from policies.rules.manifest import at, items, mapping
+from policies.rules.rule import Kind, Manifest
+
+REASON = f"{PREFIX}keep-warm-reason"
+UNTIL = f"{PREFIX}keep-warm-until"
+SCHEDULE = f"{PREFIX}keep-warm-schedule"
+USD = f"{PREFIX}keep-warm-usd-per-day"
+_PAUSE = re.compile(r"(^|/)pause(-[a-z0-9]+)?([:@]|$)")
+_GROUPS = {
+    "aws:eks/nodeGroup:NodeGroup": ("scalingConfig", "minSize"),
+    "aws:autoscaling/group:Group": ("minSize",),
+}
+BUFFERS: Kind = ("autoscaling.x-k8s.io", "capacitybuffers")
+
+
+def floor(manifest: Manifest) -> bool:
+    """Whether a GPU pool has machines without work."""
+    kind = str(manifest.get("kind"))
+    if kind in _GROUPS:
+        least = at(manifest, "spec", *_GROUPS[kind])
+        return isinstance(least, int | float) and least > 0 and _has_gpus(manifest)
+    if kind != "NodePool" or not is_gpu_node_pool(manifest):
+        return False
+    replicas = at(manifest, "spec", "replicas")
+    return isinstance(replicas, int) and replicas > 0
+
+
+def _has_gpus(manifest: Manifest) -> bool:
+    overrides = items(at(manifest, "spec", "mixedInstancesPolicy", "launchTemplate", "overrides"))
+    types = [
+        *items(at(manifest, "spec", "instanceTypes")),
+        *(at(each, "instanceType") for each in overrides),
+    ]
+    return names_gpu_instances([str(each) for each in types])
+
+
+def reserve(manifest: Manifest) -> bool:
+    """Whether an object holds capacity for work that is not there yet."""
+    if manifest.get("kind") == "CapacityBuffer":
+        return True
+    return any(
+        pod.containers and all(_PAUSE.search(str(each.get("image"))) for each in pod.containers)
+        for pod in gpu_pods(manifest)
+    )
+
+
+def said(manifest: Manifest) -> Mapping[str, object]:
+    """What a resource says of itself, as annotations or tags; a group of AWS lists its tags."""
+    tags = at(manifest, "spec", "tags")
+    listed = {str(at(tag, "key")): at(tag, "value") for tag in items(tags)}
+    return {**listed, **mapping(tags), **mapping(at(manifest, "metadata", "annotations"))}
+
+
+def cel_said(name: str) -> str:
+    """CEL: an optional, what an object says of itself by an annotation."""
+    return f"object.metadata.?annotations[?'{name}']"
+
+
+def cel_reserve(gpu_pods: str) -> str:
+    """CEL: `reserve` of an object with `cel.PODS`."""
+    paused = f"c.?image.orValue('').matches({cel.literal(_PAUSE.pattern)})"
+    return (
+        f"(object.kind == 'CapacityBuffer' || {gpu_pods}.exists(p, size(p.containers) > 0 && "
+        f"p.containers.all(c, {paused})))"
+    )
