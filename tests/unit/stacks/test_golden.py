@@ -1,5 +1,7 @@
 """Every resource of every environment, as files that a review can read: tests/golden/<env>.yaml.
 
+A policy of a rule is the rule's file in policies/rules/ in other words, and stands as its digest.
+
 After a wanted change, write them anew and look at the difference:
 
     GOLDEN=write .venv/bin/pytest tests/unit/stacks/test_golden.py && git diff tests/golden
@@ -65,7 +67,16 @@ def _shown(resource: Registered) -> Resources:
     if resource.custom and resource.provider:
         shown["provider"] = resource.provider.split("::")[-2]
     inputs = plain(resource.inputs)
+    if _place(resource) == "admission" and "spec" in resource.inputs:
+        return shown | {"inputs": _of_a_rule(resource.inputs["spec"])}
     return shown | {"inputs": _readable(inputs)} if inputs else shown
+
+
+def _of_a_rule(spec: object) -> Resources:
+    """What a policy of a rule does where it finds something; its CEL is told by its digest."""
+    actions = spec.get("validationActions", []) if isinstance(spec, dict) else []
+    digest = _digest(json.dumps(spec, sort_keys=True))
+    return {"spec": f"SHA-256 {digest}", **({"validationActions": actions} if actions else {})}
 
 
 def _readable(value: object) -> object:
