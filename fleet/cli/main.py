@@ -13,6 +13,7 @@ from fleet.cli.preview import preview
 from fleet.cli.rehearse import rehearse
 from fleet.cli.rehearse_stop import rehearse_stop
 from fleet.cli.render import render
+from fleet.cli.shape import shape
 
 app = typer.Typer(
     name="fleet",
@@ -28,5 +29,6 @@ app.command("policy-config")(policy_config)
 app.add_typer(plan, name="plan")
 app.command("explain")(explain)
 app.command("render")(render)
+app.command("shape")(shape)
 app.command("butane")(butane)
 app.add_typer(hardware, name="hardware")

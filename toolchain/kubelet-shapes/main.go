@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
@@ -27,6 +28,7 @@ func main() {
 		os.Exit(2)
 	}
 	klog.SetLogger(logr.Discard())
+	debug.SetGCPercent(400) // hints are garbage at once, and there are many
 	if err := batch(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
