@@ -49,6 +49,7 @@ def pool_boot(join: ClusterJoin, node: NodeVersions, name: str, pool: Pool) -> P
         plan=boot.plan,
         ignition=tuning_ignition(boot),
         sharing=sharing(pool),
+        efa=boot.efa is not None,
     )
 
 

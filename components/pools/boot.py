@@ -48,6 +48,7 @@ class PoolBoot:
     plan: NumaPlan
     ignition: str
     sharing: GpuSharing | None = None  # of its GPUs, where it has any
+    efa: bool = False  # whether its machines load the driver of their EFA interfaces
 
     @property
     def labels(self) -> dict[str, str]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pulumi
 import pytest
 from pulumi_kubernetes.helm.v3 import Release
 
@@ -106,6 +107,31 @@ def test_an_image_that_is_gone_is_one_sentence_with_the_way_out(words: str) -> N
         "image after nine months, so raise gpu-fleet:versions.flatcar ("
     )
     assert words in str(caught.value), "the cloud's own words"
+
+
+@pytest.mark.parametrize(
+    ("machine", "efa", "warnings"),
+    [("p5e.48xlarge", False, 1), ("p5e.48xlarge", True, 0), ("dgx-h200", False, 0)],
+)
+def test_a_pool_whose_efa_interfaces_have_no_driver_is_warned_of(
+    machine: str, *, efa: bool, warnings: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(pulumi.log, "warn", lambda text, _resource: said.append(text))
+
+    def program() -> None:
+        pool(boot=dataclasses.replace(boot(machine), efa=efa))()
+
+    render(program)
+
+    assert len(said) == warnings
+    assert all(
+        text.startswith(
+            "pool pool: p5e.48xlarge has 32 EFA interfaces and the environment no driver for them, "
+            "so traffic between nodes goes over TCP; "
+        )
+        for text in said
+    )
 
 
 def test_an_aws_that_cannot_be_asked_is_not_taken_for_a_missing_image() -> None:
