@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hardware.hardware import load
 from policies.configuration import configure
 from rehearsal.providers.kubernetes.charts import folder_of_kinds
 from rehearsal.report import (
@@ -71,9 +72,17 @@ def with_up(
             if thing.type == RELEASE
         ),
         recorded_only=tuple(_recorded_only(things)),
-        taken_as_given=GIVEN,
+        taken_as_given=(*GIVEN, *_unverified(settings)),
         version_differences=differences(outcome.exports.get("versions") or {}, pinned),
     )
+
+
+def _unverified(settings: Settings) -> Iterator[str]:
+    """A sentence for each kind of machine of whose facts nobody has confirmed some."""
+    for name in sorted({pool.hardware for pool in settings.pools.values()}):
+        facts = load(name).unverified
+        if facts:
+            yield f"Nobody has verified of {name}: {', '.join(facts)}."
 
 
 def _recorded_only(things: Sequence[CloudObject]) -> Iterator[str]:
