@@ -102,11 +102,11 @@ def _judged(cases: Iterator[Case], count: int | None) -> list[tuple[Case, Outcom
 def _compare(program: Path, judged: Sequence[tuple[Case, Outcome]]) -> Counter[str]:
     answers = ask(program, [one for one, _ in judged])
     assert len(answers) == len(judged)
-    differing = [
-        f"{node}\n{pod}\nours:   {_ours(node, pod, outcome)}\ntheirs: {_theirs(answer, outcome)}"
-        for ((node, pod), outcome), answer in zip(judged, answers, strict=True)
-        if _ours(node, pod, outcome) != _theirs(answer, outcome)
-    ]
+    differing = []
+    for ((node, pod), outcome), answer in zip(judged, answers, strict=True):
+        ours, theirs = _ours(node, pod, outcome), _theirs(answer, outcome)
+        if ours != theirs:
+            differing.append(f"{node}\n{pod}\nours:   {ours}\ntheirs: {theirs}")
     assert not differing, f"{len(differing)} of {len(judged)} differ; the first:\n{differing[0]}"
     return Counter(outcome.reason for _, outcome in judged)
 
