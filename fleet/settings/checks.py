@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Network
 from itertools import combinations
 
-from fleet.settings import extensions, sharing
+from fleet.settings import extensions, sharing, snippets
 from fleet.settings.problems import wrong
 from fleet.settings.secrets import NAMESPACE
 from fleet.settings.types import (
@@ -97,6 +97,7 @@ def hardware(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[s
         if not isinstance(pool, HetznerPool) and found.gpus:
             yield from sharing.faults(path, pool, found, versions)
         yield from extensions.faults(path, found, versions)
+        yield from snippets.faults(path, pool)
 
 
 def images(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[str]:

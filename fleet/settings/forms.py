@@ -143,3 +143,5 @@ LabelValue: TypeAlias = Annotated[
         "looks like a number",
     ),
 ]
+Snippets: TypeAlias = tuple[str, ...]
+"""Butane documents (flatcar 1.1.0) that are merged over what a pool's machines boot with."""

@@ -29,6 +29,7 @@ from fleet.settings.forms import (
     Servers,
     ServiceCidr,
     Sharing,
+    Snippets,
     Version,
 )
 from fleet.settings.reboots import Reboots
@@ -140,6 +141,7 @@ class BareMetalPool:
         tuple[Machine, ...], Field(min_length=1, description="a list of one machine or more")
     ]
     tuning: Tuning = Field(default_factory=Tuning)
+    snippets: Snippets = ()
     sharing: Sharing = "whole"
     mig_layout: MigLayout | None = None
     replicas: Replicas | None = None
@@ -165,6 +167,7 @@ class AwsPool:
     is a NodePool of its own."""
     consolidate_after_minutes: Minutes
     tuning: Tuning = Field(default_factory=Tuning)
+    snippets: Snippets = ()
     sharing: Sharing = "whole"
     mig_layout: MigLayout | None = None
     replicas: Replicas | None = None
@@ -187,6 +190,7 @@ class HetznerPool:
     purpose: Purpose
     nodes: Servers
     tuning: Tuning = Field(default_factory=Tuning)
+    snippets: Snippets = ()
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
