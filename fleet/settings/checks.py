@@ -182,7 +182,9 @@ def _room(path: str, queue: Queue, gpus: Mapping[str, int]) -> Iterator[str]:
         yield wrong(f"{path}.gpus", queue.gpus, f"at most the {most} GPUs of {of}")
 
 
-def lakefs(lakefs: Lakefs | None, sites: Mapping[str, object]) -> Iterator[str]:
+def lakefs(
+    lakefs: Lakefs | None, sites: Mapping[str, object], pools: Mapping[str, object]
+) -> Iterator[str]:
     """The bucket of lakeFS is on AWS; a repository has a name and a prefix of its own."""
     if lakefs is None:
         return
@@ -191,6 +193,17 @@ def lakefs(lakefs: Lakefs | None, sites: Mapping[str, object]) -> Iterator[str]:
     if lakefs.site not in fitting:
         allowed = f"a site of kind aws ({', '.join(fitting) or 'there is none'})"
         yield wrong(f"{path}.site", lakefs.site, allowed)
+    kinds = {_text(pool, "kind") for pool in pools.values()}
+    if lakefs.tls_secret is not None and kinds <= set(SITE_KIND) and "hetzner" not in kinds:
+        yield (
+            f'{path}.tls_secret is "{lakefs.tls_secret}", but no pool is of kind hetzner, whose '
+            "load balancer would serve the endpoint; allowed: nothing, and a way of your own."
+        )
+    if lakefs.tls_secret is not None and ":" in lakefs.endpoint.removeprefix("https://"):
+        yield (
+            f'{path}.tls_secret is "{lakefs.tls_secret}" and {path}.endpoint is '
+            f'"{lakefs.endpoint}"; allowed: an endpoint without a port, as the load balancer has.'
+        )
     for position, name in enumerate(lakefs.repositories):
         if name in lakefs.repositories[:position]:
             yield wrong(f"{path}.repositories[{position}]", name, "a name that stands there once")

@@ -73,7 +73,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         *checks.single_sites(pools),
         *checks.machines(pools, cluster),
         *checks.images(pools, versions),
-        *checks.lakefs(lakefs, reader.entries("sites")),
+        *checks.lakefs(lakefs, reader.entries("sites"), reader.entries("pools")),
         *reboots.faults(f"{NAMESPACE}:reboots", window),
         *checks.monitoring(monitoring, reader.entries("pools")),
         *checks.teams(teams, pools, complete=len(pools) == len(reader.entries("pools"))),

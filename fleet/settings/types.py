@@ -264,6 +264,18 @@ class Lakefs:
     """Into the branch main of each leads only a merge that says where its data comes from."""
     keep_days: KeepDays | None = None
     """How long branches other than main keep what they let go of; None keeps everything."""
+    tls_secret: (
+        Annotated[
+            str,
+            Field(
+                pattern=rf"^{HOST}$",
+                description="the name of a Secret of type kubernetes.io/tls in the namespace "
+                "lakefs",
+            ),
+        ]
+        | None
+    ) = None
+    """Serves the endpoint through a load balancer of Hetzner; None leaves the way to you."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
