@@ -9,21 +9,12 @@ from typing import TypeVar, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from fleet.settings import checks, reboots
+from fleet.settings import checks, machines, reboots
+from fleet.settings.pools import Pool
 from fleet.settings.problems import SettingsError, sentences, unknown_key, wrong
 from fleet.settings.reboots import Reboots
 from fleet.settings.secrets import NAMESPACE, SECRETS
-from fleet.settings.types import (
-    Budget,
-    Cluster,
-    Lakefs,
-    Monitoring,
-    Pool,
-    Settings,
-    Site,
-    Team,
-    Versions,
-)
+from fleet.settings.types import Budget, Cluster, Lakefs, Monitoring, Settings, Site, Team, Versions
 from policies.configuration import PolicyConfigError, configure
 
 T = TypeVar("T")
@@ -71,8 +62,8 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         *checks.places(reader.entries("pools"), reader.entries("sites")),
         *checks.hardware(pools, versions),
         *checks.single_sites(pools),
-        *checks.machines(pools, cluster),
-        *checks.images(pools, versions),
+        *machines.machines(pools, cluster),
+        *machines.images(pools, versions),
         *checks.lakefs(lakefs, reader.entries("sites"), reader.entries("pools")),
         *reboots.faults(f"{NAMESPACE}:reboots", window),
         *checks.monitoring(monitoring, reader.entries("pools")),

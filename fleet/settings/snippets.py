@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fleet.settings.types import Pool
+from fleet.settings.pools import Pool
 from ignition.butane import ButaneError, transpile
 
 
