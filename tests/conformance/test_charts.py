@@ -35,6 +35,14 @@ WITHOUT_SCHEMA: dict[str, dict[str, Any]] = {
         },
         "k8sServiceHost": "",
         "k8sServicePort": "",
+        "nodePort": {"enabled": False, "addresses": None},
+        "ingressController": {
+            "enabled": False,
+            "default": False,
+            "loadbalancerMode": "dedicated",
+            "enforceHttps": True,
+            "service": {"name": "cilium-ingress", "annotations": {}, "type": "LoadBalancer"},
+        },
     },
     "karpenter-crd": {},
     "kured": {
