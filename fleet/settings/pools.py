@@ -18,6 +18,7 @@ from fleet.settings.forms import (
     Replicas,
     Servers,
     Sharing,
+    Snippets,
 )
 from ignition.tuning import Purpose, Tuning
 
