@@ -9,10 +9,11 @@ from pydantic.dataclasses import dataclass
 
 from fleet.settings.forms import (
     HOST,
-    PORT,
     STRICT,
     Cidr,
+    Endpoint,
     HetznerCidr,
+    HttpsEndpoint,
     HttpsUrl,
     KeepDays,
     KubernetesVersion,
@@ -32,13 +33,7 @@ class Cluster:
     """The control plane that every machine joins, and the ranges of its pods and services."""
 
     name: Name
-    endpoint: Annotated[
-        str,
-        Field(
-            pattern=rf"^{HOST}:{PORT}$",
-            description="host:port of the API server, such as api.fleet.example:6443",
-        ),
-    ]
+    endpoint: Endpoint
     ca_cert_hash: Annotated[
         str,
         Field(
@@ -137,13 +132,7 @@ class Budget:
 class Lakefs:
     """A lakeFS server in the cluster, and the repositories in it."""
 
-    endpoint: Annotated[
-        str,
-        Field(
-            pattern=rf"^https://{HOST}(:{PORT})?$",
-            description="an https:// address without a path, such as https://lakefs.fleet.example",
-        ),
-    ]
+    endpoint: HttpsEndpoint
     """Where the server is reached from the machine on which Pulumi runs."""
     site: str
     """The AWS site whose bucket holds the objects."""
