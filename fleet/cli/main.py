@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from fleet.cli.boot import boot
 from fleet.cli.butane import butane
 from fleet.cli.explain import explain
 from fleet.cli.hardware import hardware
@@ -31,4 +32,5 @@ app.command("explain")(explain)
 app.command("render")(render)
 app.command("shape")(shape)
 app.command("butane")(butane)
+app.command("boot")(boot)
 app.add_typer(hardware, name="hardware")
