@@ -13,6 +13,7 @@ from tests.unit.ignition.mutants import (
     files,
     joining,
     kubelet,
+    links,
     plans,
     roles,
     texts,
@@ -24,6 +25,7 @@ from tests.unit.ignition.mutants.harmless import reason
 # machines that are no workers have no kubelet patch, labels, command line or plan to change
 COMMON: Mapping[str, Kind] = {
     **files.KINDS,
+    **links.KINDS,
     **units.KINDS,
     **texts.LINES,
     **joining.WHOLE,
