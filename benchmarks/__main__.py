@@ -10,7 +10,7 @@ import sys
 
 from rich.console import Console
 
-from benchmarks import previews, rehearsals
+from benchmarks import nodes, previews, rehearsals
 from benchmarks.machine import this_machine
 from benchmarks.results import Results
 from toolchain.build import ensure
@@ -23,13 +23,16 @@ def main() -> int:
     arguments = _arguments()
     progress = Console(stderr=True)
     tools = ensure(console=progress)
+    checkers = ensure(("butane-check",), console=progress)
+    progress.print(f"Boot data of {nodes.NODES} nodes…")
+    booted = nodes.measure(checkers)
     progress.print(f"Previews of {arguments.environment} in {arguments.runs} runs…")
     measured = previews.measure(arguments.environment, tools, runs=arguments.runs)
     rehearsed = []
     for environment in arguments.rehearse:
         progress.print(f"Rehearsal of {environment}…")
         rehearsed.append(rehearsals.measure(environment))
-    results = Results(machine=this_machine(), previews=measured, rehearsals=rehearsed)
+    results = Results(machine=this_machine(), nodes=booted, previews=measured, rehearsals=rehearsed)
     if arguments.json:
         sys.stdout.write(json.dumps(results.as_json(), indent=2) + "\n")
     else:

@@ -85,15 +85,52 @@ class Rehearsed:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Nodes:
+    """Boot data of many nodes in one process; single ones in turns with Butane as a process."""
+
+    count: int
+    total_s: float
+    """All nodes rendered and boot-checked."""
+    plans_s: Sequence[float]
+    ours_s: Sequence[float]
+    """One node rendered and boot-checked."""
+    butane_s: Sequence[float]
+    """The same node's source through the real Butane."""
+
+    @property
+    def over_butane(self) -> float:
+        """One of our nodes against one call of Butane, median of the ratios."""
+        pairs = zip(self.ours_s, self.butane_s, strict=True)
+        return median(ours / butane for ours, butane in pairs)
+
+    @property
+    def goals(self) -> tuple[Goal, Goal, Goal]:
+        """The time of all, of one plan, and at least five times the speed of Butane."""
+        plan_ms = 1000 * median(self.plans_s)
+        return (
+            Goal(
+                name=f"{self.count} nodes rendered and booted",
+                value=self.total_s,
+                at_most=5,
+                unit="s",
+            ),
+            Goal(name="plan of one machine", value=plan_ms, at_most=10, unit="ms"),
+            Goal(name="one node / one call of Butane", value=self.over_butane, at_most=0.2),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Results:
     """Everything that one run of the benchmarks found."""
 
     machine: Machine
+    nodes: Nodes
     previews: Previews
     rehearsals: Sequence[Rehearsed]
 
     def goals(self) -> Iterator[Goal]:
         """Every figure that has a goal."""
+        yield from self.nodes.goals
         yield self.previews.over_bare
         for rehearsed in self.rehearsals:
             yield from rehearsed.goals
@@ -106,6 +143,7 @@ class Results:
     def show(self, console: Console) -> None:
         """Prints the figures as tables."""
         console.print(f"Measured on {self.machine}.", highlight=False)
+        console.print(_node_table(self.nodes))
         console.print(_preview_table(self.previews))
         if self.rehearsals:
             console.print(_rehearsal_table(self.rehearsals))
@@ -114,6 +152,17 @@ class Results:
 def _ratio(taken: Sequence[Taken], floors: Sequence[Taken]) -> float:
     pairs = zip(taken, floors, strict=True)
     return median(one.wall_s / floor.wall_s for one, floor in pairs)
+
+
+def _node_table(found: Nodes) -> Table:
+    title = f"boot data, {len(found.ours_s)} nodes in turns with the real Butane"
+    table = Table("", "figure", "goal", title=title, title_justify="left")
+    for goal in found.goals:
+        unit = f" {goal.unit}" if goal.unit else ""
+        table.add_row(goal.name, f"{goal.value:.2f}{unit}", goal.verdict)
+    table.add_row("one node", f"{1000 * median(found.ours_s):.2f} ms", "none")
+    table.add_row("one call of Butane", f"{1000 * median(found.butane_s):.2f} ms", "none")
+    return table
 
 
 def _preview_table(found: Previews) -> Table:

@@ -17,6 +17,6 @@ def faults(path: str, pool: Pool) -> Iterator[str]:
             continue
         if "kernelArguments" in config:
             yield (
-                f"{where} has kernel_arguments; allowed: {path}.tuning.extra_kernel_arguments, which "
-                "knows what the plan writes and what the kernel ignores."
+                f"{where} has kernel_arguments; allowed: {path}.tuning.extra_kernel_arguments, "
+                "which knows what the plan writes and what the kernel ignores."
             )

@@ -164,7 +164,7 @@ def test_what_is_not_rehearsed_is_listed(kept: Kept) -> None:
     charts = {chart["name"] for chart in kept.report["charts_not_rehearsed"]}
     assert charts == {
         *("cilium", "gpu-operator", "hcloud-cloud-controller-manager", "hcloud-csi", "karpenter"),
-        *("karpenter-crd", "kube-prometheus-stack", "lakefs", "volcano"),
+        *("karpenter-crd", "kube-prometheus-stack", "kured", "lakefs", "volcano"),
     }
     assert any("lakeFS" in text for text in kept.report["recorded_only"])
     assert any("Metal3" in given for given in kept.report["taken_as_given"])

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from benchmarks.machine import Machine
-from benchmarks.results import Goal, Previews, Rehearsed, Results, Taken
+from benchmarks.results import Goal, Nodes, Previews, Rehearsed, Results, Taken
 
 
 def taken(*seconds: float) -> tuple[Taken, ...]:
@@ -29,8 +29,16 @@ REHEARSED = Rehearsed(
     most_s=60,
     most_memory_gib=4,
 )
+NODES = Nodes(
+    count=1000,
+    total_s=4.0,
+    plans_s=(0.001, 0.02, 0.002),
+    ours_s=(0.003, 0.004, 0.09),
+    butane_s=(0.01, 0.02, 0.03),
+)
 RESULTS = Results(
     machine=Machine(cpus=2, memory_gib=24.0, architecture="x86_64", python="3.11.9"),
+    nodes=NODES,
     previews=PREVIEWS,
     rehearsals=(REHEARSED,),
 )
@@ -39,6 +47,10 @@ RESULTS = Results(
 def test_a_ratio_is_the_median_of_the_runs_and_not_of_their_sums() -> None:
     assert PREVIEWS.over_bare.value == pytest.approx(1.2)
     assert PREVIEWS.policies == pytest.approx(1.25)
+
+
+def test_a_node_is_compared_with_the_call_of_butane_beside_it() -> None:
+    assert NODES.over_butane == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(("value", "met"), [(1.29, True), (1.3, True), (1.31, False)])
@@ -53,6 +65,9 @@ def test_the_json_names_each_goal_with_its_verdict() -> None:
     found = json.loads(json.dumps(RESULTS.as_json()))
 
     assert {goal["name"]: goal["met"] for goal in found["goals"]} == {
+        "1000 nodes rendered and booted": True,
+        "plan of one machine": True,
+        "one node / one call of Butane": False,
         "preview of prod / bare program": True,
         "rehearsal of dev, time": False,
         "rehearsal of dev, memory": True,
@@ -72,3 +87,5 @@ def test_the_tables_show_figures_goals_and_verdicts() -> None:
     assert "1.20" in text
     assert "≤ 1.3: met" in text
     assert "61.0 s (≤ 60 s: missed)" in text
+    assert "4.00 s" in text
+    assert "≤ 0.2: missed" in text
