@@ -40,7 +40,7 @@ def _extensions(config: BootConfig, hardware: Hardware) -> Iterator[str]:
     links = {
         posixpath.basename(path): target
         for path, target in config.links.items()
-        if posixpath.dirname(path) == _EXTENSIONS
+        if path.rpartition("/")[0] == _EXTENSIONS
     }
     for name, target in links.items():
         file = posixpath.basename(target)

@@ -142,6 +142,6 @@ def hostname(config: BootConfig) -> Iterator[str]:
 def lines(config: BootConfig, folder: str) -> Iterator[tuple[str, str, str | None]]:
     """The settings of the .conf files of a folder in the order in which they are applied."""
     for path in sorted(config.files):
-        if posixpath.dirname(path) == folder and path.endswith(".conf"):
+        if path.rpartition("/")[0] == folder and path.endswith(".conf"):
             for name, value in texts.settings(config.text(path) or ""):
                 yield path, name, value

@@ -4,7 +4,6 @@ Names are those of kernel-open/nvidia/nv-reg.h of NVIDIA/open-gpu-kernel-modules
 """
 
 import difflib
-import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
@@ -66,7 +65,7 @@ def check(config: BootConfig, problems: list[str]) -> Mapping[str, Mapping[str, 
     """The options by module; what modprobe or a driver passes over is added to `problems`."""
     found: dict[str, dict[str, str]] = {}
     for path, file in sorted(config.files.items()):
-        folder = posixpath.dirname(path)
+        folder = path.rpartition("/")[0]
         if folder == "/etc/modprobe.d" and path.endswith(".conf"):
             for line in _lines(file.text):
                 problems += _line(path, line, found)

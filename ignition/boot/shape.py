@@ -8,6 +8,7 @@ import difflib
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
+from types import NoneType
 from typing import cast
 
 from ignition.boot.texts import names
@@ -69,12 +70,15 @@ _KEYS: Json = {
     },
 }
 # the values that Ignition decodes strictly; all others are texts, lists and objects
-_TYPES: dict[str, type] = {
+_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(
-        names("overwrite enabled mask hard wipeTable wipeFilesystem wipePartitionEntry"), bool
+        names("overwrite enabled mask hard wipeTable wipeFilesystem wipePartitionEntry"),
+        (bool, NoneType),
     ),
-    **dict.fromkeys(names("mode number sizeMiB startMiB spares uid gid"), int),
-    **dict.fromkeys(names("path target source hash compression device format level label"), str),
+    **dict.fromkeys(names("mode number sizeMiB startMiB spares uid gid"), (int, NoneType)),
+    **dict.fromkeys(
+        names("path target source hash compression device format level label"), (str, NoneType)
+    ),
 }
 UNIT = re.compile(
     r"[A-Za-z0-9:_.\\@-]+\.(service|timer|mount|automount|target|socket|path|slice|device|swap|scope)",
@@ -121,7 +125,7 @@ def _unknown(value: object, known: Json, where: str) -> Iterator[str]:
                 right = next((name for name in known if near and name.lower() == near[0]), None)
                 hint = f"write {right}" if right else "remove it"
                 yield f"{where}{key} is no key of Ignition 3.4, which passes over it; {hint}"
-            elif not isinstance(inner, _TYPES.get(key, object) | None) or (
+            elif not isinstance(inner, _TYPES.get(key, object)) or (
                 isinstance(inner, bool) and key in ("mode", "number")
             ):
                 yield f"{where}{key} has a value of a type that Ignition refuses; fix it"

@@ -40,7 +40,7 @@ def check(config: BootConfig, problems: list[str]) -> None:
     """Add what keeps a tunnel from coming up to `problems`; no message repeats a private key."""
     networks: dict[str, list[Line]] = {}
     for path, file in config.files.items():
-        if posixpath.dirname(path) != _FOLDER or file.text is None:
+        if path.rpartition("/")[0] != _FOLDER or file.text is None:
             continue
         lines = unitfiles.parse(file.text)
         problems += _directives(path, lines)

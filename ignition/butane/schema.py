@@ -44,6 +44,23 @@ class Struct:
         kept = [(camel(name), field) for name, field in self.fields.items() if not field.sugar]
         return (*kept, ("version", Field("string"))) if self.kind == "ignition" else tuple(kept)
 
+    @cached_property
+    def nested(self) -> tuple[tuple[str, "Struct | ListOf"], ...]:
+        """The keys of `ignition` below which there are further mappings."""
+        return tuple(
+            (key, kind)
+            for key, kind in ((key, field.type) for key, field in self.ignition)
+            if isinstance(kind, Struct)
+            or (isinstance(kind, ListOf) and isinstance(kind.item, Struct))
+        )
+
+    @cached_property
+    def lists(self) -> tuple[tuple[str, ListOf], ...]:
+        """The keys of `ignition` that have lists."""
+        return tuple(
+            (key, field.type) for key, field in self.ignition if isinstance(field.type, ListOf)
+        )
+
 
 STRING = Field("string")
 INTEGER = Field("integer")

@@ -53,26 +53,27 @@ def _walk(
     value: Mapping[str, object], struct: Struct, path: Path
 ) -> Iterator[tuple[Mapping[str, object], Struct, Path]]:
     yield value, struct, path
-    for key, field in struct.ignition:
+    for key, kind in struct.nested:
         child = value.get(key)
         if child is None:
             continue
-        if isinstance(field.type, Struct):
-            yield from _walk(cast("Mapping[str, object]", child), field.type, (*path, key))
-        elif isinstance(field.type, ListOf) and isinstance(field.type.item, Struct):
+        if isinstance(kind, Struct):
+            yield from _walk(cast("Mapping[str, object]", child), kind, (*path, key))
+        elif isinstance(kind.item, Struct):
             for position, item in enumerate(cast("list[Mapping[str, object]]", child)):
-                yield from _walk(item, field.type.item, (*path, key, position))
+                yield from _walk(item, kind.item, (*path, key, position))
 
 
 def _duplicates(value: Mapping[str, object], struct: Struct) -> Iterator[tuple[Path, str]]:
     seen: dict[str, set[object]] = {}
     shared = _SHARED.get(struct.kind, ())
-    for key, field in struct.ignition:
-        if not isinstance(field.type, ListOf) or (struct.kind, key) in _MAY_REPEAT:
+    for key, kind in struct.lists:
+        items = cast("list[object] | None", value.get(key))
+        if not items or (struct.kind, key) in _MAY_REPEAT:
             continue
         names = seen.setdefault("shared" if key in shared else key, set())
-        for position, item in enumerate(cast("list[object]", value.get(key) or [])):
-            name = _key(item, field.type.item)
+        for position, item in enumerate(items):
+            name = _key(item, kind.item)
             if name in names:
                 yield (key, position), f'"{name}" stands there twice'
             names.add(name)
