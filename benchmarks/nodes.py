@@ -1,16 +1,17 @@
 """Boot data of a thousand nodes: rendered and booted in one process, against the real Butane.
 
 The machines are those of the catalogue in turns, each node with a pool and a name of its own, so
-that nothing is measured once and counted a thousand times.
+that nothing is measured once and counted a thousand times. Blocks of nodes take turns with as many
+calls of Butane: a process that starts between two nodes would leave the second one cold caches.
 """
 
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import cycle, islice, product
 
-from benchmarks.results import Nodes
+from benchmarks.results import Block, Nodes
 from hardware.hardware import Hardware, load, names
 from ignition.boot import boot
 from ignition.numa_plan import NumaPlan, plan
@@ -28,14 +29,15 @@ from ignition.tuning import PURPOSES, Purpose, Tuning
 from toolchain.build import Tools
 
 NODES = 1000
-CALLS = 50
+BLOCKS = 8
+BLOCK = 10
 PLANS = 100
 _FABRIC_MANAGER = "https://images.fleet.example/nvidia-fabricmanager-570.211.01-x86-64.raw"
 _TUNING = Tuning(housekeeping_cores_per_numa_node=2, hugepages_2mi_per_numa_node=512)
 
 
 def measure(tools: Tools) -> Nodes:
-    """Times planning, then all nodes, then single ones in turns with Butane."""
+    """Times planning, then all nodes, then blocks of them in turns with Butane."""
     planned = {
         (name, purpose): plan(load(name), _TUNING, purpose)
         for name, purpose in product(names(), PURPOSES)
@@ -50,13 +52,21 @@ def measure(tools: Tools) -> Nodes:
         _boot(node, number)
     total_s = time.perf_counter() - started
     program = str(tools.path("butane-check"))
-    ours_s, butane_s = [], []
-    for number, node in enumerate(_nodes(planned, CALLS)):
-        source = tuning_butane(node)
-        butane_s.append(_timed(partial(_butane, program, source)))
-        ours_s.append(_timed(partial(_boot, node, number)))
-    return Nodes(
-        count=len(nodes), total_s=total_s, plans_s=plans_s, ours_s=ours_s, butane_s=butane_s
+    firsts = range(0, BLOCKS * BLOCK, BLOCK)
+    blocks = [_block(nodes[first : first + BLOCK], program) for first in firsts]
+    return Nodes(count=len(nodes), total_s=total_s, plans_s=plans_s, blocks=blocks)
+
+
+def _block(nodes: Sequence[NodeBoot], program: str) -> Block:
+    """The same nodes as Ignition, as Ignition by Butane, and booted; seconds for one of them."""
+
+    def one(work: Callable[[NodeBoot], object]) -> float:
+        return sum(_timed(partial(work, node)) for node in nodes) / len(nodes)
+
+    return Block(
+        ignition_s=one(tuning_ignition),
+        butane_s=one(partial(_butane, program)),
+        booted_s=one(partial(_boot, number=0)),
     )
 
 
@@ -102,9 +112,10 @@ def _boot(node: NodeBoot, number: int) -> None:
         raise RuntimeError(f"{node.hardware.name} does not come up: {problems[0]}")
 
 
-def _butane(program: str, source: str) -> None:
+def _butane(program: str, node: NodeBoot) -> None:
     """Butane as a process of its own, which is how it is called where it is called for a node."""
-    subprocess.run([program, "butane"], input=source, check=True, capture_output=True, text=True)
+    command, source = [program, "butane"], tuning_butane(node)
+    subprocess.run(command, input=source, check=True, capture_output=True, text=True)
 
 
 def _timed(work: Callable[[], object]) -> float:

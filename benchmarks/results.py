@@ -85,23 +85,36 @@ class Rehearsed:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Block:
+    """Seconds for one node of a block, in three ways that took turns."""
+
+    ignition_s: float
+    """From its plan to Ignition."""
+    butane_s: float
+    """The same, with the real Butane called as a process for each node."""
+    booted_s: float
+    """From its plan to Ignition with the part that joins, and booted."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Nodes:
-    """Boot data of many nodes in one process; single ones in turns with Butane as a process."""
+    """Boot data of many nodes in one process, and of blocks of them in turns with Butane."""
 
     count: int
     total_s: float
     """All nodes rendered and boot-checked."""
     plans_s: Sequence[float]
-    ours_s: Sequence[float]
-    """One node rendered and boot-checked."""
-    butane_s: Sequence[float]
-    """The same node's source through the real Butane."""
+    blocks: Sequence[Block]
 
     @property
-    def over_butane(self) -> float:
-        """One of our nodes against one call of Butane, median of the ratios."""
-        pairs = zip(self.ours_s, self.butane_s, strict=True)
-        return median(ours / butane for ours, butane in pairs)
+    def rendered(self) -> float:
+        """Ignition by us against the same by calls of Butane, median of the ratios."""
+        return median(block.ignition_s / block.butane_s for block in self.blocks)
+
+    @property
+    def booted(self) -> float:
+        """Ignition by us and its boot against Ignition alone by Butane, median of the ratios."""
+        return median(block.booted_s / block.butane_s for block in self.blocks)
 
     @property
     def goals(self) -> tuple[Goal, Goal, Goal]:
@@ -115,7 +128,7 @@ class Nodes:
                 unit="s",
             ),
             Goal(name="plan of one machine", value=plan_ms, at_most=10, unit="ms"),
-            Goal(name="one node / one call of Butane", value=self.over_butane, at_most=0.2),
+            Goal(name="Ignition of a node / by Butane", value=self.rendered, at_most=0.2),
         )
 
 
@@ -155,13 +168,18 @@ def _ratio(taken: Sequence[Taken], floors: Sequence[Taken]) -> float:
 
 
 def _node_table(found: Nodes) -> Table:
-    title = f"boot data, {len(found.ours_s)} nodes in turns with the real Butane"
+    title = f"boot data, {len(found.blocks)} blocks of nodes in turns with the real Butane"
     table = Table("", "figure", "goal", title=title, title_justify="left")
     for goal in found.goals:
         unit = f" {goal.unit}" if goal.unit else ""
         table.add_row(goal.name, f"{goal.value:.2f}{unit}", goal.verdict)
-    table.add_row("one node", f"{1000 * median(found.ours_s):.2f} ms", "none")
-    table.add_row("one call of Butane", f"{1000 * median(found.butane_s):.2f} ms", "none")
+    table.add_row("the same and its boot / by Butane", f"{found.booted:.2f}", "none")
+    for name, seconds in (
+        ("Ignition of a node", [block.ignition_s for block in found.blocks]),
+        ("the same by Butane", [block.butane_s for block in found.blocks]),
+        ("the same and its boot", [block.booted_s for block in found.blocks]),
+    ):
+        table.add_row(name, f"{1000 * median(seconds):.2f} ms", "none")
     return table
 
 
