@@ -48,6 +48,19 @@ class Promtool:
         path.write_text(text or rule_text())
         return path
 
+    def rules_of(self, alert: Alert) -> Path:
+        """The alert and the recordings below it: the rules beside them would only take time."""
+        below, kept = alert.expr, []
+        for group in reversed(groups(POOLS)):
+            rules: list[Recording | Alert] = []
+            for rule in reversed(group.rules):
+                if rule == alert or (isinstance(rule, Recording) and rule.name in below):
+                    below += rule.expr
+                    rules.insert(0, rule)
+            kept.insert(0, replace(group, rules=rules))
+        used = [group for group in kept if group.rules]
+        return self.rules(yaml.safe_dump(rule_file(used), sort_keys=False))
+
     def check(self) -> str:
         """What promtool says of the rules; empty where it has nothing against them."""
         done = self._run("check", "rules", "--lint=all", "--lint-fatal", str(self.rules()))
