@@ -2,6 +2,8 @@
 ENV ?= dev
 PYTHON ?= python3
 RUN := .venv/bin/python -m
+# Each run is dozens of short Python processes: without bytecode every one compiles the program anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

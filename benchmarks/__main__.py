@@ -10,7 +10,7 @@ import sys
 
 from rich.console import Console
 
-from benchmarks import policies, previews, rehearsals
+from benchmarks import nodes, policies, previews, rehearsals
 from benchmarks.machine import this_machine
 from benchmarks.results import Results
 from toolchain.build import ensure
@@ -23,6 +23,9 @@ def main() -> int:
     arguments = _arguments()
     progress = Console(stderr=True)
     tools = ensure(console=progress)
+    checkers = ensure(("butane-check",), console=progress)
+    progress.print(f"Boot data of {nodes.NODES} nodes…")
+    booted = nodes.measure(checkers)
     progress.print(f"Previews of {arguments.environment} in {arguments.runs} runs…")
     measured = previews.measure(arguments.environment, tools, runs=arguments.runs)
     progress.print(f"Previews with each policy pack in {arguments.runs} runs…")
@@ -32,7 +35,11 @@ def main() -> int:
         progress.print(f"Rehearsal of {environment}…")
         rehearsed.append(rehearsals.measure(environment))
     results = Results(
-        machine=this_machine(), previews=measured, policies=packed, rehearsals=rehearsed
+        machine=this_machine(),
+        nodes=booted,
+        previews=measured,
+        policies=packed,
+        rehearsals=rehearsed,
     )
     if arguments.json:
         sys.stdout.write(json.dumps(results.as_json(), indent=2) + "\n")

@@ -89,16 +89,66 @@ class Rehearsed:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Block:
+    """Seconds for one node of a block, in three ways that took turns."""
+
+    ignition_s: float
+    """From its plan to Ignition."""
+    butane_s: float
+    """The same, with the real Butane called as a process for each node."""
+    booted_s: float
+    """From its plan to Ignition with the part that joins, and booted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nodes:
+    """Boot data of many nodes in one process, and of blocks of them in turns with Butane."""
+
+    count: int
+    total_s: float
+    """All nodes rendered and boot-checked."""
+    plans_s: Sequence[float]
+    blocks: Sequence[Block]
+
+    @property
+    def rendered(self) -> float:
+        """Ignition by us against the same by calls of Butane, median of the ratios."""
+        return median(block.ignition_s / block.butane_s for block in self.blocks)
+
+    @property
+    def booted(self) -> float:
+        """Ignition by us and its boot against Ignition alone by Butane, median of the ratios."""
+        return median(block.booted_s / block.butane_s for block in self.blocks)
+
+    @property
+    def goals(self) -> tuple[Goal, Goal, Goal]:
+        """The time of all, of one plan, and at least five times the speed of Butane."""
+        plan_ms = 1000 * median(self.plans_s)
+        return (
+            Goal(
+                name=f"{self.count} nodes rendered and booted",
+                value=self.total_s,
+                at_most=5,
+                unit="s",
+            ),
+            Goal(name="plan of one machine", value=plan_ms, at_most=10, unit="ms"),
+            Goal(name="Ignition of a node / by Butane", value=self.rendered, at_most=0.2),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Results:
     """Everything that one run of the benchmarks found."""
 
     machine: Machine
+    nodes: Nodes
     previews: Previews
     policies: "Policies"
     rehearsals: Sequence[Rehearsed]
 
     def goals(self) -> Iterator[Goal]:
         """Every figure that has a goal."""
+        yield from self.nodes.goals
         yield self.previews.over_bare
         yield from self.policies.goals
         for rehearsed in self.rehearsals:
@@ -112,6 +162,7 @@ class Results:
     def show(self, console: Console) -> None:
         """Prints the figures as tables."""
         console.print(f"Measured on {self.machine}.", highlight=False)
+        console.print(_node_table(self.nodes))
         console.print(_preview_table(self.previews))
         for table in self.policies.tables():
             console.print(table)
@@ -123,6 +174,22 @@ def ratio(taken: Sequence[Taken], floors: Sequence[Taken]) -> float:
     """Median of the ratios of the runs."""
     pairs = zip(taken, floors, strict=True)
     return median(one.wall_s / floor.wall_s for one, floor in pairs)
+
+
+def _node_table(found: Nodes) -> Table:
+    title = f"boot data, {len(found.blocks)} blocks of nodes in turns with the real Butane"
+    table = Table("", "figure", "goal", title=title, title_justify="left")
+    for goal in found.goals:
+        unit = f" {goal.unit}" if goal.unit else ""
+        table.add_row(goal.name, f"{goal.value:.2f}{unit}", goal.verdict)
+    table.add_row("the same and its boot / by Butane", f"{found.booted:.2f}", "none")
+    for name, seconds in (
+        ("Ignition of a node", [block.ignition_s for block in found.blocks]),
+        ("the same by Butane", [block.butane_s for block in found.blocks]),
+        ("the same and its boot", [block.booted_s for block in found.blocks]),
+    ):
+        table.add_row(name, f"{1000 * median(seconds):.2f} ms", "none")
+    return table
 
 
 def _preview_table(found: Previews) -> Table:

@@ -1,7 +1,8 @@
 """The boot data of each pool of an environment as files, for people and reviews.
 
 A folder for each pool: `butane.yaml` is the source of the plain part, `ignition.json` what it
-becomes, and `join.json` the secret part with its secrets masked.
+becomes, `join.json` the secret part with its secrets masked, and `user-data.json` both together, as
+`fleet boot` takes them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,15 @@ import json
 from typing import TYPE_CHECKING
 
 from fleet.settings import load, stack_file
-from ignition.render import Join, RenderError, join_ignition, tuning_butane, tuning_ignition
+from ignition.render import (
+    Join,
+    RenderError,
+    data_url,
+    join_ignition,
+    tuning_butane,
+    tuning_ignition,
+    with_merge,
+)
 from stacks.nodes import boot_of, node_versions
 
 if TYPE_CHECKING:
@@ -20,8 +29,9 @@ if TYPE_CHECKING:
     from fleet.settings import Pool, Settings
     from ignition.render import NodeBoot
 
-MASKED = "[secret]"
-HOSTNAME = "[name of the machine]"
+# of the forms that a machine would take, so that what is shown boots
+MASKED = "masked.0000000000000000"
+HOSTNAME = "name-of-the-machine"
 
 
 class OutputError(RuntimeError):
@@ -47,14 +57,17 @@ def render(root: Path, environment: str, out: Path) -> tuple[Path, ...]:
 
 def _files(settings: Settings, pool: Pool, boot: NodeBoot) -> Iterator[tuple[str, str]]:
     yield "butane.yaml", tuning_butane(boot)
-    yield "ignition.json", _pretty(tuning_ignition(boot))
+    plain = tuning_ignition(boot)
+    yield "ignition.json", _pretty(plain)
     join = Join(
         api_server_endpoint=settings.cluster.endpoint,
         token=MASKED,
         ca_cert_hash=settings.cluster.ca_cert_hash,
         hostname=None if pool.kind == "aws" else HOSTNAME,  # EC2 names its own instances
     )
-    yield "join.json", _pretty(join_ignition(join))
+    secret = join_ignition(join)
+    yield "join.json", _pretty(secret)
+    yield "user-data.json", _pretty(with_merge(plain, data_url(secret)))
 
 
 def _pretty(text: str) -> str:

@@ -1,7 +1,7 @@
 """What a machine is: plain frozen types, and what follows from its wiring."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from hardware.cpuset import format_list, parse_list
@@ -28,15 +28,11 @@ class NumaNode:
     @property
     def cpus(self) -> str:
         """Every CPU of the node as a kernel CPU list, SMT threads included."""
-        return format_list(cpu for core in self.cores() for cpu in core)
+        return _listed(self.cores())
 
     def cores(self) -> tuple[frozenset[int], ...]:
         """The physical cores in ascending order, each as the set of its CPUs."""
-        lists = [sorted(parse_list(thread)) for thread in self.threads]
-        return tuple(
-            frozenset(cpus[position] for cpus in lists if position < len(cpus))
-            for position in range(len(lists[0]))
-        )
+        return _cores(self.threads)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +163,7 @@ class Hardware:
     @property
     def cpus(self) -> str:
         """Every CPU of the machine as a kernel CPU list."""
-        return format_list(_flat(self.cores()))
+        return _listed(self.cores())
 
     @property
     def usd_per_hour(self) -> float | None:
@@ -186,5 +182,15 @@ class Hardware:
         return round(amount * (USD_PER_EUR if price.currency == "EUR" else 1), 4)
 
 
-def _flat(cores: Iterable[frozenset[int]]) -> Iterable[int]:
-    return (cpu for core in cores for cpu in core)
+@cache
+def _cores(threads: tuple[str, ...]) -> tuple[frozenset[int], ...]:
+    lists = [sorted(parse_list(thread)) for thread in threads]
+    return tuple(
+        frozenset(cpus[position] for cpus in lists if position < len(cpus))
+        for position in range(len(lists[0]))
+    )
+
+
+@cache
+def _listed(cores: tuple[frozenset[int], ...]) -> str:
+    return format_list(cpu for core in cores for cpu in core)

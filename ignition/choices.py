@@ -63,11 +63,18 @@ def _nodes(hardware: Hardware, tuning: Tuning, reserved_mib: tuple[int, ...]) ->
         wanted_mib = gib * _MIB_PER_GIB + mib2 * 2
         if wanted_mib > max(allowed_mib, 0):
             yield (
-                f"tuning.hugepages: {gib} pages of 1 GiB and {mib2} of 2 MiB take {wanted_mib} MiB "
-                f"of NUMA node {node.id} of {hardware.name}; allowed are {max(allowed_mib, 0)} MiB "
-                f"of its {node.memory_gib} GiB, after the reservations and a tenth for ordinary "
-                "pages"
+                f"{_hugepage_keys(gib, mib2)}: {gib} pages of 1 GiB and {mib2} of 2 MiB take "
+                f"{wanted_mib} MiB of NUMA node {node.id} of {hardware.name}; allowed are "
+                f"{max(allowed_mib, 0)} MiB of its {node.memory_gib} GiB, after the reservations "
+                "and a tenth for ordinary pages"
             )
+
+
+def _hugepage_keys(gib: int, mib2: int) -> str:
+    """The keys of the choices that take huge pages."""
+    sizes = {"1gi": gib, "2mi": mib2}
+    keys = [f"hugepages_{size}_per_numa_node" for size, pages in sizes.items() if pages]
+    return f"tuning.{' and '.join(keys)}"
 
 
 def _gpus(hardware: Hardware, tuning: Tuning) -> Iterator[str]:

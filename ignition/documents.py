@@ -57,5 +57,6 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        auto_reload=False,  # templates do not change while the program runs
         autoescape=False,  # noqa: S701  # the output is YAML, never HTML
     )

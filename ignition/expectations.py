@@ -3,8 +3,6 @@
 The check that runs on the node compares the live machine with it; null means "not checked".
 """
 
-from dataclasses import asdict
-
 from hardware.hardware import Hardware
 from ignition.numa_plan import NumaPlan
 
@@ -46,7 +44,7 @@ def expectations(
             for wired, planned in zip(hardware.numa_nodes, plan.nodes, strict=True)
         ],
         "transparent_hugepages": plan.transparent_hugepages,
-        "irqs": [asdict(irq) for irq in plan.irqs],
+        "irqs": [dict(vars(irq)) for irq in plan.irqs],
         "gpus": [{fact: getattr(gpu, fact) for fact in _GPU_FACTS} for gpu in hardware.gpus],
         "nvswitch": hardware.nvswitch,
         "driver": nvidia_driver,

@@ -84,3 +84,14 @@ def fabric_manager_problem(
             f"allowed: a file name with {wanted}"
         )
     return None
+
+
+def efa_problem(url: str, flatcar: str | None) -> str | None:
+    """Why an EFA driver would not load: a kernel module fits one release of the OS alone."""
+    file = PurePosixPath(urlsplit(url).path).name
+    if flatcar is None or re.search(rf"(?<![0-9.]){re.escape(flatcar)}(?!\.?\d)", file):
+        return None
+    return (
+        f"the system extension {file} is not of Flatcar {flatcar}, and a kernel module fits one "
+        f"release alone; allowed: a file name with {flatcar}"
+    )

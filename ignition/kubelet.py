@@ -101,7 +101,8 @@ def _cpu_options(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Mappin
         options["full-pcpus-only"] = "whole cores, so that two pods never share one"
     if topology.spans_numa_nodes(hardware, tuning, purpose):
         options["distribute-cpus-across-numa"] = (
-            "a pod of many GPUs gets its CPUs evenly from the NUMA nodes"
+            "a pod with more CPUs than a NUMA node can give gets them evenly from several, one "
+            "with fewer gets all of them from one, whatever its GPUs"
         )
     elif hardware.cpu_vendor == "amd" and not hardware.virtual:
         # kubelet refuses it beside distribute-cpus-across-numa

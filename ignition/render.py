@@ -13,7 +13,13 @@ from hardware.hardware import Hardware
 from ignition import documents
 from ignition.documents import RenderError, file, hostname_file, to_json
 from ignition.expectations import expectations
-from ignition.extensions import fabric_manager_problem, image, kubernetes, nvidia_runtime
+from ignition.extensions import (
+    efa_problem,
+    fabric_manager_problem,
+    image,
+    kubernetes,
+    nvidia_runtime,
+)
 from ignition.numa_plan import NumaPlan
 from ignition.payload import Merge, data_url, merged
 from ignition.wireguard import WireGuard, WireGuardKey
@@ -121,13 +127,16 @@ def _gpu_extensions(node: NodeBoot) -> dict[str, object]:
         flatcar=node.flatcar,
     ):
         raise RenderError(f"{node.hardware.name}: {problem}")
+    efa = node.efa if node.hardware.efa_interfaces else None
+    if efa and (problem := efa_problem(efa, node.flatcar)):
+        raise RenderError(f"{node.hardware.name}: {problem}")
     return {
         "nvidia_driver": node.nvidia_driver,
         "nvidia_runtime": nvidia_runtime(node.nvidia_runtime, node.hardware.arch),
         "fabric_manager": (
             image("nvidia-fabricmanager", node.fabric_manager) if node.fabric_manager else None
         ),
-        "efa": image("efa", node.efa) if node.efa and node.hardware.efa_interfaces else None,
+        "efa": image("efa", efa) if efa else None,
     }
 
 

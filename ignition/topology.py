@@ -70,7 +70,8 @@ def _policy(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> tuple[str, 
             "a served model fits the GPUs of one NUMA node; larger pods are refused",
         )
     reason = (
-        "single-numa-node refuses every pod that needs the GPUs of both NUMA nodes, and restricted "
-        "does when its CPUs would fit one"
+        "single-numa-node refuses every pod that needs the GPUs of several NUMA nodes, and "
+        "restricted does unless its CPUs and memory need as many, too; both count what a NUMA node "
+        "has, housekeeping CPUs included"
     )
     return "best-effort", reason

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from hardware.hardware import load
 from policies.configuration import configure
 from policies.exemptions import leaves
 from rehearsal.events import Outcome
@@ -81,9 +82,17 @@ def with_up(
             if thing.type == RELEASE
         ),
         recorded_only=tuple(_recorded_only(things)),
-        taken_as_given=GIVEN,
+        taken_as_given=(*GIVEN, *_unverified(settings)),
         version_differences=differences(outcome.exports.get("versions") or {}, pinned),
     )
+
+
+def _unverified(settings: Settings) -> Iterator[str]:
+    """A sentence for each kind of machine of whose facts nobody has confirmed some."""
+    for name in sorted({pool.hardware for pool in settings.pools.values()}):
+        facts = load(name).unverified
+        if facts:
+            yield f"Nobody has verified of {name}: {', '.join(facts)}."
 
 
 def _recorded_only(things: Sequence[CloudObject]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Where an environment keeps the versions of its data: lakeFS, if its stack file has it."""
 
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 import pulumi
 
@@ -8,6 +9,7 @@ from components.labels import labels, tags
 from components.platform.lakefs.connection import Connection
 from components.platform.lakefs.lakefs import Lakefs, LakefsArgs
 from components.platform.lakefs.server import Postgres
+from components.platform.lakefs.values import Ingress
 from fleet import settings as fleet
 
 
@@ -33,9 +35,18 @@ def lakefs(
         region=site.region,
         repositories=chosen.repositories,
         keep_days=chosen.keep_days,
+        ingress=_ingress(chosen),
         tags=tags(cluster.name, labels(site=chosen.site)),
     )
     Lakefs("lakefs", args, at_site[chosen.site])
+
+
+def _ingress(chosen: fleet.Lakefs) -> Ingress | None:
+    """The endpoint's own host, where the stack file has a certificate for it."""
+    if chosen.tls_secret is None:
+        return None
+    host = urlsplit(chosen.endpoint).hostname or ""
+    return Ingress(host=host, class_name="cilium", tls_secret=chosen.tls_secret)
 
 
 def bucket_name(cluster: fleet.Cluster, site: str) -> str:

@@ -38,9 +38,8 @@ def foundation(
     on_cluster: pulumi.ResourceOptions,
 ) -> dict[str, Karpenter]:
     """Register what every pool finds in its cluster; Karpenter by the site that it works in."""
-    cluster = settings.cluster
     Admission("admission", _admission(settings), on_cluster)
-    Cilium("cilium", CiliumArgs(pod_cidr=cluster.pod_cidr, endpoint=cluster.endpoint), on_cluster)
+    Cilium("cilium", _cilium(settings, networks), on_cluster)
     for network in networks.values():
         args = HetznerCloudArgs(token=secrets["hcloud_token"], network=network.network_name)
         HetznerCloud("hetzner-cloud", args, on_cluster)
@@ -60,6 +59,17 @@ def _admission(settings: fleet.Settings) -> AdmissionArgs:
     rules = configure(settings.policies)
     today = datetime.now(UTC).date()
     return AdmissionArgs(manifests=manifests(rules, stage=settings.admission, today=today))
+
+
+def _cilium(settings: fleet.Settings, networks: Mapping[str, HetznerNetwork]) -> CiliumArgs:
+    """With a way in from outside only where lakeFS wants one; the settings ask for Hetzner then."""
+    way_in = settings.lakefs is not None and settings.lakefs.tls_secret is not None
+    locations = [network.location for network in networks.values() if way_in]
+    return CiliumArgs(
+        pod_cidr=settings.cluster.pod_cidr,
+        endpoint=settings.cluster.endpoint,
+        ingress_location=locations[0] if locations else None,
+    )
 
 
 def _karpenter(settings: fleet.Settings, at_site: SiteOptions) -> dict[str, Karpenter]:

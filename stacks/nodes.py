@@ -35,7 +35,8 @@ def boot_of(node: NodeVersions, name: str, pool: Pool) -> NodeBoot:
     """Hardware and tuning make the plan, and the plan what the pool's machines boot from."""
     hardware = load(pool.hardware)
     numa = plan(hardware, pool.tuning, pool.purpose)
-    return node_boot(hardware, numa, node_labels(pool.site, name, numa, sharing(pool)), node)
+    labelled = node_labels(pool.site, name, numa, sharing(pool))
+    return node_boot(hardware, numa, labelled, node, snippets=pool.snippets)
 
 
 def pool_boot(join: ClusterJoin, node: NodeVersions, name: str, pool: Pool) -> PoolBoot:
@@ -51,6 +52,7 @@ def pool_boot(join: ClusterJoin, node: NodeVersions, name: str, pool: Pool) -> P
         flatcar=node.flatcar,
         ignition=tuning_ignition(boot),
         sharing=sharing(pool),
+        efa=boot.efa is not None,
     )
 
 

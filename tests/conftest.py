@@ -14,3 +14,14 @@ def shared() -> Path:
     if not (folder / "schemas").is_dir():
         pytest.skip("upstream schemas are not beside this checkout (../shared/schemas)")
     return folder
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Prints the tables that tests have recorded, also where another process ran them."""
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, value in getattr(report, "user_properties", ()):
+                if name == "table" and report.when == "call":
+                    title, *lines = str(value).splitlines()
+                    terminalreporter.section(title)
+                    terminalreporter.write("\n".join(lines) + "\n")

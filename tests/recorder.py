@@ -5,7 +5,7 @@ resources = render(program, preview=True)    # with unknowns where the clouds an
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -80,7 +80,7 @@ def exported(program: Program) -> Mapping[str, object]:
     return _run(program, preview=False)[1]
 
 
-def named(resources: list[Registered], kind: str) -> dict[str, Registered]:
+def named(resources: Sequence[Registered], kind: str) -> dict[str, Registered]:
     """The resources of one kind by their name in Pulumi."""
     return {each.name: each for each in resources if each.kind == kind}
 

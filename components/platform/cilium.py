@@ -16,10 +16,15 @@ LINK_MTU = 1400
 
 @dataclass(frozen=True, kw_only=True)
 class CiliumArgs:
-    """The range of pods, and the API server as host:port."""
+    """The range of pods, and the API server as host:port.
+
+    `ingress_location` is the Hetzner location of a load balancer before Ingresses of the class
+    cilium; None for a cluster that serves nothing to the outside.
+    """
 
     pod_cidr: str
     endpoint: str
+    ingress_location: str | None = None
 
 
 class Cilium(pulumi.ComponentResource):
@@ -64,4 +69,33 @@ def _values(args: CiliumArgs) -> dict[str, object]:
         # an agent that comes up before kube-proxy still finds the API server
         "k8sServiceHost": host,
         "k8sServicePort": int(port),
+        **({} if args.ingress_location is None else _ingress(args.ingress_location)),
+    }
+
+
+def _ingress(location: str) -> dict[str, object]:
+    """Cilium's ingress controller, which speaks through a Service of type LoadBalancer.
+
+    Hetzner's cloud controller makes its load balancer from these annotations.
+    """
+    annotations = {
+        "location": location,
+        # the servers' firewall lets nothing in on their public addresses
+        "use-private-ip": "true",
+        # else an Ingress would show the load balancer's private address beside its public one
+        "disable-private-ingress": "true",
+        # it knows no other machine of the cluster
+        "node-selector": "instance.hetzner.cloud/provided-by=cloud",
+    }
+    return {
+        "nodePort": {"enabled": True},  # what the controller wants where kube-proxy is not replaced
+        "ingressController": {
+            "enabled": True,
+            "loadbalancerMode": "shared",
+            "service": {
+                "annotations": {
+                    f"load-balancer.hetzner.cloud/{key}": text for key, text in annotations.items()
+                }
+            },
+        },
     }

@@ -1,6 +1,5 @@
 """A pool of GPU instances on AWS that Karpenter makes and removes, booting Flatcar."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -11,8 +10,9 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.labels import tags
 from components.pools.aws_boot import AwsBootData
+from components.pools.aws_image import ami_name, published_image
 from components.pools.boot import GPU_TAINT, PoolBoot, PoolError
-from fleet.versions import FLATCAR_AMI_OWNER, FLATCAR_CHANNEL
+from fleet.versions import FLATCAR_AMI_OWNER
 from hardware.cpuset import parse_list
 from hardware.hardware import Hardware
 from ignition.numa_plan import NumaPlan
@@ -22,9 +22,6 @@ ROOT_VOLUME = "/dev/xvda"
 CapacityType = Literal["reserved", "spot", "on-demand"]
 # which NodePool Karpenter tries first: what is paid for already, then what is cheaper
 WEIGHTS: Mapping[CapacityType, int] = {"reserved": 100, "spot": 50, "on-demand": 10}
-AMI_ARCHITECTURES = {"amd64": "x86_64", "arm64": "arm64"}
-NO_IMAGE = re.compile("no results|no AMI matches")
-"""How AWS's provider, or its stand-in in a rehearsal, says that a search found nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,12 +68,14 @@ class AwsGpuPool(pulumi.ComponentResource):
     ) -> None:
         super().__init__("gpu:pools:AwsGpuPool", name, args.boot.inputs, opts)
         boot = args.boot
+        if boot.hardware.efa_interfaces and not boot.efa:
+            pulumi.log.warn(_slow_network(boot), self)
         child = pulumi.ResourceOptions(parent=self)
         # the API server knows these kinds only once the chart with their CRDs is installed
         after_crds = pulumi.ResourceOptions.merge(
             child, pulumi.ResourceOptions(depends_on=[args.crds])
         )
-        self.image_id = _published_image(args, pulumi.InvokeOptions(parent=self))
+        self.image_id = published_image(boot, args.flatcar, pulumi.InvokeOptions(parent=self))
         boot_data = AwsBootData(f"{name}-boot", boot, child)
         metadata = ObjectMetaArgs(name=boot.pool, labels=boot.labels)
         CustomResource(
@@ -99,43 +98,12 @@ class AwsGpuPool(pulumi.ComponentResource):
         self.register_outputs({"imageId": self.image_id})
 
 
-def _published_image(args: AwsGpuPoolArgs, opts: pulumi.InvokeOptions) -> str:
-    """The id of the image that the EC2NodeClass will select.
-
-    PoolError where there is none, and where AWS could not be asked.
-    """
-    name = ami_name(args.flatcar)
-    architecture = AMI_ARCHITECTURES[args.boot.hardware.arch]
-    try:
-        # what `pulumi_aws.ec2.get_ami` does, without the 0.3 s that loading pulumi_aws.ec2 takes
-        found = pulumi.runtime.invoke(
-            "aws:ec2/getAmi:getAmi",
-            {
-                "owners": [FLATCAR_AMI_OWNER],
-                "filters": [
-                    {"name": "name", "values": [name]},
-                    {"name": "architecture", "values": [architecture]},
-                ],
-            },
-            opts,
-        )
-        return str(found.value["id"])
-    except Exception as error:  # the SDK raises no other class
-        cause = " ".join(str(error).split())
-        if NO_IMAGE.search(cause):
-            raise PoolError(
-                f"pool {args.boot.pool}: the image {name} was not found; Flatcar unpublishes an "
-                f"image after nine months, so raise gpu-fleet:versions.flatcar ({cause})."
-            ) from error
-        raise PoolError(
-            f"pool {args.boot.pool}: AWS could not be asked for the image {name}; check the AWS "
-            f"credentials, the network and gpu-fleet:sites.{args.boot.site}.region ({cause})."
-        ) from error
-
-
-def ami_name(flatcar: str) -> str:
-    """The name of Flatcar's image; a release is unpublished nine months after it came out."""
-    return f"Flatcar-{FLATCAR_CHANNEL}-{flatcar}-hvm"
+def _slow_network(boot: PoolBoot) -> str:
+    return (
+        f"pool {boot.pool}: {boot.hardware.name} has {boot.hardware.efa_interfaces} EFA interfaces "
+        "and the environment no driver for them, so traffic between nodes goes over TCP; "
+        "gpu-fleet:versions.efa names a system extension with it, Flatcar has none."
+    )
 
 
 def reservations(plan: NumaPlan) -> dict[str, object]:

@@ -51,6 +51,7 @@ class PoolBoot:
     flatcar: str  # the release that the machines run
     ignition: str
     sharing: GpuSharing | None = None  # of its GPUs, where it has any
+    efa: bool = False  # whether its machines load the driver of their EFA interfaces
 
     @property
     def labels(self) -> dict[str, str]:
@@ -113,9 +114,17 @@ def node_labels(site: str, pool: str, plan: NumaPlan, sharing: GpuSharing | None
 
 
 def node_boot(
-    hardware: Hardware, plan: NumaPlan, labelled: Mapping[str, str], versions: NodeVersions
+    hardware: Hardware,
+    plan: NumaPlan,
+    labelled: Mapping[str, str],
+    versions: NodeVersions,
+    *,
+    snippets: tuple[str, ...] = (),
 ) -> NodeBoot:
-    """What a pool's machines boot from; GPU extensions only where there is a GPU."""
+    """What a pool's machines boot from; GPU extensions only where there is a GPU.
+
+    `snippets` are Butane documents that are merged last.
+    """
     gpu = hardware.gpu_count > 0
     taints: tuple[Taint, ...] = (GPU_TAINT,) if gpu else ()
     if hardware.kind == "aws":
@@ -131,6 +140,7 @@ def node_boot(
         fabric_manager=versions.fabric_manager if hardware.nvswitch else None,
         flatcar=versions.flatcar,
         efa=versions.efa if hardware.efa_interfaces else None,
+        snippets=snippets,
     )
 
 

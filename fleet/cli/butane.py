@@ -13,7 +13,7 @@ import typer
 
 def butane(  # noqa: PLR0913  # the flags of Butane's own command
     source: Annotated[
-        str, typer.Argument(metavar="[FILE]", help="Butane of flatcar 1.0.0 or 1.1.0; - is stdin.")
+        str, typer.Argument(metavar="FILE", help="Butane of flatcar 1.0.0 or 1.1.0; - is stdin.")
     ] = "-",
     *,
     pretty: Annotated[

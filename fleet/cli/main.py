@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from fleet.cli.boot import boot
 from fleet.cli.butane import butane
 from fleet.cli.check import PrintsSarif, check
 from fleet.cli.explain import explain
@@ -14,6 +15,7 @@ from fleet.cli.preview import preview
 from fleet.cli.rehearse import rehearse
 from fleet.cli.rehearse_stop import rehearse_stop
 from fleet.cli.render import render
+from fleet.cli.shape import shape
 
 app = typer.Typer(
     name="fleet",
@@ -30,5 +32,7 @@ app.command("policy-config")(policy_config)
 app.add_typer(plan, name="plan")
 app.command("explain")(explain)
 app.command("render")(render)
+app.command("shape")(shape)
 app.command("butane")(butane)
+app.command("boot")(boot)
 app.add_typer(hardware, name="hardware")

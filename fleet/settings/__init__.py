@@ -6,23 +6,18 @@ Both raise SettingsError with every mistake of the file, one sentence a line.
 
 from fleet.settings.forms import CapacityType
 from fleet.settings.parse import parse
+from fleet.settings.pools import AwsPool, BareMetalPool, HetznerPool, Image, Machine, Pool
 from fleet.settings.problems import SettingsError
 from fleet.settings.secrets import NAMESPACE, SECRETS, SecretForm, how_to_set, needed_secrets
 from fleet.settings.stackfile import environments, load, stack_file
 from fleet.settings.types import (
-    AwsPool,
     AwsSite,
-    BareMetalPool,
     Budget,
     Cluster,
-    HetznerPool,
     HetznerSite,
-    Image,
     Lakefs,
-    Machine,
     Monitoring,
     OnPremSite,
-    Pool,
     Queue,
     Settings,
     Site,

@@ -1,28 +1,15 @@
 """Mistakes that show only when parts of a stack file are compared, or one with the catalogue."""
 
 import difflib
-import re
 from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Network
 from itertools import combinations
 
-from fleet.settings import extensions, sharing
+from fleet.settings import extensions, sharing, snippets
+from fleet.settings.pools import AwsPool, HetznerPool, Pool
 from fleet.settings.problems import wrong
 from fleet.settings.secrets import NAMESPACE
-from fleet.settings.types import (
-    AwsPool,
-    BareMetalPool,
-    Cluster,
-    HetznerPool,
-    Lakefs,
-    Monitoring,
-    Pool,
-    Queue,
-    Site,
-    Team,
-    Versions,
-)
-from fleet.versions import FLATCAR
+from fleet.settings.types import Cluster, Lakefs, Monitoring, Queue, Site, Team, Versions
 from hardware import hardware as catalogue
 from hardware.hardware import Hardware
 from ignition import numa_plan
@@ -97,51 +84,7 @@ def hardware(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[s
         if not isinstance(pool, HetznerPool) and found.gpus:
             yield from sharing.faults(path, pool, found, versions)
         yield from extensions.faults(path, found, versions)
-
-
-def images(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[str]:
-    """The image that Metal3 installs is of the Flatcar release that the rest of the fleet runs."""
-    if versions is None:
-        return
-    release = versions.flatcar or FLATCAR
-    for name, pool in pools.items():
-        # digits beside it would make another release of it
-        pattern = rf"(?<![0-9.]){re.escape(release)}(?!\.?[0-9])"
-        if isinstance(pool, BareMetalPool) and not re.search(pattern, pool.image.url):
-            yield wrong(
-                f"{NAMESPACE}:pools.{name}.image.url",
-                pool.image.url,
-                f"an address that names Flatcar {release}, the release of this environment",
-            )
-
-
-def machines(pools: Mapping[str, Pool], cluster: Cluster | None) -> Iterator[str]:
-    """A name, a BMC and a network card belong to one machine each, in all pools together."""
-    servers = _servers(pools, cluster)
-    first: dict[tuple[str, str], str] = {}
-    for name, pool in pools.items():
-        if not isinstance(pool, BareMetalPool):
-            continue
-        for position, machine in enumerate(pool.machines):
-            path = f"{NAMESPACE}:pools.{name}.machines[{position}]"
-            if machine.name in servers:
-                allowed = f"a name that no server of {servers[machine.name]} has"
-                yield wrong(f"{path}.name", machine.name, allowed)
-            for field in ("name", "bmc_address", "boot_mac_address"):
-                value: str = getattr(machine, field)
-                taken = first.setdefault((field, value.lower()), path)
-                if taken != path:
-                    yield wrong(f"{path}.{field}", value, f"one that {taken} does not have")
-
-
-def _servers(pools: Mapping[str, Pool], cluster: Cluster | None) -> dict[str, str]:
-    """The names that Hetzner's servers are given, each with the path of its pool."""
-    return {
-        f"{cluster.name}-{name}-{number}": f"{NAMESPACE}:pools.{name}"
-        for name, pool in pools.items()
-        if cluster is not None and isinstance(pool, HetznerPool)
-        for number in range(1, pool.nodes + 1)
-    }
+        yield from snippets.faults(path, pool)
 
 
 def teams(teams: Mapping[str, Team], pools: Mapping[str, Pool], *, complete: bool) -> Iterator[str]:
@@ -181,7 +124,9 @@ def _room(path: str, queue: Queue, gpus: Mapping[str, int]) -> Iterator[str]:
         yield wrong(f"{path}.gpus", queue.gpus, f"at most the {most} GPUs of {of}")
 
 
-def lakefs(lakefs: Lakefs | None, sites: Mapping[str, object]) -> Iterator[str]:
+def lakefs(
+    lakefs: Lakefs | None, sites: Mapping[str, object], pools: Mapping[str, object]
+) -> Iterator[str]:
     """The bucket of lakeFS is on AWS; a repository has a name and a prefix of its own."""
     if lakefs is None:
         return
@@ -190,6 +135,17 @@ def lakefs(lakefs: Lakefs | None, sites: Mapping[str, object]) -> Iterator[str]:
     if lakefs.site not in fitting:
         allowed = f"a site of kind aws ({', '.join(fitting) or 'there is none'})"
         yield wrong(f"{path}.site", lakefs.site, allowed)
+    kinds = {_text(pool, "kind") for pool in pools.values()}
+    if lakefs.tls_secret is not None and kinds <= set(SITE_KIND) and "hetzner" not in kinds:
+        yield (
+            f'{path}.tls_secret is "{lakefs.tls_secret}", but no pool is of kind hetzner, whose '
+            "load balancer would serve the endpoint; allowed: nothing, and a way of your own."
+        )
+    if lakefs.tls_secret is not None and ":" in lakefs.endpoint.removeprefix("https://"):
+        yield (
+            f'{path}.tls_secret is "{lakefs.tls_secret}" and {path}.endpoint is '
+            f'"{lakefs.endpoint}"; allowed: an endpoint without a port, as the load balancer has.'
+        )
     for position, name in enumerate(lakefs.repositories):
         if name in lakefs.repositories[:position]:
             yield wrong(f"{path}.repositories[{position}]", name, "a name that stands there once")

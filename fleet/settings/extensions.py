@@ -1,4 +1,4 @@
-"""Whether the system extensions of an environment fit a pool's hardware and driver."""
+"""Whether the system extensions of an environment fit a pool's hardware, driver and OS."""
 
 from collections.abc import Iterator
 
@@ -6,28 +6,33 @@ from fleet.settings.secrets import NAMESPACE
 from fleet.settings.types import Versions
 from fleet.versions import FLATCAR, NVIDIA_DRIVER  # the pins alone, nothing of Pulumi
 from hardware.hardware import Hardware
-from ignition.extensions import fabric_manager_problem
+from ignition.extensions import efa_problem, fabric_manager_problem
 
 
 def faults(path: str, found: Hardware, versions: Versions | None) -> Iterator[str]:
     """What the pool at `path` would lack on machines of this hardware."""
-    if not found.nvswitch or versions is None:
+    if versions is None:
         return
-    if versions.fabric_manager is None:
+    flatcar = versions.flatcar or FLATCAR
+    if found.nvswitch and versions.fabric_manager is None:
         yield (
             f"{NAMESPACE}:versions.fabric_manager is missing, and {path}.hardware is "
             f'"{found.name}", whose NVSwitches need it; allowed: the https:// address of a '
             f"system extension with Fabric Manager of the driver's version; Flatcar has none."
         )
-        return
-    problem = fabric_manager_problem(
+    elif problem := fabric_manager_problem(
         versions.fabric_manager,
-        nvswitch=True,
+        nvswitch=found.nvswitch,
         driver=versions.nvidia_driver or NVIDIA_DRIVER,
-        flatcar=versions.flatcar or FLATCAR,
+        flatcar=flatcar,
+    ):
+        yield _unfit("fabric_manager", path, found, problem)
+    if found.efa_interfaces and versions.efa and (problem := efa_problem(versions.efa, flatcar)):
+        yield _unfit("efa", path, found, problem)
+
+
+def _unfit(extension: str, path: str, found: Hardware, problem: str) -> str:
+    return (
+        f"{NAMESPACE}:versions.{extension} does not fit {path}, whose hardware is "
+        f'"{found.name}": {problem}.'
     )
-    if problem is not None:
-        yield (
-            f"{NAMESPACE}:versions.fabric_manager does not fit {path}, whose hardware is "
-            f'"{found.name}": {problem}.'
-        )

@@ -1,11 +1,14 @@
 """The forms of single values in a stack file; the description says in words what is allowed."""
 
 from collections.abc import Mapping
-from ipaddress import IPv4Network
+from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Literal, TypeAlias, cast
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.fields import FieldInfo
+
+STRICT = ConfigDict(extra="forbid", strict=True)
+"""Of every type: an unknown key is a mistake, and no value is taken for another."""
 
 NOBODYS = tuple(map(IPv4Network, ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3")))
 """Ranges of which no machine has an address: this host, loopback, link-local, multicast and up."""
@@ -36,6 +39,23 @@ def _between(largest: int, smallest: int) -> AfterValidator:
         return text
 
     return AfterValidator(check)
+
+
+def _named(text: str) -> str:
+    """Admits a host that is no address: one whose last label is digits alone is taken for one."""
+    if text.rpartition(".")[2].isdigit():
+        raise ValueError
+    return text
+
+
+def _reachable(text: str) -> str:
+    """Admits host:port with a name or with the address of a machine."""
+    host = text.removeprefix("https://").partition(":")[0]
+    if not host.rpartition(".")[2].isdigit():
+        return text
+    if any(IPv4Address(host) in network for network in NOBODYS):
+        raise ValueError
+    return text
 
 
 LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
@@ -92,8 +112,26 @@ HostName: TypeAlias = Annotated[
     Field(
         pattern=rf"^{HOST}$",
         max_length=63,
-        description="a host name of at most 63 lower-case letters, digits, hyphens and dots",
+        description="a host name of at most 63 lower-case letters, digits, hyphens and dots, and "
+        "no IPv4 address",
     ),
+    AfterValidator(_named),
+]
+Endpoint: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=rf"^{HOST}:{PORT}$",
+        description="host:port of the API server, such as api.fleet.example:6443",
+    ),
+    AfterValidator(_reachable),
+]
+HttpsEndpoint: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=rf"^https://{HOST}(:{PORT})?$",
+        description="an https:// address without a path, such as https://lakefs.fleet.example",
+    ),
+    AfterValidator(_reachable),
 ]
 HttpsUrl: TypeAlias = Annotated[
     str, Field(pattern=r"^https://[^\s/]+/\S+$", description="an https:// address of a file")
@@ -143,3 +181,5 @@ LabelValue: TypeAlias = Annotated[
         "looks like a number",
     ),
 ]
+Snippets: TypeAlias = tuple[str, ...]
+"""Butane documents (flatcar 1.1.0) that are merged over what a pool's machines boot with."""

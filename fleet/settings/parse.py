@@ -9,9 +9,11 @@ from typing import TypeVar, cast, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from fleet.settings import checks, reboots
+from fleet.settings import checks, machines, reboots
+from fleet.settings.pools import Pool
 from fleet.settings.problems import SettingsError, sentences, unknown_key, wrong
 from fleet.settings.reboots import Reboots
+from fleet.settings.rule_facts import with_facts
 from fleet.settings.secrets import NAMESPACE, SECRETS
 from fleet.settings.types import (
     Admission,
@@ -19,14 +21,12 @@ from fleet.settings.types import (
     Cluster,
     Lakefs,
     Monitoring,
-    Pool,
     Settings,
     Site,
     Team,
     Versions,
 )
 from policies.configuration import PolicyConfigError, configure
-from policies.rules import cost_daily_budget
 
 T = TypeVar("T")
 
@@ -75,9 +75,9 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         *checks.places(reader.entries("pools"), reader.entries("sites")),
         *checks.hardware(pools, versions),
         *checks.single_sites(pools),
-        *checks.machines(pools, cluster),
-        *checks.images(pools, versions),
-        *checks.lakefs(lakefs, reader.entries("sites")),
+        *machines.machines(pools, cluster),
+        *machines.images(pools, versions),
+        *checks.lakefs(lakefs, reader.entries("sites"), reader.entries("pools")),
         *reboots.faults(f"{NAMESPACE}:reboots", window),
         *checks.monitoring(monitoring, reader.entries("pools")),
         *checks.teams(teams, pools, complete=len(pools) == len(reader.entries("pools"))),
@@ -95,17 +95,9 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         lakefs=lakefs,
         monitoring=monitoring,
         reboots=window,
-        policies=_with_budget(policies, budget),
+        policies=with_facts(policies, budget, pools),
         admission=admission,
     )
-
-
-def _with_budget(
-    policies: Mapping[str, Mapping[str, object]], budget: Budget
-) -> dict[str, Mapping[str, object]]:
-    """The settings of rules, of which the one on a day's cost is held to the budget."""
-    said = policies.get(cost_daily_budget.ID, {})
-    return {**policies, cost_daily_budget.ID: {"usd_per_day": budget.usd_per_day, **said}}
 
 
 def _by_kind(union: object) -> dict[str, type]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from fleet.settings.types import AwsPool, BareMetalPool, Versions
+from fleet.settings.pools import AwsPool, BareMetalPool
+from fleet.settings.types import Versions
 from hardware.hardware import Hardware
 from hardware.mig import layout_fault
 

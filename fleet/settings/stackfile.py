@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Hashable, Mapping
+from itertools import chain
 from pathlib import Path
 
 import yaml
@@ -10,6 +11,8 @@ from fleet.settings.parse import parse
 from fleet.settings.problems import SettingsError, seen
 from fleet.settings.secrets import NAMESPACE, SECRETS, how_to_set
 from fleet.settings.types import Settings
+
+MOST_VALUES = 100_000  # of a stack file: more machines than a cluster may have nodes
 
 
 def environments(root: Path) -> tuple[str, ...]:
@@ -62,6 +65,16 @@ def _read(path: Path) -> Mapping[object, object]:
     return config
 
 
+def _values(node: yaml.Node, counted: dict[int, int]) -> int:
+    """How many values a node stands for once its aliases are written out."""
+    if id(node) not in counted:
+        counted[id(node)] = 1  # while it is counted: an alias within itself is told elsewhere
+        parts = node.value if isinstance(node, yaml.CollectionNode) else ()
+        pairs = chain.from_iterable(parts) if isinstance(node, yaml.MappingNode) else parts
+        counted[id(node)] = 1 + sum(_values(part, counted) for part in pairs)
+    return counted[id(node)]
+
+
 def _reason(error: Exception) -> str:
     """Why a file is no YAML, in the cases where the parser does not say it in a sentence."""
     match error:
@@ -96,7 +109,16 @@ def _ours(config: Mapping[object, object], environment: str) -> tuple[dict[str, 
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that stands twice, as Pulumi does; plain YAML would keep the last."""
+    """Refuses a key that stands twice, as Pulumi does; plain YAML would keep the last.
+
+    Refuses aliases within aliases, too, of which a short file makes more than any memory holds.
+    """
+
+    def get_single_node(self) -> yaml.Node | None:
+        node: yaml.Node | None = super().get_single_node()
+        if node is not None and _values(node, {}) > MOST_VALUES:
+            raise yaml.YAMLError(f"its aliases make more than {MOST_VALUES} values of it")
+        return node
 
     def construct_mapping(
         self, node: yaml.MappingNode, deep: bool = False

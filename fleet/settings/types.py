@@ -4,37 +4,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass as plain_dataclass
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from fleet.settings.forms import (
     HOST,
-    PORT,
-    CapacityType,
+    STRICT,
     Cidr,
-    GpuLimit,
+    Endpoint,
     HetznerCidr,
-    HostName,
-    Hours,
+    HttpsEndpoint,
     HttpsUrl,
     KeepDays,
     KubernetesVersion,
     LabelValue,
-    MigLayout,
-    Minutes,
     Name,
     PodCidr,
-    Replicas,
     RepositoryName,
-    Servers,
     ServiceCidr,
-    Sharing,
     Version,
 )
+from fleet.settings.pools import Pool
 from fleet.settings.reboots import Reboots
-from ignition.tuning import Purpose, Tuning
-
-STRICT = ConfigDict(extra="forbid", strict=True)
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -42,13 +33,7 @@ class Cluster:
     """The control plane that every machine joins, and the ranges of its pods and services."""
 
     name: Name
-    endpoint: Annotated[
-        str,
-        Field(
-            pattern=rf"^{HOST}:{PORT}$",
-            description="host:port of the API server, such as api.fleet.example:6443",
-        ),
-    ]
+    endpoint: Endpoint
     ca_cert_hash: Annotated[
         str,
         Field(
@@ -91,102 +76,6 @@ class HetznerSite:
     kind: Literal["hetzner"]
     cidr: HetznerCidr
     location: Literal["fsn1", "nbg1", "hel1", "ash", "hil", "sin"]
-
-
-@dataclass(frozen=True, kw_only=True, config=STRICT)
-class Machine:
-    """A machine of ours, reached through its BMC."""
-
-    name: HostName
-    bmc_address: Annotated[
-        str,
-        Field(
-            pattern=r"^(ipmi|redfish|redfish-virtualmedia|idrac-redfish|idrac-virtualmedia)"
-            r"(\+https?)?://[^\s/@]+(/\S*)?$",
-            description="a Metal3 address without user name, such as "
-            "redfish-virtualmedia+https://10.10.250.11/redfish/v1/Systems/1",
-        ),
-    ]
-    boot_mac_address: Annotated[
-        str,
-        Field(
-            pattern=r"^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}$",
-            description='six hexadecimal pairs in quotes, such as "94:6d:ae:01:02:03"',
-        ),
-    ]
-
-
-@dataclass(frozen=True, kw_only=True, config=STRICT)
-class Image:
-    """The Flatcar image that Metal3 writes to a machine's disk."""
-
-    url: HttpsUrl
-    sha512: Annotated[
-        str, Field(pattern=r"^[0-9a-f]{128}$", description="128 hexadecimal digits in quotes")
-    ]
-    format: Literal["qcow2", "raw"] = "qcow2"
-
-
-@dataclass(frozen=True, kw_only=True, config=STRICT)
-class BareMetalPool:
-    """Machines of ours, installed by Metal3."""
-
-    kind: Literal["bare-metal"]
-    site: str
-    hardware: str
-    purpose: Purpose
-    image: Image
-    machines: Annotated[
-        tuple[Machine, ...], Field(min_length=1, description="a list of one machine or more")
-    ]
-    tuning: Tuning = Field(default_factory=Tuning)
-    sharing: Sharing = "whole"
-    mig_layout: MigLayout | None = None
-    replicas: Replicas | None = None
-    """How often time-slicing or MPS hands out each GPU."""
-
-
-@dataclass(frozen=True, kw_only=True, config=STRICT)
-class AwsPool:
-    """GPU instances that Karpenter makes and removes, up to a number of GPUs."""
-
-    kind: Literal["aws"]
-    site: str
-    hardware: str
-    purpose: Purpose
-    gpu_limits: Annotated[
-        Mapping[CapacityType, GpuLimit],
-        Field(
-            min_length=1,
-            description="a number of GPUs for one or more of reserved, spot and on-demand",
-        ),
-    ]
-    """The most GPUs of each kind of capacity: Karpenter's limits are a NodePool's, and each kind
-    is a NodePool of its own."""
-    consolidate_after_minutes: Minutes
-    tuning: Tuning = Field(default_factory=Tuning)
-    sharing: Sharing = "whole"
-    mig_layout: MigLayout | None = None
-    replicas: Replicas | None = None
-    expire_after_hours: Hours | None = None
-    """None lets a node live as long as its job does."""
-
-    @property
-    def gpu_limit(self) -> int:
-        """The most GPUs of all kinds of capacity together."""
-        return sum(self.gpu_limits.values())
-
-
-@dataclass(frozen=True, kw_only=True, config=STRICT)
-class HetznerPool:
-    """Servers of Hetzner Cloud."""
-
-    kind: Literal["hetzner"]
-    site: str
-    hardware: str
-    purpose: Purpose
-    nodes: Servers
-    tuning: Tuning = Field(default_factory=Tuning)
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -243,13 +132,7 @@ class Budget:
 class Lakefs:
     """A lakeFS server in the cluster, and the repositories in it."""
 
-    endpoint: Annotated[
-        str,
-        Field(
-            pattern=rf"^https://{HOST}(:{PORT})?$",
-            description="an https:// address without a path, such as https://lakefs.fleet.example",
-        ),
-    ]
+    endpoint: HttpsEndpoint
     """Where the server is reached from the machine on which Pulumi runs."""
     site: str
     """The AWS site whose bucket holds the objects."""
@@ -260,6 +143,18 @@ class Lakefs:
     """Into the branch main of each leads only a merge that says where its data comes from."""
     keep_days: KeepDays | None = None
     """How long branches other than main keep what they let go of; None keeps everything."""
+    tls_secret: (
+        Annotated[
+            str,
+            Field(
+                pattern=rf"^{HOST}$",
+                description="the name of a Secret of type kubernetes.io/tls in the namespace "
+                "lakefs",
+            ),
+        ]
+        | None
+    ) = None
+    """Serves the endpoint through a load balancer of Hetzner; None leaves the way to you."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -283,7 +178,6 @@ class Monitoring:
 
 Admission = Literal["audit", "deny"]
 Site = OnPremSite | AwsSite | HetznerSite
-Pool = BareMetalPool | AwsPool | HetznerPool
 
 
 @plain_dataclass(frozen=True, kw_only=True)

@@ -61,7 +61,7 @@ def _affinity(config: BootConfig, reserved: frozenset[int], hardware: Hardware) 
         try:
             found = cpus.read(",".join(text.replace(",", " ").split()))
         except cpus.ListError as error:
-            yield f"{path}: CPUAffinity: {error}"
+            yield f"{path}: CPUAffinity: {error}; write a list such as 0-3,56-59"
             continue
         if reserved and found != reserved:
             yield (

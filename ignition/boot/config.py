@@ -3,10 +3,12 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar, cast
 
-from ignition.boot import shape
+from ignition.boot import shape, texts
 from ignition.boot.sources import Fetch, SourceError, load
+from ignition.boot.unitfiles import parse
 
 Json = dict[str, object]
 T = TypeVar("T")
@@ -50,6 +52,17 @@ class BootConfig:
     links: Mapping[str, str]
     units: Mapping[str, BootUnit]
     storage: Json
+
+    @cached_property
+    def said(self) -> Mapping[str, str]:
+        """The commands of each unit with the scripts that they run, by the unit's name."""
+        return {name: self._said(unit) for name, unit in self.units.items()}
+
+    def _said(self, unit: BootUnit) -> str:
+        lines = parse(unit.contents or "")
+        commands = "\n".join(line.value for line in lines if line.name.startswith("Exec"))
+        scripts = (self.text(word) for word in texts.words(commands) if word[0] == "/")
+        return "\n".join((commands, *(script for script in scripts if script)))
 
     def text(self, path: str) -> str | None:
         """The text of a file that the configuration itself carries."""

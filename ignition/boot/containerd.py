@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator
+from functools import lru_cache
 
 from hardware.hardware import Hardware
 from ignition.boot import texts
@@ -37,13 +38,19 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
         )
 
 
+@lru_cache(maxsize=64)
+def _toml(text: str) -> dict[str, object]:
+    """The same few lines lie on every node of a pool."""
+    return tomllib.loads(text)
+
+
 def _configuration(path: str, config: BootConfig, hardware: Hardware) -> Iterator[str]:
     text = config.text(path)
     if text is None:
         yield f"containerd.service reads {path}, which nothing writes; add the file"
         return
     try:
-        found = tomllib.loads(text)
+        found = _toml(text)
     except tomllib.TOMLDecodeError as error:
         yield f"{path} is no TOML ({error}); correct it"
         return

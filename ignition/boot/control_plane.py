@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from hardware.hardware import Hardware
 from ignition.boot import joining, labels, texts
-from ignition.boot.config import BootConfig, BootUnit
+from ignition.boot.config import BootConfig
 from ignition.boot.texts import mappings
 from ignition.boot.unitfiles import parse, values
 
@@ -26,12 +26,12 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> str | 
     """The name of the server; what keeps it from serving is added to `problems`."""
     if hardware.gpus:
         problems.append(f"{hardware.name} has GPUs, which a control plane wastes; take another")
-    runs = [unit for unit in config.units.values() if _FILES.search(_said(unit, config))]
+    runs = [unit for unit in config.units.values() if _FILES.search(config.said[unit.name])]
     if not runs:
         problems.append("no unit runs kubeadm init or join with --config; add one")
     for unit in runs:
-        problems += joining.unit_problems(unit, _said(unit, config))
-    said = "\n".join(_said(unit, config) for unit in runs)
+        problems += joining.unit_problems(unit, config.said[unit.name])
+    said = "\n".join(config.said[unit.name] for unit in runs)
     paths = dict(_FILES.findall(said))
     names = {str((config.text("/etc/hostname") or "").strip())} - {""}
     if "join" in paths:
@@ -47,16 +47,12 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> str | 
         if f"rm --force {path}" not in said and not re.search(rf"\brm\b[^\n]*{path}", said):
             problems.append(f"nothing removes {path}, which holds a token, once it has served; do")
     if len(names) > 1:
-        problems.append(f"the server has the names {', '.join(sorted(names))}; use one name")
+        problems.append(
+            f"the server has the names {', '.join(sorted(map(texts.shown, names)))}; use one name"
+        )
     problems += _pki(config)
     labels.arguments(config, hardware, problems)
     return next(iter(names), None)
-
-
-def _said(unit: BootUnit, config: BootConfig) -> str:
-    lines = parse(unit.contents or "")
-    commands = "\n".join(line.value for line in lines if line.name.startswith("Exec"))
-    return "\n".join((commands, *(config.text(word) or "" for word in texts.words(commands))))
 
 
 def _names(document: dict[str, object]) -> set[str]:
@@ -114,7 +110,7 @@ def _pki(config: BootConfig) -> Iterator[str]:
         elif not re.search(_PEM[name.rpartition(".")[2]], file.text or ""):
             yield f"{_PKI}/{name} is another kind of PEM or none; write the whole right text"
     device = any(unit == "var-lib-etcd.mount" for unit in config.units)
-    runs = [unit for unit in config.units.values() if _FILES.search(_said(unit, config))]
+    runs = [unit for unit in config.units.values() if _FILES.search(config.said[unit.name])]
     for unit in runs:
         mounts = " ".join(values(parse(unit.contents or ""), "RequiresMountsFor")).split()
         if device and "/var/lib/etcd" not in mounts:

@@ -1,7 +1,7 @@
 """CPU sets as the boot check reads them, apart from the code that wrote them."""
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 from hardware.hardware import Hardware, NumaNode
 
@@ -10,6 +10,7 @@ class ListError(ValueError):
     """Text that the kernel would not read as a CPU list, in words."""
 
 
+@lru_cache(maxsize=512)
 def read(text: str) -> frozenset[int]:
     """The CPUs of a kernel CPU list (`0-3,56`, `0-15:2/4`)."""
     found: set[int] = set()

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 
-from ignition.boot import texts
 from ignition.boot.config import BootConfig
 from ignition.boot.unitfiles import parse, values
 
@@ -19,12 +18,10 @@ def check(config: BootConfig, problems: list[str]) -> None:
 def _state(config: BootConfig) -> Iterator[str]:
     """kubelet does not start on state that another policy or another CPU set left behind."""
     for unit in config.units.values():
-        lines = parse(unit.contents or "")
-        commands = " ".join(line.value for line in lines if line.name.startswith("Exec"))
-        scripts = [config.text(word) or "" for word in texts.words(commands) if "/" in word]
-        said = " ".join((commands, *scripts))
+        said = config.said[unit.name]
         if not all(name in said for name in _STATE):
             continue
+        lines = parse(unit.contents or "")
         before = " ".join(values(lines, "Before")).split()
         started = " ".join(values(lines, "RequiredBy") + values(lines, "WantedBy")).split()
         if "kubelet.service" not in before:
@@ -45,11 +42,10 @@ def _state(config: BootConfig) -> Iterator[str]:
 def _access_control(config: BootConfig) -> Iterator[str]:
     """PCIe access control is cleared before pods use the GPUs."""
     for unit in config.units.values():
-        lines = parse(unit.contents or "")
-        commands = " ".join(line.value for line in lines if line.name.startswith("Exec"))
-        said = " ".join((commands, *(config.text(word) or "" for word in texts.words(commands))))
-        before = " ".join(values(lines, "Before")).split()
-        if "ECAP_ACS" in said and "kubelet.service" not in before:
-            yield f"{unit.name} clears access control under pods; add Before=kubelet.service"
-        if re.search(r"\bmodprobe\b", commands) and "kubelet.service" not in before:
-            yield f"{unit.name} loads a driver under pods; add Before=kubelet.service"
+        said = config.said[unit.name]
+        does = {"ECAP_ACS": "clears access control", "modprobe ": "loads a driver"}
+        for word, deed in does.items():
+            if word in said and "kubelet.service" not in " ".join(
+                values(parse(unit.contents or ""), "Before")
+            ):
+                yield f"{unit.name} {deed} under pods; add Before=kubelet.service"

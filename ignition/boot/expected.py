@@ -167,9 +167,14 @@ def _cpus(given: object, found: Found, hardware: Hardware) -> Iterator[str]:
 def _irqs(given: object, found: Found, hardware: Hardware) -> Iterator[str]:
     nics = {nic.name: nic.numa_node for nic in hardware.nics}
     gpus = {f"gpu{gpu.index}": gpu.numa_node for gpu in hardware.gpus}
+    drives = {
+        f"nvme{number}": drive.numa_node
+        for number, drive in enumerate(hardware.nvme)
+        if drive.numa_node is not None
+    }
     named = [str(_object(irq)["name"]) for irq in _list(given)]
-    if found.irq_cpus and (odd := sorted((nics | gpus).keys() - set(named))):
-        yield f"{PATH}: irqs leaves out {', '.join(odd)}; name each GPU and NIC"
+    if found.irq_cpus and (odd := sorted({*nics, *gpus, *drives} - set(named))):
+        yield f"{PATH}: irqs leaves out {', '.join(odd)}; name each GPU, NIC and drive"
     if len(named) != len(set(named)):
         yield f"{PATH}: irqs names a device twice; keep one"
     for number, irq in enumerate(_list(given)):
@@ -179,7 +184,7 @@ def _irqs(given: object, found: Found, hardware: Hardware) -> Iterator[str]:
             "device name numa_node cpus"
         ):
             yield f"{where} is malformed; write device, name, numa_node and cpus"
-        right = {"gpu": gpus, "nic": nics}.get(str(values["device"]), {}).get(
+        right = {"gpu": gpus, "nic": nics, "nvme": drives}.get(str(values["device"]), {}).get(
             str(values["name"]), node
         )
         if node != right:

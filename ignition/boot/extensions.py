@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping
 
 from hardware.hardware import Hardware
 from ignition.boot.config import BootConfig, BootUnit
+from ignition.boot.texts import shown
 
 _OFFICIAL = re.compile(r"-?(nvidia-drivers-\d{3}(-open)?|podman|python|zfs|incus|overlaybd)")
 _DRIVERS = tuple(
     f"nvidia-drivers-{branch}{kind}" for branch in (535, 550, 570) for kind in ("", "-open")
 )
-# the oldest that is in use: which one a newer Flatcar brings is not written in the boot data
+# the oldest that is in use: a newer Flatcar may bring a newer one
 _SHIPPED_DRIVERS = {"535": "535.309.01", "550": "550.163.01", "570": "570.211.01"}
+_RELEASES = {"4593.2.5": _SHIPPED_DRIVERS}
 _ARCH = {"amd64": "x86-64", "arm64": "arm64"}
 _EXTENSIONS = "/etc/extensions"
 _STARTS = re.compile(
@@ -38,7 +40,7 @@ def _extensions(config: BootConfig, hardware: Hardware) -> Iterator[str]:
     links = {
         posixpath.basename(path): target
         for path, target in config.links.items()
-        if posixpath.dirname(path) == _EXTENSIONS
+        if path.rpartition("/")[0] == _EXTENSIONS
     }
     for name, target in links.items():
         file = posixpath.basename(target)
@@ -51,7 +53,10 @@ def _extensions(config: BootConfig, hardware: Hardware) -> Iterator[str]:
             yield f"/etc/extensions/{name} is no image; end its name in .raw"
         wrong = {arch for arch in _ARCH.values() if arch in file} - {_ARCH[hardware.arch]}
         if wrong:
-            yield f"{file} is built for {wrong.pop()}, but {hardware.name} is {hardware.arch}"
+            yield (
+                f"{file} is built for {wrong.pop()}, but {hardware.name} is {hardware.arch}; take "
+                "its own"
+            )
         if not file.startswith(name.removesuffix(".raw")):
             yield (
                 f"/etc/extensions/{name} points at {file}, whose extension-release names another "
@@ -80,7 +85,9 @@ def _driver(config: BootConfig, hardware: Hardware, problems: list[str]) -> str 
                 f"enabled-sysext.conf: Flatcar has no {line}; it has {', '.join(_DRIVERS)}"
             )
         elif not _OFFICIAL.fullmatch(line):
-            problems.append(f"enabled-sysext.conf: {line} is no extension of Flatcar; remove it")
+            problems.append(
+                f"enabled-sysext.conf: {shown(line)} is no extension of Flatcar; remove it"
+            )
     if len(named) > 1:
         problems.append(f"enabled-sysext.conf names {len(named)} NVIDIA drivers; keep one")
     if named and hardware.arch != "amd64":
@@ -150,11 +157,24 @@ def _fabric_manager(config: BootConfig, hardware: Hardware, driver: str | None) 
             f"Fabric Manager {version[0]} does not fit the driver branch {branch[1]}; both must be "
             "of exactly the same version"
         )
+    elif branch and (right := _driver_of_release(config, branch[1])) not in (None, version[0]):
+        yield (
+            f"Fabric Manager {version[0]} does not fit the driver {right} of the release that the "
+            "EFA extension is for; driver and Fabric Manager must be of exactly the same version"
+        )
     elif branch and _parts(version[0]) < _parts(_SHIPPED_DRIVERS.get(branch[1], "0")):
         yield (
             f"Fabric Manager {version[0]} is older than Flatcar's {_SHIPPED_DRIVERS[branch[1]]}; "
             "driver and Fabric Manager must be of exactly the same version"
         )
+
+
+def _driver_of_release(config: BootConfig, branch: str) -> str | None:
+    """The driver's version where an extension in the boot data tells the release of the OS."""
+    image = posixpath.basename(config.links.get("/etc/extensions/efa.raw", ""))
+    release = re.search(r"\d{4}\.\d+\.\d+", image)
+    drivers_of = _RELEASES.get(release[0], {}) if release else {}
+    return drivers_of.get(branch)
 
 
 def _parts(version: str) -> list[int]:

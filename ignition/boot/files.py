@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+import string
 from collections.abc import Iterator
 
 from ignition.boot import texts
@@ -61,6 +62,7 @@ _FOLDERS = (
     "/usr/share/oem/",
     "/var/lib/",
 )
+_NAME = f"{string.ascii_letters}{string.digits}_-"
 _KEY = re.compile(r"^\s*PrivateKey\s*=\s*\S|-----BEGIN [A-Z ]*PRIVATE KEY-----", re.MULTILINE)
 _TOKEN = re.compile(r"\"token\":\s*\"[a-z0-9]{6}\.[a-z0-9]{16}\"", re.ASCII)
 
@@ -70,11 +72,12 @@ def check(config: BootConfig, problems: list[str]) -> None:
     mentioned = _mentioned(config)
     for file in config.files.values():
         problems += _reader(file, mentioned)
-        if file.text is not None and _TOKEN.search(file.text) and file.mode & 0o077:
+        text = file.text or ""
+        if file.mode & 0o077 and '"token"' in text and _TOKEN.search(text):
             problems.append(
                 f"{file.path} holds a token and has the mode {file.mode:04o}; write it with 0600"
             )
-        if file.text is not None and _KEY.search(file.text) and file.mode & 0o007:
+        if file.mode & 0o007 and "rivate" in text.replace("RIVATE", "rivate") and _KEY.search(text):
             problems.append(
                 f"{file.path} holds a private key and has the mode {file.mode:04o}; write 0640 or "
                 "0600"
@@ -88,7 +91,7 @@ def _mentioned(config: BootConfig) -> str:
         for unit in config.units.values()
         for text in (unit.contents or "", *unit.dropins.values())
     )
-    files = (file.text or "" for file in config.files.values())
+    files = (file.text or "" for path, file in config.files.items() if not path.endswith(".json"))
     return "\n".join((*units, *files, *config.links.values()))
 
 
@@ -104,10 +107,23 @@ def _reader(file: BootFile, mentioned: str) -> Iterator[str]:
         return
     if file.path in _ALONE or file.path.startswith(_FOLDERS):
         return
-    if not re.search(rf"(?<![\w./-]){re.escape(file.path)}(?![\w-])", mentioned) and not re.search(
-        rf"(?<![\w./-]){re.escape(folder)}(/\*|/?(?![\w./-]))", mentioned
+    if not (
+        _stands(path, mentioned, _NAME)
+        or _stands(f"{folder}/*", mentioned, "")
+        or _stands(folder, mentioned, f"{_NAME}/.")
     ):
         yield f"nothing on the node reads {path}; remove it or name it in what should read it"
+
+
+def _stands(path: str, text: str, longer: str) -> bool:
+    """Whether a text has a path, and not as a part of another one that goes on with `longer`."""
+    at = text.find(path)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(path) : at + len(path) + 1]
+        if before not in f"{_NAME}/." and (not after or after not in longer):
+            return True
+        at = text.find(path, at + 1)
+    return False
 
 
 def hostname(config: BootConfig) -> Iterator[str]:
@@ -118,14 +134,14 @@ def hostname(config: BootConfig) -> Iterator[str]:
         r"(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?", name, re.ASCII
     ):
         yield (
-            f'/etc/hostname has "{name[:40]}", which is no name of a node; write lower-case '
-            "letters, digits and hyphens"
+            f'/etc/hostname has "{texts.shown(name)}", which is no name of a node; write '
+            "lower-case letters, digits and hyphens"
         )
 
 
 def lines(config: BootConfig, folder: str) -> Iterator[tuple[str, str, str | None]]:
     """The settings of the .conf files of a folder in the order in which they are applied."""
     for path in sorted(config.files):
-        if posixpath.dirname(path) == folder and path.endswith(".conf"):
+        if path.rpartition("/")[0] == folder and path.endswith(".conf"):
             for name, value in texts.settings(config.text(path) or ""):
                 yield path, name, value

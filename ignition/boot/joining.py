@@ -67,7 +67,8 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> Joinin
     name = registration.get("name")
     if name and hostname and name != hostname:
         problems.append(
-            f'join.yaml names the node "{name}", /etc/hostname "{hostname}"; use one name'
+            f'join.yaml names the node "{texts.shown(str(name))}", /etc/hostname '
+            f'"{texts.shown(hostname)}"; use one name'
         )
     if not join:
         patches = _PATCHES  # one problem is enough: without join.yaml nothing is patched

@@ -58,13 +58,13 @@ def _list(
     try:
         found = cpus.read(text)
     except cpus.ListError as error:
-        problems.append(f"kernelArguments: {name}: {error}")
+        problems.append(f"kernelArguments: {name}: {error}; write a list such as 0-3,56-59")
         return None
     missing = found - cpus.every(hardware)
     if missing:
         problems.append(
             f"kernelArguments: {name} names CPUs {cpus.write(missing)}, but {hardware.name} has "
-            f"{cpus.write(cpus.every(hardware))}"
+            f"{cpus.write(cpus.every(hardware))}; name those alone"
         )
     alone = cpus.split_cores(found, hardware)
     if alone and not missing:
@@ -86,7 +86,9 @@ def _isolated(text: str | None, hardware: Hardware, problems: list[str]) -> froz
         if flag not in _ISOLATION_FLAGS
     ]
     if "nohz" in flags:
-        problems.append("kernelArguments: isolcpus flag nohz does nothing without NO_HZ_FULL")
+        problems.append(
+            "kernelArguments: isolcpus flag nohz does nothing without NO_HZ_FULL; remove it"
+        )
     if parts[: len(flags)] != flags:
         problems.append("kernelArguments: isolcpus must have its flags before the CPU list")
     return _list("isolcpus", ",".join(parts[len(flags) :]), hardware, problems)
@@ -164,11 +166,12 @@ def _counts(value: str, hardware: Hardware, problems: list[str]) -> tuple[int, .
                 raise ValueError
     except ValueError:
         problems.append(
-            f'kernelArguments: hugepages "{value}" is no count and no list of node:count'
+            f'kernelArguments: hugepages "{value}" is no count and no list of node:count; write '
+            "such as 0:32,1:32"
         )
     except IndexError:
         problems.append(
             f'kernelArguments: hugepages "{value}" names a NUMA node that {hardware.name} lacks; '
-            f"it has 0 to {nodes - 1}"
+            f"it has 0 to {nodes - 1}; name those alone"
         )
     return tuple(counts)

@@ -64,7 +64,7 @@ def check(
 def _fields(found: Json) -> Iterator[str]:
     for name in found.keys() - FIELDS:
         near = difflib.get_close_matches(name, FIELDS, n=1)
-        hint = f"; the nearest is {near[0]}" if near else ""
+        hint = f"; the nearest is {near[0]}" if near else "; remove it"
         yield f"kubelet: {name} is no field of KubeletConfiguration{hint}"
     for name, choices in CHOICES.items():
         if name in found and found[name] not in choices:
@@ -96,7 +96,7 @@ def _reserved_cpus(found: Json, hardware: Hardware, problems: list[str]) -> froz
     try:
         reserved = cpus.read(text)
     except cpus.ListError as error:
-        problems.append(f"kubelet: reservedSystemCPUs: {error}")
+        problems.append(f"kubelet: reservedSystemCPUs: {error}; write a list such as 0-3")
         return frozenset()
     missing = reserved - cpus.every(hardware)
     if missing:

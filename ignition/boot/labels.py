@@ -1,7 +1,6 @@
 """How the node presents itself: labels, arguments of kubelet, the id of its instance."""
 
 import difflib
-import json
 import re
 from collections.abc import Iterator, Mapping
 
@@ -50,7 +49,9 @@ def arguments(config: BootConfig, hardware: Hardware, problems: list[str]) -> Ma
         if name == "KUBELET_EXTRA_ARGS":
             given = value.strip("\"'")
         elif line.strip() and not line.startswith("#"):
-            problems.append(f"{path}: {name} is not read; kubelet takes KUBELET_EXTRA_ARGS alone")
+            problems.append(
+                f"{path}: {texts.shown(name)} is not read; write KUBELET_EXTRA_ARGS alone"
+            )
     labels: dict[str, str] = {}
     flags: dict[str, str] = {}
     for word in given.split():
@@ -75,7 +76,7 @@ def _flags(path: str, flags: Mapping[str, str], hardware: Hardware) -> Iterator[
         if flag.removeprefix("--") not in _FLAGS:
             near = difflib.get_close_matches(flag, [f"--{name}" for name in _FLAGS], n=1)
             hint = f"write {near[0]}" if near else "remove it"
-            yield f"{path}: {flag} is no argument of kubelet 1.34, which does not start; {hint}"
+            yield f"{path}: kubelet 1.34 does not start with {texts.shown(flag)}; {hint}"
     if hardware.kind == "hetzner" and flags.get("--cloud-provider") != "external":
         yield (
             f"{path}: without --cloud-provider=external Hetzner's controller never finishes the "
@@ -112,7 +113,10 @@ def _label_problems(labels: Mapping[str, str], hardware: Hardware) -> Iterator[s
         if namespace.endswith(("kubernetes.io", "k8s.io")) and key not in _ALLOWED and not ours:
             yield f"the label {key} is not for kubelet to set, and it does not start; remove it"
         if not texts.QUALIFIED.fullmatch(key) or not texts.VALUE.fullmatch(value):
-            yield f"the label {key}={json.dumps(value)} is malformed, and kubelet does not start"
+            yield (
+                f'the label {texts.shown(key)}="{texts.shown(value)}" is malformed, and kubelet '
+                "does not start; correct it"
+            )
     purpose = labels.get("fleet.gpu/purpose", "training")
     if purpose not in _PURPOSES:
         yield f"the label fleet.gpu/purpose={purpose} must be one of {', '.join(_PURPOSES)}"

@@ -4,12 +4,11 @@ Names are those of kernel-open/nvidia/nv-reg.h of NVIDIA/open-gpu-kernel-modules
 """
 
 import difflib
-import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
 from ignition.boot.config import BootConfig
-from ignition.boot.texts import names
+from ignition.boot.texts import names, shown
 
 # name -> the values that the driver takes; a pattern, since some are texts
 _PARAMETERS: dict[str, str] = {
@@ -66,7 +65,7 @@ def check(config: BootConfig, problems: list[str]) -> Mapping[str, Mapping[str, 
     """The options by module; what modprobe or a driver passes over is added to `problems`."""
     found: dict[str, dict[str, str]] = {}
     for path, file in sorted(config.files.items()):
-        folder = posixpath.dirname(path)
+        folder = path.rpartition("/")[0]
         if folder == "/etc/modprobe.d" and path.endswith(".conf"):
             for line in _lines(file.text):
                 problems += _line(path, line, found)
@@ -85,10 +84,10 @@ def _lines(text: str | None) -> Iterator[str]:
 def _line(path: str, line: str, found: dict[str, dict[str, str]]) -> Iterator[str]:
     command, *rest = line.split()
     if command not in _COMMANDS:
-        yield f'{path}: modprobe passes over "{command}"; begin the line with options'
+        yield f'{path}: modprobe passes over "{shown(command)}"; begin the line with options'
         return
     if len(rest) < (2 if command == "options" else 1):
-        yield f'{path}: "{line}" lacks a module or its options; complete or remove it'
+        yield f'{path}: "{shown(line)}" lacks a module or its options; complete or remove it'
         return
     if command != "options":
         return
@@ -105,12 +104,13 @@ def _line(path: str, line: str, found: dict[str, dict[str, str]]) -> Iterator[st
                 yield from (f"{path}: {problem}" for problem in nvidia(name, value))
     near = difflib.get_close_matches(module.lower(), _KNOWN, n=1, cutoff=0.8)
     if not _MODULES.fullmatch(module) or (near and module.replace("-", "_") not in _KNOWN):
-        yield f'{path}: "{module}" is no name of a module; write {near[0] if near else "one"}'
+        right = near[0] if near else "one"
+        yield f'{path}: "{shown(module)}" is no name of a module; write {right}'
 
 
 def _loaded(path: str, module: str) -> Iterator[str]:
     if not _MODULES.fullmatch(module):
-        yield f'{path}: "{module}" is no name of a module; write one a line'
+        yield f'{path}: "{shown(module)}" is no name of a module; write one a line'
     elif module.replace("-", "_") in ("nvidia_peermem", "nv_peer_mem"):
         yield (
             f"{path}: {module} needs MLNX_OFED, which Flatcar has not; remove it, the open driver "

@@ -33,6 +33,7 @@ from ignition.boot.quantities import kibibytes
 from ignition.boot.roles import Role
 from ignition.boot.roles import role as role_of
 from ignition.boot.sources import Fetch
+from ignition.boot.texts import masked
 
 _GIB = 1024**3
 _DEFAULT_PODS = 110
@@ -78,7 +79,7 @@ def boot(ignition: str, hardware: Hardware, *, fetch: Fetch | None = None) -> Bo
     try:
         config = read(ignition, fetch, problems)
     except ConfigError as error:
-        return Booted(node=None, problems=(str(error), *problems))
+        return Booted(node=None, problems=tuple(map(masked, (str(error), *problems))))
     role = role_of(config)
     units.check(config, problems)
     files.check(config, problems)
@@ -100,7 +101,7 @@ def boot(ignition: str, hardware: Hardware, *, fetch: Fetch | None = None) -> Bo
     elif role == "node":
         node = _worker(config, command_line, sysctls, hardware, problems)
     if problems:
-        return Booted(node=None, problems=tuple(problems), role=role)
+        return Booted(node=None, problems=tuple(map(masked, problems)), role=role)
     return Booted(node=node, problems=(), role=role)
 
 

@@ -20,7 +20,7 @@ def patched(config: BootConfig, patches: str | None, problems: list[str]) -> Jso
     """The patches of folder `patches` put together; None means that kubeadm is given no folder."""
     found: Json = {}
     for path in sorted(config.files):
-        if posixpath.dirname(path) != (patches or "/etc/kubernetes/patches").rstrip("/"):
+        if path.rpartition("/")[0] != (patches or "/etc/kubernetes/patches").rstrip("/"):
             continue
         name = posixpath.basename(path)
         if re.match(_TARGETS, name):

@@ -16,7 +16,7 @@ def to_bytes(text: object) -> int:
     """The bytes of a quantity such as 6656Mi."""
     match = _FORM.fullmatch(str(text))
     if match is None:
-        raise QuantityError(f'"{text}" is no quantity such as 512Mi or 4Gi')
+        raise QuantityError(f'"{text}" is no quantity; write such as 512Mi or 4Gi')
     return int(float(match[1]) * _FACTORS[match[2] or ""])
 
 

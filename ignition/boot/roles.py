@@ -9,12 +9,7 @@ Role = Literal["node", "control-plane", "gateway"]
 
 def role(config: BootConfig) -> Role:
     """The role, by what the machine would run: kubeadm init, or a tunnel and no Kubernetes."""
-    units = (
-        text
-        for unit in config.units.values()
-        for text in (unit.contents or "", *unit.dropins.values())
-    )
-    said = "\n".join((*units, *(file.text or "" for file in config.files.values())))
+    said = "\n".join((*config.said.values(), *(file.text or "" for file in config.files.values())))
     if '"InitConfiguration"' in said or "kubeadm init" in said:
         return "control-plane"
     tunnels = any(path.endswith(".netdev") for path in config.files)

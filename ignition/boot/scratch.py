@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from hardware.hardware import Hardware
 from ignition.boot import texts
-from ignition.boot.config import BootConfig, BootUnit
+from ignition.boot.config import BootConfig
 from ignition.boot.unitfiles import Line, parse, values
 
 _MOUNT = "scratch.mount"
@@ -66,7 +66,7 @@ def _mount(lines: tuple[Line, ...], config: BootConfig) -> Iterator[str]:
 def _quotas(lines: tuple[Line, ...], config: BootConfig) -> Iterator[str]:
     """One job must not fill the array: project quotas, given to each new directory."""
     options = set(",".join(values(lines, "Options")).split(","))
-    setters = [unit for unit in config.units.values() if "xfs_quota" in _said(unit, config)]
+    setters = [unit for unit in config.units.values() if "xfs_quota" in config.said[unit.name]]
     if not options & {"prjquota", "pquota"}:
         yield f"{_MOUNT} counts no quotas, so one job fills the array; add prjquota to Options="
     names = {unit.name.removesuffix(".service") for unit in setters}
@@ -88,13 +88,6 @@ def _quotas(lines: tuple[Line, ...], config: BootConfig) -> Iterator[str]:
         for name in ("Requires", "After"):
             if _MOUNT not in _words(text, name, *(("BindsTo",) if name == "Requires" else ())):
                 yield f"{unit.name} may see /scratch before it is mounted; add {name}={_MOUNT}"
-
-
-def _said(unit: BootUnit, config: BootConfig) -> str:
-    """The commands of a unit with the scripts that they run."""
-    lines = parse(unit.contents or "")
-    commands = " ".join(line.value for line in lines if line.name.startswith("Exec"))
-    return " ".join((commands, *(config.text(word) or "" for word in texts.words(commands))))
 
 
 def _filesystems(config: BootConfig) -> Iterator[str]:

@@ -8,7 +8,7 @@ import difflib
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from typing import cast
+from types import NoneType
 
 from ignition.boot.texts import names
 
@@ -69,12 +69,15 @@ _KEYS: Json = {
     },
 }
 # the values that Ignition decodes strictly; all others are texts, lists and objects
-_TYPES: dict[str, type] = {
+_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(
-        names("overwrite enabled mask hard wipeTable wipeFilesystem wipePartitionEntry"), bool
+        names("overwrite enabled mask hard wipeTable wipeFilesystem wipePartitionEntry"),
+        (bool, NoneType),
     ),
-    **dict.fromkeys(names("mode number sizeMiB startMiB spares uid gid"), int),
-    **dict.fromkeys(names("path target source hash compression device format level label"), str),
+    **dict.fromkeys(names("mode number sizeMiB startMiB spares uid gid"), (int, NoneType)),
+    **dict.fromkeys(
+        names("path target source hash compression device format level label"), (str, NoneType)
+    ),
 }
 UNIT = re.compile(
     r"[A-Za-z0-9:_.\\@-]+\.(service|timer|mount|automount|target|socket|path|slice|device|swap|scope)",
@@ -92,7 +95,9 @@ _LISTS = {
 
 def problems(config: Json) -> Iterator[str]:
     """What is wrong with a configuration before it is merged with others."""
-    yield from _unknown(config, _KEYS, "")
+    found: list[str] = []
+    _unknown(config, _KEYS, "", found)
+    yield from found
     yield from _nodes(config)
     for (section, kind), key in _LISTS.items():
         yield from _twice(f"{section}.{kind}", [item.get(key) for item in _items(config, kind)])
@@ -108,10 +113,10 @@ def _items(config: Json, kind: str) -> list[Json]:
     return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
-def _unknown(value: object, known: Json, where: str) -> Iterator[str]:
+def _unknown(value: object, known: Json, where: str, found: list[str]) -> None:
     if isinstance(value, list):
         for item in value:
-            yield from _unknown(item, known, where)
+            _unknown(item, known, where, found)
     elif isinstance(value, dict):
         for key, inner in value.items():
             if key not in known:
@@ -120,13 +125,15 @@ def _unknown(value: object, known: Json, where: str) -> Iterator[str]:
                 )
                 right = next((name for name in known if near and name.lower() == near[0]), None)
                 hint = f"write {right}" if right else "remove it"
-                yield f"{where}{key} is no key of Ignition 3.4, which passes over it; {hint}"
-            elif not isinstance(inner, _TYPES.get(key, object) | None) or (
+                found.append(
+                    f"{where}{key} is no key of Ignition 3.4, which passes over it; {hint}"
+                )
+            elif not isinstance(inner, _TYPES.get(key, object)) or (
                 isinstance(inner, bool) and key in ("mode", "number")
             ):
-                yield f"{where}{key} has a value of a type that Ignition refuses; fix it"
-            elif isinstance(known[key], dict):
-                yield from _unknown(inner, cast("Json", known[key]), f"{where}{key}.")
+                found.append(f"{where}{key} has a value of a type that Ignition refuses; fix it")
+            elif isinstance(below := known[key], dict):
+                _unknown(inner, below, f"{where}{key}.", found)
 
 
 def _nodes(config: Json) -> Iterator[str]:

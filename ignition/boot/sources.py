@@ -42,13 +42,13 @@ def load(resource: Mapping[str, object], fetch: Fetch | None) -> bytes:
 def _data(source: str) -> bytes:
     kind, comma, data = source.removeprefix("data:").partition(",")
     if not comma:
-        raise SourceError(f'the data URL "{source[:60]}" has no comma before its contents')
+        raise SourceError("its data URL has no comma before the contents; add it")
     if not kind.endswith(";base64"):
         return unquote_to_bytes(data)
     try:
         return base64.b64decode(data, validate=True)
     except ValueError as error:
-        raise SourceError(f'the data URL "{source[:60]}" is not valid base64') from error
+        raise SourceError("its data URL is not valid base64; encode the contents anew") from error
 
 
 def _verify(source: str, contents: bytes, wanted: object) -> None:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from hardware.hardware import Hardware
-from ignition.boot import files
+from ignition.boot import files, texts
 from ignition.boot.config import BootConfig
 
 _GIB = 1024**3
@@ -93,10 +93,10 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> Mappin
     for path, raw, value in files.lines(config, "/etc/sysctl.d"):
         name = raw.removeprefix("-").replace("/", ".")
         if value is None or not name:
-            problems.append(f'{path}: "{raw}" is no line "name = value"; correct it')
+            problems.append(f'{path}: a line is not "name = value"; correct it')
             continue
         if found.get(name, value) != value:
-            problems.append(f"{path}: {name} is set to {found[name]} and to {value}; set it once")
+            problems.append(f"{path}: {name} is set to two different values; set it once")
         found[name] = value
         problems += _value(path, name, value)
     problems += _together(found, hardware)
@@ -110,10 +110,10 @@ def _value(path: str, name: str, value: str) -> Iterator[str]:
     if bounds is None:
         near = difflib.get_close_matches(name, _NUMBERS, n=1, cutoff=0.85)
         if near:
-            yield f"{path}: the kernel has no {name}; write {near[0]}"
+            yield f"{path}: the kernel has no {texts.shown(name)}; write {near[0]}"
         return
     if not re.fullmatch(r"-?\d+", value):
-        yield f'{path}: {name} = "{value}" is no number; write one'
+        yield f'{path}: {name} = "{texts.shown(value)}" is no number; write one'
     elif not bounds[0] <= int(value) <= bounds[1]:
         yield f"{path}: {name} = {value} is not within {bounds[0]} to {bounds[1]}; correct it"
 

@@ -17,6 +17,9 @@ QUALIFIED = re.compile(
 VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
 
 
+_TOKEN = re.compile(r"\b[a-z0-9]{6}\.[a-z0-9]{16}\b", re.ASCII)
+
+
 class TextError(ValueError):
     """Text that is no YAML; the message does not repeat it, since it may hold a token."""
 
@@ -42,6 +45,16 @@ def settings(text: str) -> Iterator[tuple[str, str | None]]:
         if stripped and stripped[0] not in "#;":
             name, sign, value = stripped.partition("=")
             yield name.strip(), value.strip() if sign else None
+
+
+def shown(text: str) -> str:
+    """A word for a message; anything that could be a key or a whole document stays out of it."""
+    return text if re.fullmatch(r"[\w./:+-]{0,32}", text, re.ASCII) else "…"
+
+
+def masked(message: str) -> str:
+    """A message without bootstrap tokens, wherever they were written by mistake."""
+    return _TOKEN.sub("…", message)
 
 
 def mappings(value: object) -> list[dict[str, object]]:

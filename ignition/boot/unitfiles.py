@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ignition.boot.texts import names
+from ignition.boot.texts import names, shown
 
 _SECTIONS = names("Unit Install Service Timer Mount Automount Swap Socket Path Slice Scope Manager")
 _DIRECTIVES = {
@@ -116,7 +116,7 @@ def _problems(unit: str, text: str) -> Iterator[str]:
     for line in parse(text):
         known = _DIRECTIVES.get(line.section)
         if not line.section:
-            yield f'{unit}: "{line.name}" stands in no section; put it under one'
+            yield f'{unit}: "{shown(line.name)}" stands in no section; put it under one'
         elif known is not None and line.name not in known:
             yield from _misspelt(unit, line, known)
         allowed = _VALUES.get(line.name)
@@ -130,7 +130,7 @@ def _misspelt(unit: str, line: Line, known: frozenset[str]) -> Iterator[str]:
     elsewhere = [section for section, listed in _DIRECTIVES.items() if line.name in listed]
     if same or near:
         yield (
-            f"{unit}: systemd passes over {line.name} in [{line.section}]; "
+            f"{unit}: systemd passes over {shown(line.name)} in [{line.section}]; "
             f"write {(same or near)[0]}"
         )
     elif elsewhere:

@@ -38,9 +38,13 @@ def check(config: BootConfig, role: Role, problems: list[str]) -> None:
     given = dict(texts.settings(config.text(_OS) or ""))
     for name, value in given.items():
         if name not in _SETTINGS:
-            problems.append(f"{_OS}: nobody reads {name}; write one of {', '.join(_SETTINGS)}")
+            problems.append(
+                f"{_OS}: nobody reads {texts.shown(name)}; write one of {', '.join(_SETTINGS)}"
+            )
         elif not re.fullmatch(_SETTINGS[name], value or ""):
-            problems.append(f'{_OS}: {name}="{value}" has no meaning there; correct it')
+            problems.append(
+                f'{_OS}: {name}="{texts.shown(value or "")}" has no meaning there; correct it'
+            )
     problems += _reboots(config, given, role)
     problems += _healthy(config, role)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ignition.boot import unitfiles
 from ignition.boot.config import BootConfig
-from ignition.boot.texts import names
+from ignition.boot.texts import names, shown
 from ignition.boot.unitfiles import Line
 
 _FOLDER = "/etc/systemd/network"
@@ -40,7 +40,7 @@ def check(config: BootConfig, problems: list[str]) -> None:
     """Add what keeps a tunnel from coming up to `problems`; no message repeats a private key."""
     networks: dict[str, list[Line]] = {}
     for path, file in config.files.items():
-        if posixpath.dirname(path) != _FOLDER or file.text is None:
+        if path.rpartition("/")[0] != _FOLDER or file.text is None:
             continue
         lines = unitfiles.parse(file.text)
         problems += _directives(path, lines)
@@ -68,11 +68,11 @@ def _directives(path: str, lines: tuple[Line, ...]) -> Iterator[str]:
         if known is None:
             near = difflib.get_close_matches(line.section, _DIRECTIVES, n=1)
             if near:
-                yield f"{path}: networkd knows no section [{line.section}]; write [{near[0]}]"
+                yield f"{path}: networkd has no section [{shown(line.section)}]; write [{near[0]}]"
         elif line.name not in known:
             near = difflib.get_close_matches(line.name, known, n=1)
             hint = f"write {near[0]}" if near else "remove it"
-            yield f"{path}: networkd passes over {line.name} in [{line.section}]; {hint}"
+            yield f"{path}: networkd passes over {shown(line.name)} in [{line.section}]; {hint}"
 
 
 def _netdev(

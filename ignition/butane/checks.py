@@ -3,6 +3,7 @@
 import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ignition.butane import resources, units
@@ -45,9 +46,10 @@ def url_problem(url: str, context: Context) -> str | None:
     return None
 
 
-def unit_text(text: str) -> tuple[list[tuple[str, str]] | None, str | None]:
-    """The (section, option) pairs of a unit, or why it is none."""
+@lru_cache(maxsize=256)
+def unit_text(text: str) -> tuple[tuple[tuple[str, str], ...], str | None]:
+    """The (section, option) pairs of a unit, or why it is none; nodes have many units in common."""
     try:
-        return units.parse(text), None
+        return tuple(units.parse(text)), None
     except units.UnitError as error:
-        return None, f"is no unit: {error}"
+        return (), f"is no unit: {error}"

@@ -3,9 +3,11 @@
 import base64
 import binascii
 import re
+import string
 import urllib.parse
 
 _UNRESERVED = "-_.!~*'()"
+_KEPT = (string.ascii_letters + string.digits + _UNRESERVED).encode()
 _TOKEN = r"[^\x00-\x20\x7f-\U0010ffff()<>@,;:\\\"/\[\]?=]+"  # noqa: S105  # a token of RFC 2045
 _MEDIA = r"(?:text|image|audio|video|application|message|multipart)"
 _DATA = re.compile(
@@ -28,9 +30,12 @@ class UrlError(ValueError):
 
 def data_url(contents: bytes) -> str:
     """The shorter of the escaped and the base64 form; escaped where both are equally long."""
-    escaped = "," + urllib.parse.quote(contents, safe=_UNRESERVED)
-    encoded = ";base64," + base64.b64encode(contents).decode()
-    return "data:" + (encoded if len(encoded) < len(escaped) else escaped)
+    kept = len(contents) - len(contents.translate(None, _KEPT))
+    escaped_length = len(",") + kept + 3 * (len(contents) - kept)
+    encoded_length = len(";base64,") + 4 * -(-len(contents) // 3)
+    if encoded_length < escaped_length:
+        return "data:;base64," + base64.b64encode(contents).decode()
+    return "data:," + urllib.parse.quote(contents, safe=_UNRESERVED)
 
 
 def check(url: str, *, arn: bool) -> None:

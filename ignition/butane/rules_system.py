@@ -94,8 +94,8 @@ def unit(value: Value, _: Context) -> Problems:
         yield ("contents",), Mild(f"{value['name']} is enabled and has no [Install] section")
 
 
-def _installs(options: list[tuple[str, str]] | None) -> bool:
-    return any(section == "Install" for section, _ in options or ())
+def _installs(options: tuple[tuple[str, str], ...]) -> bool:
+    return any(section == "Install" for section, _ in options)
 
 
 def dropin(value: Value, _: Context) -> Problems:

@@ -6,7 +6,7 @@ fields are written in this order, and one that is not given is left out unless i
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal
 
 Scalar = Literal["string", "integer", "boolean"]
@@ -38,6 +38,29 @@ class Struct:
     def __hash__(self) -> int:
         return hash(self.kind)
 
+    @cached_property
+    def ignition(self) -> tuple[tuple[str, Field], ...]:
+        """The keys that Ignition has too, in its spelling."""
+        kept = [(camel(name), field) for name, field in self.fields.items() if not field.sugar]
+        return (*kept, ("version", Field("string"))) if self.kind == "ignition" else tuple(kept)
+
+    @cached_property
+    def nested(self) -> tuple[tuple[str, "Struct | ListOf"], ...]:
+        """The keys of `ignition` below which there are further mappings."""
+        return tuple(
+            (key, kind)
+            for key, kind in ((key, field.type) for key, field in self.ignition)
+            if isinstance(kind, Struct)
+            or (isinstance(kind, ListOf) and isinstance(kind.item, Struct))
+        )
+
+    @cached_property
+    def lists(self) -> tuple[tuple[str, ListOf], ...]:
+        """The keys of `ignition` that have lists."""
+        return tuple(
+            (key, field.type) for key, field in self.ignition if isinstance(field.type, ListOf)
+        )
+
 
 STRING = Field("string")
 INTEGER = Field("integer")
@@ -55,6 +78,7 @@ def _many(kind: str, **fields: Field) -> Field:
     return Field(ListOf(Struct(kind, fields)))
 
 
+@cache
 def camel(name: str) -> str:
     """The Ignition spelling of a Butane key: `size_mib` is `sizeMiB`, `home_dir` is `homeDir`."""
     if name.endswith("_mib"):

@@ -61,14 +61,16 @@ class Translation:
             values = self._user(values, path)
         out: Values = {}
         for name, field in struct.fields.items():
-            value = self._field(values.get(name), field, (*path, name))
+            given = values.get(name)
+            if given is not None:
+                value = self._field(given, field, (*path, name))
+            else:
+                value = "" if field.required else None
             if value is not None and not field.sugar:
                 out[camel(name)] = value
         return out
 
     def _field(self, value: object, field: Field, path: Path) -> object | None:
-        if value is None:
-            return "" if field.required else None
         if isinstance(field.type, Struct):
             return self._struct(cast("Values", value), field.type, path) or None
         if isinstance(field.type, ListOf):

@@ -11,7 +11,7 @@ from ignition.butane.checks import Context
 from ignition.butane.problems import Mild, Path
 from ignition.butane.rules import RULES
 from ignition.butane.rules_system import whole
-from ignition.butane.schema import Field, ListOf, Struct, camel, document
+from ignition.butane.schema import ListOf, Struct, document
 
 Say = Callable[[Path, str], None]
 _BUTANE_VERSIONS = {"3.3.0": "1.0.0", "3.4.0": "1.1.0"}
@@ -49,38 +49,31 @@ def conform(config: object, version: str, say: Say) -> bool:
     return _conform(config, document(_BUTANE_VERSIONS[version]), (), say)
 
 
-def _fields(struct: Struct) -> Iterator[tuple[str, Field]]:
-    for name, field in struct.fields.items():
-        if not field.sugar:
-            yield camel(name), field
-    if struct.kind == "ignition":
-        yield "version", Field("string")
-
-
 def _walk(
     value: Mapping[str, object], struct: Struct, path: Path
 ) -> Iterator[tuple[Mapping[str, object], Struct, Path]]:
     yield value, struct, path
-    for key, field in _fields(struct):
+    for key, kind in struct.nested:
         child = value.get(key)
         if child is None:
             continue
-        if isinstance(field.type, Struct):
-            yield from _walk(cast("Mapping[str, object]", child), field.type, (*path, key))
-        elif isinstance(field.type, ListOf) and isinstance(field.type.item, Struct):
+        if isinstance(kind, Struct):
+            yield from _walk(cast("Mapping[str, object]", child), kind, (*path, key))
+        elif isinstance(kind.item, Struct):
             for position, item in enumerate(cast("list[Mapping[str, object]]", child)):
-                yield from _walk(item, field.type.item, (*path, key, position))
+                yield from _walk(item, kind.item, (*path, key, position))
 
 
 def _duplicates(value: Mapping[str, object], struct: Struct) -> Iterator[tuple[Path, str]]:
     seen: dict[str, set[object]] = {}
     shared = _SHARED.get(struct.kind, ())
-    for key, field in _fields(struct):
-        if not isinstance(field.type, ListOf) or (struct.kind, key) in _MAY_REPEAT:
+    for key, kind in struct.lists:
+        items = cast("list[object] | None", value.get(key))
+        if not items or (struct.kind, key) in _MAY_REPEAT:
             continue
         names = seen.setdefault("shared" if key in shared else key, set())
-        for position, item in enumerate(cast("list[object]", value.get(key) or [])):
-            name = _key(item, field.type.item)
+        for position, item in enumerate(items):
+            name = _key(item, kind.item)
             if name in names:
                 yield (key, position), f'"{name}" stands there twice'
             names.add(name)
@@ -122,7 +115,7 @@ def _conform(value: object, kind: object, path: Path, say: Say) -> bool:
     if not isinstance(value, dict):
         say(path, "must be an object")
         return False
-    fields = dict(_fields(kind))
+    fields = dict(kind.ignition)
     for key in value.keys() - fields.keys():
         say((*path, key), Mild(f"unused key {key}"))
     known = [

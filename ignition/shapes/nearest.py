@@ -42,7 +42,9 @@ def nearest(node: Node, wanted: Request, *, aligned: bool = False) -> Nearest | 
     that are on NUMA nodes which suit all of their resources.
     """
     judge = _aligning(node) if aligned else node
-    for request in _around(node, wanted) if judge else ():
+    if judge is None:
+        return None
+    for request in _around(node, wanted):
         admission = admit(judge, [request])
         if admission.admitted:
             return Nearest(request=request, changes=_changes(wanted, request), admission=admission)

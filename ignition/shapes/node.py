@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 Policy = Literal["none", "best-effort", "restricted", "single-numa-node"]
 Scope = Literal["container", "pod"]
+Kind = Literal["app", "init", "sidecar"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
@@ -38,7 +39,7 @@ class Request:
     memory_mib: int = 0
     hugepages_1gi: int = 0
     hugepages_2mi: int = 0
-    kind: Literal["app", "init", "sidecar"] = "app"
+    kind: Kind = "app"
 
     def __post_init__(self) -> None:
         for name in ("gpus", "cpus", "memory_mib", "hugepages_1gi", "hugepages_2mi"):

@@ -5,7 +5,7 @@ After takeByTopologyNUMADistributed in pkg/kubelet/cm/cpumanager/cpu_assignment.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ignition.shapes.node import Node
@@ -16,7 +16,7 @@ class EndlessError(ValueError):
     """Kubelet 1.34 would go round for ever: no NUMA node of its choice has a core left."""
 
 
-class Slice(Sequence[int]):
+class Slice(Collection[int]):
     """A slice of Go: `append` writes into the array that it shares, as long as there is room.
 
     Kubelet keeps such slices of the combinations that it goes through, and later combinations write
@@ -31,8 +31,11 @@ class Slice(Sequence[int]):
     def __len__(self) -> int:
         return self._length
 
-    def __getitem__(self, index):  # type: ignore[no-untyped-def]  # of Sequence, never sliced here
-        return self._array[: self._length][index]
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._array[: self._length])
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._array[: self._length]
 
     def append(self, item: int) -> "Slice":
         """The slice with one more item, in an array of twice the size when this one is full."""
@@ -61,8 +64,8 @@ def combinations(items: Sequence[int], size: int) -> Iterator[Slice]:
 class _Choice:
     """NUMA nodes that share the CPUs evenly, those that give the odd ones, how uneven it ends."""
 
-    nodes: Sequence[int]
-    remainder: Sequence[int]
+    nodes: Collection[int]
+    remainder: Collection[int]
     balance: float
 
 
@@ -131,7 +134,7 @@ def _judge(available: Mapping[int, int], nodes: Slice, wanted: int, group: int) 
 
 
 def _after_rest(
-    after: Mapping[int, int], subset: Sequence[int], rest: int, group: int
+    after: Mapping[int, int], subset: Collection[int], rest: int, group: int
 ) -> dict[int, int]:
     """What is left of each NUMA node when those of the subset give the odd groups in turn."""
     left = dict(after)

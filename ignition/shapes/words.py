@@ -28,10 +28,10 @@ def insufficiency(lacking: Mapping[str, tuple[float, float]]) -> str:
     for resource, (asked, offered) in lacking.items():
         unit = _UNITS[resource]
         if resource in ("cpu", "nvidia.com/gpu"):
-            parts.append(f"{asked:g} {unit} of {offered:g}")
+            parts.append(f"{offered:g} of the {asked:g} {unit}")
         else:
-            parts.append(f"{memory(asked)} {unit} where there are {memory(offered)}")
-    return f"the pod asks for {' and '.join(parts)} that the node offers, so it is never scheduled"
+            parts.append(f"{memory(offered)} of the {memory(asked)} {unit}")
+    return f"the node offers {' and '.join(parts)} asked for, so the pod is never scheduled there"
 
 
 def verdict(node: Node, outcome: Outcome) -> str:
@@ -107,7 +107,7 @@ def _need(hints: Hints) -> str:
     size = preferred[0].bit_count()
     if size > 1:
         return f"need {size} NUMA nodes"
-    return f"fit one NUMA node ({format_list(node for mask in preferred for node in bits(mask))})"
+    return f"fit one of the NUMA nodes {format_list(bits(sum(preferred)))}"
 
 
 def _nodes(nodes: Sequence[int]) -> str:

@@ -10,12 +10,13 @@ from ignition.shapes.node import (
     POLICIES,
     SCOPES,
     Cell,
+    Kind,
     Node,
     Request,
 )
 
 NUMA_NODES = (1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 4, 4, 4, 4, 4, 4, 8, 9)
-KINDS = ("app", "app", "app", "init", "sidecar")
+KINDS: tuple[Kind, ...] = ("app", "app", "app", "init", "sidecar")
 
 
 def case(random: Random) -> tuple[Node, tuple[Request, ...]]:
@@ -23,7 +24,7 @@ def case(random: Random) -> tuple[Node, tuple[Request, ...]]:
     node = _node(random)
     containers = random.choice((1, 1, 1, 1, 2, 2, 3, 4))
     guaranteed = random.random() < 0.9
-    pod = [_request(random, node, containers, guaranteed=guaranteed) for _ in range(containers)]
+    pod = [request(random, node, containers, guaranteed=guaranteed) for _ in range(containers)]
     pod[-1] = replace(pod[-1], kind="app")  # a pod has at least one
     return node, tuple(pod)
 
@@ -145,7 +146,7 @@ def _reserved(random: Random, cells: Sequence[Cell], *, whole: bool) -> frozense
     return frozenset[int]().union(*(cell.cores[0] for cell in cells if cell.cores))
 
 
-def _request(random: Random, node: Node, containers: int, *, guaranteed: bool) -> Request:
+def request(random: Random, node: Node, containers: int, *, guaranteed: bool) -> Request:
     """About what some NUMA nodes hold of each resource, shared by the containers of the pod."""
     wide = len(node.cells) > 4 and node.policy != "single-numa-node"
 

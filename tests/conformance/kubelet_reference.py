@@ -3,7 +3,6 @@
 import json
 import subprocess
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,7 @@ def _node(node: Node) -> dict[str, Any]:
     return {
         "sockets": node.sockets,
         "numa_nodes": [
-            {**asdict(cell), "cores": [sorted(core) for core in cell.cores]} for cell in node.cells
+            {**vars(cell), "cores": [sorted(core) for core in cell.cores]} for cell in node.cells
         ],
         "reserved_cpus": format_list(node.reserved_cpus),
         "cpu_options": dict.fromkeys(node.cpu_options, "true"),
@@ -55,4 +54,4 @@ def _node(node: Node) -> dict[str, Any]:
 
 def _container(request: Request) -> dict[str, Any]:
     cpus = f"{round(request.cpus * 1000)}m" if request.cpus else ""
-    return {**asdict(request), "cpus": cpus}
+    return {**vars(request), "cpus": cpus}

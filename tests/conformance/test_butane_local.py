@@ -121,7 +121,7 @@ def test_a_warning_that_may_pass_leaves_the_same_config(case: str, version: str)
     assert json.dumps(ours(source, strict=False)) == json.dumps(config)
 
 
-@pytest.mark.parametrize("case", CASES["refused"].keys() - WITHOUT_LINES)
+@pytest.mark.parametrize("case", sorted(CASES["refused"].keys() - WITHOUT_LINES))
 def test_a_mistake_stands_where_butane_sees_it(case: str) -> None:
     source = document(CASES["refused"][case][1])
     theirs = set(PLACE.findall(reference().report(source)))

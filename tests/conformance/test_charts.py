@@ -1,16 +1,17 @@
 """Every value that a release sets is one that its chart has, at the release that is pinned."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.conformance import upstream
 from tests.conformance.test_crds import opened
-from tests.recorder import Registered, render
-from tests.unit.stacks.programs import ENVIRONMENTS, program
+from tests.conformance.upstream import unknown_keys
+from tests.recorder import Registered
+from tests.unit.stacks.programs import ENVIRONMENTS, resources
 
 # keys below which a chart reads what it is given, though its default values are not empty
 FREE = {
@@ -35,6 +36,14 @@ WITHOUT_SCHEMA: dict[str, dict[str, Any]] = {
         },
         "k8sServiceHost": "",
         "k8sServicePort": "",
+        "nodePort": {"enabled": False, "addresses": None},
+        "ingressController": {
+            "enabled": False,
+            "default": False,
+            "loadbalancerMode": "dedicated",
+            "enforceHttps": True,
+            "service": {"name": "cilium-ingress", "annotations": {}, "type": "LoadBalancer"},
+        },
     },
     "karpenter-crd": {},
     "kured": {
@@ -56,32 +65,16 @@ everywhere = pytest.mark.parametrize("environment", ENVIRONMENTS)
 @cache
 def releases(environment: str) -> Mapping[str, Registered]:
     """The releases of an environment by the chart's own name."""
-    found = [each for each in render(program(environment)) if each.kind == "Release"]
+    found = [each for each in resources(environment) if each.kind == "Release"]
     return {str(each.inputs["chart"]).rpartition("/")[2]: each for each in found}
 
 
 def defaults(chart: str, shared: Path) -> dict[str, Any]:
     if chart in WITHOUT_SCHEMA:
         return WITHOUT_SCHEMA[chart]
-    path = shared / "schemas" / "charts" / chart / "values.yaml"
-    loaded = yaml.safe_load(path.read_text())
+    loaded = upstream.chart(shared, chart)
     assert isinstance(loaded, dict)
     return loaded
-
-
-def unknown_keys(
-    values: Mapping[str, Any], known: Mapping[str, Any], free: set[str], path: str = ""
-) -> Iterator[str]:
-    """Keys that a chart does not have; below an empty default, and a free key, all are allowed."""
-    for key, value in values.items():
-        place = f"{path}{key}"
-        if place in free:
-            continue
-        if key not in known:
-            yield place
-        elif isinstance(value, Mapping) and known[key]:
-            below = known[key] if isinstance(known[key], Mapping) else {}
-            yield from unknown_keys(value, below, free, f"{place}.")
 
 
 @everywhere
@@ -98,7 +91,7 @@ def test_a_pinned_chart_is_the_one_whose_values_are_known(environment: str, shar
     for chart, each in releases(environment).items():
         path = shared / "schemas" / "charts" / chart / "Chart.yaml"
         if path.exists() and chart not in ("gpu-operator", "volcano"):  # v1.0.0-devel; a minor on
-            known = yaml.safe_load(path.read_text())["version"]
+            known = upstream.read(path)["version"]
             assert str(each.inputs["version"]) == str(known), chart
 
 

@@ -2,32 +2,18 @@
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from jsonschema import Draft202012Validator
 
-from tests.recorder import Registered, Secret, render
-from tests.unit.stacks.programs import ENVIRONMENTS, program
+from tests.conformance.upstream import faults, kinds
+from tests.recorder import Registered, Secret
+from tests.unit.stacks.programs import ENVIRONMENTS, resources
 
 CRD_FOLDERS = ("karpenter", "volcano", "metal3", "prometheus-operator")
 
-
-class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # as it is built
-    """Reads `=`, a choice in Prometheus' kinds, as the text that it is."""
-
-
-Loader.add_constructor("tag:yaml.org,2002:value", yaml.SafeLoader.construct_yaml_str)
-
 everywhere = pytest.mark.parametrize("environment", ENVIRONMENTS)
-
-
-@cache
-def resources(environment: str) -> tuple[Registered, ...]:
-    return tuple(render(program(environment)))
 
 
 def custom_objects(environment: str) -> list[dict[str, Any]]:
@@ -52,56 +38,24 @@ def opened(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-@cache
-def schemas(shared: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    """The schema of each served kind by apiVersion and kind."""
-    found = {}
-    for folder in CRD_FOLDERS:
-        for path in (shared / "schemas" / "crds" / folder).glob("*.yaml"):
-            spec = yaml.load(path.read_text(), Loader)["spec"]  # noqa: S506  # a SafeLoader
-            for version in spec["versions"]:
-                key = (f"{spec['group']}/{version['name']}", spec["names"]["kind"])
-                found[key] = closed(version["schema"]["openAPIV3Schema"])
-    return found
-
-
-def closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """A structural schema that refuses what an API server would prune in silence."""
-    result = {
-        key: closed(part)
-        if isinstance(part, dict) and key in ("items", "additionalProperties")
-        else part
-        for key, part in schema.items()
-    }
-    if "properties" in schema:
-        result["properties"] = {name: closed(part) for name, part in schema["properties"].items()}
-        if "additionalProperties" not in schema:
-            result["additionalProperties"] = bool(
-                schema.get("x-kubernetes-preserve-unknown-fields")
-            )
-    if schema.get("x-kubernetes-int-or-string"):
-        result.pop("type", None)
-        result["anyOf"] = [{"type": "integer"}, {"type": "string"}]
-    return result
-
-
-def faults(schema: dict[str, Any], value: object) -> list[str]:
-    errors = Draft202012Validator(schema).iter_errors(value)
-    return [f"{error.json_path}: {error.message}" for error in errors]
+def schema_of(thing: Mapping[str, Any], shared: Path) -> dict[str, Any]:
+    """The schema of the kind of an object."""
+    folders = [shared / "schemas" / "crds" / folder for folder in CRD_FOLDERS]
+    key = (thing["apiVersion"], thing["kind"])
+    return next(kinds(folder)[key] for folder in folders if key in kinds(folder))
 
 
 @everywhere
 def test_every_custom_resource_is_one_that_its_crd_accepts(environment: str, shared: Path) -> None:
     objects = custom_objects(environment)
-    kinds = {each["kind"] for each in objects}
-    assert kinds == {
+    assert {each["kind"] for each in objects} == {
         *("BareMetalHost", "NodePool", "EC2NodeClass", "Queue", "HyperNode"),
         *("PrometheusRule", "ServiceMonitor"),
     }
     for each in objects:
-        schema = schemas(shared)[each["apiVersion"], each["kind"]]
-        schema["properties"]["metadata"] = {"type": "object"}  # the API server's own, not the CRD's
-        assert faults(schema, each) == [], f"{each['kind']} {each['metadata']['name']}"
+        assert faults(schema_of(each, shared), each) == [], (
+            f"{each['kind']} {each['metadata']['name']}"
+        )
 
 
 @pytest.mark.parametrize(
@@ -126,7 +80,7 @@ def test_the_schemas_refuse_what_is_known_to_be_wrong(
     for step in steps:
         parent = parent[step]
     parent[last] = value
-    assert faults(schemas(shared)[broken["apiVersion"], kind], broken)
+    assert faults(schema_of(broken, shared), broken)
 
 
 @everywhere

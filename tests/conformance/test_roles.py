@@ -15,6 +15,7 @@ from ignition.render import Join, NodeBoot, join_ignition, tuning_butane, tuning
 from ignition.tuning import PURPOSES, Tuning
 from tests.conformance.butane_reference import reference
 from tests.unit.ignition import roles
+from tests.unit.ignition.choices import node_boots
 from tests.unit.ignition.nodes import FABRIC_MANAGER, join
 from tests.unit.ignition.nodes import node as known_node
 
@@ -50,6 +51,8 @@ def plain_parts() -> Iterator[tuple[str, str, str]]:
                 tuning_butane(boot),
                 tuning_ignition(boot),
             )
+    for name, boot in node_boots():
+        yield name, tuning_butane(boot), tuning_ignition(boot)
     for name, (butane, ignition) in roles.rendered().items():
         yield name, butane, ignition
 
@@ -78,7 +81,7 @@ def test_every_rendered_configuration_is_what_butane_makes_of_it() -> None:
 def test_every_rendered_configuration_is_valid_for_ignition() -> None:
     reports = {name: reference().validate(ignition) for name, _, ignition in plain_parts()}
     assert {name: report for name, report in reports.items() if report} == {}
-    assert len(reports) > 2 * len(CASES)
+    assert len(reports) > 7 * len(CASES), "every choice of tuning among them"
 
 
 @pytest.mark.parametrize("name", secret_parts())

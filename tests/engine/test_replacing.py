@@ -11,6 +11,7 @@ from tests.engine.conftest import Change, Trial
 def test_the_servers_of_a_pool_are_replaced_one_after_the_other(
     twin_of_dev: Callable[[Change], Trial],
 ) -> None:
+    """Each waits for the one before it and is not deleted with it, as an input would make it."""
     trial = twin_of_dev(lambda _config: None)
     trial.up()
     before = len(server_calls(trial))

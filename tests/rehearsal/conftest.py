@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from rehearsal.processes import MARK
+from rehearsal.control_plane import Launcher, Programs
+from rehearsal.processes import MARK, Processes
 from rehearsal.workspace import Workspace
 from tests.conftest import ROOT
 from toolchain.build import ToolchainError, ensure
@@ -132,6 +134,20 @@ def toolchain() -> None:
         ensure(console=None)
     except ToolchainError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def launcher(tmp_path: Path, toolchain: None) -> Iterator[Launcher]:
+    """A control plane alone, ended with the test that launches it."""
+    tools = ensure(console=None)
+    processes = Processes(tmp_path)
+    yield Launcher(
+        directory=tmp_path,
+        processes=processes,
+        programs=Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok")),
+        environment=dict(os.environ),
+    )
+    processes.stop()
 
 
 @pytest.fixture(scope="session")

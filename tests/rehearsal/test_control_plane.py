@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from typing import TYPE_CHECKING
 
 import pytest
 
 from rehearsal import control_plane
-from rehearsal.control_plane import Launcher, Programs, free_port
+from rehearsal.control_plane import Launcher, free_port
 from rehearsal.errors import RehearsalError
-from rehearsal.processes import Processes
-from toolchain.build import ensure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -24,19 +20,6 @@ def taken() -> Iterator[int]:
     """A port of 127.0.0.1 on which somebody else listens."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
-
-
-@pytest.fixture
-def launcher(tmp_path: Path, toolchain: None) -> Iterator[Launcher]:
-    tools = ensure(console=None)
-    processes = Processes(tmp_path)
-    yield Launcher(
-        directory=tmp_path,
-        processes=processes,
-        programs=Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok")),
-        environment=dict(os.environ),
-    )
-    processes.stop()
 
 
 def test_a_port_that_is_taken_meanwhile_is_left_to_its_owner(

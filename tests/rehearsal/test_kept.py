@@ -9,10 +9,8 @@ import json
 import re
 import signal
 import ssl
-import subprocess
-from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import httpx
 import psutil
@@ -22,49 +20,26 @@ import yaml
 from rehearsal.api import Api
 from rehearsal.certificates import Certificates, Pair
 from rehearsal.stackfile import Cipher
+from tests.rehearsal.kept import Kept
 from toolchain.build import versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from tests.rehearsal.conftest import Checkout
 
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+
+
 UNKNOWN = """\
 encryptionsalt: v1:jMYqXV7sQqM=:v1:c2FsdHNhbHRzYWx0:bm9ib2R5IGtub3dzIHRoZSBwYXNzcGhyYXNl
 """
+
+
 SECRETS = """
   gpu-fleet:kubeconfig: {secure: "v1:c2FsdHNhbHRzYWx0:dGhlaXJz"}
   gpu-fleet:join_token: {secure: "v1:c2FsdHNhbHRzYWx0:dGhlaXJz"}
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class Kept:
-    """The kept rehearsal."""
-
-    checkout: Checkout
-    report: dict[str, Any]
-    stderr: str
-    api: Api
-
-    @property
-    def directory(self) -> Path:
-        return self.checkout.workspace().directory.resolve()
-
-    def nodes(self) -> dict[str, dict[str, Any]]:
-        return {node["metadata"]["name"]: node for node in self.api.items("/api/v1/nodes")}
-
-    def shell(self, command: str) -> subprocess.CompletedProcess[str]:
-        """Runs a command as the hint of `--keep` says, from the checkout."""
-        return subprocess.run(
-            ["bash", "-c", f"source .rehearsal/dev/env.sh && {command}"],  # noqa: S607  # the user's
-            cwd=self.checkout.root,
-            check=False,
-            capture_output=True,
-            text=True,
-        )
 
 
 @pytest.fixture(scope="session")
@@ -164,7 +139,7 @@ def test_what_is_not_rehearsed_is_listed(kept: Kept) -> None:
     charts = {chart["name"] for chart in kept.report["charts_not_rehearsed"]}
     assert charts == {
         *("cilium", "gpu-operator", "hcloud-cloud-controller-manager", "hcloud-csi", "karpenter"),
-        *("karpenter-crd", "kube-prometheus-stack", "lakefs", "volcano"),
+        *("karpenter-crd", "kube-prometheus-stack", "kured", "lakefs", "volcano"),
     }
     assert any("lakeFS" in text for text in kept.report["recorded_only"])
     assert any("Metal3" in given for given in kept.report["taken_as_given"])

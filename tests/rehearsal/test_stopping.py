@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from rehearsal.processes import Processes, Record
-from tests.rehearsal.conftest import Checkout
+from tests.rehearsal.conftest import Checkout, Ended
 
 ENVIRONMENT = dict(os.environ)
 SLEEPER = "import time; print('up', flush=True); time.sleep(600)"
@@ -27,8 +27,24 @@ subprocess.Popen([sys.executable, "-c", {SLEEPER!r}], process_group=0)
 def test_ctrl_c_leaves_nothing_behind(checkout: Checkout, phase: str) -> None:
     rehearsal = checkout.start("rehearse", "dev")
     rehearsal.wait_for(f"… {phase}")
+    assert_all_is_gone(checkout, rehearsal.end(signal.SIGINT))
+
+
+def test_ctrl_c_while_machines_boot_leaves_nothing_behind(checkout: Checkout) -> None:
+    rehearsal = checkout.start("rehearse", "dev")
+    rehearsal.wait_for("… preview")
+    records = checkout.workspace().processes.records()
+    (kwok,) = [psutil.Process(record.pid) for record in records if record.name == "kwok"]
+    kwok.suspend()  # without it no node becomes Ready, and the phase cannot end first
+    rehearsal.wait_for("… machines")
     ended = rehearsal.end(signal.SIGINT)
 
+    assert_all_is_gone(checkout, ended)
+    assert "… job" not in ended.stderr
+
+
+def assert_all_is_gone(checkout: Checkout, ended: Ended) -> None:
+    """What holds after Ctrl-C in any phase."""
     assert ended.code == 130
     assert checkout.left_running() == []
     assert "Stopped in" in ended.stderr.splitlines()[-1]

@@ -53,14 +53,14 @@ def main(given: Sequence[str]) -> int:
             return 0
         if found.verb == "manifests":
             objects = manifests(load(found.hardware), found.node)
-            print(yaml.safe_dump_all(objects, sort_keys=False), end="")  # noqa: T201
+            print(yaml.safe_dump_all(objects, sort_keys=False), end="")  # noqa: T201  # as above
             return 0
         verdicts = judge(found.hardware, found.logs)
     except HardwareError as error:
-        print(error, file=sys.stderr)  # noqa: T201
+        print(error, file=sys.stderr)  # noqa: T201  # as above
         return 2
     for each in verdicts:
-        print(f"{MARKS[each.passed]}  {each.measurement:5} {each.sentence}")  # noqa: T201
+        print(f"{MARKS[each.passed]}  {each.measurement:5} {each.sentence}")  # noqa: T201  # as above
     return int(any(each.passed is False for each in verdicts))
 
 

@@ -1,8 +1,12 @@
 """What may go wrong with lakeFS, without its SDK: loading that takes longer than a preview may."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import urllib3
 
 ENDPOINT_FORM = "an http or https address without credentials in it"
+NOT_FOUND = 404
 
 
 class LakefsError(RuntimeError):
@@ -16,6 +20,16 @@ class LakefsError(RuntimeError):
     def outcome_is_unknown(self) -> bool:
         """Whether the server may have done what it was asked to do."""
         return self.status is None or self.status >= 500
+
+
+@contextmanager
+def if_there() -> Iterator[None]:
+    """Ends its block early where lakeFS says that something is not there."""
+    try:
+        yield
+    except LakefsError as error:
+        if error.status != NOT_FOUND:
+            raise
 
 
 def is_endpoint(address: str) -> bool:

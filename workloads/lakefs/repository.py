@@ -11,7 +11,7 @@ from lakefs_sdk.models.diff import Diff
 from lakefs_sdk.models.merge import Merge
 
 from workloads.lakefs.client import Lakefs
-from workloads.lakefs.errors import LakefsError
+from workloads.lakefs.errors import LakefsError, if_there
 
 REQUEST = "request-id"
 """The field of a commit's metadata by which it is found again when its answer was lost."""
@@ -68,16 +68,13 @@ class DataRepository:
 
     def delete_branch(self, name: str) -> None:
         """Deletes a branch; that it is gone already is as good."""
-        try:
+        with if_there():
             self.lakefs.ask(
                 f"delete branch {name!r} {self._here}",
                 self.lakefs.api.branches_api.delete_branch,
                 self.name,
                 name,
             )
-        except LakefsError as error:
-            if error.status != 404:
-                raise
 
     def upload(self, branch: str, path: str, content: bytes) -> None:
         """Stages an object on a branch."""

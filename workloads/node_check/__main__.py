@@ -58,7 +58,7 @@ def hand_on(given: argparse.Namespace, plan: Plan | None, drifts: Sequence[Drift
     for drift in drifts:
         print(drift.sentence, flush=True)  # noqa: T201  # the log of the pod
     if not drifts and plan is not None:
-        print(f"As planned: {plan.hardware}, plan {plan.digest}.", flush=True)  # noqa: T201
+        print(f"As planned: {plan.hardware}, plan {plan.digest}.", flush=True)  # noqa: T201  # as above
     failed = False
     if given.textfile is not None:
         try:
@@ -75,7 +75,7 @@ def hand_on(given: argparse.Namespace, plan: Plan | None, drifts: Sequence[Drift
 
 
 def _failed(message: str) -> bool:
-    print(f"Not handed on: {message}.", file=sys.stderr, flush=True)  # noqa: T201
+    print(f"Not handed on: {message}.", file=sys.stderr, flush=True)  # noqa: T201  # as above
     return True
 
 

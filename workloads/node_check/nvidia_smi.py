@@ -52,7 +52,7 @@ def parse_query(text: str) -> Driver:
     """`nvidia-smi -q -x`. ValueError where it is no such document."""
     # the document comes from the driver's own program, and its DTD is named, never loaded
     try:
-        root = ElementTree.fromstring(text)  # noqa: S314
+        root = ElementTree.fromstring(text)  # noqa: S314  # as said
     except ElementTree.ParseError as error:
         raise ValueError(f"no XML: {error}") from error
     if root.tag != "nvidia_smi_log":

@@ -29,7 +29,7 @@ from components.platform.lakefs.connection import (
     options,
     wrong_connection,
 )
-from workloads.lakefs.errors import LakefsError
+from workloads.lakefs.errors import LakefsError, if_there
 
 if TYPE_CHECKING:
     from workloads.lakefs.repository import DataRepository
@@ -152,13 +152,10 @@ def _repository(props: Properties) -> "DataRepository":
 def _read(props: Properties) -> str | None:
     """The file as committed, or None where it, its branch or its repository is not there."""
     repository = _repository(props)
-    try:
+    with if_there():
         content = repository.read(repository.head(props["branch"]), _path(props))
-    except LakefsError as error:
-        if error.status == 404:
-            return None
-        raise
-    return content.decode(errors="replace")
+        return content.decode(errors="replace")
+    return None
 
 
 def _merge_in(props: Properties, content: str | None) -> None:

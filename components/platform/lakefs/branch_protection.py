@@ -26,7 +26,7 @@ from components.platform.lakefs.connection import (
     options,
     wrong_connection,
 )
-from workloads.lakefs.errors import LakefsError
+from workloads.lakefs.errors import LakefsError, if_there
 
 if TYPE_CHECKING:
     from workloads.lakefs.client import Lakefs
@@ -83,12 +83,9 @@ class BranchProtectionProvider(LakefsProvider):
         return CreateResult(repository, _state(props, repository, props["patterns"]))
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        try:
+        patterns: list[str] = []
+        with if_there():
             patterns, _ = _rules(connect(props), id_)
-        except LakefsError as error:
-            if error.status == 404:
-                return ReadResult("", {})
-            raise
         if not patterns:
             return ReadResult("", {})
         return ReadResult(id_, _state(props, id_, patterns))
@@ -102,12 +99,9 @@ class BranchProtectionProvider(LakefsProvider):
 
     def delete(self, id_: str, props: dict[str, Any]) -> None:
         lakefs = connect(props)
-        try:
+        with if_there():
             _, etag = _rules(lakefs, id_)
             _set(lakefs, id_, [], etag)
-        except LakefsError as error:
-            if error.status != 404:
-                raise
 
 
 class BranchProtection(Resource, module="lakefs", name="BranchProtection"):

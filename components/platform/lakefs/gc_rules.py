@@ -31,14 +31,13 @@ from components.platform.lakefs.connection import (
     options,
     wrong_connection,
 )
-from workloads.lakefs.errors import LakefsError
+from workloads.lakefs.errors import LakefsError, if_there
 
 if TYPE_CHECKING:
     from workloads.lakefs.client import Lakefs
 
 MOST_DAYS = 36_500
 """A hundred years: for ever, in a number that lakeFS can add to a date."""
-ABSENT = 404  # of the repository, and of rules where none were ever set or all were deleted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,15 +100,12 @@ class GcRulesProvider(LakefsProvider):
 
     def delete(self, id_: str, props: dict[str, Any]) -> None:
         lakefs = connect(props)
-        try:
+        with if_there():
             lakefs.ask(
                 f"delete the garbage collection rules of {id_!r}",
                 lakefs.api.repositories_api.delete_gc_rules,
                 id_,
             )
-        except LakefsError as error:
-            if error.status != ABSENT:
-                raise
 
 
 class GcRules(Resource, module="lakefs", name="GcRules"):
@@ -147,20 +143,17 @@ def _rules(lakefs: "Lakefs", repository: str) -> dict[str, Any] | None:
 
     Read past the SDK's model: the server answers null, not a list, for rules without branches.
     """
-    try:
+    with if_there():
         answer = lakefs.ask(
             f"read the garbage collection rules of {repository!r}",
             lakefs.api.repositories_api.get_gc_rules_with_http_info,
             repository,
             _preload_content=False,
         )
-    except LakefsError as error:
-        if error.status == ABSENT:
-            return None
-        raise
-    found = json.loads(answer.raw_data or b"{}")
-    days = {rule["branch_id"]: rule["retention_days"] for rule in found.get("branches") or []}
-    return {"default_days": found["default_retention_days"], "branch_days": days}
+        found = json.loads(answer.raw_data or b"{}")
+        days = {rule["branch_id"]: rule["retention_days"] for rule in found.get("branches") or []}
+        return {"default_days": found["default_retention_days"], "branch_days": days}
+    return None
 
 
 def _set(lakefs: "Lakefs", repository: str, props: Properties) -> None:

@@ -14,7 +14,7 @@ from components.platform.lakefs.governed_repository import (
 )
 from components.platform.lakefs.object_store import ObjectStore, ObjectStoreArgs
 from components.platform.lakefs.server import LakefsServer, LakefsServerArgs, Postgres
-from components.platform.lakefs.values import S3
+from components.platform.lakefs.values import S3, Ingress, Serving
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +31,15 @@ class LakefsArgs:
     region: str
     repositories: Sequence[str]
     keep_days: int | None = None
+    ingress: Ingress | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
 class Lakefs(pulumi.ComponentResource):
     """Everything of lakeFS in the order in which one needs the other.
 
-    The chart's Service is inside of the cluster; how the endpoint leads to it is the network's.
+    The chart's Service is inside of the cluster. Without `ingress`, how the endpoint leads to it is
+    the network's.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Lakefs(pulumi.ComponentResource):
                 store=S3(region=args.region),
                 s3_access_key_id=access.access_key_id,
                 s3_secret_access_key=access.secret_access_key,
+                serving=Serving(ingress=args.ingress),
             ),
             child,
         )

@@ -27,7 +27,7 @@ from components.platform.lakefs.connection import (
     wrong_connection,
 )
 from components.platform.lakefs.holdings import refuse_loss
-from workloads.lakefs.errors import LakefsError
+from workloads.lakefs.errors import LakefsError, if_there
 
 if TYPE_CHECKING:
     from lakefs_sdk.models.repository import Repository as Found
@@ -175,14 +175,11 @@ def _refused_replacement(olds: Properties, news: Properties) -> list[CheckFailur
 
 
 def _get(lakefs: "Lakefs", name: str) -> "Found | None":
-    try:
+    with if_there():
         return lakefs.ask(
             f"read repository {name!r}", lakefs.api.repositories_api.get_repository, name
         )
-    except LakefsError as error:
-        if error.status == 404:
-            return None
-        raise
+    return None
 
 
 def _adopted(lakefs: "Lakefs", props: Properties) -> "Found":

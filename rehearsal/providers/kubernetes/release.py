@@ -17,9 +17,9 @@ from rehearsal.providers.cloud import CloudObject
 from rehearsal.providers.concealing import conceal_properties
 from rehearsal.providers.contract import Checked, Difference, Failure, Refusal, State
 from rehearsal.providers.difference import difference
-from rehearsal.providers.kubernetes.charts import folder_of_kinds
-from rehearsal.providers.kubernetes.objects import name_of
-from rehearsal.providers.kubernetes.waiting import CRD_PATH, until_established
+from rehearsal.providers.kubernetes.charts import folder_of_kinds, takes_kinds_along
+from rehearsal.providers.kubernetes.objects import metadata, name_of
+from rehearsal.providers.kubernetes.waiting import CRD_PATH, until_established, until_gone
 from rehearsal.providers.naming import automatic_name
 from rehearsal.providers.type_check import problems
 from rehearsal.providers.values import UNKNOWN, plain_properties
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 TYPE = "kubernetes:helm.sh/v3:Release"
 ESTABLISHED_WITHIN_S = 60.0
+GONE_WITHIN_S = 60.0
 MANAGER = "helm"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Volcano's kinds are a megabyte of YAML: 0.2 s in C, 2 s in Python."""
@@ -116,7 +117,14 @@ class Releases:
         return State(id=state.id, inputs=inputs, outputs=conceal_properties(thing.outputs, inputs))
 
     def delete(self, state: State) -> None:
-        """Forgets the release; like Helm, it leaves the kinds of the chart."""
+        """Forgets the release, and removes the kinds that Helm would remove with it."""
+        given = plain_properties(state.inputs)
+        if takes_kinds_along(given):
+            for definition in self._definitions_of(given):
+                path = f"{CRD_PATH}/{name_of(definition)}"
+                gone = self.api.delete(path)
+                if gone is not None:
+                    until_gone(self.api, path, metadata(gone).get("uid"), limit_s=GONE_WITHIN_S)
         self.cloud.remove(TYPE, state.id)
 
     def _ensure_namespace(self, resource: Resource, given: Properties) -> None:
@@ -133,9 +141,12 @@ class Releases:
         body: Properties = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         self.api.apply(path, body, manager=MANAGER)
 
-    def _bring_kinds(self, given: Properties) -> None:
+    def _definitions_of(self, given: Properties) -> list[Properties]:
         folder = folder_of_kinds(given)
-        definitions = list(_definitions(self.crds / folder)) if folder else []
+        return list(_definitions(self.crds / folder)) if folder else []
+
+    def _bring_kinds(self, given: Properties) -> None:
+        definitions = self._definitions_of(given)
         for definition in definitions:
             path = f"{CRD_PATH}/{name_of(definition)}"
             self.api.apply(path, definition, manager=MANAGER, force=True)

@@ -2,7 +2,8 @@
 
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -10,7 +11,7 @@ import yaml
 from components.platform.monitoring.alerts import ALERTS
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.groups import groups
-from components.platform.monitoring.rules import EVALUATION_SECONDS, rule_file
+from components.platform.monitoring.rules import EVALUATION_SECONDS, Alert, Recording, rule_file
 from tests.conformance.monitoring.exporters import STEP_SECONDS, Series
 
 POOLS = {
@@ -18,6 +19,12 @@ POOLS = {
     "burst": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=30),
     "lab": PoolGpus(gpus_per_node=1, usd_per_gpu_hour=None),
 }
+
+
+@cache
+def rule_text() -> str:
+    """The project's rules as text; to write them takes longer than to test one."""
+    return yaml.safe_dump(rule_file(groups(POOLS)), sort_keys=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +45,21 @@ class Promtool:
     def rules(self, text: str | None = None) -> Path:
         """The project's rules as a rule file."""
         path = self.folder / "rules.yaml"
-        path.write_text(text or yaml.safe_dump(rule_file(groups(POOLS)), sort_keys=False))
+        path.write_text(text or rule_text())
         return path
+
+    def rules_of(self, alert: Alert) -> Path:
+        """The alert and the recordings below it: the rules beside them would only take time."""
+        below, kept = alert.expr, []
+        for group in reversed(groups(POOLS)):
+            rules: list[Recording | Alert] = []
+            for rule in reversed(group.rules):
+                if rule == alert or (isinstance(rule, Recording) and rule.name in below):
+                    below += rule.expr
+                    rules.insert(0, rule)
+            kept.insert(0, replace(group, rules=rules))
+        used = [group for group in kept if group.rules]
+        return self.rules(yaml.safe_dump(rule_file(used), sort_keys=False))
 
     def check(self) -> str:
         """What promtool says of the rules; empty where it has nothing against them."""
@@ -60,7 +80,7 @@ class Promtool:
             for each in fires
         ]
         test = {"eval_time": f"{minutes}m", "alertname": name, "exp_alerts": expected}
-        return self._test(series, {"alert_rule_test": [test]})
+        return self._test(self.rules_of(alert), series, {"alert_rule_test": [test]})
 
     def values(
         self, minutes: int, series: Sequence[Series], expected: Mapping[str, Mapping[str, float]]
@@ -76,9 +96,9 @@ class Promtool:
             }
             for expr, samples in expected.items()
         ]
-        return self._test(series, {"promql_expr_test": tests})
+        return self._test(self.rules(), series, {"promql_expr_test": tests})
 
-    def _test(self, series: Sequence[Series], checks: Mapping[str, object]) -> str:
+    def _test(self, rules: Path, series: Sequence[Series], checks: Mapping[str, object]) -> str:
         test = {
             "interval": f"{STEP_SECONDS}s",
             "input_series": [
@@ -90,7 +110,7 @@ class Promtool:
         path.write_text(
             yaml.safe_dump(
                 {
-                    "rule_files": [self.rules().name],
+                    "rule_files": [rules.name],
                     "evaluation_interval": f"{EVALUATION_SECONDS}s",
                     "fuzzy_compare": True,
                     "group_eval_order": [group.name for group in groups(POOLS)],

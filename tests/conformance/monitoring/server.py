@@ -2,12 +2,13 @@
 
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import httpx
 import yaml
@@ -15,7 +16,40 @@ import yaml
 from tests.conformance.monitoring.exporters import STEP_SECONDS, Series
 
 DEADLINE_SECONDS = 60
+# lines of Prometheus after which an answer may be another one: a rule was evaluated, it is ready
+SIGNS = (b'"ruleGroup"', b"ready to receive web requests")
 Answer = TypeVar("Answer")
+
+
+class Output(threading.Thread):
+    """Keeps what a Prometheus prints, and wakes who waits for one of its signs."""
+
+    def __init__(self, stream: IO[bytes], log: Path) -> None:
+        super().__init__(daemon=True)
+        self.signs = 0
+        self._stream, self._log = stream, log
+        self._changed = threading.Condition()
+        self._ended = False
+
+    def run(self) -> None:
+        with self._log.open("wb", buffering=0) as log:
+            for line in self._stream:
+                log.write(line)
+                if any(sign in line for sign in SIGNS):
+                    self._tell()
+        self._ended = True
+        self._tell()
+
+    def await_sign(self, seen: int, seconds: float) -> bool:
+        """Waits until there are more signs than the `seen` ones; False where none came."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or self.signs > seen, seconds)
+            return self.signs > seen and not self._ended
+
+    def _tell(self) -> None:
+        with self._changed:
+            self.signs += 1
+            self._changed.notify_all()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +58,7 @@ class Server:
 
     url: str
     process: subprocess.Popen[bytes]
+    output: Output
     log: Path
 
     def query(self, expr: str) -> list[dict[str, object]]:
@@ -39,13 +74,14 @@ class Server:
         return [rule for group in self._get("/api/v1/rules")["groups"] for rule in group["rules"]]
 
     def eventually(self, ask: Callable[[], Answer], good: Callable[[Answer], bool]) -> Answer:
-        """The first good answer, else the last one before the deadline."""
+        """The first good answer, else the last one before the deadline; asks at every sign."""
         deadline = time.monotonic() + DEADLINE_SECONDS
         while True:
+            seen = self.output.signs
             answer = ask()
-            if good(answer) or time.monotonic() > deadline:
+            left = deadline - time.monotonic()
+            if good(answer) or not self.output.await_sign(seen, left):
                 return answer
-            time.sleep(0.2)
 
     def _get(self, path: str, **parameters: str):  # type: ignore[no-untyped-def]  # whatever JSON says
         answer = httpx.get(f"{self.url}{path}", params=parameters, timeout=30)
@@ -90,25 +126,31 @@ def serving(prometheus: Path, folder: Path, rules: str) -> Iterator[Server]:
     """A Prometheus on the blocks in `folder`, with the rule file `rules`; it scrapes nothing."""
     (folder / "rules.yaml").write_text(rules)
     configuration = folder / "prometheus.yaml"
-    configuration.write_text(yaml.safe_dump({"rule_files": ["rules.yaml"]}))
+    # the log of queries has a line for each rule that was evaluated
+    settings = {"global": {"query_log_file": "/dev/stdout"}, "rule_files": ["rules.yaml"]}
+    configuration.write_text(yaml.safe_dump(settings))
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     log = folder / "prometheus.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [
-                prometheus,
-                f"--config.file={configuration}",
-                f"--storage.tsdb.path={folder / 'data'}",
-                f"--web.listen-address=127.0.0.1:{port}",
-            ],
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-    server = Server(url=f"http://127.0.0.1:{port}", process=process, log=log)
+    process = subprocess.Popen(
+        [
+            prometheus,
+            f"--config.file={configuration}",
+            f"--storage.tsdb.path={folder / 'data'}",
+            f"--web.listen-address=127.0.0.1:{port}",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert process.stdout is not None
+    output = Output(process.stdout, log)
+    output.start()
+    server = Server(url=f"http://127.0.0.1:{port}", process=process, output=output, log=log)
     try:
         assert server.eventually(server.is_ready, bool), log.read_text()[-2000:]
         yield server
     finally:
         process.terminate()
         process.wait(timeout=30)
+        output.join(timeout=30)
+        process.stdout.close()

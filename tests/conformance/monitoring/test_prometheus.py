@@ -8,11 +8,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import yaml
 
 from components.platform.monitoring.dashboard import dashboard_json
 from components.platform.monitoring.groups import groups
-from components.platform.monitoring.rules import rule_file
 from tests.conformance.monitoring.exporters import (
     Device,
     Series,
@@ -24,7 +22,7 @@ from tests.conformance.monitoring.exporters import (
     xid_count,
 )
 from tests.conformance.monitoring.objects import Pod
-from tests.conformance.monitoring.promtool import POOLS
+from tests.conformance.monitoring.promtool import POOLS, rule_text
 from tests.conformance.monitoring.server import Server, fill, serving
 from tests.conformance.monitoring.situations import (
     BUSY,
@@ -79,11 +77,9 @@ def fleet() -> list[Series]:
 def server(prometheus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("prometheus")
     fill(prometheus / "promtool", folder, fleet())
-    rules = yaml.safe_dump(rule_file(groups(POOLS)), sort_keys=False)
     # a minute between two evaluations is for clusters; what the rules say stays as it is
-    with serving(
-        prometheus / "prometheus", folder, rules.replace("interval: 60s", "interval: 1s")
-    ) as running:
+    rules = rule_text().replace("interval: 60s", "interval: 1s")
+    with serving(prometheus / "prometheus", folder, rules) as running:
         yield running
 
 

@@ -5,7 +5,8 @@ What it leaves out: users other than the administrator, presigned URLs, imports,
 S3 gateway, and the languages of Lua and Airflow hooks: such a hook is recorded as run and passed.
 """
 
-from tests.fakes.lakefs.model import ApiError, Model
+from tests.fakes.lakefs.model import Model
+from tests.fakes.lakefs.parts import ApiError
 from tests.fakes.lakefs.server import DroppedError, FakeLakefs, serving
 
 __all__ = ["ApiError", "DroppedError", "FakeLakefs", "Model", "serving"]

@@ -11,15 +11,8 @@ from typing import Any
 
 import yaml
 
-from tests.fakes.lakefs.model import (
-    ACTIONS_FOLDER,
-    ApiError,
-    Commit,
-    HookRun,
-    Repository,
-    Run,
-    matches,
-)
+from tests.fakes.lakefs.model import ACTIONS_FOLDER, Repository
+from tests.fakes.lakefs.parts import ApiError, Commit, HookRun, Run, matches
 
 HOOK_TYPES = ("webhook", "lua", "airflow")
 WEBHOOK_SECONDS = 60

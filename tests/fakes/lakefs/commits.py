@@ -8,7 +8,8 @@ from typing import Any
 
 from tests.fakes.lakefs import history
 from tests.fakes.lakefs.http import Answer, Request, page, route
-from tests.fakes.lakefs.model import ApiError, Commit, Entry, HookRun, Model, Repository, Run
+from tests.fakes.lakefs.model import Model, Repository
+from tests.fakes.lakefs.parts import ApiError, Commit, Entry, HookRun, Run
 
 
 def moment(seconds: float) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tests.fakes.lakefs.actions import Event, run_actions
-from tests.fakes.lakefs.model import ApiError, Commit, Entry, Repository, Tree
+from tests.fakes.lakefs.model import Repository
+from tests.fakes.lakefs.parts import ApiError, Commit, Entry, Tree
 
 
 @dataclass(frozen=True, kw_only=True)

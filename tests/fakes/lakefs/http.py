@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.fakes.lakefs.model import ApiError, Model
+from tests.fakes.lakefs.model import Model
+from tests.fakes.lakefs.parts import ApiError
 
 
 @dataclass(frozen=True, kw_only=True)

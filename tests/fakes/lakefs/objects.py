@@ -3,7 +3,8 @@
 from typing import Any
 
 from tests.fakes.lakefs.http import Answer, Request, page, route
-from tests.fakes.lakefs.model import ApiError, Entry, Model, Repository
+from tests.fakes.lakefs.model import Model, Repository
+from tests.fakes.lakefs.parts import ApiError, Entry
 
 
 def shown_entry(path: str, entry: Entry) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from hashlib import md5
 from typing import Any
 
 from tests.fakes.lakefs.http import Answer, Request, page, route
-from tests.fakes.lakefs.model import ApiError, Branch, Model, Repository
+from tests.fakes.lakefs.model import Model, Repository
+from tests.fakes.lakefs.parts import ApiError, Branch
 
 
 def shown_repository(repository: Repository) -> dict[str, Any]:

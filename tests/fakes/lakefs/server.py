@@ -11,7 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tests.fakes.lakefs import commits, http, objects, repositories
 from tests.fakes.lakefs.http import Answer, Request
-from tests.fakes.lakefs.model import ApiError, Model
+from tests.fakes.lakefs.model import Model
+from tests.fakes.lakefs.parts import ApiError
 
 PREFIX = "/api/v1"
 ROUTE_MODULES = (commits, objects, repositories)  # importing them registers their operations

@@ -9,7 +9,7 @@ from rich.console import Console
 from benchmarks.machine import Machine
 from benchmarks.objects import objects
 from benchmarks.policies import ALL_RULES, FOUR, NONE, Asked, Policies, rules_on
-from benchmarks.results import Goal, Previews, Rehearsed, Results, Taken
+from benchmarks.results import Block, Goal, Nodes, Previews, Rehearsed, Results, Taken
 from policies.rules import ALL
 
 
@@ -45,8 +45,19 @@ POLICIES = Policies(
         Asked(rule="numa/b", kind="v1 Pod", median_us=20.0, most_us=900.0),
     ),
 )
+NODES = Nodes(
+    count=1000,
+    total_s=4.0,
+    plans_s=(0.001, 0.02, 0.002),
+    blocks=(
+        Block(ignition_s=0.003, butane_s=0.01, booted_s=0.004),
+        Block(ignition_s=0.004, butane_s=0.02, booted_s=0.010),
+        Block(ignition_s=0.090, butane_s=0.03, booted_s=0.099),
+    ),
+)
 RESULTS = Results(
     machine=Machine(cpus=2, memory_gib=24.0, architecture="x86_64", python="3.11.9"),
+    nodes=NODES,
     previews=PREVIEWS,
     policies=POLICIES,
     rehearsals=(REHEARSED,),
@@ -56,6 +67,11 @@ RESULTS = Results(
 def test_a_ratio_is_the_median_of_the_runs_and_not_of_their_sums() -> None:
     assert PREVIEWS.over_bare.value == pytest.approx(1.2)
     assert PREVIEWS.policies == pytest.approx(1.25)
+
+
+def test_a_node_is_compared_with_the_call_of_butane_beside_it() -> None:
+    assert NODES.rendered == pytest.approx(0.3)
+    assert NODES.booted == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(("value", "met"), [(1.29, True), (1.3, True), (1.31, False)])
@@ -70,6 +86,9 @@ def test_the_json_names_each_goal_with_its_verdict() -> None:
     found = json.loads(json.dumps(RESULTS.as_json()))
 
     assert {goal["name"]: goal["met"] for goal in found["goals"]} == {
+        "1000 nodes rendered and booted": True,
+        "plan of one machine": True,
+        "Ignition of a node / by Butane": False,
         "preview of prod / bare program": True,
         "preview with all rules in one pack / no pack": True,
         "preview with idle alone / no pack": False,
@@ -92,6 +111,8 @@ def test_the_tables_show_figures_goals_and_verdicts() -> None:
     assert "1.20" in text
     assert "≤ 1.3: met" in text
     assert "61.0 s (≤ 60 s: missed)" in text
+    assert "4.00 s" in text
+    assert "≤ 0.2: missed" in text
 
 
 def test_the_packs_are_shown_beside_each_other_and_four_flags_have_no_goal() -> None:

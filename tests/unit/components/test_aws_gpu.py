@@ -1,172 +1,42 @@
-"""A pool of GPU instances on AWS: what Karpenter and EC2 are told, and what is kept from them."""
+"""A pool of GPU instances on AWS: what Karpenter is told, and what is kept from the pods."""
 
 import dataclasses
-import hashlib
-import json
-from collections.abc import Callable, Mapping
 from typing import Any
 
+import pulumi
 import pytest
-from pulumi_kubernetes.helm.v3 import Release
 
-from components.pools.aws_boot import plain_key
-from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs, reservations
+from components.pools.aws_gpu import reservations
 from components.pools.boot import PoolError
-from hardware.hardware import load
-from ignition.boot import Booted
-from ignition.boot import boot as boot_machine
-from ignition.payload import EC2_LIMIT_BYTES
-from ignition.tuning import Purpose, Tuning
-from tests.recorder import Registered, Secret, invoked, named, render
-from tests.unit.components.boots import TOKEN, boot, lengthened
-
-HUGEPAGES = Tuning(hugepages_1gi_per_numa_node=64, housekeeping_cores_per_numa_node=4)
-
-
-def pool(purpose: Purpose = "training", **changes: Any) -> Callable[[], None]:
-    def program() -> None:
-        args = AwsGpuPoolArgs(
-            boot=boot("p5e.48xlarge", purpose=purpose, tuning=HUGEPAGES),
-            gpu_limits={"reserved": 8, "spot": 16},
-            crds=Release("crds", chart="karpenter-crd"),
-            flatcar="4593.2.5",
-            consolidate_after_minutes=10,
-        )
-        AwsGpuPool("pool", dataclasses.replace(args, **changes))
-
-    return program
-
-
-def spec(resources: list[Registered], kind: str) -> Mapping[str, Any]:
-    """The spec of the one object of a kind; of NodePools the first."""
-    found = next(iter(named(resources, kind).values()))
-    value = found.inputs["spec"]
-    assert isinstance(value, dict)
-    return value
-
-
-def join_text(resources: list[Registered]) -> str:
-    """The secret part as it lies in the bucket."""
-    content = objects(resources)["join.ign"]["content"]
-    assert isinstance(content, Secret), "the join part must be secret"
-    return str(content.value)
-
-
-def objects(resources: list[Registered]) -> dict[str, Mapping[str, Any]]:
-    """What lies in the bucket, by its key."""
-    found = named(resources, "BucketObjectv2").values()
-    return {str(stored.inputs["key"]): stored.inputs for stored in found}
-
-
-def booted(resources: list[Registered]) -> Booted:
-    """What a machine of the pool becomes."""
-    texts = {"join.ign": join_text(resources)}
-    texts |= {
-        key: str(stored["content"])
-        for key, stored in objects(resources).items()
-        if key not in texts
-    }
-    user_data = spec(resources, "EC2NodeClass")["userData"]
-    return boot_machine(
-        user_data,
-        load("p5e.48xlarge"),
-        fetch=lambda url: texts[url.rsplit("/", 1)[1]].encode(),
-    )
-
-
-def test_the_image_is_searched_at_flatcars_own_account() -> None:
-    node_class = spec(render(pool()), "EC2NodeClass")
-    assert node_class["amiFamily"] == "Custom"
-    terms = [{"name": "Flatcar-stable-4593.2.5-hvm", "owner": "075585003325"}]
-    assert node_class["amiSelectorTerms"] == terms
-
-
-def test_preview_asks_whether_the_image_is_still_published() -> None:
-    ((token, arguments),) = invoked(pool())
-    assert token == "aws:ec2/getAmi:getAmi"
-    assert arguments["owners"] == ["075585003325"]
-    assert arguments["filters"] == [
-        {"name": "name", "values": ["Flatcar-stable-4593.2.5-hvm"]},
-        {"name": "architecture", "values": ["x86_64"]},
-    ]
+from ignition.tuning import Purpose
+from tests.recorder import Registered, named, render
+from tests.unit.components.aws_pools import HUGEPAGES, booted, pool, spec
+from tests.unit.components.boots import boot
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        "Your query returned no results. Please change your search criteria and try again.",
-        "aws ec2.getAmi: no AMI matches: the filter name must be such as Flatcar-stable-1-hvm.",
-    ],
+    ("machine", "efa", "warnings"),
+    [("p5e.48xlarge", False, 1), ("p5e.48xlarge", True, 0), ("dgx-h200", False, 0)],
 )
-def test_an_image_that_is_gone_is_one_sentence_with_the_way_out(words: str) -> None:
-    with pytest.raises(PoolError) as caught:
-        render(pool(), not_found="aws:ec2/getAmi:getAmi", because=words)
-    assert str(caught.value).startswith(
-        "pool pool: the image Flatcar-stable-4593.2.5-hvm was not found; Flatcar unpublishes an "
-        "image after nine months, so raise gpu-fleet:versions.flatcar ("
+def test_a_pool_whose_efa_interfaces_have_no_driver_is_warned_of(
+    machine: str, *, efa: bool, warnings: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(pulumi.log, "warn", lambda text, _resource: said.append(text))
+
+    def program() -> None:
+        pool(boot=dataclasses.replace(boot(machine), efa=efa))()
+
+    render(program)
+
+    assert len(said) == warnings
+    assert all(
+        text.startswith(
+            "pool pool: p5e.48xlarge has 32 EFA interfaces and the environment no driver for them, "
+            "so traffic between nodes goes over TCP; "
+        )
+        for text in said
     )
-    assert words in str(caught.value), "the cloud's own words"
-
-
-def test_an_aws_that_cannot_be_asked_is_not_taken_for_a_missing_image() -> None:
-    words = "No valid credential sources found.\nfailed to refresh cached credentials"
-    with pytest.raises(PoolError) as caught:
-        render(pool(), not_found="aws:ec2/getAmi:getAmi", because=words)
-    sentence = str(caught.value)
-    assert sentence.startswith(
-        "pool pool: AWS could not be asked for the image Flatcar-stable-4593.2.5-hvm; check the "
-        "AWS credentials, the network and gpu-fleet:sites.here.region ("
-    )
-    assert "No valid credential sources found. failed to refresh" in sentence
-    assert "versions.flatcar" not in sentence
-
-
-def test_the_whole_user_data_is_known_at_preview_and_holds_no_token() -> None:
-    user_data = spec(render(pool(), preview=True), "EC2NodeClass")["userData"]
-    assert isinstance(user_data, str), "secret or unknown user data is hidden from reviewers"
-    assert TOKEN not in user_data
-    assert "join.yaml" not in json.dumps(json.loads(user_data)["storage"])
-
-
-def test_the_join_part_is_fetched_from_the_bucket_and_checked_by_its_digest() -> None:
-    resources = render(pool())
-    (stored,) = named(resources, "BucketObjectv2").values()
-    ignition = json.loads(spec(resources, "EC2NodeClass")["userData"])["ignition"]
-    (merge,) = ignition["config"]["merge"]
-    assert merge["source"] == f"s3://{stored.inputs['bucket']}/{stored.inputs['key']}"
-    digest = hashlib.sha512(join_text(resources).encode()).hexdigest()
-    assert merge["verification"]["hash"] == f"sha512-{digest}"
-
-
-def test_a_machine_with_this_user_data_joins_with_karpenters_registration_taint() -> None:
-    machine = booted(render(pool()))
-    assert machine.problems == ()
-    assert machine.node is not None
-    keys = {taint["key"]: taint["effect"] for taint in machine.node.taints}
-    assert keys == {"karpenter.sh/unregistered": "NoExecute", "nvidia.com/gpu": "NoSchedule"}
-
-
-def test_the_nodes_role_may_read_its_boot_data_and_nothing_else() -> None:
-    resources = render(pool())
-    (policy,) = named(resources, "RolePolicy").values()
-    (stored,) = named(resources, "BucketObjectv2").values()
-    (statement,) = json.loads(str(policy.inputs["policy"]))["Statement"]
-    arn = f"arn:aws:s3:::{stored.inputs['bucket']}/{stored.inputs['key']}"
-    assert (statement["Action"], statement["Resource"]) == ("s3:GetObject", [arn])
-    profile = spec(resources, "EC2NodeClass")["instanceProfile"]
-    assert [p.inputs["name"] for p in named(resources, "InstanceProfile").values()] == [profile]
-
-
-def test_the_bucket_is_private_encrypted_and_spoken_to_over_tls() -> None:
-    resources = render(pool())
-    (block,) = named(resources, "BucketPublicAccessBlock").values()
-    switches = [value for key, value in block.inputs.items() if key != "bucket"]
-    assert switches == [True] * 4
-    assert named(resources, "BucketServerSideEncryptionConfiguration")
-    (policy,) = named(resources, "BucketPolicy").values()
-    (statement,) = json.loads(str(policy.inputs["policy"]))["Statement"]
-    assert statement["Effect"] == "Deny"
-    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
 
 
 def test_pods_cannot_reach_the_nodes_role() -> None:
@@ -273,47 +143,3 @@ def test_a_limit_that_no_number_of_machines_meets_is_refused(limit: int) -> None
 def test_a_capacity_type_that_karpenter_does_not_know_is_refused() -> None:
     with pytest.raises(PoolError, match="is for capacity-block; allowed: reserved, spot, on-dem"):
         render(pool(gpu_limits={"capacity-block": 8}))
-
-
-def long_pool() -> Callable[[], None]:
-    def program() -> None:
-        pool(boot=lengthened(boot("p5e.48xlarge"), "x" * EC2_LIMIT_BYTES))()
-
-    return program
-
-
-def test_a_plain_part_that_is_too_long_for_ec2_lies_beside_the_token() -> None:
-    resources = render(long_pool())
-    stored = objects(resources)
-    plain = next(key for key in stored if key.startswith("plain-"))
-    user_data = spec(resources, "EC2NodeClass")["userData"]
-    assert len(user_data.encode()) <= EC2_LIMIT_BYTES
-    first, second = json.loads(user_data)["ignition"]["config"]["merge"]
-    digest = hashlib.sha512(str(stored[plain]["content"]).encode()).hexdigest()
-    assert first == {
-        "source": f"s3://{stored[plain]['bucket']}/{plain}",
-        "verification": {"hash": f"sha512-{digest}"},
-    }
-    assert second["source"].endswith("/join.ign")
-    (policy,) = named(resources, "RolePolicy").values()
-    (statement,) = json.loads(str(policy.inputs["policy"]))["Statement"]
-    assert statement["Resource"] == [
-        f"arn:aws:s3:::{stored[plain]['bucket']}/{key}" for key in ("join.ign", plain)
-    ]
-
-
-def test_a_machine_with_a_plain_part_in_the_bucket_joins() -> None:
-    machine = booted(render(long_pool()))
-    assert machine.problems == ()
-    assert machine.node is not None
-
-
-def test_the_key_of_a_plain_part_changes_with_its_text() -> None:
-    keys = []
-
-    def program() -> None:
-        one = boot("p5e.48xlarge")
-        keys.extend([plain_key(one), plain_key(dataclasses.replace(one, ignition="{}"))])
-
-    render(program)
-    assert len(set(keys)) == 2

@@ -1,129 +1,22 @@
 """What the tests take for granted of lakeFS, on the fake and on a real server."""
 
-import functools
-import inspect
-import re
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lakefs_sdk import api as services
 from lakefs_sdk.models.commit_creation import CommitCreation
-from lakefs_sdk.models.merge import Merge
 from lakefs_sdk.models.repository_creation import RepositoryCreation
 from lakefs_sdk.models.reset_creation import ResetCreation
 from lakefs_sdk.models.revert_creation import RevertCreation
 from lakefs_sdk.models.tag_creation import TagCreation
 
 from tests.fakes.lakefs.ground import ACCESS_KEY, SECRET_KEY, Ground, on_fake
-from tests.fakes.lakefs.model import Model, matches
+from tests.fakes.lakefs.model import Model
+from tests.fakes.lakefs.parts import matches
 from tests.fakes.lakefs.server import serving
+from tests.unit.fakes.asking import ask, diverged, refused
 from tests.unit.workloads.backtests import contents, put
 from workloads.lakefs.errors import LakefsError
 from workloads.lakefs.repository import Change, DataRepository
-
-
-@pytest.fixture
-def repository(ground: Ground) -> DataRepository:
-    return ground.new_repository()
-
-
-def ask(repository: DataRepository, call: Callable[..., Any], *rest: object, **more: object) -> Any:
-    bound = functools.partial(call, repository.name, *rest, **more)
-    return repository.lakefs.ask("do it", bound)
-
-
-def statuses(call: Callable[..., Any]) -> set[int]:
-    """The statuses of an operation in the public API, as its generated client has them."""
-    service, operation = inspect.unwrap(call).__qualname__.split(".")
-    source = inspect.getsource(getattr(services, service))
-    body = source.split(f"def {operation}_with_http_info(")[1].split("_response_types_map = {")[1]
-    return {int(status) for status in re.findall(r"'(\d{3})':", body.split("}")[0])}
-
-
-def refused(
-    repository: DataRepository, call: Callable[..., Any], *rest: object, **more: object
-) -> int:
-    """The status of a refusal, which must be one that the public API declares."""
-    with pytest.raises(LakefsError) as error:
-        ask(repository, call, *rest, **more)
-    assert error.value.status in statuses(call)
-    assert error.value.status is not None
-    return error.value.status
-
-
-# what a file is in the base, the source and the destination of a merge, and what it is after it;
-# from the page "Merges in lakeFS" of its documentation
-MERGE_TABLE = [
-    ("A", "A", "A", "A"),
-    ("A", "B", "B", "B"),
-    ("A", "B", "C", "conflict"),
-    ("A", "A", "B", "B"),
-    ("A", "B", "A", "B"),
-    ("A", None, None, None),
-    ("A", "B", None, "conflict"),
-    ("A", None, "B", "conflict"),
-    ("A", "A", None, None),
-    ("A", None, "A", None),
-]
-
-
-def diverged(repository: DataRepository, base: str, source: str | None, ours: str | None) -> None:
-    """A branch `side` and `main` that have gone their ways; `own` and `side` always differ."""
-    put(repository, "main", f=base.encode())
-    repository.open_branch("side", repository.head("main"))
-    for branch, content in (("side", source), ("main", ours)):
-        if content is None:
-            repository.remove(branch, "f")
-        elif content != base:
-            repository.upload(branch, "f", content.encode())
-        put(repository, branch, **{f"of-{branch}": b"x"})
-
-
-@pytest.mark.parametrize(("base", "source", "ours", "result"), MERGE_TABLE)
-def test_a_merge_follows_the_table_of_the_documentation(
-    repository: DataRepository, base: str, source: str | None, ours: str | None, result: str | None
-) -> None:
-    diverged(repository, base, source, ours)
-    merge = repository.lakefs.api.refs_api.merge_into_branch
-    if result == "conflict":
-        before = repository.head("main")
-        assert refused(repository, merge, "side", "main") == 409
-        assert repository.head("main") == before
-    else:
-        after = contents(repository, ask(repository, merge, "side", "main").reference)
-        assert after.get("f") == (None if result is None else result.encode())
-        assert {"of-side", "of-main"} <= after.keys()
-
-
-@pytest.mark.parametrize(("strategy", "kept"), [("source-wins", b"B"), ("dest-wins", b"C")])
-def test_a_strategy_settles_a_conflict(
-    repository: DataRepository, strategy: str, kept: bytes
-) -> None:
-    diverged(repository, "A", "B", "C")
-    merge = repository.lakefs.api.refs_api.merge_into_branch
-    body = Merge.parse_obj({"strategy": strategy})
-    after = ask(repository, merge, "side", "main", merge=body).reference
-    assert contents(repository, after)["f"] == kept
-
-
-def test_a_merge_has_two_parents_and_a_squashed_one_has_one(repository: DataRepository) -> None:
-    diverged(repository, "A", "B", "A")
-    ours, theirs = repository.head("main"), repository.head("side")
-    merge = repository.lakefs.api.refs_api.merge_into_branch
-    made = repository.show(ask(repository, merge, "side", "main").reference)
-    assert made.parents == [ours, theirs]
-    put(repository, "side", more=b"x")
-    body = Merge.parse_obj({"squash_merge": True})
-    squashed = ask(repository, merge, "side", "main", merge=body).reference
-    assert repository.show(squashed).parents == [made.id]
-
-
-def test_a_conflict_shows_in_the_diff_before_the_merge(repository: DataRepository) -> None:
-    diverged(repository, "A", "B", "C")
-    assert Change(path="f", kind="conflict") in list(repository.changes("main", "side"))
 
 
 def test_a_two_dot_diff_says_what_makes_the_right_of_the_left(repository: DataRepository) -> None:
@@ -135,14 +28,6 @@ def test_a_two_dot_diff_says_what_makes_the_right_of_the_left(repository: DataRe
         Change(path="b", kind="changed"),
         Change(path="c", kind="added"),
     ]
-
-
-def test_merging_into_uncommitted_changes_is_refused(repository: DataRepository) -> None:
-    diverged(repository, "A", "B", "A")
-    repository.upload("main", "late", b"x")
-    assert (
-        refused(repository, repository.lakefs.api.refs_api.merge_into_branch, "side", "main") == 400
-    )
 
 
 def test_a_commit_needs_changes_unless_it_is_told(repository: DataRepository) -> None:

@@ -4,10 +4,14 @@ import base64
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from fleet.cli.main import app
 from fleet.render import render
+from fleet.settings import load, stack_file
+from hardware.hardware import load as load_hardware
+from ignition.boot import boot
 from ignition.butane import transpile
 from tests.conftest import ROOT
 
@@ -17,7 +21,7 @@ def test_each_pool_has_a_folder_with_its_butane_and_what_it_becomes(tmp_path: Pa
 
     pools = {path.name for path in tmp_path.iterdir()}
     assert {"dgx", "cpu"} <= pools
-    assert len(written) == 3 * len(pools)
+    assert len(written) == 4 * len(pools)
     for pool in pools:
         source = (tmp_path / pool / "butane.yaml").read_text()
         assert json.loads((tmp_path / pool / "ignition.json").read_text()) == transpile(source)
@@ -29,9 +33,22 @@ def test_the_join_part_is_readable_but_for_its_secrets(tmp_path: Path) -> None:
     join = json.loads((tmp_path / "dgx" / "join.json").read_text())
     urls = [file["contents"]["source"] for file in join["storage"]["files"]]
     decoded = "\n".join(base64.b64decode(url.partition("base64,")[2]).decode() for url in urls)
-    assert '"token":"[secret]"' in decoded
+    assert '"token":"masked.0000000000000000"' in decoded
     assert "api.dev.fleet.example:6443" in decoded
-    assert "[name of the machine]" in decoded
+    assert "name-of-the-machine" in decoded
+
+
+@pytest.mark.parametrize("environment", ["dev", "research", "prod"])
+def test_what_is_rendered_can_be_booted(tmp_path: Path, environment: str) -> None:
+    render(ROOT, environment, tmp_path)
+
+    pools = load(stack_file(ROOT, environment)).pools
+    for name, pool in pools.items():
+        text = (tmp_path / name / "user-data.json").read_text()
+        booted = boot(text, load_hardware(pool.hardware))
+        assert booted.problems == ()
+        assert booted.node is not None
+        assert booted.node.labels["fleet.gpu/pool"] == name
 
 
 def test_an_unknown_environment_is_one_sentence(tmp_path: Path) -> None:

@@ -211,6 +211,20 @@ def test_an_environment_with_lakefs_needs_its_secrets_too() -> None:
     ]
 
 
+def test_lakefs_is_served_by_hetzners_load_balancer_or_by_none_of_ours() -> None:
+    configuration = with_value("lakefs.tls_secret", "lakefs-tls")
+    assert parse("dev", configuration).lakefs is not None
+    pools = configuration["pools"]
+    assert isinstance(pools, dict)
+    del pools["cpu"]
+    configuration["monitoring"] = {"storage_class": "ceph-block"}
+    (mistake,) = mistakes(configuration)
+    assert mistake == (
+        'gpu-fleet:lakefs.tls_secret is "lakefs-tls", but no pool is of kind hetzner, whose load '
+        "balancer would serve the endpoint; allowed: nothing, and a way of your own."
+    )
+
+
 def test_an_environment_that_pages_needs_the_key_of_its_pager() -> None:
     assert needed_secrets(parse("dev", config()))[-1] == "pagerduty_routing_key"
 

@@ -150,3 +150,31 @@ def test_keys_of_other_namespaces_are_not_ours_to_judge(tmp_path: Path) -> None:
     path = right(tmp_path)
     path.write_text(path.read_text() + "  aws:region: us-east-1\n")
     assert load(path).environment == "dev"
+
+
+def test_aliases_that_make_a_file_endless_are_refused_before_they_are_written_out(
+    tmp_path: Path,
+) -> None:
+    layers = ["  a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    for number in range(1, 30):
+        ten = ", ".join([f"*a{number - 1}"] * 10)
+        layers.append(f"  a{number}: &a{number} [{ten}]")
+    path = written(tmp_path, "\n".join(["config:", *layers, ""]))
+    assert refusal(path) == f"{path} is not YAML: its aliases make more than 100000 values of it."
+
+
+def test_an_alias_for_what_pools_share_is_read(tmp_path: Path) -> None:
+    path = right(tmp_path)
+    document = yaml.safe_load(path.read_text())
+    pools = document["config"]["gpu-fleet:pools"]
+    pools["more"] = {**pools["cpu"], "tuning": pools["cpu"].setdefault("tuning", {})}
+    path.write_text(yaml.safe_dump(document))
+    assert "&id001" in path.read_text()
+    assert "more" in load(path).pools
+
+
+def test_an_api_server_may_have_an_address_for_a_name(tmp_path: Path) -> None:
+    cluster = config()["cluster"]
+    assert isinstance(cluster, dict)
+    path = right(tmp_path, cluster={**cluster, "endpoint": "192.0.2.10:6443"})
+    assert load(path).cluster.endpoint == "192.0.2.10:6443"

@@ -38,12 +38,12 @@ EFA = "https://images.fleet.example/sysext/efa-4593.2.5-x86-64.raw"
 _KINDS = {"crt": "CERTIFICATE", "key": "RSA PRIVATE KEY", "pub": "PUBLIC KEY"}
 
 
-def boot_data(hardware: Hardware, purpose: Purpose, tuning: Tuning, *, tunnel: bool) -> str:
-    """The whole boot data of a machine in a pool; with a `tunnel`, of a site without gateway."""
+def node_boot(hardware: Hardware, purpose: Purpose, tuning: Tuning, *, tunnel: bool) -> NodeBoot:
+    """What a machine in a pool boots from; with a `tunnel`, one of a site without gateway."""
     planned = plan(hardware, tuning, purpose)
     gpu = bool(hardware.gpus)
     taints = (*((GPU,) if gpu else ()), *((UNREGISTERED,) if hardware.kind == "aws" else ()))
-    of = NodeBoot(
+    return NodeBoot(
         hardware=hardware,
         plan=planned,
         labels={
@@ -61,17 +61,26 @@ def boot_data(hardware: Hardware, purpose: Purpose, tuning: Tuning, *, tunnel: b
         efa=EFA if hardware.efa_interfaces else None,
         wireguard=roles.wireguard() if tunnel else None,
     )
-    secret = dataclasses.replace(join(), wireguard_key=roles.key() if tunnel else None)
-    return with_merge(tuning_ignition(of), data_url(join_ignition(secret)))
 
 
-def choices(tunings: tuple[str, ...] = tuple(TUNINGS)) -> Iterator[Base]:
+def node_boots(tunings: tuple[str, ...] = tuple(TUNINGS)) -> Iterator[tuple[str, NodeBoot]]:
     """Each machine with each purpose and each of the tunings, as far as it can carry it."""
     for name, purpose, tuning in product(names(), PURPOSES, tunings):
         hardware = load(name)
         fitting = _fitting(TUNINGS[tuning], hardware)
-        text = boot_data(hardware, purpose, fitting, tunnel=tuning == "odd")
-        yield Base(f"{name} {purpose} {tuning}", hardware, text)
+        yield (
+            f"{name} {purpose} {tuning}",
+            node_boot(hardware, purpose, fitting, tunnel=tuning == "odd"),
+        )
+
+
+def choices(tunings: tuple[str, ...] = tuple(TUNINGS)) -> Iterator[Base]:
+    """The whole boot data of `node_boots`."""
+    for label, node in node_boots(tunings):
+        key = roles.key() if node.wireguard else None
+        secret = join_ignition(dataclasses.replace(join(), wireguard_key=key))
+        text = with_merge(tuning_ignition(node), data_url(secret))
+        yield Base(label, node.hardware, text)
 
 
 def _fitting(tuning: Tuning, hardware: Hardware) -> Tuning:

@@ -3,12 +3,31 @@
 import base64
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 from urllib.parse import unquote
+
+from hardware.hardware import load
+from ignition.boot import boot
+from tests.unit.ignition.nodes import node, user_data
 
 Change = Callable[[dict[str, Any]], None]
 PATCH = "/etc/kubernetes/patches/kubeletconfiguration+merge.json"
 JOIN = "/etc/kubernetes/join.yaml"
+
+
+@cache
+def _dgx() -> str:
+    """The whole boot data of a DGX that boots."""
+    return user_data(node("dgx-h200"))
+
+
+def refusal(change: Change) -> tuple[str, ...]:
+    """Why a DGX stays out whose boot data has a change."""
+    assert boot(_dgx(), load("dgx-h200")).problems == ()
+    booted = boot(changed(_dgx(), change), load("dgx-h200"))
+    assert booted.node is None
+    return booted.problems
 
 
 def changed(user_data: str, change: Change) -> str:

@@ -162,3 +162,20 @@ def test_a_speed_that_no_disk_has_is_refused(speed: int) -> None:
 
 def test_hugepages_beyond_a_small_machine_are_refused() -> None:
     assert "MiB of NUMA node 0 of ccx33" in refusal("ccx33", hugepages_1gi_per_numa_node=31)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "keys"),
+    [
+        ({"1gi": 31}, "hugepages_1gi_per_numa_node"),
+        ({"2mi": 16000}, "hugepages_2mi_per_numa_node"),
+        ({"1gi": 20, "2mi": 9000}, "hugepages_1gi_per_numa_node and hugepages_2mi_per_numa_node"),
+    ],
+)
+def test_too_many_hugepages_are_refused_by_the_keys_that_ask_for_them(
+    chosen: dict[str, int], keys: str
+) -> None:
+    tuning: dict[str, Any] = {
+        f"hugepages_{size}_per_numa_node": pages for size, pages in chosen.items()
+    }
+    assert refusal("ccx33", **tuning).startswith(f"tuning.{keys}: ")

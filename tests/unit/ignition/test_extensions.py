@@ -6,7 +6,7 @@ import json
 import pytest
 
 from ignition.documents import RenderError
-from ignition.extensions import driver_version, fabric_manager_problem
+from ignition.extensions import driver_version, efa_problem, fabric_manager_problem
 from ignition.render import NodeBoot, tuning_butane, tuning_ignition
 from tests.unit.ignition.nodes import node
 from tests.unit.ignition.test_render import files, text, units
@@ -79,6 +79,28 @@ def test_a_node_whose_extensions_belong_to_one_release_does_not_update_itself() 
     assert text(frozen) == "SERVER=disabled\n"
     assert frozen["overwrite"], "the image has such a file"
     assert "/etc/flatcar/update.conf" not in files(tuning_ignition(node("ccx33")))
+
+
+@pytest.mark.parametrize(
+    ("file", "flatcar", "fits"),
+    [
+        ("efa-4593.2.5-x86-64.raw", "4593.2.5", True),
+        ("efa-4593.2.4-x86-64.raw", "4593.2.5", False),
+        ("efa-4593.2.50.raw", "4593.2.5", False),
+        ("efa-14593.2.5.raw", "4593.2.5", False),
+        ("efa.raw", "4593.2.5", False),
+        ("efa.raw", None, True),
+    ],
+)
+def test_the_efa_driver_is_of_the_very_release(file: str, flatcar: str | None, fits: bool) -> None:
+    url = f"https://images.fleet.example/{file}"
+    assert (efa_problem(url, flatcar) is None) is fits
+    boot = dataclasses.replace(node("p5e.48xlarge"), efa=url, flatcar=flatcar)
+    if fits:
+        tuning_butane(boot)
+    else:
+        with pytest.raises(RenderError, match="a kernel module fits one release alone"):
+            tuning_butane(boot)
 
 
 def test_the_efa_driver_is_loaded_where_there_is_efa() -> None:

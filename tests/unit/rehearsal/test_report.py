@@ -10,6 +10,7 @@ from rich.console import Console
 
 from fleet import settings as fleet_settings
 from fleet.settings import Settings
+from hardware.hardware import load
 from policies.rules import ALL
 from rehearsal import findings
 from rehearsal.events import Outcome, Violation
@@ -53,6 +54,18 @@ def text(found: Report, width: int = 100) -> str:
     screen = StringIO()
     Console(width=width, file=screen).print(render(found))
     return screen.getvalue()
+
+
+def test_facts_that_nobody_has_verified_are_told_once_for_each_kind_of_machine(
+    whole: Report,
+) -> None:
+    doubted = [line for line in whole.taken_as_given if line.startswith("Nobody has verified of ")]
+    machines = [name for name in ("ccx33", "dgx-h200", "p5e.48xlarge") if load(name).unverified]
+    assert machines, "the catalogue has verified everything, so that this says nothing"
+    assert doubted == [
+        f"Nobody has verified of {name}: {', '.join(load(name).unverified)}." for name in machines
+    ]
+    assert "Nobody has verified of dgx-h200: " in text(whole, width=1000)
 
 
 def test_pools_say_how_many_of_their_machines_are_ready(whole: Report) -> None:

@@ -1,12 +1,14 @@
-"""The program of an environment with made-up secrets, for the recorder."""
+"""The program of each environment with made-up secrets, and what it registers."""
 
 from collections.abc import Callable
+from functools import cache
 
 import pulumi
 
 from fleet.settings import load, stack_file
 from stacks.compose import compose
 from tests.conftest import ROOT
+from tests.recorder import Registered, render
 
 ENVIRONMENTS = ("dev", "research", "prod")
 SECRETS = {
@@ -31,3 +33,9 @@ def program(environment: str) -> Callable[[], None]:
         compose(settings, {name: pulumi.Output.secret(value) for name, value in SECRETS.items()})
 
     return run
+
+
+@cache
+def resources(environment: str, *, preview: bool = False) -> tuple[Registered, ...]:
+    """What that program registers. It runs once for all tests: change nothing in what it made."""
+    return tuple(render(program(environment), preview=preview))

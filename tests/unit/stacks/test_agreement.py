@@ -3,29 +3,24 @@
 import copy
 import dataclasses
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import pytest
 
-from tests.recorder import Registered, render
+from tests.recorder import Registered
 from tests.unit.stacks.agreement import faults
 from tests.unit.stacks.described import Environment, opened
-from tests.unit.stacks.programs import ENVIRONMENTS, program
-
-
-@cache
-def rendered(environment: str) -> tuple[Registered, ...]:
-    return tuple(render(program(environment)))
+from tests.unit.stacks.programs import ENVIRONMENTS
+from tests.unit.stacks.programs import resources as registered
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_everything_that_is_named_is_made_by_someone(environment: str) -> None:
-    assert list(faults(Environment(list(rendered(environment))))) == []
+    assert list(faults(Environment(list(registered(environment))))) == []
 
 
 def test_the_checks_have_something_to_look_at() -> None:
-    found = Environment(list(rendered("dev")))
+    found = Environment(list(registered("dev")))
     assert {pool for pool, *_ in found.nodes()} == {"dgx", "burst", "cpu"}
     assert {"cilium", "gpu-operator", "karpenter", "volcano", "hcloud-csi"} <= set(found.releases)
     for kind in ("Secret", "Queue", "Namespace", "NodePool", "EC2NodeClass", "PriorityClass"):
@@ -164,5 +159,5 @@ BROKEN = {
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_part_that_is_named_and_missing_is_seen(case: str) -> None:
     change, says = BROKEN[case]
-    found = list(faults(Environment(change(list(rendered("dev"))))))
+    found = list(faults(Environment(change(list(registered("dev"))))))
     assert any(fault.startswith(says) for fault in found), found

@@ -1,17 +1,19 @@
 """The data of an environment: lakeFS where its stack file has it, and nowhere else."""
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
 import pulumi
 
 from components.pools.aws_boot import bucket_name as bucket_of_pool
 from components.pools.boot import ClusterJoin
-from fleet.settings import load, stack_file
+from fleet.settings import Settings, load, stack_file
 from stacks.compose import compose
 from stacks.data import bucket_name
 from stacks.nodes import node_versions, pool_boot
 from tests.conftest import ROOT
-from tests.recorder import render
+from tests.recorder import named, render
 from tests.unit.stacks.programs import SECRETS
 
 DEV = load(stack_file(ROOT, "dev"))
@@ -25,6 +27,29 @@ def test_without_a_section_there_is_nothing_of_lakefs_and_no_secret_of_it_is_nee
         compose(bare, {name: pulumi.Output.secret(text) for name, text in secrets.items()})
 
     assert [each.name for each in render(program) if "lakefs" in each.name] == []
+
+
+def test_lakefs_is_served_at_its_endpoint_where_there_is_a_certificate_for_it() -> None:
+    assert DEV.lakefs is not None
+    served = dataclasses.replace(DEV.lakefs, tls_secret="lakefs-tls")
+
+    def values(release: str, settings: Settings) -> Mapping[str, Any]:
+        def program() -> None:
+            compose(settings, {name: pulumi.Output.secret(text) for name, text in SECRETS.items()})
+
+        found = named(render(program), "Release")[release].inputs["values"]
+        assert isinstance(found, dict)
+        return found
+
+    with_ingress = dataclasses.replace(DEV, lakefs=served)
+    ingress = values("lakefs-server-release", with_ingress)["ingress"]
+    host = DEV.lakefs.endpoint.removeprefix("https://")
+    assert ingress["hosts"] == [{"host": host, "paths": ["/"]}]
+    assert ingress["tls"] == [{"secretName": "lakefs-tls", "hosts": [host]}]
+    assert ingress["ingressClassName"] == "cilium"
+    assert values("cilium-release", with_ingress)["ingressController"]["enabled"]
+    assert not values("lakefs-server-release", DEV)["ingress"]["enabled"]
+    assert "ingressController" not in values("cilium-release", DEV), "nothing else wants a way in"
 
 
 def test_the_bucket_is_none_of_a_pool_even_where_the_pool_is_called_as_the_site() -> None:

@@ -5,24 +5,18 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from urllib.parse import unquote
 
 import pytest
 
-from tests.recorder import Registered, Secret, exported, named, plain, render
-from tests.unit.stacks.programs import ENVIRONMENTS, SECRETS, program
+from tests.recorder import Registered, Secret, exported, named, plain
+from tests.unit.stacks.programs import ENVIRONMENTS, SECRETS, program, resources
 
 everywhere = pytest.mark.parametrize("environment", ENVIRONMENTS)
 
 
-@cache
-def updated(environment: str) -> list[Registered]:
-    return render(program(environment))
-
-
 def children(environment: str) -> list[Registered]:
-    return [each for each in updated(environment) if not each.is_provider]
+    return [each for each in resources(environment) if not each.is_provider]
 
 
 def texts(value: object) -> Iterator[str]:
@@ -47,8 +41,8 @@ def texts(value: object) -> Iterator[str]:
 
 @everywhere
 def test_preview_and_update_register_the_same_resources(environment: str) -> None:
-    preview = render(program(environment), preview=True)
-    update = updated(environment)
+    preview = resources(environment, preview=True)
+    update = resources(environment)
     assert Counter((each.type, each.name) for each in preview) == Counter(
         (each.type, each.name) for each in update
     ), "a resource made inside apply would be missing from the preview"
@@ -98,14 +92,14 @@ def test_children_are_named_after_their_component(environment: str) -> None:
 @everywhere
 @pytest.mark.parametrize("preview", [False, True])
 def test_no_secret_stands_in_a_plain_input(environment: str, preview: bool) -> None:
-    for each in render(program(environment), preview=preview):
+    for each in resources(environment, preview=preview):
         shown = "\n".join(texts(plain(each.inputs)))
         for name, secret in SECRETS.items():
             assert secret not in shown, f"{each.name} shows {name}"
 
 
 def test_the_test_for_secrets_looks_into_boot_data() -> None:
-    server = named(updated("dev"), "Server")["cpu-1"]
+    server = named(resources("dev"), "Server")["cpu-1"]
     user_data = server.inputs["userData"]
     assert isinstance(user_data, Secret)
     assert SECRETS["join_token"] in "\n".join(texts(user_data.value))
@@ -115,7 +109,7 @@ def test_the_test_for_secrets_looks_into_boot_data() -> None:
 def test_each_pool_shows_its_plain_ignition_at_preview(environment: str) -> None:
     pools = [
         each
-        for each in render(program(environment), preview=True)
+        for each in resources(environment, preview=True)
         if each.type.startswith("gpu:pools:") and "Pool" in each.type
     ]
     assert {each.name for each in pools} == {"dgx", "burst", "cpu"}
@@ -133,13 +127,13 @@ def test_each_pool_shows_its_plain_ignition_at_preview(environment: str) -> None
 def test_an_environment_has_the_machines_of_its_stack_file(
     environment: str, dgx: int, servers: int, gpu_limit: int, groups: int
 ) -> None:
-    resources = updated(environment)
-    assert len(named(resources, "BareMetalHost")) == dgx
-    assert len(named(resources, "Server")) == servers
-    assert len(named(resources, "PlacementGroup")) == groups
+    found = resources(environment)
+    assert len(named(found, "BareMetalHost")) == dgx
+    assert len(named(found, "Server")) == servers
+    assert len(named(found, "PlacementGroup")) == groups
     limits = [
         int(each.inputs["spec"]["limits"]["nvidia.com/gpu"])  # type: ignore[index]  # a NodePool's
-        for each in named(resources, "NodePool").values()
+        for each in named(found, "NodePool").values()
     ]
     assert sum(limits) == gpu_limit
 

@@ -20,8 +20,9 @@ import yaml
 
 from rehearsal.events import STACK
 from tests.conftest import ROOT
-from tests.recorder import Registered, plain, render
-from tests.unit.stacks.programs import ENVIRONMENTS, SECRETS, program
+from tests.recorder import Registered, plain
+from tests.unit.stacks.programs import ENVIRONMENTS, SECRETS
+from tests.unit.stacks.programs import resources as registered
 
 GOLDEN = ROOT / "tests" / "golden"
 HOW_TO_REFRESH = "GOLDEN=write .venv/bin/pytest tests/unit/stacks/test_golden.py"
@@ -49,7 +50,7 @@ _Readable.add_representer(str, _text)
 @cache
 def rendered(environment: str) -> str:
     """The resources in the order of their names, by the component that they stand in."""
-    resources = sorted(render(program(environment)), key=lambda each: (_place(each), each.name))
+    resources = sorted(registered(environment), key=lambda each: (_place(each), each.name))
     found: Resources = {
         f"{_place(each)}/{each.name} ({each.kind})": _shown(each) for each in resources
     }

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.fakes.lakefs.ground import ACCESS_KEY, SECRET_KEY, Ground, on_fake
-from tests.fakes.lakefs.model import ApiError
+from tests.fakes.lakefs.parts import ApiError
 from tests.fakes.lakefs.server import FakeLakefs
 from tests.unit.workloads.backtests import put
 from workloads.lakefs.client import Lakefs

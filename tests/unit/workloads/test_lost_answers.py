@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.fakes.lakefs.ground import on_fake
-from tests.fakes.lakefs.model import ApiError
+from tests.fakes.lakefs.parts import ApiError
 from tests.fakes.lakefs.server import DroppedError, FakeLakefs
 from tests.unit.workloads.backtests import PROVENANCE, contents, put
 from workloads.backtest.branch import BacktestBranch, MergeRefusedError

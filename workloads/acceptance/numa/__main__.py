@@ -26,7 +26,6 @@ class Node:
     id: int
     cpus: str
     memory_mib: int
-    bound_cpus: str
     pages: dict[str, int]
     error: str | None = None
 
@@ -42,14 +41,14 @@ def _node(node: int, mib: int) -> Node:
     cpus = parse_list((folder / "cpulist").read_text())
     words = (folder / "meminfo").read_text().split()
     memory_mib = int(words[words.index("MemTotal:") + 1]) // 1024
-    bound, pages, error = "", {}, None
+    pages: dict[str, int] = {}
+    error = None
     allowed = cpus & os.sched_getaffinity(0)
     before = os.sched_getaffinity(0)
     try:
         if allowed:
             os.sched_setaffinity(0, allowed)
         set_policy("bind", node)
-        bound = format_list(os.sched_getaffinity(0)) if allowed else ""
         pages = _filled(mib)
     except OSError as refused:
         error = str(refused)
@@ -59,7 +58,6 @@ def _node(node: int, mib: int) -> Node:
         id=node,
         cpus=format_list(cpus),
         memory_mib=memory_mib,
-        bound_cpus=bound,
         pages=pages,
         error=error,
     )

@@ -14,8 +14,12 @@ from tests.recorder import Registered, Secret, named, render
 TOKEN = "t" * 64
 
 
-def cilium() -> Mapping[str, Any]:
-    args = CiliumArgs(pod_cidr="10.14.0.0/16", endpoint="api.fleet.example:6443")
+def cilium(ingress_location: str | None = None) -> Mapping[str, Any]:
+    args = CiliumArgs(
+        pod_cidr="10.14.0.0/16",
+        endpoint="api.fleet.example:6443",
+        ingress_location=ingress_location,
+    )
     (found,) = named(render(lambda: Cilium("cilium", args)), "Release").values()
     return found.inputs
 
@@ -51,6 +55,22 @@ def test_pods_reach_each_other_through_a_tunnel_that_fits_the_smallest_link() ->
 
 def test_what_pods_say_to_each_other_is_encrypted_between_nodes() -> None:
     assert cilium()["values"]["encryption"] == {"enabled": True, "type": "wireguard"}
+
+
+def test_a_cluster_that_serves_nothing_has_no_way_in() -> None:
+    assert not {"ingressController", "nodePort"} & set(cilium()["values"])
+
+
+def test_ingresses_are_reached_through_a_load_balancer_on_private_addresses() -> None:
+    values = cilium("hel1")["values"]
+    assert values["nodePort"] == {"enabled": True}, "the controller wants it beside kube-proxy"
+    controller = values["ingressController"]
+    assert (controller["enabled"], controller["loadbalancerMode"]) == (True, "shared")
+    annotations = controller["service"]["annotations"]
+    assert annotations["load-balancer.hetzner.cloud/location"] == "hel1", "none is made without"
+    assert annotations["load-balancer.hetzner.cloud/use-private-ip"] == "true"
+    selector = annotations["load-balancer.hetzner.cloud/node-selector"]
+    assert selector == "instance.hetzner.cloud/provided-by=cloud"
 
 
 def test_pods_have_addresses_of_the_environments_range() -> None:

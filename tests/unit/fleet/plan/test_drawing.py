@@ -88,3 +88,10 @@ def test_the_picture_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
     assert fleet("plan", "dgx-h200", "--svg", str(target)).exit_code == 0
 
     assert target.read_text().startswith("<svg")
+
+
+def test_the_picture_in_the_readme_is_todays() -> None:
+    _found, picture = drawn("dgx-h200", "hugepages_1gi_per_numa_node=64")
+
+    again = "run `fleet plan dgx-h200 --set hugepages_1gi_per_numa_node=64 --svg docs/dgx-h200.svg`"
+    assert (ROOT / "docs" / "dgx-h200.svg").read_text() == picture, again

@@ -79,7 +79,7 @@ def off_by_one(base: Base, random: Random) -> Mutants:
 def sibling_left_out(base: Base, random: Random) -> Mutants:
     for name in _LISTS:
         old, cpus = _named(base, name), base.cpus(name)
-        wide = [cpu for cpu in sorted(cpus) if len(base.hardware.siblings(cpu)) > 1]
+        wide = sorted(cpus & base.wide)
         if old and wide:
             gone = random.choice(wide)
             prefix = re.match(r"[a-z_=,]+", old)

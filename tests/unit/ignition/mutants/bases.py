@@ -51,6 +51,12 @@ class Base:
             if each["contents"].get("source", "").startswith("data:")
         }
 
+    @cached_property
+    def wide(self) -> frozenset[int]:
+        """The CPUs that have an SMT sibling."""
+        cores = [core for core in self.hardware.cores() if len(core) > 1]
+        return frozenset().union(*cores)
+
     def names(self, kind: str) -> list[str]:
         """The paths of files or links, or the names of units."""
         section = self.config()["systemd" if kind == "units" else "storage"]

@@ -1,4 +1,4 @@
-"""Mutants of files and links: where they lie, their mode, their source."""
+"""Mutants of files: where they lie, their mode, their source."""
 
 import re
 from collections.abc import Iterator
@@ -10,15 +10,18 @@ from tests.unit.ignition.mutants.bases import JOIN, Base, Json, Kind, misspelt
 Mutants = Iterator[tuple[str, Json]]
 
 
-def _entry(base: Base, kind: str, name: str) -> tuple[Json, Json]:
+def entry_of(base: Base, kind: str, name: str) -> tuple[Json, Json]:
+    """A copy of the boot data, and the entry of that name in it."""
     config = base.config()
     return config, find(config, kind, name)
 
 
-def _dropped(kind: str) -> Kind:
+def without(kind: str) -> Kind:
+    """Leaves out one entry of files or links after the other."""
+
     def drop(base: Base, _random: Random) -> Mutants:
         for name in base.names(kind):
-            config, entry = _entry(base, kind, name)
+            config, entry = entry_of(base, kind, name)
             entries(config, kind).remove(entry)
             yield name, config
 
@@ -32,7 +35,7 @@ def moved(base: Base, random: Random) -> Mutants:
             (f"{misspelt(folder, random)}/{name}", f"{path}.bak", f"{folder}/old/{name}")
         )
         if base.config() and path != "/etc/hostname":
-            config, entry = _entry(base, "files", path)
+            config, entry = entry_of(base, "files", path)
             entry["path"] = new
             yield f"{path} -> {new}", config
 
@@ -40,7 +43,7 @@ def moved(base: Base, random: Random) -> Mutants:
 def name_misspelt(base: Base, random: Random) -> Mutants:
     for path in base.names("files"):
         folder, _, name = path.rpartition("/")
-        config, entry = _entry(base, "files", path)
+        config, entry = entry_of(base, "files", path)
         entry["path"] = f"{folder}/{misspelt(name, random)}"
         yield entry["path"], config
 
@@ -48,7 +51,7 @@ def name_misspelt(base: Base, random: Random) -> Mutants:
 def relative(base: Base, random: Random) -> Mutants:
     for kind in ("files", "links"):
         for path in base.names(kind):
-            config, entry = _entry(base, kind, path)
+            config, entry = entry_of(base, kind, path)
             forms = (path[1:], f".{path}", path.replace("/", "//", 1), f"/etc/..{path}", f"{path}/")
             entry["path"] = random.choice(forms)
             yield entry["path"], config
@@ -56,7 +59,7 @@ def relative(base: Base, random: Random) -> Mutants:
 
 def decimal_mode(base: Base, _random: Random) -> Mutants:
     for path in base.names("files"):
-        config, entry = _entry(base, "files", path)
+        config, entry = entry_of(base, "files", path)
         if entry.get("mode") is not None:
             entry["mode"] = int(f"{entry['mode']:o}")
             yield f"{path} {entry['mode']}", config
@@ -64,14 +67,14 @@ def decimal_mode(base: Base, _random: Random) -> Mutants:
 
 def open_mode(base: Base, random: Random) -> Mutants:
     for path in base.names("files"):
-        config, entry = _entry(base, "files", path)
+        config, entry = entry_of(base, "files", path)
         entry["mode"] = random.choice((0o666, 0o777, 0o4755, 0o664, 0o100, 0o040))
         yield f"{path} {entry['mode']:04o}", config
 
 
 def secret_in_the_open(base: Base, _random: Random) -> Mutants:
     for path in base.names("files"):
-        config, entry = _entry(base, "files", path)
+        config, entry = entry_of(base, "files", path)
         if entry.get("mode") == 0o600:
             entry["mode"] = 0o644
             yield path, config
@@ -79,7 +82,7 @@ def secret_in_the_open(base: Base, _random: Random) -> Mutants:
 
 def not_executable(base: Base, _random: Random) -> Mutants:
     for path in base.names("files"):
-        config, entry = _entry(base, "files", path)
+        config, entry = entry_of(base, "files", path)
         if entry.get("mode", 0) & 0o111:
             entry["mode"] = 0o644
             yield path, config
@@ -88,7 +91,7 @@ def not_executable(base: Base, _random: Random) -> Mutants:
 def twice(base: Base, _random: Random) -> Mutants:
     for kind in ("files", "links", "units"):
         for name in base.names(kind):
-            config, entry = _entry(base, kind, name)
+            config, entry = entry_of(base, kind, name)
             entries(config, kind).append(entry)
             yield name, config
 
@@ -117,7 +120,7 @@ def contents_exchanged(base: Base, random: Random) -> Mutants:
 
 def data_damaged(base: Base, random: Random) -> Mutants:
     path = random.choice(sorted(base.texts))
-    config, entry = _entry(base, "files", path)
+    config, entry = entry_of(base, "files", path)
     source = encoded(base.texts[path])
     entry["contents"]["source"] = random.choice(
         (source.replace(",", "", 1), source.replace(",", ",*"), source.replace("data:", "date:"))
@@ -133,14 +136,14 @@ def _downloads(base: Base) -> Iterator[str]:
 
 def source_in_the_open(base: Base, _random: Random) -> Mutants:
     for path in _downloads(base):
-        config, entry = _entry(base, "files", path)
+        config, entry = entry_of(base, "files", path)
         entry["contents"]["source"] = entry["contents"]["source"].replace("https:", "http:")
         yield path, config
 
 
 def source_of_another_version(base: Base, _random: Random) -> Mutants:
     for path in _downloads(base):
-        config, entry = _entry(base, "files", path)
+        config, entry = entry_of(base, "files", path)
         source = entry["contents"]["source"]
         numbers = list(re.finditer(r"\d+", source.rpartition("/")[2]))
         if numbers:
@@ -157,7 +160,7 @@ def hash_malformed(base: Base, random: Random) -> Mutants:
     if not downloads:
         return
     path = random.choice(downloads)
-    config, entry = _entry(base, "files", path)
+    config, entry = entry_of(base, "files", path)
     wrong = random.choice(("sha512-abc", "md5-" + "0" * 32, "0" * 128, "sha256-" + "0" * 128))
     entry["contents"]["verification"] = {"hash": wrong}
     yield f"{path} {wrong[:20]}", config
@@ -191,51 +194,20 @@ def on_read_only_usr(base: Base, random: Random) -> Mutants:
     if not ours:
         return
     path = random.choice(ours)
-    config, entry = _entry(base, "files", path)
+    config, entry = entry_of(base, "files", path)
     entry["path"] = path.replace("/opt/", "/usr/local/")
     yield entry["path"], config
 
 
 def join_file_dropped(base: Base, _random: Random) -> Mutants:
     if JOIN in base.texts:
-        config, entry = _entry(base, "files", JOIN)
+        config, entry = entry_of(base, "files", JOIN)
         entries(config, "files").remove(entry)
         yield JOIN, config
 
 
-def link_renamed(base: Base, random: Random) -> Mutants:
-    for path in base.names("links"):
-        config, entry = _entry(base, "links", path)
-        folder, _, name = path.rpartition("/")
-        entry["path"] = random.choice(
-            (f"{folder}/{misspelt(name, random)}", path.removesuffix(".raw"), f"{folder}s/{name}")
-        )
-        yield entry["path"], config
-
-
-def link_astray(base: Base, random: Random) -> Mutants:
-    for path in base.names("links"):
-        config, entry = _entry(base, "links", path)
-        target = entry["target"]
-        entry["target"] = random.choice(
-            (misspelt(target, random), target.replace("x86-64", "arm64"), f"{target}.gz", "")
-        )
-        if entry["target"] != target:
-            yield f"{path} -> {entry['target']}", config
-
-
-def links_exchanged(base: Base, random: Random) -> Mutants:
-    links = base.names("links")
-    if len(links) > 1:
-        one, other = random.sample(links, 2)
-        config = base.config()
-        first, second = (find(config, "links", path) for path in (one, other))
-        first["target"], second["target"] = second["target"], first["target"]
-        yield f"{one} and {other}", config
-
-
 KINDS: dict[str, Kind] = {
-    "file dropped": _dropped("files"),
+    "file dropped": without("files"),
     "file moved": moved,
     "file misspelt": name_misspelt,
     "relative or unclean path": relative,
@@ -254,8 +226,4 @@ KINDS: dict[str, Kind] = {
     "file that nobody reads": unread,
     "file on the read-only /usr": on_read_only_usr,
     "join file missing": join_file_dropped,
-    "link dropped": _dropped("links"),
-    "link misnamed": link_renamed,
-    "link astray": link_astray,
-    "links exchanged": links_exchanged,
 }

@@ -23,7 +23,7 @@ HARMLESS: Mapping[tuple[str, str], str] = {
     ("file misspelt", r"/etc/systemd/system\.conf\.d/"): _FREE_NAME,
     (
         "unit misnamed",
-        r"(k\w*-\w*|con\w*-\w*|fl?e?e?t?-\w+)\.service$",
+        r"^\w+-\w+\.service$",
     ): "no other unit refers to the name",
     ("directive dropped", r": Description="): "text for people",
     ("directive dropped", r": RemainAfterExit=yes"): _RUNS_ONCE,

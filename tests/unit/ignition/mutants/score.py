@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, zip_longest
 from random import Random
 
 from ignition.boot import boot
@@ -13,6 +13,7 @@ from tests.unit.ignition.mutants import (
     files,
     joining,
     kubelet,
+    links,
     plans,
     roles,
     texts,
@@ -24,6 +25,7 @@ from tests.unit.ignition.mutants.harmless import reason
 # machines that are no workers have no kubelet patch, labels, command line or plan to change
 COMMON: Mapping[str, Kind] = {
     **files.KINDS,
+    **links.KINDS,
     **units.KINDS,
     **texts.LINES,
     **joining.WHOLE,
@@ -53,31 +55,38 @@ class Score:
 
     def table(self) -> Iterator[str]:
         """The score in lines for a terminal."""
-        yield f"{'kind':<42}{'mutants':>8}{'caught':>8}{'harmless':>10}"
-        for kind in sorted(self.made):
-            figures = (self.made[kind], self.caught[kind], self.harmless[kind] or "")
-            yield "{:<42}{:>8}{:>8}{:>10}".format(kind, *figures)
+        head = f"{'kind (made, caught, harmless)':<36} {'':>12}"
+        yield f"{head} | {head}".rstrip()
+        kinds = sorted(self.made, key=str.lower)
+        half = -(-len(kinds) // 2)
+        for left, right in zip_longest(kinds[:half], kinds[half:]):
+            yield f"{self._row(left)} | {self._row(right) if right else ''}".rstrip()
         yield (
-            f"{f'{len(self.made)} kinds':<42}{self.made.total():>8}{self.caught.total():>8}"
-            f"{self.harmless.total():>10}"
+            f"{len(kinds)} kinds: {self.made.total()} mutants, {self.caught.total()} caught, "
+            f"{self.harmless.total()} harmless, {len(self.survivors)} survived"
         )
         yield from (f"survived: {each}" for each in self.survivors)
 
+    def _row(self, kind: str) -> str:
+        harmless = self.harmless[kind] or ""
+        return f"{kind:<36} {self.made[kind]:>4}{self.caught[kind]:>4}{harmless:>4}"
 
-def drawn(kind: str, base: Base, most: int) -> Iterator[tuple[str, str]]:
+
+def drawn(kind: str, base: Base, most: int = 1) -> Iterator[tuple[str, str]]:
     """At most so many mutants of a kind, the same ones in every run."""
     random = Random(f"{SEED} {kind} {base.label}")  # noqa: S311  # a draw, no secret
-    every = [(what, json.dumps(config)) for what, config in KINDS[kind](base, random)]
-    every = [(what, text) for what, text in every if text != base.text]
+    every = list(KINDS[kind](base, random))
     random.shuffle(every)
-    yield from islice(every, most)
+    texts = ((what, json.dumps(config)) for what, config in every)
+    yield from islice(((what, text) for what, text in texts if text != base.text), most)
 
 
-def score(bases: Iterable[Base], most: int) -> Score:
-    """Boots the mutants of each base: at most so many of each kind."""
+def score(bases: Iterable[Base], *, most: int = 1, every: int = 2) -> Score:
+    """Boots mutants: at most so many of a kind of each `every`-th base, in turns."""
     found = Score()
-    for base in bases:
-        for kind in KINDS if base.role == "node" else COMMON:
+    for turn, base in enumerate(bases):
+        kinds = KINDS if base.role == "node" else COMMON
+        for kind in (kind for place, kind in enumerate(kinds) if (turn + place) % every == 0):
             for what, text in drawn(kind, base, most):
                 found.made[kind] += 1
                 problems = boot(text, base.hardware).problems

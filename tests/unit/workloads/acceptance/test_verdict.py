@@ -27,7 +27,6 @@ def numa(**changed: Any) -> str:
             "id": node.id,
             "cpus": node.cpus,
             "memory_mib": 1031704,
-            "bound_cpus": node.cpus,
             "pages": {str(node.id): 16384},
             "error": None,
         }

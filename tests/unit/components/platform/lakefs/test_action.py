@@ -8,7 +8,7 @@ from components.platform.lakefs.action import ActionProvider
 from components.platform.lakefs.branch_protection import BranchProtectionProvider
 from components.platform.lakefs.gate import webhook_gate
 from tests.fakes.lakefs.ground import Ground, on_fake
-from tests.fakes.lakefs.model import ApiError
+from tests.fakes.lakefs.parts import ApiError
 from tests.fakes.lakefs.server import FakeLakefs
 from workloads.lakefs.errors import LakefsError
 from workloads.lakefs.repository import DataRepository

@@ -1,4 +1,4 @@
-"""fleet-node-check against a real API server: its condition and taint arrive, and nothing else."""
+"""A control plane with the objects of fleet-node-check, and the account of one of its pods."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 
 from components.platform.node_check import NodeCheck
 from components.platform.node_check_pod import NAME, NAMESPACE
-from rehearsal.api import Api, ApiError
 from rehearsal.control_plane import Launcher, Programs
 from rehearsal.processes import Processes
 from tests.recorder import plain, render
@@ -25,6 +24,8 @@ from workloads.node_check.node_api import NodeApi
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from rehearsal.api import Api
 
 GROUPS = {
     "Namespace": "/api/v1/namespaces",
@@ -42,7 +43,6 @@ GROUPS = {
 DEADLINE_S = 60  # for a policy that never begins to hold
 DRIFT = Drift(check="sysctl", what="It", seen="so", expected="otherwise", remedy="act")
 NOW = "2026-11-21T12:00:00Z"
-MERGE = "application/merge-patch+json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,118 +147,3 @@ def _wait_for_the_policy(cluster: Cluster) -> None:
         except Refused:
             return
     pytest.fail("the API server never took the policy up")
-
-
-def test_a_drift_is_a_condition_and_a_taint_until_it_is_gone(cluster: Cluster) -> None:
-    check = cluster.check("node-a")
-    check.report([DRIFT], NOW)
-    assert cluster.condition("node-a") == {
-        "type": "NodeDrift",
-        "status": "True",
-        "reason": "DriftFound",
-        "message": "It is so, expected otherwise: act.",
-        "lastHeartbeatTime": NOW,
-        "lastTransitionTime": NOW,
-    }
-    gpu = ("nvidia.com/gpu", "present", "NoSchedule")
-    assert cluster.taints("node-a") == [gpu, ("fleet.gpu/drift", "sysctl", "NoSchedule")]
-    check.report([], "2026-11-21T12:05:00Z")
-    assert cluster.condition("node-a")["status"] == "False"
-    assert cluster.taints("node-a") == [gpu]
-
-
-def test_no_pod_is_scheduled_on_a_node_that_drifted(cluster: Cluster) -> None:
-    """The real scheduler, with a pod that tolerates all but the drift."""
-    cluster.check("node-a").report([DRIFT], NOW)
-    tolerations = [
-        {"key": key, "operator": "Exists"}
-        for key in (
-            "nvidia.com/gpu",
-            "node.kubernetes.io/not-ready",
-            "node.kubernetes.io/unreachable",
-        )
-    ]
-    pods = "/api/v1/namespaces/default/pods"
-    cluster.api.create(
-        "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}}
-    )
-    spec = {
-        "nodeSelector": {"fleet.gpu/numa-plan": "8c1f02aa"},
-        "affinity": {
-            "nodeAffinity": {
-                "requiredDuringSchedulingIgnoredDuringExecution": {
-                    "nodeSelectorTerms": [
-                        {
-                            "matchFields": [
-                                {"key": "metadata.name", "operator": "In", "values": ["node-a"]}
-                            ]
-                        }
-                    ]
-                }
-            }
-        },
-        "tolerations": tolerations,
-        "containers": [{"name": "job", "image": "job"}],
-    }
-    assert cluster.api.create(pods, {"metadata": {"name": "job"}, "spec": spec})
-    deadline = time.monotonic() + DEADLINE_S
-    said = ""
-    while "fleet.gpu/drift" not in said and time.monotonic() < deadline:
-        pod = cluster.api.get(f"{pods}/job")
-        assert pod
-        assert "nodeName" not in pod["spec"]
-        said = " ".join(each.get("message", "") for each in pod["status"].get("conditions", []))
-    assert "fleet.gpu/drift" in said
-    cluster.check("node-a").report([], NOW)
-
-
-def test_the_check_may_not_change_another_node(cluster: Cluster) -> None:
-    with pytest.raises(Refused, match="must change the node of its own pod alone"):
-        cluster.check("node-b").report([DRIFT], NOW)
-
-
-@pytest.mark.parametrize(
-    ("suffix", "patch", "must"),
-    [
-        ("", {"spec": {"taints": []}}, "must change no taint but fleet.gpu/drift"),
-        ("", {"spec": {"unschedulable": True}}, "must change nothing else of the spec"),
-        ("", {"metadata": {"labels": {"fleet.gpu/pool": "mine"}}}, "must change no label"),
-        ("", {"metadata": {"annotations": {"x": "y"}}}, "must change no label"),
-        ("/status", {"status": {"capacity": {"nvidia.com/gpu": "99"}}}, "must change nothing else"),
-        (
-            "/status",
-            {"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
-            "must change no condition but NodeDrift",
-        ),
-    ],
-)
-def test_the_check_may_change_its_condition_and_taint_alone(
-    cluster: Cluster, suffix: str, patch: dict[str, Any], must: str
-) -> None:
-    with pytest.raises(Refused, match=must):
-        cluster.check("node-a")._request("PATCH", suffix, patch, MERGE)
-
-
-def test_the_identity_of_a_kubelet_could_set_the_condition_and_not_the_taint(
-    cluster: Cluster,
-) -> None:
-    """Why the check has an account of its own."""
-    headers = {
-        "Impersonate-User": "system:node:node-b",
-        "Impersonate-Group": "system:nodes",
-        "Content-Type": "application/strategic-merge-patch+json",
-    }
-    path = "/api/v1/nodes/node-b"
-    condition = {"type": "NodeDrift", "status": "True", "reason": "DriftFound"}
-    body = {"status": {"conditions": [condition]}}
-    cluster.api._request("PATCH", f"{path}/status", headers=headers, json=body)
-    assert cluster.condition("node-b")["status"] == "True"
-    taint = {"key": "fleet.gpu/drift", "effect": "NoSchedule"}
-    with pytest.raises(ApiError, match="is not allowed to modify taints"):
-        cluster.api._request("PATCH", path, headers=headers, json={"spec": {"taints": [taint]}})
-
-
-def test_the_pods_of_the_check_are_accepted_by_the_api_server(cluster: Cluster) -> None:
-    found = cluster.api.get(f"{GROUPS['DaemonSet']}/{NAME}")
-    assert found
-    assert found["spec"]["template"]["spec"]["priorityClassName"] == "system-node-critical"

@@ -1,0 +1,51 @@
+"""Flatcar's image on AWS, which its own account publishes for a while."""
+
+import re
+
+import pulumi
+
+from components.pools.boot import PoolBoot, PoolError
+from fleet.versions import FLATCAR_AMI_OWNER, FLATCAR_CHANNEL
+
+AMI_ARCHITECTURES = {"amd64": "x86_64", "arm64": "arm64"}
+NO_IMAGE = re.compile("no results|no AMI matches")
+"""How AWS's provider, or its stand-in in a rehearsal, says that a search found nothing."""
+
+
+def published_image(boot: PoolBoot, flatcar: str, opts: pulumi.InvokeOptions) -> str:
+    """The id of the image that the EC2NodeClass will select.
+
+    PoolError where there is none, and where AWS could not be asked.
+    """
+    name = ami_name(flatcar)
+    architecture = AMI_ARCHITECTURES[boot.hardware.arch]
+    try:
+        # what `pulumi_aws.ec2.get_ami` does, without the 0.3 s that loading pulumi_aws.ec2 takes
+        found = pulumi.runtime.invoke(
+            "aws:ec2/getAmi:getAmi",
+            {
+                "owners": [FLATCAR_AMI_OWNER],
+                "filters": [
+                    {"name": "name", "values": [name]},
+                    {"name": "architecture", "values": [architecture]},
+                ],
+            },
+            opts,
+        )
+        return str(found.value["id"])
+    except Exception as error:  # the SDK raises no other class
+        cause = " ".join(str(error).split())
+        if NO_IMAGE.search(cause):
+            raise PoolError(
+                f"pool {boot.pool}: the image {name} was not found; Flatcar unpublishes an "
+                f"image after nine months, so raise gpu-fleet:versions.flatcar ({cause})."
+            ) from error
+        raise PoolError(
+            f"pool {boot.pool}: AWS could not be asked for the image {name}; check the AWS "
+            f"credentials, the network and gpu-fleet:sites.{boot.site}.region ({cause})."
+        ) from error
+
+
+def ami_name(flatcar: str) -> str:
+    """The name of Flatcar's image; a release is unpublished nine months after it came out."""
+    return f"Flatcar-{FLATCAR_CHANNEL}-{flatcar}-hvm"

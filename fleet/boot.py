@@ -1,0 +1,102 @@
+"""What `fleet boot` shows: the Node that boot data makes of a machine, or the problems."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from hardware.hardware import HardwareError, load
+from ignition.boot import Booted, boot
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ignition.boot import BootedNode
+
+
+class BootInputError(ValueError):
+    """A file or a name that cannot be used; one sentence."""
+
+
+def booted(text: str, hardware: str) -> Booted:
+    """Boots a machine of the catalogue; BootInputError where text or name cannot be used."""
+    try:
+        machine = load(hardware)
+    except HardwareError as error:
+        raise BootInputError(str(error)) from error
+    try:
+        json.loads(text)
+    except ValueError as error:
+        raise BootInputError(f"the file is not JSON ({error}); give the final Ignition") from error
+    return boot(text, machine)
+
+
+def as_json(found: Booted) -> dict[str, Any]:
+    """The result for `--json`."""
+    return {
+        "role": found.role,
+        "node": None if found.node is None else asdict(found.node),
+        "problems": list(found.problems),
+    }
+
+
+def table(found: Booted, hardware: str) -> Table:
+    """The Node, or its problems, for a person."""
+    if found.problems:
+        return _problems(found, hardware)
+    shown = Table(
+        title=f"{hardware} comes up as {found.role}", title_justify="left", show_header=False
+    )
+    if found.node is None:
+        shown.add_row("node", "none: a gateway is no node of the cluster")
+        return shown
+    for name, value in _rows(found.node):
+        shown.add_row(name, escape(value))
+    return shown
+
+
+def _problems(found: Booted, hardware: str) -> Table:
+    count = len(found.problems)
+    title = f"{hardware} does not come up: {count} problem{'s' if count > 1 else ''}"
+    shown = Table(title=title, title_justify="left", show_header=False, title_style="red")
+    for number, problem in enumerate(found.problems, 1):
+        shown.add_row(str(number), escape(problem))
+    return shown
+
+
+def _rows(node: BootedNode) -> list[tuple[str, str]]:
+    return [
+        ("name", node.hostname or "as its site names it"),
+        ("labels", _lines(node.labels)),
+        ("taints", "\n".join(_taint(taint) for taint in node.taints) or "none"),
+        *(
+            (f"{name}", _amounts(amount, node.allocatable.get(name, "0")))
+            for name, amount in node.capacity.items()
+        ),
+        ("hugepages by NUMA node", _pages(node.hugepages)),
+        ("housekeeping CPUs", node.housekeeping_cpus or "none"),
+        ("workload CPUs", node.workload_cpus),
+        ("decided by Ignition", ", ".join(node.decided_by_ignition)),
+    ]
+
+
+def _lines(values: Mapping[str, str]) -> str:
+    return "\n".join(f"{name}={value}" for name, value in values.items()) or "none"
+
+
+def _taint(taint: Mapping[str, str]) -> str:
+    value = f"={taint['value']}" if taint.get("value") else ""
+    return f"{taint['key']}{value}:{taint['effect']}"
+
+
+def _amounts(capacity: str, allocatable: str) -> str:
+    return capacity if capacity == allocatable else f"{capacity}, allocatable {allocatable}"
+
+
+def _pages(pages: Mapping[str, tuple[int, ...]]) -> str:
+    counted = (f"{name} {' + '.join(map(str, counts))}" for name, counts in pages.items())
+    return ", ".join(counted) or "none"

@@ -1,0 +1,131 @@
+"""Which pods the empty nodes of a machine or pool ever admit, as data and as a table."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from hardware.cpuset import format_list, parse_list
+from ignition.shapes import Node, Policy, Request, Scope, admit, from_plan, largest_on, nearest
+from ignition.shapes.node import MIB_PER_GIB
+
+if TYPE_CHECKING:
+    from fleet.plan.subject import Subject
+    from ignition.shapes import Nearest, Shape, Share
+
+
+def node_of(subject: Subject, policy: Policy | None, scope: Scope | None) -> Node:
+    """The empty node, with another policy or scope of the Topology Manager where one is given."""
+    node = from_plan(subject.hardware, subject.plan)
+    return replace(node, policy=policy or node.policy, scope=scope or node.scope)
+
+
+def verdict(node: Node, request: Request) -> dict[str, Any]:
+    """Whether the node admits a pod of one container, why, and the nearest pods that it does."""
+    admission = admit(node, [request])
+    return {
+        "request": asdict(request),
+        "policy": node.policy,
+        "scope": node.scope,
+        "admitted": admission.admitted,
+        "reason": admission.reason,
+        "why": admission.why,
+        "aligned": admission.aligned,
+        "placed": _placed(node, admission.shares[0]) if admission.shares else None,
+        "nearest": None if admission.admitted else _near(nearest(node, request)),
+        "nearest_aligned": (
+            None if admission.aligned else _near(nearest(node, request, aligned=True))
+        ),
+    }
+
+
+def _placed(node: Node, share: Share) -> dict[str, Any]:
+    """What the container gets on an empty node, and on which NUMA nodes that is."""
+    numa_of = {gpu: cell.id for cell in node.cells for gpu in cell.gpus}
+    return {
+        "cpus": share.cpus,
+        "gpus": list(share.gpus),
+        "numa_nodes": {
+            "cpus": sorted({node.numa_of[cpu] for cpu in parse_list(share.cpus)}),
+            "memory": list(share.memory),
+            "gpus": sorted({numa_of[gpu] for gpu in share.gpus}),
+        },
+    }
+
+
+def _near(found: Nearest | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "request": asdict(found.request),
+        "changes": list(found.changes),
+        "why": found.admission.why,
+    }
+
+
+def sentences(found: dict[str, Any]) -> list[str]:
+    """A verdict for people."""
+    head = "Admitted" if found["admitted"] else f"Not admitted ({found['reason']})"
+    said = [f"{head}: {found['why']}."]
+    if found["placed"] and found["placed"]["cpus"]:
+        said.append(_where(found["placed"]))
+    if not found["admitted"]:
+        said.append(_sentence("Nearest that is admitted", found["nearest"]))
+    if not found["aligned"] and found["nearest_aligned"] != found["nearest"]:
+        said.append(_sentence("Nearest that is aligned", found["nearest_aligned"]))
+    return said
+
+
+def _where(placed: dict[str, Any]) -> str:
+    nodes = {resource: format_list(numa) for resource, numa in placed["numa_nodes"].items() if numa}
+    others = ", ".join(
+        f"{resource} on {nodes[resource]}" for resource in nodes if resource != "cpus"
+    )
+    cpus = f"CPUs {placed['cpus']} of NUMA node {nodes['cpus']}"
+    return f"Alone on the node it gets {cpus}{f'; {others}' if others else ''}."
+
+
+def _sentence(title: str, found: dict[str, Any] | None) -> str:
+    if found is None:
+        return f"{title}: none."
+    return f"{title}: {', '.join(found['changes'])}; {found['why']}."
+
+
+def largest_shapes(node: Node, gpus: int | None) -> list[dict[str, Any]]:
+    """The largest pod of each number of GPUs, or of one, with the largest aligned one beside it."""
+    aligned = {shape.gpus: shape for shape in largest_on(node, aligned=True)}
+    return [
+        {**shape._asdict(), "aligned": _plain(aligned.get(shape.gpus))}
+        for shape in largest_on(node)
+        if gpus in (None, shape.gpus)
+    ]
+
+
+def _plain(shape: Shape | None) -> dict[str, int] | None:
+    return None if shape is None else {"cpus": shape.cpus, "memory_mib": shape.memory_mib}
+
+
+def table(node: Node, shapes: list[dict[str, Any]], name: str) -> Table:
+    """The largest pods for people."""
+    made = Table(
+        title=f"Largest pods that an empty {name} admits, policy {node.policy}, scope {node.scope}",
+        caption="Memory as the catalogue counts it: the kernel keeps a few percent of it.",
+    )
+    for title in ("GPUs", "CPUs", "memory", "aligned: CPUs", "memory"):
+        made.add_column(title, justify="right")
+    for shape in shapes:
+        aligned = shape["aligned"]
+        made.add_row(
+            str(shape["gpus"]),
+            str(shape["cpus"]),
+            _gib(shape["memory_mib"]),
+            str(aligned["cpus"]) if aligned else "-",
+            _gib(aligned["memory_mib"]) if aligned else "-",
+        )
+    return made
+
+
+def _gib(mib: int) -> str:
+    return f"{mib / MIB_PER_GIB:.1f} GiB"

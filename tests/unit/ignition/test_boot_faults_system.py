@@ -1,0 +1,102 @@
+"""Units and extensions: what does not run, or would not fit the machine, is named."""
+
+import re
+
+import pytest
+
+from tests.unit.ignition.faults import Change, added, of, refusal, text, unit, written
+from tests.unit.ignition.nodes import TOKEN
+
+SYSEXT = "/etc/flatcar/enabled-sysext.conf"
+
+FAULTS: dict[str, tuple[Change, str]] = {
+    "the driver is missing": (
+        of("files", SYSEXT),
+        "has 8 GPUs and no driver; name one in /etc/flatcar/enabled-sysext.conf",
+    ),
+    "a driver is named that Flatcar has not": (
+        text(SYSEXT, "570", "580"),
+        "Flatcar has no nvidia-drivers-580-open",
+    ),
+    "two drivers are named": (
+        text(SYSEXT, "\n", "\nnvidia-drivers-550\n"),
+        "names 2 NVIDIA drivers; keep one",
+    ),
+    "an extension is misspelt": (
+        text(SYSEXT, "nvidia-drivers", "nvidia-driver"),
+        "nvidia-driver-570-open is no extension of Flatcar",
+    ),
+    "the container runtime is missing": (
+        of("links", "/etc/extensions/nvidia-runtime.raw"),
+        "containers get none without the NVIDIA runtime",
+    ),
+    "Fabric Manager is missing": (
+        of("links", "/etc/extensions/nvidia-fabricmanager.raw"),
+        "NVSwitches and no Fabric Manager: CUDA init fails with error 802",
+    ),
+    "Fabric Manager is started by nothing": (
+        of("units", "multi-user.target"),
+        "nvidia-fabricmanager.service is started by nothing",
+    ),
+    "Fabric Manager is of another branch": (
+        text(SYSEXT, "570-open", "550-open"),
+        "Fabric Manager 570.211.01 does not fit the driver branch 550",
+    ),
+    "a link points at nothing": (
+        of("files", "/opt/extensions/kubernetes/kubernetes-v1.34.1-x86-64.raw"),
+        "kubernetes.raw points at .*, which nothing writes",
+    ),
+    "a link is named after another extension": (
+        of("links", "/etc/extensions/nvidia-runtime.raw", path="/etc/extensions/runtime.raw"),
+        "whose extension-release names another extension",
+    ),
+    "Kubernetes is not linked": (
+        of("links", "/etc/extensions/kubernetes.raw"),
+        "kubernetes.raw is missing, and with it kubelet and kubeadm",
+    ),
+    "an image is built for another architecture": (
+        of(
+            "links",
+            "/etc/extensions/nvidia-runtime.raw",
+            target="/opt/extensions/nvidia-runtime/nvidia-runtime-v1.18.1-arm64.raw",
+        ),
+        "is built for arm64, but dgx-h200 is amd64",
+    ),
+    "containerd gets a configuration that is not read": (
+        written("/etc/containerd/config.toml", "version = 2\n"),
+        "config.toml is not read",
+    ),
+    "locksmith is left running": (of("units", "locksmithd.service"), "beside kured.*mask it"),
+    "a unit is enabled that nobody brings": (
+        added("units", name="tuned.service", enabled=True),
+        "tuned.service is enabled, but neither written here nor part of Flatcar",
+    ),
+    "a unit is enabled and masked": (
+        of("units", "locksmithd.service", enabled=True),
+        "is enabled and masked",
+    ),
+    "a unit has nothing that starts it": (
+        unit("kubelet-state.service", "[Install]", "[X]"),
+        "enabled without an .Install. section",
+    ),
+    "a drop-in has a name that is not read": (
+        added("units", name="x.service", dropins=[{"name": "10-x", "contents": "[Unit]\n"}]),
+        "the drop-in 10-x is not read; end its name in .conf",
+    ),
+    "a script is not executable": (
+        of("files", "/opt/bin/kubelet-state", mode=0o644),
+        "runs /opt/bin/kubelet-state, which is not executable",
+    ),
+    "a script is missing": (
+        of("files", "/opt/bin/kubelet-state"),
+        "runs /opt/bin/kubelet-state, which nothing writes",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_keeps_the_machine_out_and_is_named_without_the_token(fault: str) -> None:
+    change, says = FAULTS[fault]
+    problems = refusal(change)
+    assert any(re.search(says, problem) for problem in problems), problems
+    assert not [problem for problem in problems if TOKEN in problem]

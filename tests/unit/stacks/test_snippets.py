@@ -1,0 +1,28 @@
+"""Snippets of a pool: the one way to extend what its machines boot with."""
+
+import dataclasses
+import json
+
+from fleet.settings import load, stack_file
+from fleet.versions import FLATCAR
+from ignition.boot import boot
+from ignition.butane.resources import decode
+from ignition.payload import Merge, data_url, merged
+from ignition.render import join_ignition, tuning_ignition
+from stacks.nodes import boot_of, node_versions
+from tests.conftest import ROOT
+from tests.unit.ignition.nodes import join
+
+MOTD = "variant: flatcar\nversion: 1.1.0\nstorage:\n  files:\n    - path: /etc/motd\n"
+
+
+def test_a_pools_snippet_is_merged_into_what_its_machines_boot_with() -> None:
+    settings = load(stack_file(ROOT, "dev"))
+    pool = dataclasses.replace(settings.pools["dgx"], snippets=(MOTD,))
+    node = boot_of(node_versions(settings.versions), "dgx", pool)
+    assert node.flatcar == FLATCAR
+    plain = tuning_ignition(node)
+    (merge,) = json.loads(plain)["ignition"]["config"]["merge"]
+    assert json.loads(decode(merge["source"]))["storage"]["files"][0]["path"] == "/etc/motd"
+    machine = boot(merged(plain, (Merge(source=data_url(join_ignition(join()))),)), node.hardware)
+    assert machine.problems == ()
