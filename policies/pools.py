@@ -7,6 +7,7 @@ from math import ceil
 from hardware.hardware import Hardware
 from ignition.numa_plan import NumaPlan
 from ignition.shapes import Node, from_plan
+from policies.rules.cuda import architectures, newest_cuda
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,7 +15,8 @@ class PoolFacts:
     """A pool's machine and plan, and how often it hands out each of its GPUs.
 
     `copies` is 1 for whole GPUs and 0 for a pool that has instances of MIG instead, by profile in
-    `mig_profiles`. `efa_driver` is whether machines of AWS have the driver of their network cards.
+    `mig_profiles`. `efa_driver` is whether machines of AWS have the driver of
+    their network cards, `nvidia_driver` the one of the GPUs, such as 570-open.
     """
 
     hardware: Hardware
@@ -22,6 +24,7 @@ class PoolFacts:
     copies: int = 1
     mig_profiles: tuple[str, ...] = ()
     efa_driver: bool = False
+    nvidia_driver: str | None = None
 
 
 def rule_settings(pools: Mapping[str, PoolFacts]) -> dict[str, dict[str, list[str]]]:
@@ -35,6 +38,9 @@ def rule_settings(pools: Mapping[str, PoolFacts]) -> dict[str, dict[str, list[st
         "numa/memory-limit": [],
         "numa/mig-profile": [],
         "numa/gpudirect": [],
+        "numa/gpu-memory": [],
+        "numa/image-architectures": [],
+        "numa/cuda-version": [],
     }
     for name, pool in pools.items():
         for rule, line in _lines(pool):
@@ -56,10 +62,24 @@ def _lines(pool: PoolFacts) -> Iterator[tuple[str, str]]:
     yield "numa/memory-limit", ""
     yield "numa/mig-profile", " ".join(pool.mig_profiles)
     yield "numa/gpudirect", "rdma" if _rdma(pool) else "none"
+    yield from _software(pool)
+    if pool.copies:
+        yield "numa/gpu-memory", str(pool.hardware.gpus[0].memory_gib * 1024 // pool.copies)
     for shape in _shapes(pool):
         yield "numa/admissible-shape", shape
     if pool.copies == 1:
         yield "numa/share", _share(pool)
+
+
+def _software(pool: PoolFacts) -> Iterator[tuple[str, str]]:
+    """What images must be built for, as far as anybody knows it of the GPU and the driver."""
+    runs = architectures(pool.hardware.gpus[0].model)
+    if runs:
+        own = next(each for each in reversed(runs) if each.startswith("sm_") and each[-1].isdigit())
+        yield "numa/image-architectures", " ".join((own, *runs))
+    if pool.nvidia_driver is not None:
+        branch = pool.nvidia_driver.partition("-")[0]
+        yield "numa/cuda-version", f"{branch} {newest_cuda(int(branch))}"
 
 
 def _rdma(pool: PoolFacts) -> bool:

@@ -21,6 +21,7 @@ from policies.rules.gpu_work import PREFIX, asks_for_gpus
 from policies.rules.manifest import at, items, mapping, quantity
 from policies.rules.pods import Pod, pods, subject
 from policies.rules.pool_table import (
+    cel_asks_for,
     cel_lines,
     cel_misfit,
     filled,
@@ -95,12 +96,10 @@ def _has(pod: Pod, devices: tuple[str, ...]) -> bool:
 
 
 _PREFIXES = f"{cel.setting(_ID, 'devices')}.split(',')"
-_PARTS = "[c.?resources.?limits.orValue({}), c.?resources.?requests.orValue({})]"
 _AMOUNT = "'%s'.format([r[k]])"
-_HAS = (
-    f"p.containers.exists(c, {_PARTS}.exists(r, r.exists(k, "
+_HAS = cel_asks_for(
     f"variables.devices.exists(d, k.startsWith(d)) && isQuantity({_AMOUNT}) && "
-    f"quantity({_AMOUNT}).isGreaterThan(quantity('0')))))"
+    f"quantity({_AMOUNT}).isGreaterThan(quantity('0'))"
 )
 _BEFORE, _AFTER = (cel.literal(part) for part in _DEVICES.split("{0}"))
 

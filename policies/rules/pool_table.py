@@ -115,6 +115,15 @@ def cel_amount(container: str, resource: str) -> str:
     return f"({value}.hasValue() ? {number} : 0.0)"
 
 
+def cel_asks_for(condition: str) -> str:
+    """CEL: whether the pod `p` asks for some of a resource `k` of which the condition holds."""
+    parts = "[c.?resources.?limits.orValue({}), c.?resources.?requests.orValue({})]"
+    return (
+        f"p.containers.exists(c, {parts}.exists(r, r.exists(k, "
+        f"{condition} && '%s'.format([r[k]]) != '0')))"
+    )
+
+
 def _total(resource: str) -> str:
     first = "p.spec.?initContainers.orValue([]).exists(i, i.?name.orValue('') == found)"
     is_first = f"[c.?name.orValue('')].exists(found, {first})"

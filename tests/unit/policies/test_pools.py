@@ -12,6 +12,7 @@ from ignition.shapes import Request, admit, from_plan, largest
 from ignition.tuning import PURPOSES, Purpose, Tuning
 from policies.pools import PoolFacts, rule_settings
 from policies.rules import ALL
+from policies.rules.cuda import CAPABILITIES, architectures
 
 GPU_MACHINES = [name for name in names() if load(name).gpus]
 
@@ -79,6 +80,9 @@ def test_a_dgx_tells_what_follows_from_its_choices() -> None:
         "numa/memory-limit": ["dgx"],
         "numa/mig-profile": ["dgx"],
         "numa/gpudirect": ["dgx rdma"],
+        "numa/gpu-memory": ["dgx 144384"],
+        "numa/image-architectures": [f"dgx sm_90 {' '.join(architectures('NVIDIA H200'))}"],
+        "numa/cuda-version": [],
     }
 
 
@@ -114,3 +118,25 @@ def test_rdma_is_there_with_a_driver_for_the_network_cards() -> None:
     assert lines("numa/gpudirect", facts("gex44")) == ["p none"]
     assert lines("numa/gpudirect", facts("p5e.48xlarge")) == ["p none"]
     assert lines("numa/gpudirect", replace(facts("p5e.48xlarge"), efa_driver=True)) == ["p rdma"]
+
+
+def test_a_gpu_that_is_handed_out_repeatedly_has_its_part_of_the_memory() -> None:
+    assert lines("numa/gpu-memory", replace(facts("gex44"), copies=4)) == ["p 5120"]
+    assert lines("numa/gpu-memory", replace(facts("dgx-h200", "inference"), copies=0)) == []
+
+
+@pytest.mark.parametrize(
+    ("driver", "line"), [("535", "p 535 12"), ("570-open", "p 570 12"), ("580-open", "p 580 13")]
+)
+def test_the_driver_says_which_cuda_runs(driver: str, line: str) -> None:
+    assert lines("numa/cuda-version", replace(facts("gex44"), nvidia_driver=driver)) == [line]
+
+
+@pytest.mark.parametrize("name", GPU_MACHINES)
+def test_the_architecture_of_every_gpu_of_the_catalogue_is_known(name: str) -> None:
+    model = load(name).gpus[0].model
+    major, minor = CAPABILITIES[model]
+
+    (line,) = lines("numa/image-architectures", facts(name))
+
+    assert line.startswith(f"p sm_{major}{minor} ")

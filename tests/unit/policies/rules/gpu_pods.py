@@ -31,6 +31,11 @@ def pod(*containers: Object, labels: Object | None = None, **spec: Any) -> Objec
     }
 
 
+def annotated(found: Object, annotations: Object) -> Object:
+    """A Pod with annotations."""
+    return {**found, "metadata": {**found["metadata"], "annotations": annotations}}
+
+
 def _object(api_version: str, kind: str, spec: Object) -> Object:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "p"}, "spec": spec}
 
@@ -91,4 +96,4 @@ def on(pool: str) -> Object:
 def told(rule: Rule, manifest: Object, *pools: str) -> list[str]:
     """What a rule with a setting `pools` says of an object."""
     assert rule.predicate is not None
-    return rule.predicate(manifest, {"pools": list(pools)})
+    return rule.predicate(manifest, {**rule.defaults(), "pools": list(pools)})
