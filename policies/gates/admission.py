@@ -100,7 +100,7 @@ def _policy(rule_id: str, admission: Admission, exempt: Sequence[str]) -> Mappin
         "validations": [
             {
                 "expression": admission.holds,
-                "messageExpression": f"{literal(f'{rule_id}: ')} + {admission.message}",
+                "messageExpression": f"{literal(f'{rule_id}: ')} + ({admission.message})",
             }
         ],
     }

@@ -31,7 +31,6 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {
     FRACTION: {"shared_pools": ["slices"]},
     NOTEBOOK: {"shared_pools": ["slices"], "max_hours": 10},
     SPOT: {"spot_pools": ["cheap", "burst"]},
-    "numa/pod-purpose": {"pools": []},
 }
 SLICES: Object = {"nodeSelector": {"fleet.gpu/sharing": "time-slicing"}}
 ON_SPOT: Object = {"nodeSelector": {"karpenter.sh/capacity-type": "spot"}}

@@ -1,22 +1,25 @@
-"""A control plane for each module, with the kinds of all objects in the table."""
+"""One control plane with the kinds of all objects in the table; each module has it without rules.
+
+The controllers and the scheduler run, too: the garbage collector is what deletes in the foreground.
+"""
 
 import os
 from collections.abc import Iterator
-from datetime import date
 
 import pytest
 
 from rehearsal.control_plane import Launcher, Programs
 from rehearsal.processes import Processes
 from tests.rehearsal.admission.server import Server
-from toolchain.build import ensure
-
-TODAY = date(2026, 11, 21)
+from toolchain.build import ToolchainError, ensure
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    tools = ensure(("control-plane", "kwok", "crds"), console=None)
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    try:
+        tools = ensure(("control-plane", "kwok", "crds"), console=None)
+    except ToolchainError as error:
+        pytest.skip(str(error))
     directory = tmp_path_factory.mktemp("plane")
     processes = Processes(directory)
     programs = Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok"))
@@ -30,3 +33,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield found
     finally:
         processes.stop()
+
+
+@pytest.fixture(scope="module")
+def server(plane: Server) -> Iterator[Server]:
+    """The API server; the rules that a module installs are gone behind it."""
+    yield plane
+    plane.forget_rules()

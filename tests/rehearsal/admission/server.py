@@ -137,6 +137,20 @@ class Server:
         """Whether there is no such object."""
         return self.api.get(self.place(manifest)) is None
 
+    def forget_rules(self) -> None:
+        """Removes all policies, and waits until the server has noticed."""
+        for kind in ("validatingadmissionpolicybindings", "validatingadmissionpolicies"):
+            self.ask("DELETE", f"/apis/admissionregistration.k8s.io/v1/{kind}")
+        bad: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bad"}}
+        bad["spec"] = {"containers": [{"name": "main", "image": "x"}], "hostNetwork": True}
+        bad["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 1}}
+
+        def silent() -> bool:
+            answer = self.try_out(bad)
+            return answer.taken and not answer.told
+
+        self.wait_for("the end of the policies", silent)
+
     def install_kinds(self, folders: Sequence[Path]) -> None:
         """Installs the CRDs of the folders and those of Argo and Kubeflow, and waits for them."""
         crds = [
@@ -159,19 +173,6 @@ class Server:
         return any(
             each["type"] == "Established" and each["status"] == "True" for each in conditions
         )
-
-
-def telling(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A second binding for each policy, which warns: a refusal names only one rule of many."""
-    return [
-        {
-            **found,
-            "metadata": {"name": f"{found['metadata']['name']}-told"},
-            "spec": {**found["spec"], "validationActions": ["Warn"]},
-        }
-        for found in manifests
-        if found["kind"] == "ValidatingAdmissionPolicyBinding"
-    ]
 
 
 def _unescaped(text: str) -> str:
