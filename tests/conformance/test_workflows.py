@@ -12,6 +12,7 @@ import yaml
 from typer.testing import CliRunner
 
 from fleet.cli.main import app
+from fleet.preview.markdown import mark
 from tests.conftest import ROOT
 from toolchain.build import ensure, versions
 
@@ -34,6 +35,11 @@ def jobs(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def steps(path: Path) -> Iterator[dict[str, Any]]:
     for _, job in jobs(path):
         yield from job.get("steps", [])
+
+
+def use(step: dict[str, Any]) -> str:
+    """The action of a step, without its version."""
+    return str(step.get("uses", "")).partition("@")[0]
 
 
 def commands(path: Path) -> str:
@@ -122,4 +128,35 @@ def test_the_makefile_previews_with_a_command_that_writes_markdown() -> None:
     assert "fleet preview $(ENV) " in (ROOT / "Makefile").read_text()
     told = CliRunner().invoke(app, ["preview", "--help"], env={"COLUMNS": "120", "TERM": "dumb"})
     assert told.exit_code == 0
-    assert "--markdown" in re.sub(r"\x1b\[[0-9;]*m", "", told.output)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", told.output)
+    assert all(option in plain for option in ("--markdown", "--sarif", "--rehearsal", "--docs"))
+
+
+def test_the_preview_gets_what_the_rehearsal_of_its_environment_found() -> None:
+    kept, taken = (
+        next(s["with"]["name"] for s in workflow("preview")["jobs"][job]["steps"] if use(s) == name)
+        for job, name in (
+            ("rehearse", "actions/upload-artifact"),
+            ("preview", "actions/download-artifact"),
+        )
+    )
+    assert kept == taken == "rehearsal-${{ matrix.environment }}"
+    preview = workflow("preview")["jobs"]["preview"]
+    assert preview["needs"] == "rehearse"
+    assert preview["if"] == "${{ !cancelled() }}", "a failed rehearsal is told, too"
+
+
+def test_a_comment_is_found_again_by_the_mark_that_the_preview_writes() -> None:
+    steps = workflow("preview")["jobs"]["preview"]["steps"]
+    fallback = next(step["run"] for step in steps if "it did not begin" in step.get("run", ""))
+    assert f'echo "{mark("$ENVIRONMENT")}" > preview.md' in fallback
+    script = next(step["with"]["script"] for step in steps if "script" in step.get("with", {}))
+    assert "body.startsWith(mark)" in script
+    assert "updateComment" in script
+
+
+def test_code_scanning_gets_the_file_that_the_preview_writes() -> None:
+    steps = workflow("preview")["jobs"]["preview"]["steps"]
+    upload = next(s for s in steps if use(s) == "github/codeql-action/upload-sarif")
+    assert f"SARIF={upload['with']['sarif_file']} " in commands(FOLDER / "preview.yml")
+    assert "matrix.environment" in upload["with"]["category"], "else one would close the others'"
