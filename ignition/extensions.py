@@ -19,10 +19,11 @@ _ARCH: dict[Arch, str] = {"amd64": "x86-64", "arm64": "arm64"}
 
 @dataclass(frozen=True, kw_only=True)
 class Extension:
-    """An image: its URL and its path on the node."""
+    """An image: its URL, its path on the node, and its checksum as Ignition writes it."""
 
     source: str
     image: str
+    checksum: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +35,15 @@ class KubernetesExtension(Extension):
 
 
 def image(name: str, source: str) -> Extension:
-    """The extension `name` from any URL, kept under the URL's file name."""
+    """The extension `name` from any URL, kept under the URL's file name.
+
+    The URL may end in the checksum of the image: `#sha512-` and 128 hexadecimal digits.
+    """
+    source, _, checksum = source.partition("#")
     file = PurePosixPath(urlsplit(source).path).name
-    return Extension(source=source, image=f"/opt/extensions/{name}/{file}")
+    return Extension(
+        source=source, image=f"/opt/extensions/{name}/{file}", checksum=checksum or None
+    )
 
 
 def kubernetes(version: str, arch: Arch) -> KubernetesExtension:

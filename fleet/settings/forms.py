@@ -136,6 +136,13 @@ HttpsEndpoint: TypeAlias = Annotated[
 HttpsUrl: TypeAlias = Annotated[
     str, Field(pattern=r"^https://[^\s/]+/\S+$", description="an https:// address of a file")
 ]
+ImageUrl: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^https://[^\s/#]+/[^\s#]+(#sha512-[0-9a-f]{128})?$",
+        description="an https:// address of a file, with #sha512- and its checksum at the end",
+    ),
+]
 Version: TypeAlias = Annotated[
     str,
     Field(

@@ -14,7 +14,7 @@ from fleet.settings.forms import (
     Endpoint,
     HetznerCidr,
     HttpsEndpoint,
-    HttpsUrl,
+    ImageUrl,
     KeepDays,
     KubernetesVersion,
     LabelValue,
@@ -107,9 +107,9 @@ class Versions:
     kubernetes: KubernetesVersion | None = None
     nvidia_driver: Literal["535", "535-open", "550", "550-open", "570", "570-open"] | None = None
     """The branches that Flatcar publishes as system extensions."""
-    fabric_manager: HttpsUrl | None = None
+    fabric_manager: ImageUrl | None = None
     """System extension with NVIDIA Fabric Manager of exactly the driver's version."""
-    efa: HttpsUrl | None = None
+    efa: ImageUrl | None = None
     """System extension with the EFA driver, built for this very release of Flatcar."""
 
 

@@ -8,6 +8,9 @@ Row = tuple[str, str, Object]
 IMAGE = "isolation/image-digest"
 HOST = "isolation/host-access"
 RBAC = "isolation/rbac-wildcards"
+IMDS = "isolation/imdsv2"
+WORLD = "isolation/open-to-world"
+SECRETS = "isolation/clear-secrets"
 NETWORK = "isolation/network-policy"
 SETTINGS: Mapping[str, Mapping[str, object]] = {}
 _DIGEST = "b" * 64
@@ -37,6 +40,38 @@ def _binds(role: str) -> Object:
 def _network(**spec: object) -> Object:
     whole = {"podSelector": {}, "policyTypes": ["Ingress"], **spec}
     return made("networking.k8s.io/v1", "NetworkPolicy", whole)
+
+
+def _node_class(**options: object) -> Object:
+    """An EC2NodeClass of Flatcar."""
+    spec = {
+        "amiSelectorTerms": [{"owner": "075585003325", "name": "Flatcar-stable-*"}],
+        "amiFamily": "Custom",
+        "instanceProfile": "burst",
+        "subnetSelectorTerms": [{"tags": {"fleet": "dev"}}],
+        "securityGroupSelectorTerms": [{"tags": {"fleet": "dev"}}],
+        "tags": {"fleet.gpu/cluster": "dev", "fleet.gpu/pool": "burst"},
+        **({"metadataOptions": options} if options else {}),
+    }
+    return made("karpenter.k8s.aws/v1", "EC2NodeClass", spec)
+
+
+def _service(port: int, **spec: object) -> Object:
+    whole = {"type": "LoadBalancer", "ports": [{"port": port}], **spec}
+    return made("v1", "Service", whole)
+
+
+def _told(name: str, **value: object) -> Object:
+    """A pod with one variable of its environment."""
+    return pod({**container(), "env": [{"name": name, **value}]})
+
+
+def _map(**data: str) -> Object:
+    version = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "train"}}
+    return {**version, "data": {key.replace("_dot_", "."): text for key, text in data.items()}}
+
+
+_KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n"
 
 
 def _beside(**fields: object) -> Object:
@@ -78,6 +113,19 @@ def good() -> Iterator[Row]:
     yield NETWORK, "its own", _network(ingress=[{"from": [{"podSelector": {}}]}])
     yield NETWORK, "everybody at a port", _network(ingress=everybody)
     yield NETWORK, "everybody at some pods", _network(podSelector=some, ingress=[{}])
+    yield IMDS, "what Karpenter fills in", _node_class()
+    yield IMDS, "tokens", _node_class(httpTokens="required", httpPutResponseHopLimit=1)
+    yield IMDS, "no service at all", _node_class(httpEndpoint="disabled", httpTokens="optional")
+    yield WORLD, "HTTPS for everybody", _service(443)
+    yield WORLD, "SSH for some", _service(22, loadBalancerSourceRanges=["10.0.0.0/8"])
+    yield WORLD, "SSH in the cluster", _service(22, type="ClusterIP")
+    reference = {"secretKeyRef": {"name": "lakefs", "key": "secret"}}
+    yield SECRETS, "a reference", _told("LAKEFS_SECRET_ACCESS_KEY", valueFrom=reference)
+    yield SECRETS, "another variable", _told("TOKENIZERS_PARALLELISM", value="true")
+    yield SECRETS, "where it is", _told("KUBE_TOKEN_FILE", value="/var/run/token")
+    yield SECRETS, "another's value", _told("DB_PASSWORD", value="$(PASSWORD)")
+    yield SECRETS, "nothing", _told("DB_PASSWORD", value="")
+    yield SECRETS, "a ConfigMap", _map(batch_size="8", certificate="-----BEGIN CERTIFICATE-----")
 
 
 def bad() -> Iterator[Row]:
@@ -103,6 +151,18 @@ def bad() -> Iterator[Row]:
         yield RBAC, f"a {kind} to cluster-admin", role(kind, **_binds("cluster-admin"))
     yield NETWORK, "everybody", _network(ingress=[{}])
     yield NETWORK, "everybody, too", _network(ingress=[{"from": [{"podSelector": {}}]}, {}])
+    yield IMDS, "no tokens", _node_class(httpTokens="optional")
+    yield IMDS, "two hops", _node_class(httpTokens="required", httpPutResponseHopLimit=2)
+    yield WORLD, "SSH", _service(22)
+    yield WORLD, "the API", _service(6443, loadBalancerSourceRanges=["10.0.0.0/8", "0.0.0.0/0"])
+    for kind, making in KINDS.items():
+        variable = {"env": [{"name": "WANDB_API_KEY", "value": "hunter2"}]}
+        yield SECRETS, f"a {kind}", making(_beside(**variable))
+    for name in ("DB_PASSWORD", "AWS_SECRET_ACCESS_KEY", "hf_token", "PRIVATE_KEY"):
+        yield SECRETS, name, _told(name, value="hunter2")
+    yield SECRETS, "a key by another name", _told("IDENTITY", value=_KEY)
+    yield SECRETS, "a ConfigMap with a password", _map(db_password="hunter2")
+    yield SECRETS, "a ConfigMap with a key", _map(id_dot_txt=_KEY)
 
 
 def malformed() -> Iterator[Row]:

@@ -125,3 +125,21 @@ def test_a_release_that_brings_up_no_healthy_node_is_not_marked_as_good(machine:
     healthy = found["node-healthy.service"]["contents"]
     assert "ConditionPathExists=/etc/kubernetes/kubelet.conf" in healthy, "a new node is not joined"
     assert ("/proc/driver/nvidia/version" in healthy) is (machine != "ccx33")
+
+
+@pytest.mark.parametrize("checksum", [None, f"sha512-{'a' * 128}"])
+def test_a_checksum_at_the_end_of_an_address_is_what_the_machine_checks(
+    checksum: str | None,
+) -> None:
+    url = manager("570.211.01")
+    whole = url if checksum is None else f"{url}#{checksum}"
+
+    rendered = json.loads(tuning_ignition(dgx(fabric_manager=whole, flatcar="4593.2.5")))
+
+    (found,) = (
+        file["contents"] for file in rendered["storage"]["files"] if "fabricmanager" in file["path"]
+    )
+    assert found == {
+        "source": url,
+        **({} if checksum is None else {"verification": {"hash": checksum}}),
+    }
