@@ -3,14 +3,18 @@
 from collections.abc import Mapping
 
 from fleet.settings.pools import AwsPool, BareMetalPool, Pool
-from fleet.settings.types import Budget
+from fleet.settings.types import Budget, Versions
+from fleet.versions import NVIDIA_DRIVER
+from hardware.hardware import load
+from ignition.numa_plan import plan
+from policies.pools import PoolFacts, rule_settings
 from policies.rules import cost_daily_budget, idle_fraction, idle_notebooks, idle_spot
 
 RuleSettings = Mapping[str, Mapping[str, object]]
 
 
 def with_facts(
-    said: RuleSettings, budget: Budget, pools: Mapping[str, Pool]
+    said: RuleSettings, budget: Budget, pools: Mapping[str, Pool], versions: Versions
 ) -> dict[str, Mapping[str, object]]:
     """The settings of rules with those facts; what is said of a rule goes before them."""
     shared = [
@@ -23,10 +27,26 @@ def with_facts(
         for name, pool in pools.items()
         if isinstance(pool, AwsPool) and "spot" in pool.gpu_limits
     ]
+    known = {name: _pool_facts(pool, versions) for name, pool in pools.items()}
     facts: dict[str, dict[str, object]] = {
+        **{rule: {**settings} for rule, settings in rule_settings(known).items()},
         cost_daily_budget.ID: {"usd_per_day": budget.usd_per_day},
         **({idle_spot.ID: {"spot_pools": spot}} if spot else {}),
     }
     if shared:
         facts |= {rule.ID: {"shared_pools": shared} for rule in (idle_fraction, idle_notebooks)}
     return {rule: {**facts.get(rule, {}), **said.get(rule, {})} for rule in {**said, **facts}}
+
+
+def _pool_facts(pool: Pool, versions: Versions) -> PoolFacts:
+    hardware = load(pool.hardware)
+    shared = pool if isinstance(pool, AwsPool | BareMetalPool) and hardware.gpus else None
+    layout = (shared and shared.mig_layout) or {}
+    return PoolFacts(
+        hardware=hardware,
+        plan=plan(hardware, pool.tuning, pool.purpose),
+        copies=0 if layout else (shared and shared.replicas) or 1,
+        mig_profiles=tuple(layout),
+        efa_driver=versions.efa is not None,
+        nvidia_driver=versions.nvidia_driver or NVIDIA_DRIVER,
+    )
