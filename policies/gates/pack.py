@@ -1,7 +1,6 @@
 """A pack of Pulumi policies: all rules of the fleet, or those of one name before the slash."""
 
-from pulumi_policy import EnforcementLevel, PolicyPack
-
+from policies.gates import analyzer
 from policies.gates.plan import policies
 from policies.rules import ALL
 
@@ -10,4 +9,4 @@ def serve(pack: str | None = None) -> None:
     """Serves the rules until the engine ends it; with a name, those of that pack alone."""
     rules = [rule for rule in ALL if pack is None or rule.id.startswith(f"{pack}/")]
     name = "gpu-fleet" if pack is None else f"gpu-fleet-{pack}"
-    PolicyPack(name, policies(rules), enforcement_level=EnforcementLevel.MANDATORY)
+    analyzer.serve(name, policies(rules))

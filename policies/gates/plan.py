@@ -8,9 +8,8 @@ after the other, on each resource and then on the stack.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from functools import lru_cache
 from typing import cast
 
 from pulumi_policy import (
@@ -56,13 +55,17 @@ def policies(
     elsewhere = {rule.id for rule in ALL} - {rule.id for rule in rules}  # one file for all packs
     left: dict[str, list[str]] = {}
 
-    @lru_cache(maxsize=1)
-    def configured(config: str) -> tuple[Configured, ...]:
-        said = json.loads(config)
-        return configure({key: said[key] for key in said if key not in elsewhere}, rules)
+    read: list[tuple[object, tuple[Configured, ...]]] = []  # the last one, to read it once
+
+    def configured(config: Mapping[str, object]) -> tuple[Configured, ...]:
+        if not read or read[0][0] is not config:
+            said = json.loads(json.dumps(plain(config)))
+            mine = {key: said[key] for key in said if key not in elsewhere}
+            read[:] = [(config, configure(mine, rules))]
+        return read[0][1]
 
     def resource(args: ResourceValidationArgs, report: ReportViolation) -> None:
-        asked = configured(json.dumps(plain(args.get_config())))
+        asked = configured(args.get_config())
         verdict = judge(_manifest(args), asked, subject=_subject(args), today=today())
         left[args.urn] = verdict.advisory
         for paragraph in verdict.mandatory:
@@ -74,7 +77,7 @@ def policies(
 
     def stack(args: StackValidationArgs, report: ReportViolation) -> None:
         left.clear()
-        every = configured(json.dumps(plain(args.get_config())))
+        every = configured(args.get_config())
         for rule, sentence in expired(every, today()):
             report(f"{rule.id}: {sentence}", None)
         asked = [each for each in every if each.rule.across is not None]
