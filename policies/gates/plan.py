@@ -35,6 +35,8 @@ POLICY = "fleet-resources"
 STACK_POLICY = "fleet-stack"
 ADVISORY_POLICY = f"{POLICY}-advisory"
 ADVISORY_STACK_POLICY = f"{STACK_POLICY}-advisory"
+COMPONENTS = "gpu:"
+"""How the Pulumi types of our components begin."""
 
 
 def pack_config(rule_settings: RuleSettings, rules: Sequence[Rule] = ALL) -> dict[str, object]:
@@ -54,6 +56,7 @@ def policies(
     properties = PolicyConfigSchema({rule.id: schema(rule) for rule in rules})
     elsewhere = {rule.id for rule in ALL} - {rule.id for rule in rules}  # one file for all packs
     left: dict[str, list[str]] = {}
+    inputs: dict[str, Manifest] = {}  # of components: a stack shows their outputs alone
 
     read: list[tuple[object, tuple[Configured, ...]]] = []  # the last one, to read it once
 
@@ -66,7 +69,10 @@ def policies(
 
     def resource(args: ResourceValidationArgs, report: ReportViolation) -> None:
         asked = configured(args.get_config())
-        verdict = judge(_manifest(args), asked, subject=_subject(args), today=today())
+        manifest = _manifest(args)
+        if args.resource_type.startswith(COMPONENTS):
+            inputs[args.urn] = manifest
+        verdict = judge(manifest, asked, subject=_subject(args), today=today())
         left[args.urn] = verdict.advisory
         for paragraph in verdict.mandatory:
             report(paragraph, None)
@@ -81,7 +87,9 @@ def policies(
         for rule, sentence in expired(every, today()):
             report(f"{rule.id}: {sentence}", None)
         asked = [each for each in every if each.rule.across is not None]
-        manifests = [_manifest(resource) for resource in args.resources] if asked else []
+        manifests = [
+            inputs.get(each.urn) or _manifest(each) for each in (args.resources if asked else ())
+        ]
         for each, manifest in zip(args.resources, manifests, strict=False):
             verdict = judge(manifest, asked, subject=_subject(each), today=today(), stack=manifests)
             left[each.urn] = verdict.advisory

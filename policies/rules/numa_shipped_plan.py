@@ -4,19 +4,31 @@ The plan is derived anew from a pool's inputs `hardware`, `purpose` and `tuning`
 it is looked for in the final Ignition: kernel arguments, the patch of the kubelet's configuration,
 the CPUs of the interrupts, those of the system's services and the sysctls. A line that was changed
 by hand, left out or added is told, and so is a flag that overrides the kubelet's configuration.
+
+With a whole stack at hand, the user data of every machine is read as the machine will, with all
+that it merges: it must be the Ignition of its pool, line by line, and nothing but the machine's own
+name and token besides.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 
 from ignition.boot.config import BootConfig
 from ignition.numa_plan import NumaPlan, PlanError, plan
 from ignition.tuning import PURPOSES, Tuning
-from policies.rules.manifest import mapping
-from policies.rules.rule import Rule
-from policies.rules.shipped import KUBELET_FLAGS, Shipped, ShippedError, judged, texts
+from policies.rules.manifest import describe, mapping
+from policies.rules.rule import Manifest, Rule, Settings
+from policies.rules.shipped import (
+    KUBELET_FLAGS,
+    Shipped,
+    ShippedError,
+    judged,
+    of_pool,
+    texts,
+)
+from policies.rules.user_data import booted, differences, pool_of, user_data
 
 _PATCHES = "/etc/kubernetes/patches/"
 _PATCH = f"{_PATCHES}kubeletconfiguration+merge.json"
@@ -44,6 +56,22 @@ def _judge(shipped: Shipped) -> list[str]:
     if digest is not None and digest != expected.digest:
         found.append(f"have the numaPlan {expected.digest} of its hardware, purpose and tuning")
     return found
+
+
+def across(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest]) -> list[str]:
+    """Returns where the user data of machines is not the Ignition of their pool."""
+    text = user_data(manifest)
+    pool = None if text is None else pool_of(manifest, stack)
+    if text is None or pool is None:
+        return []
+    final = booted(text, stack)
+    if final is None:
+        return [f"{describe(manifest)} must have user data that can be read with its stack."]
+    try:
+        faults = list(differences(of_pool(pool).config, final))
+    except ShippedError:  # which is told of the pool itself
+        return []
+    return [f"{describe(manifest)} must {fault}, in its user data." for fault in faults]
 
 
 def _plan(shipped: Shipped) -> NumaPlan:
@@ -150,5 +178,7 @@ RULE = Rule(
         "interrupts on the CPUs of jobs or keeps the kubelet from starting."
     ),
     source="https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/",
+    watched_by=("NodeDrift",),
     predicate=judged(_judge),
+    across=across,
 )

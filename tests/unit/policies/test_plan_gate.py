@@ -325,3 +325,37 @@ def test_what_was_said_of_one_resource_is_not_said_again_of_the_next() -> None:
 
     assert [len(messages) for messages in said] == [1, 0, 0]
     assert heard(second, bad, config, urn="urn:1") == []
+
+
+def test_rules_that_look_across_see_the_inputs_of_a_component() -> None:
+    seen: list[object] = []
+
+    def look(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest]) -> list[str]:
+        seen.append(at(manifest, "spec"))
+        return []
+
+    each = Rule(
+        id="numa/across",
+        sentence="It must be so.",
+        why="So.",
+        source="https://example.org/why",
+        across=look,
+    )
+    resource, _, stack, _ = policies((each,), today=lambda: TODAY)
+    kind, urn = "gpu:pools:BareMetalPool", "urn:component"
+    outputs = PolicyResource(
+        resource_type=kind,
+        props=unknown_checking_proxy({"nodeNames": ["dgx-01"]}),
+        urn=urn,
+        name="dgx",
+        opts=None,  # type: ignore[arg-type]  # no rule reads resource options
+        provider=None,
+        parent=None,
+        dependencies=[],
+        property_dependencies={},
+    )
+
+    heard(resource, {"ignition": "{}"}, {}, kind, urn)
+    heard_of_stack(stack, [outputs], {})
+
+    assert seen == [{"ignition": "{}"}]
