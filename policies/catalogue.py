@@ -82,6 +82,7 @@ def _gates(rule: Rule) -> str:
         held.append("admission")
     if rule.alert:
         held.append(f"alert `{rule.alert.name}`")
+    held += [f"alert `{name}`" for name in rule.watched_by]
     return ", ".join(held)
 
 

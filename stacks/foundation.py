@@ -14,6 +14,7 @@ from components.platform.karpenter.release import Karpenter, KarpenterArgs
 from components.platform.kured import Kured, KuredArgs, RebootWindow
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dcgm import exporter_values
+from components.platform.monitoring.release import NAMESPACE as MONITORING
 from components.platform.monitoring.release import Monitoring, MonitoringArgs
 from components.platform.node_check import NodeCheck
 from components.platform.pool_domains import PoolDomains, PoolDomainsArgs
@@ -24,6 +25,7 @@ from components.pools.aws_boot import node_role
 from fleet import settings as fleet
 from hardware.hardware import Hardware, load
 from policies.configuration import configure
+from policies.gates import alerts
 from policies.gates.admission import manifests
 from stacks.nodes import sharing, system_pools
 
@@ -100,6 +102,7 @@ def _monitoring(
     args = MonitoringArgs(
         pools=gpus,
         storage_class=chosen.storage_class or STORAGE_CLASS,
+        alerts=[alerts.manifest(configure(settings.policies), namespace=MONITORING)],
         pagerduty_routing_key=key,
     )
     return Monitoring("monitoring", args, on_cluster)

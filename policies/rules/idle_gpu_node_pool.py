@@ -276,6 +276,7 @@ RULE = Rule(
             "description": "Hours of the longest job, which no node may expire before.",
         },
     },
+    watched_by=("GpuNodeIdle",),
     predicate=violations,
     admission=of_object(KINDS, "variables.isGpuPool", _faults(), VARIABLES),
 )

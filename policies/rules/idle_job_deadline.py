@@ -108,6 +108,7 @@ RULE = Rule(
             "description": "Minutes of the longest idle deadline that counts as one.",
         },
     },
+    watched_by=("GpuPodIdle", "GpuNodeAllocatedButIdle"),
     predicate=violations,
     admission=cel.of_pods(
         f"{_JUDGED} && !{within('variables.ofTheJob', _LIMIT)} ? {GPU_PODS} : []",

@@ -121,6 +121,7 @@ RULE = Rule(
     sentence="A container must not ask for more GPUs than its launcher uses.",
     why="One process on eight GPUs costs what eight cost, and its mean use does not look idle.",
     source="https://github.com/pytorch/pytorch/blob/main/torch/distributed/run.py",
+    watched_by=("GpuPodUsesFewOfItsGpus",),
     predicate=violations,
     admission=cel.of_containers(
         "variables.pods",

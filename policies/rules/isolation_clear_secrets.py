@@ -37,6 +37,7 @@ _VARIABLE = "must have no secret in its variables; take it from a Secret."
 _CONFIG = "must have no secret in its data; put it into a Secret."
 _VALUES = "must have no secret in its values; name a Secret instead."
 _BOOT = "must have no secret in plain boot data; put it into the part that is encrypted."
+_NAMED_ONLY = ("annotations", "keyref", "secretkeys", "secretref")  # digests, and names of keys
 _RELEASE = "kubernetes:helm.sh/v3:Release"
 _is_name = re.compile(_NAME).search
 _is_value = re.compile(_VALUE).search
@@ -76,10 +77,10 @@ def _is_elsewhere(text: str) -> bool:
 
 
 def _leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
-    """The texts of a chart's values with their keys; what names a key of a Secret is none."""
+    """The texts of a chart's values with their keys; what only names or marks a Secret is none."""
     if isinstance(value, Mapping):
         for key, part in value.items():
-            if not str(key).lower().endswith(("keyref", "secretref", "secretkeys")):
+            if not str(key).lower().endswith(_NAMED_ONLY):
                 yield from _leaves(part, str(key))
         yield from _variable(value)
     elif isinstance(value, str):

@@ -57,7 +57,8 @@ class Rule:
     `schema` holds the JSON Schema of each setting by name, with its `default` and `description`.
     `predicate` returns one full sentence for each violation, empty when the manifest is fine or is
     not of the kind that the rule speaks of. `across` does the same with all resources of the stack
-    at hand, for what one alone cannot show. A rule has at least one of the two.
+    at hand, for what one alone cannot show. A rule has at least one of the two. `watched_by` names
+    alerts of the fleet's monitoring that show at run time what the rule is there to prevent.
     """
 
     id: str
@@ -70,6 +71,7 @@ class Rule:
     schema: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     admission: Admission | None = None
     alert: Alert | None = None
+    watched_by: tuple[str, ...] = ()
 
     def defaults(self) -> dict[str, object]:
         """Returns the settings of a rule that nobody configured."""

@@ -1,6 +1,6 @@
 """Prometheus and Grafana as their pinned chart, with the fleet's rules and dashboard."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pulumi
@@ -14,7 +14,7 @@ from components.platform.monitoring.alertmanager import KEY, KEY_SECRET
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dashboard import dashboard_json
 from components.platform.monitoring.groups import groups
-from components.platform.monitoring.rules import prometheus_rule
+from components.platform.monitoring.rules import Manifest, prometheus_rule
 from fleet.versions import KUBE_PROMETHEUS_STACK
 
 NAMESPACE = "monitoring"
@@ -30,6 +30,8 @@ class MonitoringArgs:
     pools: Mapping[str, PoolGpus]
     storage_class: str
     storage_gib: int = 100
+    alerts: Sequence[Manifest] = ()
+    """Further PrometheusRules, such as that of the policies, in the namespace of the chart."""
     pagerduty_routing_key: pulumi.Input[str] | None = field(default=None, repr=False)
     """Of an integration with the Events API v2; None pages nobody."""
 
@@ -39,7 +41,7 @@ class MonitoringArgs:
 
 
 class Monitoring(pulumi.ComponentResource):
-    """kube-prometheus-stack, one PrometheusRule, one dashboard, and how Volcano is scraped."""
+    """kube-prometheus-stack, its PrometheusRules, one dashboard, and how Volcano is scraped."""
 
     release: Release
 
@@ -77,6 +79,7 @@ class Monitoring(pulumi.ComponentResource):
         after_crds = pulumi.ResourceOptions(parent=self, depends_on=[self.release])
         for suffix, manifest in (
             ("rules", prometheus_rule("gpu-fleet", NAMESPACE, groups(args.pools))),
+            *((each["metadata"]["name"], each) for each in args.alerts),
             ("volcano", values.volcano_service_monitor(NAMESPACE)),
         ):
             CustomResource(

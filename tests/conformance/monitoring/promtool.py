@@ -11,7 +11,13 @@ import yaml
 from components.platform.monitoring.alerts import ALERTS
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.groups import groups
-from components.platform.monitoring.rules import EVALUATION_SECONDS, Alert, Recording, rule_file
+from components.platform.monitoring.rules import (
+    EVALUATION_SECONDS,
+    Alert,
+    Group,
+    Recording,
+    rule_file,
+)
 from tests.conformance.monitoring.exporters import STEP_SECONDS, Series
 
 POOLS = {
@@ -50,7 +56,8 @@ class Promtool:
 
     def rules_of(self, alert: Alert) -> Path:
         """The alert and the recordings below it: the rules beside them would only take time."""
-        below, kept = alert.expr, []
+        below = alert.expr
+        kept: list[Group] = []
         for group in reversed(groups(POOLS)):
             rules: list[Recording | Alert] = []
             for rule in reversed(group.rules):
@@ -61,9 +68,9 @@ class Promtool:
         used = [group for group in kept if group.rules]
         return self.rules(yaml.safe_dump(rule_file(used), sort_keys=False))
 
-    def check(self) -> str:
+    def check(self, text: str | None = None) -> str:
         """What promtool says of the rules; empty where it has nothing against them."""
-        done = self._run("check", "rules", "--lint=all", "--lint-fatal", str(self.rules()))
+        done = self._run("check", "rules", "--lint=all", "--lint-fatal", str(self.rules(text)))
         return "" if done.returncode == 0 else done.stdout + done.stderr
 
     def alert(
@@ -81,6 +88,22 @@ class Promtool:
         ]
         test = {"eval_time": f"{minutes}m", "alertname": name, "exp_alerts": expected}
         return self._test(self.rules_of(alert), series, {"alert_rule_test": [test]})
+
+    def policy(
+        self, text: str, name: str, minutes: int, series: Sequence[Series], fires: Sequence[Fires]
+    ) -> str:
+        """The same of an alert in another rule file, which stands on the project's rules."""
+        written = yaml.safe_load(text)["groups"]
+        alerts = [rule for group in written for rule in group["rules"] if rule["alert"] == name]
+        expected = []
+        for each in fires:
+            (alert,) = (a for a in alerts if each.labels.items() <= a["labels"].items())
+            summary = {**alert["annotations"], "summary": each.sentence}
+            expected.append({"exp_labels": alert["labels"], "exp_annotations": summary})
+        test = {"eval_time": f"{minutes}m", "alertname": name, "exp_alerts": expected}
+        whole = [*rule_file(groups(POOLS))["groups"], *written]  # type: ignore[misc]  # a list
+        rules = self.rules(yaml.safe_dump({"groups": whole}, sort_keys=False))
+        return self._test(rules, series, {"alert_rule_test": [test]})
 
     def values(
         self, minutes: int, series: Sequence[Series], expected: Mapping[str, Mapping[str, float]]

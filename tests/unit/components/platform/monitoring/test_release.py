@@ -1,6 +1,7 @@
 """What the component registers: the pinned chart first, then what needs its CRDs."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from components.platform.monitoring import values
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.groups import groups
 from components.platform.monitoring.release import NAMESPACE, Monitoring, MonitoringArgs
-from components.platform.monitoring.rules import rule_file
+from components.platform.monitoring.rules import prometheus_rule, rule_file
 from fleet.versions import KUBE_PROMETHEUS_STACK
 from tests.recorder import Registered, named, render
 
@@ -44,6 +45,18 @@ def test_the_rules_are_one_object_that_waits_for_the_charts_crds(
     for each in (rule, *named(resources, "ServiceMonitor").values()):
         assert any(urn.endswith(f"::{release.name}") for urn in each.depends_on), each.name
         assert each.inputs["metadata"]["namespace"] == NAMESPACE  # type: ignore[index]  # a mapping
+
+
+def test_further_rules_wait_for_the_crds_too() -> None:
+    more = prometheus_rule("fleet-policies", NAMESPACE, ())
+    args = replace(ARGS, alerts=[more])
+
+    found = named(render(lambda: Monitoring("monitoring", args) and None), "PrometheusRule")
+
+    policies = found["monitoring-fleet-policies"]
+    assert policies.inputs["metadata"] == {"name": "fleet-policies", "namespace": NAMESPACE}
+    assert any(urn.endswith("::monitoring-release") for urn in policies.depends_on)
+    assert len(found) == 2
 
 
 def test_grafanas_sidecar_finds_the_dashboard(resources: list[Registered]) -> None:

@@ -1,0 +1,91 @@
+"""The gate at run time: one PrometheusRule with the alerts of the rules that have one.
+
+A rule that no object can show, such as what is spent just now, is told when it is broken. So are
+exemptions that have ended: a preview refuses them from the next day on, and CEL knows no clock, so
+that an API server would go on with them until somebody deploys.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, time, timedelta
+from string import Template
+from textwrap import dedent
+from typing import TypedDict
+
+from policies.configuration import Configured, Exemption
+from policies.rules.rule import Alert
+
+NAME = "fleet-policies"
+ENDED = "PolicyExemptionEnded"
+INTERVAL = "60s"
+
+
+class Manifest(TypedDict):
+    """A PrometheusRule."""
+
+    apiVersion: str
+    kind: str
+    metadata: dict[str, str]
+    spec: dict[str, object]
+
+
+def manifest(rules: Sequence[Configured], *, namespace: str) -> Manifest:
+    """The PrometheusRule of the rules that are not disabled, with their settings."""
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PrometheusRule",
+        "metadata": {"name": NAME, "namespace": namespace},
+        "spec": {"groups": [{"name": NAME, "interval": INTERVAL, "rules": list(_alerts(rules))}]},
+    }
+
+
+def _alerts(rules: Sequence[Configured]) -> Iterator[Mapping[str, object]]:
+    for each in rules:
+        if each.level == "disabled":
+            continue
+        if each.rule.alert is not None:
+            yield _broken(each, each.rule.alert)
+        for exemption in each.exemptions:
+            yield _ended(each, exemption)
+
+
+def _broken(configured: Configured, alert: Alert) -> Mapping[str, object]:
+    rule = configured.rule
+    expression = Template(dedent(alert.expression).strip()).substitute(configured.settings)
+    return {
+        "alert": alert.name,
+        "expr": expression,
+        "for": f"{alert.lasts_minutes}m",
+        "labels": {"severity": alert.severity, "rule": rule.id},
+        "annotations": {
+            "summary": alert.summary,
+            "description": rule.why,
+            "runbook": f"{rule.sentence} See {rule.source}",
+        },
+    }
+
+
+def _ended(configured: Configured, exemption: Exemption) -> Mapping[str, object]:
+    rule = configured.rule
+    first_day_after = exemption.until + timedelta(days=1)
+    end = int(datetime.combine(first_day_after, time(), tzinfo=UTC).timestamp())
+    whose = f"The exemption of {exemption.resource} from {rule.id} ended on {exemption.until}"
+    return {
+        "alert": ENDED,
+        "expr": f"vector(time()) >= {end}",
+        "for": "0m",
+        "labels": {"severity": "warning", "rule": rule.id, "resource": exemption.resource},
+        "annotations": {
+            "summary": _literal(f"{whose} ({exemption.owner}: {exemption.reason})"),
+            "description": rule.why,
+            "runbook": (
+                "Mend the object and take the exemption out of gpu-fleet:policies, or have its "
+                "owner give it a later day; the cluster lets the object through until then."
+            ),
+        },
+    }
+
+
+def _literal(text: str) -> str:
+    """A text that Prometheus does not take for a template."""
+    return re.sub(r"\{\{", '{{ "{{" }}', text)
