@@ -1,8 +1,11 @@
 """The guard rails of the fleet: pure, one file each, and `ALL` of them for the gates."""
 
 from policies.rules import (
+    cost_capacity_block,
+    cost_crossover,
     cost_daily_budget,
     cost_labels,
+    cost_verified_prices,
     idle_enqueue,
     idle_fraction,
     idle_gang_assembly,
@@ -51,8 +54,11 @@ from policies.rules import (
 from policies.rules.rule import Rule
 
 ALL: tuple[Rule, ...] = (
+    cost_capacity_block.RULE,
+    cost_crossover.RULE,
     cost_daily_budget.RULE,
     cost_labels.RULE,
+    cost_verified_prices.RULE,
     idle_enqueue.RULE,
     idle_fraction.RULE,
     idle_gang_assembly.RULE,

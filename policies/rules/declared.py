@@ -27,9 +27,14 @@ def day(value: object) -> date | None:
         return None
 
 
+def today(settings: Settings) -> date:
+    """The day on which the rules are asked."""
+    return date.fromisoformat(str(settings["today"]))
+
+
 def is_over(end: date, settings: Settings) -> bool:
     """Whether a last day lies before the one on which the rules are asked."""
-    return end < date.fromisoformat(str(settings["today"]))
+    return end < today(settings)
 
 
 def is_count(optional: str) -> str:

@@ -46,6 +46,37 @@ class Machines:
         return (self.usd_per_hour or 0) * HOURS_PER_DAY * self.count
 
 
+def hardware_name(manifest: Manifest) -> str | None:
+    """The machine that a resource is or may rent, in a catalogue or not; None where it is none."""
+    kind = manifest.get("kind")
+    found: object = None
+    if kind == "hcloud:index/server:Server":
+        found = at(manifest, "spec", "serverType")
+    elif kind == "BareMetalHost":
+        found = at(manifest, "metadata", "labels", "fleet.gpu/hardware")
+    elif is_gpu_node_pool(manifest):
+        types = _wanted(manifest).get(_INSTANCE, [])
+        found = types[0] if len(types) == 1 else None
+    return None if found is None else str(found)
+
+
+def capacity_of(manifest: Manifest) -> str | None:
+    """The one capacity type of a NodePool, None where it has several or is none."""
+    capacities = _wanted(manifest).get(_CAPACITY, [])
+    return capacities[0] if len(capacities) == 1 else None
+
+
+def _wanted(manifest: Manifest) -> dict[str, list[str]]:
+    """The values that a NodePool allows of each label."""
+    if manifest.get("kind") != "NodePool":
+        return {}
+    return {
+        str(at(each, "key")): [str(value) for value in items(at(each, "values"))]
+        for each in items(at(manifest, "spec", "template", "spec", "requirements"))
+        if at(each, "operator") == "In"
+    }
+
+
 def machines(manifest: Manifest) -> Machines | None:
     """The machines that a resource is or may rent, None where it is none or an unknown one."""
     kind = manifest.get("kind")
@@ -62,14 +93,8 @@ def machines(manifest: Manifest) -> Machines | None:
 
 def _rented(manifest: Manifest) -> Machines | None:
     template = at(manifest, "spec", "template")
-    said = {
-        str(at(each, "key")): [str(value) for value in items(at(each, "values"))]
-        for each in items(at(template, "spec", "requirements"))
-        if at(each, "operator") == "In"
-    }
-    types, capacities = said.get(_INSTANCE, []), said.get(_CAPACITY, [])
     gpus = quantity(at(manifest, "spec", "limits", GPU))
-    hardware = _load(types[0]) if len(types) == 1 else None
+    hardware = _load(hardware_name(manifest))
     if hardware is None or gpus is None or not hardware.gpu_count:
         return None
     pool = at(template, "metadata", "labels", POOL) or at(manifest, "metadata", "name")
@@ -77,7 +102,7 @@ def _rented(manifest: Manifest) -> Machines | None:
         pool=str(pool),
         hardware=hardware,
         count=float(gpus) / hardware.gpu_count,
-        capacity=capacities[0] if len(capacities) == 1 else None,
+        capacity=capacity_of(manifest),
     )
 
 

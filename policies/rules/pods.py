@@ -25,6 +25,7 @@ _TEMPLATES = {
         ("spec", "template"),
     ),
     "CronJob": ("spec", "jobTemplate", "spec", "template"),
+    "Notebook": ("spec", "template"),
 }
 _ARGO = {
     **dict.fromkeys(("Workflow", "WorkflowTemplate"), ("spec",)),
@@ -88,15 +89,14 @@ def pods(manifest: Manifest) -> list[Pod]:
     kind = str(manifest.get("kind"))
     if group in ("", "apps", "batch") and kind == "Pod":
         return [_pod("", manifest)]
-    if group in ("", "apps", "batch") and kind in _TEMPLATES:
+    own = ("kubeflow.org",) if kind == "Notebook" else ("", "apps", "batch")
+    if group in own and kind in _TEMPLATES:
         return [_pod("", at(manifest, *_TEMPLATES[kind]))]
     if group == "batch.volcano.sh" and kind == "Job":
         return [
             _pod(str(at(task, "name") or ""), at(task, "template"))
             for task in items(at(manifest, "spec", "tasks"))
         ]
-    if group == "kubeflow.org" and kind == "Notebook":
-        return [_pod("", at(manifest, "spec", "template"))]
     if group == "kubeflow.org" and kind in _KUBEFLOW:
         replicas = mapping(at(manifest, "spec", _KUBEFLOW[kind]))
         return [_pod(role, at(replicas[role], "template")) for role in sorted(replicas)]

@@ -36,6 +36,7 @@ SLICES: Object = {"nodeSelector": {"fleet.gpu/sharing": "time-slicing"}}
 ON_SPOT: Object = {"nodeSelector": {"karpenter.sh/capacity-type": "spot"}}
 CHECKPOINT, PART = "fleet.gpu/checkpoint-seconds", "fleet.gpu/gpu-fraction"
 LIFETIME = "fleet.gpu/time-to-live-hours"
+BLOCK = "cost/capacity-block"
 WARM_SAYS = {
     "fleet.gpu/keep-warm-schedule": "mon-fri 08:00-18:00 Europe/Berlin",
     "fleet.gpu/keep-warm-usd-per-day": "500",
@@ -93,6 +94,14 @@ def _training(after: str | None) -> Object:
 
 def _static(annotations: Object, replicas: int = 2) -> Object:
     found = node_pool(replicas=replicas, disruption=None, limits=None)
+    found["metadata"]["annotations"] = annotations
+    return found
+
+
+def _reserved(annotations: Object) -> Object:
+    machines = {"key": "node.kubernetes.io/instance-type", "values": ["p5en.48xlarge"]}
+    capacity = {"key": "karpenter.sh/capacity-type", "values": ["spot", "reserved"]}
+    found = node_pool(*({**each, "operator": "In"} for each in (machines, capacity)))
     found["metadata"]["annotations"] = annotations
     return found
 
@@ -234,6 +243,8 @@ def _good_classes() -> Iterator[Row]:
         if name != "Pod":  # the API server asks for the class itself
             yield SCAVENGER, f"a {name}", of(_scavenging({"volcano.sh/preemptable": "true"}))
     yield FLOOR, "no floor", node_pool()
+    yield BLOCK, "no reserved machines", node_pool()
+    yield BLOCK, "a block with an end", _reserved({"fleet.gpu/reserved-until": "2027-01-31"})
     yield WARM, "a buffer", _buffer(WARM_SAYS)
     yield WARM, "pods that pause", _paused(WARM_SAYS)
     yield WARM, "pods that work", _paused({}, f"pauses/train@sha256:{'b' * 64}")
@@ -364,6 +375,8 @@ def _bad_classes() -> Iterator[Row]:
     by_job = template(gpus(), annotations={"karpenter.sh/do-not-disrupt": "true"})
     yield SCAVENGER, "by the class of the job", volcano(by_job, priorityClassName="scavenger")
     yield FLOOR, "two machines", _static({})
+    yield BLOCK, "a block without an end", _reserved({})
+    yield BLOCK, "a block until some day", _reserved({"fleet.gpu/reserved-until": "2027"})
     yield FLOOR, "no reason", _static({"fleet.gpu/keep-warm-until": "2027-01-31"})
     yield FLOOR, "some day", _static({**FLOOR_SAYS, "fleet.gpu/keep-warm-until": "2027-13-01"})
     for key in WARM_SAYS:

@@ -165,7 +165,7 @@ def test_versions_and_teams_may_be_left_out() -> None:
     settings = parse("dev", configuration)
     assert settings.versions == Versions()
     assert dict(settings.teams) == {}
-    assert settings.policies == {"cost/daily-budget": {"usd_per_day": 3000}}, "the budget's own"
+    assert settings.policies["cost/daily-budget"] == {"usd_per_day": 3000}, "the budget's own"
 
 
 def test_a_budget_of_the_rules_own_goes_before_the_environments() -> None:
@@ -232,3 +232,16 @@ def test_an_environment_that_pages_needs_the_key_of_its_pager() -> None:
 def test_the_command_for_a_secret_does_not_hold_its_value() -> None:
     command = "pulumi config set --secret gpu-fleet:join_token --stack prod"
     assert how_to_set("join_token", "prod") == command
+
+
+def test_rules_know_which_pools_have_spot_machines_and_which_share_gpus() -> None:
+    configuration = config()
+    pools = configuration["pools"]
+    assert isinstance(pools, dict)
+    pools["burst"]["gpu_limits"] = {"reserved": 8, "spot": 8}
+    pools["dgx"] |= {"purpose": "inference", "sharing": "time-slicing", "replicas": 4}
+    configuration["policies"] = {"idle/notebooks": {"max_hours": 8}}
+    held = parse("dev", configuration).policies
+    assert held["idle/spot"] == {"spot_pools": ["burst"]}
+    assert held["idle/fraction"] == {"shared_pools": ["dgx"]}
+    assert held["idle/notebooks"] == {"shared_pools": ["dgx"], "max_hours": 8}

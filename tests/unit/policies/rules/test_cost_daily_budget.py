@@ -10,11 +10,11 @@ from tests.unit.policies.rules.environments import stack as environment
 from tests.unit.policies.rules.machines import Resource, host, node_pool, server
 
 
-def violations(stack: list[Resource], usd_per_day: float) -> dict[int, list[str]]:
+def violations(stack: list[Resource], usd_per_day: float, *pools: str) -> dict[int, list[str]]:
     """What is said of each resource of a stack, by its place in it."""
     assert RULE.across is not None
     said = {
-        place: RULE.across(each, {"usd_per_day": usd_per_day}, stack)
+        place: RULE.across(each, {"usd_per_day": usd_per_day, "pools": pools}, stack)
         for place, each in enumerate(stack)
     }
     return {place: sentences for place, sentences in said.items() if sentences}
@@ -71,6 +71,26 @@ def test_the_first_machine_is_told_what_all_of_them_cost() -> None:
         )
     ]
     assert violations(stack, 1908) == {}
+
+
+def test_a_pool_has_a_budget_of_its_own() -> None:
+    stack = [host(), node_pool(8), node_pool(8, capacity="spot"), host(name="dgx-02")]
+
+    assert violations(stack, 10_000, "burst 1651", "dgx 903") == {
+        0: [
+            (
+                "BareMetalHost 'dgx-01' must be one of machines of pool 'dgx' that cost at most "
+                "903 USD a day; they cost up to 904."
+            )
+        ],
+        1: [
+            (
+                "NodePool 'burst-reserved' must be one of machines of pool 'burst' that cost at "
+                "most 1,651 USD a day; they cost up to 1,651."
+            )
+        ],
+    }
+    assert violations(stack, 10_000, "burst 1652", "dgx 904", "other 0") == {}
 
 
 def test_two_capacity_types_of_one_pool_are_one_sum() -> None:
