@@ -2,11 +2,10 @@
 
 import pytest
 
-from policies.gates.admission import manifests
 from policies.rules import isolation_rbac_wildcards
 from tests.rehearsal.admission.cases_isolation import allows, role
 from tests.rehearsal.admission.server import Server
-from tests.rehearsal.admission.verdicts import TODAY, configured
+from tests.rehearsal.admission.verdicts import deny
 
 RULE = isolation_rbac_wildcards.RULE
 GOOD = role("ClusterRole", **allows())
@@ -16,9 +15,7 @@ BAD = role("ClusterRole", **allows(verbs=["*"]))
 @pytest.fixture(scope="module")
 def denying(server: Server) -> Server:
     server.made(BAD)
-    server.install(manifests(configured((RULE,)), stage="deny", today=TODAY))
-    other = role("ClusterRole", "other", **allows(verbs=["*"]))
-    server.wait_for("the policy", lambda: not server.try_out(other).taken)
+    deny(server, [RULE])
     return server
 
 

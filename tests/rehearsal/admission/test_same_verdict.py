@@ -7,38 +7,24 @@ and what nobody can read is refused, too. Every request is a dry run.
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import pytest
 
-from policies.gates.admission import manifests
 from policies.rules.rule import Rule
-from tests.rehearsal.admission.cases import CASES, Case, of
+from tests.rehearsal.admission.cases import CASES, Case
 from tests.rehearsal.admission.server import ADMITTED, Answer, Server
-from tests.rehearsal.admission.verdicts import CONFIGURED, TODAY, planned
+from tests.rehearsal.admission.verdicts import RULES, canary, deny, planned, warn
 
 AT_ONCE = 4
 WELL_FORMED = [case for case in CASES if not case.malformed]
 MALFORMED = [case for case in CASES if case.malformed]
-RULES = [rule for rule in ADMITTED if any(case.bad for case in of(rule.id))]
-
-
-def canary(rule: Rule) -> Case:
-    """An object that breaks a rule."""
-    return next(case for case in of(rule.id) if case.bad)
 
 
 @pytest.fixture(scope="module")
 def auditing(server: Server) -> Server:
-    """The server with every rule as a policy that warns, each seen to be there."""
-    server.install(manifests(CONFIGURED, stage="audit", today=TODAY))
-    for rule in RULES:
-        server.wait_for(f"the policy of {rule.id}", partial(_warns, server, rule))
+    """The server with every rule as a policy that warns."""
+    warn(server)
     return server
-
-
-def _warns(server: Server, rule: Rule) -> bool:
-    return rule.id in server.try_out(canary(rule).manifest).rules()
 
 
 @pytest.fixture(scope="module")
@@ -58,16 +44,9 @@ def warned(auditing: Server, request: pytest.FixtureRequest) -> Mapping[str, Ans
 
 @pytest.fixture(scope="module")
 def denying(server: Server) -> Server:
-    """The server with every rule as a policy that refuses, each seen to be there."""
-    server.install(manifests(CONFIGURED, stage="deny", today=TODAY))
-    for rule in RULES:
-        server.wait_for(f"the denial of {rule.id}", partial(_denies, server, rule))
+    """The server with every rule as a policy that refuses."""
+    deny(server, RULES)
     return server
-
-
-def _denies(server: Server, rule: Rule) -> bool:
-    answer = server.try_out(canary(rule).manifest)
-    return answer.by_policy and rule.id not in answer.rules()
 
 
 @pytest.mark.parametrize("case", WELL_FORMED, ids=lambda case: case.id)
