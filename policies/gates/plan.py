@@ -35,8 +35,7 @@ POLICY = "fleet-resources"
 STACK_POLICY = "fleet-stack"
 ADVISORY_POLICY = f"{POLICY}-advisory"
 ADVISORY_STACK_POLICY = f"{STACK_POLICY}-advisory"
-COMPONENTS = "gpu:"
-"""How the Pulumi types of our components begin."""
+KUBERNETES = "kubernetes:"
 
 
 def pack_config(rule_settings: RuleSettings, rules: Sequence[Rule] = ALL) -> dict[str, object]:
@@ -56,7 +55,7 @@ def policies(
     properties = PolicyConfigSchema({rule.id: schema(rule) for rule in rules})
     elsewhere = {rule.id for rule in ALL} - {rule.id for rule in rules}  # one file for all packs
     left: dict[str, list[str]] = {}
-    inputs: dict[str, Manifest] = {}  # of components: a stack shows their outputs alone
+    inputs: dict[str, Manifest] = {}  # a stack shows outputs, and of user data a hash
 
     read: list[tuple[object, tuple[Configured, ...]]] = []  # the last one, to read it once
 
@@ -70,7 +69,7 @@ def policies(
     def resource(args: ResourceValidationArgs, report: ReportViolation) -> None:
         asked = configured(args.get_config())
         manifest = _manifest(args)
-        if args.resource_type.startswith(COMPONENTS):
+        if not args.resource_type.startswith(KUBERNETES):
             inputs[args.urn] = manifest
         verdict = judge(manifest, asked, subject=_subject(args), today=today())
         left[args.urn] = verdict.advisory
@@ -140,7 +139,7 @@ def _manifest(resource: ResourceValidationArgs | PolicyResource) -> Manifest:
 
     An object whose name Kubernetes or Pulumi will complete goes by its Pulumi name.
     """
-    if not resource.resource_type.startswith("kubernetes:") or "kind" not in resource.props:
+    if not resource.resource_type.startswith(KUBERNETES) or "kind" not in resource.props:
         named = {"name": resource.name}
         return {"kind": resource.resource_type, "metadata": named, "spec": plain(resource.props)}
     manifest = cast("dict[str, object]", plain(resource.props))

@@ -327,7 +327,8 @@ def test_what_was_said_of_one_resource_is_not_said_again_of_the_next() -> None:
     assert heard(second, bad, config, urn="urn:1") == []
 
 
-def test_rules_that_look_across_see_the_inputs_of_a_component() -> None:
+@pytest.mark.parametrize("kind", ["gpu:pools:BareMetalPool", "hcloud:index/server:Server"])
+def test_rules_that_look_across_see_inputs_and_no_outputs(kind: str) -> None:
     seen: list[object] = []
 
     def look(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest]) -> list[str]:
@@ -342,7 +343,7 @@ def test_rules_that_look_across_see_the_inputs_of_a_component() -> None:
         across=look,
     )
     resource, _, stack, _ = policies((each,), today=lambda: TODAY)
-    kind, urn = "gpu:pools:BareMetalPool", "urn:component"
+    urn = "urn:one"
     outputs = PolicyResource(
         resource_type=kind,
         props=unknown_checking_proxy({"nodeNames": ["dgx-01"]}),
