@@ -1,0 +1,93 @@
+"""A plugin of pytest: every rule is made wrong in one way, and it is told whose tests notice.
+
+`python -m pytest -p tests.unit.policies.mutation …` with MUTATION (one of MUTATIONS) and NOTICED (a
+file to write) in the environment. As each rule has a test file of its own, all rules are wrong at
+once; behind the first failure of a file its other tests are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from policies.rules import ALL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from policies.rules.rule import Rule
+
+    Predicate = Callable[..., list[str]]
+
+_noticed: set[str] = set()
+
+
+def _silent(_rule: Rule, _predicate: Predicate) -> Predicate:
+    return lambda *_: []
+
+
+def _inverted(rule: Rule, predicate: Predicate) -> Predicate:
+    return lambda *asked: [] if predicate(*asked) else [rule.sentence]
+
+
+def _blind(_rule: Rule, predicate: Predicate) -> Predicate:
+    """Tells the first fault of an object alone, and names none."""
+    return lambda *asked: ["It must not be."] if predicate(*asked) else []
+
+
+MUTATIONS = {"silent": _silent, "inverted": _inverted, "in other words": _blind}
+
+
+def module_of(rule: Rule) -> Any:
+    """The module of a rule."""
+    return next(
+        module
+        for name, module in list(sys.modules.items())
+        if name.startswith("policies.rules.") and getattr(module, "RULE", None) is rule
+    )
+
+
+def file_name(rule: Rule) -> str:
+    """The name of the test file of a rule."""
+    return f"test_{module_of(rule).__name__.rpartition('.')[2]}.py"
+
+
+def pytest_configure() -> None:
+    """Makes every rule wrong before a test module is imported."""
+    mutate = MUTATIONS[os.environ["MUTATION"]]
+    for rule in ALL:
+        module = module_of(rule)
+        for name in ("predicate", "across"):
+            right = getattr(rule, name)
+            if right is None:
+                continue
+            wrong = mutate(rule, right)
+            object.__setattr__(rule, name, wrong)
+            for known, value in list(vars(module).items()):
+                if value is right:
+                    setattr(module, known, wrong)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Does not ask further where somebody has noticed."""
+    if item.path.name in _noticed:
+        pytest.skip("noticed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Remembers the file of a test that fails."""
+    report = yield
+    if report.failed:
+        _noticed.add(item.path.name)
+    return report
+
+
+def pytest_sessionfinish() -> None:
+    """Writes the names of the files that have noticed."""
+    Path(os.environ["NOTICED"]).write_text(json.dumps(sorted(_noticed)))
