@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fleet.preview.deployed import usd_per_day_of_stack
 from fleet.preview.summary import Summary, summarise
 from policies.gates.plan import pack_config
+from policies.rules import cost_change_budget
 from rehearsal.events import EventLog
 from rehearsal.interrupts import Interrupted, shielded
 
@@ -50,7 +52,7 @@ class Preview:
             # the engine writes a salt into a stack file that has none, and loses its comments
             stack_file = Path(shutil.copy(self.stack_file, folder))
             config = Path(folder) / "policy-config.json"
-            config.write_text(json.dumps(pack_config(self.settings.policies)))
+            config.write_text(json.dumps(pack_config(self._policies())))
             with self.log.open("w") as log:
                 process = subprocess.Popen(
                     self._command(stack_file, events.path, config),
@@ -68,6 +70,17 @@ class Preview:
             succeeded=code == 0,
             output=self.log.read_text(),
         )
+
+    def _policies(self) -> Mapping[str, Mapping[str, object]]:
+        """The settings of the rules, and what is deployed for the rule on a change's cost."""
+        before = usd_per_day_of_stack(
+            self.root, self.settings.environment, self.pulumi, self.variables
+        )
+        if before is None:
+            return self.settings.policies
+        said = self.settings.policies.get(cost_change_budget.ID, {})
+        held = {"usd_per_day_before": before, **said}
+        return {**self.settings.policies, cost_change_budget.ID: held}
 
     def _command(self, stack_file: Path, events: Path, config: Path) -> tuple[str, ...]:
         return (

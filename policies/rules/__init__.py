@@ -2,6 +2,7 @@
 
 from policies.rules import (
     cost_capacity_block,
+    cost_change_budget,
     cost_crossover,
     cost_daily_budget,
     cost_labels,
@@ -55,6 +56,7 @@ from policies.rules.rule import Rule
 
 ALL: tuple[Rule, ...] = (
     cost_capacity_block.RULE,
+    cost_change_budget.RULE,
     cost_crossover.RULE,
     cost_daily_budget.RULE,
     cost_labels.RULE,

@@ -50,6 +50,11 @@ def larger(config: dict[str, Any]) -> None:
     pools["cpu"]["tuning"] = {"housekeeping_cores_per_numa_node": 2}
     pools["dgx"]["tuning"]["hugepages_1gi_per_numa_node"] = 32
     pools["burst"]["gpu_limits"] = {"reserved": 16, "spot": 8, "on-demand": 8}
+    config["gpu-fleet:budget"] = {"usd_per_day": 5000}
+
+
+def thrifty(config: dict[str, Any]) -> None:
+    config.setdefault("gpu-fleet:policies", {})["cost/change-budget"] = {"usd_per_day": 1500}
 
 
 def slow(config: dict[str, Any]) -> None:
@@ -82,6 +87,11 @@ def test_a_change_of_the_stack_file_is_shown_in_words_prices_and_rules(
     assert "| burst, at most | 1,910.40 | 3,820.80 | +1,910.40 | +58,108.00 |" in text
     assert "price not verified: dgx-h200" in text
     assert len(text.splitlines()) <= 45
+
+    dear = previewed(trial, thrifty)
+
+    said = [verdict.rule for verdict in dear.verdicts if verdict.state == "violated"]
+    assert (dear.holds, said) == (False, ["cost/change-budget"])
 
     stopped = previewed(trial, slow)
 

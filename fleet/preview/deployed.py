@@ -1,0 +1,47 @@
+"""What is deployed costs, by the state of the stack: what a change is held against."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+from policies.rules.manifest import at, items, mapping
+from policies.rules.money import usd_per_day_by_pool
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from policies.rules.rule import Manifest
+
+DEADLINE_S = 60.0
+
+
+def usd_per_day_of_stack(
+    root: Path, environment: str, pulumi: Path, variables: Mapping[str, str]
+) -> float | None:
+    """USD a day of the deployed machines; None where none is, or the state cannot be read."""
+    command = (str(pulumi), "stack", "export", f"--stack={environment}", "--non-interactive")
+    try:
+        done = subprocess.run(
+            command, cwd=root, env=variables, capture_output=True, timeout=DEADLINE_S, check=True
+        )
+        return usd_per_day(json.loads(done.stdout))
+    except (subprocess.SubprocessError, OSError, ValueError):  # the preview itself says why
+        return None
+
+
+def usd_per_day(state: object) -> float | None:
+    """The same by an exported state; its secrets are encrypted, and no rule on money reads one."""
+    resources = items(at(state, "deployment", "resources"))
+    pools = usd_per_day_by_pool(_manifest(mapping(each)) for each in resources)
+    return round(sum(pools.values()), 2) if pools else None
+
+
+def _manifest(resource: Mapping[str, object]) -> Manifest:
+    inputs, kind = mapping(resource.get("inputs")), str(resource.get("type"))
+    if kind.startswith("kubernetes:") and "kind" in inputs:
+        return inputs
+    name = str(resource.get("urn")).rpartition("::")[2]
+    return {"kind": kind, "metadata": {"name": name}, "spec": inputs}
