@@ -60,8 +60,8 @@ def _judge(shipped: Shipped) -> list[str]:
 
 def across(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest]) -> list[str]:
     """Returns where the user data of machines is not the Ignition of their pool."""
-    text = user_data(manifest)
-    pool = None if text is None else pool_of(manifest, stack)
+    pool = pool_of(manifest, stack)  # first, because other Secrets are not known at a preview
+    text = None if pool is None else user_data(manifest)
     if text is None or pool is None:
         return []
     final = booted(text, stack)
