@@ -137,6 +137,7 @@ def _aws(
         flatcar=ground.versions.flatcar,
         consolidate_after_minutes=pool.consolidate_after_minutes,
         expire_after_hours=pool.expire_after_hours,
+        reserved_until=pool.reserved_until,
     )
     return {"gpu_limit": pool.gpu_limit, "image": AwsGpuPool(boot.pool, args, opts).image_id}
 

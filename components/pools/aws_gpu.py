@@ -8,7 +8,7 @@ import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-from components.labels import tags
+from components.labels import PREFIX, tags
 from components.pools.aws_boot import AwsBootData
 from components.pools.aws_image import ami_name, published_image
 from components.pools.boot import GPU_TAINT, PoolBoot, PoolError
@@ -37,6 +37,7 @@ class AwsGpuPoolArgs:
     # how long a node lives: without work, at most (None: as long as its job), and while it drains
     consolidate_after_minutes: int
     expire_after_hours: int | None = None
+    reserved_until: str | None = None  # the last day of the reserved machines, as 2027-01-31
     termination_grace_hours: int = 24
 
     def __post_init__(self) -> None:
@@ -91,7 +92,7 @@ class AwsGpuPool(pulumi.ComponentResource):
                 f"{name}-{capacity}",
                 api_version="karpenter.sh/v1",
                 kind="NodePool",
-                metadata=ObjectMetaArgs(name=f"{boot.pool}-{capacity}", labels=boot.labels),
+                metadata=_pool_metadata(args, capacity),
                 spec=_pool_spec(args, capacity),
                 opts=after_crds,
             )
@@ -171,6 +172,16 @@ def _root_volume(size_gib: int) -> dict[str, object]:
             "deleteOnTermination": True,
         },
     }
+
+
+def _pool_metadata(args: AwsGpuPoolArgs, capacity: CapacityType) -> ObjectMetaArgs:
+    boot = args.boot
+    said = capacity == "reserved" and args.reserved_until is not None
+    return ObjectMetaArgs(
+        name=f"{boot.pool}-{capacity}",
+        labels=boot.labels,
+        annotations={f"{PREFIX}/reserved-until": args.reserved_until} if said else None,
+    )
 
 
 def _pool_spec(args: AwsGpuPoolArgs, capacity: CapacityType) -> dict[str, object]:

@@ -171,6 +171,13 @@ GpuLimit: TypeAlias = Annotated[int, _whole(1, 40_000)]
 """Kubernetes is made for 5000 nodes, and no machine has more than 8 GPUs."""
 Minutes: TypeAlias = Annotated[int, _whole(1, 7 * 24 * 60)]
 Hours: TypeAlias = Annotated[int, _whole(1, 365 * 24)]
+Day: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
+        description="a day in quotes, such as \"2027-01-31\"",
+    ),
+]
 KeepDays: TypeAlias = Annotated[int, _whole(1, 3650)]
 CapacityType = Literal["reserved", "spot", "on-demand"]
 RepositoryName: TypeAlias = Annotated[

@@ -9,6 +9,7 @@ from pydantic.dataclasses import dataclass
 from fleet.settings.forms import (
     STRICT,
     CapacityType,
+    Day,
     GpuLimit,
     HostName,
     Hours,
@@ -102,6 +103,8 @@ class AwsPool:
     replicas: Replicas | None = None
     expire_after_hours: Hours | None = None
     """None lets a node live as long as its job does."""
+    reserved_until: Day | None = None
+    """The last day of the capacity block, before whose end EC2 ends the reserved machines."""
 
     @property
     def gpu_limit(self) -> int:

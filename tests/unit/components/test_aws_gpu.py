@@ -107,6 +107,15 @@ def test_what_is_reserved_is_filled_first_and_on_demand_last() -> None:
     assert all(1 <= each["weight"] <= 100 for each in pools.values()), "Karpenter's bounds"
 
 
+def test_the_last_day_of_a_capacity_block_stands_on_the_reserved_pool_alone() -> None:
+    resources = render(pool(reserved_until="2027-01-31"))
+    found: list[Any] = [each.inputs["metadata"] for each in named(resources, "NodePool").values()]
+    assert {each["name"]: each.get("annotations") for each in found} == {
+        "pool-reserved": {"fleet.gpu/reserved-until": "2027-01-31"},
+        "pool-spot": None,
+    }
+
+
 def test_local_disks_that_nobody_mounts_are_not_promised() -> None:
     assert "instanceStorePolicy" not in spec(render(pool()), "EC2NodeClass")
 

@@ -76,9 +76,12 @@ def test_the_sentences_are_those_of_the_preview(bad: str) -> None:
         f"{each.rule.id}: {each.sentence}" for each in check("dev", {}, read([bad]), TODAY).said
     }
 
-    verdict = judge(one.manifest, configure({}), subject="NodePool 'burst'", today=TODAY)
+    alone, among = (
+        judge(one.manifest, configure({}), subject="NodePool 'burst'", today=TODAY, stack=stack)
+        for stack in (None, [one.manifest])
+    )
 
-    lines = {text for part in (verdict.mandatory, verdict.advisory) for text in part}
+    lines = {*alone.mandatory, *alone.advisory, *among.mandatory, *among.advisory}
     assert said
     assert said <= {line for text in lines for line in text.splitlines()}
 
