@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from policies.rules import cel
 from policies.rules.manifest import at, quantity
 from policies.rules.pods import GPU, asked, pods, subject, wants
-from policies.rules.rule import Manifest, Rule, Settings
+from policies.rules.rule import Alert, Manifest, Rule, Settings
 
 _EQUAL = "must have requests.{0} equal to limits.{0}."
 _SET = "must set limits.{0}."
@@ -80,5 +80,23 @@ RULE = Rule(
         "variables.pods.filter(p, p.containers.exists(c, "
         f"{cel.more_than_none(cel.asked('c', GPU))}))",
         faults(),
+    ),
+    alert=Alert(
+        name="GpuPodNotGuaranteed",
+        expression="""
+            max by (namespace, pod) (kube_pod_status_qos_class{qos_class!="Guaranteed"} == 1)
+            and on (namespace, pod)
+            max by (namespace, pod) (
+              kube_pod_container_resource_requests{resource="nvidia_com_gpu"} > 0
+            )
+            and on (namespace, pod)
+            max by (namespace, pod) (kube_pod_status_phase{phase="Running"} == 1)
+        """,
+        lasts_minutes=10,
+        severity="warning",
+        summary=(
+            "Pod {{ $labels.namespace }}/{{ $labels.pod }} holds whole GPUs and is not Guaranteed, "
+            "so that its CPUs and memory are on any NUMA node"
+        ),
     ),
 )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ignition.boot.config import BootConfig
 from policies.rules.manifest import at, items, mapping
-from policies.rules.rule import Rule
+from policies.rules.rule import Alert, Rule
 from policies.rules.shipped import KUBELET_FLAGS, Shipped, judged, texts
 
 _PATCHES = "/etc/kubernetes/patches/kubeletconfiguration"
@@ -54,4 +54,11 @@ RULE = Rule(
     ),
     source="https://kubernetes.io/docs/concepts/architecture/nodes/#swap-memory",
     predicate=judged(_judge),
+    alert=Alert(
+        name="NodeHasSwap",
+        expression="max by (kubernetes_node) (node_memory_SwapTotal_bytes) > 0",
+        lasts_minutes=10,
+        severity="warning",
+        summary="Node {{ $labels.kubernetes_node }} has {{ $value | humanize1024 }}B of swap",
+    ),
 )

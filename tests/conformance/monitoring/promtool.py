@@ -97,9 +97,15 @@ class Promtool:
         alerts = [rule for group in written for rule in group["rules"] if rule["alert"] == name]
         expected = []
         for each in fires:
-            (alert,) = (a for a in alerts if each.labels.items() <= a["labels"].items())
+            # the labels of the rule, and those of the series that sets the alert off
+            (alert,) = (
+                a
+                for a in alerts
+                if all(each.labels.get(key, value) == value for key, value in a["labels"].items())
+            )
             summary = {**alert["annotations"], "summary": each.sentence}
-            expected.append({"exp_labels": alert["labels"], "exp_annotations": summary})
+            labels = {**alert["labels"], **each.labels}
+            expected.append({"exp_labels": labels, "exp_annotations": summary})
         test = {"eval_time": f"{minutes}m", "alertname": name, "exp_alerts": expected}
         whole = [*rule_file(groups(POOLS))["groups"], *written]  # type: ignore[misc]  # a list
         rules = self.rules(yaml.safe_dump({"groups": whole}, sort_keys=False))

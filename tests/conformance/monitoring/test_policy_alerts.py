@@ -9,8 +9,9 @@ from policies.configuration import configure
 from policies.gates.alerts import ENDED, manifest
 from policies.rules import ALL
 from tests.conformance.monitoring.exporters import Series, steady
+from tests.conformance.monitoring.objects import Pod
 from tests.conformance.monitoring.promtool import Fires, Promtool
-from tests.conformance.monitoring.situations import dgx, series
+from tests.conformance.monitoring.situations import TRAIN, dgx, series, train
 
 RULES = configure(
     {
@@ -47,9 +48,86 @@ def machines(number: int) -> list[Series]:
     return series(*(dgx(f"dgx-{each}", there=steady(1, minutes=150)) for each in range(number)))
 
 
+def of_class(pod: Pod, qos_class: str) -> list[Series]:
+    """A pod and its QoS class, as kube-state-metrics tells it."""
+    labels = {"namespace": pod.namespace, "pod": pod.name, "uid": f"uid-{pod.name}"}
+    classes = [
+        Series(
+            name="kube_pod_status_qos_class",
+            labels={**labels, "qos_class": each},
+            samples=steady(float(each == qos_class)),
+        )
+        for each in ("BestEffort", "Burstable", "Guaranteed")
+    ]
+    return series(pod, more=classes)
+
+
+def swap(size: float) -> list[Series]:
+    """A node's swap, as the node exporter tells it."""
+    labels = {"kubernetes_node": "dgx-01", "instance": "10.10.0.1:9100"}
+    return [
+        Series(name="node_memory_SwapTotal_bytes", labels=labels, samples=steady(size, minutes=60))
+    ]
+
+
 BUDGET = "cost/daily-budget"
+QOS, SWAP = "numa/guaranteed-qos", "numa/swap-off"
+SHARED = (
+    "Pod research/train-0 holds whole GPUs and is not Guaranteed, so that its CPUs and memory are "
+    "on any NUMA node"
+)
 COSTS = "The GPU machines cost 1.44k USD a day, more than the environment's budget"
 CASES = (
+    Case(
+        alert="GpuPodNotGuaranteed",
+        when="a burstable pod has held GPUs for half an hour",
+        series=of_class(train(), "Burstable"),
+        minutes=30,
+        fires=(Fires(labels={"rule": QOS, **TRAIN}, sentence=SHARED),),
+    ),
+    Case(
+        alert="GpuPodNotGuaranteed",
+        when="the pod is Guaranteed",
+        series=of_class(train(), "Guaranteed"),
+        minutes=30,
+    ),
+    Case(
+        alert="GpuPodNotGuaranteed",
+        when="the pod has no GPUs",
+        series=of_class(train(0), "Burstable"),
+        minutes=30,
+    ),
+    Case(
+        alert="GpuPodNotGuaranteed",
+        when="the pod has ended",
+        series=of_class(train(phase="Succeeded"), "Burstable"),
+        minutes=30,
+    ),
+    Case(
+        alert="GpuPodNotGuaranteed",
+        when="the pod has run for five minutes",
+        series=of_class(train(), "Burstable"),
+        minutes=5,
+    ),
+    Case(
+        alert="NodeHasSwap",
+        when="a node has had swap for half an hour",
+        series=swap(8 * 2**30),
+        minutes=30,
+        fires=(
+            Fires(
+                labels={"rule": SWAP, "kubernetes_node": "dgx-01"},
+                sentence="Node dgx-01 has 8GiB of swap",
+            ),
+        ),
+    ),
+    Case(alert="NodeHasSwap", when="a node has none", series=swap(0), minutes=30),
+    Case(
+        alert="NodeHasSwap",
+        when="a node has had swap for five minutes",
+        series=swap(2**30),
+        minutes=5,
+    ),
     Case(
         alert="FleetCostOverBudget",
         when="three machines of 480 USD a day have stood for two hours",
