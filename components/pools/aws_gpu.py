@@ -176,11 +176,11 @@ def _root_volume(size_gib: int) -> dict[str, object]:
 
 def _pool_metadata(args: AwsGpuPoolArgs, capacity: CapacityType) -> ObjectMetaArgs:
     boot = args.boot
-    said = capacity == "reserved" and args.reserved_until is not None
+    until = args.reserved_until if capacity == "reserved" else None
     return ObjectMetaArgs(
         name=f"{boot.pool}-{capacity}",
         labels=boot.labels,
-        annotations={f"{PREFIX}/reserved-until": args.reserved_until} if said else None,
+        annotations=None if until is None else {f"{PREFIX}/reserved-until": until},
     )
 
 

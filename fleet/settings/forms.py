@@ -175,7 +175,7 @@ Day: TypeAlias = Annotated[
     str,
     Field(
         pattern=r"^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
-        description="a day in quotes, such as \"2027-01-31\"",
+        description='a day in quotes, such as "2027-01-31"',
     ),
 ]
 KeepDays: TypeAlias = Annotated[int, _whole(1, 3650)]
