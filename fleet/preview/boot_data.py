@@ -57,14 +57,14 @@ def needs(before: Pool, after: Pool) -> tuple[str, ...]:
 
 
 def _lines(ignition: str) -> Iterator[Mapping[str, object]]:
-    """Boot data as the lines of a plan, one for each kernel argument, file and unit."""
+    """Boot data as the lines of a plan, one for each kernel argument, file, link and unit."""
     config = read(ignition, None, [])
     for argument in config.arguments:
         yield {"group": "kernel argument", "key": argument, "value": None}
     for path, file in config.files.items():
         yield {"group": _group(path), "key": path, "value": (file.mode, file.source)}
-    for name, unit in config.units.items():
-        yield {"group": "system", "key": name, "value": unit}
+    for name, rest in {**config.directories, **config.links, **config.units}.items():
+        yield {"group": "system", "key": name, "value": rest}
 
 
 def _group(path: str) -> Group:
@@ -130,9 +130,11 @@ def _parts(old: str, new: str) -> Iterator[str]:
         return
     if before.arguments != after.arguments:
         yield "kernel arguments"
-    for path in sorted({*before.files, *after.files}):
-        if before.files.get(path) != after.files.get(path):
-            yield path
-    for name in sorted({*before.units, *after.units}):
-        if before.units.get(name) != after.units.get(name):
-            yield name
+    for old_parts, new_parts in (
+        (before.files, after.files),
+        ({**before.directories, **before.links}, {**after.directories, **after.links}),
+        (before.units, after.units),
+    ):
+        for name in sorted({*old_parts, *new_parts}):
+            if old_parts.get(name) != new_parts.get(name):
+                yield name
