@@ -7,6 +7,7 @@ included. From as many hours a day as the quotient of the two prices says, ownin
 owning takes besides (a hall, people, a purchase today) is in no price: the figures are advice.
 """
 
+from functools import cache
 from typing import cast
 
 from hardware.hardware import Hardware, HardwareError, load, names
@@ -49,6 +50,7 @@ def _told(rented: Machines, owned: Hardware, hours: int, crossover: float) -> st
     )
 
 
+@cache
 def _owned(rented: Hardware) -> Hardware | None:
     """The cheapest owned machine with the same GPUs and a price."""
     found = [

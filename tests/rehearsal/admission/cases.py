@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tests.rehearsal.admission import (
+    cases_capacity,
     cases_declared,
     cases_idle,
     cases_isolation,
@@ -41,7 +42,15 @@ class Case:
         return f"{self.rule}: {verdict}: {self.name}"
 
 
-_TABLES = (cases_numa, cases_pools, cases_declared, cases_idle, cases_isolation, cases_work)
+_TABLES = (
+    cases_capacity,
+    cases_numa,
+    cases_pools,
+    cases_declared,
+    cases_idle,
+    cases_isolation,
+    cases_work,
+)
 SETTINGS: Mapping[str, Mapping[str, object]] = {
     rule: settings for table in _TABLES for rule, settings in table.SETTINGS.items()
 }
