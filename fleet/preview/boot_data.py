@@ -9,6 +9,7 @@ from hardware.hardware import HardwareError, load
 from ignition.boot import boot
 from ignition.boot.config import ConfigError, read
 from ignition.render import Join, data_url, join_ignition, with_merge
+from policies.rules.manifest import at, items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from fleet.plan.description import Group
     from fleet.preview.pools import Pool
     from ignition.boot import BootedNode
+    from ignition.boot.config import BootConfig
 
 SHOWN = 4  # differences of one pool
 KUBELET = ("/etc/kubernetes/", "/etc/sysconfig/kubelet")
@@ -61,10 +63,15 @@ def _lines(ignition: str) -> Iterator[Mapping[str, object]]:
     config = read(ignition, None, [])
     for argument in config.arguments:
         yield {"group": "kernel argument", "key": argument, "value": None}
-    for path, file in config.files.items():
-        yield {"group": _group(path), "key": path, "value": (file.mode, file.source)}
-    for name, rest in {**config.directories, **config.links, **config.units}.items():
-        yield {"group": "system", "key": name, "value": rest}
+    for name, piece in _pieces(config).items():
+        yield {"group": _group(name), "key": name, "value": piece}
+
+
+def _pieces(config: BootConfig) -> dict[str, object]:
+    """Files, folders, links and units by their names, files with what they are verified by."""
+    written = {at(file, "path"): file for file in items(config.storage.get("files"))}
+    files = {path: (file, written.get(path)) for path, file in config.files.items()}
+    return {**files, **config.directories, **config.links, **config.units}
 
 
 def _group(path: str) -> Group:
@@ -130,11 +137,7 @@ def _parts(old: str, new: str) -> Iterator[str]:
         return
     if before.arguments != after.arguments:
         yield "kernel arguments"
-    for old_parts, new_parts in (
-        (before.files, after.files),
-        ({**before.directories, **before.links}, {**after.directories, **after.links}),
-        (before.units, after.units),
-    ):
-        for name in sorted({*old_parts, *new_parts}):
-            if old_parts.get(name) != new_parts.get(name):
-                yield name
+    old_pieces, new_pieces = _pieces(before), _pieces(after)
+    for name in sorted({*old_pieces, *new_pieces}):
+        if old_pieces.get(name) != new_pieces.get(name):
+            yield name

@@ -97,6 +97,16 @@ def test_another_file_is_taken_over_without_a_reboot(folder: str, needs: str) ->
     assert dgx(old, json.dumps(changed)).sizes["dgx"].reboot == f"no, {needs}"
 
 
+def test_a_checksum_of_a_download_is_told_by_its_file() -> None:
+    old = ignition("dgx-h200")
+    changed = json.loads(old)
+    file = next(one for one in changed["storage"]["files"] if "http" in one["contents"]["source"])
+    file["contents"]["verification"] = {"hash": f"sha512-{'0' * 128}"}
+    found = dgx(old, json.dumps(changed))
+    assert found.sizes["dgx"].reboot == "no, restart of the unit"
+    assert found.pools["dgx"][0].startswith(f"boot data changed: {file['path']} ")
+
+
 def test_another_image_installs_owned_machines_again() -> None:
     same = ignition("dgx-h200")
     found = dgx(same, same, image="b")
