@@ -14,10 +14,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import lru_cache
 
+from hardware.hardware import load
 from ignition.boot.config import BootConfig
 from ignition.numa_plan import NumaPlan, PlanError, plan
-from ignition.tuning import PURPOSES, Tuning
+from ignition.tuning import PURPOSES, Purpose, Tuning
 from policies.rules.manifest import describe, mapping
 from policies.rules.rule import Manifest, Rule, Settings
 from policies.rules.shipped import (
@@ -84,10 +86,15 @@ def _plan(shipped: Shipped) -> NumaPlan:
     for one in PURPOSES:
         if one == purpose and chosen.keys() <= known:
             try:
-                return plan(shipped.hardware, Tuning(**chosen), one)  # type: ignore[arg-type]  # held to its types below
+                return _planned(shipped.hardware.name, Tuning(**chosen), one)  # type: ignore[arg-type]  # wrong ones do not make a plan
             except (PlanError, TypeError):
                 raise ShippedError("have a tuning that its hardware can carry") from None
     raise ShippedError(f"have a purpose of {', '.join(PURPOSES)} and a tuning of known choices")
+
+
+@lru_cache(maxsize=32)
+def _planned(hardware: str, tuning: Tuning, purpose: Purpose) -> NumaPlan:
+    return plan(load(hardware), tuning, purpose)
 
 
 def _arguments(config: BootConfig, expected: NumaPlan) -> Iterator[str]:
