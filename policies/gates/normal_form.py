@@ -14,6 +14,8 @@ from pulumi_policy.deserialize import SPECIAL_SECRET_SIG as SECRET
 from pulumi_policy.deserialize import SPECIAL_SIG_KEY as SIGNATURE
 from pulumi_policy.proxy import UnknownValueError
 
+from policies.rules.encrypted import EncryptedText
+
 UNKNOWN = frozenset(
     (
         proxy.UNKNOWN_BOOLEAN_VALUE,
@@ -84,10 +86,21 @@ def _read(value: Value, path: str) -> object:
 
 
 def _special(fields: Mapping[str, Value], path: str) -> object:
-    """A secret is its value; of an asset or an archive, where it comes from is told as it is."""
+    """A secret is its value with a mark; of an asset or archive, what it is made from is told."""
     if fields[SIGNATURE].string_value == SECRET:
-        return _read(fields["value"], path)
+        return _hidden(_read(fields["value"], path))
     return {key: _read(fields[key], f"{path}.{key}") for key in fields if key != SIGNATURE}
+
+
+def _hidden(value: object) -> object:
+    """A value whose texts have the mark; one that is not known yet has none."""
+    if type(value) is str:
+        return EncryptedText(value)
+    if type(value) is dict:
+        return {key: _hidden(part) for key, part in value.items()}
+    if type(value) is list:
+        return [_hidden(part) for part in value]
+    return value
 
 
 def plain(value: object, path: str = "") -> object:

@@ -7,9 +7,11 @@
   private key, an access key of AWS or a join token of kubeadm; what is in a base64 `data:` URL is
   read, too. What of the boot data is secret comes in a second configuration that is encrypted.
 
-A Secret and whatever the program itself marks as secret are encrypted in Pulumi's state; the
-engine hands both to policies as they are, so that a mark that is missing is found by the tests of
-the program and not here. No sentence of this rule holds a part of what it has found.
+- What is no object of Kubernetes (a server, a provider, an object of S3) is encrypted in Pulumi's
+  state where an input has the name of a secret, or is user data or content with one in it: the
+  program must mark it as secret. The Kubernetes SDK marks the data of a Secret itself.
+
+No sentence of this rule holds a part of what it has found.
 """
 
 import base64
@@ -19,6 +21,7 @@ from collections.abc import Iterator, Mapping
 
 from policies.rules import cel
 from policies.rules.cel_containers import EVERY
+from policies.rules.encrypted import EncryptedText
 from policies.rules.manifest import at, describe, items, mapping
 from policies.rules.pods import KINDS as POD_KINDS
 from policies.rules.pods import pods, subject
@@ -38,8 +41,11 @@ _CONFIG = "must have no secret in its data; put it into a Secret."
 _VALUES = "must have no secret in its values; name a Secret instead."
 _BOOT = "must have no secret in plain boot data; put it into the part that is encrypted."
 _NAMED_ONLY = ("annotations", "keyref", "secretkeys", "secretref")  # digests, and names of keys
+_STATE = "must have its input {} encrypted in the state; mark it with pulumi.Output.secret."
+_TEXTS = ("content", "contentBase64", "userData", "userDataBase64")
 _RELEASE = "kubernetes:helm.sh/v3:Release"
 _is_name = re.compile(_NAME).search
+_is_input = re.compile(_NAME + "|^(kubeconfig|secretKey|secretString)$").search
 _is_value = re.compile(_VALUE).search
 _is_token = re.compile(_KUBEADM).search
 
@@ -56,12 +62,26 @@ def violations(manifest: Manifest, _settings: Settings) -> list[str]:
     if kind == "EC2NodeClass" or kind.startswith("gpu:pools:"):
         plain = at(manifest, "spec", "userData" if kind == "EC2NodeClass" else "ignition")
         return [f"{describe(manifest)} {_BOOT}"] if _has_secret(plain) else []
+    if "apiVersion" not in manifest:
+        return [f"{describe(manifest)} {_STATE.format(name)}" for name in _in_clear_state(manifest)]
     return [
         f"{subject(manifest, pod)}: container '{container.get('name') or ''}' {_VARIABLE}"
         for pod in pods(manifest)
         for container in (*pod.containers, *pod.ephemeral)
         if any(_tells(at(each, "name"), at(each, "value")) for each in items(container.get("env")))
     ]
+
+
+def _in_clear_state(manifest: Manifest) -> Iterator[str]:
+    """The inputs that are secrets and have no mark; only what may be one is read."""
+    inputs = mapping(manifest.get("spec"))
+    for name in inputs:
+        if name in _TEXTS or _is_input(name):
+            value = inputs[name]
+            if isinstance(value, str) and not isinstance(value, EncryptedText):
+                is_secret = _has_secret(value) if name in _TEXTS else _tells("secret", value)
+                if is_secret:
+                    yield name
 
 
 def _tells(name: object, text: object) -> bool:

@@ -4,9 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from google.protobuf import struct_pb2  # type: ignore[import-untyped]  # ships no types
+from pulumi_policy.deserialize import SPECIAL_SECRET_SIG, SPECIAL_SIG_KEY
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
 
-from policies.gates.normal_form import NotKnownYet, plain
+from policies.gates.normal_form import NotKnownYet, from_wire, plain
+from policies.rules.encrypted import EncryptedText
 
 
 def handed_over(props: dict[str, Any]) -> dict[str, Any]:
@@ -67,3 +70,21 @@ def test_every_look_at_an_unknown_names_its_path(look: Callable[[Any], object]) 
         look(unknown["spec"]["taints"][0]["key"])
 
     assert raised.value.path == "spec.taints[0].key"
+
+
+def test_what_the_program_marks_as_secret_is_marked_and_read_all_the_same() -> None:
+    hidden = {
+        SPECIAL_SIG_KEY: SPECIAL_SECRET_SIG,
+        "value": {"token": "a", "list": ["b", UNKNOWN_STRING_VALUE]},
+    }
+    sent = struct_pb2.Struct()
+    sent.update({"secret": hidden, "plain": "a"})
+
+    result: Any = from_wire(sent)
+
+    assert result["secret"]["token"] == "a"
+    for text in (result["secret"]["token"], result["secret"]["list"][0]):
+        assert isinstance(text, EncryptedText)
+    assert not isinstance(result["plain"], EncryptedText)
+    with pytest.raises(NotKnownYet):
+        str(result["secret"]["list"][1])

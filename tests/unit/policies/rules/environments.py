@@ -3,29 +3,33 @@
 from functools import cache
 from typing import Any
 
+from policies.rules.encrypted import EncryptedText
 from policies.rules.rule import Manifest
-from tests.recorder import Registered, render
-from tests.unit.stacks.described import opened
+from tests.recorder import Registered, Secret, render
 from tests.unit.stacks.programs import program
 
 
 @cache
 def stack(environment: str) -> tuple[Manifest, ...]:
-    """Every resource of an environment in normal form, its secrets opened."""
+    """Every resource of an environment in normal form, its secrets opened and marked."""
     return tuple(_manifest(each) for each in render(program(environment)))
 
 
 def _manifest(resource: Registered) -> dict[str, Any]:
-    inputs = _whole(opened(resource.inputs))
+    inputs = _whole(resource.inputs)
     if not resource.type.startswith("kubernetes:") or "kind" not in inputs:
         return {"kind": resource.type, "metadata": {"name": resource.name}, "spec": inputs}
     inputs.setdefault("metadata", {}).setdefault("name", resource.name)
     return dict(inputs)
 
 
-def _whole(value: Any) -> Any:
+def _whole(value: Any, *, hidden: bool = False) -> Any:
+    if isinstance(value, Secret):
+        return _whole(value.value, hidden=True)
     if isinstance(value, dict):
-        return {key: _whole(part) for key, part in value.items()}
+        return {key: _whole(part, hidden=hidden) for key, part in value.items()}
     if isinstance(value, list):
-        return [_whole(part) for part in value]
+        return [_whole(part, hidden=hidden) for part in value]
+    if hidden and isinstance(value, str):
+        return EncryptedText(value)
     return int(value) if isinstance(value, float) and value.is_integer() else value

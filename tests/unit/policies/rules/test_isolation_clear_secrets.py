@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from policies.rules.encrypted import EncryptedText
 from policies.rules.isolation_clear_secrets import RULE
 from tests.unit.policies.rules.gpu_pods import KINDS, container, pod
 
@@ -105,6 +106,35 @@ def test_values_of_a_chart_name_a_secret_instead() -> None:
     assert told(release({"env": [reference], "existingSecret": "keys"})) == []
     assert told(release({"podAnnotations": {"fleet.gpu/secret": "22060656f5f719b7"}})) == []
     assert told(release(None)) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        ("hcloud:index/server:Server", "userData", f"token: {TOKEN}\n"),
+        ("aws:s3/bucketObjectv2:BucketObjectv2", "content", KEY),
+        ("pulumi:providers:hcloud", "token", SECRET),
+        ("pulumi:providers:kubernetes", "kubeconfig", SECRET),
+        ("pulumi-python:dynamic/lakefs:Repository", "secret_access_key", SECRET),
+        ("random:index:X", "adminPassword", SECRET),
+    ],
+)
+def test_an_input_that_is_secret_is_encrypted_in_the_state(
+    kind: str, name: str, value: str
+) -> None:
+    resource = {"kind": kind, "metadata": {"name": "x"}}
+    must = f"must have its input {name} encrypted in the state; mark it with pulumi.Output.secret."
+
+    assert told({**resource, "spec": {name: value}}) == [f"{kind} 'x' {must}"]
+    assert told({**resource, "spec": {name: EncryptedText(value)}}) == []
+    assert told({**resource, "spec": {name: ""}}) == []
+
+
+def test_an_input_that_is_none_may_stand_there() -> None:
+    server: Object = {"kind": "hcloud:index/server:Server", "metadata": {"name": "x"}}
+
+    assert told({**server, "spec": {"userData": "hello", "name": SECRET, "labels": {}}}) == []
+    assert told({**server, "spec": None}) == []
 
 
 def nested(text: str, depth: int) -> str:
