@@ -4,8 +4,10 @@ An object may break other rules, too; the gates must agree on those as well. `ma
 both gates refuse in whatever words, because the API server may not come as far as a rule.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from zlib import crc32
 
 from tests.rehearsal.admission import (
     cases_capacity,
@@ -16,13 +18,12 @@ from tests.rehearsal.admission import (
     cases_pools,
     cases_work,
 )
-from tests.rehearsal.admission.objects import Object
+from tests.rehearsal.admission.objects import KINDS, Object
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One object. `good` is whether it keeps the rule; `malformed` ones are refused, never judged
-    by every gate."""
+    """One object. `good`: whether it keeps the rule; `malformed` ones are refused in any words."""
 
     rule: str
     name: str
@@ -57,7 +58,26 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {
 """Settings of the rules in the table, by rule id."""
 
 
+EVERY = 4
+_ALL_KINDS = "numa/guaranteed-qos"
+
+
 def _cases() -> Iterator[Case]:
+    """The rows of all tables; of rows that differ in the kind of object alone, some of each rule.
+
+    All rules find pods in the same way, in Python and in CEL, and one is asked about every kind.
+    """
+    seen: Counter[tuple[str, bool]] = Counter()
+    for case in _rows():
+        if case.rule != _ALL_KINDS and any(f" {kind} " in f" {case.name} " for kind in KINDS):
+            number = seen[case.rule, case.good]
+            seen[case.rule, case.good] += 1
+            if number and number % EVERY != crc32(case.rule.encode()) % EVERY:
+                continue
+        yield case
+
+
+def _rows() -> Iterator[Case]:
     for module in _TABLES:
         for rule, name, manifest in module.good():
             yield Case(rule=rule, name=name, manifest=manifest, good=True)
