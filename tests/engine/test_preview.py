@@ -14,10 +14,12 @@ import yaml
 from fleet.preview.engine import Preview
 from fleet.preview.markdown import markdown
 from fleet.preview.summary import Summary
-from fleet.settings import load, needed_secrets, stack_file
+from fleet.settings import SettingsError, load, needed_secrets, parse, stack_file
 from tests.conftest import ROOT
 from tests.engine.conftest import Change, Trial
 from toolchain.build import Tools
+
+OURS = "gpu-fleet:"
 
 
 def previewed(trial: Trial, change: Change) -> Summary:
@@ -101,6 +103,73 @@ def test_a_change_of_the_stack_file_is_shown_in_words_prices_and_rules(
     assert [verdict.rule for verdict in broken] == ["idle/gpu-node-pool"]
     assert set(broken[0].resources) <= {"burst-reserved", "burst-spot", "burst-on-demand"}
     assert "stopped: 1 rule violated" in markdown(stopped)
+
+
+def readable_versions(environment: str) -> list[dict[str, Any]]:
+    """The configuration of an environment in each commit that today's settings read, oldest last.
+
+    Too few to compare where the checkout is shallow or an archive.
+    """
+    name = f"stacks/Pulumi.{environment}.yaml"
+    git = ("git", "-C", str(ROOT))
+    log = subprocess.run(
+        (*git, "log", "--format=%H", "--", name), capture_output=True, text=True, check=False
+    )
+    found = []
+    for commit in log.stdout.split():
+        shown = subprocess.run(
+            (*git, "show", f"{commit}:{name}"), capture_output=True, text=True, check=True
+        )
+        config = yaml.safe_load(shown.stdout)["config"]
+        try:
+            parse(
+                environment, {key.removeprefix(OURS): config[key] for key in config if OURS in key}
+            )
+        except SettingsError:
+            break
+        found.append(config)
+    return found
+
+
+def test_what_changed_since_an_old_commit_fits_one_screen(
+    twin_of_dev: Callable[[Change], Trial],
+) -> None:
+    versions = readable_versions("dev")
+    if len(versions) < 2:
+        pytest.skip("this checkout has no history of the stack files")
+
+    def became(version: dict[str, Any]) -> Change:
+        def change(config: dict[str, Any]) -> None:
+            secrets = {key: value for key, value in config.items() if is_secret(value)}
+            config.clear()
+            config |= {**version, **secrets}
+
+        return change
+
+    trial = twin_of_dev(became(versions[-1]))
+    engine = trial.engine
+    # without the pack: rules of today may have come after that commit
+    up = ("up", "--yes", "--skip-preview", "--non-interactive", "--suppress-outputs")
+    subprocess.run(
+        (engine.pulumi, *up, *engine.arguments),
+        cwd=engine.root,
+        env=engine.environment,
+        check=True,
+        capture_output=True,
+    )
+
+    summary = previewed(trial, became(versions[0]))
+
+    assert summary.holds, summary.errors
+    assert summary.changes
+    text = markdown(summary)
+    assert "\n| always on | " in text
+    assert len(text.splitlines()) <= 50
+    assert [*summary.sizes] == [*summary.pools]
+
+
+def is_secret(value: object) -> bool:
+    return isinstance(value, dict) and set(value) == {"secure"}
 
 
 @pytest.fixture
