@@ -187,7 +187,8 @@ def test_a_rule_that_is_only_advised_shows_its_violation(whole: Report) -> None:
 
 def test_an_exempted_rule_says_until_when_and_keeps_its_level(whole: Report) -> None:
     leave = "It is exempt until 2027-01-31 (research: long warm-up)."
-    found = findings.rules(said(f"NodePool 'burst' must set limits.\n{leave}\nBecause."), {})
+    broken = said(f"NodePool 'burst' must set limits.\n{leave}\nBecause.")
+    found = findings.rules(broken, {ALL[0].id: {"level": "mandatory"}})
     assert (found[0].level, found[0].state) == ("mandatory", "exempt")
     assert found[0].violations == (f"NodePool 'burst' must set limits. {leave}",)
     shown = " ".join(text(replace(whole, rules=found[:1])).split())
