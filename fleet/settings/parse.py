@@ -95,7 +95,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         lakefs=lakefs,
         monitoring=monitoring,
         reboots=window,
-        policies=with_facts(policies, budget, pools, versions),
+        policies=with_facts(policies, budget, pools, versions, teams),
         admission=admission,
     )
 

@@ -3,18 +3,28 @@
 from collections.abc import Mapping
 
 from fleet.settings.pools import AwsPool, BareMetalPool, Pool
-from fleet.settings.types import Budget, Versions
+from fleet.settings.types import Budget, Team, Versions
 from fleet.versions import NVIDIA_DRIVER
 from hardware.hardware import load
 from ignition.numa_plan import plan
 from policies.pools import PoolFacts, rule_settings
-from policies.rules import cost_daily_budget, idle_fraction, idle_notebooks, idle_spot
+from policies.rules import (
+    cost_daily_budget,
+    idle_fraction,
+    idle_gang_fits,
+    idle_notebooks,
+    idle_spot,
+)
 
 RuleSettings = Mapping[str, Mapping[str, object]]
 
 
 def with_facts(
-    said: RuleSettings, budget: Budget, pools: Mapping[str, Pool], versions: Versions
+    said: RuleSettings,
+    budget: Budget,
+    pools: Mapping[str, Pool],
+    versions: Versions,
+    teams: Mapping[str, Team],
 ) -> dict[str, Mapping[str, object]]:
     """The settings of rules with those facts; what is said of a rule goes before them."""
     shared = [
@@ -33,6 +43,11 @@ def with_facts(
         cost_daily_budget.ID: {"usd_per_day": budget.usd_per_day},
         **({idle_spot.ID: {"spot_pools": spot}} if spot else {}),
     }
+    queues = [
+        f"{name} {queue.gpus}" for team in teams.values() for name, queue in team.queues.items()
+    ]
+    if queues:
+        facts[idle_gang_fits.ID] = {"queues": queues}
     if shared:
         facts |= {rule.ID: {"shared_pools": shared} for rule in (idle_fraction, idle_notebooks)}
     return {rule: {**facts.get(rule, {}), **said.get(rule, {})} for rule in {**said, **facts}}

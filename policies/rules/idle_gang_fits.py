@@ -11,7 +11,9 @@ machines of its pool, waits for ever; a queue larger than its pool promises what
 - A pool has the GPUs of its BareMetalHosts by the hardware catalogue, and those that the limits of
   its NodePools allow.
 
-What the stack does not hold (a queue of another project, an unknown machine) is not judged.
+What the stack does not hold (a queue of another project, an unknown machine) is not judged. Where a
+gang is judged alone, as at the API server, the setting `queues` has what each queue may hold, and
+a gang of pods of several sizes counts as without its largest.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,16 +21,31 @@ from decimal import Decimal
 
 import yaml
 
+from policies.rules import cel
 from policies.rules.gpu_work import counted
 from policies.rules.idle_gpu_node_pool import is_gpu_node_pool
 from policies.rules.manifest import at, describe, items, mapping, quantity
 from policies.rules.money import POOL, machines
 from policies.rules.pods import GPU, Pod, asked, pods
-from policies.rules.rule import Manifest, Rule, Settings
+from policies.rules.pool_table import cel_amount
+from policies.rules.rule import Admission, Manifest, Rule, Settings
 
+ID = "idle/gang-fits"
 _VOLCANO = "batch.volcano.sh/"
 _SCHEDULING = "scheduling.volcano.sh/"
 _RELEASE = "kubernetes:helm.sh/v3:Release"
+
+
+def alone(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns what makes a gang wait for ever in a queue of which the bound is a setting."""
+    if not _is_gang(manifest):
+        return []
+    bounds = dict(str(line).split(" ") for line in items(settings["queues"]))
+    queue = _queue_of(manifest)
+    wanted = _least(manifest)
+    if queue not in bounds or wanted is None or wanted <= int(bounds[queue]):
+        return []
+    return [_too_large(manifest, bounds[queue], f"queue '{queue}'", wanted)]
 
 
 def violations(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest]) -> list[str]:
@@ -36,11 +53,24 @@ def violations(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest
     kind, version = manifest.get("kind"), str(manifest.get("apiVersion"))
     if kind == "Queue" and version.startswith(_SCHEDULING):
         return _queue(manifest, stack)
-    if (kind == "Job" and version.startswith(_VOLCANO)) or (
+    return _gang(manifest, stack) if _is_gang(manifest) else []
+
+
+def _is_gang(manifest: Manifest) -> bool:
+    kind, version = manifest.get("kind"), str(manifest.get("apiVersion"))
+    return (kind == "Job" and version.startswith(_VOLCANO)) or (
         kind == "PodGroup" and version.startswith(_SCHEDULING)
-    ):
-        return _gang(manifest, stack)
-    return []
+    )
+
+
+def _queue_of(gang: Manifest) -> str:
+    named = at(gang, "spec", "queue")
+    return str(at(gang, "metadata", "namespace") if named in (None, "default") else named)
+
+
+def _too_large(gang: Manifest, most: str, of: str, wanted: Decimal) -> str:
+    must = f"must be a gang of at most the {most} GPUs of {of}"
+    return f"{describe(gang)} {must}; it asks for {wanted:f} at once."
 
 
 def _queue(queue: Manifest, stack: Sequence[Manifest]) -> list[str]:
@@ -54,8 +84,7 @@ def _queue(queue: Manifest, stack: Sequence[Manifest]) -> list[str]:
 
 def _gang(gang: Manifest, stack: Sequence[Manifest]) -> list[str]:
     wanted = _gpus(gang)
-    named = at(gang, "spec", "queue")
-    name = str(at(gang, "metadata", "namespace") if named in (None, "default") else named)
+    name = _queue_of(gang)
     queue = next((each for each in stack if _is_queue(each, name)), None)
     if queue is None or wanted is None:
         return []
@@ -63,8 +92,7 @@ def _gang(gang: Manifest, stack: Sequence[Manifest]) -> list[str]:
     limits = [(f"queue '{name}'", _capability(queue)), (pool, room)]
     for of, most in limits:
         if most is not None and wanted > most:
-            must = f"must be a gang of at most the {most:f} GPUs of {of}"
-            return [f"{describe(gang)} {must}; it asks for {wanted:f} at once."]
+            return [_too_large(gang, f"{most:f}", of, wanted)]
     return []
 
 
@@ -84,14 +112,39 @@ def _gpus(gang: Manifest) -> Decimal | None:
     """The GPUs without which a gang does not start, None where nobody can say."""
     if gang.get("kind") == "PodGroup":
         return quantity(at(gang, "spec", "minResources", GPU))
-    sizes: list[Decimal] = []
+    tasks = _tasks(gang)
+    if tasks is None:
+        return None
+    missing = counted(at(gang, "spec", "minAvailable")) or sum(many for many, _ in tasks)
+    wanted = Decimal(0)
+    for many, size in sorted(tasks, key=lambda task: task[1]):
+        wanted += min(many, missing) * size
+        missing -= min(many, missing)
+    return wanted
+
+
+def _least(gang: Manifest) -> Decimal | None:
+    """The same, or less: what CEL can tell, which sorts nothing."""
+    if gang.get("kind") == "PodGroup":
+        return _gpus(gang)
+    tasks = _tasks(gang)
+    if not tasks:
+        return None
+    pods_made = sum(many for many, _ in tasks)
+    members = counted(at(gang, "spec", "minAvailable")) or pods_made
+    spare = max(0, pods_made - members) * max(size for _, size in tasks)
+    return sum((many * size for many, size in tasks), Decimal(0)) - spare
+
+
+def _tasks(gang: Manifest) -> list[tuple[int, Decimal]] | None:
+    """Of each task of a Job its pods and the GPUs of one; None where nobody can say."""
+    found: list[tuple[int, Decimal]] = []
     for task, pod in zip(items(at(gang, "spec", "tasks")), pods(gang), strict=True):
-        size = _size(pod)
+        many, size = counted(mapping(task).get("replicas", 1)), _size(pod)
         if size is None:
             return None
-        sizes += [size] * (counted(mapping(task).get("replicas", 1)) or 0)
-    members = counted(at(gang, "spec", "minAvailable")) or len(sizes)
-    return sum(sorted(sizes)[:members], Decimal(0))
+        found += [(many, size)] if many else []
+    return found
 
 
 def _size(pod: Pod) -> Decimal | None:
@@ -136,13 +189,58 @@ def _pools(stack: Iterable[Manifest]) -> Mapping[str, str]:
     return found
 
 
+_AMOUNT = cel_amount("c", GPU)
+_MADE = (
+    "dyn(object).spec.?tasks.orValue([]).map(t, {'many': double(t.?replicas.orValue(1)), "
+    "'each': (t.?template.?spec.?initContainers.orValue([]) + "
+    f"t.?template.?spec.?containers.orValue([])).map(c, {_AMOUNT}).sum()}})"
+    ".filter(t, t.many > 0.0)"
+)
+_MEMBERS = "double(dyn(object).spec.?minAvailable.orValue(0))"
+_PODS = "variables.made.map(t, t.many).sum()"
+_SPARE = f"({_MEMBERS} > 0.0 && {_MEMBERS} < {_PODS} ? {_PODS} - {_MEMBERS} : 0.0)"
+_GROUP = f"dyn(object).spec.?minResources[?'{GPU}']"
+_QUEUE = "object.spec.?queue.orValue('default')"
+
 RULE = Rule(
-    id="idle/gang-fits",
+    id=ID,
     sentence="A gang must fit its queue, and a queue the machines of its pool.",
     why=(
         "A gang that can never start waits without a word, and what it was promised stands empty "
         "or is never rented."
     ),
     source="https://volcano.sh/en/docs/queue/",
+    schema={
+        "queues": {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^[a-z0-9.-]+ [0-9]+$"},
+            "default": [],
+            "description": "Of each queue the name and its GPUs; the environment's own are known.",
+        }
+    },
+    predicate=alone,
     across=violations,
+    admission=Admission(
+        kinds=(("batch.volcano.sh", "jobs"), ("scheduling.volcano.sh", "podgroups")),
+        variables={
+            "queue": (f"{_QUEUE} == 'default' ? object.metadata.?namespace.orValue('') : {_QUEUE}"),
+            "bounds": (
+                f"{cel.setting(ID, 'queues')}.split(',').map(e, e.split(' '))"
+                ".filter(e, e[0] == variables.queue).map(e, e[1])"
+            ),
+            "made": f"object.kind == 'Job' ? {_MADE} : []",
+            "wanted": (
+                f"object.kind == 'PodGroup' ? ({_GROUP}.hasValue() ? "
+                f"{cel.amount(f'{_GROUP}.value()')}.asApproximateFloat() : 0.0) : "
+                "size(variables.made) == 0 ? 0.0 : variables.made.map(t, t.many * t.each).sum() - "
+                f"{_SPARE} * variables.made.map(t, t.each).max()"
+            ),
+        },
+        holds="size(variables.bounds) == 0 || variables.wanted <= double(variables.bounds[0])",
+        message=(
+            f"{cel.DESCRIBED} + ' must be a gang of at most the ' + variables.bounds[0] + "
+            '" GPUs of queue \'" + variables.queue + "\'; it asks for " + '
+            "string(int(variables.wanted)) + ' at once.'"
+        ),
+    ),
 )

@@ -245,3 +245,15 @@ def test_rules_know_which_pools_have_spot_machines_and_which_share_gpus() -> Non
     assert held["idle/spot"] == {"spot_pools": ["burst"]}
     assert held["idle/fraction"] == {"shared_pools": ["dgx"]}
     assert held["idle/notebooks"] == {"shared_pools": ["dgx"], "max_hours": 8}
+
+
+def test_rules_know_how_many_gpus_each_queue_may_hold() -> None:
+    configuration = config()
+    teams = configuration["teams"]
+    assert isinstance(teams, dict)
+    held = parse("dev", configuration).policies["idle/gang-fits"]["queues"]
+    queues = [
+        (name, one["gpus"]) for team in teams.values() for name, one in team["queues"].items()
+    ]
+    assert queues
+    assert held == [f"{name} {gpus}" for name, gpus in queues]

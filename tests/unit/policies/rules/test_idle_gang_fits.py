@@ -147,6 +147,39 @@ def test_a_gang_larger_than_the_machines_of_its_queues_pool_is_refused() -> None
     assert "at most the 16 GPUs of pool 'dgx'; it asks for 24 at once." in said
 
 
+@pytest.mark.parametrize(
+    ("job", "gpus"),
+    [
+        (gang((3, 8)), 24),
+        (gang((4, 8), minAvailable=3), 24),
+        (gang((1, 0), (3, 8), minAvailable=4), 24),
+        (gang((3, 8), queue="research"), 24),
+        (pod_group("24"), 24),
+    ],
+)
+def test_a_gang_is_judged_alone_by_what_its_queue_may_hold(job: Resource, gpus: int) -> None:
+    assert RULE.predicate is not None
+    named = f"{job['kind']} '{job['metadata']['name']}'"
+
+    assert RULE.predicate(job, {"queues": ["other 1", "research 16"]}) == [
+        (
+            f"{named} must be a gang of at most the 16 GPUs of queue 'research'; "
+            f"it asks for {gpus} at once."
+        )
+    ]
+    assert RULE.predicate(job, {"queues": ["research 24"]}) == []
+    assert RULE.predicate(job, {"queues": ["other 1"]}) == []
+    assert RULE.predicate(job, {"queues": []}) == []
+
+
+def test_a_gang_of_several_sizes_counts_as_without_its_largest_pods_when_alone() -> None:
+    assert RULE.predicate is not None
+    job = gang((2, 8), (8, 1), minAvailable=9)
+
+    assert RULE.predicate(job, {"queues": ["research 15"]}) != []
+    assert RULE.predicate(job, {"queues": ["research 16"]}) == []
+
+
 def test_a_quantity_that_nobody_can_read_is_not_counted() -> None:
     job: Any = gang((3, 8))
     limits = job["spec"]["tasks"][0]["template"]["spec"]["containers"][0]["resources"]["limits"]
