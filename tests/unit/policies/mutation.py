@@ -35,12 +35,7 @@ def _inverted(rule: Rule, predicate: Predicate) -> Predicate:
     return lambda *asked: [] if predicate(*asked) else [rule.sentence]
 
 
-def _blind(_rule: Rule, predicate: Predicate) -> Predicate:
-    """Tells the first fault of an object alone, and names none."""
-    return lambda *asked: ["It must not be."] if predicate(*asked) else []
-
-
-MUTATIONS = {"silent": _silent, "inverted": _inverted, "in other words": _blind}
+MUTATIONS = {"silent": _silent, "inverted": _inverted}
 
 
 def module_of(rule: Rule) -> Any:
