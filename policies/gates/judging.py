@@ -70,8 +70,9 @@ def findings(
     With a `stack`, the resources around it, those rules are asked that look across them, else those
     that look at one alone. `subject` names the resource where the manifest cannot.
     """
+    day = today.isoformat()
     for configured in rules:
-        asked = _asked(configured, manifest, stack, today)
+        asked = _asked(configured, manifest, stack, day)
         if asked is None or configured.level == "disabled":
             continue
         found = _found(configured, asked, manifest, subject, today)
@@ -109,12 +110,12 @@ def _found(
 
 
 def _asked(
-    configured: Configured, manifest: Manifest, stack: Sequence[Manifest] | None, today: date
+    configured: Configured, manifest: Manifest, stack: Sequence[Manifest] | None, day: str
 ) -> Callable[[], list[str]] | None:
     rule = configured.rule
     if (rule.predicate if stack is None else rule.across) is None:
         return None
-    settings = {**configured.settings, "today": today.isoformat()}
+    settings = {**configured.settings, "today": day}
     if stack is None:
         return rule.predicate and partial(rule.predicate, manifest, settings)
     return rule.across and partial(rule.across, manifest, settings, stack)

@@ -40,6 +40,8 @@ def pool_of(manifest: Manifest, stack: Sequence[Manifest]) -> Manifest | None:
     """The pool component whose machines boot with an object's user data."""
     place = ("spec",) if manifest.get("kind") == _SERVER else ("metadata",)
     name = at(manifest, *place, "labels", _POOL)
+    if name is None:
+        return None
     pools = (each for each in stack if is_pool(each) and at(each, "spec", "pool") == name)
     return next(pools, None)
 
