@@ -118,7 +118,21 @@ def _job(
     }
     return {
         **_object("batch/v1", "Job", _named(f"{name}-{node}")),
-        "spec": {"backoffLimit": 0, "ttlSecondsAfterFinished": 86400, "template": {"spec": spec}},
+        "spec": {
+            "backoffLimit": 0,
+            "activeDeadlineSeconds": 3600,
+            "ttlSecondsAfterFinished": 86400,
+            "template": {"metadata": {"labels": _pays(name)}, "spec": spec},
+        },
+    }
+
+
+def _pays(experiment: str) -> dict[str, str]:
+    """The labels of the cost of a pod with GPUs."""
+    said = {"team": "platform", "cost-centre": "platform", "project": "acceptance"}
+    return {
+        f"fleet.gpu/{key}": value
+        for key, value in {**said, "experiment": experiment, "branch": "main"}.items()
     }
 
 

@@ -7,6 +7,8 @@ import pytest
 import yaml
 
 from hardware.hardware import load
+from policies.rules import cost_labels, idle_job_deadline
+from policies.rules.rule import Rule
 from workloads.acceptance.__main__ import main
 from workloads.acceptance.manifests import NAMESPACE, PROBES, collecting, manifests
 from workloads.acceptance.numa.program import FILE, program
@@ -80,3 +82,10 @@ def test_logs_are_collected_under_the_names_that_are_judged() -> None:
     lines = collecting("dgx-01")
     for name in ("nccl", "gemm-pod", "gemm-host", "numa"):
         assert f"> {name}.log" in lines
+
+
+@pytest.mark.parametrize("rule", [cost_labels.RULE, idle_job_deadline.RULE], ids=lambda r: r.id)
+def test_a_measurement_says_who_pays_and_ends(rule: Rule) -> None:
+    assert rule.predicate is not None
+    for manifest in manifests(DGX, "dgx-01"):
+        assert rule.predicate(manifest, rule.defaults()) == []
