@@ -32,7 +32,8 @@ def markdown(summary: Summary, docs: str = DOCS) -> str:
     blocks = [[_headline(summary)], [*bullets("⛔", summary.errors, LINES_SHOWN)]]
     if not summary.errors:  # where the engine broke off, the rest would be half of the truth
         blocks += [[*_pools(summary)], [*_others(summary)]]
-        blocks += [[*block] for block in rules(summary.verdicts, summary.exemptions, docs)]
+        judged = rules(summary.verdicts, summary.exemptions, docs, complete=summary.holds)
+        blocks += [[*block] for block in judged]
         blocks += [[*_cost(summary)]]
     blocks += [[*_rehearsal(summary)], [*bullets("⚠️", summary.warnings, LINES_SHOWN)]]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
@@ -82,7 +83,8 @@ def _others(summary: Summary) -> Iterator[str]:
 
 def _cost(summary: Summary) -> Iterator[str]:
     found = summary.cost
-    head = ("Cost in USD", "before, a day", "after, a day", "change, a day", "change, a month")
+    what = "Cost in USD" if summary.holds else "Cost in USD, as far as it came"
+    head = (what, "before, a day", "after, a day", "change, a day", "change, a month")
     yield from rows(head, "lrrrr")
     yield _row("always on", found.fixed)
     if found.burst.before or found.burst.after:

@@ -29,10 +29,17 @@ COUNTED: dict[State, str] = {
 
 
 def rules(
-    verdicts: Sequence[Verdict], exemptions: Sequence[Leave], docs: str
+    verdicts: Sequence[Verdict], exemptions: Sequence[Leave], docs: str, *, complete: bool
 ) -> tuple[Iterator[str], ...]:
-    """The table of the rules, the exemptions, and what waits for the update."""
-    return _table(verdicts, docs), _leaves(exemptions, docs), _waiting(verdicts)
+    """The table of the rules, the exemptions, and what waits for the update.
+
+    It is not `complete` where the engine was stopped before it came to every resource.
+    """
+    return (
+        _table(verdicts, docs, so_far="" if complete else " so far"),
+        _leaves(exemptions, docs),
+        _waiting(verdicts),
+    )
 
 
 def link(rule: str, docs: str) -> str:
@@ -40,7 +47,7 @@ def link(rule: str, docs: str) -> str:
     return f"[{rule}]({docs}#{re.sub(r'[^a-z0-9-]', '', rule)})"
 
 
-def _table(verdicts: Sequence[Verdict], docs: str) -> Iterator[str]:
+def _table(verdicts: Sequence[Verdict], docs: str, *, so_far: str) -> Iterator[str]:
     yield from rows(("Rule", "What must hold", ""), "lll")
     broken = [verdict for verdict in verdicts if verdict.state in MARKS]
     for verdict in broken[:RULES_SHOWN]:
@@ -51,8 +58,9 @@ def _table(verdicts: Sequence[Verdict], docs: str) -> Iterator[str]:
     for state, mark in COUNTED.items():
         names = [verdict.rule for verdict in verdicts if verdict.state == state]
         if names:
-            shown = _packs(names, docs) if state == "held" else _names(names, docs)
-            yield f"| {count(len(names), 'rule')} | {shown} | {mark} |"
+            held = state == "held"
+            shown = _packs(names, docs) if held else _names(names, docs)
+            yield f"| {count(len(names), 'rule')} | {shown} | {mark}{so_far if held else ''} |"
 
 
 def _sentences(verdict: Verdict) -> Iterator[str]:

@@ -44,8 +44,8 @@ def _per_node(pool: Pool) -> int | None:
 
 
 def _nodes(pool: Pool | None) -> int | None:
-    if pool is None or not pool.limits:
-        return len(pool.machines) if pool else 0
+    if pool is None or not pool.limits:  # without any, the engine has not come to its machines
+        return len(pool.machines) or None if pool else 0
     gpus = _per_node(pool)
     return sum(pool.limits.values()) // gpus if gpus else None
 
@@ -54,7 +54,7 @@ def _gpus(pool: Pool | None) -> int | None:
     if pool is None or pool.limits:
         return sum(pool.limits.values()) if pool else 0
     gpus = _per_node(pool)
-    return None if gpus is None else gpus * len(pool.machines)
+    return gpus * len(pool.machines) if pool.machines and gpus is not None else None
 
 
 def _reboot(change: PoolChange) -> str:

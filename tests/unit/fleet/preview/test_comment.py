@@ -139,6 +139,20 @@ def test_a_pool_that_comes_and_goes_is_counted_by_its_limit() -> None:
     assert "| **burst** | up to 1 → **4** | up to 8 → **32** | no | burst limit" in markdown(found)
 
 
+def test_what_a_stopped_preview_did_not_come_to_is_not_claimed() -> None:
+    inputs = shown("dgx", "dgx-h200", ignition("dgx-h200"), "training")
+    other = shown("dgx", "dgx-h200", ignition("dgx-h200", hugepages_1gi_per_numa_node=1))
+    found = summary(
+        component("update", "dgx", "BareMetalPool", old=inputs, new=other),
+        violation(f"{RULE}: NodePool 'burst-spot' has 45m."),
+        succeeded=False,
+    )
+    text = markdown(found)
+    assert "| **dgx** | ? | ? | yes" in text
+    assert "| ✅ held so far |" in text
+    assert "| Cost in USD, as far as it came |" in text
+
+
 def test_every_exemption_is_listed_and_an_expired_one_stands_out() -> None:
     told = f"{RULE}: NodePool 'burst-spot' has 45m.\nIt is exempt until 2027-01-31 (a: b)."
     found = summary(violation(told, "advisory"), policies=EXEMPT)
