@@ -110,8 +110,7 @@ def policies(
 
     def mandatory(args: ResourceValidationArgs, report: ReportViolation) -> None:
         left.pop(args.urn, None)
-        manifest = _manifest(args)
-        if manifest is None:
+        if (manifest := _manifest(args)) is None:
             return
         config = configured(json.dumps(plain(args.get_config())))
         subject = f"{args.resource_type.split(':')[-1]} '{args.name}'"
