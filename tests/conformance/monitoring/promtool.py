@@ -11,7 +11,13 @@ import yaml
 from components.platform.monitoring.alerts import ALERTS
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.groups import groups
-from components.platform.monitoring.rules import EVALUATION_SECONDS, Alert, Recording, rule_file
+from components.platform.monitoring.rules import (
+    EVALUATION_SECONDS,
+    Alert,
+    Group,
+    Recording,
+    rule_file,
+)
 from tests.conformance.monitoring.exporters import STEP_SECONDS, Series
 
 POOLS = {
@@ -50,7 +56,8 @@ class Promtool:
 
     def rules_of(self, alert: Alert) -> Path:
         """The alert and the recordings below it: the rules beside them would only take time."""
-        below, kept = alert.expr, []
+        below = alert.expr
+        kept: list[Group] = []
         for group in reversed(groups(POOLS)):
             rules: list[Recording | Alert] = []
             for rule in reversed(group.rules):
