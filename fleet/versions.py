@@ -79,3 +79,12 @@ LAKEFS_IMAGE_TAG = "1.84.0"
 # runs fleet-node-check; any Python from 3.11 on does
 # renovate: datasource=docker depName=docker.io/library/python
 PYTHON_IMAGE = "docker.io/library/python:3.13.9-slim-bookworm"
+
+# of the jobs in workloads/; a YAML file of theirs repeats what it runs, and a test compares the two
+# renovate: datasource=docker depName=nvcr.io/nvidia/pytorch
+PYTORCH_IMAGE = "nvcr.io/nvidia/pytorch:25.03-py3"
+# renovate: datasource=docker depName=nvcr.io/nvidia/cuda
+CUDA_IMAGE = "nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04"
+# CUDA 12.8 is that of the 570 driver
+# renovate: datasource=docker depName=ghcr.io/coreweave/nccl-tests
+NCCL_IMAGE = "ghcr.io/coreweave/nccl-tests:12.8.1-devel-ubuntu22.04-nccl2.27.6-1-7c12c62"
