@@ -107,7 +107,7 @@ def test_what_is_reserved_is_filled_first_and_on_demand_last() -> None:
     assert all(1 <= each["weight"] <= 100 for each in pools.values()), "Karpenter's bounds"
 
 
-def test_local_disks_that_nobody_mounts_are_not_promised() -> None:
+def test_the_drives_below_scratch_are_not_promised_as_ephemeral_storage() -> None:
     assert "instanceStorePolicy" not in spec(render(pool()), "EC2NodeClass")
 
 
