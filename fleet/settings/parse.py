@@ -9,7 +9,7 @@ from typing import TypeVar, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from fleet.settings import checks, machines, reboots
+from fleet.settings import checks, machines, reboots, tunnels
 from fleet.settings.pools import Pool
 from fleet.settings.problems import SettingsError, sentences, unknown_key, wrong
 from fleet.settings.reboots import Reboots
@@ -58,6 +58,8 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         *checks.ranges(cluster, sites),
         *checks.places(named_pools, named_sites),
         *_wrong_machines(pools, cluster, versions),
+        *tunnels.faults(sites, pools),
+        *tunnels.gateways(sites, named_sites, named_pools),
         *checks.lakefs(lakefs, named_sites, named_pools),
         *reboots.faults(f"{NAMESPACE}:reboots", window),
         *checks.monitoring(monitoring, named_pools),
