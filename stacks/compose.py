@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import pulumi
 import pulumi_aws as aws
@@ -18,9 +19,11 @@ from components.pools.bare_metal import (
     Host,
     Image,
 )
-from components.pools.boot import ClusterJoin, NodeVersions, PoolBoot
+from components.pools.boot import ClusterJoin, NodeVersions, PoolBoot, TunnelEnd
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from fleet import settings as fleet
+from fleet.settings.tunnel_keys import key_of
+from fleet.settings.tunnels import of_site, with_length
 from fleet.versions import KARPENTER_CRD, LAKEFS_IMAGE_TAG, VOLCANO
 from stacks.data import lakefs
 from stacks.foundation import foundation
@@ -32,8 +35,9 @@ Summary = Mapping[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """What pools stand on: the secrets, what runs on a node, and the parts made before them."""
+    """What pools stand on: their sites, the secrets, what runs on a node, the parts before them."""
 
+    sites: Mapping[str, fleet.Site]
     secrets: Secrets
     versions: NodeVersions
     networks: Mapping[str, HetznerNetwork]
@@ -46,6 +50,7 @@ def compose(settings: fleet.Settings, secrets: Secrets) -> None:
     at_site = _site_options(settings, secrets, cluster)
     networks = _networks(settings, at_site)
     ground = Ground(
+        sites=settings.sites,
         secrets=secrets,
         versions=node_versions(settings.versions),
         networks=networks,
@@ -62,7 +67,8 @@ def compose(settings: fleet.Settings, secrets: Secrets) -> None:
     )
     summaries = {}
     for name, pool in settings.pools.items():
-        boot = pool_boot(join, ground.versions, name, pool)
+        tunnel = of_site(settings.sites[pool.site])
+        boot = pool_boot(join, ground.versions, name, pool, tunnel)
         made = POOLS[pool.kind](ground, boot, pool, at_site[pool.site])
         summaries[name] = {"kind": pool.kind, **_facts(boot), **made}
     _export(settings, ground.versions, summaries)
@@ -112,6 +118,7 @@ def _bare_metal(
             name=machine.name,
             bmc_address=machine.bmc_address,
             boot_mac_address=machine.boot_mac_address,
+            tunnel=_tunnel_end(ground, pool.site, machine),
         )
         for machine in pool.machines
     ]
@@ -125,6 +132,16 @@ def _bare_metal(
         flatcar=ground.versions.flatcar,
     )
     return {"nodes": BareMetalPool(boot.pool, args, opts).node_names}
+
+
+def _tunnel_end(ground: Ground, site: str, machine: fleet.Machine) -> TunnelEnd | None:
+    tunnel = of_site(ground.sites[site])
+    if tunnel is None or machine.tunnel_address is None:  # the settings refuse one of them alone
+        return None
+    return TunnelEnd(
+        address=with_length(tunnel, machine.tunnel_address),
+        private_key=ground.secrets["wireguard_keys"].apply(partial(key_of, machine.name)),
+    )
 
 
 def _aws(
