@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 
 import pulumi
 import pulumi_aws as aws
@@ -19,15 +18,15 @@ from components.pools.bare_metal import (
     Host,
     Image,
 )
-from components.pools.boot import ClusterJoin, NodeVersions, PoolBoot, TunnelEnd
+from components.pools.boot import ClusterJoin, NodeVersions, PoolBoot
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from fleet import settings as fleet
-from fleet.settings.tunnel_keys import key_of
-from fleet.settings.tunnels import of_site, with_length
+from fleet.settings.tunnels import of_site
 from fleet.versions import KARPENTER_CRD, LAKEFS_IMAGE_TAG, VOLCANO
 from stacks.data import lakefs
 from stacks.foundation import foundation
 from stacks.nodes import node_versions, pool_boot
+from stacks.tunnels import gateways, tunnel_end
 
 Secrets = Mapping[str, pulumi.Output[str]]
 Summary = Mapping[str, object]
@@ -71,6 +70,8 @@ def compose(settings: fleet.Settings, secrets: Secrets) -> None:
         boot = pool_boot(join, ground.versions, name, pool, tunnel)
         made = POOLS[pool.kind](ground, boot, pool, at_site[pool.site])
         summaries[name] = {"kind": pool.kind, **_facts(boot), **made}
+    addresses = gateways(settings, secrets, networks, at_site, ground.versions.flatcar)
+    pulumi.export("gateways", addresses)
     _export(settings, ground.versions, summaries)
 
 
@@ -118,7 +119,7 @@ def _bare_metal(
             name=machine.name,
             bmc_address=machine.bmc_address,
             boot_mac_address=machine.boot_mac_address,
-            tunnel=_tunnel_end(ground, pool.site, machine),
+            tunnel=tunnel_end(ground.secrets, ground.sites[pool.site], machine),
         )
         for machine in pool.machines
     ]
@@ -132,16 +133,6 @@ def _bare_metal(
         flatcar=ground.versions.flatcar,
     )
     return {"nodes": BareMetalPool(boot.pool, args, opts).node_names}
-
-
-def _tunnel_end(ground: Ground, site: str, machine: fleet.Machine) -> TunnelEnd | None:
-    tunnel = of_site(ground.sites[site])
-    if tunnel is None or machine.tunnel_address is None:  # the settings refuse one of them alone
-        return None
-    return TunnelEnd(
-        address=with_length(tunnel, machine.tunnel_address),
-        private_key=ground.secrets["wireguard_keys"].apply(partial(key_of, machine.name)),
-    )
 
 
 def _aws(
