@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from fleet.settings import SECRETS
+from fleet.settings import NAMESPACE, SECRETS
 from policies.gates.plan import pack_config
 from rehearsal import stackfile
 from rehearsal.certificates import write_private
 from rehearsal.control_plane import ControlPlane, Launcher, Programs, last_line
 from rehearsal.engine import Engine, env_file, environment
 from rehearsal.errors import RehearsalError
+from rehearsal.tunnels import tunnel_keys
 
 if TYPE_CHECKING:
     import subprocess
@@ -69,7 +70,7 @@ def set_up(workspace: Workspace, settings: Settings, tracked: Path, tools: Tools
         tracked,
         engine.stack_file,
         forms=SECRETS,
-        kubeconfig=control_plane.kubeconfig.read_text(),
+        known=_known(settings, control_plane),
         passphrase_file=directory / "passphrase",
     )
     engine.create_stack()
@@ -81,6 +82,19 @@ def set_up(workspace: Workspace, settings: Settings, tracked: Path, tools: Tools
     )
     write_private(directory / "env.sh", env_file(tools.environment(), engine, ports).encode())
     return Twin(control_plane=control_plane, engine=engine)
+
+
+def _known(settings: Settings, control_plane: ControlPlane) -> stackfile.Known:
+    """The kubeconfig is the twin's; keys of tunnels are made up in pairs."""
+    keys = tunnel_keys(settings)
+    kubeconfig = control_plane.kubeconfig.read_text()
+    return stackfile.Known(
+        secret={"kubeconfig": kubeconfig, "wireguard_keys": keys.secret},
+        plain={
+            (f"{NAMESPACE}:sites", site, "tunnel", "public_key"): key
+            for site, key in keys.public.items()
+        },
+    )
 
 
 def _start_providers(
