@@ -22,7 +22,7 @@ rehearse-stop: bootstrap ## End a rehearsal of ENV that was kept
 test: lint ## Check format, style and types, then run all tests
 	@exec $(RUN) toolchain
 	@exec $(RUN) pytest -n 2 --dist loadscope tests/unit tests/conformance
-	@exec $(RUN) pytest -n 3 --dist loadscope tests/engine tests/rehearsal
+	@exec $(RUN) pytest -n 3 --dist loadscope tests/sweeps tests/engine tests/rehearsal
 
 lint: bootstrap ## Check format, style and types
 	@exec .venv/bin/ruff format --check .

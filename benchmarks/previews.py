@@ -100,7 +100,9 @@ def program(engine: Engine, tools: Tools, folder: Path, config: Mapping[str, obj
         source,
         other.stack_file,
         forms={"kubeconfig": "kubeconfig", "hcloud_token": "hcloud-token"},
-        kubeconfig=(engine.directory / "kubeconfig").read_text(),
+        known=stackfile.Known(
+            secret={"kubeconfig": (engine.directory / "kubeconfig").read_text()}, plain={}
+        ),
         passphrase_file=directory / "passphrase",
     )
     other.create_stack()

@@ -22,8 +22,11 @@ class BootInputError(ValueError):
     """A file or a name that cannot be used; one sentence."""
 
 
-def booted(text: str, hardware: str) -> Booted:
-    """Boots a machine of the catalogue; BootInputError where text or name cannot be used."""
+def booted(text: str, hardware: str, fetched: Mapping[str, bytes]) -> Booted:
+    """Boots a machine of the catalogue; BootInputError where text or name cannot be used.
+
+    `fetched` has by its URL what the machine would fetch.
+    """
     try:
         machine = load(hardware)
     except HardwareError as error:
@@ -32,7 +35,13 @@ def booted(text: str, hardware: str) -> Booted:
         json.loads(text)
     except ValueError as error:
         raise BootInputError(f"the file is not JSON ({error}); give the final Ignition") from error
-    return boot(text, machine)
+
+    def fetch(url: str) -> bytes:
+        if url not in fetched:
+            raise LookupError(f"what lies there is given as --fetch {url}=FILE")
+        return fetched[url]
+
+    return boot(text, machine, fetch=fetch)
 
 
 def as_json(found: Booted) -> dict[str, Any]:

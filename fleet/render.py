@@ -8,9 +8,11 @@ becomes, `join.json` the secret part with its secrets masked, and `user-data.jso
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fleet.settings import load, stack_file
+from fleet.settings import BareMetalPool, load, stack_file
+from fleet.settings.tunnels import of_site, with_length
 from ignition.render import (
     Join,
     RenderError,
@@ -20,6 +22,7 @@ from ignition.render import (
     tuning_ignition,
     with_merge,
 )
+from ignition.wireguard import WireGuardKey
 from stacks.nodes import boot_of, node_versions
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
 # of the forms that a machine would take, so that what is shown boots
 MASKED = "masked.0000000000000000"
+MASKED_KEY = f"{'masked':A<43}="
 HOSTNAME = "name-of-the-machine"
 
 
@@ -48,7 +52,9 @@ def render(root: Path, environment: str, out: Path) -> tuple[Path, ...]:
     written: list[Path] = []
     for name, pool in settings.pools.items():
         try:
-            files = dict(_files(settings, pool, boot_of(versions, name, pool)))
+            tunnel = of_site(settings.sites[pool.site])
+            boot = boot_of(versions, name, pool, tunnel)
+            files = dict(_files(settings, pool, boot))
         except RenderError as error:
             raise OutputError(f"pool {name}: {error}.") from error
         written.extend(_write(out / name, files))
@@ -59,15 +65,28 @@ def _files(settings: Settings, pool: Pool, boot: NodeBoot) -> Iterator[tuple[str
     yield "butane.yaml", tuning_butane(boot)
     plain = tuning_ignition(boot)
     yield "ignition.json", _pretty(plain)
+    secret = join_ignition(_join(settings, pool))
+    yield "join.json", _pretty(secret)
+    yield "user-data.json", _pretty(with_merge(plain, data_url(secret)))
+
+
+def _join(settings: Settings, pool: Pool) -> Join:
+    """What a machine of the pool joins with; in a tunnel it has the end of the first machine."""
     join = Join(
         api_server_endpoint=settings.cluster.endpoint,
         token=MASKED,
         ca_cert_hash=settings.cluster.ca_cert_hash,
         hostname=None if pool.kind == "aws" else HOSTNAME,  # EC2 names its own instances
     )
-    secret = join_ignition(join)
-    yield "join.json", _pretty(secret)
-    yield "user-data.json", _pretty(with_merge(plain, data_url(secret)))
+    tunnel = of_site(settings.sites[pool.site])
+    address = pool.machines[0].tunnel_address if isinstance(pool, BareMetalPool) else None
+    if tunnel is None or address is None:
+        return join
+    return replace(
+        join,
+        wireguard_key=WireGuardKey(private_key=MASKED_KEY),
+        wireguard_address=with_length(tunnel, address),
+    )
 
 
 def _pretty(text: str) -> str:

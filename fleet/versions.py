@@ -82,3 +82,18 @@ PYTHON_IMAGE = (
     "docker.io/library/python:3.13.9-slim-bookworm"
     "@sha256:b685a4fa58bb19d1814d78a1ec0f0208f351452724f78b20212c984d6e124a34"
 )
+
+# of the jobs in workloads/; a YAML file of theirs repeats what it runs, and a test compares the two
+# renovate: datasource=docker depName=nvcr.io/nvidia/pytorch
+PYTORCH_IMAGE = (
+    "nvcr.io/nvidia/pytorch:25.01-py3"
+    "@sha256:96990c82825613c3bdeebb66675c7c91b0123f64a5895623316dc5b824e0d7a9"
+)
+# renovate: datasource=docker depName=docker.io/nvidia/cuda
+CUDA_IMAGE = (
+    "docker.io/nvidia/cuda:12.8.1-base-ubuntu24.04"
+    "@sha256:133c78a0575303be34164d0b90137a042172bdf60696af01a3c424ab402d86e2"
+)
+# CUDA 12.8 is that of the 570 driver
+# renovate: datasource=docker depName=ghcr.io/coreweave/nccl-tests
+NCCL_IMAGE = "ghcr.io/coreweave/nccl-tests:12.8.1-devel-ubuntu22.04-nccl2.27.6-1-7c12c62"

@@ -9,6 +9,8 @@ from hardware.cpuset import format_list, parse_list
 USD_PER_EUR = 1.16
 """Shows EUR prices in USD: assumed on 2026-10-28, not verified, never good for invoices."""
 
+_GPU_FACTS = ("pcie_gen", "pcie_width", "nvlinks", "bar1_gib")
+
 Kind = Literal["bare-metal", "aws", "azure", "hetzner", "hetzner-dedicated"]
 Arch = Literal["amd64", "arm64"]
 
@@ -123,6 +125,21 @@ class Hardware:
     def verified(self) -> bool:
         """Whether every fact of the entry has a source that was read."""
         return not self.unverified
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The facts of `unverified`, then those that nobody can be cited for at all."""
+        facts = [
+            *(
+                f"gpus.{fact}"
+                for fact in _GPU_FACTS
+                for gpu in self.gpus
+                if getattr(gpu, fact) is None
+            ),
+            *("nvme.numa_node" for drive in self.nvme if drive.numa_node is None),
+            *(("pcie_aspm",) if self.pcie_aspm is None and not self.virtual else ()),
+        ]
+        return (*self.unverified, *(f"{fact} (unknown)" for fact in dict.fromkeys(facts)))
 
     @property
     def cpu_count(self) -> int:

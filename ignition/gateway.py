@@ -37,6 +37,12 @@ class GatewayBoot:
     reboot_window: RebootWindow
     snippets: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if self.wireguard.address is None:
+            raise RenderError(
+                "a gateway has no WireGuard address; allowed: one such as 10.99.0.1/24"
+            )
+
 
 def gateway_butane(gateway: GatewayBoot) -> str:
     """The plain part as Butane (flatcar 1.1.0)."""

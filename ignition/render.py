@@ -22,7 +22,7 @@ from ignition.extensions import (
 )
 from ignition.numa_plan import NumaPlan
 from ignition.payload import Merge, data_url, merged
-from ignition.wireguard import WireGuard, WireGuardKey
+from ignition.wireguard import WireGuard, WireGuardKey, address_file
 
 __all__ = [
     "JOIN_FILE",
@@ -85,13 +85,18 @@ class NodeBoot:
 
 @dataclass(frozen=True, kw_only=True)
 class Join:
-    """What a node joins with; token and key are secret. `hostname` None keeps the machine's own."""
+    """What a node joins with; token and key are secret. `hostname` None keeps the machine's own.
+
+    `wireguard_address` is of a machine whose plain part has none. The node has it in the cluster
+    too: the address of its hall, which the kubelet would take, is one that no other site reaches.
+    """
 
     api_server_endpoint: str
     token: str = field(repr=False)
     ca_cert_hash: str
     hostname: str | None
     wireguard_key: WireGuardKey | None = None
+    wireguard_address: str | None = None
 
 
 def tuning_butane(node: NodeBoot) -> str:
@@ -163,6 +168,9 @@ def join_ignition(join: Join) -> str:
     registration: dict[str, object] = {"criSocket": "unix:///run/containerd/containerd.sock"}
     if join.hostname is not None:
         registration["name"] = join.hostname
+    if join.wireguard_address is not None:
+        address = join.wireguard_address.partition("/")[0]
+        registration["kubeletExtraArgs"] = [{"name": "node-ip", "value": address}]
     configuration = {
         "apiVersion": "kubeadm.k8s.io/v1beta4",
         "kind": "JoinConfiguration",
@@ -181,6 +189,8 @@ def join_ignition(join: Join) -> str:
         files.append(hostname_file(join.hostname))
     if join.wireguard_key is not None:
         files.append(join.wireguard_key.file())
+    if join.wireguard_address is not None:
+        files.append(address_file(join.wireguard_address))
     return documents.secret_ignition(files)
 
 

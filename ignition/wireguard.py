@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from ignition.documents import RenderError, file
 
 CREDENTIAL = "/etc/credstore/network.wireguard.private.50-wg0"
+NETWORK = "/etc/systemd/network/50-wg0.network"
 _ENDPOINT = re.compile(r"[A-Za-z0-9.-]+:\d{1,5}|\[[0-9A-Fa-f:.]+\]:\d{1,5}", re.ASCII)
 _KEY_BYTES = 32
 
@@ -35,22 +36,18 @@ class Peer:
 
 @dataclass(frozen=True, kw_only=True)
 class WireGuard:
-    """The interface wg0 of one machine; `address` has the length of its network."""
+    """The interface wg0 of one machine; `address` has the length of its network.
 
-    address: str
+    It is None in the plain part that several machines share: each has its own in its secret part.
+    """
+
+    address: str | None
     peers: tuple[Peer, ...]
     listen_port: int = 51820
 
     def __post_init__(self) -> None:
-        try:
-            ipaddress.ip_interface(self.address)
-        except ValueError as error:
-            raise RenderError(f"WireGuard address: {error}") from None
-        if "/" not in self.address:
-            raise RenderError(
-                f"WireGuard address is {self.address}; allowed: an address with the length of its "
-                "network, such as 10.99.0.1/24"
-            )
+        if self.address is not None:
+            _require_address(self.address)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +67,24 @@ class WireGuardKey:
     def file(self) -> dict[str, object]:
         """The credential, for the secret part."""
         return file(CREDENTIAL, f"{self.private_key}\n", mode=0o600)
+
+
+def address_file(address: str) -> dict[str, object]:
+    """The address of wg0, for the secret part of a machine whose plain part has none."""
+    _require_address(address)
+    return file(NETWORK, f"[Match]\nName=wg0\n[Network]\nAddress={address}\n", mode=0o644)
+
+
+def _require_address(address: str) -> None:
+    try:
+        ipaddress.ip_interface(address)
+    except ValueError as error:
+        raise RenderError(f"WireGuard address: {error}") from None
+    if "/" not in address:
+        raise RenderError(
+            f"WireGuard address is {address}; allowed: an address with the length of its network, "
+            "such as 10.99.0.1/24"
+        )
 
 
 def _require_key(name: str, value: str) -> None:

@@ -90,7 +90,7 @@ def with_up(
 def _unverified(settings: Settings) -> Iterator[str]:
     """A sentence for each kind of machine of whose facts nobody has confirmed some."""
     for name in sorted({pool.hardware for pool in settings.pools.values()}):
-        facts = load(name).unverified
+        facts = load(name).doubts
         if facts:
             yield f"Nobody has verified of {name}: {', '.join(facts)}."
 

@@ -70,7 +70,7 @@ class MachineRoom:
     def start(self, progress: Callable[[int, int], None]) -> Fleet:
         """Boots every machine and waits until those that come up are Ready."""
         machines = [*self._bare_metal(), *self._servers()]
-        done = _without_namesakes(map(self._boot, machines))
+        done = _without_namesakes(filter(None, map(self._boot, machines)))
         nodes = [node for node in done if isinstance(node, Node)]
         refusals = [refusal for refusal in done if isinstance(refusal, Refusal)]
         register(self.api, nodes)
@@ -121,8 +121,11 @@ class MachineRoom:
                 address=str(values.get("ipv4Address") or "") or None,
             )
 
-    def _boot(self, machine: Machine) -> Node | Refusal:
+    def _boot(self, machine: Machine) -> Node | Refusal | None:
+        """None for a gateway that comes up: it is a machine outside the cluster."""
         booted, hardware, problems = self._try(machine.hardware, machine.ignition)
+        if booted is None and not problems:
+            return None
         if booted is None or hardware is None:
             return Refusal(name=machine.name, pool=machine.pool, reasons=problems)
         return Node(machine=machine, hardware=hardware, booted=booted)

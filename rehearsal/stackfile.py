@@ -1,9 +1,10 @@
 """The stack file of a rehearsal: the environment's own, with every secret replaced.
 
 The tracked file is only read. Its copy in the rehearsal directory keeps every scalar as it is
-written, so the engine reads the same values, and gets a salt and a passphrase of its own: nobody
-needs the real passphrase, and no real secret comes near the twin. The encryption is the engine's
-published passphrase format, done here so that no secret passes through a command line.
+written, but for public keys that belong to a secret, so the engine reads the same values. It gets a
+salt and a passphrase of its own: nobody needs the real passphrase, and no real secret comes near
+the twin. The encryption is the engine's published passphrase format, done here so that no secret
+passes through a command line.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import base64
 import os
 import secrets
 import string
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import pbkdf2_hmac
 from typing import TYPE_CHECKING
@@ -75,6 +76,17 @@ class Cipher:
         return plain.decode()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What a copy holds that nobody can make up: secrets by name, such as the twin's kubeconfig.
+
+    `plain` has by their path under `config:` the texts that belong to a secret, as public keys do.
+    """
+
+    secret: Mapping[str, str] = field(repr=False)
+    plain: Mapping[tuple[str, ...], str]
+
+
 def generate(form: str) -> str:
     """A made-up secret of a declared form (see `fleet.settings.SECRETS`)."""
     letters = string.ascii_lowercase + string.digits
@@ -92,19 +104,25 @@ def _pick(alphabet: str, length: int) -> str:
 
 
 def write(
-    source: Path, target: Path, *, forms: Mapping[str, str], kubeconfig: str, passphrase_file: Path
+    source: Path,
+    target: Path,
+    *,
+    forms: Mapping[str, str],
+    known: Known,
+    passphrase_file: Path,
 ) -> None:
     """Writes the rehearsal's copy of the stack file `source`, and its passphrase, for the owner.
 
     Every `secure:` value, however deep, becomes a generated one; declared secrets that the file
-    lacks are added; the cluster's kubeconfig is the twin's.
+    lacks are added; what is `known` is taken from there.
     """
     passphrase = secrets.token_urlsafe(32)
     cipher = Cipher.of(passphrase)
 
-    def value_of(name: str) -> str:
-        form = forms.get(name.removeprefix(f"{NAMESPACE}:"), "password")
-        return cipher.encrypt(kubeconfig if form == "kubeconfig" else generate(form))
+    def value_of(key: str) -> str:
+        name = key.removeprefix(f"{NAMESPACE}:")
+        given = known.secret.get(name)
+        return cipher.encrypt(generate(forms.get(name, "password")) if given is None else given)
 
     document = _compose(source)
     top = dict(_items(document))
@@ -121,6 +139,8 @@ def write(
         for key, value in config.value
         if key.value.removeprefix(f"{NAMESPACE}:") not in forms
     ]
+    for path, text in known.plain.items():
+        _put(config, path, text)
     config.value += [
         (_text(f"{NAMESPACE}:{name}"), _secure(value_of(name))) for name in sorted(forms)
     ]
@@ -161,6 +181,17 @@ def _replaced(node: yaml.Node, secret: Callable[[], str]) -> yaml.Node:
             return _secure(secret())
         node.value = [(key, _replaced(value, secret)) for key, value in node.value]
     return node
+
+
+def _put(node: yaml.Node, path: tuple[str, ...], text: str) -> None:
+    """Writes another text at a path that is there."""
+    key, *rest = path
+    if isinstance(node, yaml.MappingNode):
+        for name, value in node.value:
+            if name.value == key and rest:
+                _put(value, tuple(rest), text)
+            elif name.value == key:
+                value.value = text
 
 
 def _text(value: str) -> yaml.ScalarNode:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from fleet.settings import SECRETS
+from fleet.settings import NAMESPACE, SECRETS
 from policies.gates.plan import pack_config
 from rehearsal import stackfile
 from rehearsal.certificates import write_private
 from rehearsal.control_plane import ControlPlane, Launcher, Programs, last_line
 from rehearsal.engine import Engine, env_file, environment
 from rehearsal.errors import RehearsalError
+from rehearsal.tunnels import tunnel_keys
 
 if TYPE_CHECKING:
     import subprocess
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 PROVIDERS_DEADLINE_S = 90.0
 CRDS_DEADLINE_S = 30.0
+ANSWER = "providers.json"  # which ports the stand-in providers serve
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
@@ -45,11 +47,7 @@ def set_up(workspace: Workspace, settings: Settings, tracked: Path, tools: Tools
     """Starts everything for the stack file `tracked`; the stack is there and empty."""
     directory, processes = workspace.directory.resolve(), workspace.processes
     plain = environment(tools.environment(), directory, provider_ports={})
-    arguments = ("-m", "rehearsal.providers", f"--directory={directory}", f"--crds={tools.crds}")
-    answer = directory / "providers.json"
-    providers = processes.start(
-        "providers", (sys.executable, *arguments), env=plain, output=answer, cwd=workspace.root
-    )
+    providers = _start_providers(workspace, tools, plain)
     policy_config = json.dumps(pack_config(settings.policies))
     (directory / "policy-config.json").write_text(policy_config)
     launcher = Launcher(
@@ -72,18 +70,46 @@ def set_up(workspace: Workspace, settings: Settings, tracked: Path, tools: Tools
         tracked,
         engine.stack_file,
         forms=SECRETS,
-        kubeconfig=control_plane.kubeconfig.read_text(),
+        known=_known(settings, control_plane),
         passphrase_file=directory / "passphrase",
     )
     engine.create_stack()
     install_crds(control_plane.api, tools.crds / "metal3")
-    ports = _provider_ports(providers, answer, processes.log("providers"))
+    ports = _provider_ports(providers, directory / ANSWER, processes.log("providers"))
     engine = replace(
         engine,
         environment=environment(tools.environment(), directory, provider_ports=ports),
     )
     write_private(directory / "env.sh", env_file(tools.environment(), engine, ports).encode())
     return Twin(control_plane=control_plane, engine=engine)
+
+
+def _known(settings: Settings, control_plane: ControlPlane) -> stackfile.Known:
+    """The kubeconfig is the twin's; keys of tunnels are made up in pairs."""
+    keys = tunnel_keys(settings)
+    kubeconfig = control_plane.kubeconfig.read_text()
+    return stackfile.Known(
+        secret={"kubeconfig": kubeconfig, "wireguard_keys": keys.secret},
+        plain={
+            (f"{NAMESPACE}:sites", site, "tunnel", "public_key"): key
+            for site, key in keys.public.items()
+        },
+    )
+
+
+def _start_providers(
+    workspace: Workspace, tools: Tools, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    """Starts the stand-in providers, which need a while before they can answer."""
+    directory = workspace.directory.resolve()
+    arguments = ("-m", "rehearsal.providers", f"--directory={directory}", f"--crds={tools.crds}")
+    return workspace.processes.start(
+        "providers",
+        (sys.executable, *arguments),
+        env=environment,
+        output=directory / ANSWER,
+        cwd=workspace.root,
+    )
 
 
 def install_crds(api: Api, folder: Path) -> None:

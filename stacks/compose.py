@@ -21,10 +21,12 @@ from components.pools.bare_metal import (
 from components.pools.boot import ClusterJoin, NodeVersions, PoolBoot
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from fleet import settings as fleet
+from fleet.settings.tunnels import of_site
 from fleet.versions import KARPENTER_CRD, LAKEFS_IMAGE_TAG, VOLCANO
 from stacks.data import lakefs
 from stacks.foundation import foundation
 from stacks.nodes import node_versions, pool_boot
+from stacks.tunnels import gateways, tunnel_end
 
 Secrets = Mapping[str, pulumi.Output[str]]
 Summary = Mapping[str, object]
@@ -32,8 +34,9 @@ Summary = Mapping[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """What pools stand on: the secrets, what runs on a node, and the parts made before them."""
+    """What pools stand on: their sites, the secrets, what runs on a node, the parts before them."""
 
+    sites: Mapping[str, fleet.Site]
     secrets: Secrets
     versions: NodeVersions
     networks: Mapping[str, HetznerNetwork]
@@ -46,6 +49,7 @@ def compose(settings: fleet.Settings, secrets: Secrets) -> None:
     at_site = _site_options(settings, secrets, cluster)
     networks = _networks(settings, at_site)
     ground = Ground(
+        sites=settings.sites,
         secrets=secrets,
         versions=node_versions(settings.versions),
         networks=networks,
@@ -62,9 +66,12 @@ def compose(settings: fleet.Settings, secrets: Secrets) -> None:
     )
     summaries = {}
     for name, pool in settings.pools.items():
-        boot = pool_boot(join, ground.versions, name, pool)
+        tunnel = of_site(settings.sites[pool.site])
+        boot = pool_boot(join, ground.versions, name, pool, tunnel)
         made = POOLS[pool.kind](ground, boot, pool, at_site[pool.site])
         summaries[name] = {"kind": pool.kind, **_facts(boot), **made}
+    addresses = gateways(settings, secrets, networks, at_site, ground.versions.flatcar)
+    pulumi.export("gateways", addresses)
     _export(settings, ground.versions, summaries)
 
 
@@ -112,6 +119,7 @@ def _bare_metal(
             name=machine.name,
             bmc_address=machine.bmc_address,
             boot_mac_address=machine.boot_mac_address,
+            tunnel=tunnel_end(ground.secrets, ground.sites[pool.site], machine),
         )
         for machine in pool.machines
     ]

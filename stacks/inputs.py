@@ -15,6 +15,7 @@ from fleet.settings import (
     how_to_set,
     needed_secrets,
     parse,
+    tunnel_keys,
 )
 
 
@@ -24,7 +25,10 @@ def read_settings() -> Settings:
 
 
 def read_secrets(settings: Settings) -> Mapping[str, pulumi.Output[str]]:
-    """The secrets that the environment needs, by name; SettingsError names all missing ones."""
+    """The secrets that the environment needs, by name; SettingsError names all missing ones.
+
+    The keys of tunnels are looked into as well: inside an Output they could only crash.
+    """
     config = pulumi.Config(NAMESPACE)
     mistakes = []
     for name in needed_secrets(settings):
@@ -35,6 +39,8 @@ def read_secrets(settings: Settings) -> Mapping[str, pulumi.Output[str]]:
             mistakes.append(
                 f"{NAMESPACE}:{name} stands in clear in the stack file; set it with `{command}`."
             )
+        elif name == "wireguard_keys":
+            mistakes += tunnel_keys.faults(settings, config.require(name))
     if mistakes:
         raise SettingsError(mistakes)
     return {name: config.require_secret(name) for name in needed_secrets(settings)}

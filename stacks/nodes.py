@@ -1,5 +1,7 @@
 """From a pool of an environment to what its machines boot with."""
 
+from dataclasses import replace
+
 from components.pools.boot import (
     ClusterJoin,
     NodeVersions,
@@ -9,10 +11,11 @@ from components.pools.boot import (
 )
 from components.pools.sharing import GpuSharing
 from fleet import versions
-from fleet.settings import HetznerPool, Pool, Settings, Versions
+from fleet.settings import HetznerPool, Pool, Settings, Tunnel, Versions
 from hardware.hardware import load
 from ignition.numa_plan import plan
 from ignition.render import NodeBoot, tuning_ignition
+from ignition.wireguard import Peer, WireGuard
 
 
 def node_versions(chosen: Versions) -> NodeVersions:
@@ -31,17 +34,23 @@ def node_versions(chosen: Versions) -> NodeVersions:
     )
 
 
-def boot_of(node: NodeVersions, name: str, pool: Pool) -> NodeBoot:
-    """Hardware and tuning make the plan, and the plan what the pool's machines boot from."""
+def boot_of(node: NodeVersions, name: str, pool: Pool, tunnel: Tunnel | None = None) -> NodeBoot:
+    """Hardware and tuning make the plan, and the plan what the pool's machines boot from.
+
+    `tunnel` is that of the pool's site.
+    """
     hardware = load(pool.hardware)
     numa = plan(hardware, pool.tuning, pool.purpose)
     labelled = node_labels(pool.site, name, numa, sharing(pool))
-    return node_boot(hardware, numa, labelled, node, snippets=pool.snippets)
+    boot = node_boot(hardware, numa, labelled, node, snippets=pool.snippets)
+    return boot if tunnel is None else replace(boot, wireguard=_wireguard(tunnel))
 
 
-def pool_boot(join: ClusterJoin, node: NodeVersions, name: str, pool: Pool) -> PoolBoot:
+def pool_boot(
+    join: ClusterJoin, node: NodeVersions, name: str, pool: Pool, tunnel: Tunnel | None = None
+) -> PoolBoot:
     """A pool with the Ignition that its machines boot from."""
-    boot = boot_of(node, name, pool)
+    boot = boot_of(node, name, pool, tunnel)
     return PoolBoot(
         cluster=join,
         site=pool.site,
@@ -54,6 +63,16 @@ def pool_boot(join: ClusterJoin, node: NodeVersions, name: str, pool: Pool) -> P
         sharing=sharing(pool),
         efa=boot.efa is not None,
     )
+
+
+def _wireguard(tunnel: Tunnel) -> WireGuard:
+    """What all machines of a hall know of their tunnel: the gateway and what is behind it."""
+    gateway = Peer(
+        public_key=tunnel.public_key,
+        allowed_ips=(tunnel.network, *tunnel.networks),
+        endpoint=tunnel.endpoint,
+    )
+    return WireGuard(address=None, peers=(gateway,))
 
 
 def sharing(pool: Pool) -> GpuSharing | None:

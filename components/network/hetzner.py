@@ -42,6 +42,8 @@ class HetznerNetwork(pulumi.ComponentResource):
 
     location: str
     network_name: str
+    network_id: pulumi.Output[int]
+    servers_cidr: str
     subnet_id: pulumi.Output[str]
     firewall_id: pulumi.Output[int]
 
@@ -80,6 +82,8 @@ class HetznerNetwork(pulumi.ComponentResource):
         )
         self.location = args.location
         self.network_name = named
+        self.network_id = network.id.apply(int)
+        self.servers_cidr = str(servers)
         self.subnet_id = subnet.id
         self.firewall_id = firewall.id.apply(int)
         self.register_outputs({"subnetId": self.subnet_id, "firewallId": self.firewall_id})

@@ -2,6 +2,7 @@
 
 import pulumi
 from pulumi_kubernetes.core.v1 import (
+    ContainerArgsDict,
     NodeAffinityArgsDict,
     PodSpecArgsDict,
     VolumeMountArgsDict,
@@ -29,34 +30,34 @@ def pod(image: str, code: pulumi.Input[str]) -> PodSpecArgsDict:
         # sysctls of the network are those of the reader's network namespace
         "host_network": True,
         "termination_grace_period_seconds": 5,
-        "containers": [
-            {
-                "name": "check",
-                "image": image,
-                "command": ["python3", "-I", f"{_PROGRAM}/{FILE}"],
-                "args": [
-                    f"--every={INTERVAL_S}",
-                    f"--root={_HOST}",
-                    f"--textfile={TEXTFILES}",
-                    "--node=$(NODE)",
-                ],
-                "env": [
-                    {"name": "NODE", "value_from": {"field_ref": {"field_path": "spec.nodeName"}}}
-                ],
-                # it enters the machine's root to run nvidia-smi, which opens /dev/nvidia*
-                "security_context": {"privileged": True, "read_only_root_filesystem": True},
-                "resources": {
-                    "requests": {"cpu": "10m", "memory": "64Mi"},
-                    "limits": {"memory": "256Mi"},
-                },
-                "volume_mounts": _mounts(),
-            }
-        ],
+        "containers": [_container(image)],
         "volumes": [
             {"name": "host", "host_path": {"path": "/", "type": "Directory"}},
             {"name": "metrics", "host_path": {"path": TEXTFILES, "type": "DirectoryOrCreate"}},
             {"name": "program", "config_map": {"name": code}},
         ],
+    }
+
+
+def _container(image: str) -> ContainerArgsDict:
+    return {
+        "name": "check",
+        "image": image,
+        "command": ["python3", "-I", f"{_PROGRAM}/{FILE}"],
+        "args": [
+            f"--every={INTERVAL_S}",
+            f"--root={_HOST}",
+            f"--textfile={TEXTFILES}",
+            "--node=$(NODE)",
+        ],
+        "env": [{"name": "NODE", "value_from": {"field_ref": {"field_path": "spec.nodeName"}}}],
+        # it enters the machine's root to run nvidia-smi, which opens /dev/nvidia*
+        "security_context": {"privileged": True, "read_only_root_filesystem": True},
+        "resources": {
+            "requests": {"cpu": "10m", "memory": "64Mi"},
+            "limits": {"memory": "256Mi"},
+        },
+        "volume_mounts": _mounts(),
     }
 
 

@@ -13,6 +13,7 @@ from components.platform.node_check_pod import NAME, NAMESPACE
 from workloads.node_check.node_api import CONDITION, TAINT
 
 _CLAIM = "authentication.kubernetes.io/node-name"
+_THE_CHECK = f'request.userInfo.username == "system:serviceaccount:{NAMESPACE}:{NAME}"'
 _SPEC_FIELDS = ("podCIDR", "podCIDRs", "providerID", "unschedulable", "configSource")
 _STATUS_FIELDS = ("capacity", "allocatable", "addresses", "nodeInfo", "images", "volumesInUse")
 
@@ -31,14 +32,7 @@ def policy() -> ValidatingAdmissionPolicySpecArgsDict:
                 }
             ]
         },
-        "match_conditions": [
-            {
-                "name": "the-check",
-                "expression": (
-                    f'request.userInfo.username == "system:serviceaccount:{NAMESPACE}:{NAME}"'
-                ),
-            }
-        ],
+        "match_conditions": [{"name": "the-check", "expression": _THE_CHECK}],
         "validations": [
             _rule(
                 f"request.userInfo.extra[?'{_CLAIM}'][?0].orValue('') == object.metadata.name",

@@ -28,6 +28,7 @@ from components.labels import PREFIX
 from components.platform.pool_domains import TIER
 
 NAME = "fleet-queues"
+OF_A_TEAM = LabelSelectorRequirementArgs(key=f"{PREFIX}/team", operator="Exists")
 OWN_QUEUE = "object.spec.?queue.orValue('default') in ['default', namespaceObject.metadata.name]"
 # a Volcano Job has the one, a PodGroup the other, and `dyn` keeps the API server from asking for
 # both; Volcano's webhook has filled in a Job's
@@ -51,11 +52,7 @@ def queue_rules(
         spec=ValidatingAdmissionPolicySpecArgs(
             failure_policy="Fail",
             match_constraints=MatchResourcesArgs(
-                namespace_selector=LabelSelectorArgs(
-                    match_expressions=[
-                        LabelSelectorRequirementArgs(key=f"{PREFIX}/team", operator="Exists")
-                    ]
-                ),
+                namespace_selector=LabelSelectorArgs(match_expressions=[OF_A_TEAM]),
                 resource_rules=[
                     _created("batch.volcano.sh", "v1alpha1", "jobs"),
                     _created("scheduling.volcano.sh", "v1beta1", "podgroups"),

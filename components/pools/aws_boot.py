@@ -12,6 +12,7 @@ from pulumi_aws import iam, s3
 
 from components.labels import tags
 from components.pools.boot import PoolBoot, join_part, payload
+from components.private_bucket import private_bucket
 from ignition.payload import EC2_LIMIT_BYTES, Merge, Payload, sha512
 
 KEY = "join.ign"
@@ -34,7 +35,7 @@ class AwsBootData(pulumi.ComponentResource):
         tagged = tags(boot.cluster.name, boot.labels)
         stored = _payload(boot, sha512("")).stored
         join = join_part(boot.cluster, None)
-        bucket = _bucket(name, bucket_name(boot), tagged, child)
+        bucket = private_bucket(name, bucket_name(boot), tagged, child)
         s3.BucketObjectv2(
             f"{name}-join",
             bucket=bucket.bucket,
@@ -94,37 +95,6 @@ def _user_data(boot: PoolBoot, digest: str) -> str:
     return _payload(boot, digest).user_data
 
 
-def _bucket(
-    name: str, bucket: str, tagged: dict[str, str], child: pulumi.ResourceOptions
-) -> s3.Bucket:
-    made = s3.Bucket(f"{name}-bucket", bucket=bucket, tags=tagged, opts=child)
-    s3.BucketPublicAccessBlock(
-        f"{name}-private",
-        bucket=made.bucket,
-        block_public_acls=True,
-        block_public_policy=True,
-        ignore_public_acls=True,
-        restrict_public_buckets=True,
-        opts=child,
-    )
-    s3.BucketServerSideEncryptionConfiguration(
-        f"{name}-encryption",
-        bucket=made.bucket,
-        rules=[
-            s3.BucketServerSideEncryptionConfigurationRuleArgs(
-                apply_server_side_encryption_by_default=s3.BucketServerSideEncryptionConfigurationRuleApplyServerSideEncryptionByDefaultArgs(
-                    sse_algorithm="AES256"
-                )
-            )
-        ],
-        opts=child,
-    )
-    s3.BucketPolicy(
-        f"{name}-tls", bucket=made.bucket, policy=json.dumps(_tls_only(bucket)), opts=child
-    )
-    return made
-
-
 def _node_role(
     name: str,
     boot: PoolBoot,
@@ -170,21 +140,6 @@ def _read(bucket: str, keys: tuple[str, ...]) -> dict[str, object]:
                 "Effect": "Allow",
                 "Action": "s3:GetObject",
                 "Resource": [f"arn:aws:s3:::{bucket}/{key}" for key in keys],
-            }
-        ],
-    }
-
-
-def _tls_only(bucket: str) -> dict[str, object]:
-    return {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Effect": "Deny",
-                "Principal": "*",
-                "Action": "s3:*",
-                "Resource": [f"arn:aws:s3:::{bucket}", f"arn:aws:s3:::{bucket}/*"],
-                "Condition": {"Bool": {"aws:SecureTransport": "false"}},
             }
         ],
     }

@@ -155,7 +155,8 @@ def _class_spec(args: AwsGpuPoolArgs, boot_data: AwsBootData) -> dict[str, objec
         "tags": tags(boot.cluster.name, boot.labels),
         "userData": boot_data.user_data,
     }
-    # no instanceStorePolicy: with Custom it makes Karpenter count disks that nobody mounts
+    # no instanceStorePolicy: with Custom it changes no node, and Karpenter would count the drives
+    # below /scratch as ephemeral storage
     if "reserved" in args.gpu_limits:
         spec["capacityReservationSelectorTerms"] = [{"tags": {"fleet.gpu/pool": boot.pool}}]
     return spec

@@ -8,18 +8,22 @@ from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.core.v1 import Namespace, Secret
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-from components.pools.boot import PoolBoot, PoolError, user_data
+from components.pools.boot import PoolBoot, PoolError, TunnelEnd, user_data
 
 ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Host:
-    """A machine by its BMC (a Metal3 address) and the network card that it boots from."""
+    """A machine by its BMC (a Metal3 address) and the network card that it boots from.
+
+    `tunnel` is its end of the tunnel that its pool's boot has, where it has one.
+    """
 
     name: str
     bmc_address: str
     boot_mac_address: str
+    tunnel: TunnelEnd | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +93,7 @@ class BareMetalPool(pulumi.ComponentResource):
             boot_data = Secret(
                 f"{name}-{host.name}-boot",
                 metadata=self._metadata(args, space, f"{host.name}-boot"),
-                string_data={"userData": user_data(args.boot, host.name)},
+                string_data={"userData": user_data(args.boot, host.name, tunnel=host.tunnel)},
                 opts=child,
             )
             CustomResource(

@@ -17,11 +17,13 @@ from ignition.numa_plan import NumaPlan
 from ignition.payload import Merge, Payload, PayloadError, data_url, fit
 from ignition.render import Join, NodeBoot, Taint, join_ignition
 from ignition.tuning import Tuning
+from ignition.wireguard import WireGuardKey
 
 GPU_TAINT = Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule")
 # Karpenter takes a node over only if it registers with this taint, and adds nothing to user data
 UNREGISTERED_TAINT = Taint(key="karpenter.sh/unregistered", value="", effect="NoExecute")
 SAMPLE_TOKEN = "000000.0000000000000000"  # noqa: S105  # as long as every token of kubeadm
+SAMPLE_KEY = f"{'A' * 43}="  # as long as every key of WireGuard
 
 
 class PoolError(ValueError):
@@ -36,6 +38,17 @@ class ClusterJoin:
     endpoint: str
     ca_cert_hash: str
     token: pulumi.Input[str] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TunnelEnd:
+    """A machine's own end of its site's tunnel, beside the plain part that its pool shares.
+
+    The address has the length of the tunnel's network.
+    """
+
+    address: str
+    private_key: pulumi.Input[str] = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,25 +157,36 @@ def node_boot(
     )
 
 
-def join_part(cluster: ClusterJoin, hostname: str | None) -> pulumi.Output[str]:
+def join_part(
+    cluster: ClusterJoin, hostname: str | None, tunnel: TunnelEnd | None = None
+) -> pulumi.Output[str]:
     """The secret Ignition that joins a machine; `hostname` None keeps the machine's own name."""
-    return pulumi.Output.secret(cluster.token).apply(
-        partial(_join_ignition, cluster.endpoint, cluster.ca_cert_hash, hostname)
-    )
+    join = partial(_join_ignition, cluster, hostname)
+    token = pulumi.Output.secret(cluster.token)
+    if tunnel is None:
+        return token.apply(join)
+    address, key = tunnel.address, pulumi.Output.secret(tunnel.private_key)
+    return pulumi.Output.all(token, key).apply(lambda known: join(known[0], (address, known[1])))
 
 
-def user_data(boot: PoolBoot, hostname: str, limit_bytes: int | None = None) -> pulumi.Output[str]:
+def user_data(
+    boot: PoolBoot,
+    hostname: str,
+    limit_bytes: int | None = None,
+    tunnel: TunnelEnd | None = None,
+) -> pulumi.Output[str]:
     """The whole user data of one machine, secret because the join part stands in it.
 
     Where it is longer than `limit_bytes` (None for no limit) the plain part is compressed in it;
     raises PoolError where even that is too long.
     """
     cluster = boot.cluster
-    sample = _join_ignition(cluster.endpoint, cluster.ca_cert_hash, hostname, SAMPLE_TOKEN)
+    end = None if tunnel is None else (tunnel.address, SAMPLE_KEY)
+    sample = _join_ignition(cluster, hostname, SAMPLE_TOKEN, end)
     _whole(
         boot, limit_bytes, sample
     )  # as long as the real one, and refused before anything is made
-    return join_part(cluster, hostname).apply(partial(_whole, boot, limit_bytes))
+    return join_part(cluster, hostname, tunnel).apply(partial(_whole, boot, limit_bytes))
 
 
 def payload(
@@ -179,10 +203,19 @@ def payload(
         raise PoolError(f"pool {boot.pool}: {error} for {boot.hardware.name}.") from error
 
 
-def _join_ignition(endpoint: str, ca_cert_hash: str, hostname: str | None, token: str) -> str:
+def _join_ignition(
+    cluster: ClusterJoin, hostname: str | None, token: str, tunnel: tuple[str, str] | None = None
+) -> str:
+    """With a `tunnel`, address and private key of its end."""
+    address, key = (None, None) if tunnel is None else tunnel
     return join_ignition(
         Join(
-            api_server_endpoint=endpoint, token=token, ca_cert_hash=ca_cert_hash, hostname=hostname
+            api_server_endpoint=cluster.endpoint,
+            token=token,
+            ca_cert_hash=cluster.ca_cert_hash,
+            hostname=hostname,
+            wireguard_key=None if key is None else WireGuardKey(private_key=key),
+            wireguard_address=address,
         )
     )
 

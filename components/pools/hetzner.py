@@ -1,6 +1,5 @@
 """A pool of Hetzner Cloud servers that boot Flatcar from a snapshot."""
 
-import re
 from dataclasses import dataclass
 
 import pulumi
@@ -9,12 +8,10 @@ import pulumi_hcloud as hcloud
 from components.labels import tags
 from components.network.hetzner import HetznerNetwork
 from components.pools.boot import PoolBoot, PoolError, user_data
+from components.pools.snapshot import snapshot
 from ignition.payload import HETZNER_LIMIT_BYTES
 
 SERVERS_PER_PLACEMENT_GROUP = 10  # Hetzner's limit for a spread group
-ARCHITECTURES = {"amd64": "x86", "arm64": "arm"}
-NO_IMAGE = re.compile("no image (found|matches)|Resource not found")
-"""How two generations of Hetzner's provider, and the stand-in, say that a search found nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +50,9 @@ class HetznerPool(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         prefix = f"{boot.cluster.name}-{boot.pool}"
         tagged = tags(boot.cluster.name, boot.labels)
-        self.image_id = _snapshot(args, pulumi.InvokeOptions(parent=self))
+        self.image_id = snapshot(
+            f"pool {boot.pool}", boot.hardware, args.flatcar, pulumi.InvokeOptions(parent=self)
+        )
         groups = [
             hcloud.PlacementGroup(
                 f"{name}-spread-{number}",
@@ -90,29 +89,3 @@ class HetznerPool(pulumi.ComponentResource):
             )
             before = [server]
         self.register_outputs({"nodeNames": self.node_names, "imageId": self.image_id})
-
-
-def _snapshot(args: HetznerPoolArgs, opts: pulumi.InvokeOptions) -> str:
-    """The id of the newest snapshot of the release.
-
-    PoolError where there is none, and where Hetzner could not be asked.
-    """
-    architecture = ARCHITECTURES[args.boot.hardware.arch]
-    selector = f"os=flatcar,flatcar={args.flatcar}"
-    try:
-        found = hcloud.get_image(
-            with_selector=selector, with_architecture=architecture, most_recent=True, opts=opts
-        )
-    except Exception as error:  # the SDK raises no other class
-        cause = " ".join(str(error).split())
-        if NO_IMAGE.search(cause):
-            raise PoolError(
-                f"pool {args.boot.pool}: the Hetzner project has no {architecture} snapshot with "
-                f"the labels {selector}; make one with `hcloud-upload-image upload --labels` "
-                f"({cause})."
-            ) from error
-        raise PoolError(
-            f"pool {args.boot.pool}: Hetzner could not be asked for the snapshot with the labels "
-            f"{selector}; check the secret gpu-fleet:hcloud_token and the network ({cause})."
-        ) from error
-    return str(found.id)

@@ -34,7 +34,7 @@ def overview(machines: Iterable[Hardware]) -> Table:
             str(len(machine.numa_nodes)),
             str(machine.memory_gib),
             _price(machine.usd_per_hour),
-            str(len(machine.unverified)),
+            str(len(machine.doubts)),
         )
     return table
 
@@ -103,9 +103,9 @@ def _facts(machine: Hardware) -> Iterable[tuple[str, str]]:
 
 
 def _doubts(machine: Hardware) -> Table:
-    if machine.verified:
+    if not machine.doubts:
         return _lines("not verified", ["nothing: each fact has a source that was read"])
-    return _lines("not verified", machine.unverified)
+    return _lines("not verified", machine.doubts)
 
 
 def _lines(title: str, lines: Sequence[str]) -> Table:

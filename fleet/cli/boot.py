@@ -19,6 +19,12 @@ def boot(
     hardware: Annotated[
         str, typer.Option(metavar="NAME", help="A machine of the catalogue such as dgx-h200.")
     ],
+    fetch: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL=FILE", help="What the machine would fetch from a URL; repeatable."
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON alone.")] = False,
 ) -> None:
     """Boot a machine from the whole of its boot data, as it would: the Node, or the problems.
@@ -29,9 +35,9 @@ def boot(
     booting = import_module("fleet.boot")  # here, so that `fleet --help` need not wait
     try:
         text = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-        booted = booting.booted(text.decode(), hardware)
+        booted = booting.booted(text.decode(), hardware, _fetched(fetch or []))
     except OSError as error:
-        refuse(f"{source} cannot be read: {error.strerror}")
+        refuse(f"{error.filename or source} cannot be read: {error.strerror}")
     except UnicodeDecodeError:
         refuse(f"{source} is no text; give Ignition JSON")
     except booting.BootInputError as error:
@@ -41,3 +47,13 @@ def boot(
     else:
         show(booting.table(booted, hardware))
     raise typer.Exit(1 if booted.problems else 0)
+
+
+def _fetched(given: list[str]) -> dict[str, bytes]:
+    found = {}
+    for each in given:
+        url, equals, file = each.rpartition("=")
+        if not equals or not url or not file:
+            refuse(f'--fetch is "{each}"; allowed: URL=FILE')
+        found[url] = Path(file).read_bytes()
+    return found

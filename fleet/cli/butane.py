@@ -44,12 +44,9 @@ def butane(  # noqa: PLR0913  # the flags of Butane's own command
         config, warnings = transpiler.translate(_read(source), strict=strict, files=files)
     except transpiler.ButaneError as error:
         _say([problem.report() for problem in error.found] or [f"error: {error}"])
-        only_warned = all(problem.warning for problem in error.found) and error.found
-        _fail(
-            "Config produced warnings, which --no-strict would let pass"
-            if only_warned
-            else "Error translating config: it is not valid"
-        )
+        if error.found and all(problem.warning for problem in error.found):
+            _fail("Config produced warnings, which --no-strict would let pass")
+        _fail("Error translating config: it is not valid")
     _say([problem.report() for problem in warnings])
     if not check:
         _write(_text(config, pretty=pretty), output)

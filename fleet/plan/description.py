@@ -58,7 +58,7 @@ def describe(subject: Subject) -> dict[str, Any]:
         "purpose": plan.purpose,
         "digest": plan.digest,
         "tuning": asdict(subject.tuning),
-        "unverified": list(hardware.unverified),
+        "unverified": list(hardware.doubts),
         "housekeeping": plan.housekeeping,
         "workload": plan.workload,
         "numa_nodes": [

@@ -58,9 +58,9 @@ def cost(changes: Sequence[PoolChange]) -> Cost:
         ),
         without_price=tuple(sorted(name for name, price in prices.items() if price is None)),
         doubts=tuple(
-            f"{name} ({', '.join(hardware.unverified)})"
+            f"{name} ({', '.join(hardware.doubts)})"
             for name, hardware in sorted(used.items())
-            if hardware and hardware.unverified
+            if hardware and hardware.doubts
         ),
     )
 

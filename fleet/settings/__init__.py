@@ -14,6 +14,7 @@ from fleet.settings.types import (
     AwsSite,
     Budget,
     Cluster,
+    Gateway,
     HetznerSite,
     Lakefs,
     Monitoring,
@@ -22,6 +23,7 @@ from fleet.settings.types import (
     Settings,
     Site,
     Team,
+    Tunnel,
     Versions,
 )
 
@@ -34,6 +36,7 @@ __all__ = [
     "Budget",
     "CapacityType",
     "Cluster",
+    "Gateway",
     "HetznerPool",
     "HetznerSite",
     "Image",
@@ -48,6 +51,7 @@ __all__ = [
     "SettingsError",
     "Site",
     "Team",
+    "Tunnel",
     "Versions",
     "environments",
     "how_to_set",

@@ -9,7 +9,16 @@ from fleet.settings import extensions, sharing, snippets
 from fleet.settings.pools import AwsPool, HetznerPool, Pool
 from fleet.settings.problems import wrong
 from fleet.settings.secrets import NAMESPACE
-from fleet.settings.types import Cluster, Lakefs, Monitoring, Queue, Site, Team, Versions
+from fleet.settings.types import (
+    Cluster,
+    Lakefs,
+    Monitoring,
+    OnPremSite,
+    Queue,
+    Site,
+    Team,
+    Versions,
+)
 from hardware import hardware as catalogue
 from hardware.hardware import Hardware
 from ignition import numa_plan
@@ -22,8 +31,11 @@ RESERVED_PREFIXES = ("kube-", "metal3-")
 
 
 def ranges(cluster: Cluster | None, sites: Mapping[str, Site]) -> Iterator[str]:
-    """Sites, pods and services route into each other, so no two of them share an address."""
+    """Sites, tunnels, pods and services route into each other: no two of them share an address."""
     named = {f"{NAMESPACE}:sites.{name}.cidr": site.cidr for name, site in sites.items()}
+    for name, site in sites.items():
+        if isinstance(site, OnPremSite) and site.tunnel is not None:
+            named[f"{NAMESPACE}:sites.{name}.tunnel.network"] = site.tunnel.network
     if cluster is not None:
         named[f"{NAMESPACE}:cluster.pod_cidr"] = cluster.pod_cidr
         named[f"{NAMESPACE}:cluster.service_cidr"] = cluster.service_cidr

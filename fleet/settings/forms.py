@@ -1,5 +1,7 @@
 """The forms of single values in a stack file; the description says in words what is allowed."""
 
+import base64
+import binascii
 from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Literal, TypeAlias, cast
@@ -54,6 +56,21 @@ def _reachable(text: str) -> str:
     if not host.rpartition(".")[2].isdigit():
         return text
     if any(IPv4Address(host) in network for network in NOBODYS):
+        raise ValueError
+    return text
+
+
+def _address(text: str) -> str:
+    return str(IPv4Address(text))
+
+
+def _public_key(text: str) -> str:
+    """Admits a point of Curve25519 in base64."""
+    try:
+        decoded = base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise ValueError from error
+    if len(decoded) != 32:
         raise ValueError
     return text
 
@@ -124,6 +141,32 @@ Endpoint: TypeAlias = Annotated[
         description="host:port of the API server, such as api.fleet.example:6443",
     ),
     AfterValidator(_reachable),
+]
+TunnelEndpoint: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=rf"^{HOST}:{PORT}$",
+        description="host:port of the gateway, such as gateway.fleet.example:51820",
+    ),
+    AfterValidator(_reachable),
+]
+TunnelCidr: TypeAlias = Annotated[
+    str,
+    AfterValidator(_hetzner_network),
+    Field(
+        description="an IPv4 range of /30 or larger within 10.0.0.0/8, 172.16.0.0/12 or "
+        "192.168.0.0/16 whose host bits are zero, such as 10.13.0.0/24"
+    ),
+]
+TunnelAddress: TypeAlias = Annotated[
+    str,
+    AfterValidator(_address),
+    Field(description="an IPv4 address of the site's tunnel, such as 10.13.0.11"),
+]
+PublicKey: TypeAlias = Annotated[
+    str,
+    AfterValidator(_public_key),
+    Field(description="32 bytes in base64, as `wg pubkey` prints them"),
 ]
 HttpsEndpoint: TypeAlias = Annotated[
     str,

@@ -9,7 +9,7 @@ from typing import TypeVar, cast, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from fleet.settings import checks, machines, reboots
+from fleet.settings import checks, machines, reboots, tunnels
 from fleet.settings.pools import Pool
 from fleet.settings.problems import SettingsError, sentences, unknown_key, wrong
 from fleet.settings.reboots import Reboots
@@ -53,11 +53,7 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
     Secrets are passed over. Raises SettingsError with every mistake.
     """
     reader = _Reader(config)
-    if not _NAME.fullmatch(environment):
-        reader.mistakes.append(wrong("the environment's name", environment, _NAME_ALLOWED))
-    for key in config:
-        if key not in SECTIONS and key not in SECRETS:
-            reader.mistakes.append(unknown_key(f"{NAMESPACE}:{key}", key, SECTIONS))
+    reader.mistakes += _wrong_names(environment, config)
     cluster = reader.one("cluster", Cluster)
     sites: dict[str, Site] = reader.kinds("sites", _by_kind(Site))
     pools: dict[str, Pool] = reader.kinds("pools", _by_kind(Pool))
@@ -69,18 +65,18 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
     window = reader.one("reboots", Reboots) if "reboots" in config else None
     policies = reader.policies()
     admission = reader.admission()
+    named_sites, named_pools = reader.entries("sites"), reader.entries("pools")
     mistakes = [
         *reader.mistakes,
         *checks.ranges(cluster, sites),
-        *checks.places(reader.entries("pools"), reader.entries("sites")),
-        *checks.hardware(pools, versions),
-        *checks.single_sites(pools),
-        *machines.machines(pools, cluster),
-        *machines.images(pools, versions),
-        *checks.lakefs(lakefs, reader.entries("sites"), reader.entries("pools")),
+        *checks.places(named_pools, named_sites),
+        *_wrong_machines(pools, cluster, versions),
+        *tunnels.faults(sites, pools),
+        *tunnels.gateways(sites, named_sites, named_pools),
+        *checks.lakefs(lakefs, named_sites, named_pools),
         *reboots.faults(f"{NAMESPACE}:reboots", window),
-        *checks.monitoring(monitoring, reader.entries("pools")),
-        *checks.teams(teams, pools, complete=len(pools) == len(reader.entries("pools"))),
+        *checks.monitoring(monitoring, named_pools),
+        *checks.teams(teams, pools, complete=len(pools) == len(named_pools)),
     ]
     if mistakes or not (cluster and versions and budget and monitoring):
         raise SettingsError(mistakes)
@@ -98,6 +94,27 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         policies=with_facts(policies, budget, pools, versions, teams),
         admission=admission,
     )
+
+
+def _wrong_names(environment: str, config: Mapping[str, object]) -> list[str]:
+    """What is wrong with the name of the environment and with those of its sections."""
+    unknown = [key for key in config if key not in SECTIONS and key not in SECRETS]
+    mistakes = [unknown_key(f"{NAMESPACE}:{key}", key, SECTIONS) for key in unknown]
+    if _NAME.fullmatch(environment):
+        return mistakes
+    return [wrong("the environment's name", environment, _NAME_ALLOWED), *mistakes]
+
+
+def _wrong_machines(
+    pools: Mapping[str, Pool], cluster: Cluster | None, versions: Versions | None
+) -> list[str]:
+    """What the pools' machines cannot be, by the catalogue, each other and their images."""
+    return [
+        *checks.hardware(pools, versions),
+        *checks.single_sites(pools),
+        *machines.machines(pools, cluster),
+        *machines.images(pools, versions),
+    ]
 
 
 def _by_kind(union: object) -> dict[str, type]:

@@ -20,6 +20,7 @@ from fleet.settings.forms import (
     Servers,
     Sharing,
     Snippets,
+    TunnelAddress,
 )
 from ignition.tuning import Purpose, Tuning
 
@@ -45,6 +46,8 @@ class Machine:
             description='six hexadecimal pairs in quotes, such as "94:6d:ae:01:02:03"',
         ),
     ]
+    tunnel_address: TunnelAddress | None = None
+    """Its own in the tunnel of its site; None where the site has none."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)

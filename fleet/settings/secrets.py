@@ -2,12 +2,19 @@
 
 from typing import Literal
 
-from fleet.settings.types import Settings
+from fleet.settings.types import OnPremSite, Settings
 
 NAMESPACE = "gpu-fleet"
 
 SecretForm = Literal[
-    "kubeconfig", "join-token", "hcloud-token", "username", "password", "hex-key", "postgres-url"
+    "kubeconfig",
+    "join-token",
+    "hcloud-token",
+    "username",
+    "password",
+    "hex-key",
+    "postgres-url",
+    "wireguard-keys",
 ]
 
 SECRETS: dict[str, SecretForm] = {
@@ -16,6 +23,7 @@ SECRETS: dict[str, SecretForm] = {
     "hcloud_token": "hcloud-token",  # 64 letters and digits
     "bmc_username": "username",
     "bmc_password": "password",
+    "wireguard_keys": "wireguard-keys",  # JSON: the private key of each end of a tunnel by its name
     "lakefs_access_key_id": "username",  # of its administrator; you choose both, lakeFS takes them
     "lakefs_secret_access_key": "password",
     "lakefs_auth_encrypt_key": "hex-key",  # 64 hexadecimal digits, as `openssl rand -hex 32` prints
@@ -25,13 +33,15 @@ SECRETS: dict[str, SecretForm] = {
 
 
 def needed_secrets(settings: Settings) -> tuple[str, ...]:
-    """The secrets that an environment uses: the cluster's, its pool kinds', lakeFS's, a pager's."""
+    """The secrets that an environment uses: the cluster's, and those of the parts that it has."""
     kinds = {pool.kind for pool in settings.pools.values()}
     names = ["kubeconfig", "join_token"]
     if "hetzner" in kinds:
         names += ["hcloud_token"]
     if "bare-metal" in kinds:
         names += ["bmc_username", "bmc_password"]
+    if any(isinstance(site, OnPremSite) and site.tunnel for site in settings.sites.values()):
+        names += ["wireguard_keys"]
     if settings.lakefs is not None:
         names += [name for name in SECRETS if name.startswith("lakefs_")]
     if settings.monitoring.pager == "pagerduty":

@@ -20,8 +20,11 @@ from fleet.settings.forms import (
     LabelValue,
     Name,
     PodCidr,
+    PublicKey,
     RepositoryName,
     ServiceCidr,
+    TunnelCidr,
+    TunnelEndpoint,
     Version,
 )
 from fleet.settings.pools import Pool
@@ -47,11 +50,42 @@ class Cluster:
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
+class Gateway:
+    """A gateway that is made with the environment, as a server of Hetzner Cloud."""
+
+    site: str
+    """The Hetzner site that it stands in, whose servers it leads to."""
+    hardware: str
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Tunnel:
+    """WireGuard from each machine of a hall to a gateway, for a hall that no line leads to.
+
+    The gateway has the first address of `network`, and each machine one of its own.
+    """
+
+    endpoint: TunnelEndpoint
+    """Where the gateway is reached from the hall."""
+    public_key: PublicKey
+    """The gateway's."""
+    network: TunnelCidr
+    networks: Annotated[
+        tuple[Cidr, ...], Field(min_length=1, description="a list of one range or more")
+    ]
+    """What is behind the gateway."""
+    gateway: Gateway | None = None
+    """None where the gateway is somebody else's."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
 class OnPremSite:
     """A hall of ours."""
 
     kind: Literal["on-prem"]
     cidr: Cidr
+    tunnel: Tunnel | None = None
+    """None where lines or routers of the hall lead to the other sites."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)

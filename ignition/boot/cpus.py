@@ -1,6 +1,5 @@
 """CPU sets as the boot check reads them, apart from the code that wrote them."""
 
-from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from hardware.hardware import Hardware, NumaNode
@@ -37,7 +36,8 @@ def read_mask(text: str) -> frozenset[int]:
     return frozenset(cpu for cpu in range(value.bit_length()) if value >> cpu & 1)
 
 
-def write(cpus: Iterable[int]) -> str:
+@lru_cache(maxsize=512)
+def write(cpus: frozenset[int]) -> str:
     """CPUs as the shortest list, for messages and reports."""
     parts: list[list[int]] = []
     for cpu in sorted(cpus):

@@ -63,7 +63,7 @@ def check(found: Found, hardware: Hardware, problems: list[str]) -> None:
                 problems.append(
                     f"{PATH}: {_where(key, plan[key], right)}; make plan and configuration agree"
                 )
-        problems += _cpus(plan["cpus"], found, hardware)
+        problems += _cpus(plan, found, hardware)
         problems += _irqs(plan["irqs"], found, hardware)
     except (TypeError, ValueError, AttributeError, KeyError, IndexError):
         problems.append(f"{PATH} has a value of a wrong type; write what the plan says")
@@ -133,8 +133,8 @@ def _object(value: object) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def _cpus(given: object, found: Found, hardware: Hardware) -> Iterator[str]:
-    sets = {name: cpus.read(str(text)) for name, text in _object(given).items()}
+def _cpus(plan: Json, found: Found, hardware: Hardware) -> Iterator[str]:
+    sets = {name: cpus.read(str(text)) for name, text in _object(plan["cpus"]).items()}
     every, kept = cpus.every(hardware), found.kubelet.reserved_cpus
     for name, right in (("online", every), ("housekeeping", kept), ("workload", every - kept)):
         if sets[name] != right:
@@ -142,7 +142,7 @@ def _cpus(given: object, found: Found, hardware: Hardware) -> Iterator[str]:
                 f"{PATH}: cpus.{name} is {cpus.write(sets[name])}, but the machine has "
                 f"{cpus.write(right)}; correct it"
             )
-    nodes = _list(json.loads(found.config.text(PATH) or "{}")["numa_nodes"])
+    nodes = _list(plan["numa_nodes"])
     if len(nodes) != len(hardware.numa_nodes):
         yield f"{PATH}: numa_nodes has {len(nodes)} of {len(hardware.numa_nodes)}; name each once"
     for number, (node, wired) in enumerate(zip(nodes, hardware.numa_nodes, strict=False)):

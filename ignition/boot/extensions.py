@@ -17,6 +17,7 @@ _SHIPPED_DRIVERS = {"535": "535.309.01", "550": "550.163.01", "570": "570.211.01
 _RELEASES = {"4593.2.5": _SHIPPED_DRIVERS}
 _ARCH = {"amd64": "x86-64", "arm64": "arm64"}
 _EXTENSIONS = "/etc/extensions"
+_LOADS_EFA = re.compile(r"\bmodprobe\s+efa\b")
 _STARTS = re.compile(
     r"^(?:Upholds|Wants|Requires)=.*\bnvidia-fabricmanager\.service\b", re.MULTILINE
 )
@@ -123,7 +124,7 @@ def _gpu(config: BootConfig, hardware: Hardware, driver: str | None) -> Iterator
 
 def _efa(config: BootConfig, hardware: Hardware) -> Iterator[str]:
     linked = "/etc/extensions/efa.raw" in config.links
-    loaded = any(re.search(r"\bmodprobe\s+efa\b", text) for text in _texts(config.units)) or any(
+    loaded = any(_LOADS_EFA.search(text) for text in _texts(config.units) if "efa" in text) or any(
         path.startswith("/etc/modules-load.d/") and "efa" in (file.text or "").split()
         for path, file in config.files.items()
     )

@@ -15,7 +15,7 @@ _DATA = re.compile(
     rf"(?:;{_TOKEN}={_TOKEN})*(?P<base64>;base64)?,(?P<data>.*)",
     re.DOTALL,
 )
-_NOT_IN_DATA = re.compile(r"[^\x21\x24-\x3b\x3d\x3f-\x5a\x5f\x61-\x7a\x7e]")
+_IN_DATA = f"{string.ascii_letters}{string.digits}!$%&'()*+,-./:;=?@_~".encode()
 _PERCENT = re.compile(r"%(?![0-9a-fA-F]{2})")
 _HOST = re.compile(
     r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9\-_.~!$&'()*+,;=<>\"\u0080-\U0010ffff]*)(?::\d*)?"
@@ -40,7 +40,8 @@ def data_url(contents: bytes) -> str:
 
 def check(url: str, *, arn: bool) -> None:
     """Raise UrlError where Ignition refuses the URL; `arn` allows S3 ARNs (flatcar 1.1.0)."""
-    if re.search(r"[\x00-\x1f\x7f]", url):
+    # the quick look first: a URL may hold a whole file
+    if not (url.isascii() and url.isprintable()) and re.search(r"[\x00-\x1f\x7f]", url):
         raise UrlError("it has a control character")
     rest, _, fragment = url.partition("#")
     scheme, found, rest = rest.partition(":")
@@ -73,7 +74,7 @@ def decode(url: str) -> bytes:
             return base64.b64decode(data.replace("\n", ""), validate=True)
         except binascii.Error as error:
             raise UrlError("its base64 contents are malformed") from error
-    if _NOT_IN_DATA.search(data):
+    if not data.isascii() or data.encode().translate(None, _IN_DATA):
         raise UrlError("its contents have a character that must be escaped")
     if _PERCENT.search(data):
         raise UrlError("a percent sign is not followed by two hexadecimal digits")

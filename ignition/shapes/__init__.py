@@ -1,6 +1,6 @@
 """Which pods an empty node can ever admit, by the algorithms of kubelet's resource managers.
 
-Held to kubelet's own code by tests/conformance/test_kubelet_shapes.py.
+Held to kubelet's own code by tests/sweeps/test_kubelet_shapes.py.
 """
 
 from ignition.shapes.admission import Admission, admit

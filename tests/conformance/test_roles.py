@@ -44,10 +44,11 @@ def node(name: str, purpose: str) -> NodeBoot:
 def plain_parts() -> Iterator[tuple[str, str, str]]:
     """Name, Butane and Ignition of everything that the program can render."""
     for name, purpose in CASES:
-        for tunnel in (None, roles.wireguard()):
+        shared = dataclasses.replace(roles.wireguard(), address=None)
+        for said, tunnel in (("no", None), ("its own", roles.wireguard()), ("a shared", shared)):
             boot = dataclasses.replace(node(name, purpose), wireguard=tunnel)
             yield (
-                f"{name} {purpose} {'with' if tunnel else 'without'} WireGuard",
+                f"{name} {purpose} with {said} WireGuard",
                 tuning_butane(boot),
                 tuning_ignition(boot),
             )
@@ -64,6 +65,9 @@ def secret_parts() -> dict[str, str]:
         "node": join_ignition(join()),
         "node without name": join_ignition(join(None)),
         "node with WireGuard": join_ignition(tunnel),
+        "node with WireGuard and its address": join_ignition(
+            dataclasses.replace(tunnel, wireguard_address="10.99.0.11/24")
+        ),
         "control plane": control_plane.secret_ignition(roles.secrets()),
         "gateway": gateway.secret_ignition(roles.key(), "gateway-1"),
     }

@@ -10,21 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fleet.versions import NCCL_IMAGE, PYTHON_IMAGE, PYTORCH_IMAGE
 from hardware.hardware import Hardware
 from workloads.acceptance.numa.program import FILE as PROBE
 from workloads.acceptance.numa.program import program as probe
 
 NAMESPACE = "fleet-acceptance"
-NCCL_IMAGE = "ghcr.io/coreweave/nccl-tests:12.8.1-devel-ubuntu22.04-nccl2.27.6-1-7c12c62"
-"""https://github.com/coreweave/nccl-tests; CUDA 12.8 is that of the 570 driver."""
-GEMM_IMAGE = (
-    "nvcr.io/nvidia/pytorch@sha256:96990c82825613c3bdeebb66675c7c91b0123f64a5895623316dc5b824e0d7a9"
-)
-"""25.01-py3, with CUDA 12.8. Without its tag, because containerd knows a pulled image so."""
-PYTHON_IMAGE = (
-    "docker.io/library/python:3.13.9-slim-bookworm"
-    "@sha256:b685a4fa58bb19d1814d78a1ec0f0208f351452724f78b20212c984d6e124a34"
-)
 JOBS = ("nccl", "gemm-pod", "gemm-host")
 PROBES = ("fleet.gpu/program", "numa-probe")
 """The label of the pods of the NUMA probe."""
@@ -76,7 +67,7 @@ def _nccl(hardware: Hardware) -> Manifest:
 def _gemm() -> Manifest:
     return {
         "name": "gemm",
-        "image": GEMM_IMAGE,
+        "image": PYTORCH_IMAGE,
         "command": ["python", f"{_CODE}/gemm.py"],
         "volumeMounts": [{"name": "code", "mountPath": _CODE}],
     }
@@ -89,10 +80,12 @@ def _gemm_on_host() -> Manifest:
     runtime = ["--runc-binary", "/usr/bin/nvidia-container-runtime"]
     environment = ["--env", "NVIDIA_VISIBLE_DEVICES=all", "--env", "NVIDIA_DRIVER_CAPABILITIES=all"]
     mount = ["--mount", f"type=bind,src={script},dst=/gemm.py,options=rbind:ro"]
-    command = [GEMM_IMAGE, "fleet-acceptance-$(POD_UID)", "python", "/gemm.py"]
+    # containerd knows an image that was pulled by tag and digest by its digest alone
+    image = "@".join((PYTORCH_IMAGE.split(":")[0], PYTORCH_IMAGE.split("@")[1]))
+    command = [image, "fleet-acceptance-$(POD_UID)", "python", "/gemm.py"]
     return {
         "name": "gemm",
-        "image": GEMM_IMAGE,
+        "image": PYTORCH_IMAGE,
         "command": ["nsenter", "--target", "1", "--mount", "--"],
         "args": [*ctr, *runtime, *environment, *mount, *command],
         "env": [{"name": "POD_UID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}],

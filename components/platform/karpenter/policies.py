@@ -15,21 +15,35 @@ _MADE = ("fleet", "instance", "volume", "network-interface", "launch-template")
 
 def lifecycle(cluster: str, region: str, roles: Iterable[str]) -> Document:
     """To launch, tag and end machines of the cluster, in one region, with the pools' roles."""
+    return _document(
+        *_launching(cluster, region),
+        *_keeping(cluster, region),
+        _allow(
+            "GiveMachinesTheirRole",
+            "iam:PassRole",
+            # a role of another account cannot be passed, so its number need not be known
+            [f"arn:aws:iam::*:role/{role}" for role in roles],
+            {"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}},
+        ),
+    )
+
+
+def _launching(cluster: str, region: str) -> list[Document]:
     made = [_arn(region, kind) for kind in (*_MADE, "spot-instances-request")]
     used = [
         # public images and their snapshots belong to no account
         *(f"arn:aws:ec2:{region}::{kind}/*" for kind in ("image", "snapshot")),
         *(_arn(region, k) for k in ("security-group", "subnet", "capacity-reservation")),
     ]
-    owned = _owned("aws:ResourceTag", cluster)
     named = {f"aws:RequestTag/kubernetes.io/cluster/{cluster}": "owned"}
     named |= {"aws:RequestTag/eks:eks-cluster-name": cluster}
     pooled = {"aws:RequestTag/karpenter.sh/nodepool": "*"}
     launch = ["ec2:RunInstances", "ec2:CreateFleet"]
     makers = ["RunInstances", "CreateFleet", "CreateLaunchTemplate"]
-    return _document(
+    own = _owned("aws:ResourceTag", cluster)
+    return [
         _allow("UseWhatIsThere", launch, used),
-        _allow("UseOwnTemplates", launch, _arn(region, "launch-template"), owned),
+        _allow("UseOwnTemplates", launch, _arn(region, "launch-template"), own),
         _allow(
             "LaunchTagged",
             [*launch, "ec2:CreateLaunchTemplate"],
@@ -42,6 +56,12 @@ def lifecycle(cluster: str, region: str, roles: Iterable[str]) -> Document:
             made,
             {"StringEquals": {**named, "ec2:CreateAction": makers}, "StringLike": pooled},
         ),
+    ]
+
+
+def _keeping(cluster: str, region: str) -> list[Document]:
+    owned = _owned("aws:ResourceTag", cluster)
+    return [
         _allow(
             "NameOwnMachines",
             "ec2:CreateTags",
@@ -60,14 +80,7 @@ def lifecycle(cluster: str, region: str, roles: Iterable[str]) -> Document:
             [_arn(region, "instance"), _arn(region, "launch-template")],
             owned,
         ),
-        _allow(
-            "GiveMachinesTheirRole",
-            "iam:PassRole",
-            # a role of another account cannot be passed, so its number need not be known
-            [f"arn:aws:iam::*:role/{role}" for role in roles],
-            {"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}},
-        ),
-    )
+    ]
 
 
 def discovery(region: str, queue: str) -> Document:

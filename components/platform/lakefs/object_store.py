@@ -1,12 +1,12 @@
 """The bucket of an AWS site in which lakeFS keeps what it versions: private and encrypted."""
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pulumi
-from pulumi_aws import s3
+
+from components.private_bucket import private_bucket
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,65 +40,7 @@ class ObjectStore(pulumi.ComponentResource):
     ) -> None:
         super().__init__("gpu:platform:ObjectStore", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
-        bucket = s3.Bucket(
-            f"{name}-bucket",
-            bucket=args.bucket,
-            force_destroy=False,
-            tags=dict(args.tags),
-            opts=child,
-        )
-        private = s3.BucketPublicAccessBlock(
-            f"{name}-private",
-            bucket=bucket.bucket,
-            block_public_acls=True,
-            block_public_policy=True,
-            ignore_public_acls=True,
-            restrict_public_buckets=True,
-            opts=child,
-        )
-        s3.BucketOwnershipControls(
-            f"{name}-owner",
-            bucket=bucket.bucket,
-            rule=s3.BucketOwnershipControlsRuleArgs(object_ownership="BucketOwnerEnforced"),
-            opts=child,
-        )
-        s3.BucketServerSideEncryptionConfiguration(
-            f"{name}-encryption",
-            bucket=bucket.bucket,
-            rules=[_encryption(args.kms_key_arn)],
-            opts=child,
-        )
-        s3.BucketPolicy(
-            f"{name}-tls",
-            bucket=bucket.bucket,
-            policy=_tls_only(args.bucket),
-            # S3 answers 409 to two settings of one bucket at a time
-            opts=pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(depends_on=[private])),
-        )
+        bucket = private_bucket(name, args.bucket, args.tags, child, kms_key_arn=args.kms_key_arn)
         self.bucket = bucket.bucket
         self.storage_namespace = pulumi.Output.concat("s3://", bucket.bucket)
         self.register_outputs({"storageNamespace": self.storage_namespace})
-
-
-def _encryption(kms_key_arn: str | None) -> s3.BucketServerSideEncryptionConfigurationRuleArgs:
-    algorithm = "AES256" if kms_key_arn is None else "aws:kms"
-    return s3.BucketServerSideEncryptionConfigurationRuleArgs(
-        apply_server_side_encryption_by_default=s3.BucketServerSideEncryptionConfigurationRuleApplyServerSideEncryptionByDefaultArgs(
-            sse_algorithm=algorithm, kms_master_key_id=kms_key_arn
-        ),
-        # one data key for many objects: KMS is paid by the request
-        bucket_key_enabled=kms_key_arn is not None,
-    )
-
-
-def _tls_only(bucket: str) -> str:
-    arn = f"arn:aws:s3:::{bucket}"
-    statement = {
-        "Sid": "OnlyTls",
-        "Effect": "Deny",
-        "Principal": "*",
-        "Action": "s3:*",
-        "Resource": [arn, f"{arn}/*"],
-        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
-    }
-    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})

@@ -44,20 +44,7 @@ def values(*, storage_class: str, storage_gib: int, paged: bool) -> dict[str, ob
                 f"nodes=[{','.join(names.NODE_LABELS.values())}]",
             ],
         },
-        "prometheus-node-exporter": {
-            "extraArgs": list(_NODE_EXPORTER_ARGUMENTS),
-            "prometheus": {
-                "monitor": {
-                    "relabelings": [
-                        {
-                            "action": "replace",
-                            "sourceLabels": ["__meta_kubernetes_pod_node_name"],
-                            "targetLabel": names.NUMA_SCRAPE_NODE,
-                        }
-                    ]
-                }
-            },
-        },
+        "prometheus-node-exporter": _node_exporter(),
         "grafana": {
             "sidecar": {
                 "dashboards": {
@@ -74,6 +61,18 @@ def values(*, storage_class: str, storage_gib: int, paged: bool) -> dict[str, ob
             component: {"enabled": False}
             for component in ("kubeControllerManager", "kubeScheduler", "kubeEtcd", "kubeProxy")
         },
+    }
+
+
+def _node_exporter() -> dict[str, object]:
+    node_of_its_pod = {
+        "action": "replace",
+        "sourceLabels": ["__meta_kubernetes_pod_node_name"],
+        "targetLabel": names.NUMA_SCRAPE_NODE,
+    }
+    return {
+        "extraArgs": list(_NODE_EXPORTER_ARGUMENTS),
+        "prometheus": {"monitor": {"relabelings": [node_of_its_pod]}},
     }
 
 

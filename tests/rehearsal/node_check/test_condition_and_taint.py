@@ -43,40 +43,30 @@ def test_a_drift_is_a_condition_and_a_taint_until_it_is_gone(cluster: Cluster) -
     assert cluster.taints("node-a") == [gpu]
 
 
+def pod_for(node: str) -> dict[str, Any]:
+    """The spec of a pod that goes to this node alone, and tolerates all of its taints but drift."""
+    this = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [this]}}
+    tolerated = (
+        *("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"),
+        "nvidia.com/gpu",
+    )
+    return {
+        "nodeSelector": {"fleet.gpu/numa-plan": "8c1f02aa"},
+        "affinity": {"nodeAffinity": required},
+        "tolerations": [{"key": key, "operator": "Exists"} for key in tolerated],
+        "containers": [{"name": "job", "image": "job"}],
+    }
+
+
 def test_no_pod_is_scheduled_on_a_node_that_drifted(cluster: Cluster) -> None:
     """The real scheduler, with a pod that tolerates all but the drift."""
     cluster.check("node-a").report([DRIFT], NOW)
-    tolerations = [
-        {"key": key, "operator": "Exists"}
-        for key in (
-            "nvidia.com/gpu",
-            "node.kubernetes.io/not-ready",
-            "node.kubernetes.io/unreachable",
-        )
-    ]
     pods = "/api/v1/namespaces/default/pods"
     cluster.api.create(
         "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}}
     )
-    spec = {
-        "nodeSelector": {"fleet.gpu/numa-plan": "8c1f02aa"},
-        "affinity": {
-            "nodeAffinity": {
-                "requiredDuringSchedulingIgnoredDuringExecution": {
-                    "nodeSelectorTerms": [
-                        {
-                            "matchFields": [
-                                {"key": "metadata.name", "operator": "In", "values": ["node-a"]}
-                            ]
-                        }
-                    ]
-                }
-            }
-        },
-        "tolerations": tolerations,
-        "containers": [{"name": "job", "image": "job"}],
-    }
-    assert cluster.api.create(pods, {"metadata": {"name": "job"}, "spec": spec})
+    assert cluster.api.create(pods, {"metadata": {"name": "job"}, "spec": pod_for("node-a")})
     deadline = time.monotonic() + DEADLINE_S
     said = ""
     while "fleet.gpu/drift" not in said and time.monotonic() < deadline:

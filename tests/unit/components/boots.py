@@ -20,6 +20,7 @@ from ignition.numa_plan import plan
 from ignition.payload import data_url
 from ignition.render import tuning_ignition
 from ignition.tuning import Purpose, Tuning
+from ignition.wireguard import WireGuard
 
 TOKEN = "abcdef.0123456789abcdef"
 NODE = NodeVersions(
@@ -31,7 +32,13 @@ NODE = NodeVersions(
 )
 
 
-def boot(machine: str, *, purpose: Purpose = "training", tuning: Tuning | None = None) -> PoolBoot:
+def boot(
+    machine: str,
+    *,
+    purpose: Purpose = "training",
+    tuning: Tuning | None = None,
+    wireguard: WireGuard | None = None,
+) -> PoolBoot:
     """The boot of a pool called `pool`; call it inside the program, its token is an Output."""
     hardware = load(machine)
     chosen = Tuning() if tuning is None else tuning
@@ -51,7 +58,9 @@ def boot(machine: str, *, purpose: Purpose = "training", tuning: Tuning | None =
         plan=numa,
         tuning=chosen,
         flatcar=NODE.flatcar,
-        ignition=tuning_ignition(node_boot(hardware, numa, labels, NODE)),
+        ignition=tuning_ignition(
+            dataclasses.replace(node_boot(hardware, numa, labels, NODE), wireguard=wireguard)
+        ),
         sharing=sharing,
     )
 

@@ -116,7 +116,7 @@ def test_the_last_day_of_a_capacity_block_stands_on_the_reserved_pool_alone() ->
     }
 
 
-def test_local_disks_that_nobody_mounts_are_not_promised() -> None:
+def test_the_drives_below_scratch_are_not_promised_as_ephemeral_storage() -> None:
     assert "instanceStorePolicy" not in spec(render(pool()), "EC2NodeClass")
 
 

@@ -1,6 +1,7 @@
 """Machines of ours: what Metal3 is told of each."""
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,9 +15,12 @@ from components.pools.bare_metal import (
     Host,
     Image,
 )
-from components.pools.boot import PoolError
+from components.pools.boot import PoolError, TunnelEnd
 from hardware.hardware import load
 from ignition.boot import boot as boot_machine
+from ignition.butane.resources import decode
+from ignition.render import JOIN_FILE
+from ignition.wireguard import CREDENTIAL, NETWORK, Peer, WireGuard
 from tests.recorder import Registered, Secret, named, render
 from tests.unit.components.boots import boot
 
@@ -69,6 +73,60 @@ def test_each_machine_is_a_host_with_its_own_boot_data() -> None:
         assert machine.node is not None
         assert machine.node.hostname == name
         assert machine.node.capacity["nvidia.com/gpu"] == "8"
+
+
+KEYS = {f"dgx-{number}": f"{number}".ljust(43, "A") + "=" for number in (1, 2)}
+
+
+def behind_a_tunnel() -> None:
+    """A pool whose plain part has a tunnel, and each of whose hosts has its own end of it."""
+    hosts = [
+        dataclasses.replace(
+            host(number),
+            tunnel=TunnelEnd(
+                address=f"10.13.0.1{number}/24",
+                private_key=pulumi.Output.secret(KEYS[f"dgx-{number}"]),
+            ),
+        )
+        for number in (1, 2)
+    ]
+    gateway = Peer(
+        public_key="A" * 43 + "=",
+        allowed_ips=("10.13.0.0/24", "10.12.0.0/16"),
+        endpoint="gateway.fleet.example:51820",
+    )
+    shared = boot("dgx-h200", wireguard=WireGuard(address=None, peers=(gateway,)))
+    pool(boot=shared, hosts=hosts)()
+
+
+def test_each_machine_behind_a_tunnel_boots_with_its_own_address_and_key() -> None:
+    resources = render(behind_a_tunnel)
+    secrets = objects(resources, "Secret")
+    for name, key in KEYS.items():
+        data = secrets[f"{name}-boot"]["stringData"]
+        assert isinstance(data, Secret)
+        assert isinstance(data.value, dict)
+        text = str(data.value["userData"])
+        assert boot_machine(text, load("dgx-h200")).problems == ()
+        (merge,) = json.loads(text)["ignition"]["config"]["merge"]
+        files = {
+            each["path"]: decode(each["contents"]["source"]).decode()
+            for each in json.loads(decode(merge["source"]))["storage"]["files"]
+        }
+        assert files[CREDENTIAL] == f"{key}\n"
+        assert f"Address=10.13.0.1{name[-1]}/24" in files[NETWORK]
+        assert f'"node-ip","value":"10.13.0.1{name[-1]}"' in files[JOIN_FILE]
+
+
+def test_the_plain_part_of_a_pool_shows_the_gateway_and_no_key() -> None:
+    (component,) = named(render(behind_a_tunnel, preview=True), "BareMetalPool").values()
+    shown = str(component.inputs["ignition"])
+    netdev = "/etc/systemd/network/50-wg0.netdev"
+    files = {each["path"]: each for each in json.loads(shown)["storage"]["files"]}
+    said = decode(files[netdev]["contents"]["source"]).decode()
+    assert "AllowedIPs=10.13.0.0/24,10.12.0.0/16\nEndpoint=gateway.fleet.example:51820" in said
+    assert not {CREDENTIAL, NETWORK} & files.keys()
+    assert not [key for key in KEYS.values() if key in said or key in shown]
 
 
 def test_a_host_is_found_through_its_bmc_and_its_network_card() -> None:

@@ -1,8 +1,12 @@
 """A small right configuration, and ways to make it wrong."""
 
+import base64
 import copy
 from collections.abc import Mapping
 from typing import cast
+
+from ignition.wireguard import WireGuardKey
+from ignition.wireguard_keys import public_key
 
 DIGEST = "sha256:" + "ab" * 32
 FABRIC_MANAGER = "https://images.fleet.example/nvidia-fabricmanager-570.211.01.raw"
@@ -70,11 +74,35 @@ CONFIG: Mapping[str, object] = {
     "budget": {"usd_per_day": 3000},
     "policies": {"idle/gpu-node-pool": {"max_consolidate_after_minutes": 15}},
 }
+# of keys that `openssl rand -base64 32` might print; they open nothing
+TUNNEL_KEYS = {
+    name: base64.b64encode(name.encode().ljust(32, b".")).decode()
+    for name in ("dgx-01", "dgx-02", "fleet-dev-fra-gateway")
+}
+TUNNEL: Mapping[str, object] = {
+    "endpoint": "gateway.dev.fleet.example:51820",
+    "public_key": public_key(WireGuardKey(private_key=TUNNEL_KEYS["fleet-dev-fra-gateway"])),
+    "network": "10.13.0.0/24",
+    "networks": ["10.12.0.0/16"],
+}
+GATEWAY: Mapping[str, object] = {"site": "hel1", "hardware": "ccx33"}
 
 
 def config() -> dict[str, object]:
     """A right configuration that a test may change."""
     return copy.deepcopy(dict(CONFIG))
+
+
+def with_tunnel(gateway: Mapping[str, object] | None = None) -> dict[str, object]:
+    """A right configuration whose hall has a tunnel, to a gateway of somebody else or to ours."""
+    changed = with_value("sites.fra.tunnel", copy.deepcopy(dict(TUNNEL)))
+    for position in (0, 1):
+        parent, key = _parent(changed, f"pools.dgx.machines.{position}.tunnel_address")
+        parent[key] = f"10.13.0.{11 + position}"
+    if gateway is not None:
+        parent, key = _parent(changed, "sites.fra.tunnel.gateway")
+        parent[key] = dict(gateway)
+    return changed
 
 
 def with_value(path: str, value: object) -> dict[str, object]:

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from fleet import versions
 from tests.conftest import ROOT
 
@@ -25,7 +27,21 @@ def test_every_release_stands_under_a_renovate_comment() -> None:
         assert name in by_hand or lines[number - 1].startswith("# renovate: "), name
 
 
-def test_no_component_pins_a_release_of_its_own() -> None:
-    pinned = re.compile(r'"v?\d+\.\d+\.\d+(\.\d+)?"')
-    for path in (ROOT / "components").rglob("*.py"):
+@pytest.mark.parametrize("folder", ["components", "workloads"])
+def test_nothing_that_is_installed_pins_a_release_of_its_own(folder: str) -> None:
+    pinned = re.compile(r'"v?\d+\.\d+\.\d+(\.\d+)?"|"[\w./-]+\.\w+/[\w./-]+:[\w.-]+"')
+    assert pinned.search('"nvcr.io/nvidia/pytorch:25.03-py3"')
+    for path in (ROOT / folder).rglob("*.py"):
         assert not pinned.search(path.read_text()), f"{path} pins a release"
+
+
+def test_a_manifest_runs_an_image_that_is_pinned() -> None:
+    constants = {value for value in vars(versions).values() if isinstance(value, str)}
+    found = {
+        path.name: re.findall(r"\bimage: *(\S+)", path.read_text())
+        for path in (ROOT / "workloads").rglob("*.yaml")
+    }
+    assert found, "there is nothing to look at"
+    for name, images in found.items():
+        assert images, name
+        assert set(images) <= constants, name

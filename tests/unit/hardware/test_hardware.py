@@ -71,6 +71,14 @@ def test_every_unverified_fact_is_a_property_of_the_file(name: str) -> None:
         assert not inner or inner in value[0], f"{fact} of {name} names nothing"
 
 
+def test_facts_that_nobody_can_be_cited_for_are_doubts_too() -> None:
+    assert load("dgx-h200").doubts == (
+        *load("dgx-h200").unverified,
+        *("gpus.bar1_gib (unknown)", "nvme.numa_node (unknown)", "pcie_aspm (unknown)"),
+    )
+    assert load("ccx33").doubts == load("ccx33").unverified, "a guest's links are its host's"
+
+
 @every_machine
 def test_a_price_that_is_not_verified_stands_among_the_unverified_facts(name: str) -> None:
     hardware = load(name)

@@ -20,7 +20,7 @@ def test_the_list_has_every_machine_with_its_doubts() -> None:
     assert shown.exit_code == 0
     assert all(name in shown.stdout for name in names())
     (line,) = [line for line in shown.stdout.splitlines() if line.strip().startswith("dgx-a100")]
-    assert line.split()[-5:] == ["256", "8", "2048", "—", str(len(load("dgx-a100").unverified))]
+    assert line.split()[-5:] == ["256", "8", "2048", "—", str(len(load("dgx-a100").doubts))]
 
 
 def test_the_list_is_json_too() -> None:
@@ -35,7 +35,7 @@ def test_a_machine_is_shown_by_numa_node_with_what_is_not_verified() -> None:
     assert "0, 1" in node
     assert "mlx5_0, mlx5_1" in node
     assert "behind NVSwitch" in shown
-    assert all(fact in shown for fact in load("dgx-a100").unverified)
+    assert all(fact in shown for fact in load("dgx-a100").doubts)
 
 
 def test_a_machine_is_json_with_what_follows_from_its_facts() -> None:

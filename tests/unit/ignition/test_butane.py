@@ -1,4 +1,4 @@
-"""What the transpiler says of documents it refuses. Equality with Butane: tests/conformance."""
+"""What the transpiler says of documents that it refuses. Where it equals Butane: tests/sweeps."""
 
 import pytest
 

@@ -10,11 +10,13 @@ import pytest
 import yaml
 
 from ignition import control_plane, gateway
+from ignition.boot import boot
 from ignition.control_plane import PKI, control_plane_ignition
 from ignition.documents import RenderError
 from ignition.gateway import RebootWindow, gateway_ignition
-from ignition.render import join_ignition, tuning_ignition
-from ignition.wireguard import CREDENTIAL, Peer, WireGuard, WireGuardKey
+from ignition.render import JOIN_FILE, data_url, join_ignition, tuning_ignition, with_merge
+from ignition.wireguard import CREDENTIAL, NETWORK, Peer, WireGuard, WireGuardKey, address_file
+from ignition.wireguard_keys import public_key
 from tests.unit.ignition import roles
 from tests.unit.ignition.nodes import TOKEN, join, node
 from tests.unit.ignition.test_render import files, text, units
@@ -128,6 +130,41 @@ def test_a_node_of_a_site_without_gateway_has_its_own_tunnel() -> None:
     assert CREDENTIAL not in files(join_ignition(join()))
 
 
+def test_machines_that_share_a_plain_part_have_their_own_address_and_key() -> None:
+    shared = dataclasses.replace(roles.wireguard(), address=None)
+    boot_data = dataclasses.replace(node("dgx-h200"), wireguard=shared)
+    assert NETWORK not in files(tuning_ignition(boot_data))
+    joining = dataclasses.replace(
+        join(), wireguard_key=roles.key(), wireguard_address="10.99.0.11/24"
+    )
+    secret = join_ignition(joining)
+    assert text(files(secret)[NETWORK]).endswith("[Network]\nAddress=10.99.0.11/24\n")
+    whole = with_merge(tuning_ignition(boot_data), data_url(secret))
+    assert boot(whole, boot_data.hardware).problems == ()
+    nowhere = with_merge(
+        tuning_ignition(boot_data),
+        data_url(join_ignition(dataclasses.replace(joining, wireguard_address=None))),
+    )
+    (problem,) = boot(nowhere, boot_data.hardware).problems
+    assert problem.startswith("wg0 gets no address; write a .network")
+
+
+def test_a_node_with_a_tunnel_is_known_in_the_cluster_by_the_address_that_all_sites_reach() -> None:
+    joining = dataclasses.replace(join(), wireguard_address="10.99.0.11/24")
+    registration = json.loads(text(files(join_ignition(joining))[JOIN_FILE]))["nodeRegistration"]
+    assert registration["kubeletExtraArgs"] == [{"name": "node-ip", "value": "10.99.0.11"}]
+    without = json.loads(text(files(join_ignition(join()))[JOIN_FILE]))["nodeRegistration"]
+    assert "kubeletExtraArgs" not in without
+
+
+def test_a_public_key_follows_from_the_private_one_as_curve25519_has_it() -> None:
+    # the pair of Bob in RFC 7748, section 6.1
+    private = "5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb"
+    public = "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f"
+    key = WireGuardKey(private_key=base64.b64encode(bytes.fromhex(private)).decode())
+    assert base64.b64decode(public_key(key)).hex() == public
+
+
 def test_no_plain_part_and_no_repr_knows_a_secret() -> None:
     shown = [repr(roles.secrets()), repr(roles.key())]
     for butane, ignition in roles.rendered().values():
@@ -153,6 +190,13 @@ def peer(**changes: Any) -> Peer:
         (lambda: peer(endpoint="a b:1"), 'endpoint is "a b:1"; allowed: host:port'),
         (lambda: WireGuard(address="10.0.0.1", peers=()), "allowed: an address with the length"),
         (lambda: WireGuard(address="x/24", peers=()), "'x/24' does not appear to be"),
+        (lambda: address_file("10.0.0.1"), "allowed: an address with the length"),
+        (
+            lambda: dataclasses.replace(
+                roles.gateway(), wireguard=dataclasses.replace(roles.wireguard(), address=None)
+            ),
+            "a gateway has no WireGuard address; allowed: one such as 10.99.0.1/24",
+        ),
         (lambda: RebootWindow(start="24:00", length="1h"), 'start is "24:00"; allowed: HH:MM'),
         (lambda: RebootWindow(start="04:00", length="1"), 'length is "1"; allowed: such as 1h'),
         (lambda: dataclasses.replace(roles.server(), endpoint="x"), "allowed: host:port"),

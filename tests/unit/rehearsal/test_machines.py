@@ -58,6 +58,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Flee
     def boot(ignition: str, hardware: Any, *, fetch: object) -> Booted:  # its signature
         if "broken" in ignition:
             return Booted(node=None, problems=("Its kubelet would not start.",))
+        if "gateway" in ignition:
+            return Booted(node=None, problems=(), role="gateway")
         name = ignition.removeprefix("boot-of-")
         found = fleets.booted(name, hardware=hardware.name, pool="dgx", site="fra")
         return Booted(node=found, problems=())
@@ -119,30 +121,42 @@ def test_two_machines_that_name_themselves_alike_are_not_one_node(
     assert fleet.refusals[0].reasons == ("It names itself dgx-1, as a machine of dgx does.",)
 
 
-def test_a_server_of_the_simulated_cloud_is_booted_from_its_user_data(
-    start: Callable[..., Fleet], tmp_path: Path
-) -> None:
+def server(name: str) -> dict[str, Any]:
     outputs = {
-        "name": "cpu-1",
+        "name": name,
         "serverType": "ccx33",
         "userData": "digest",
         "ipv4Address": "203.0.113.7",
         "labels": {"fleet.gpu/pool": "cpu", "fleet.gpu/site": "hel1"},
     }
-    server = {
+    return {
         "provider": "hcloud",
         "type": machines.SERVER,
         "id": "42",
-        "name": "cpu-1",
-        "inputs": {"userData": "boot-of-cpu-1"},
+        "name": name,
+        "inputs": {"userData": f"boot-of-{name}"},
         "outputs": outputs,
     }
-    (tmp_path / FILE).write_text(json.dumps([server]))
+
+
+def test_a_server_of_the_simulated_cloud_is_booted_from_its_user_data(
+    start: Callable[..., Fleet], tmp_path: Path
+) -> None:
+    (tmp_path / FILE).write_text(json.dumps([server("cpu-1")]))
     api = FakeApi({})
     (node,) = start(api).nodes
     assert (node.machine.pool, node.machine.site) == ("cpu", "hel1")
     assert api.nodes[0]["spec"]["providerID"] == "hcloud://42"
     assert {"type": "InternalIP", "address": "203.0.113.7"} in api.nodes[0]["status"]["addresses"]
+
+
+def test_a_gateway_that_comes_up_is_no_node_and_no_refusal(
+    start: Callable[..., Fleet], tmp_path: Path
+) -> None:
+    (tmp_path / FILE).write_text(json.dumps([server("gateway"), server("broken-gateway")]))
+    fleet = start(FakeApi({}))
+    assert fleet.nodes == ()
+    assert [refusal.name for refusal in fleet.refusals] == ["broken-gateway"]
 
 
 def node_class(user_data: str) -> dict[str, Any]:

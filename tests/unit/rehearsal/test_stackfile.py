@@ -10,7 +10,7 @@ import yaml
 
 from rehearsal import stackfile
 from rehearsal.errors import RehearsalError
-from rehearsal.stackfile import Cipher, generate
+from rehearsal.stackfile import Cipher, Known, generate
 
 TRACKED = """\
 encryptionsalt: v1:AAAAAAAAAAA=:v1:AAAAAAAAAAAAAAAA:theirs
@@ -18,7 +18,9 @@ secretsprovider: awskms://alias/theirs
 config:
   # a comment
   gpu-fleet:join_token: {secure: theirs}
-  gpu-fleet:sites: {fra: {kind: on-prem, "deep": [1, {secure: theirs}]}}
+  gpu-fleet:sites:
+    fra: {kind: on-prem, "deep": [1, {secure: theirs}]}
+    hel: {tunnel: {public_key: theirs}}
   gpu-fleet:odd: {octal: 0123, switch: on, clock: 12:30, text: "5", day: 2026-01-01, none: ~}
   aws:secretKey:
     secure: theirs
@@ -38,7 +40,10 @@ class Copy:
             self.source,
             self.target,
             forms=FORMS,
-            kubeconfig="apiVersion: v1\nkind: Config\n",
+            known=Known(
+                secret={"kubeconfig": "apiVersion: v1\nkind: Config\n"},
+                plain={("gpu-fleet:sites", "hel", "tunnel", "public_key"): "of the rehearsal"},
+            ),
             passphrase_file=self.passphrase_file,
         )
         self.text = self.target.read_text()
@@ -89,6 +94,10 @@ def test_secrets_inside_structures_and_of_other_packages_are_replaced(copy: Copy
     deep = copy.config["gpu-fleet:sites"]["fra"]["deep"]
     assert deep[0] == 1
     assert copy.secret(deep[1]) != copy.secret(copy.config["aws:secretKey"])
+
+
+def test_a_public_key_is_replaced_with_the_private_one_that_it_belongs_to(copy: Copy) -> None:
+    assert copy.config["gpu-fleet:sites"]["hel"]["tunnel"] == {"public_key": "of the rehearsal"}
 
 
 def test_scalars_stay_as_they_are_written(copy: Copy) -> None:

@@ -12,11 +12,13 @@ from tests.unit.stacks.agreement import faults
 from tests.unit.stacks.described import Environment, opened
 from tests.unit.stacks.programs import ENVIRONMENTS
 from tests.unit.stacks.programs import resources as registered
+from tests.unit.stacks.references import references
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_everything_that_is_named_is_made_by_someone(environment: str) -> None:
-    assert list(faults(Environment(list(registered(environment))))) == []
+    whole = Environment(list(registered(environment)))
+    assert [*faults(whole), *references(whole)] == []
 
 
 def test_the_checks_have_something_to_look_at() -> None:
@@ -47,7 +49,7 @@ def with_input(name: str, path: str, value: Any) -> Callable[[list[Registered]],
         *steps, last = path.split("/")
         parent = inputs
         for step in steps:
-            parent = parent.setdefault(step, {})
+            parent = parent[int(step)] if isinstance(parent, list) else parent.setdefault(step, {})
         parent[last] = value
         changed = dataclasses.replace(found, inputs=inputs)
         return [changed if each is found else each for each in resources]
@@ -153,11 +155,56 @@ BROKEN = {
         with_input("volcano-release", "values/basic/image_tag_version", "latest"),
         "volcano sets the image latest, not pinned in fleet/versions.py",
     ),
+    "an account gone": (
+        without("node-check-account"),
+        "ServiceAccount fleet-node-check/fleet-node-check is made by nobody",
+    ),
+    "a role gone": (
+        without("node-check-role"),
+        "ClusterRoleBinding fleet-node-check refers to a role that nobody makes",
+    ),
+    "a program gone": (
+        without("node-check-program"),
+        "ConfigMap fleet-node-check/fleet-node-check-",
+    ),
+    "an admission policy gone": (
+        without("node-check-policy"),
+        "ValidatingAdmissionPolicyBinding fleet-node-check binds a policy that nobody makes",
+    ),
+    "an image of a pod that nobody pins": (
+        with_input("node-check-pods", "spec/template/spec/containers/0/image", "python:latest"),
+        "the image python:latest is not pinned in fleet/versions.py",
+    ),
+    "a taint that no node has is tolerated": (
+        with_input("kured-release", "values/tolerations", [{"key": "gpu", "operator": "Exists"}]),
+        "the taint gpu is tolerated and given by nobody",
+    ),
+    "a domain without nodes": (
+        with_input(
+            "pools-dgx",
+            "spec/members/0/selector/labelMatch/matchLabels",
+            {"fleet.gpu/pool": "hgx"},
+        ),
+        "HyperNode pool-dgx is of nodes with fleet.gpu/pool=hgx, and there are none",
+    ),
+    "a namespace that nobody fills is monitored": (
+        with_input("monitoring-volcano", "spec/namespaceSelector/matchNames", ["volcano"]),
+        "ServiceMonitor volcano looks into the namespace volcano, made by nobody",
+    ),
+    "an ingress that nobody serves": (
+        with_input(
+            "lakefs-server-release",
+            "values/ingress",
+            {"enabled": True, "ingressClassName": "cilium", "tls": [{"secretName": "other"}]},
+        ),
+        "nobody serves the ingress class cilium of lakefs",
+    ),
 }
 
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_part_that_is_named_and_missing_is_seen(case: str) -> None:
     change, says = BROKEN[case]
-    found = list(faults(Environment(change(list(registered("dev"))))))
+    broken = Environment(change(list(registered("dev"))))
+    found = [*faults(broken), *references(broken)]
     assert any(fault.startswith(says) for fault in found), found

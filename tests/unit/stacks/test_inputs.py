@@ -1,5 +1,6 @@
 """What the program takes from Pulumi's configuration, and what it says where that is wrong."""
 
+import json
 from collections.abc import Mapping
 
 import pulumi
@@ -9,10 +10,10 @@ from pulumi.runtime import config as runtime_config
 from fleet.settings import SECRETS, SettingsError, how_to_set
 from stacks.inputs import read_secrets, read_settings
 from tests.recorder import Secret, render
-from tests.unit.fleet.environment import config, with_value
+from tests.unit.fleet.environment import TUNNEL_KEYS, config, with_tunnel, with_value
 from tests.unit.stacks.configuration import configure
 
-ALL = {name: f"value of {name}" for name in SECRETS}
+ALL = {name: f"value of {name}" for name in SECRETS} | {"wireguard_keys": json.dumps(TUNNEL_KEYS)}
 
 
 class Holder(pulumi.ComponentResource):
@@ -27,14 +28,14 @@ def refused() -> tuple[str, ...]:
 
 
 def test_settings_and_secrets_are_read_from_the_stacks_configuration() -> None:
-    configure(config(), ALL)
+    configure(with_tunnel(), ALL)
     settings = read_settings()
     assert settings.environment == "dev"
     assert set(read_secrets(settings)) == set(SECRETS)
 
 
 def test_secrets_stay_secret() -> None:
-    configure(config(), ALL)
+    configure(with_tunnel(), ALL)
     settings = read_settings()
     (component,) = render(lambda: Holder(read_secrets(settings)))
     assert component.inputs == {name: Secret(value) for name, value in ALL.items()}
@@ -55,6 +56,18 @@ def test_a_secret_in_clear_is_refused_without_its_value() -> None:
     (mistake,) = refused()
     assert how_to_set("bmc_password", "dev") in mistake
     assert ALL["bmc_password"] not in mistake
+
+
+def test_a_machine_behind_a_tunnel_without_its_key_is_named_before_anything_is_made() -> None:
+    keys = json.dumps({"dgx-01": TUNNEL_KEYS["dgx-01"]})
+    configure(with_tunnel(), {**ALL, "wireguard_keys": keys, "join_token": ""})
+    assert refused() == tuple(
+        f"gpu-fleet:{what}; set it with `{how_to_set(name, 'dev')}`."
+        for name, what in (
+            ("join_token", "join_token is not set"),
+            ("wireguard_keys", "wireguard_keys has no key of dgx-02"),
+        )
+    )
 
 
 def test_an_unknown_key_of_ours_is_a_mistake() -> None:

@@ -8,10 +8,11 @@ from typer.testing import CliRunner
 
 from fleet.cli.main import app
 from ignition.gateway import gateway_ignition, secret_ignition
-from ignition.render import data_url, with_merge
+from ignition.payload import sha512
+from ignition.render import data_url, join_ignition, tuning_ignition, with_merge
 from tests.unit.ignition import roles
 from tests.unit.ignition.faults import argument, changed
-from tests.unit.ignition.nodes import TOKEN, node, user_data
+from tests.unit.ignition.nodes import TOKEN, join, node, user_data
 
 GOOD = user_data(node("dgx-h200"))
 BAD = changed(GOOD, argument("", "nohz_full=4-55"))
@@ -63,6 +64,22 @@ def test_json_has_the_node_or_the_problems(tmp_path: Path) -> None:
     code, shown, _ = run(BAD, "--hardware", "dgx-h200", "--json", path=tmp_path)
     found = json.loads(shown)
     assert (code, found["node"], len(found["problems"])) == (1, None, 1)
+
+
+def test_what_the_machine_would_fetch_is_handed_over(tmp_path: Path) -> None:
+    secret = join_ignition(join())
+    (tmp_path / "join.ign").write_text(secret)
+    url = "s3://bucket/join.ign"
+    text = with_merge(tuning_ignition(node("dgx-h200")), url, sha512(secret))
+    asked = ("--hardware", "dgx-h200")
+    code, shown, _ = run(text, *asked, path=tmp_path)
+    assert code == 1
+    assert f"is given as --fetch {url}=FILE" in " ".join(shown.replace("│", "").split())
+    assert run(text, *asked, "--fetch", f"{url}={tmp_path}/join.ign", path=tmp_path)[0] == 0
+    code, _, refused = run(text, *asked, "--fetch", f"{url}=/nowhere.ign", path=tmp_path)
+    assert (code, refused) == (2, "/nowhere.ign cannot be read: No such file or directory\n")
+    code, _, refused = run(text, *asked, "--fetch", "join.ign", path=tmp_path)
+    assert (code, refused) == (2, '--fetch is "join.ign"; allowed: URL=FILE\n')
 
 
 def test_a_gateway_comes_up_without_a_node(tmp_path: Path) -> None:

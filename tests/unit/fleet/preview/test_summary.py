@@ -103,7 +103,8 @@ def test_everything_else_is_counted_by_kind_without_components_and_providers() -
 def test_facts_of_the_hardware_that_nobody_has_verified_are_repeated() -> None:
     inputs = shown("dgx", "dgx-h200", "{}", "training")
     text = markdown(summary(component("same", "dgx", "BareMetalPool", old=inputs, new=inputs)))
-    facts = ", ".join(hardware.load("dgx-h200").unverified)
+    facts = ", ".join(hardware.load("dgx-h200").doubts)
+    assert "price, gpus.bar1_gib (unknown)" in facts
     assert f"; of the hardware nobody has verified: dgx-h200 ({facts}).\n" in text
 
 

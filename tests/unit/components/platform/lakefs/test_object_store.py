@@ -61,6 +61,11 @@ def test_a_bucket_is_reached_over_tls_alone() -> None:
     assert "arn:aws:s3:::fleet-dev-us-east-1-lakefs/*" in statement["Resource"]
 
 
+def test_two_settings_of_a_bucket_are_never_made_at_a_time() -> None:
+    waits_for = one(store(), "BucketPolicy").depends_on
+    assert any(urn.endswith("::data-private") for urn in waits_for), "S3 would answer 409"
+
+
 @pytest.mark.parametrize("bucket", ["ab", "Fleet", "fleet_dev", "-fleet", "f" * 64])
 def test_a_name_that_s3_refuses_is_a_sentence(bucket: str) -> None:
     with pytest.raises(ValueError, match=f"bucket is '{bucket}'; allowed: 3 to 63"):

@@ -17,8 +17,8 @@ from ignition.shapes.admission import insufficient
 from ignition.shapes.kubelet import NO_START, Outcome, run
 from ignition.shapes.spread import EndlessError
 from ignition.tuning import PURPOSES, Tuning
-from tests.conformance.kubelet_cases import case, request
-from tests.conformance.kubelet_reference import ask, kubelet
+from tests.sweeps.kubelet_cases import case, request
+from tests.sweeps.kubelet_reference import ask, kubelet
 
 SEED = 20261121
 RANDOM_CASES = 10_000

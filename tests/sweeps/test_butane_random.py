@@ -5,8 +5,8 @@ import json
 from hypothesis import HealthCheck, Phase, given, settings
 
 from ignition.butane import ButaneError, translate, transpile
-from tests.conformance.butane_documents import documents
 from tests.conformance.butane_reference import reference
+from tests.sweeps.butane_documents import documents
 
 # no shrinking and no deadline: the process on the other side answers when it answers
 often = settings(

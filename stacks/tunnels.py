@@ -1,0 +1,81 @@
+"""Both ends of a hall's tunnel, from the settings of its site: its machines', and the gateway."""
+
+from collections.abc import Mapping
+from functools import partial
+
+import pulumi
+
+from components.network.gateway import Gateway, GatewayArgs, TunnelPeer
+from components.network.hetzner import HetznerNetwork
+from components.pools.boot import TunnelEnd
+from fleet import settings as fleet
+from fleet.settings.tunnel_keys import gateway_name, key_of
+from fleet.settings.tunnels import of_site, with_length
+from hardware.hardware import load
+from ignition.wireguard import WireGuardKey
+from ignition.wireguard_keys import public_key
+
+Secrets = Mapping[str, pulumi.Output[str]]
+
+
+def tunnel_end(secrets: Secrets, site: fleet.Site, machine: fleet.Machine) -> TunnelEnd | None:
+    """A machine's end of the tunnel of its site; None where there is none."""
+    tunnel = of_site(site)
+    if tunnel is None or machine.tunnel_address is None:  # the settings refuse one of them alone
+        return None
+    return TunnelEnd(
+        address=with_length(tunnel, machine.tunnel_address),
+        private_key=secrets["wireguard_keys"].apply(partial(key_of, machine.name)),
+    )
+
+
+def gateways(
+    settings: fleet.Settings,
+    secrets: Secrets,
+    networks: Mapping[str, HetznerNetwork],
+    at_site: Mapping[str, pulumi.ResourceOptions],
+    flatcar: str,
+) -> dict[str, pulumi.Output[str]]:
+    """Register the gateways of ours that a tunnel names; the public address of each by its hall."""
+    made: dict[str, pulumi.Output[str]] = {}
+    for site, found in settings.sites.items():
+        tunnel = of_site(found)
+        peers = _peers(settings, secrets, site)
+        if tunnel is None or tunnel.gateway is None or not peers:
+            continue
+        at = tunnel.gateway.site
+        args = GatewayArgs(
+            cluster=settings.cluster.name,
+            site=site,
+            name=gateway_name(settings, site),
+            network=networks[at],
+            number=len(made) + 1,
+            hardware=load(tunnel.gateway.hardware),
+            flatcar=flatcar,
+            tunnel=tunnel.network,
+            port=int(tunnel.endpoint.rpartition(":")[2]),
+            private_key=secrets["wireguard_keys"].apply(
+                partial(key_of, gateway_name(settings, site))
+            ),
+            peers=peers,
+        )
+        made[site] = Gateway(f"{site}-gateway", args, at_site[at]).address
+    return made
+
+
+def _peers(settings: fleet.Settings, secrets: Secrets, site: str) -> list[TunnelPeer]:
+    """The machines of a hall, each with the public key that belongs to its own."""
+    return [
+        TunnelPeer(
+            address=machine.tunnel_address,
+            public_key=secrets["wireguard_keys"].apply(partial(_public_key_of, machine.name)),
+        )
+        for pool in settings.pools.values()
+        if isinstance(pool, fleet.BareMetalPool) and pool.site == site
+        for machine in pool.machines
+        if machine.tunnel_address is not None
+    ]
+
+
+def _public_key_of(name: str, text: str) -> str:
+    return public_key(WireGuardKey(private_key=key_of(name, text)))
