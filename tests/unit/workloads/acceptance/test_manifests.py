@@ -49,7 +49,8 @@ def test_the_host_runs_the_same_image_and_code_as_the_pod() -> None:
     ]
     (in_pod,), (on_host,) = (pod["containers"] for pod in pods)
     assert in_pod["image"] == on_host["image"]
-    assert in_pod["image"] in on_host["args"]
+    name, digest = in_pod["image"].split(":", 1)[0], in_pod["image"].split("@")[1]
+    assert f"{name}@{digest}" in on_host["args"], "as containerd knows it"
     assert [pod["hostPID"] for pod in pods] == [False, True]
     assert "gemm.py" in " ".join(on_host["args"])
     assert "securityContext" not in in_pod, "a pod of a job is not privileged either"
