@@ -103,7 +103,9 @@ def _bare(engine: Engine, tools: Tools, resources: Mapping[str, int]) -> Engine:
         source,
         bare.stack_file,
         forms={"kubeconfig": "kubeconfig", "hcloud_token": "hcloud-token"},
-        kubeconfig=(engine.directory / "kubeconfig").read_text(),
+        known=stackfile.Known(
+            secret={"kubeconfig": (engine.directory / "kubeconfig").read_text()}, plain={}
+        ),
         passphrase_file=directory / "passphrase",
     )
     bare.create_stack()
