@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from fleet.settings import Settings
     from policies.configuration import Configured, Exemption
     from policies.exemptions import Leave
-    from rehearsal.events import Violation
-    from rehearsal.machines import Fleet
+    from rehearsal.events import Outcome, Violation
+    from rehearsal.machines import Fleet, Refusal
     from rehearsal.nodes import Node
     from rehearsal.providers.cloud import CloudObject
     from rehearsal.report import RuleState
@@ -106,9 +106,15 @@ def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
         report,
         pools=tuple(_pool(name, settings, fleet) for name in settings.pools),
         nodes=tuple(map(_node, fleet.nodes)),
+        gateways=tuple(f"{each.name} ({each.hardware.name})" for each in fleet.gateways),
         refused=fleet.refusals,
         cost=_cost(settings, fleet),
-    ).failed(*(f"{r.name} ({r.pool}) stays out: {' '.join(r.reasons)}" for r in fleet.refusals))
+    ).failed(*map(_stays_out, fleet.refusals))
+
+
+def _stays_out(refusal: Refusal) -> str:
+    pool = f" ({refusal.pool})" if refusal.pool else ""  # a gateway is of none
+    return f"{refusal.name}{pool} stays out: {' '.join(refusal.reasons)}"
 
 
 def rules(outcome: Outcome, policies: Mapping[str, Mapping[str, object]]) -> tuple[Rule, ...]:
@@ -243,6 +249,7 @@ def _node(node: Node) -> NodeFacts:
 
 def _cost(settings: Settings, fleet: Fleet) -> Cost:
     up = [node.hardware for node in fleet.nodes]
+    up += [gateway.hardware for gateway in fleet.gateways]
     known = [hardware.usd_per_hour for hardware in up if hardware.usd_per_hour is not None]
     return Cost(
         usd_per_hour=round(sum(known), 2),

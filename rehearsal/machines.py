@@ -41,6 +41,14 @@ class Refusal:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Gateway:
+    """A machine that came up outside the cluster, to which those of a hall have a tunnel."""
+
+    name: str
+    hardware: Hardware
+
+
+@dataclass(frozen=True, kw_only=True)
 class NodeClass:
     """Boot data that Karpenter hands to the machines it makes; there are none of them yet."""
 
@@ -58,6 +66,7 @@ class Fleet:
     nodes: tuple[Node, ...]
     node_classes: tuple[NodeClass, ...]
     refusals: tuple[Refusal, ...]
+    gateways: tuple[Gateway, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +79,7 @@ class MachineRoom:
     def start(self, progress: Callable[[int, int], None]) -> Fleet:
         """Boots every machine and waits until those that come up are Ready."""
         machines = [*self._bare_metal(), *self._servers()]
-        done = _without_namesakes(filter(None, map(self._boot, machines)))
+        done = _without_namesakes(map(self._boot, machines))
         nodes = [node for node in done if isinstance(node, Node)]
         refusals = [refusal for refusal in done if isinstance(refusal, Refusal)]
         register(self.api, nodes)
@@ -86,6 +95,7 @@ class MachineRoom:
             nodes=tuple(node for node in nodes if node.name not in late),
             node_classes=tuple(found for found in classes if isinstance(found, NodeClass)),
             refusals=tuple(refusals),
+            gateways=tuple(found for found in done if isinstance(found, Gateway)),
         )
 
     def _bare_metal(self) -> Iterable[Machine]:
@@ -121,11 +131,10 @@ class MachineRoom:
                 address=str(values.get("ipv4Address") or "") or None,
             )
 
-    def _boot(self, machine: Machine) -> Node | Refusal | None:
-        """None for a gateway that comes up: it is a machine outside the cluster."""
+    def _boot(self, machine: Machine) -> Node | Gateway | Refusal:
         booted, hardware, problems = self._try(machine.hardware, machine.ignition)
-        if booted is None and not problems:
-            return None
+        if hardware is not None and booted is None and not problems:
+            return Gateway(name=machine.name, hardware=hardware)
         if booted is None or hardware is None:
             return Refusal(name=machine.name, pool=machine.pool, reasons=problems)
         return Node(machine=machine, hardware=hardware, booted=booted)
@@ -165,10 +174,12 @@ class MachineRoom:
         )
 
 
-def _without_namesakes(done: Iterable[Node | Refusal]) -> list[Node | Refusal]:
+def _without_namesakes(
+    done: Iterable[Node | Gateway | Refusal],
+) -> list[Node | Gateway | Refusal]:
     """Refuses a machine that would register with the name of another."""
     pools: dict[str, str] = {}
-    found: list[Node | Refusal] = []
+    found: list[Node | Gateway | Refusal] = []
     for thing in done:
         if isinstance(thing, Node) and thing.name in pools:
             reason = f"It names itself {thing.name}, as a machine of {pools[thing.name]} does."

@@ -110,7 +110,7 @@ class VersionDifference:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What the Ready nodes cost, at catalogue prices."""
+    """What the Ready nodes and the gateways cost, at catalogue prices."""
 
     usd_per_hour: float
     budget_usd_per_day: float
@@ -129,6 +129,7 @@ class Report:
     sites: tuple[Site, ...] = ()
     pools: tuple[Pool, ...] = ()
     nodes: tuple[NodeFacts, ...] = ()
+    gateways: tuple[str, ...] = ()  # machines that came up outside the cluster
     refused: tuple[Refusal, ...] = ()
     resources: Mapping[str, int] | None = None  # by type
     rules: tuple[Rule, ...] = ()

@@ -131,6 +131,8 @@ def _decided(report: Report) -> Iterator[RenderableType]:
             f"[{FROM_IGNITION}]Decided by Ignition[/]: {escape(', '.join(decided))}. "
             "[dim]The rest is the catalogue's.[/]"
         )
+    if report.gateways:
+        yield _line(f"Up as gateways, outside the cluster: {escape(', '.join(report.gateways))}.")
     cost = report.cost
     if cost:
         day = cost.usd_per_hour * 24

@@ -54,8 +54,8 @@ class GatewayArgs:
 class Gateway(pulumi.ComponentResource):
     """A server, a firewall that lets in its tunnel's port and ICMP, and the way to the machines.
 
-    It is replaced when its boot data changes, as when a machine comes or goes: the name of the
-    tunnel's endpoint then has to lead to the new address, and the hall waits.
+    The server is replaced when its boot data changes, as when a machine comes or goes. Its public
+    address is one that stays: machines look the name of the endpoint up at boot alone.
     """
 
     address: pulumi.Output[str]
@@ -63,48 +63,51 @@ class Gateway(pulumi.ComponentResource):
     def __init__(
         self, name: str, args: GatewayArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        _fitting(args, _plain(args, [_sample(peer) for peer in args.peers]), SAMPLE_KEY)
+        _refuse_too_many(args)
         public_keys = pulumi.Output.all(*(peer.public_key for peer in args.peers))
         plain = pulumi.Output.unsecret(public_keys.apply(lambda keys: _plain(args, keys)))
         shown = {"site": args.site, "hardware": args.hardware.name, "ignition": plain}
         super().__init__("gpu:network:Gateway", name, shown, opts)
         child = pulumi.ResourceOptions(parent=self)
         tagged = tags(args.cluster, labels(site=args.site))
-        image = snapshot(
-            f"the gateway of site {args.site}",
-            args.hardware,
-            args.flatcar,
-            pulumi.InvokeOptions(parent=self),
+        public = hcloud.PrimaryIp(
+            f"{name}-address",
+            name=args.name,
+            type="ipv4",
+            assignee_type="server",
+            location=args.network.location,
+            auto_delete=False,
+            labels=tagged,
+            opts=child,
         )
         private_address = str(IPv4Network(args.network.servers_cidr)[-1 - args.number])
         server = hcloud.Server(
             f"{name}-server",
             name=args.name,
             server_type=args.hardware.name,
-            image=image,
+            image=self._image(args),
             location=args.network.location,
             user_data=_user_data(args, plain),
-            networks=[
-                hcloud.ServerNetworkArgs(
-                    subnet_id=args.network.subnet_id, ip=private_address, alias_ips=[]
-                )
-            ],
+            public_nets=[_public(public)],
+            networks=[_private(args, private_address)],
             firewall_ids=[self._firewall(name, args, tagged).id.apply(int)],
             labels=tagged,
-            # names and private addresses are unique in a project
-            opts=pulumi.ResourceOptions.merge(
-                child, pulumi.ResourceOptions(delete_before_replace=True)
-            ),
+            # names and addresses are unique, so the old one goes first
+            opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),
         )
         hcloud.NetworkRoute(
             f"{name}-route",
             network_id=args.network.network_id,
             destination=args.tunnel,
             gateway=private_address,
-            opts=pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(depends_on=[server])),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[server]),
         )
-        self.address = server.ipv4_address
+        self.address = public.ip_address
         self.register_outputs({"address": self.address})
+
+    def _image(self, args: GatewayArgs) -> str:
+        opts = pulumi.InvokeOptions(parent=self)
+        return snapshot(f"the gateway of site {args.site}", args.hardware, args.flatcar, opts)
 
     def _firewall(self, name: str, args: GatewayArgs, tagged: dict[str, str]) -> hcloud.Firewall:
         everybody = ["0.0.0.0/0", "::/0"]  # who has no key gets no answer from WireGuard
@@ -149,6 +152,18 @@ def _fitting(args: GatewayArgs, plain: str, private_key: str) -> str:
         raise PoolError(f"the gateway of site {args.site}: {error}.") from error
 
 
-def _sample(peer: TunnelPeer) -> str:
-    """A key that compresses as badly as any, so that what is too long is refused at once."""
-    return base64.b64encode(hashlib.sha256(peer.address.encode()).digest()).decode()
+def _refuse_too_many(args: GatewayArgs) -> None:
+    """Before anything is made, with keys that compress as badly as any."""
+    digests = (hashlib.sha256(peer.address.encode()).digest() for peer in args.peers)
+    samples = [base64.b64encode(digest).decode() for digest in digests]
+    _fitting(args, _plain(args, samples), SAMPLE_KEY)
+
+
+def _public(address: hcloud.PrimaryIp) -> hcloud.ServerPublicNetArgs:
+    return hcloud.ServerPublicNetArgs(
+        ipv4_enabled=True, ipv4=address.id.apply(int), ipv6_enabled=False
+    )
+
+
+def _private(args: GatewayArgs, address: str) -> hcloud.ServerNetworkArgs:
+    return hcloud.ServerNetworkArgs(subnet_id=args.network.subnet_id, ip=address, alias_ips=[])

@@ -16,7 +16,7 @@ from rehearsal.providers.hcloud.facts import (
 from rehearsal.providers.values import Unknown, Value, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from ipaddress import IPv6Network
 
     from rehearsal.providers.cloud import CloudObject
@@ -26,6 +26,7 @@ Network: TypeAlias = "IPv4Network | IPv6Network"
 
 NETWORK = "hcloud:index/network:Network"
 SUBNET = "hcloud:index/networkSubnet:NetworkSubnet"
+PRIMARY_IP = "hcloud:index/primaryIp:PrimaryIp"
 SERVER = "hcloud:index/server:Server"
 
 
@@ -118,6 +119,37 @@ def server_has_room(asked: Asked) -> Iterator[Failure]:
         if isinstance(wanted, dict):
             yield from _reachable(asked, wanted, f"networks[{index}]")
             yield from _in_zone(asked, wanted, f"networks[{index}].subnetId")
+
+
+def public_address_is_free(asked: Asked) -> Iterator[Failure]:
+    """A primary address is there, where the server is, and no other server has it."""
+    for index, family, id_ in primary_ips(asked.inputs):
+        path = f"publicNets[{index}].{family}"
+        found = asked.cloud.get(PRIMARY_IP, str(id_))
+        if found is None:
+            yield Failure(path=path, sentence=f"{path} is {id_}, but there is no such primary IP.")
+        elif found.outputs.get("location") != asked.inputs.get("location"):
+            yield Failure(
+                path=path,
+                sentence=f"{path} is {id_}, a primary IP in {found.outputs.get('location')}, but "
+                f"the server is in {asked.inputs.get('location')}.",
+            )
+        for other in asked.cloud.all(SERVER):
+            taken = [own for *_, own in primary_ips(other.inputs)]
+            if other.id != asked.id and id_ in taken:
+                yield Failure(
+                    path=path, sentence=f"{path} is {id_}, which the server {other.name} has."
+                )
+
+
+def primary_ips(server: Mapping[str, Value]) -> Iterator[tuple[int, str, int]]:
+    """The primary addresses that a server names, each with its place and family."""
+    public = server.get("publicNets")
+    for index, net in enumerate(public if isinstance(public, list) else []):
+        for family in ("ipv4", "ipv6"):
+            id_ = number(net.get(family)) if isinstance(net, dict) else None
+            if id_ is not None:
+                yield index, family, id_
 
 
 def attachment_is_reachable(asked: Asked) -> Iterator[Failure]:

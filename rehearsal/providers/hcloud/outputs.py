@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 
 from rehearsal.providers.checks import network, number
 from rehearsal.providers.hcloud.facts import NETWORK_ZONE_OF, server_types
-from rehearsal.providers.hcloud.judges import NETWORK, SERVER, SUBNET, subnets_of
+from rehearsal.providers.hcloud.judges import (
+    NETWORK,
+    PRIMARY_IP,
+    SERVER,
+    SUBNET,
+    primary_ips,
+    subnets_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +50,19 @@ def server_known(asked: Asked) -> Properties:
     return {"userData": base64.b64encode(digest).decode()}
 
 
+def primary_ip(asked: Asked) -> Properties:
+    """An address that outlives the server that has it."""
+    own = number(asked.id) or 0
+    ipv6 = asked.text("type") == "ipv6"
+    return {
+        "ipAddress": f"2001:db8:1:{own & 0xFFFF:x}::1" if ipv6 else str(FIRST_PUBLIC + own),
+        "ipNetwork": f"2001:db8:1:{own & 0xFFFF:x}::/64" if ipv6 else "",
+        "assigneeId": asked.inputs.get("assigneeId") or 0,
+        "datacenter": "",
+        "location": asked.text("location", DEFAULT_LOCATION),
+    }
+
+
 def server(asked: Asked) -> Properties:
     """Public addresses, and a private one in each network."""
     own = number(asked.id) or 0
@@ -50,7 +70,7 @@ def server(asked: Asked) -> Properties:
     networks = asked.inputs.get("networks")
     items = networks if isinstance(networks, list) else []
     return {
-        "ipv4Address": str(FIRST_PUBLIC + own),
+        "ipv4Address": _public_address(asked) or str(FIRST_PUBLIC + own),
         "ipv6Address": f"2001:db8:0:{own & 0xFFFF:x}::1",
         "ipv6Network": f"2001:db8:0:{own & 0xFFFF:x}::/64",
         "status": "running",
@@ -63,6 +83,15 @@ def server(asked: Asked) -> Properties:
             {**item, **_attachment(asked, item)} for item in items if isinstance(item, dict)
         ],
     }
+
+
+def _public_address(asked: Asked) -> str | None:
+    """That of its primary IP, where it names one."""
+    for _, family, id_ in primary_ips(asked.inputs):
+        found = asked.cloud.get(PRIMARY_IP, str(id_))
+        if family == "ipv4" and found is not None:
+            return str(found.outputs.get("ipAddress"))
+    return None
 
 
 def attachment(asked: Asked) -> Properties:

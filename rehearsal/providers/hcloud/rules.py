@@ -178,6 +178,13 @@ SERVER = (
     LABELS,
 )
 SERVER_NETWORK = (Rule("subnetId", subnet_id), Rule("ip", address))
+PRIMARY_IP = (
+    Rule("type", one_of("ipv4", "ipv6")),
+    Rule("assigneeType", one_of("server")),
+    Rule("location", location),
+    Rule("datacenter", never("Hetzner has removed datacenters: give location")),
+    LABELS,
+)
 PLACEMENT_GROUP = (Rule("type", one_of("spread")), LABELS)
 SSH_KEY = (Rule("publicKey", public_key), LABELS)
 LOAD_BALANCER = (

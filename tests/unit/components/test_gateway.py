@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from ipaddress import IPv4Network
-from typing import Any
+from typing import Any, cast
 
 import pulumi
 import pytest
@@ -64,6 +64,16 @@ def test_a_private_key_that_is_no_output_is_secret_nevertheless() -> None:
     assert isinstance(
         named(render(gateway()), "Server")["fra-gateway-server"].inputs["userData"], Secret
     )
+
+
+def test_the_address_of_a_gateway_is_not_lost_with_its_server() -> None:
+    resources = render(gateway())
+    address = named(resources, "PrimaryIp")["fra-gateway-address"].inputs
+    assert (address["type"], address["location"], address["autoDelete"]) == ("ipv4", "hel1", False)
+    server = named(resources, "Server")["fra-gateway-server"]
+    (public,) = cast("list[dict[str, object]]", server.inputs["publicNets"])
+    assert isinstance(public["ipv4"], int | float), "its own, not one that Hetzner picks"
+    assert server.delete_before_replace, "the address is free only then"
 
 
 def test_two_gateways_of_a_site_have_their_own_addresses_in_it() -> None:

@@ -13,6 +13,7 @@ from fleet.settings import load, stack_file
 from hardware.hardware import load as load_hardware
 from ignition.boot import boot
 from ignition.butane import transpile
+from ignition.wireguard import CREDENTIAL, NETWORK
 from tests.conftest import ROOT
 
 
@@ -36,6 +37,20 @@ def test_the_join_part_is_readable_but_for_its_secrets(tmp_path: Path) -> None:
     assert '"token":"masked.0000000000000000"' in decoded
     assert "api.dev.fleet.example:6443" in decoded
     assert "name-of-the-machine" in decoded
+
+
+def test_a_machine_behind_a_tunnel_is_rendered_with_a_masked_key(tmp_path: Path) -> None:
+    render(ROOT, "research", tmp_path)
+
+    join = json.loads((tmp_path / "dgx" / "join.json").read_text())
+    files = {
+        file["path"]: base64.b64decode(file["contents"]["source"].partition("base64,")[2]).decode()
+        for file in join["storage"]["files"]
+    }
+    assert files[CREDENTIAL].startswith("masked")
+    assert "Address=10.33.0.11/24" in files[NETWORK]
+    assert "wg0" in (tmp_path / "dgx" / "butane.yaml").read_text()
+    assert "wg0" not in (tmp_path / "cpu" / "butane.yaml").read_text()
 
 
 @pytest.mark.parametrize("environment", ["dev", "research", "prod"])

@@ -150,12 +150,15 @@ def test_a_server_of_the_simulated_cloud_is_booted_from_its_user_data(
     assert {"type": "InternalIP", "address": "203.0.113.7"} in api.nodes[0]["status"]["addresses"]
 
 
-def test_a_gateway_that_comes_up_is_no_node_and_no_refusal(
+def test_a_gateway_that_comes_up_is_no_node_and_one_that_does_not_is_refused(
     start: Callable[..., Fleet], tmp_path: Path
 ) -> None:
     (tmp_path / FILE).write_text(json.dumps([server("gateway"), server("broken-gateway")]))
     fleet = start(FakeApi({}))
     assert fleet.nodes == ()
+    assert [(gateway.name, gateway.hardware.name) for gateway in fleet.gateways] == [
+        ("gateway", "ccx33")
+    ]
     assert [refusal.name for refusal in fleet.refusals] == ["broken-gateway"]
 
 

@@ -15,6 +15,7 @@ from policies.rules import ALL
 from rehearsal import findings
 from rehearsal.events import Outcome, Violation
 from rehearsal.job import JobRun
+from rehearsal.machines import Gateway, Refusal
 from rehearsal.progress import Phase
 from rehearsal.providers.cloud import CloudObject
 from rehearsal.providers.values import Value
@@ -76,6 +77,29 @@ def test_pools_say_how_many_of_their_machines_are_ready(whole: Report) -> None:
 def test_a_pool_of_karpenter_shows_its_limit_and_its_boot_data(whole: Report) -> None:
     burst = next(pool for pool in whole.pools if pool.name == "burst")
     assert (burst.gpu_limit, burst.boot_data_ok) == (16, True)
+
+
+def test_a_gateway_is_told_apart_from_nodes_and_costs_what_it_costs(
+    whole: Report, settings: Settings
+) -> None:
+    server = load("ccx33")
+    gateway = Gateway(name="fleet-dev-fra-gateway", hardware=server)
+    fleet = replace(fleets.dev(), gateways=(gateway,))
+    found = findings.with_fleet(whole, settings, fleet)
+    assert "outside the cluster: fleet-dev-fra-gateway (ccx33)." in text(found)
+    assert len(found.nodes) == len(whole.nodes)
+    assert found.cost is not None
+    assert whole.cost is not None
+    assert server.usd_per_hour is not None
+    more = found.cost.usd_per_hour - whole.cost.usd_per_hour
+    assert more == pytest.approx(server.usd_per_hour, abs=0.01)
+    assert "as gateways" not in text(whole)
+
+
+def test_a_gateway_that_stays_out_is_of_no_pool(whole: Report, settings: Settings) -> None:
+    out = Refusal(name="fleet-dev-fra-gateway", pool="", reasons=("wg0 gets no address.",))
+    found = findings.with_fleet(whole, settings, replace(fleets.dev(), refusals=(out,)))
+    assert found.problems == ("fleet-dev-fra-gateway stays out: wg0 gets no address.",)
 
 
 def test_nodes_carry_numa_layout_gpus_and_huge_pages(whole: Report) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 from tests.recorder import Registered, Secret, exported, named, plain
-from tests.unit.stacks.programs import ENVIRONMENTS, SECRETS, program, resources
+from tests.unit.stacks.programs import ENVIRONMENTS, NEVER_SHOWN, SECRETS, program, resources
 
 everywhere = pytest.mark.parametrize("environment", ENVIRONMENTS)
 
@@ -94,7 +94,7 @@ def test_children_are_named_after_their_component(environment: str) -> None:
 def test_no_secret_stands_in_a_plain_input(environment: str, preview: bool) -> None:
     for each in resources(environment, preview=preview):
         shown = "\n".join(texts(plain(each.inputs)))
-        for name, secret in SECRETS.items():
+        for name, secret in NEVER_SHOWN.items():
             assert secret not in shown, f"{each.name} shows {name}"
 
 
@@ -122,7 +122,7 @@ def test_each_pool_shows_its_plain_ignition_at_preview(environment: str) -> None
 
 @pytest.mark.parametrize(
     ("environment", "dgx", "servers", "gpu_limit", "groups"),
-    [("dev", 2, 3, 16, 1), ("research", 8, 5, 32, 1), ("prod", 16, 9, 64, 1)],
+    [("dev", 2, 3, 16, 1), ("research", 8, 6, 32, 1), ("prod", 16, 9, 64, 1)],
 )
 def test_an_environment_has_the_machines_of_its_stack_file(
     environment: str, dgx: int, servers: int, gpu_limit: int, groups: int
@@ -146,5 +146,5 @@ def test_the_summary_is_whole_and_holds_no_secret() -> None:
     assert pools["dgx"]["nodes"] == ["dev-dgx-01", "dev-dgx-02"]
     assert pools["burst"]["gpu_limit"] == 16
     assert pools["cpu"]["nodes"] == ["fleet-dev-cpu-1", "fleet-dev-cpu-2", "fleet-dev-cpu-3"]
-    for secret in SECRETS.values():
+    for secret in NEVER_SHOWN.values():
         assert secret not in repr(summary)

@@ -21,7 +21,7 @@ import yaml
 from rehearsal.events import STACK
 from tests.conftest import ROOT
 from tests.recorder import Registered, plain
-from tests.unit.stacks.programs import ENVIRONMENTS, SECRETS
+from tests.unit.stacks.programs import ENVIRONMENTS, NEVER_SHOWN
 from tests.unit.stacks.programs import resources as registered
 
 GOLDEN = ROOT / "tests" / "golden"
@@ -147,7 +147,7 @@ def test_an_environment_has_the_resources_that_were_reviewed(environment: str) -
 def test_a_golden_file_holds_no_secret(environment: str) -> None:
     text = rendered(environment)
     assert "[secret]" in text
-    assert [name for name, value in SECRETS.items() if value in text] == []
+    assert [name for name, value in NEVER_SHOWN.items() if value in text] == []
 
 
 def test_no_golden_file_is_left_of_an_environment_that_is_gone() -> None:

@@ -41,10 +41,12 @@ HCLOUD_EXAMPLES: dict[str, Properties] = {
     "Firewall": {},
     "PlacementGroup": {"type": "spread"},
     "SshKey": {"publicKey": PUBLIC_KEY},
+    "PrimaryIp": {"type": "ipv4", "assigneeType": "server", "location": "hel1"},
     "Server": {
         "serverType": "ccx33",
         "image": "ubuntu-24.04",
         "location": "hel1",
+        "publicNets": [{"ipv4": "{PrimaryIp}"}],
         "networks": [{"subnetId": "{NetworkSubnet}"}],
     },
     "FirewallAttachment": {"firewallId": "{Firewall}", "serverIds": ["{Server}"]},

@@ -11,6 +11,7 @@ SERVER = "hcloud:index/server:Server"
 NETWORK = "hcloud:index/network:Network"
 SUBNET = "hcloud:index/networkSubnet:NetworkSubnet"
 GROUP = "hcloud:index/placementGroup:PlacementGroup"
+PRIMARY_IP = "hcloud:index/primaryIp:PrimaryIp"
 KEY = "hcloud:index/sshKey:SshKey"
 OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
 GOOD_SERVER: Properties = {"serverType": "ccx33", "image": "ubuntu-24.04", "location": "hel1"}
@@ -55,6 +56,34 @@ def test_a_placement_group_takes_ten_servers(hcloud: Engine) -> None:
         hcloud.created(SERVER, {**inputs, "name": f"cpu-{number}"})
     with pytest.raises(Refused, match="a group that has 10 servers already; 10 is the most"):
         hcloud.created(SERVER, {**inputs, "name": "cpu-10"})
+
+
+def primary_ip(hcloud: Engine) -> Made:
+    return hcloud.created(
+        PRIMARY_IP, {"type": "ipv4", "assigneeType": "server", "location": "hel1"}
+    )
+
+
+def test_a_primary_ip_outlives_the_server_that_has_it(hcloud: Engine) -> None:
+    address = primary_ip(hcloud)
+    inputs: Properties = {**GOOD_SERVER, "publicNets": [{"ipv4": int(address.id)}]}
+    first = hcloud.created(SERVER, {**inputs, "name": "gateway"})
+    hcloud.delete(first)
+    second = hcloud.created(SERVER, {**inputs, "name": "gateway"})
+    assert first.outputs["ipv4Address"] == second.outputs["ipv4Address"]
+    assert second.outputs["ipv4Address"] == address.outputs["ipAddress"]
+
+
+def test_a_primary_ip_is_there_and_of_one_server_in_its_own_location(hcloud: Engine) -> None:
+    number = int(primary_ip(hcloud).id)
+    inputs: Properties = {**GOOD_SERVER, "publicNets": [{"ipv4": number}]}
+    hcloud.created(SERVER, {**inputs, "name": "gateway"})
+    with pytest.raises(Refused, match=rf"ipv4 is {number}, which the server .* has"):
+        hcloud.created(SERVER, {**inputs, "name": "other"})
+    with pytest.raises(Refused, match="a primary IP in hel1, but the server is in fsn1"):
+        hcloud.created(SERVER, {**inputs, "location": "fsn1"})
+    with pytest.raises(Refused, match="ipv4 is 4711, but there is no such primary IP"):
+        hcloud.created(SERVER, {**GOOD_SERVER, "publicNets": [{"ipv4": 4711}]})
 
 
 def test_a_subnet_lies_in_its_network(hcloud: Engine) -> None:
