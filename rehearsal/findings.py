@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fleet.settings import Settings
     from policies.configuration import Configured, Exemption
     from policies.exemptions import Leave
-    from rehearsal.events import Outcome, Violation
+    from rehearsal.events import Violation
     from rehearsal.machines import Fleet, Refusal
     from rehearsal.nodes import Node
     from rehearsal.providers.cloud import CloudObject
@@ -113,7 +113,7 @@ def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
 
 
 def _stays_out(refusal: Refusal) -> str:
-    pool = f" ({refusal.pool})" if refusal.pool else ""  # a gateway is of none
+    pool = f" ({refusal.pool})" if refusal.pool else ""
     return f"{refusal.name}{pool} stays out: {' '.join(refusal.reasons)}"
 
 

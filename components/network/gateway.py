@@ -91,7 +91,7 @@ class Gateway(pulumi.ComponentResource):
             public_nets=[_public(public)],
             networks=[_private(args, private_address)],
             firewall_ids=[self._firewall(name, args, tagged).id.apply(int)],
-            labels=tagged,
+            labels=tags(args.cluster, labels(site=args.site, pool=args.name)),  # of one machine
             # names and addresses are unique, so the old one goes first
             opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),
         )

@@ -16,7 +16,12 @@ from policies.rules.shipped import is_pool
 _POOL = "fleet.gpu/pool"
 _SERVER = "hcloud:index/server:Server"
 _OBJECTS = ("aws:s3/bucketObjectv2:BucketObjectv2", "aws:s3/bucketObject:BucketObject")
-_OF_ONE_MACHINE = ("/etc/kubernetes/join.yaml", "/etc/hostname", "/etc/credstore/")
+_OF_ONE_MACHINE = (
+    "/etc/kubernetes/join.yaml",
+    "/etc/hostname",
+    "/etc/credstore/",
+    "/etc/systemd/network/50-wg0.network",  # its address in a tunnel
+)
 
 
 def user_data(manifest: Manifest) -> str | None:
