@@ -150,9 +150,11 @@ def test_the_twin_runs_the_minors_of_the_environment(kept: Kept) -> None:
     assert kept.report["version_differences"] == []
 
 
-def test_every_rule_was_held(kept: Kept) -> None:
+def test_every_mandatory_rule_was_held(kept: Kept) -> None:
     assert kept.report["rules"]
-    assert all(rule["state"] == "held" for rule in kept.report["rules"])
+    assert {rule["state"] for rule in kept.report["rules"]} <= {"held", "advisory"}
+    advice = {rule["level"] for rule in kept.report["rules"] if rule["state"] == "advisory"}
+    assert advice <= {"advisory"}
 
 
 def test_resources_are_counted_by_type(kept: Kept) -> None:
