@@ -33,6 +33,19 @@ def rule_text() -> str:
     return yaml.safe_dump(rule_file(groups(POOLS)), sort_keys=False)
 
 
+def below(expr: str) -> list[Group]:
+    """The recordings that `expr` stands on: all others beside it would only take time."""
+    kept: list[Group] = []
+    for group in reversed(groups(POOLS)):
+        rules: list[Recording | Alert] = []
+        for rule in reversed(group.rules):
+            if isinstance(rule, Recording) and rule.name in expr:
+                expr += rule.expr
+                rules.insert(0, rule)
+        kept.insert(0, replace(group, rules=rules))
+    return [group for group in kept if group.rules]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Fires:
     """An alert that fires: every label beside its severity, and the sentence that people read."""
@@ -54,20 +67,6 @@ class Promtool:
         path.write_text(text or rule_text())
         return path
 
-    def rules_of(self, alert: Alert) -> Path:
-        """The alert and the recordings below it: the rules beside them would only take time."""
-        below = alert.expr
-        kept: list[Group] = []
-        for group in reversed(groups(POOLS)):
-            rules: list[Recording | Alert] = []
-            for rule in reversed(group.rules):
-                if rule == alert or (isinstance(rule, Recording) and rule.name in below):
-                    below += rule.expr
-                    rules.insert(0, rule)
-            kept.insert(0, replace(group, rules=rules))
-        used = [group for group in kept if group.rules]
-        return self.rules(yaml.safe_dump(rule_file(used), sort_keys=False))
-
     def check(self, text: str | None = None) -> str:
         """What promtool says of the rules; empty where it has nothing against them."""
         done = self._run("check", "rules", "--lint=all", "--lint-fatal", str(self.rules(text)))
@@ -87,7 +86,9 @@ class Promtool:
             for each in fires
         ]
         test = {"eval_time": f"{minutes}m", "alertname": name, "exp_alerts": expected}
-        return self._test(self.rules_of(alert), series, {"alert_rule_test": [test]})
+        own = Group(name="fleet-alerts", rules=(alert,))
+        rules = self.rules(yaml.safe_dump(rule_file([*below(alert.expr), own]), sort_keys=False))
+        return self._test(rules, series, {"alert_rule_test": [test]})
 
     def policy(
         self, text: str, name: str, minutes: int, series: Sequence[Series], fires: Sequence[Fires]
@@ -107,7 +108,8 @@ class Promtool:
             labels = {**alert["labels"], **each.labels}
             expected.append({"exp_labels": labels, "exp_annotations": summary})
         test = {"eval_time": f"{minutes}m", "alertname": name, "exp_alerts": expected}
-        whole = [*rule_file(groups(POOLS))["groups"], *written]  # type: ignore[misc]  # a list
+        stood_on = below(" ".join(alert["expr"] for alert in alerts))
+        whole = [*(group.manifest() for group in stood_on), *written]
         rules = self.rules(yaml.safe_dump({"groups": whole}, sort_keys=False))
         return self._test(rules, series, {"alert_rule_test": [test]})
 

@@ -33,23 +33,22 @@ def test_lakefs_is_served_at_its_endpoint_where_there_is_a_certificate_for_it() 
     assert DEV.lakefs is not None
     served = dataclasses.replace(DEV.lakefs, tls_secret="lakefs-tls")
 
-    def values(release: str, settings: Settings) -> Mapping[str, Any]:
+    def values(settings: Settings) -> Mapping[str, Any]:
         def program() -> None:
             compose(settings, {name: pulumi.Output.secret(text) for name, text in SECRETS.items()})
 
-        found = named(render(program), "Release")[release].inputs["values"]
-        assert isinstance(found, dict)
-        return found
+        releases = named(render(program), "Release")
+        return {name: release.inputs.get("values", {}) for name, release in releases.items()}
 
-    with_ingress = dataclasses.replace(DEV, lakefs=served)
-    ingress = values("lakefs-server-release", with_ingress)["ingress"]
+    found, without = values(dataclasses.replace(DEV, lakefs=served)), values(DEV)
+    ingress = found["lakefs-server-release"]["ingress"]
     host = DEV.lakefs.endpoint.removeprefix("https://")
     assert ingress["hosts"] == [{"host": host, "paths": ["/"]}]
     assert ingress["tls"] == [{"secretName": "lakefs-tls", "hosts": [host]}]
     assert ingress["ingressClassName"] == "cilium"
-    assert values("cilium-release", with_ingress)["ingressController"]["enabled"]
-    assert not values("lakefs-server-release", DEV)["ingress"]["enabled"]
-    assert "ingressController" not in values("cilium-release", DEV), "nothing else wants a way in"
+    assert found["cilium-release"]["ingressController"]["enabled"]
+    assert not without["lakefs-server-release"]["ingress"]["enabled"]
+    assert "ingressController" not in without["cilium-release"], "nothing else wants a way in"
 
 
 def test_the_bucket_is_none_of_a_pool_even_where_the_pool_is_called_as_the_site() -> None:

@@ -16,7 +16,7 @@ from ignition.tuning import PURPOSES, Tuning
 from tests.conformance.butane_reference import reference
 from tests.unit.ignition import roles
 from tests.unit.ignition.choices import node_boots
-from tests.unit.ignition.nodes import FABRIC_MANAGER, join
+from tests.unit.ignition.nodes import FABRIC_MANAGER, every_choice, join
 from tests.unit.ignition.nodes import node as known_node
 
 EFA = "https://images.fleet.example/sysext/efa-4593.2.5-x86-64.raw"
@@ -52,7 +52,7 @@ def plain_parts() -> Iterator[tuple[str, str, str]]:
                 tuning_butane(boot),
                 tuning_ignition(boot),
             )
-    for name, boot in node_boots():
+    for name, boot in (*node_boots(), *every_choice()):
         yield name, tuning_butane(boot), tuning_ignition(boot)
     for name, (butane, ignition) in roles.rendered().items():
         yield name, butane, ignition
