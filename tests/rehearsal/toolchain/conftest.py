@@ -1,5 +1,5 @@
 """The workshop of the unit tests, for builds that are interrupted."""
 
-from tests.unit.toolchain.conftest import workshop
+from tests.unit.toolchain.conftest import started, workshop
 
-__all__ = ["workshop"]
+__all__ = ["started", "workshop"]
