@@ -17,6 +17,9 @@ from workloads.acceptance.numa.program import program as probe
 
 NAMESPACE = "fleet-acceptance"
 JOBS = ("nccl", "gemm-pod", "gemm-host")
+# enough for a process that feeds a GPU, whole cores, and less than any machine has
+_CPUS_OF_A_GPU = 2
+_GIB_OF_A_GPU = 16
 PROBES = ("fleet.gpu/program", "numa-probe")
 """The label of the pods of the NUMA probe."""
 
@@ -26,13 +29,17 @@ _KUBELET = "/var/lib/kubelet/pods"
 
 
 def manifests(hardware: Hardware, node: str) -> list[Manifest]:
-    """A namespace, the code, three Jobs and the DaemonSet of the NUMA probe."""
+    """A namespace that nobody calls into, the code, three Jobs, the DaemonSet of the NUMA probe."""
     return [
         _object(
             "v1",
             "Namespace",
             {"name": NAMESPACE, "labels": {"pod-security.kubernetes.io/enforce": "privileged"}},
         ),
+        {
+            **_object("networking.k8s.io/v1", "NetworkPolicy", _named("no-way-in")),
+            "spec": {"podSelector": {}, "policyTypes": ["Ingress"]},
+        },
         {
             **_object("v1", "ConfigMap", _named("code")),
             "data": {"gemm.py": Path(__file__).with_name("gemm.py").read_text()},
@@ -96,8 +103,12 @@ def _gemm_on_host() -> Manifest:
 def _job(
     name: str, hardware: Hardware, node: str, container: Manifest, *, privileged: bool = False
 ) -> Manifest:
-    gpus = {"nvidia.com/gpu": str(hardware.gpu_count)}
-    container = {**container, "resources": {"requests": gpus, "limits": gpus}}
+    asked = {
+        "nvidia.com/gpu": str(hardware.gpu_count),
+        "cpu": str(_CPUS_OF_A_GPU * hardware.gpu_count),
+        "memory": f"{_GIB_OF_A_GPU * hardware.gpu_count}Gi",
+    }
+    container = {**container, "resources": {"requests": asked, "limits": asked}}
     if privileged:
         container["securityContext"] = {"privileged": True}
     spec = {

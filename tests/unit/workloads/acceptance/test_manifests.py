@@ -1,14 +1,19 @@
 """The objects that measure a machine."""
 
 import base64
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from fleet.check.judging import check
+from fleet.check.reading import read
+from fleet.settings import load as load_settings
+from fleet.settings import stack_file
 from hardware.hardware import load
-from policies.rules import cost_labels, idle_job_deadline
-from policies.rules.rule import Rule
+from tests.conftest import ROOT
+from tests.unit.stacks.programs import ENVIRONMENTS
 from workloads.acceptance.__main__ import main
 from workloads.acceptance.manifests import NAMESPACE, PROBES, collecting, manifests
 from workloads.acceptance.numa.program import FILE, program
@@ -30,8 +35,8 @@ def test_a_measurement_holds_all_gpus_of_its_node_and_runs_once(name: str) -> No
     job = found("Job", f"{name}-dgx-01")["spec"]
     pod = job["template"]["spec"]
     (container,) = pod["containers"]
-    gpus = {"nvidia.com/gpu": "8"}
-    assert container["resources"] == {"requests": gpus, "limits": gpus}
+    asked = {"nvidia.com/gpu": "8", "cpu": "16", "memory": "128Gi"}
+    assert container["resources"] == {"requests": asked, "limits": asked}
     assert pod["nodeSelector"] == {"kubernetes.io/hostname": "dgx-01"}
     assert (job["backoffLimit"], pod["restartPolicy"]) == (0, "Never")
 
@@ -70,6 +75,7 @@ def test_the_command_prints_what_kubectl_reads(capsys: pytest.CaptureFixture[str
     objects = list(yaml.safe_load_all(capsys.readouterr().out))
     assert [each["kind"] for each in objects] == [
         "Namespace",
+        "NetworkPolicy",
         "ConfigMap",
         "Job",
         "Job",
@@ -85,8 +91,11 @@ def test_logs_are_collected_under_the_names_that_are_judged() -> None:
         assert f"> {name}.log" in lines
 
 
-@pytest.mark.parametrize("rule", [cost_labels.RULE, idle_job_deadline.RULE], ids=lambda r: r.id)
-def test_a_measurement_says_who_pays_and_ends(rule: Rule) -> None:
-    assert rule.predicate is not None
-    for manifest in manifests(DGX, "dgx-01"):
-        assert rule.predicate(manifest, rule.defaults()) == []
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_a_measurement_keeps_every_rule_of_an_environment(environment: str, tmp_path: Path) -> None:
+    path = tmp_path / "acceptance.yaml"
+    path.write_text(yaml.safe_dump_all(manifests(DGX, "dgx-01")))
+    policies = load_settings(stack_file(ROOT, environment)).policies
+    checked = check(environment, policies, read([str(path)]))
+    assert checked.objects == 7
+    assert [one.sentence for one in checked.said] == []
