@@ -17,9 +17,13 @@ import psutil
 import pytest
 import yaml
 
-from rehearsal.api import Api
+from fleet.check.judging import check
+from fleet.check.reading import read
+from fleet.settings import load
+from rehearsal.api import Api, ApiError
 from rehearsal.certificates import Certificates, Pair
 from rehearsal.stackfile import Cipher
+from tests.conftest import ROOT
 from tests.rehearsal.kept import Kept
 from toolchain.build import versions
 
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 
     from tests.rehearsal.conftest import Checkout
 
+REFUSED = ROOT / "tests" / "rehearsal" / "admission" / "refused.yaml"
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 
 
@@ -224,6 +229,18 @@ def test_etcd_and_the_api_server_refuse_strangers(kept: Kept) -> None:
             with pytest.raises(httpx.TransportError):
                 stranger.get(f"https://127.0.0.1:{connection.laddr.port}/version")
     assert len(listening) == 2, "one port for clients, one for peers"
+
+
+def test_its_api_server_refuses_what_fleet_check_refuses_in_the_same_words(kept: Kept) -> None:
+    policies = load(kept.checkout.stack_file("dev")).policies
+    found = read([str(REFUSED)])
+    said = {one.sentence for one in check("dev", policies, found).said}
+    assert said == {"Job 'train': container 'main' must have a whole number of CPUs in limits.cpu."}
+
+    jobs = "/apis/batch/v1/namespaces/default/jobs"
+    with pytest.raises(ApiError, match=re.escape(*said)):
+        kept.api.create(jobs, yaml.safe_load(REFUSED.read_text()))
+    assert kept.api.get(f"{jobs}/train") is None
 
 
 def test_another_environment_is_rehearsed_beside_it_and_neither_notices(kept: Kept) -> None:
