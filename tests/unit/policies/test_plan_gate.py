@@ -1,112 +1,25 @@
-"""The dispatching policy, called as the engine calls it and with the SDK's own proxies."""
-
-from collections.abc import Sequence
-from datetime import date
-from typing import Any
+"""The dispatching policy of single resources, as the engine calls it."""
 
 import pytest
-from pulumi_policy import PolicyResource, ResourceValidationArgs, StackValidationArgs
-from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
+from pulumi_policy.proxy import UNKNOWN_STRING_VALUE
 
-from policies.gates.plan import ADVISORY_POLICY, POLICY, pack_config, policies
-from policies.rules import ALL, idle_gpu_node_pool
-from policies.rules.manifest import at, describe
-from policies.rules.rule import Manifest, Rule, Settings
+from policies.gates.plan import ADVISORY_POLICY, POLICY, policies
+from policies.rules import ALL
+from policies.rules.rule import Manifest, Settings
+from tests.unit.policies.engine_calls import (
+    AFTER,
+    HELD,
+    RULE,
+    TODAY,
+    heard,
+    heard_of_stack,
+    look_at_data,
+    refuse,
+    rule,
+    throw,
+    told,
+)
 from tests.unit.policies.node_pools import ABSENT, node_pool
-
-HELD = idle_gpu_node_pool.RULE
-RULE = HELD.id
-AFTER = "spec.disruption.consolidateAfter"
-TODAY = date(2026, 11, 21)
-
-
-def told(
-    props: dict[str, Any],
-    settings: dict[str, dict[str, object]] | None = None,
-    rules: tuple[Rule, ...] = ALL,
-    resource_type: str = "kubernetes:karpenter.sh/v1:NodePool",
-) -> dict[str, list[str]]:
-    """Hands one resource to the policies of the pack, in their order; returns what they say."""
-    said: dict[str, list[str]] = {}
-    config: Any = pack_config(settings or {})[POLICY]
-    for policy in policies(rules, today=lambda: TODAY)[:2]:  # those of single resources
-        said[policy.name] = heard(policy, props, config, resource_type)
-    return said
-
-
-def heard(
-    policy: Any,
-    props: dict[str, Any],
-    config: dict[str, Any],
-    resource_type: str = "kubernetes:karpenter.sh/v1:NodePool",
-    urn: str = "urn:pulumi:dev::gpu-fleet::type::pulumi-name",
-) -> list[str]:
-    """Calls one policy as the SDK does for one resource; returns its messages."""
-    messages: list[str] = []
-    arguments = ResourceValidationArgs(
-        resource_type=resource_type,
-        props=unknown_checking_proxy(props),
-        urn=urn,
-        name="pulumi-name",
-        opts=None,  # type: ignore[arg-type]  # no rule reads resource options
-        provider=None,
-        config=config,
-    )
-    policy.validate(arguments, lambda message, _urn: messages.append(message))
-    return messages
-
-
-def stack_resource(name: str, props: dict[str, Any]) -> PolicyResource:
-    """A ConfigMap among the resources of a stack."""
-    whole = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name}, **props}
-    return PolicyResource(
-        resource_type="kubernetes:core/v1:ConfigMap",
-        props=unknown_checking_proxy(whole),
-        urn=f"urn:{name}",
-        name=name,
-        opts=None,  # type: ignore[arg-type]  # no rule reads resource options
-        provider=None,
-        parent=None,
-        dependencies=[],
-        property_dependencies={},
-    )
-
-
-def heard_of_stack(
-    policy: Any, resources: list[PolicyResource], config: dict[str, Any]
-) -> list[tuple[str, str]]:
-    """Calls a stack policy as the SDK does; returns its messages, each with its resource's URN."""
-    messages: list[tuple[str, str]] = []
-    arguments = StackValidationArgs(
-        resources=resources,
-        stack_tags={},
-        config=config,
-    )
-    policy.validate(arguments, lambda message, urn: messages.append((urn, message)))
-    return messages
-
-
-def rule(rule_id: str, predicate: Any, level: Any = "mandatory") -> Rule:
-    return Rule(
-        id=rule_id,
-        sentence=f"Every object must keep {rule_id}.",
-        why="It is so.",
-        source="https://example.org/why",
-        level=level,
-        predicate=predicate,
-    )
-
-
-def refuse(manifest: Manifest, _settings: Settings) -> list[str]:
-    return [f"{describe(manifest)} must not be."]
-
-
-def throw(_manifest: Manifest, _settings: Settings) -> list[str]:
-    raise ValueError("hunter2")
-
-
-def look_at_data(manifest: Manifest, _settings: Settings) -> list[str]:
-    return [f"{describe(manifest)} must not say x."] if at(manifest, "data", "a") == "x" else []
 
 
 def test_a_good_resource_is_met_with_silence() -> None:
@@ -229,7 +142,7 @@ def test_a_rule_that_throws_fails_closed_without_printing_what_it_threw() -> Non
     said = told({"kind": "Secret", "metadata": {"name": "s"}}, rules=rules)[POLICY]
 
     assert said[0].startswith("a/throw: the rule failed on NodePool 'pulumi-name' with ValueError")
-    assert "at test_plan_gate.py:" in said[0]
+    assert "at engine_calls.py:" in said[0]
     assert said[0].endswith("Every object must keep a/throw.")
     assert "hunter2" not in said[0]
     assert said[1].startswith("a/refuse: Secret 's' must not be.")
@@ -271,48 +184,6 @@ def test_what_is_no_kubernetes_object_is_read_by_its_type_name_and_inputs(
     assert seen == [{"kind": resource_type, "metadata": named, "spec": spec}]
 
 
-def test_a_rule_across_the_stack_sees_every_resource_and_tells_of_each_one_its_own() -> None:
-    def twins(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest]) -> list[str]:
-        same = [each for each in stack if at(each, "data", "a") == at(manifest, "data", "a")]
-        return [f"{describe(manifest)} must be alone."] if len(same) > 1 else []
-
-    rules = (Rule(id="a/twins", sentence="No twins.", why="So.", source="https://a", across=twins),)
-    *_single, stack, leftovers = policies(rules, today=lambda: TODAY)
-    resources = [
-        stack_resource("one", {"data": {"a": "x"}}),
-        stack_resource("two", {"data": {"a": "x"}}),
-        stack_resource("three", {"data": {"a": "y"}}),
-    ]
-
-    told_of = heard_of_stack(stack, resources, {})
-
-    assert [(urn, text.splitlines()[0]) for urn, text in told_of] == [
-        ("urn:one", "a/twins: ConfigMap 'one' must be alone."),
-        ("urn:two", "a/twins: ConfigMap 'two' must be alone."),
-    ]
-    assert heard_of_stack(leftovers, resources, {}) == []
-    told_softly = {"a/twins": {"level": "advisory"}}
-    assert heard_of_stack(stack, resources, told_softly) == []
-    assert len(heard_of_stack(leftovers, resources, told_softly)) == 2
-
-
-def test_an_unknown_that_a_rule_across_the_stack_reads_holds_up_that_resource_alone() -> None:
-    def look(manifest: Manifest, _settings: Settings, _stack: Sequence[Manifest]) -> list[str]:
-        return look_at_data(manifest, {})
-
-    rules = (Rule(id="a/look", sentence="No x.", why="So.", source="https://a", across=look),)
-    *_single, stack, leftovers = policies(rules, today=lambda: TODAY)
-    resources = [
-        stack_resource("new", {"data": {"a": UNKNOWN_STRING_VALUE}}),
-        stack_resource("bad", {"data": {"a": "x"}}),
-    ]
-
-    assert [urn for urn, _text in heard_of_stack(stack, resources, {})] == ["urn:bad"]
-    ((urn, text),) = heard_of_stack(leftovers, resources, {})
-    assert urn == "urn:new"
-    assert "not checked until up, because data.a is not known" in text
-
-
 def test_what_was_said_of_one_resource_is_not_said_again_of_the_next() -> None:
     first, second = policies(ALL, today=lambda: TODAY)[:2]
     config = {RULE: {"level": "advisory"}}
@@ -325,38 +196,3 @@ def test_what_was_said_of_one_resource_is_not_said_again_of_the_next() -> None:
 
     assert [len(messages) for messages in said] == [1, 0, 0]
     assert heard(second, bad, config, urn="urn:1") == []
-
-
-@pytest.mark.parametrize("kind", ["gpu:pools:BareMetalPool", "hcloud:index/server:Server"])
-def test_rules_that_look_across_see_inputs_and_no_outputs(kind: str) -> None:
-    seen: list[object] = []
-
-    def look(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest]) -> list[str]:
-        seen.append(at(manifest, "spec"))
-        return []
-
-    each = Rule(
-        id="numa/across",
-        sentence="It must be so.",
-        why="So.",
-        source="https://example.org/why",
-        across=look,
-    )
-    resource, _, stack, _ = policies((each,), today=lambda: TODAY)
-    urn = "urn:one"
-    outputs = PolicyResource(
-        resource_type=kind,
-        props=unknown_checking_proxy({"nodeNames": ["dgx-01"]}),
-        urn=urn,
-        name="dgx",
-        opts=None,  # type: ignore[arg-type]  # no rule reads resource options
-        provider=None,
-        parent=None,
-        dependencies=[],
-        property_dependencies={},
-    )
-
-    heard(resource, {"ignition": "{}"}, {}, kind, urn)
-    heard_of_stack(stack, [outputs], {})
-
-    assert seen == [{"ignition": "{}"}]
