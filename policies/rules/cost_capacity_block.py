@@ -17,13 +17,13 @@ from typing import cast
 from policies.rules import cel
 from policies.rules.cel_forms import of_object
 from policies.rules.declared import day, filled, is_day, today
-from policies.rules.gpu_work import PREFIX
-from policies.rules.idle_gpu_node_pool import (
+from policies.rules.gpu_node_pools import (
     KINDS,
     VARIABLES,
     is_gpu_node_pool,
     names_gpu_instances,
 )
+from policies.rules.gpu_work import PREFIX
 from policies.rules.manifest import at, describe, items
 from policies.rules.rule import Manifest, Rule, Settings
 from policies.rules.warm import cel_said, said

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import yaml
 
-from policies.rules.idle_gpu_node_pool import is_gpu_node_pool
+from policies.rules.gpu_node_pools import is_gpu_node_pool
 from policies.rules.manifest import at, items
 from policies.rules.rule import Manifest, Rule, Settings
 

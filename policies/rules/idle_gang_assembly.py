@@ -9,9 +9,9 @@ consolidates at once.
 
 from typing import cast
 
-from policies.rules import cel, idle_gpu_node_pool
+from policies.rules import cel
 from policies.rules.cel_forms import of_object
-from policies.rules.idle_gpu_node_pool import VARIABLES, consolidate_after, is_gpu_node_pool
+from policies.rules.gpu_node_pools import KINDS, VARIABLES, consolidate_after, is_gpu_node_pool
 from policies.rules.manifest import at, describe, seconds
 from policies.rules.rule import Manifest, Rule, Settings
 
@@ -58,7 +58,7 @@ RULE = Rule(
     },
     predicate=violations,
     admission=of_object(
-        idle_gpu_node_pool.KINDS,
+        KINDS,
         f"variables.isGpuPool && {_TRAINING}",
         [
             cel.Fault(

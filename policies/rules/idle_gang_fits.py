@@ -22,8 +22,8 @@ from decimal import Decimal
 import yaml
 
 from policies.rules import cel
+from policies.rules.gpu_node_pools import is_gpu_node_pool
 from policies.rules.gpu_work import counted
-from policies.rules.idle_gpu_node_pool import is_gpu_node_pool
 from policies.rules.manifest import at, describe, items, mapping, quantity
 from policies.rules.money import POOL, machines
 from policies.rules.pods import GPU, Pod, asked, pods

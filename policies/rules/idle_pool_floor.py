@@ -9,7 +9,7 @@ day is over is told at the next preview.
 from policies.rules import cel
 from policies.rules.cel_forms import of_object
 from policies.rules.declared import day, filled, is_day, is_over
-from policies.rules.idle_gpu_node_pool import KINDS, VARIABLES
+from policies.rules.gpu_node_pools import KINDS, VARIABLES
 from policies.rules.manifest import describe
 from policies.rules.rule import Manifest, Rule, Settings
 from policies.rules.warm import REASON, UNTIL, cel_said, floor, said

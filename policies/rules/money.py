@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from hardware.hardware import Hardware, HardwareError, load
 from hardware.machine import USD_PER_EUR
-from policies.rules.idle_gpu_node_pool import GPU, is_gpu_node_pool
+from policies.rules.gpu_node_pools import GPU, is_gpu_node_pool
 from policies.rules.manifest import at, items, quantity
 from policies.rules.rule import Manifest
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 
 from policies.rules import cel
+from policies.rules.gpu_node_pools import is_gpu_node_pool, names_gpu_instances
 from policies.rules.gpu_work import PREFIX, gpu_pods
-from policies.rules.idle_gpu_node_pool import is_gpu_node_pool, names_gpu_instances
 from policies.rules.manifest import at, items, mapping
 from policies.rules.rule import Kind, Manifest
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from policies.rules.idle_gpu_node_pool import RULE, is_gpu_node_pool
+from policies.rules.gpu_node_pools import is_gpu_node_pool
+from policies.rules.idle_gpu_node_pool import RULE
 from policies.rules.rule import Manifest
 from tests.unit.policies.node_pools import ABSENT, bare, node_pool
 
