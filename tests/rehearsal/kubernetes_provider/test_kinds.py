@@ -96,7 +96,6 @@ def test_the_kinds_in_a_charts_own_folder_stay_when_its_release_goes(kubernetes:
     kubernetes.delete(release)
     made = kubernetes.created(PROMETHEUS_RULE, {"metadata": {"name": "r"}, "spec": {"groups": []}})
     assert made.id == "default/r"
-    kubernetes.delete(made)
 
 
 def _spec(inputs: Properties) -> Properties:

@@ -21,6 +21,7 @@ COLLECTIONS = {
     "ConfigMap": "/api/v1/namespaces/{namespace}/configmaps",
     "Job": "/apis/batch/v1/namespaces/{namespace}/jobs",
     "DaemonSet": "/apis/apps/v1/namespaces/{namespace}/daemonsets",
+    "NetworkPolicy": "/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies",
 }
 MERGE = "application/merge-patch+json"
 

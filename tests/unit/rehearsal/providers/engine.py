@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     from rehearsal.providers.contract import Provider
 
+DELETE_TIMEOUT_S = 180.0
+"""Well over the 30 s after which the garbage collector, which ends a foreground deletion, looks for
+kinds that are new to it."""
+
 
 class Refused(Exception):  # noqa: N818  # what the engine sees
     """A gRPC error, with its sentence."""
@@ -125,7 +129,7 @@ class Engine:
         inputs, outputs = decode(answer.inputs), decode(answer.properties)
         return Made(type=made.type, id=answer.id, inputs=inputs, outputs=outputs)
 
-    def delete(self, made: Made, *, timeout_s: float = 30.0) -> None:
+    def delete(self, made: Made, *, timeout_s: float = DELETE_TIMEOUT_S) -> None:
         request = provider_pb2.DeleteRequest(
             id=made.id,
             urn=urn(made.type),
