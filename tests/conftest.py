@@ -1,12 +1,8 @@
 """Fixtures that every layer shares."""
 
-import gc
 from pathlib import Path
 
 import pytest
-
-# thousands of tests keep much alive: to walk through it all the time takes a fifth of a run
-gc.set_threshold(200_000, 50, 50)
 
 ROOT = Path(__file__).resolve().parent.parent
 

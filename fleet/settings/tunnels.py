@@ -49,7 +49,6 @@ def gateways(
         for name, site in named_sites.items()
         if _text(site, "kind") == "hetzner" and name in used
     )
-    servers = [each for each in catalogue.names() if catalogue.load(each).kind == "hetzner"]
     for name, site in sites.items():
         tunnel = of_site(site)
         if tunnel is None or tunnel.gateway is None:
@@ -60,6 +59,7 @@ def gateways(
                 f"a site of kind hetzner with a pool ({', '.join(fitting) or 'there is none'})"
             )
             yield wrong(f"{path}.site", tunnel.gateway.site, allowed)
+        servers = [each for each in catalogue.names() if catalogue.load(each).kind == "hetzner"]
         if tunnel.gateway.hardware not in servers:
             allowed = f"a hetzner machine of the catalogue ({', '.join(servers)})"
             yield wrong(f"{path}.hardware", tunnel.gateway.hardware, allowed)
