@@ -10,10 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
+from os.path import relpath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from policies.rules.rule import Level, Rule
 
@@ -28,7 +31,7 @@ LEVELS: dict[Level, SarifLevel] = {"mandatory": "error", "advisory": "warning", 
 class Result:
     """One sentence that a rule says, and where.
 
-    `file` is relative to the root of the checkout, with slashes; `line` counts from 1. `resource`
+    `file` is below the current folder, the root of the checkout; `line` counts from 1. `resource`
     is the object's kind and name, such as `NodePool/burst`. `leave` is the reason of an exemption
     that holds: the finding then stops nothing.
     """
@@ -42,8 +45,11 @@ class Result:
     leave: str = ""
 
 
-def document(results: Iterable[Result]) -> dict[str, Any]:
-    """A SARIF log with one run, which names each rule that found something once."""
+def document(results: Iterable[Result], unreadable: Sequence[str] = ()) -> dict[str, Any]:
+    """A SARIF log with one run, which names each rule that found something once.
+
+    What could not be read makes it a run that failed: no finding of it is gone for all that.
+    """
     found = sorted(results, key=lambda one: (one.file, one.line, one.rule.id, one.sentence))
     rules = {one.rule.id: one.rule for one in found}
     order = {rule_id: index for index, rule_id in enumerate(sorted(rules))}
@@ -54,9 +60,15 @@ def document(results: Iterable[Result]) -> dict[str, Any]:
     }
     run = {
         "tool": {"driver": driver},
+        "invocations": [_invocation(unreadable)],
         "results": [_result(one, order[one.rule.id]) for one in found],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _invocation(unreadable: Sequence[str]) -> dict[str, Any]:
+    told = [{"level": "error", "message": {"text": sentence}} for sentence in unreadable]
+    return {"executionSuccessful": not told, "toolExecutionNotifications": told}
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
@@ -77,7 +89,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
 def _result(one: Result, index: int) -> dict[str, Any]:
     place: dict[str, Any] = {
         "physicalLocation": {
-            "artifactLocation": {"uri": one.file, "uriBaseId": "%SRCROOT%"},
+            "artifactLocation": {"uri": _uri(one.file), "uriBaseId": "%SRCROOT%"},
             "region": {"startLine": one.line},
         }
     }
@@ -96,3 +108,8 @@ def _result(one: Result, index: int) -> dict[str, Any]:
         accepted = {"kind": "external", "status": "accepted", "justification": one.leave}
         written["suppressions"] = [accepted]
     return written
+
+
+def _uri(file: str) -> str:
+    """A path as code scanning matches it with those of the checkout."""
+    return quote(Path(relpath(file)).as_posix())

@@ -41,11 +41,15 @@ config:
 
 - A *mandatory* violation stops the preview before anything is created; an *advisory* one is told.
 - `resource` of an exemption is the kind and the name of an object, `NodePool/burst`. Of what is no
-  object of Kubernetes it is the type and the name in Pulumi, `aws:s3/bucket:Bucket/models`.
+  object of Kubernetes it is the type and the name in Pulumi, `aws:s3/bucket:Bucket/models`; of
+  the type the last word will do, `Release/volcano`.
+- The API server lets through what an update before has told it: an exemption or a looser setting
+  goes ahead in an update of its own where `gpu-fleet:admission` is `deny`.
 - Another project takes one pack by its path, with a file of the same settings, which
   `fleet policy-config ENV` also writes for an environment of this one:
   `pulumi preview --policy-pack …/policies/idle --policy-pack-config f.json`, where f.json is
-  `{"fleet-resources": {"idle/job-deadline": {"max_hours": 24}}, "fleet-stack": {…the same}}`.
+  `{"fleet-resources": {"idle/job-deadline": {"max_hours": 24}}}`. Rules on a whole stack,
+  `fleet-stack`, take their settings from there, too.
 - A value that is not known at preview leaves that resource "not checked until up" for the rules
   that read it. All other rules and resources are checked, and the rest is checked during `up`.
 - A rule that fails counts as broken, and is named with the resource on which it failed.

@@ -9,6 +9,9 @@ from ignition.numa_plan import NumaPlan
 from ignition.shapes import Node, from_plan
 from policies.rules.cuda import architectures, newest_cuda
 
+_NO_GPUS = "0 0 0 1"
+"""The shape of a pool that hands out no whole GPUs."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class PoolFacts:
@@ -58,6 +61,7 @@ def _lines(pool: PoolFacts) -> Iterator[tuple[str, str]]:
     if any(_isolates(argument) for argument in pool.plan.kernel_arguments):
         yield "numa/exclusive-pods", ""
     if not pool.hardware.gpus:
+        yield "numa/admissible-shape", _NO_GPUS
         return
     yield "numa/memory-limit", ""
     yield "numa/mig-profile", " ".join(pool.mig_profiles)
@@ -65,7 +69,7 @@ def _lines(pool: PoolFacts) -> Iterator[tuple[str, str]]:
     yield from _software(pool)
     if pool.copies:
         yield "numa/gpu-memory", str(pool.hardware.gpus[0].memory_gib * 1024 // pool.copies)
-    for shape in _shapes(pool):
+    for shape in _shapes(pool) if pool.copies else (_NO_GPUS,):
         yield "numa/admissible-shape", shape
     if pool.copies == 1:
         yield "numa/share", _share(pool)
@@ -103,9 +107,8 @@ def _shapes(pool: PoolFacts) -> Iterator[str]:
     node = from_plan(pool.hardware, pool.plan)
     if pool.copies != 1 or node.policy != "single-numa-node":
         gpus = node.gpu_count * pool.copies
-        if gpus:
-            cpus, memory = node.allocatable["cpu"], node.allocatable["memory"]
-            yield f"{gpus} {cpus:.0f} {memory:.0f} {node.core_group}"
+        cpus, memory = node.allocatable["cpu"], node.allocatable["memory"]
+        yield f"{gpus} {cpus:.0f} {memory:.0f} {node.core_group}"
         return
     found: dict[tuple[int, int], int] = {}
     for gpus in range(1, max(len(cell.gpus) for cell in node.cells) + 1):

@@ -167,8 +167,8 @@ def exemptions(
 
 def _begins(configured: Configured, exemption: Exemption) -> str:
     """How the pack begins to speak of an exempt object."""
-    kind, _, name = exemption.resource.partition("/")
-    return f"{configured.rule.id}: {kind} '{name}'"
+    kind = exemption.resource.rpartition("/")[0]
+    return f"{configured.rule.id}: {kind} '{exemption.name}'"
 
 
 def _state(violation: Violation, *, exempt: bool) -> RuleState:

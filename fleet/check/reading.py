@@ -1,13 +1,13 @@
 """Kubernetes objects from files, folders and standard input, each with the line where it begins.
 
 A file holds any number of YAML documents, or JSON; empty ones are left out, as are documents that
-are no Kubernetes objects (values of a chart, say), and a List is its items. What `helm template`
-writes names the template of each object in a comment. Scalars mean what they mean to kubectl: no
-dates, and no minutes in `8080:80`.
+are no Kubernetes objects (Chart.yaml and values of a chart, say), and a List is its items. What
+`helm template` writes names the template of each object in a comment.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from dataclasses import dataclass, field
@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from fleet.check.documents import documents
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from policies.rules.rule import Manifest
 
@@ -25,7 +27,7 @@ STDIN = "-"
 SUFFIXES = (".yaml", ".yml", ".json")
 _SOURCE = re.compile(r"# Source: (\S.*)")
 _RENDER = "; is it a template of a chart? Then check what `helm template` makes of it"
-_OWN = ("timestamp", "int", "float")
+_MARKS = ("apiVersion", "kind", "metadata")  # an object has them all, and nothing else has two
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,53 +54,39 @@ class Read:
     unreadable: list[str] = field(default_factory=list)
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # chosen when it runs
-    """YAML as kubectl reads it; a key that is there twice is an error."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        """Refuses a second value for a key, of which Kubernetes would see only one."""
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value in seen and key.value != "<<":
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key.value!r} is there twice", key.start_mark
-                )
-            seen.add(str(key.value))
-        return dict(super().construct_mapping(node, deep=deep))
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, form) for tag, form in forms if tag.rpartition(":")[2] not in _OWN]
-    for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:int",
-    re.compile(r"[-+]?(?:0x[0-9a-fA-F]+|0o?[0-7]+|0|[1-9][0-9]*)$"),
-    list("-+0123456789"),
-)
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$"),
-    list("-+.0123456789"),
-)
-
-
 def read(names: Iterable[str]) -> Read:
     """Reads files, folders (with all below them) and `-`, in their order, each once."""
     result = Read()
     for name in dict.fromkeys(names):
         if name == STDIN:
             _take(result, name, sys.stdin.buffer.read())
-            continue
-        path = Path(name)
-        if path.is_dir():
-            inside = (each for each in sorted(path.rglob("*")) if each.suffix in SUFFIXES)
-            for file in inside:
-                if file.is_file():
-                    _file(result, file)
+        elif os.path.isdir(name):
+            _folder(result, Path(name))
         else:
-            _file(result, path)
+            _file(result, Path(name))
     return result
+
+
+def _folder(result: Read, top: Path) -> None:
+    """Also what links lead to, but after all else, so that a file is read at its own place."""
+    left, links, seen, files = [top], list[Path](), set[Path](), list[Path]()
+    while left or links:
+        folder = left.pop() if left else links.pop(0)
+        if (real := folder.resolve()) in seen:
+            continue
+        seen.add(real)
+        try:
+            inside = sorted(folder.iterdir())
+        except OSError as error:
+            result.unreadable.append(f"{folder}:1: it cannot be read: {error.strerror}.")
+            continue
+        for each in inside:
+            if each.is_dir():
+                (links if each.is_symlink() else left).append(each)
+            elif each.suffix in SUFFIXES and each.is_file():
+                files.append(each)
+    for file in sorted(files):
+        _file(result, file)
 
 
 def _file(result: Read, path: Path) -> None:
@@ -119,36 +107,27 @@ def _take(result: Read, name: str, data: bytes) -> None:
         return
     try:
         lines = text.splitlines()
-        for value, node in _documents(text):
-            _objects(result, name, lines, value, node)
+        for value, node in documents(text):
+            source = _source(lines, node.start_mark.line + 1)
+            _objects(result, name, source, value, node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
         hint = _RENDER if "{{" in text else ""
         result.unreadable.append(f"{name}:{line}: it is no YAML: {error.problem}{hint}.")
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
+        line = text.encode()[: error.position].count(b"\n") + 1
         result.unreadable.append(f"{name}:{line}: it is no YAML: {error.reason}.")
-    except ValueError as error:  # an impossible scalar, such as 0o9
-        result.unreadable.append(f"{name}:1: it is no YAML: {error}.")
+    except RecursionError:
+        result.unreadable.append(f"{name}:1: it is no YAML for kubectl: it is nested too deeply.")
 
 
-def _documents(text: str) -> Iterator[tuple[Any, yaml.Node]]:
-    loader = _Loader(text)
-    try:
-        while loader.check_node():
-            node = loader.get_node()
-            yield loader.construct_document(node), node
-    finally:
-        loader.dispose()
-
-
-def _objects(result: Read, name: str, lines: list[str], value: Any, node: yaml.Node) -> None:
+def _objects(result: Read, name: str, source: str | None, value: Any, node: yaml.Node) -> None:
     """Adds the object, or those of a List, that a document is."""
     if value is None:
         return
     line = node.start_mark.line + 1
-    if not isinstance(value, dict) or not {"apiVersion", "kind"} & value.keys():
+    if not isinstance(value, dict) or sum(key in value for key in _MARKS) < 2:
         result.others += 1
         return
     for key in ("apiVersion", "kind"):
@@ -157,11 +136,9 @@ def _objects(result: Read, name: str, lines: list[str], value: Any, node: yaml.N
             return
     if value["kind"].endswith("List") and isinstance(value.get("items"), list):
         for item, at in zip(value["items"], _item_nodes(node), strict=True):
-            _objects(result, name, lines, _typed(item, value), at)
+            _objects(result, name, source, _typed(item, value), at)
         return
-    result.objects.append(
-        Found(manifest=_named(value), file=name, line=line, source=_source(lines, line))
-    )
+    result.objects.append(Found(manifest=_named(value), file=name, line=line, source=source))
 
 
 def _item_nodes(node: Any) -> list[yaml.Node]:

@@ -64,6 +64,8 @@ def check(
         refuse("Nothing to check: name files or folders with -f, or - for standard input.")
     if json and str(sarif) == STDOUT:
         refuse("--json and --sarif cannot both print: give --sarif a file.")
+    if sarif is not None and sarif.suffix in (".yaml", ".yml"):
+        refuse(f"--sarif would write over {sarif}: name a file for the SARIF after it, or -.")
     reading = import_module("fleet.check.reading")  # here, so that `fleet --help` need not wait
     judging = import_module("fleet.check.judging")
     settings = import_module("fleet.settings")
@@ -76,7 +78,8 @@ def check(
     if not checked.objects and not checked.unreadable:
         refuse(f"There is no Kubernetes object in {', '.join(names)}.")
     if sarif is not None:
-        found = import_module("fleet.sarif").document(one.as_sarif() for one in checked.said)
+        said = (one.as_sarif() for one in checked.said)
+        found = import_module("fleet.sarif").document(said, checked.unreadable)
         _write(sarif, json_text.dumps(found, indent=2, ensure_ascii=False))
     if json:
         typer.echo(json_text.dumps(checked.as_json(), indent=2, ensure_ascii=False))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 WIDTH = 300  # of a sentence; the whole of it stands in the engine's log and in the JSON
+_CODE = re.compile("(`[^`]+`)")
+_SIGNS = re.compile(r"[\\*~`]|(?<![^\W_])_|_(?![^\W_])|\](?=\()")
 
 
 def rows(head: Sequence[str], aligned: str) -> Iterator[str]:
@@ -31,6 +34,21 @@ def short(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """Text that neither breaks a table nor becomes HTML or a mention of somebody."""
-    flat = " ".join(text.split())
-    return flat.replace("|", "\\|").replace("<", "&lt;").replace("@", "@\N{ZERO WIDTH SPACE}")
+    """Text that neither breaks a table nor becomes HTML, a link, emphasis or a mention.
+
+    What stands in backticks stays code.
+    """
+    parts = _CODE.split(" ".join(text.split()))
+    shown = [part if index % 2 else _literal(part) for index, part in enumerate(parts)]
+    return "".join(shown).replace("|", "\\|")
+
+
+def code(text: str) -> str:
+    """Text as code, in a table or not."""
+    return f"`{' '.join(text.replace('`', '').split())}`".replace("|", "\\|")
+
+
+def _literal(text: str) -> str:
+    """Text outside of code; an underscore within a word is none of Markdown's signs."""
+    text = _SIGNS.sub(r"\\\g<0>", text)
+    return text.replace("<", "&lt;").replace("@", "@\N{ZERO WIDTH SPACE}")

@@ -44,6 +44,11 @@ def preview(root: Path, environment: str, wanted: Wanted) -> int:
     Progress and refusals go to standard error, the summary to standard output.
     """
     errors = Console(stderr=True, soft_wrap=True)
+    for target in filter(None, (wanted.markdown, wanted.sarif)):
+        if target.is_dir() or not target.parent.is_dir():  # else it is told after minutes
+            reason = f"{target} cannot be written; allowed: a file in a folder that is there."
+            elsewhere = replace(wanted, markdown=None)
+            return _refused(environment, reason, UNKNOWN, errors, elsewhere)
     try:
         tracked = stack_file(root, environment)
         rehearsed = read(wanted.rehearsal, environment) if wanted.rehearsal else None

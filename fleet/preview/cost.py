@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet.preview.pools import SERVER, Pool
 from hardware.hardware import Hardware, HardwareError, load
+from policies.rules.money import Machines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from fleet.preview.pools import Pool, PoolChange
+    from fleet.preview.pools import PoolChange
+    from fleet.preview.steps import Inputs, Step
 
 HOURS_PER_DAY = 24
 HOURS_PER_MONTH = 730
@@ -40,10 +43,17 @@ class Cost:
     doubts: tuple[str, ...]  # hardware with the facts that nobody has verified, in words
 
 
-def cost(changes: Sequence[PoolChange]) -> Cost:
-    """The cost of all pools; a pool that stays as it is counts on both sides."""
+def cost(changes: Sequence[PoolChange], steps: Iterable[Step] = ()) -> Cost:
+    """The cost of all pools and of servers beside them, such as gateways between sites.
+
+    What stays as it is counts on both sides.
+    """
+    told = {step.urn for change in changes for step in change.steps}
+    alone = [step for step in steps if step.type == SERVER and step.urn not in told]
     before = [change.before for change in changes if change.before]
+    before += [_server(step.old) for step in alone if step.old]
     after = [change.after for change in changes if change.after]
+    after += [_server(step.new) for step in alone if step.new]
     used = {pool.hardware: _hardware(pool) for pool in (*before, *after)}
     prices = {name: hardware.usd_per_hour if hardware else None for name, hardware in used.items()}
     return Cost(
@@ -65,6 +75,12 @@ def cost(changes: Sequence[PoolChange]) -> Cost:
     )
 
 
+def _server(inputs: Inputs) -> Pool:
+    """A server as a pool of itself."""
+    hardware = str(inputs.get("serverType"))
+    return Pool(hardware=hardware, purpose="", site="", ignition="", machines=("server",))
+
+
 def _hardware(pool: Pool) -> Hardware | None:
     """The catalogue's entry; None for what has left the catalogue since it was deployed."""
     try:
@@ -83,7 +99,12 @@ def _fixed(pool: Pool) -> float:
 
 
 def _burst(pool: Pool) -> float:
+    """At the price of each kind of capacity, as the rules on budgets have it."""
     hardware = _hardware(pool)
     if hardware is None or not hardware.gpu_count:
         return 0.0
-    return sum(pool.limits.values()) / hardware.gpu_count * _usd_per_hour(pool)
+    rented = (
+        Machines(pool="", hardware=hardware, count=gpus / hardware.gpu_count, capacity=capacity)
+        for capacity, gpus in pool.limits.items()
+    )
+    return sum(each.usd_per_day for each in rented) / HOURS_PER_DAY

@@ -63,7 +63,8 @@ class Preview:
                     stderr=subprocess.STDOUT,
                 )
                 code = _wait(process, lambda: _follow(events, progress))
-            lines = events.path.read_text().splitlines() if events.path.exists() else []
+            # by newline alone: Python sees an end of a line in signs that JSON has in its texts
+            lines = events.path.read_bytes().splitlines() if events.path.exists() else []
         return summarise(
             self.settings,
             [json.loads(line) for line in lines],

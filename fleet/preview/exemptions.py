@@ -30,7 +30,7 @@ def exemptions(
         (each.rule.id, one.resource)
         for each in configured
         for one in each.exemptions
-        if (each.rule.id, one.resource.partition("/")[2]) in exempt
+        if (each.rule.id, one.name) in exempt
     }
     return leaves(configured, today, used)
 

@@ -32,7 +32,7 @@ def results(summary: Summary, stack_file: Path, root: Path) -> Iterator[Result]:
     lines = _lines(stack_file)
     rules = {rule.id: rule for rule in ALL}
     leaves = {
-        (one.rule, one.resource.partition("/")[2]): f"{one.owner}: {one.reason}"
+        (one.rule, one.resource.rpartition("/")[2]): f"{one.owner}: {one.reason}"
         for one in summary.exemptions
     }
     for verdict in summary.verdicts:

@@ -12,13 +12,17 @@ if TYPE_CHECKING:
 
 When = Literal["before", "after"]
 
+SERVER = "hcloud:index/server:Server"
 HOST = "kubernetes:metal3.io/v1alpha1:BareMetalHost"
 # what stands for one always-on machine, by resource type, and what people call it
 MACHINES = {
-    "hcloud:index/server:Server": "server",
+    SERVER: "server",
     HOST: "machine",
 }
 NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
+NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
+# which reservations a machine may come from says nothing of those that run
+_DRIFTS_NOTHING = {"capacityReservationSelectorTerms"}
 GPU = "nvidia.com/gpu"
 
 
@@ -81,6 +85,17 @@ def reinstalled(step: Step) -> bool:
     specs = [(inputs or {}).get("spec") or {} for inputs in (step.old, step.new)]
     old, new = ((spec.get("image") or {}).get("url") for spec in specs)
     return bool(old != new)
+
+
+def class_changes(change: PoolChange) -> tuple[str, ...]:
+    """What changes in the EC2NodeClass, for which Karpenter replaces the nodes that it has made."""
+    specs = [
+        [(inputs or {}).get("spec") or {} for inputs in (step.old, step.new)]
+        for step in change.steps
+        if step.type == NODE_CLASS and step.op == "update"
+    ]
+    keys = {key for old, new in specs for key in {*old, *new} if old.get(key) != new.get(key)}
+    return tuple(sorted(keys - _DRIFTS_NOTHING))
 
 
 def _pool_of(step: Step, steps: Mapping[str, Step]) -> Step | None:

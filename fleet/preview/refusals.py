@@ -82,6 +82,14 @@ _HELP = (
         ),
     ),
     (
+        r"ValidatingAdmissionPolicy 'fleet-[a-z0-9-]+' .*denied request",
+        (
+            "The cluster of {environment} holds it to the rules of the last update: mend it, or "
+            "first bring the setting or the exemption that lets it through, in an update without "
+            "it ({line})."
+        ),
+    ),
+    (
         r"no resource plugin|failed to load plugin|Could not automatically download",
         "A provider plugin is missing ({line}): run `pulumi install`.",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fleet.preview.blocks import bullets, cell, rows, short
+from fleet.preview.blocks import bullets, cell, code, rows, short
 from fleet.preview.words import count
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _leaves(exemptions: Sequence[Leave], docs: str) -> Iterator[str]:
         until = f"⛔ was exempt until {leave.until}" if ended else f"exempt until {leave.until}"
         unused = ", though it keeps the rule" if leave.use == "unused" else ""
         why = f"{cell(leave.owner)}: {cell(leave.reason)}"
-        yield f"- `{cell(leave.resource)}` {until} from {link(leave.rule, docs)}{unused} ({why})"
+        yield f"- {code(leave.resource)} {until} from {link(leave.rule, docs)}{unused} ({why})"
     if exemptions[LEAVES_SHOWN:]:
         yield f"- and {count(len(exemptions[LEAVES_SHOWN:]), 'more exemption')} in the stack file"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fleet.preview.boot_data import needs
-from fleet.preview.pools import MACHINES, reinstalled
+from fleet.preview.pools import MACHINES, class_changes, reinstalled
 from hardware.hardware import HardwareError, load
 
 if TYPE_CHECKING:
@@ -66,10 +66,19 @@ def _reboot(change: PoolChange) -> str:
     for number, word in ((replaced, "replaced"), (again, "reinstalled")):
         if number:
             return f"yes, {number} {word}"
-    if before.ignition == after.ignition or before.hardware != after.hardware:
-        return "no"
     if change.type == "gpu:pools:AwsGpuPool":
-        return "yes, nodes are replaced"
+        drifts = before != replace(after, limits=before.limits) or class_changes(change)
+        return "yes, nodes are replaced" if drifts else "no"
+    if before.hardware != after.hardware:
+        stay = any(s.op in ("same", "update") for s in change.steps if s.type in MACHINES)
+        return "yes, to take it over" if stay else "no"
+    return _taken_over(before, after)
+
+
+def _taken_over(before: Pool, after: Pool) -> str:
+    """What other boot data needs on machines that stay."""
+    if before.ignition == after.ignition:
+        return "no"
     taken_over = needs(before, after)
     if "reboot" in taken_over:
         return "yes, to take it over"

@@ -86,7 +86,7 @@ def summarise(
         unchanged=sum(step.op == "same" and not step.is_component for step in found.values()),
         verdicts=judged,
         exemptions=exemptions(settings.policies, judged, today or datetime.now(UTC).date()),
-        cost=cost(changes),
+        cost=cost(changes, found.values()),
         budget_usd_per_day=settings.budget.usd_per_day,
         errors=errors,
         warnings=outcome.warnings(),

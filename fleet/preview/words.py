@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fleet.preview.boot_data import difference
-from fleet.preview.pools import MACHINES, NODE_POOL, reinstalled
+from fleet.preview.pools import MACHINES, NODE_POOL, class_changes, reinstalled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,10 @@ WAITS = {
     "gpu:pools:BareMetalPool": "the machines keep their old boot data until they are reinstalled",
     "gpu:pools:AwsGpuPool": "Karpenter replaces the running nodes",
 }
+FOLLOWS = ("userData", "kubelet", "instanceProfile")
+CLASS_KEYS = {"amiSelectorTerms": "image", "blockDeviceMappings": "root volume"}
 KINDS_SHOWN = 12
+SETTINGS_SHOWN = 4  # of the NodePools of one pool
 OPS = {"create": "new", "update": "changed", "replace": "replaced", "delete": "removed"}
 
 
@@ -41,6 +44,7 @@ def sentences(change: PoolChange) -> tuple[str, ...]:
     return (
         *_machines(change, before, after),
         *_boot_data(change, before, after),
+        *_node_class(change, before, after),
         *_limits(before, after),
         *_node_pools(change),
     )
@@ -109,6 +113,16 @@ def _boot_data(change: PoolChange, before: Pool, after: Pool) -> Iterator[str]:
         yield f"{told} ({waits})" if waits else told
 
 
+def _node_class(change: PoolChange, before: Pool, after: Pool) -> Iterator[str]:
+    """What else changes in the EC2NodeClass; boot data and what follows from it are told."""
+    same = before.ignition == after.ignition and before.hardware == after.hardware
+    follows = FOLLOWS if same else (*FOLLOWS, "tags")
+    keys = [key for key in class_changes(change) if key not in follows]
+    told = ", ".join(CLASS_KEYS.get(key, key) for key in keys)
+    if told:
+        yield f"{told} changed" + (f" ({WAITS[change.type]})" if same else "")
+
+
 def _limits(before: Pool, after: Pool) -> Iterator[str]:
     if before.limits == after.limits:
         return
@@ -128,7 +142,16 @@ def _node_pools(change: PoolChange) -> Iterator[str]:
         if step.type == NODE_POOL and step.op in ("update", "replace"):
             old, new = step.old or {}, step.new or {}
             told |= dict.fromkeys(_leaves(old.get("spec") or {}, new.get("spec") or {}, ""))
-    yield from told
+    yield from list(told)[:SETTINGS_SHOWN]
+    if len(told) > SETTINGS_SHOWN:
+        yield f"{count(len(told) - SETTINGS_SHOWN, 'more setting')} of its NodePools"
+
+
+def _said(value: str | int | None) -> str:
+    """As a manifest has it: `false` and 0 are values, too."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "unset" if value in (None, "") else str(value)
 
 
 def _leaves(old: Inputs, new: Inputs, path: str) -> Iterator[str]:
@@ -140,6 +163,6 @@ def _leaves(old: Inputs, new: Inputs, path: str) -> Iterator[str]:
         if isinstance(before, dict) and isinstance(after, dict):
             yield from _leaves(before, after, f"{here}.")
         elif isinstance(before, str | int | None) and isinstance(after, str | int | None):
-            yield f"{key} {before or 'unset'} → {after or 'unset'}"
+            yield f"{key} {_said(before)} → {_said(after)}"
         else:
             yield f"{here} changed"

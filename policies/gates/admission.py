@@ -1,11 +1,14 @@
 """The gate at the API server: a ValidatingAdmissionPolicy for each rule that has a CEL form.
 
 Built into Kubernetes, so that no webhook has to run. An object that is being deleted, whose spec
-does not change, or of which only the status is written passes: a rule that came later must not keep
-anybody from removing what it forbids. The settings of all rules travel in one ConfigMap, as text.
-CEL knows no clock, so an exemption counts here until the first `up` after its last day.
+does not change, or of which only the status is written passes, and so does a ReplicaSet that
+shrinks or grows: a rule that came later must not keep anybody from removing what it forbids, nor a
+Deployment from rolling out what was mended. The settings of all rules travel in one ConfigMap, as
+text. CEL knows no clock, so an exemption counts here until the first `up` after its last day. What
+is exempt may make its pods: what it controls is exempt, too.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Literal
@@ -18,11 +21,19 @@ Stage = Literal["audit", "deny"]
 NAMESPACE = "fleet-policies"
 SETTINGS = "settings"
 _ALIVE = "!has(object.metadata.deletionTimestamp)"
+_TEMPLATE = "dyn({}).?spec.?template.orValue(null)"
 _CHANGED = (
     "request.operation == 'CREATE' || oldObject == null || "
+    # a Deployment writes how many pods its old sets have, and no more
+    "(object.kind in ['ReplicaSet', 'ReplicationController'] ? "
+    f"{_TEMPLATE.format('object')} != {_TEMPLATE.format('oldObject')} : "
     "['spec', 'rules', 'data'].exists(f, dyn(object)[?f].orValue(null) != "
-    "dyn(oldObject)[?f].orValue(null))"
+    "dyn(oldObject)[?f].orValue(null)))"
 )
+
+
+# what stands between an object and its pods, by a name of its own
+_BETWEEN = {"Deployment": "ReplicaSet", "CronJob": "Job", "CronWorkflow": "Workflow"}
 
 
 def name(rule_id: str) -> str:
@@ -84,8 +95,7 @@ def _of(configured: Configured, stage: Stage, today: date) -> Iterator[dict[str,
 def _policy(rule_id: str, admission: Admission, exempt: Sequence[str]) -> Mapping[str, object]:
     conditions = [("alive", _ALIVE), ("changed", _CHANGED)]
     if exempt:
-        listed = ", ".join(map(literal, exempt))
-        conditions.append(("not-exempt", f"!({DESCRIBED_SHORT} in [{listed}])"))
+        conditions.append(("not-exempt", _not_exempt(exempt)))
     return {
         "failurePolicy": "Fail",
         "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
@@ -104,6 +114,24 @@ def _policy(rule_id: str, admission: Admission, exempt: Sequence[str]) -> Mappin
             }
         ],
     }
+
+
+def _not_exempt(exempt: Sequence[str]) -> str:
+    listed = ", ".join(map(literal, exempt))
+    owner = literal(f"^({'|'.join(each for one in exempt for each in _owners(one))})$")
+    owned = (
+        "object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false) && "
+        f"(o.kind + '/' + o.name).matches({owner}))"
+    )
+    return f"!({DESCRIBED_SHORT} in [{listed}] || {owned})"
+
+
+def _owners(resource: str) -> Iterator[str]:
+    """Regular expressions for what controls the pods of an object, and what is in between."""
+    yield re.escape(resource)
+    kind, _, called = resource.partition("/")
+    if kind in _BETWEEN:
+        yield f"{_BETWEEN[kind]}/{re.escape(called)}-[a-z0-9]+"
 
 
 def _resource_rule(kind: Kind) -> Mapping[str, object]:

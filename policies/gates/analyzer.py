@@ -29,7 +29,7 @@ from pulumi_policy import (
 )
 from pulumi_policy.version import VERSION
 
-from policies.gates.normal_form import from_wire
+from policies.gates.normal_form import Plain, from_wire
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,11 +101,20 @@ class Analyzer(analyzer_pb2_grpc.AnalyzerServicer):
     def Configure(
         self, request: proto.ConfigureAnalyzerRequest, context: grpc.ServicerContext
     ) -> empty_pb2.Empty:
-        """Takes the content of `--policy-pack-config` over, which the engine has checked."""
+        """Takes the content of `--policy-pack-config` over, which the engine has checked.
+
+        What is said under one policy of a pack counts for those that say nothing of it: a rule is
+        written once, and an exemption from it ends at a single resource and over the whole stack.
+        """
         del context
+        told: dict[str, dict[str, object]] = {}
+        anywhere: dict[str, object] = {}
         for name, given in request.policyConfig.items():
-            self._config[name] = from_wire(given.properties)
             self._levels[name] = given.enforcementLevel
+            said = from_wire(given.properties)
+            told[name] = {key: value for key, value in said.items() if value}  # {} is a default
+            anywhere |= told[name]
+        self._config = {name: Plain({**anywhere, **told.get(name, {})}) for name in self._config}
         return empty_pb2.Empty()
 
     def ConfigureStack(

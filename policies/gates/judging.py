@@ -10,10 +10,15 @@ from datetime import date
 from functools import partial
 from pathlib import Path
 from traceback import extract_tb
+from typing import cast
 
 from policies.configuration import Configured, Exemption
 from policies.gates.normal_form import NotKnownYet
+from policies.rules.encrypted import EncryptedText
 from policies.rules.rule import Level, Manifest, Rule
+
+HIDDEN = "[secret]"  # as Pulumi shows one
+SHORTEST_SECRET = 3  # as Pulumi's own log has it: what is shorter stands in any sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +94,7 @@ def _found(
 ) -> Finding | None:
     rule, level = configured.rule, configured.level
     try:
-        sentences = asked()
+        sentences = _without_secrets(asked(), manifest)
         exemption = configured.exemption(manifest) if sentences else None
     except NotKnownYet as unknown:
         why = f"{subject} is not checked until up, because {unknown.path} is not known at preview."
@@ -107,6 +112,27 @@ def _found(
         exemption=exemption,
         exempt=exempt,
     )
+
+
+def _without_secrets(sentences: list[str], manifest: Manifest) -> list[str]:
+    """The same without the texts of the manifest that Pulumi encrypts, whatever a rule has said."""
+    secrets = sorted(set(_secrets(manifest)), key=len, reverse=True) if sentences else ()
+    for secret in secrets:
+        sentences = [sentence.replace(secret, HIDDEN) for sentence in sentences]
+    return sentences
+
+
+def _secrets(value: object) -> Iterator[str]:
+    """By `type` alone, at which a value that is not known yet raises nothing."""
+    kind = type(value)
+    if kind is EncryptedText and len(cast("str", value)) >= SHORTEST_SECRET:
+        yield str(value)
+    elif issubclass(kind, dict):
+        for member in cast("dict[str, object]", value).values():
+            yield from _secrets(member)
+    elif kind is list:
+        for member in cast("list[object]", value):
+            yield from _secrets(member)
 
 
 def _asked(

@@ -86,10 +86,10 @@ def policies(
         for rule, sentence in expired(every, today()):
             report(f"{rule.id}: {sentence}", None)
         asked = [each for each in every if each.rule.across is not None]
-        manifests = [
-            inputs.get(each.urn) or _manifest(each) for each in (args.resources if asked else ())
-        ]
-        for each, manifest in zip(args.resources, manifests, strict=False):
+        # the program registers in whatever order: the first of many is always the same one so
+        resources = sorted(args.resources, key=lambda each: each.urn) if asked else ()
+        manifests = [inputs.get(each.urn) or _manifest(each) for each in resources]
+        for each, manifest in zip(resources, manifests, strict=True):
             verdict = judge(manifest, asked, subject=_subject(each), today=today(), stack=manifests)
             left[each.urn] = verdict.advisory
             for paragraph in verdict.mandatory:

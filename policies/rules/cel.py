@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from policies.rules.pods import KINDS
+from policies.rules.pods import KINDS, OF_WORKFLOWS
 from policies.rules.rule import Admission
 
 DESCRIBED = "object.kind + \" '\" + object.metadata.?name.orValue('') + \"'\""
@@ -36,17 +36,17 @@ def setting(rule_id: str, name: str) -> str:
 
 def _pod(name: str, template: str) -> str:
     spec = f"{template}.?spec.orValue({{}})"
-    return _entry(
-        name, template, spec, f"{_listed(spec, 'initContainers')} + {_listed(spec, 'containers')}"
+    labels, annotations = (
+        f"{template}.?metadata.?{each}.orValue({{}})" for each in ("labels", "annotations")
     )
+    containers = f"{listed(spec, 'initContainers')} + {listed(spec, 'containers')}"
+    return _entry(name, labels, annotations, spec, containers)
 
 
-def _entry(name: str, template: str, spec: str, containers: str) -> str:
-    meta = f"{template}.?metadata"
+def _entry(name: str, labels: str, annotations: str, spec: str, containers: str) -> str:
     return (
-        f"{{'name': dyn({name}), 'labels': dyn({meta}.?labels.orValue({{}})), "
-        f"'annotations': dyn({meta}.?annotations.orValue({{}})), 'spec': dyn({spec}), "
-        f"'containers': dyn({containers})}}"
+        f"{{'name': dyn({name}), 'labels': dyn({labels}), 'annotations': dyn({annotations}), "
+        f"'spec': dyn({spec}), 'containers': dyn({containers})}}"
     )
 
 
@@ -54,18 +54,51 @@ def _is(group: str) -> str:
     return f"object.apiVersion.startsWith('{group}/')"
 
 
-def _listed(holder: str, field: str) -> str:
-    return f"{holder}.?{field}.orValue([])"
+def listed(holder: str, field: str) -> str:
+    """The items of a list; none where there is no such list."""
+    return _given(f"{holder}.?{field}.orValue([])", "[]")
+
+
+def _given(value: str, otherwise: str) -> str:
+    """A value that a custom resource may have as null, which is as good as none."""
+    return f"(dyn({value}) == null ? {otherwise} : {value})"
+
+
+def _merged(of_all: str, own: str) -> str:
+    """The entries of two maps; those of the second one win."""
+    keys = f"{of_all}.map(k, k).filter(k, !(k in {own})) + {own}.map(k, k)"
+    return f"({keys}).transformMapEntry(i, k, {{k: k in {own} ? {own}[k] : {of_all}[k]}})"
 
 
 def _argo(template: str) -> str:
     parts = [
-        _listed(template, "initContainers"),
+        listed(template, "initContainers"),
         *(f"(has({template}.{one}) ? [{template}.{one}] : [])" for one in ("container", "script")),
-        f"{template}.?containerSet.?containers.orValue([])",
-        _listed(template, "sidecars"),
+        listed(f"{template}.?containerSet", "containers"),
+        listed(template, "sidecars"),
     ]
-    return _entry(f"{template}.?name.orValue('')", template, template, " + ".join(parts))
+    labels, annotations = (
+        _merged(
+            f"variables.shared.{each}",
+            _given(f"{template}.?metadata.?{each}.orValue({{}})", "{}"),
+        )
+        for each in ("labels", "annotations")
+    )
+    own = f"{template}.transformMap(k, v, v != null, v)"
+    spec = _merged("variables.shared.spec", own)
+    name = f"{template}.?name.orValue('')"
+    return _entry(name, labels, annotations, spec, " + ".join(parts))
+
+
+def _shared() -> str:
+    """What a workflow of Argo says for all its pods."""
+    of_all = f"{_WORKFLOW}.?podMetadata"
+    labels, annotations = (
+        _given(f"{of_all}.?{each}.orValue({{}})", "{}") for each in ("labels", "annotations")
+    )
+    named = f"k in {list(OF_WORKFLOWS)} && v != null"
+    spec = f"{_WORKFLOW}.orValue({{}}).transformMap(k, v, {named}, v)"
+    return f"{{'labels': dyn({labels}), 'annotations': dyn({annotations}), 'spec': dyn({spec})}}"
 
 
 _ROLES = (
@@ -83,19 +116,27 @@ _REPLICAS = f".map(role, {_pod('role', 'variables.roles[role].?template')})"
 _TEMPLATES = f".map(t, {_argo('t')})"
 
 PODS: Mapping[str, str] = {
+    "shared": f"{_is('argoproj.io')} ? {_shared()} : {{}}",
     "roles": f"{_is('kubeflow.org')} ? {_ROLES} : {{}}",
     "pods": " : ".join(
         [
             f"object.kind == 'Pod' ? [{_pod(_ALONE, 'object')}]",
             f"object.kind == 'CronJob' ? [{_pod(_ALONE, 'object.spec.jobTemplate.spec.template')}]",
-            f"{_is('batch.volcano.sh')} ? {_listed('object.?spec', 'tasks')}{_TASKS}",
+            f"{_is('batch.volcano.sh')} ? {listed('object.?spec', 'tasks')}{_TASKS}",
             f"{_is('kubeflow.org')} && object.kind != 'Notebook' ? variables.roles{_REPLICAS}",
-            f"{_is('argoproj.io')} ? {_listed(_WORKFLOW, 'templates')}{_TEMPLATES}",
+            f"{_is('argoproj.io')} ? {listed(_WORKFLOW, 'templates')}{_TEMPLATES}",
             f"[{_pod(_ALONE, 'object.spec.template')}]",
         ]
     ),
 }
 """Variables: an object's pods, each with name, labels, annotations, spec and containers."""
+
+
+RESOURCES = (
+    "[c.?resources.?limits.orValue({}), c.?resources.?requests.orValue({})]"
+    ".filter(r, dyn(r) != null)"
+)
+"""The maps of a container `c` in which the names of resources stand."""
 
 
 def asked(container: str, resource: str) -> str:

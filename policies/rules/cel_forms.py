@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from policies.rules.cel import DESCRIBED, Fault
+from policies.rules.cel import DESCRIBED, RESOURCES, Fault
 from policies.rules.rule import Admission, Kind
 
-_RESOURCES = "[c.?resources.?limits.orValue({}), c.?resources.?requests.orValue({})]"
 _IS_GPU = "(k.startsWith('nvidia.com/gpu') || k.startsWith('nvidia.com/mig-'))"
 ASKS_FOR_GPUS = (
-    f"p.containers.exists(c, {_RESOURCES}.exists(r, "
+    f"p.containers.exists(c, {RESOURCES}.exists(r, "
     f"r.exists(k, {_IS_GPU} && '%s'.format([r[k]]) != '0')))"
 )
 """Whether a pod `p` asks for whole GPUs or parts of them: `gpu_work.asks_for_gpus` in CEL."""

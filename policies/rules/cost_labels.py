@@ -1,7 +1,8 @@
 """What costs money must say whose money it is.
 
 - Pods that ask for GPUs carry the labels of `pod_labels`, each `fleet.gpu/<name>`, on the template
-  of whatever makes them: the cost of a shared machine is told apart by the pods on it.
+  of whatever makes them: the cost of a shared machine is told apart by the pods on it. Kubeflow's
+  Notebook has them itself: its controller copies them to the pod, whose template has no metadata.
 - What is rented from a cloud carries those of `cloud_labels` as AWS tags or Hetzner labels:
   servers, volumes, buckets, addresses, balancers, file systems, databases, reservations. What costs
   nothing (roles, networks, firewalls) is not asked.
@@ -14,6 +15,7 @@ from policies.rules.gpu_work import PREFIX, gpu_pods
 from policies.rules.manifest import at, describe, items, mapping
 from policies.rules.pods import KINDS, subject
 from policies.rules.rule import Admission, Kind, Manifest, Rule, Settings
+from policies.rules.warm import said
 
 ID = "cost/labels"
 _MUST = "must have on its pods the labels"
@@ -27,7 +29,10 @@ _BILLED = frozenset(
             f"hcloud:index/{kind}:{kind[0].upper()}{kind[1:]}"
             for kind in ("volume", "loadBalancer", "floatingIp", "primaryIp", "snapshot")
         ),
+        "aws:alb/loadBalancer:LoadBalancer",
+        "aws:autoscaling/group:Group",
         "aws:cloudwatch/logGroup:LogGroup",
+        "aws:dynamodb/table:Table",
         "aws:ebs/volume:Volume",
         "aws:ec2/capacityBlockReservation:CapacityBlockReservation",
         "aws:ec2/capacityReservation:CapacityReservation",
@@ -55,7 +60,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     if kind in _BILLED:
         found = {
             **mapping(at(manifest, "spec", "tagsAll")),
-            **mapping(at(manifest, "spec", "tags")),
+            **said(manifest),
             **mapping(at(manifest, "spec", "labels")),
         }
         extra = ["pool"] if kind in _MACHINES else []
@@ -65,12 +70,13 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
         tags = mapping(at(manifest, "spec", "tags"))
         missing = _missing(tags, [*items(settings["cloud_labels"]), "pool"])
         return [f"{describe(manifest)} {_MUST_CLASS} {missing}."] if missing else []
-    said = []
+    of_notebook = mapping(at(manifest, "metadata", "labels")) if kind == "Notebook" else {}
+    faults = []
     for pod in gpu_pods(manifest):
-        missing = _missing(pod.labels, items(settings["pod_labels"]))
+        missing = _missing({**of_notebook, **pod.labels}, items(settings["pod_labels"]))
         if missing:
-            said.append(f"{subject(manifest, pod)} {_MUST} {missing}.")
-    return said
+            faults.append(f"{subject(manifest, pod)} {_MUST} {missing}.")
+    return faults
 
 
 def _missing(found: object, wanted: object) -> str:
@@ -84,7 +90,11 @@ def _lacking(found: str, names: str) -> str:
 
 
 def _admission() -> Admission:
-    lacking = _lacking("p.labels", "variables.podLabels")
+    own = "(object.kind == 'Notebook' ? object.metadata.?labels.orValue({}) : {})"
+    lacking = (
+        f"{_lacking('p.labels', 'variables.podLabels')}"
+        f".filter(l, '%s'.format([{own}[?l].orValue('')]) == '')"
+    )
     pods = cel.of_pods(
         f"object.kind == 'EC2NodeClass' ? [] : {GPU_PODS}",
         [

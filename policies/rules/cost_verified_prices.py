@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from hardware.hardware import Hardware, HardwareError, load
 from policies.rules.manifest import describe
-from policies.rules.money import capacity_of, hardware_name
+from policies.rules.money import capacity_of, hardware_names
 from policies.rules.rule import Manifest, Rule, Settings
 
 _UNKNOWN = "must be a machine of the hardware catalogue, to be counted in any sum; it is {0}."
@@ -21,15 +21,19 @@ _UNVERIFIED = (
 
 def violations(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest]) -> list[str]:
     """Returns what is not sure of the price of a machine, told of the first of its kind."""
-    name = hardware_name(manifest)
-    if name is None:
-        return []
-    kind = (name, capacity_of(manifest))
-    first = next(each for each in stack if (hardware_name(each), capacity_of(each)) == kind)
-    if first is not manifest:
-        return []
-    doubt = _doubt(*kind)
-    return [f"{describe(manifest)} {doubt}"] if doubt else []
+    capacity = capacity_of(manifest)
+    doubts = [
+        _doubt(name, capacity)
+        for name in hardware_names(manifest)
+        if _first(name, capacity, stack) is manifest
+    ]
+    return [f"{describe(manifest)} {doubt}" for doubt in doubts if doubt]
+
+
+def _first(name: str, capacity: str | None, stack: Sequence[Manifest]) -> Manifest:
+    return next(
+        each for each in stack if name in hardware_names(each) and capacity_of(each) == capacity
+    )
 
 
 def _doubt(name: str, capacity: str | None) -> str | None:

@@ -5,7 +5,8 @@ from datetime import date
 
 from policies.rules import cel
 from policies.rules.gpu_work import COUNT_PATTERN, PREFIX
-from policies.rules.rule import Settings
+from policies.rules.manifest import at
+from policies.rules.rule import Manifest, Settings
 
 CHECKPOINT = f"{PREFIX}checkpoint-seconds"
 """Of a pod: that it writes a checkpoint when it is told to end, and in how many seconds."""
@@ -15,6 +16,23 @@ LIFETIME = f"{PREFIX}time-to-live-hours"
 """Of a notebook: after how many hours whoever runs it takes it away."""
 _DAY = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
 DAY_PATTERN = f"^{_DAY.pattern}$"
+
+
+_CLASSES = (
+    ("spec", "priorityClassName"),
+    ("spec", "podPriorityClassName"),
+    ("spec", "workflowSpec", "podPriorityClassName"),
+    ("spec", "runPolicy", "schedulingPolicy", "priorityClass"),
+)
+
+
+def classes_of_job(manifest: Manifest) -> list[object]:
+    """The priority classes that Volcano, Argo or Kubeflow give to all pods of a job."""
+    return [at(manifest, *path) for path in _CLASSES]
+
+
+CLASSES_OF_JOB = f"[{', '.join('dyn(object).?' + '.?'.join(path) for path in _CLASSES)}]"
+"""CEL: `classes_of_job`, as optionals."""
 
 
 def day(value: object) -> date | None:

@@ -1,7 +1,7 @@
 """Which pods are work on GPUs, and what they declare about themselves."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from policies.rules.manifest import at, items, mapping
 from policies.rules.pods import Pod, pods
@@ -49,6 +49,27 @@ def counted(value: object) -> int | None:
     return int(str(value))
 
 
-def is_owned(manifest: Manifest) -> bool:
-    """Whether another object made this one, and was judged in its place."""
-    return bool(items(at(manifest, "metadata", "ownerReferences")))
+def is_owned_pod(manifest: Manifest) -> bool:
+    """Whether this is a Pod that another object made, and that was judged in its place."""
+    return manifest.get("kind") == "Pod" and bool(_owners(manifest))
+
+
+def is_service(manifest: Manifest) -> bool:
+    """Whether this is not meant to end: a service, or a Pod of one."""
+    if manifest.get("kind") == "Pod":
+        return any(at(owner, "kind") in SERVICES for owner in _owners(manifest))
+    return manifest.get("kind") in SERVICES
+
+
+def _owners(manifest: Manifest) -> Sequence[object]:
+    return items(at(manifest, "metadata", "ownerReferences"))
+
+
+_OWNERS = "object.metadata.?ownerReferences.orValue([])"
+IS_OWNED_POD = f"(object.kind == 'Pod' && size({_OWNERS}) > 0)"
+"""CEL: `is_owned_pod`."""
+IS_SERVICE = (
+    f"(object.kind in {list(SERVICES)} || "
+    f"object.kind == 'Pod' && {_OWNERS}.exists(o, o.kind in {list(SERVICES)}))"
+)
+"""CEL: `is_service`."""

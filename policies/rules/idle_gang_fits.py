@@ -4,16 +4,15 @@ A gang starts whole or not at all, so that one larger than its queue's capabilit
 machines of its pool, waits for ever; a queue larger than its pool promises what nobody can get.
 
 - A gang is a Job of Volcano or a PodGroup. Its GPUs are those of its `minAvailable` smallest pods
-  (all pods without it), or its `minResources`. Its queue is `spec.queue`, else the one with the
-  name of its namespace.
+  (without it the `minAvailable` of its tasks, and all pods without that), or its `minResources`.
+  Its queue is `spec.queue`, else the one with the name of its namespace.
 - A queue's pool is what Volcano's admission configuration gives its namespace; a queue that has
   none may use all pools.
 - A pool has the GPUs of its BareMetalHosts by the hardware catalogue, and those that the limits of
   its NodePools allow.
 
-What the stack does not hold (a queue of another project, an unknown machine) is not judged. Where a
-gang is judged alone, as at the API server, the setting `queues` has what each queue may hold, and
-a gang of pods of several sizes counts as without its largest.
+What the stack does not hold (another project's queue, an unknown machine) is not judged. A gang
+that is judged alone, as at the API server, counts without its largest pods, against `queues`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,8 +25,8 @@ from policies.rules.gpu_node_pools import is_gpu_node_pool
 from policies.rules.gpu_work import counted
 from policies.rules.manifest import at, describe, items, mapping, quantity
 from policies.rules.money import POOL, machines
-from policies.rules.pods import GPU, Pod, asked, pods
-from policies.rules.pool_table import cel_amount
+from policies.rules.pods import GPU, Pod, pods
+from policies.rules.pool_table import Malformed, cel_amount, total
 from policies.rules.rule import Admission, Manifest, Rule, Settings
 
 ID = "idle/gang-fits"
@@ -41,8 +40,7 @@ def alone(manifest: Manifest, settings: Settings) -> list[str]:
     if not _is_gang(manifest):
         return []
     bounds = dict(str(line).split(" ") for line in items(settings["queues"]))
-    queue = _queue_of(manifest)
-    wanted = _least(manifest)
+    queue, wanted = _queue_of(manifest), _least(manifest)
     if queue not in bounds or wanted is None or wanted <= int(bounds[queue]):
         return []
     return [_too_large(manifest, bounds[queue], f"queue '{queue}'", wanted)]
@@ -83,8 +81,7 @@ def _queue(queue: Manifest, stack: Sequence[Manifest]) -> list[str]:
 
 
 def _gang(gang: Manifest, stack: Sequence[Manifest]) -> list[str]:
-    wanted = _gpus(gang)
-    name = _queue_of(gang)
+    wanted, name = _gpus(gang), _queue_of(gang)
     queue = next((each for each in stack if _is_queue(each, name)), None)
     if queue is None or wanted is None:
         return []
@@ -97,11 +94,8 @@ def _gang(gang: Manifest, stack: Sequence[Manifest]) -> list[str]:
 
 
 def _is_queue(manifest: Manifest, name: str) -> bool:
-    return (
-        manifest.get("kind") == "Queue"
-        and str(manifest.get("apiVersion")).startswith(_SCHEDULING)
-        and at(manifest, "metadata", "name") == name
-    )
+    is_queue = manifest.get("kind") == "Queue" and at(manifest, "metadata", "name") == name
+    return is_queue and str(manifest.get("apiVersion")).startswith(_SCHEDULING)
 
 
 def _capability(queue: Manifest) -> Decimal | None:
@@ -115,7 +109,7 @@ def _gpus(gang: Manifest) -> Decimal | None:
     tasks = _tasks(gang)
     if tasks is None:
         return None
-    missing = counted(at(gang, "spec", "minAvailable")) or sum(many for many, _ in tasks)
+    missing = _members(gang)
     wanted = Decimal(0)
     for many, size in sorted(tasks, key=lambda task: task[1]):
         wanted += min(many, missing) * size
@@ -125,15 +119,20 @@ def _gpus(gang: Manifest) -> Decimal | None:
 
 def _least(gang: Manifest) -> Decimal | None:
     """The same, or less: what CEL can tell, which sorts nothing."""
-    if gang.get("kind") == "PodGroup":
-        return _gpus(gang)
     tasks = _tasks(gang)
-    if not tasks:
-        return None
+    if gang.get("kind") == "PodGroup" or not tasks:
+        return _gpus(gang)
     pods_made = sum(many for many, _ in tasks)
-    members = counted(at(gang, "spec", "minAvailable")) or pods_made
-    spare = max(0, pods_made - members) * max(size for _, size in tasks)
+    spare = max(0, pods_made - _members(gang)) * max(size for _, size in tasks)
     return sum((many * size for many, size in tasks), Decimal(0)) - spare
+
+
+def _members(gang: Manifest) -> int:
+    """How many pods start at once, as Volcano's webhook fills it in."""
+    tasks = items(at(gang, "spec", "tasks"))
+    least = [mapping(task).get("minAvailable", at(task, "replicas")) for task in tasks]
+    of_tasks = sum(1 if each is None else counted(each) or 0 for each in least)
+    return counted(at(gang, "spec", "minAvailable")) or of_tasks
 
 
 def _tasks(gang: Manifest) -> list[tuple[int, Decimal]] | None:
@@ -148,9 +147,10 @@ def _tasks(gang: Manifest) -> list[tuple[int, Decimal]] | None:
 
 
 def _size(pod: Pod) -> Decimal | None:
-    amounts = [asked(container, GPU) for container in pod.containers]
-    found = [quantity(0 if amount is None else amount) for amount in amounts]
-    return None if None in found else sum((each for each in found if each), Decimal(0))
+    try:
+        return Decimal(total(pod, GPU))
+    except Malformed:
+        return None
 
 
 def _room(queue: str, stack: Sequence[Manifest]) -> tuple[str, Decimal | None]:
@@ -192,13 +192,17 @@ def _pools(stack: Iterable[Manifest]) -> Mapping[str, str]:
 _AMOUNT = cel_amount("c", GPU)
 _MADE = (
     "dyn(object).spec.?tasks.orValue([]).map(t, {'many': double(t.?replicas.orValue(1)), "
-    "'each': (t.?template.?spec.?initContainers.orValue([]) + "
-    f"t.?template.?spec.?containers.orValue([])).map(c, {_AMOUNT}).sum()}})"
+    f"'each': ([t.?template.?spec.?containers.orValue([]).map(c, {_AMOUNT}).sum()] + "
+    f"t.?template.?spec.?initContainers.orValue([]).map(c, {_AMOUNT})).max()}})"
     ".filter(t, t.many > 0.0)"
 )
-_MEMBERS = "double(dyn(object).spec.?minAvailable.orValue(0))"
+_MEMBERS = (
+    "(double(dyn(object).spec.?minAvailable.orValue(0)) > 0.0 ? "
+    "double(dyn(object).spec.minAvailable) : dyn(object).spec.?tasks.orValue([])"
+    ".map(t, double(t.?minAvailable.orValue(t.?replicas.orValue(1)))).sum())"
+)
 _PODS = "variables.made.map(t, t.many).sum()"
-_SPARE = f"({_MEMBERS} > 0.0 && {_MEMBERS} < {_PODS} ? {_PODS} - {_MEMBERS} : 0.0)"
+_SPARE = f"({_MEMBERS} < {_PODS} ? {_PODS} - {_MEMBERS} : 0.0)"
 _GROUP = f"dyn(object).spec.?minResources[?'{GPU}']"
 _QUEUE = "object.spec.?queue.orValue('default')"
 

@@ -27,9 +27,9 @@ def _fault(pod: Pod) -> str | None:
     needed = counted(pod.annotations[CHECKPOINT])
     if needed is None:
         return _NO_NUMBER
-    given = pod.spec.get("terminationGracePeriodSeconds", _DEFAULT_SECONDS)
-    number = given if isinstance(given, int) else 0
-    return _SHORT if number < needed else None
+    given = pod.spec.get("terminationGracePeriodSeconds")
+    number = _DEFAULT_SECONDS if given is None else given
+    return _SHORT if not isinstance(number, int) or number < needed else None
 
 
 _SAID = f"p.annotations[?'{CHECKPOINT}']"

@@ -5,7 +5,7 @@ Workflow of Argo, a Pod that nobody made. A Deployment or StatefulSet is a servi
 
 - The wall-clock limit is `activeDeadlineSeconds`: of the job where its kind has one (Kubeflow has
   it in `runPolicy`), else of the pod. Volcano's Job has none, so that each of its tasks' templates
-  must.
+  must. Argo's `templateDefaults` counts for each template.
 - The idle deadline is the annotation `fleet.gpu/idle-deadline-minutes` of the pods: after so many
   minutes without work the program ends itself. The alert GpuPodIdle tells of one that does not.
 
@@ -18,7 +18,15 @@ from typing import cast
 from policies.rules import cel
 from policies.rules.cel_forms import GPU_PODS
 from policies.rules.declared import filled, within
-from policies.rules.gpu_work import PREFIX, SERVICES, counted, gpu_pods, is_owned
+from policies.rules.gpu_work import (
+    IS_OWNED_POD,
+    IS_SERVICE,
+    PREFIX,
+    counted,
+    gpu_pods,
+    is_owned_pod,
+    is_service,
+)
 from policies.rules.manifest import at
 from policies.rules.pods import Pod, subject
 from policies.rules.rule import Manifest, Rule, Settings
@@ -29,26 +37,31 @@ _MUST = (
     f"must have activeDeadlineSeconds of at most {{0}} hours or the annotation {IDLE} of at most "
     "{1} on its pods."
 )
+_WORKFLOWS: Mapping[str, tuple[str, ...]] = {
+    "Workflow": ("spec",),
+    "WorkflowTemplate": ("spec",),
+    "ClusterWorkflowTemplate": ("spec",),
+    "CronWorkflow": ("spec", "workflowSpec"),
+}
 _WHOLE_JOB: Mapping[str, tuple[str, ...]] = {
     "Job": ("spec",),
     "CronJob": ("spec", "jobTemplate", "spec"),
-    "Workflow": ("spec",),
-    "WorkflowTemplate": ("spec",),
-    "CronWorkflow": ("spec", "workflowSpec"),
+    **_WORKFLOWS,
 }
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns the pods with GPUs of a job that nothing ends."""
-    if manifest.get("kind") in SERVICES or is_owned(manifest):
+    if is_service(manifest) or is_owned_pod(manifest):
         return []
     hours, minutes = cast("int", settings["max_hours"]), cast("int", settings["max_idle_minutes"])
     if _within(_of_the_job(manifest), hours * 3600):
         return []
+    by_default = _within(_of_each_template(manifest), hours * 3600)
     return [
         f"{subject(manifest, pod)} {_MUST.format(hours, minutes)}"
         for pod in gpu_pods(manifest)
-        if not _ends(pod, hours * 3600, minutes)
+        if not (by_default or _ends(pod, hours * 3600, minutes))
     ]
 
 
@@ -58,6 +71,11 @@ def _of_the_job(manifest: Manifest) -> object:
         return None
     path = _WHOLE_JOB.get(kind, ("spec", "runPolicy"))
     return at(manifest, *path, "activeDeadlineSeconds")
+
+
+def _of_each_template(manifest: Manifest) -> object:
+    path = _WORKFLOWS.get(str(manifest.get("kind")), ())
+    return at(manifest, *path, "templateDefaults", "activeDeadlineSeconds") if path else None
 
 
 def _ends(pod: Pod, limit: int, minutes: int) -> bool:
@@ -81,8 +99,13 @@ _OF_THE_JOB = (
     "dyn(object).spec.?runPolicy.?activeDeadlineSeconds : "
     "dyn(object).?spec.?activeDeadlineSeconds"
 )
-_OWNERS = "object.metadata.?ownerReferences.orValue([])"
-_JUDGED = f"!(object.kind in {list(SERVICES)}) && size({_OWNERS}) == 0"
+_BY_DEFAULT = (
+    "!object.apiVersion.startsWith('argoproj.io/') ? optional.none() : "
+    "object.kind == 'CronWorkflow' ? "
+    "dyn(object).spec.?workflowSpec.?templateDefaults.?activeDeadlineSeconds : "
+    "dyn(object).spec.?templateDefaults.?activeDeadlineSeconds"
+)
+_JUDGED = f"!{IS_SERVICE} && !{IS_OWNED_POD}"
 
 RULE = Rule(
     id=ID,
@@ -111,7 +134,8 @@ RULE = Rule(
     watched_by=("GpuPodIdle", "GpuNodeAllocatedButIdle"),
     predicate=violations,
     admission=cel.of_pods(
-        f"{_JUDGED} && !{within('variables.ofTheJob', _LIMIT)} ? {GPU_PODS} : []",
+        f"{_JUDGED} && !{within('variables.ofTheJob', _LIMIT)} && "
+        f"!{within('variables.byDefault', _LIMIT)} ? {GPU_PODS} : []",
         [
             cel.Fault(
                 broken=(
@@ -121,6 +145,6 @@ RULE = Rule(
                 says=filled(_MUST, _HOURS, _MINUTES),
             )
         ],
-        variables={"ofTheJob": _OF_THE_JOB},
+        variables={"ofTheJob": _OF_THE_JOB, "byDefault": _BY_DEFAULT},
     ),
 )

@@ -7,7 +7,8 @@ or nbconvert is a job.
 
 - A part of a GPU is a MIG device, or `nvidia.com/gpu` on a pool that shares its GPUs.
 - The limited time is `activeDeadlineSeconds` of the pod, or the annotation
-  `fleet.gpu/time-to-live-hours` where another one, such as the hub's culler, ends it.
+  `fleet.gpu/time-to-live-hours` where another one, such as the hub's culler, ends it. Kubeflow's
+  Notebook has it itself: its controller copies it to the pod, whose template has no metadata.
 """
 
 import re
@@ -18,7 +19,7 @@ from policies.rules import cel
 from policies.rules.cel_forms import GPU_PODS
 from policies.rules.declared import LIFETIME, filled, within
 from policies.rules.gpu_work import counted, gpu_pods
-from policies.rules.manifest import items
+from policies.rules.manifest import at, items, mapping
 from policies.rules.pods import Pod, subject
 from policies.rules.rule import Manifest, Rule, Settings
 from policies.rules.shared_gpus import (
@@ -45,13 +46,18 @@ _FOR_EVER = (
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns the notebooks that hold whole GPUs, or hold any for ever."""
     hours = cast("int", settings["max_hours"])
+    of_notebook = (
+        mapping(at(manifest, "metadata", "annotations"))
+        if manifest.get("kind") == "Notebook"
+        else {}
+    )
     said = []
     for pod in gpu_pods(manifest):
         if not _is_notebook(manifest, pod):
             continue
         if asks_whole(pod) and not is_shared(pod, settings):
             said.append(f"{subject(manifest, pod)} {_WHOLE}")
-        if not _ends(pod, hours):
+        if not _ends(pod, hours) and not _lives(of_notebook, hours):
             said.append(f"{subject(manifest, pod)} {_FOR_EVER.format(hours)}")
     return said
 
@@ -75,10 +81,12 @@ def _shows_one(container: Mapping[str, object]) -> bool:
 
 def _ends(pod: Pod, hours: int) -> bool:
     seconds = counted(pod.spec.get("activeDeadlineSeconds"))
-    lifetime = counted(pod.annotations.get(LIFETIME))
-    return (seconds is not None and seconds <= hours * 3600) or (
-        lifetime is not None and lifetime <= hours
-    )
+    return (seconds is not None and seconds <= hours * 3600) or _lives(pod.annotations, hours)
+
+
+def _lives(annotations: Mapping[str, object], hours: int) -> bool:
+    lifetime = counted(annotations.get(LIFETIME))
+    return lifetime is not None and lifetime <= hours
 
 
 _HOURS = cel.setting(ID, "max_hours")
@@ -94,6 +102,8 @@ _NOTEBOOK = (
 _LIMITED = (
     f"({within('p.spec.?activeDeadlineSeconds', f'int({_HOURS}) * 3600')} || "
     + within(f"p.annotations[?'{LIFETIME}']", f"int({_HOURS})")
+    + " || object.kind == 'Notebook' && "
+    + within(f"object.metadata.?annotations[?'{LIFETIME}']", f"int({_HOURS})")
     + ")"
 )
 

@@ -2,16 +2,17 @@
 
 - Its priority class is below 0, the priority of a pod without one, and itself evicts nobody.
 - Its queue, by the name of the class, may be reclaimed by other queues.
-- Its pods do not keep Volcano or Karpenter from ending them: no `volcano.sh/preemptable: "false"`
-  as annotation or label, no annotation `karpenter.sh/do-not-disrupt: "true"`.
+- Its pods, those of the class or of a job in its queue, do not keep Volcano or Karpenter from
+  ending them: no `volcano.sh/preemptable: "false"` as annotation or label, no annotation
+  `karpenter.sh/do-not-disrupt: "true"`. What a Job of Volcano is annotated with its pods are, too.
 """
 
 from collections.abc import Iterator
 
 from policies.rules import cel
 from policies.rules.cel_forms import pods_or_object
-from policies.rules.declared import filled
-from policies.rules.manifest import at, describe
+from policies.rules.declared import CLASSES_OF_JOB, classes_of_job, filled
+from policies.rules.manifest import at, describe, is_false
 from policies.rules.pods import KINDS, Pod, pods, subject
 from policies.rules.rule import Manifest, Rule, Settings
 
@@ -34,12 +35,18 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
         faults = list(_of_object(manifest, scavenger))
         if faults:
             return [f"{describe(manifest)} {fault}" for fault in faults]
-    of_job = at(manifest, "spec", "priorityClassName")
+    of_job = [*classes_of_job(manifest), at(manifest, "spec", "queue")]
+    of_all = _of_all_pods(manifest)
     return [
         f"{subject(manifest, pod)} {_POD.format(scavenger)}"
         for pod in pods(manifest)
-        if scavenger in (of_job, pod.spec.get("priorityClassName")) and _stays(pod)
+        if scavenger in (*of_job, pod.spec.get("priorityClassName")) and _stays(pod, of_all)
     ]
+
+
+def _of_all_pods(manifest: Manifest) -> object:
+    volcano = str(manifest.get("apiVersion")).startswith("batch.volcano.sh/")
+    return at(manifest, "metadata", "annotations", _PREEMPTABLE) if volcano else None
 
 
 def _of_object(manifest: Manifest, scavenger: str) -> Iterator[str]:
@@ -52,23 +59,28 @@ def _of_object(manifest: Manifest, scavenger: str) -> Iterator[str]:
     if (
         manifest.get("kind") == "Queue"
         and str(manifest.get("apiVersion")).startswith("scheduling.volcano.sh/")
-        and at(manifest, "spec", "reclaimable") is False
+        and is_false(at(manifest, "spec", "reclaimable"))
     ):
         yield _QUEUE.format(scavenger)
 
 
-def _stays(pod: Pod) -> bool:
-    said = pod.annotations.get(_PREEMPTABLE, pod.labels.get(_PREEMPTABLE))
+def _stays(pod: Pod, of_job: object) -> bool:
+    own = pod.annotations.get(_PREEMPTABLE, pod.labels.get(_PREEMPTABLE))
+    said = own if of_job is None else of_job
     return (said is not None and said not in _TRUE) or pod.annotations.get(_KEEPS) == "true"
 
 
 _CLASS = cel.setting(ID, "priority_class")
 _NAMED = f"object.metadata.?name.orValue('') == {_CLASS}"
-_SAID = f"p.annotations[?'{_PREEMPTABLE}'].or(p.labels[?'{_PREEMPTABLE}'])"
+_OF_JOB = (
+    "(object.apiVersion.startsWith('batch.volcano.sh/') ? "
+    f"object.metadata.?annotations[?'{_PREEMPTABLE}'] : optional.none())"
+)
+_SAID = f"{_OF_JOB}.or(p.annotations[?'{_PREEMPTABLE}']).or(p.labels[?'{_PREEMPTABLE}'])"
 _PODS = (
     "object.kind in ['PriorityClass', 'Queue'] ? [] : variables.pods.filter(p, "
-    f"{_CLASS} in [dyn(object).?spec.?priorityClassName.orValue(''), "
-    "p.spec.?priorityClassName.orValue('')])"
+    f"({CLASSES_OF_JOB} + [dyn(object).?spec.?queue, p.spec.?priorityClassName])"
+    f".exists(each, each.hasValue() && each.value() == {_CLASS}))"
 )
 _OBJECT_FAULTS = [
     cel.Fault(

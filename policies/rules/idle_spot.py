@@ -1,21 +1,27 @@
 """What runs on spot capacity must survive losing it.
 
 A pod may run on spot capacity where it selects `karpenter.sh/capacity-type: spot`, where its
-required node affinity allows it, or where it selects a pool that has some (`spot_pools`) and no
-capacity type. Such a pod
+required node affinity allows it, or where it selects, by either, a pool that has some
+(`spot_pools`) and no capacity type. Such a pod
 
 - must not have one of the priority classes of production, nor must its job;
 - must declare by the annotation `fleet.gpu/checkpoint-seconds` that it writes a checkpoint when it
   is told to end, within the notice that EC2 gives. A Deployment, StatefulSet or DaemonSet is a
-  service and has no work to lose.
+  service and has no work to lose, and neither have its pods.
 """
 
 from typing import cast
 
 from policies.rules import cel
 from policies.rules.cel_forms import GPU_PODS
-from policies.rules.declared import CHECKPOINT, filled, within
-from policies.rules.gpu_work import SERVICES, counted, gpu_pods
+from policies.rules.declared import (
+    CHECKPOINT,
+    CLASSES_OF_JOB,
+    classes_of_job,
+    filled,
+    within,
+)
+from policies.rules.gpu_work import IS_SERVICE, counted, gpu_pods, is_service
 from policies.rules.manifest import at, items
 from policies.rules.pods import Pod, subject
 from policies.rules.rule import Manifest, Rule, Settings
@@ -32,16 +38,16 @@ _NO_CHECKPOINT = (
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns the pods on spot capacity that must not be there, or lose their work there."""
     notice = cast("int", settings["notice_seconds"])
-    of_job = at(manifest, "spec", "priorityClassName")
+    of_job = classes_of_job(manifest)
     said = []
     for pod in gpu_pods(manifest):
         if not _may_run_on_spot(pod, settings):
             continue
-        classes = (of_job, pod.spec.get("priorityClassName"))
+        classes = [*of_job, pod.spec.get("priorityClassName")]
         if any(each in items(settings["production_classes"]) for each in classes):
             said.append(f"{subject(manifest, pod)} {_PRODUCTION}")
         seconds = counted(pod.annotations.get(CHECKPOINT))
-        if manifest.get("kind") not in SERVICES and (seconds is None or seconds > notice):
+        if not is_service(manifest) and (seconds is None or seconds > notice):
             said.append(f"{subject(manifest, pod)} {_NO_CHECKPOINT.format(notice)}")
     return said
 
@@ -58,27 +64,50 @@ def _may_run_on_spot(pod: Pod, settings: Settings) -> bool:
         demand
         for term in items(at(required, "nodeSelectorTerms"))
         for demand in items(at(term, "matchExpressions"))
-        if at(demand, "key") == _TYPE
     ]
-    if demands:
-        return any(
-            ("spot" in items(at(demand, "values"))) == (at(demand, "operator") == "In")
+    types = [demand for demand in demands if at(demand, "key") == _TYPE]
+    if types:
+        return any(map(_takes_spot, types))
+    chosen = at(selector, _POOL)
+    pools = (
+        [chosen]
+        if chosen is not None
+        else [
+            pool
             for demand in demands
-        )
-    return at(selector, _POOL) in items(settings["spot_pools"])
+            if at(demand, "key") == _POOL and at(demand, "operator") == "In"
+            for pool in items(at(demand, "values"))
+        ]
+    )
+    return any(pool in items(settings["spot_pools"]) for pool in pools)
+
+
+def _takes_spot(demand: object) -> bool:
+    named, operator = "spot" in items(at(demand, "values")), at(demand, "operator")
+    return named if operator == "In" else operator != "DoesNotExist" and not named
 
 
 _NOTICE = cel.setting(ID, "notice_seconds")
-_DEMANDS = (
+_TERMS = (
     "p.spec.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution"
-    ".?nodeSelectorTerms.orValue([]).map(t, t.?matchExpressions.orValue([])"
+    ".?nodeSelectorTerms.orValue([])"
+)
+_TYPES = (
+    f"{_TERMS}.map(t, t.?matchExpressions.orValue([])"
     f".filter(d, d.key == '{_TYPE}')).filter(t, size(t) > 0)"
 )
+_TAKES_SPOT = (
+    "(d.operator == 'In' ? 'spot' in d.?values.orValue([]) : "
+    "d.operator != 'DoesNotExist' && !('spot' in d.?values.orValue([])))"
+)
+_SPOT_POOLS = f"{cel.setting(ID, 'spot_pools')}.split(',')"
 _ON_SPOT = (
     f"(p.spec.?nodeSelector[?'{_TYPE}'].hasValue() ? p.spec.nodeSelector['{_TYPE}'] == 'spot' : "
-    f"size({_DEMANDS}) > 0 ? {_DEMANDS}.exists(t, t.exists(d, "
-    "('spot' in d.?values.orValue([])) == (d.operator == 'In'))) : "
-    f"p.spec.?nodeSelector[?'{_POOL}'].orValue('-') in {cel.setting(ID, 'spot_pools')}.split(','))"
+    f"size({_TYPES}) > 0 ? {_TYPES}.exists(t, t.exists(d, {_TAKES_SPOT})) : "
+    f"p.spec.?nodeSelector[?'{_POOL}'].hasValue() ? "
+    f"p.spec.nodeSelector['{_POOL}'] in {_SPOT_POOLS} : "
+    f"{_TERMS}.exists(t, t.?matchExpressions.orValue([]).exists(d, d.key == '{_POOL}' && "
+    f"d.operator == 'In' && d.?values.orValue([]).exists(v, v in {_SPOT_POOLS}))))"
 )
 _SAID = f"p.annotations[?'{CHECKPOINT}']"
 _CLASSES = f"{cel.setting(ID, 'production_classes')}.split(',')"
@@ -121,16 +150,13 @@ RULE = Rule(
         [
             cel.Fault(
                 broken=(
-                    "[dyn(object).?spec.?priorityClassName.orValue(''), "
-                    "p.spec.?priorityClassName.orValue('')]"
-                    f".exists(each, each != '' && each in {_CLASSES})"
+                    f"({CLASSES_OF_JOB} + [p.spec.?priorityClassName])"
+                    f".exists(each, each.hasValue() && each.value() in {_CLASSES})"
                 ),
                 says=cel.literal(_PRODUCTION),
             ),
             cel.Fault(
-                broken=(
-                    f"(!(object.kind in {list(SERVICES)}) && !{within(_SAID, f'int({_NOTICE})')})"
-                ),
+                broken=f"(!{IS_SERVICE} && !{within(_SAID, f'int({_NOTICE})')})",
                 says=filled(_NO_CHECKPOINT, _NOTICE),
             ),
         ],

@@ -1,11 +1,13 @@
 """A secret must not stand where everybody reads it: variables, ConfigMaps, plain boot data.
 
 - A container's variable with the name of a secret (`…PASSWORD`, `…TOKEN`, `…SECRET`, `…API_KEY`,
-  `…ACCESS_KEY`, `…PRIVATE_KEY`) has its value from a Secret, and so have the values of a chart.
+  `…ACCESS_KEY`, `…PRIVATE_KEY`, `…SECRET_KEY`, `PGPASSWORD`) has its value from a Secret, and so
+  have the values of a chart.
 - A ConfigMap has no such key.
-- Nowhere there, and not in the Ignition of a pool or the user data of an EC2NodeClass, stands a
-  private key, an access key of AWS or a join token of kubeadm; what is in a base64 `data:` URL is
-  read, too. What of the boot data is secret comes in a second configuration that is encrypted.
+- Nowhere there, and not in the command of a container, stands a private key or an access key of
+  AWS. Neither does one, or a join token of kubeadm, in the Ignition of a pool or the user data of
+  an EC2NodeClass; what is in a base64 `data:` URL is read, too. What of the boot data is secret
+  comes in a second configuration that is encrypted.
 
 - What is no object of Kubernetes (a server, a provider, an object of S3) is encrypted in Pulumi's
   state where an input has the name of a secret, or is user data or content with one in it: the
@@ -29,14 +31,17 @@ from policies.rules.rule import Admission, Manifest, Rule, Settings
 
 ID = "isolation/clear-secrets"
 _NAME = (
-    "^(.*[_.-])?(?i:password|passwd|token|secret|api[_-]?key|access[_-]?key|private[_-]?key)$"
+    "^(.*[_.-])?(?i:password|passwd|token|secret|api[_-]?key|access[_-]?key|private[_-]?key"
+    "|secret[_-]key|pgpassword)$"
     "|(Password|Token|ApiKey|AccessKey|PrivateKey)$"
 )
 _VALUE = "-----BEGIN ([A-Z]+ )*PRIVATE KEY-----|(^|[^A-Z0-9])(AKIA|ASIA)[A-Z0-9]{16}([^A-Z0-9]|$)"
 _KUBEADM = "(?:^|[^a-z0-9.])[a-z0-9]{6}\\.[a-z0-9]{16}(?:[^a-z0-9.]|$)"
-_REFERENCE = "^\\$\\([A-Za-z0-9_]+\\)$"
+_REFERENCE = "^(\\$\\([A-Za-z0-9_]+\\)|\\{\\{[^{}]+\\}\\})+$"  # the second is Argo's
 _DATA_URL = re.compile(r"data:[^,\"]*;base64,([A-Za-z0-9+/=]+)")
-_VARIABLE = "must have no secret in its variables; take it from a Secret."
+_YES_OR_NO = ("true", "false", "True", "False")
+_NO_SECRET = ("/", "<")
+_VARIABLE = "must have no secret in its variables or command; take it from a Secret."
 _CONFIG = "must have no secret in its data; put it into a Secret."
 _VALUES = "must have no secret in its values; name a Secret instead."
 _BOOT = "must have no secret in plain boot data; put it into the part that is encrypted."
@@ -68,8 +73,15 @@ def violations(manifest: Manifest, _settings: Settings) -> list[str]:
         f"{subject(manifest, pod)}: container '{container.get('name') or ''}' {_VARIABLE}"
         for pod in pods(manifest)
         for container in (*pod.containers, *pod.ephemeral)
-        if any(_tells(at(each, "name"), at(each, "value")) for each in items(container.get("env")))
+        if _has_clear_secret(container)
     ]
+
+
+def _has_clear_secret(container: Mapping[str, object]) -> bool:
+    words = (*items(container.get("command")), *items(container.get("args")))
+    return any(_is_value(word) for word in words if isinstance(word, str)) or any(
+        _tells(at(each, "name"), at(each, "value")) for each in items(container.get("env"))
+    )
 
 
 def _in_clear_state(manifest: Manifest) -> Iterator[str]:
@@ -92,8 +104,8 @@ def _tells(name: object, text: object) -> bool:
 
 
 def _is_elsewhere(text: str) -> bool:
-    """Whether a text is only a yes, a no or a path; a secret is none of these."""
-    return text in ("true", "false") or text.startswith("/")
+    """Whether a text is only a yes, a no, a path or `<eos>`; a secret is none of these."""
+    return text in _YES_OR_NO or text.startswith(_NO_SECRET)
 
 
 def _leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
@@ -136,13 +148,18 @@ def _decoded(text: str) -> str | None:
 
 def _cel_tells(name: str, text: str) -> str:
     value, reference = cel.literal(_VALUE), cel.literal(_REFERENCE)
-    elsewhere = f"{text} in ['true', 'false'] || {text}.startsWith('/')"
+    starts = " || ".join(f"{text}.startsWith('{each}')" for each in _NO_SECRET)
+    elsewhere = f"{text} in {list(_YES_OR_NO)} || {starts}"
     named = f"{name}.matches({cel.literal(_NAME)}) && !({elsewhere})"
     return f"({text} != '' && !{text}.matches({reference}) && ({text}.matches({value}) || {named}))"
 
 
 _CEL_TOLD = _cel_tells("e.name", "e.?value.orValue('')")
-_CEL_ENV = f"c.?env.orValue([]).exists(e, {_CEL_TOLD})"
+_CEL_WORDS = "(c.?command.orValue([]) + c.?args.orValue([]))"
+_CEL_ENV = (
+    f"(c.?env.orValue([]).exists(e, {_CEL_TOLD}) || "
+    f"{_CEL_WORDS}.exists(w, w.matches({cel.literal(_VALUE)})))"
+)
 _CEL_DATA = f"variables.data.exists(k, {_cel_tells('k', 'variables.data[k]')})"
 _CEL_BROKEN = f"variables.pods.filter(p, {EVERY}.exists(c, {_CEL_ENV}))"
 _CEL_NAME = f"variables.broken.map(p, {EVERY}.filter(c, {_CEL_ENV})[0].?name.orValue(''))[0]"

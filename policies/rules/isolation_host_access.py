@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from policies.rules import cel
 from policies.rules.cel_containers import EVERY
-from policies.rules.manifest import at, items
+from policies.rules.manifest import at, is_true, items
 from policies.rules.pods import Pod, pods, subject
 from policies.rules.rule import Manifest, Rule, Settings
 from policies.rules.system_parts import cel_is_system, is_system, schema
@@ -50,12 +50,12 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
 
 def _faults(pod: Pod, allowed: set[object]) -> Iterator[str]:
     for field, what in _SHARED.items():
-        if pod.spec.get(field) is True:
+        if is_true(pod.spec.get(field)):
             yield _SHARES.format(what)
     if any(at(volume, "hostPath") is not None for volume in items(pod.spec.get("volumes"))):
         yield _PATH
     containers = (*pod.containers, *pod.ephemeral)
-    if any(_context(each).get("privileged") is True for each in containers):
+    if any(is_true(_context(each).get("privileged")) for each in containers):
         yield _PRIVILEGED
     ports = (port for each in containers for port in items(each.get("ports")))
     if any(at(port, "hostPort") not in (None, 0) for port in ports):

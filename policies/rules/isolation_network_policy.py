@@ -2,8 +2,9 @@
 
 That is a NetworkPolicy in the same stack that selects all pods of the namespace in each direction
 of the setting: what it does not allow is denied. One that selects all pods and lets in everybody
-denies nothing. A namespace is a team's by its label `fleet.gpu/team`; those of charts bring their
-own policies or need none, and are a setting.
+denies nothing: everybody is no peer at all, all pods of all namespaces, or all addresses, at every
+port. A namespace is a team's by its label `fleet.gpu/team`; those of charts bring their own
+policies or need none, and are a setting.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,8 +27,30 @@ def violations(manifest: Manifest, _settings: Settings) -> list[str]:
     if not _is_policy(manifest) or not _selects_all(manifest):
         return []
     rules = items(at(manifest, "spec", "ingress"))
-    is_open = any(not items(at(rule, "from")) and not items(at(rule, "ports")) for rule in rules)
+    is_open = any(_is_everybody(items(at(rule, "from"))) and not _ports(rule) for rule in rules)
     return [f"{describe(manifest)} {_OPEN}"] if is_open else []
+
+
+def _ports(rule: object) -> Sequence[object]:
+    return items(at(rule, "ports"))
+
+
+def _is_everybody(peers: Sequence[object]) -> bool:
+    return not peers or any(_is_all_namespaces(each) or _is_all_addresses(each) for each in peers)
+
+
+def _is_all_namespaces(peer: object) -> bool:
+    selectors = mapping(peer)
+    return selectors.get("namespaceSelector") is not None and not any(
+        at(selectors.get(kind), how)
+        for kind in ("namespaceSelector", "podSelector")
+        for how in ("matchLabels", "matchExpressions")
+    )
+
+
+def _is_all_addresses(peer: object) -> bool:
+    is_all = str(at(peer, "ipBlock", "cidr")).endswith("/0")
+    return is_all and not items(at(peer, "ipBlock", "except"))
 
 
 def across(manifest: Manifest, settings: Settings, stack: Sequence[Manifest]) -> list[str]:
@@ -66,11 +89,30 @@ def _selects_all(policy: Manifest) -> bool:
 
 def _directions(policy: Manifest) -> Iterator[object]:
     if _selects_all(policy):
-        yield from items(at(policy, "spec", "policyTypes")) or ("Ingress",)
+        implied = ("Ingress", "Egress") if items(at(policy, "spec", "egress")) else ("Ingress",)
+        yield from items(at(policy, "spec", "policyTypes")) or implied
 
 
 KINDS: tuple[Kind, ...] = (("networking.k8s.io", "networkpolicies"),)
 _SELECTOR = "object.spec.?podSelector"
+
+
+def _selects_every(selector: str) -> str:
+    return (
+        f"size({selector}.?matchLabels.orValue({{}})) == 0 && "
+        f"size({selector}.?matchExpressions.orValue([])) == 0"
+    )
+
+
+_ALL_NAMESPACES = (
+    f"(has(p.namespaceSelector) && {_selects_every('p.?namespaceSelector')} && "
+    f"{_selects_every('p.?podSelector')})"
+)
+_EVERYBODY = (
+    f"(size(r.?from.orValue([])) == 0 || r.?from.orValue([]).exists(p, {_ALL_NAMESPACES} || "
+    "(p.?ipBlock.?cidr.orValue('').endsWith('/0') && "
+    "size(p.?ipBlock[?'except'].orValue([])) == 0)))"
+)
 
 RULE = Rule(
     id=ID,
@@ -96,12 +138,11 @@ RULE = Rule(
     across=across,
     admission=of_object(
         KINDS,
-        f"size({_SELECTOR}.?matchLabels.orValue({{}})) == 0 && "
-        f"size({_SELECTOR}.?matchExpressions.orValue([])) == 0",
+        _selects_every(_SELECTOR),
         [
             cel.Fault(
                 broken=(
-                    "object.spec.?ingress.orValue([]).exists(r, size(r.?from.orValue([])) == 0 && "
+                    f"object.spec.?ingress.orValue([]).exists(r, {_EVERYBODY} && "
                     "size(r.?ports.orValue([])) == 0)"
                 ),
                 says=cel.literal(_OPEN),

@@ -1,12 +1,12 @@
 """A role must name what it allows, and nobody may be bound to cluster-admin.
 
 A wildcard as verb, resource, API group or path is meant, and in a policy of AWS an action `*` or
-`<service>:*` that is allowed. Kubernetes' own roles and those that charts bring have names that
-begin as the setting says.
+`<service>:*` that is allowed. Kubernetes' own (admin, cluster-admin, edit, view, and what begins
+with `system:`) pass by their names, and so do those of charts, which begin as the setting says.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from policies.rules import cel
 from policies.rules.cel_forms import of_object
@@ -18,6 +18,8 @@ _FIELDS = ("verbs", "resources", "apiGroups", "nonResourceURLs")
 _ROLES = ("Role", "ClusterRole")
 _BINDINGS = ("RoleBinding", "ClusterRoleBinding")
 _GROUP = "rbac.authorization.k8s.io"
+_OWN = ("admin", "cluster-admin", "edit", "view")
+_ALL = ("*", "/*")  # of paths the second is as much as the first
 _WILDCARD = "must name its {0} and not use a wildcard."
 _ADMIN = "must not bind cluster-admin."
 _ACTIONS = "must name the actions that it allows and not use a wildcard."
@@ -43,7 +45,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
 
 def _is_known(manifest: Manifest, settings: Settings) -> bool:
     name = str(at(manifest, "metadata", "name") or "")
-    return name.startswith(tuple(map(str, items(settings["names"]))))
+    return name in _OWN or name.startswith(tuple(map(str, items(settings["names"]))))
 
 
 def _faults(manifest: Manifest) -> Iterator[str]:
@@ -51,10 +53,14 @@ def _faults(manifest: Manifest) -> Iterator[str]:
         return
     if manifest.get("kind") in _ROLES:
         for field in _FIELDS:
-            if any("*" in items(at(rule, field)) for rule in items(manifest.get("rules"))):
+            if any(_names_all(items(at(rule, field))) for rule in items(manifest.get("rules"))):
                 yield _WILDCARD.format(field)
     elif manifest.get("kind") in _BINDINGS and _binds_admin(manifest):
         yield _ADMIN
+
+
+def _names_all(names: Iterable[object]) -> bool:
+    return any(name in _ALL for name in names)
 
 
 def _binds_admin(manifest: Manifest) -> bool:
@@ -88,13 +94,17 @@ KINDS: tuple[Kind, ...] = tuple(
     (_GROUP, plural) for plural in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
 )
 _NAMES = f"{cel.setting(ID, 'names')}.split(',').filter(n, n != '')"
-_OTHERS = f"!{_NAMES}.exists(n, object.metadata.?name.orValue('').startsWith(n))"
+_NAME = "object.metadata.?name.orValue('')"
+_OTHERS = f"!({_NAME} in {list(_OWN)} || {_NAMES}.exists(n, {_NAME}.startsWith(n)))"
 
 
 def _cel_faults() -> list[cel.Fault]:
     found = [
         cel.Fault(
-            broken=f"object.?rules.orValue([]).exists(r, '*' in r.?{field}.orValue([]))",
+            broken=(
+                f"object.?rules.orValue([]).exists(r, r.?{field}.orValue([])"
+                f".exists(n, n in {list(_ALL)}))"
+            ),
             says=cel.literal(_WILDCARD.format(field)),
         )
         for field in _FIELDS
@@ -116,9 +126,7 @@ RULE = Rule(
             "type": "array",
             "items": {"type": "string", "pattern": "^[a-z0-9:.-]+$"},
             "default": [
-                "admin",
                 "cilium",
-                "cluster-admin",
                 "gpu-operator",
                 "hcloud-",
                 "karpenter",

@@ -34,6 +34,16 @@ def items(value: object) -> Sequence[object]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
+def is_true(value: object) -> bool:
+    """Whether a value is `true`. It asks for the class: `is` says no of one not known yet, too."""
+    return isinstance(value, bool) and value
+
+
+def is_false(value: object) -> bool:
+    """The same of `false`; 0 is none."""
+    return isinstance(value, bool) and not value
+
+
 def describe(manifest: Manifest) -> str:
     """Names an object in a sentence: `NodePool 'burst'`."""
     return f"{manifest.get('kind')} '{at(manifest, 'metadata', 'name')}'"

@@ -4,7 +4,8 @@ Where a pool's Topology Manager wants one NUMA node for a pod, a pod with more G
 than a node has fails on every machine (`TopologyAffinityError`) and is made again for ever; where
 CPUs are given out by whole cores, so does one with half a core (`SMTAlignmentError`). The pod is
 judged as the Guaranteed pod that numa/guaranteed-qos wants. The sentence tells the largest shape
-that is admitted: what a pod asks for beyond it must go, and the rest may stay.
+that is admitted: what a pod asks for beyond it must go, and the rest may stay. On a pool without
+GPUs, or with instances of MIG in their place, no pod with `nvidia.com/gpu` ever runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ from policies.rules.pool_table import (
     cel_lines,
     cel_misfit,
     filled,
+    lines,
     misfit,
     schema,
     selected,
@@ -32,6 +34,7 @@ from policies.rules.rule import Manifest, Rule, Settings
 
 _ID = "numa/admissible-shape"
 _SAYS = "at most {1} GPUs, {2} CPUs in multiples of {4} and {3}Mi of memory on pool '{0}'"
+_NONE = f"must ask for no {GPU} on pool '{{0}}', which has none."
 _TRIFLE = 0.0005
 _COUNTABLE = 1e9
 
@@ -66,7 +69,11 @@ def _fault(pod: Pod, settings: Settings) -> str | None:
             and all(_in_cores(each, int(facts[4])) for each in pod.containers)
         )
 
-    return misfit(settings, selected(pod), fits, _SAYS)
+    pool = selected(pod)
+    having = [line for line in lines(settings, "") if line[1] != "0"]
+    if pool and any(line[1] == "0" for line in lines(settings, pool)):
+        return _NONE.format(pool)
+    return misfit({"pools": [" ".join(line) for line in having]}, pool, fits, _SAYS)
 
 
 def _in_cores(container: Mapping[str, object], threads: int) -> bool:
@@ -98,14 +105,21 @@ RULE = Rule(
     schema=schema(
         "( [0-9]+){4}",
         "Of each pool its name, then the largest pod: GPUs, CPUs, MiB of memory, and the threads "
-        "of a core where whole cores are given out, else 1.",
+        "of a core where whole cores are given out, else 1. Without whole GPUs all but that are 0.",
     ),
     predicate=violations,
     admission=cel.of_pods(
         "variables.asks.filter(p, p.gpus > 0.0)",
-        [cel_misfit(_cel(), filled(_SAYS))],
+        [
+            cel.Fault(
+                broken="variables.lines.exists(e, e[0] == p.pool && e[1] == '0')",
+                says=f"[[p.pool]].map(e, {filled(_NONE)})[0]",
+            ),
+            cel_misfit(_cel(), filled(_SAYS), known="variables.having"),
+        ],
         variables={
             "lines": cel_lines(_ID),
+            "having": "variables.lines.filter(e, e[1] != '0')",
             "asks": asks(
                 [
                     Column(name="gpus", resource=GPU),

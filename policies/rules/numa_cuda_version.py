@@ -55,7 +55,7 @@ def _fault(pod: Pod, settings: Settings) -> str | None:
     return misfit(settings, selected(pod), lambda facts: major <= int(facts[2]), _SAYS, _MUST)
 
 
-_VALUE = f"p.annotations['{_DECLARED}']"
+_VALUE = f"'%s'.format([p.annotations['{_DECLARED}']])"
 
 RULE = Rule(
     id=_ID,

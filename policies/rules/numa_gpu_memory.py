@@ -71,7 +71,7 @@ def _instances(pod: Pod) -> Iterator[int]:
             yield int(found[1])
 
 
-_VALUE = f"p.annotations['{_DECLARED}']"
+_VALUE = f"'%s'.format([p.annotations['{_DECLARED}']])"
 _SIZE = "k.find('[0-9]+gb').replace('gb', '000000000')"
 _SMALLER = (
     "k.matches('^nvidia[.]com/mig-[0-9]+g[.][0-9]{1,4}gb') && "

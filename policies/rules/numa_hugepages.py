@@ -7,13 +7,14 @@ than its pool has stays pending for good. Any pod may ask for them, with GPUs or
 from collections.abc import Mapping, Sequence
 
 from policies.rules import cel
-from policies.rules.manifest import at, quantity
+from policies.rules.manifest import at, mapping, quantity
 from policies.rules.pods import Pod, asked, pods, subject
 from policies.rules.pool_table import (
     MIB,
     Column,
     Malformed,
     asks,
+    cel_asks_for,
     cel_lines,
     cel_misfit,
     filled,
@@ -35,7 +36,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what is wrong with the huge pages that the pods of an object ask for."""
     told = []
     for pod in pods(manifest):
-        if not speaks(pod, _SIZES):
+        if not (speaks(pod, _SIZES) or _has_other(pod)):
             continue
         try:
             fault = _fault(pod, settings)
@@ -47,16 +48,33 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
 
 
 def _fault(pod: Pod, settings: Settings) -> str | None:
+    has_other = _has_other(pod)
     one_gib, two_mib = (total(pod, size) for size in _SIZES)
     if any(_differs(each, size) for each in pod.containers for size in _SIZES):
         return _EQUAL
 
     def fits(facts: Sequence[str]) -> bool:
-        return one_gib <= float(facts[1]) * MIB and two_mib <= float(facts[2]) * MIB
+        there = one_gib <= float(facts[1]) * MIB and two_mib <= float(facts[2]) * MIB
+        return there and not has_other
 
-    if one_gib + two_mib == 0:
+    if one_gib + two_mib == 0 and not has_other:
         return None
     return misfit(settings, selected(pod), fits, _SAYS)
+
+
+def _has_other(pod: Pod) -> bool:
+    """Whether a container asks for huge pages of a size that no pool has."""
+    parts = [
+        mapping(at(each, "resources", part))
+        for each in pod.containers
+        for part in ("limits", "requests")
+    ]
+    asked_for = (found for each in parts for found in each.items())
+    return any(_is_other(name) and str(amount) != "0" for name, amount in asked_for)
+
+
+def _is_other(name: str) -> bool:
+    return name.startswith("hugepages-") and name not in _SIZES
 
 
 def _differs(container: Mapping[str, object], size: str) -> bool:
@@ -77,8 +95,10 @@ def _cel_differs(size: str) -> str:
 
 
 _DIFFER = " || ".join(map(_cel_differs, _SIZES))
+_OTHER = cel_asks_for(f"k.startsWith('hugepages-') && !(k in {list(_SIZES)})")
 _PAGES = cel_misfit(
-    f"p.gib <= double(e[1]) * {MIB}.0 && p.mib <= double(e[2]) * {MIB}.0", filled(_SAYS)
+    f"!{_OTHER} && p.gib <= double(e[1]) * {MIB}.0 && p.mib <= double(e[2]) * {MIB}.0",
+    filled(_SAYS),
 )
 
 RULE = Rule(
@@ -98,7 +118,9 @@ RULE = Rule(
         "variables.asks",
         [
             cel.Fault(broken=f"p.containers.exists(c, {_DIFFER})", says=cel.literal(_EQUAL)),
-            cel.Fault(broken=f"(p.gib + p.mib > 0.0 && {_PAGES.broken})", says=_PAGES.says),
+            cel.Fault(
+                broken=f"((p.gib + p.mib > 0.0 || {_OTHER}) && {_PAGES.broken})", says=_PAGES.says
+            ),
         ],
         variables={
             "lines": cel_lines(_ID),
@@ -109,6 +131,7 @@ RULE = Rule(
                 ],
                 of=_SIZES,
                 always=True,
+                also=_OTHER,
             ),
         },
     ),

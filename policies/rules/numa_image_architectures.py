@@ -54,7 +54,7 @@ def _fault(pod: Pod, settings: Settings) -> str | None:
     )
 
 
-_VALUE = f"p.annotations['{_DECLARED}']"
+_VALUE = f"'%s'.format([p.annotations['{_DECLARED}']])"
 
 RULE = Rule(
     id=_ID,

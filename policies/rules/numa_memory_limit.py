@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from policies.rules import cel
 from policies.rules.manifest import at, mapping, quantity
 from policies.rules.pods import Pod, pods, subject
-from policies.rules.pool_table import POOL, cel_lines, lines, schema, selected
+from policies.rules.pool_table import POOL, cel_asks_for, cel_lines, lines, schema, selected
 from policies.rules.rule import Manifest, Rule, Settings
 
 _ID = "numa/memory-limit"
@@ -38,16 +38,12 @@ def _is_on_gpu_node(pod: Pod, settings: Settings) -> bool:
 
 
 def _asks_for_gpus(container: Mapping[str, object]) -> bool:
-    resources = mapping(container.get("resources"))
-    named = [*mapping(resources.get("limits")), *mapping(resources.get("requests"))]
-    return any(name.startswith(_VENDOR) for name in named)
+    parts = [mapping(at(container, "resources", part)) for part in ("limits", "requests")]
+    asked = (found for each in parts for found in each.items())
+    return any(name.startswith(_VENDOR) and str(amount) != "0" for name, amount in asked)
 
 
-def _cel_names(part: str) -> str:
-    return f"c.?resources.?{part}.orValue({{}}).exists(k, k.startsWith('{_VENDOR}'))"
-
-
-_ASKS = f"p.containers.exists(c, {_cel_names('limits')} || {_cel_names('requests')})"
+_ASKS = cel_asks_for(f"k.startsWith('{_VENDOR}')")
 _SELECTED = f"p.spec.?nodeSelector[?'{POOL}'].orValue('')"
 
 RULE = Rule(

@@ -2,14 +2,15 @@
 
 The proxy takes part in the pod's CPUs and QoS class, and a gang's traffic would go through it and
 not from GPU to network card. A mesh puts it in by a label or an annotation of the pod, or it stands
-there already. Istio, Linkerd, Kuma and Consul are known.
+there already; Istio also by the label of its revision. Istio, Linkerd, Kuma and Consul are known.
 """
 
 from collections.abc import Mapping
 
 from policies.rules import cel
-from policies.rules.manifest import mapping
+from policies.rules.manifest import at, mapping
 from policies.rules.pods import Pod, pods, subject
+from policies.rules.pool_table import cel_asks_for
 from policies.rules.rule import Manifest, Rule, Settings
 
 _VENDOR = "nvidia.com/"
@@ -20,6 +21,7 @@ _ASKED = {
     "kuma.io/sidecar-injection": ("enabled", "true"),
     "consul.hashicorp.com/connect-inject": ("true",),
 }
+_REVISION, _INJECT = "istio.io/rev", "sidecar.istio.io/inject"
 _HAS = "must have no sidecar of a service mesh beside its GPUs."
 _ASKS = "must not ask a service mesh for a sidecar beside its GPUs."
 
@@ -35,9 +37,9 @@ def _has_gpus(pod: Pod) -> bool:
 
 
 def _asks_for_gpus(container: Mapping[str, object]) -> bool:
-    resources = mapping(container.get("resources"))
-    named = [*mapping(resources.get("limits")), *mapping(resources.get("requests"))]
-    return any(name.startswith(_VENDOR) for name in named)
+    parts = [mapping(at(container, "resources", part)) for part in ("limits", "requests")]
+    asked = (found for each in parts for found in each.items())
+    return any(name.startswith(_VENDOR) and str(amount) != "0" for name, amount in asked)
 
 
 def _fault(pod: Pod) -> str | None:
@@ -46,23 +48,23 @@ def _fault(pod: Pod) -> str | None:
     for key, values in _ASKED.items():
         if pod.labels.get(key) in values or pod.annotations.get(key) in values:
             return _ASKS
-    return None
-
-
-def _cel_names(part: str) -> str:
-    return f"c.?resources.?{part}.orValue({{}}).exists(k, k.startsWith('{_VENDOR}'))"
+    of_revision = pod.labels.get(_REVISION) and pod.labels.get(_INJECT) != "false"
+    return _ASKS if of_revision else None
 
 
 def _listed(words: tuple[str, ...]) -> str:
     return f"[{', '.join(map(cel.literal, words))}]"
 
 
-_GPUS = f"p.containers.exists(c, {_cel_names('limits')} || {_cel_names('requests')})"
+_GPUS = cel_asks_for(f"k.startsWith('{_VENDOR}')")
 _PROXY = f"p.containers.exists(c, c.?name.orValue('') in {_listed(_PROXIES)})"
 _INJECTED = " || ".join(
     f"(p.{place}[?'{key}'].orValue('') in {_listed(values)})"
     for key, values in _ASKED.items()
     for place in ("labels", "annotations")
+)
+_OF_REVISION = (
+    f"(p.labels[?'{_REVISION}'].orValue('') != '' && p.labels[?'{_INJECT}'].orValue('') != 'false')"
 )
 
 RULE = Rule(
@@ -78,7 +80,7 @@ RULE = Rule(
         f"variables.pods.filter(p, {_GPUS})",
         [
             cel.Fault(broken=_PROXY, says=cel.literal(_HAS)),
-            cel.Fault(broken=f"({_INJECTED})", says=cel.literal(_ASKS)),
+            cel.Fault(broken=f"({_INJECTED} || {_OF_REVISION})", says=cel.literal(_ASKS)),
         ],
     ),
 )

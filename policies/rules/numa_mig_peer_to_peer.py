@@ -55,13 +55,14 @@ def _sets_a_variable(container: Mapping[str, object]) -> bool:
 
 
 _INSTANCES = cel_asks_for(f"k.startsWith('{_MIG}')")
+_NAME = "v.?name.orValue('')"
 _OTHERS = " || ".join(
-    f"(v.name == '{name}' && v.?value.orValue('') in {list(values)})"
+    f"({_NAME} == '{name}' && v.?value.orValue('') in {list(values)})"
     for name, values in _SETTINGS.items()
 )
 _VARIABLE = (
     "p.containers.exists(c, c.?env.orValue([]).exists(v, "
-    f"(v.name == 'NCCL_P2P_LEVEL' && !(v.?value.orValue('') in {list(_LEVELS)})) || {_OTHERS}))"
+    f"({_NAME} == 'NCCL_P2P_LEVEL' && !(v.?value.orValue('') in {list(_LEVELS)})) || {_OTHERS}))"
 )
 
 RULE = Rule(

@@ -50,20 +50,11 @@ def _offer(line: Sequence[str]) -> str:
     return f"MIG instances on pool '{line[0]}' of its profiles {' '.join(line[1:])} alone"
 
 
-def _cel_named(part: str) -> str:
-    return f"c.?resources.?{part}.orValue({{}})"
-
-
 _SELECTED = f"p.spec.?nodeSelector[?'{POOL}'].orValue('')"
 _CONCERNED = f"variables.lines.filter(e, {_SELECTED} == '' || e[0] == {_SELECTED})"
 _PROFILE = f"k.replace('{_MIG}', '').replace('.me', '+me')"
-_HAS = " && ".join(
-    f"{_cel_named(part)}.all(k, !k.startsWith('{_MIG}') || {_PROFILE} in e)"
-    for part in ("limits", "requests")
-)
-_ASKS = " || ".join(
-    f"{_cel_named(part)}.exists(k, k.startsWith('{_MIG}'))" for part in ("limits", "requests")
-)
+_HAS = f"{cel.RESOURCES}.all(r, r.all(k, !k.startsWith('{_MIG}') || {_PROFILE} in e))"
+_ASKS = f"{cel.RESOURCES}.exists(r, r.exists(k, k.startsWith('{_MIG}')))"
 _OFFERS = (
     'size(e) == 1 ? "no MIG instance on pool \'" + e[0] + "\'" : '
     '"MIG instances on pool \'" + e[0] + "\' of its profiles " + '

@@ -2,15 +2,15 @@
 
 The device plugin knows one way of sharing on a node, and MPS for `nvidia.com/gpu` alone. Judged are
 the labels with which a pool's nodes register (`fleet.gpu/sharing` against the configuration that
-`nvidia.com/device-plugin.config` names) and the configurations in the values of the GPU Operator's
-chart.
+`nvidia.com/device-plugin.config` names) and the configurations of the device plugin, in the values
+of the GPU Operator's chart or in a ConfigMap.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import yaml
 
-from policies.rules.manifest import at, items, mapping
+from policies.rules.manifest import at, describe, items, mapping
 from policies.rules.numa_vgpu import RELEASE
 from policies.rules.rule import Manifest, Rule, Settings
 from policies.rules.shipped import Shipped, is_pool, judged, node_labels
@@ -25,15 +25,31 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what a pool or a chart has of MPS that the device plugin cannot do."""
     if is_pool(manifest):
         return _of_a_pool(manifest, settings)
+    if manifest.get("kind") == "ConfigMap":
+        found = mapping(manifest.get("data")).items()
+        return _of_all(describe(manifest), {key: it for key, it in found if _is_meant(it)})
     if manifest.get("kind") != RELEASE:
         return []
     data = mapping(at(manifest, "spec", "values", "devicePlugin", "config", "data"))
-    name = at(manifest, "metadata", "name")
+    return _of_all(f"Release '{at(manifest, 'metadata', 'name')}'", data)
+
+
+def _of_all(subject: str, data: Mapping[str, object]) -> list[str]:
     return [
-        f"Release '{name}' must {fault}, in its device plugin configuration '{config}'."
+        f"{subject} must {fault}, in its device plugin configuration '{config}'."
         for config, text in data.items()
         for fault in _of_a_configuration(str(text))
     ]
+
+
+def _is_meant(text: object) -> bool:
+    """Whether a text of a ConfigMap is a configuration of the device plugin."""
+    if "sharing" not in str(text) or "mps" not in str(text):
+        return False
+    try:
+        return isinstance(at(yaml.safe_load(str(text)), "sharing", "mps"), Mapping)
+    except yaml.YAMLError:
+        return False
 
 
 def _judge(shipped: Shipped) -> list[str]:

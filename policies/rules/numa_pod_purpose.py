@@ -1,8 +1,8 @@
 """A pod that says its purpose must be on a pool of that purpose: training apart from serving.
 
 A pod says its purpose by the label `fleet.gpu/purpose` and its pool by the node selector
-`fleet.gpu/pool`; it may also select nodes by `fleet.gpu/purpose`. One that says no purpose is not
-judged.
+`fleet.gpu/pool`; it may also select nodes by `fleet.gpu/purpose`, which then is its purpose. One
+that says none is not judged.
 """
 
 from policies.rules import cel
@@ -13,7 +13,7 @@ from policies.rules.rule import Manifest, Rule, Settings
 
 _ID = "numa/pod-purpose"
 _PURPOSE = "fleet.gpu/purpose"
-_OF_POOL = f"must have the label {_PURPOSE} '{{1}}' of pool '{{0}}', which it selects."
+_OF_POOL = f"must select a pool of its {_PURPOSE}, not pool '{{0}}', which is for {{1}}."
 _OF_NODES = f"must select by {_PURPOSE} the nodes of its label {_PURPOSE}."
 
 
@@ -24,19 +24,20 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
 
 
 def _fault(pod: Pod, settings: Settings) -> str | None:
-    purpose, pool = pod.labels.get(_PURPOSE), selected(pod)
+    wanted, pool = at(pod.spec, "nodeSelector", _PURPOSE), selected(pod)
+    purpose = pod.labels.get(_PURPOSE) or wanted
     if not purpose:
         return None
-    wanted = at(pod.spec, "nodeSelector", _PURPOSE)
     if wanted and wanted != purpose:
         return _OF_NODES
     other = [line for line in lines(settings, pool) if pool and line[1] != purpose]
     return _OF_POOL.format(*other[0]) if other else None
 
 
-_SAID = f"p.labels[?'{_PURPOSE}'].orValue('')"
 _POOL = f"p.spec.?nodeSelector[?'{POOL}'].orValue('')"
 _NODES = f"p.spec.?nodeSelector[?'{_PURPOSE}'].orValue('')"
+_LABEL = f"p.labels[?'{_PURPOSE}'].orValue('')"
+_SAID = f"({_LABEL} == '' ? {_NODES} : {_LABEL})"
 _OTHER = f"variables.lines.filter(e, e[0] == {_POOL} && e[1] != {_SAID})"
 
 RULE = Rule(

@@ -28,19 +28,22 @@ from policies.rules.shipped import (
     ShippedError,
     judged,
     of_pool,
-    texts,
+    texts_of,
 )
 from policies.rules.user_data import booted, differences, pool_of, user_data
 
 _PATCHES = "/etc/kubernetes/patches/"
 _PATCH = f"{_PATCHES}kubeletconfiguration+merge.json"
 _SCRIPT = "/opt/bin/fleet-irq"
+_UNIT = "fleet-irq.service"
 _WRITES = "smp_affinity_list"
 _TAINTS = "registerWithTaints"
 _FLAG = re.compile(
     r"--((?:reserved-cpus|cpu-manager-policy|topology-manager|memory-manager|reserved-memory"
     r"|kube-reserved|system-reserved|eviction-hard|fail-swap-on|max-pods|config)[a-z-]*)"
 )
+_STARTS = re.compile(r"^Exec\w+=.*$", re.MULTILINE)
+_GRUB = re.compile(r"/(?:usr/share/)?oem/grub\.cfg")
 _ARRAY = re.compile(r"^declare -A cpus=\((.*)\)$", re.MULTILINE)
 _ENTRY = re.compile(r"\[(-?[0-9]+)\]=([0-9,-]+)")
 
@@ -105,6 +108,9 @@ def _arguments(config: BootConfig, expected: NumaPlan) -> Iterator[str]:
     for argument in given:
         if argument not in expected.kernel_arguments:
             yield f"not have the kernel argument {argument}, which is not of its NUMA plan"
+    for path in config.files:
+        if _GRUB.fullmatch(path):
+            yield f"not have the file {path}, which sets kernel arguments beside its NUMA plan"
 
 
 def _kubelet(config: BootConfig, expected: NumaPlan) -> Iterator[str]:
@@ -116,9 +122,9 @@ def _kubelet(config: BootConfig, expected: NumaPlan) -> Iterator[str]:
         if given.get(name) != value:
             wanted = json.dumps(value, separators=(",", ":"))
             yield f"set the kubelet's {name} to {wanted}, as its NUMA plan does"
-    for name in given.keys() - expected.kubelet.keys() - {_TAINTS}:
+    for name in sorted(given.keys() - expected.kubelet.keys() - {_TAINTS}):
         yield f"not set the kubelet's {name}, which its NUMA plan does not"
-    started = [config.text(KUBELET_FLAGS) or "", *texts(config.units.get("kubelet.service"))]
+    started = [config.text(KUBELET_FLAGS) or "", *texts_of(config, "kubelet.service")]
     for flag in _FLAG.findall("\n".join(started)):
         yield f"not give the kubelet the flag --{flag}, which overrides its NUMA plan"
 
@@ -142,9 +148,11 @@ def _interrupts(config: BootConfig, expected: NumaPlan) -> Iterator[str]:
             f"{cpus} of NUMA node {node}" for node, cpus in wanted.items() if node != "-1"
         )
         yield f"serve interrupts on CPUs {told or 'of no choice'}, as its NUMA plan does"
-    unit = config.units.get("fleet-irq.service")
+    unit = config.units.get(_UNIT)
     if wanted and (unit is None or not unit.enabled or unit.masked):
-        yield "enable fleet-irq.service, which places interrupts as its NUMA plan does"
+        yield f"enable {_UNIT}, which places interrupts as its NUMA plan does"
+    elif wanted and _STARTS.findall("\n".join(texts_of(config, _UNIT))) != [f"ExecStart={_SCRIPT}"]:
+        yield f"start {_SCRIPT} in {_UNIT}, which places interrupts as its NUMA plan does"
 
 
 def _services(config: BootConfig, expected: NumaPlan) -> Iterator[str]:
@@ -166,15 +174,27 @@ def _services(config: BootConfig, expected: NumaPlan) -> Iterator[str]:
 
 def _sysctls(config: BootConfig, expected: NumaPlan) -> Iterator[str]:
     lines = [
-        line.partition("=")
+        line.strip().partition("=")
         for path in sorted(config.files)  # a later file wins, as in systemd-sysctl
         if path.startswith("/etc/sysctl.d/")
         for line in (config.text(path) or "").splitlines()
     ]
-    given = {name.strip(): value.strip() for name, _, value in lines}
+    given = {
+        _sysctl(name): value.strip()
+        for name, equals, value in lines
+        if equals and not name.startswith(("#", ";"))
+    }
     for name, value in expected.sysctls.items():
         if given.get(name) != value:
             yield f"set the sysctl {name} to {value}, as its NUMA plan does"
+    for name in sorted(given.keys() - expected.sysctls.keys()):
+        yield f"not set the sysctl {name}, which is not of its NUMA plan"
+
+
+def _sysctl(name: str) -> str:
+    """A name with dots: sysctl.d knows it with slashes too, and `-` before it lets it fail."""
+    found = name.strip().removeprefix("-")
+    return found.translate(str.maketrans("./", "/.")) if "/" in found.partition(".")[0] else found
 
 
 RULE = Rule(

@@ -1,18 +1,22 @@
 """A pool's machines must have no swap: memory that is on a disk is on no NUMA node.
 
-Swap comes by a unit, a file system, zram or a service that calls `swapon`, and the kubelet must
-keep refusing to start where it finds some.
+Swap comes by a unit, a line of `/etc/fstab`, a file system, zram or a service that calls `swapon`,
+itself or in its script, and the kubelet must keep refusing to start where it finds some.
 """
 
 import json
+import re
 from collections.abc import Iterator
 
 from ignition.boot.config import BootConfig
 from policies.rules.manifest import at, items, mapping
 from policies.rules.rule import Alert, Rule
-from policies.rules.shipped import KUBELET_FLAGS, Shipped, judged, texts
+from policies.rules.shipped import KUBELET_FLAGS, Shipped, judged, texts, texts_of
 
 _PATCHES = "/etc/kubernetes/patches/kubeletconfiguration"
+_SWAPON = re.compile(r"\bswapon\b(?!\s+(?:-s|--summary|--show|--noheadings))")
+_FSTAB = re.compile(r"^\s*[^#\s]\S*\s+\S+\s+swap\b", re.MULTILINE)
+_ZRAM = "/etc/systemd/zram-generator.conf"
 
 
 def _judge(shipped: Shipped) -> list[str]:
@@ -29,20 +33,24 @@ def _kubelet(config: BootConfig) -> Iterator[str]:
                 patch = {}
             if patch.get("failSwapOn") is False:
                 yield "not set the kubelet's failSwapOn to false"
-    if "--fail-swap-on=false" in (config.text(KUBELET_FLAGS) or ""):
+    started = [config.text(KUBELET_FLAGS) or "", *texts_of(config, "kubelet.service")]
+    if any("--fail-swap-on=false" in text for text in started):
         yield "not give the kubelet the flag --fail-swap-on=false"
 
 
 def _swap(config: BootConfig) -> Iterator[str]:
     for name, unit in config.units.items():
-        starts = any("swapon" in text for text in texts(unit))
+        starts = any(map(_SWAPON.search, [*texts(unit), config.said[name]]))
         if not unit.masked and (name.endswith(".swap") or starts):
             yield f"the unit {name}"
     for system in items(config.storage.get("filesystems")):
         if at(system, "format") == "swap":
             yield f"the file system {at(system, 'device')}"
-    if "/etc/systemd/zram-generator.conf" in config.files:
-        yield "the file /etc/systemd/zram-generator.conf"
+    for path in config.files:
+        if path == _ZRAM or path.startswith(f"{_ZRAM}.d/"):
+            yield f"the file {path}"
+    if _FSTAB.search(config.text("/etc/fstab") or ""):
+        yield "the line of /etc/fstab"
 
 
 RULE = Rule(

@@ -6,7 +6,7 @@ is told to bring its manager, and where a pod selects such nodes.
 """
 
 from policies.rules import cel
-from policies.rules.manifest import at
+from policies.rules.manifest import at, is_true
 from policies.rules.pods import Pod, pods, subject
 from policies.rules.rule import Manifest, Rule, Settings
 from policies.rules.shipped import Shipped, is_pool, judged, node_labels
@@ -42,7 +42,7 @@ _of_a_pool = judged(_judge)
 def _brings_it(release: Manifest) -> bool:
     values = at(release, "spec", "values")
     by_default = at(values, "sandboxWorkloads", "defaultWorkload") == "vm-vgpu"
-    return by_default or at(values, "vgpuManager", "enabled") is True
+    return by_default or is_true(at(values, "vgpuManager", "enabled"))
 
 
 def _wants_it(pod: Pod) -> bool:

@@ -27,14 +27,20 @@ _TEMPLATES = {
     "CronJob": ("spec", "jobTemplate", "spec", "template"),
     "Notebook": ("spec", "template"),
 }
+OF_WORKFLOWS = (
+    *("affinity", "hostNetwork", "nodeSelector", "schedulerName", "securityContext"),
+    *("tolerations", "volumes"),
+)
+"""Fields of a pod's spec that a workflow of Argo may set for all its pods."""
 _ARGO = {
-    **dict.fromkeys(("Workflow", "WorkflowTemplate"), ("spec",)),
+    **dict.fromkeys(("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate"), ("spec",)),
     "CronWorkflow": ("spec", "workflowSpec"),
 }
 
 KINDS: tuple[Kind, ...] = (
     ("", "pods"),
     ("", "pods/ephemeralcontainers"),
+    ("", "pods/resize"),
     ("", "replicationcontrollers"),
     ("apps", "deployments"),
     ("apps", "replicasets"),
@@ -45,6 +51,7 @@ KINDS: tuple[Kind, ...] = (
     ("batch.volcano.sh", "jobs"),
     ("argoproj.io", "workflows"),
     ("argoproj.io", "workflowtemplates"),
+    ("argoproj.io", "clusterworkflowtemplates"),
     ("argoproj.io", "cronworkflows"),
     ("kubeflow.org", "pytorchjobs"),
     ("kubeflow.org", "tfjobs"),
@@ -101,7 +108,8 @@ def pods(manifest: Manifest) -> list[Pod]:
         replicas = mapping(at(manifest, "spec", _KUBEFLOW[kind]))
         return [_pod(role, at(replicas[role], "template")) for role in sorted(replicas)]
     if group == "argoproj.io" and kind in _ARGO:
-        return [_argo(mapping(found)) for found in items(at(manifest, *_ARGO[kind], "templates"))]
+        workflow = mapping(at(manifest, *_ARGO[kind]))
+        return [_argo(mapping(found), workflow) for found in items(workflow.get("templates"))]
     return []
 
 
@@ -117,19 +125,24 @@ def _pod(name: str, template: object) -> Pod:
     )
 
 
-def _argo(template: Mapping[str, object]) -> Pod:
-    """A template of a workflow has a pod's fields in itself, and its containers in four places."""
+def _argo(template: Mapping[str, object], workflow: Mapping[str, object]) -> Pod:
+    """A template of a workflow has a pod's fields in itself, and its containers in four places.
+
+    What the workflow says for all its pods holds where the template says nothing.
+    """
     found = (
         *items(template.get("initContainers")),
         *(template[name] for name in ("container", "script") if name in template),
         *items(at(template, "containerSet", "containers")),
         *items(template.get("sidecars")),
     )
+    shared = {name: workflow[name] for name in OF_WORKFLOWS if workflow.get(name) is not None}
+    of_all, own = workflow.get("podMetadata"), template.get("metadata")
     return Pod(
         name=str(template.get("name") or ""),
-        labels=mapping(at(template, "metadata", "labels")),
-        annotations=mapping(at(template, "metadata", "annotations")),
-        spec=template,
+        labels={**mapping(at(of_all, "labels")), **mapping(at(own, "labels"))},
+        annotations={**mapping(at(of_all, "annotations")), **mapping(at(own, "annotations"))},
+        spec={**shared, **{key: it for key, it in template.items() if it is not None}},
         containers=tuple(map(mapping, found)),
     )
 

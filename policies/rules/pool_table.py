@@ -4,7 +4,7 @@ A setting `pools` has a line for each pool: its name and facts that the rule ask
 between them. `policies.pools` writes the lines of an environment; without any there is nothing to
 hold a pod to. A pod says its pool by the node selector `fleet.gpu/pool`; one that says none may run
 on any, and is refused only where no pool would do. What a pod asks for is the least that it can
-have: its containers together, or one of its init containers where that asks for more.
+have: its containers and sidecars together, or one of its init containers where that asks for more.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -63,7 +63,11 @@ def lines(settings: Settings, pool: str) -> list[list[str]]:
 
 def total(pod: Pod, resource: str) -> float:
     """The least of a resource that the pod can ever ask for; raises Malformed."""
-    first = {at(each, "name") or "" for each in items(pod.spec.get("initContainers"))}
+    first = {
+        at(each, "name") or ""
+        for each in items(pod.spec.get("initContainers"))
+        if at(each, "restartPolicy") != "Always"
+    }
     amounts = [(each.get("name") or "", amount(each, resource)) for each in pod.containers]
     together = sum(number for name, number in amounts if name not in first)
     return max([together, *(number for name, number in amounts if name in first)])
@@ -92,8 +96,12 @@ def misfit(
     return f"{must} {' or '.join(says.format(*line) for line in concerned)}."
 
 
-def asks(columns: Sequence[Column], of: Sequence[str], *, always: bool = False) -> str:
+def asks(
+    columns: Sequence[Column], of: Sequence[str], *, always: bool = False, also: str = "false"
+) -> str:
     """CEL: each pod that speaks of a resource in `of`; none where no pool is known, unless asked.
+
+    And each of which `also` holds, CEL over the pod `p`.
 
     It has its `name`, `pool` and `containers`, and its total of each column.
     """
@@ -102,7 +110,7 @@ def asks(columns: Sequence[Column], of: Sequence[str], *, always: bool = False) 
     speaks = " || ".join(f"{cel.asked('c', each)}.hasValue()" for each in of)
     every = "variables.pods" if always else "(size(variables.lines) == 0 ? [] : variables.pods)"
     return (
-        f"{every}.filter(p, p.containers.exists(c, {speaks}))"
+        f"{every}.filter(p, {also} || p.containers.exists(c, {speaks}))"
         f".map(p, {{'name': dyn(p.name), 'pool': dyn({pool}), "
         f"'containers': dyn(p.containers), {values}}})"
     )
@@ -117,15 +125,17 @@ def cel_amount(container: str, resource: str) -> str:
 
 def cel_asks_for(condition: str) -> str:
     """CEL: whether the pod `p` asks for some of a resource `k` of which the condition holds."""
-    parts = "[c.?resources.?limits.orValue({}), c.?resources.?requests.orValue({})]"
     return (
-        f"p.containers.exists(c, {parts}.exists(r, r.exists(k, "
+        f"p.containers.exists(c, {cel.RESOURCES}.exists(r, r.exists(k, "
         f"{condition} && '%s'.format([r[k]]) != '0')))"
     )
 
 
 def _total(resource: str) -> str:
-    first = "p.spec.?initContainers.orValue([]).exists(i, i.?name.orValue('') == found)"
+    first = (
+        f"{cel.listed('p.spec', 'initContainers')}.exists(i, i.?name.orValue('') == found && "
+        "i.?restartPolicy.orValue('') != 'Always')"
+    )
     is_first = f"[c.?name.orValue('')].exists(found, {first})"
     number = cel_amount("c", resource)
     together = f"p.containers.filter(c, !{is_first}).map(c, {number}).sum()"
@@ -137,17 +147,17 @@ def cel_lines(rule_id: str) -> str:
     return f"{cel.setting(rule_id, 'pools')}.split(',').filter(e, e != '').map(e, e.split(' '))"
 
 
-_CONCERNED = "variables.lines.filter(e, p.pool == '' || e[0] == p.pool)"
-
-
-def cel_misfit(fits: str, says: str, must: str = "must ask for") -> cel.Fault:
+def cel_misfit(
+    fits: str, says: str, must: str = "must ask for", *, known: str = "variables.lines"
+) -> cel.Fault:
     """The fault of `misfit`: `fits` and `says` are CEL over the pod `p` and the facts `e`.
 
     The pod has the name of its pool in `p.pool`, see `asks` and `pooled`.
     """
+    concerned = f"{known}.filter(e, p.pool == '' || e[0] == p.pool)"
     return cel.Fault(
-        broken=f"(size({_CONCERNED}) > 0 && !{_CONCERNED}.exists(e, {fits}))",
-        says=f"'{must} ' + {_CONCERNED}.map(e, {says}).join(' or ') + '.'",
+        broken=f"(size({concerned}) > 0 && !{concerned}.exists(e, {fits}))",
+        says=f"'{must} ' + {concerned}.map(e, {says}).join(' or ') + '.'",
     )
 
 

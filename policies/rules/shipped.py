@@ -85,12 +85,29 @@ def texts(unit: BootUnit | None) -> list[str]:
     return [] if unit is None else [unit.contents or "", *unit.dropins.values()]
 
 
+def texts_of(config: BootConfig, name: str) -> list[str]:
+    """The same, with drop-ins and units that lie there as plain files."""
+    path = f"/etc/systemd/system/{name}"
+    files = [
+        file.text or ""
+        for found, file in config.files.items()
+        if found == path or found.startswith(f"{path}.d/")
+    ]
+    return [*texts(config.units.get(name)), *files]
+
+
 def driver(config: BootConfig) -> str | None:
     """The driver of NVIDIA's that is enabled, as `570-open`; None where there is none."""
-    for line in (config.text("/etc/flatcar/enabled-sysext.conf") or "").splitlines():
-        if line.strip().startswith("nvidia-drivers-"):
-            return line.strip().removeprefix("nvidia-drivers-")
-    return None
+    return next(iter(drivers(config)), None)
+
+
+def drivers(config: BootConfig) -> list[str]:
+    """All drivers of NVIDIA's that are enabled; a machine can load one."""
+    lines = (config.text("/etc/flatcar/enabled-sysext.conf") or "").splitlines()
+    found = [line.strip() for line in lines]
+    return [
+        line.removeprefix("nvidia-drivers-") for line in found if line.startswith("nvidia-drivers-")
+    ]
 
 
 def node_labels(config: BootConfig) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 - A *floor*: machines of a GPU pool that are there without work: `replicas` of a NodePool,
   `minSize` of an EKS node group or of an Auto Scaling group with GPU instances.
-- A *reserve*: a CapacityBuffer of Karpenter, and pods that hold GPUs and only pause.
+- A *reserve*: a CapacityBuffer of Karpenter, and pods that hold GPUs and only pause: with the
+  image pause, `sleep infinity` or `tail -f /dev/null`.
 
 Each says why and until when by `fleet.gpu/keep-warm-reason` and `fleet.gpu/keep-warm-until`: a
 Kubernetes object by annotations, another resource by its tags.
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 
 from policies.rules import cel
 from policies.rules.gpu_node_pools import is_gpu_node_pool, names_gpu_instances
-from policies.rules.gpu_work import PREFIX, gpu_pods
+from policies.rules.gpu_work import IS_OWNED_POD, PREFIX, gpu_pods, is_owned_pod
 from policies.rules.manifest import at, items, mapping
 from policies.rules.rule import Kind, Manifest
 
@@ -22,6 +23,9 @@ UNTIL = f"{PREFIX}keep-warm-until"
 SCHEDULE = f"{PREFIX}keep-warm-schedule"
 USD = f"{PREFIX}keep-warm-usd-per-day"
 _PAUSE = re.compile(r"(^|/)pause(-[a-z0-9]+)?([:@]|$)")
+_WAIT = re.compile(
+    r"(((/usr)?/bin/)?(ba)?sh -l?c )?((/usr)?/bin/)?(sleep inf(inity)?|tail -[fF] /dev/null)"
+)
 _GROUPS = {
     "aws:eks/nodeGroup:NodeGroup": ("scalingConfig", "minSize"),
     "aws:autoscaling/group:Group": ("minSize",),
@@ -34,30 +38,45 @@ def floor(manifest: Manifest) -> bool:
     kind = str(manifest.get("kind"))
     if kind in _GROUPS:
         least = at(manifest, "spec", *_GROUPS[kind])
-        return isinstance(least, int | float) and least > 0 and _has_gpus(manifest)
+        return (
+            isinstance(least, int | float)
+            and least > 0
+            and names_gpu_instances(ec2_types(manifest))
+        )
     if kind != "NodePool" or not is_gpu_node_pool(manifest):
         return False
     replicas = at(manifest, "spec", "replicas")
     return isinstance(replicas, int) and replicas > 0
 
 
-def _has_gpus(manifest: Manifest) -> bool:
+def ec2_types(manifest: Manifest) -> list[str]:
+    """The instance types that a resource of AWS names."""
     overrides = items(at(manifest, "spec", "mixedInstancesPolicy", "launchTemplate", "overrides"))
     types = [
+        at(manifest, "spec", "instanceType"),
         *items(at(manifest, "spec", "instanceTypes")),
         *(at(each, "instanceType") for each in overrides),
     ]
-    return names_gpu_instances([str(each) for each in types])
+    return [str(each) for each in types if each is not None]
 
 
 def reserve(manifest: Manifest) -> bool:
-    """Whether an object holds capacity for work that is not there yet."""
+    """Whether an object holds capacity for work that is not there yet.
+
+    What such an object says is not said again by the pods that are made from it.
+    """
     if manifest.get("kind") == "CapacityBuffer":
         return True
-    return any(
-        pod.containers and all(_PAUSE.search(str(each.get("image"))) for each in pod.containers)
-        for pod in gpu_pods(manifest)
-    )
+    if is_owned_pod(manifest):
+        return False
+    return any(pod.containers and all(map(_pauses, pod.containers)) for pod in gpu_pods(manifest))
+
+
+def _pauses(container: Mapping[str, object]) -> bool:
+    words = [*items(container.get("command")), *items(container.get("args"))]
+    if _WAIT.fullmatch(" ".join(map(str, words))):
+        return True
+    return _PAUSE.search(str(container.get("image"))) is not None
 
 
 def said(manifest: Manifest) -> Mapping[str, object]:
@@ -74,8 +93,10 @@ def cel_said(name: str) -> str:
 
 def cel_reserve(gpu_pods: str) -> str:
     """CEL: `reserve` of an object with `cel.PODS`."""
-    paused = f"c.?image.orValue('').matches({cel.literal(_PAUSE.pattern)})"
-    return (
-        f"(object.kind == 'CapacityBuffer' || {gpu_pods}.exists(p, size(p.containers) > 0 && "
-        f"p.containers.all(c, {paused})))"
+    words = "(c.?command.orValue([]) + c.?args.orValue([])).map(w, '%s'.format([w])).join(' ')"
+    paused = (
+        f"({words}.matches({cel.literal(f'^({_WAIT.pattern})$')}) || "
+        f"c.?image.orValue('').matches({cel.literal(_PAUSE.pattern)}))"
     )
+    waits = f"{gpu_pods}.exists(p, size(p.containers) > 0 && p.containers.all(c, {paused}))"
+    return f"(object.kind == 'CapacityBuffer' || !{IS_OWNED_POD} && {waits})"

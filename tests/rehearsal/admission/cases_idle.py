@@ -2,7 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 
-from tests.rehearsal.admission.objects import GPU, Object, made
+from tests.rehearsal.admission.objects import (
+    GPU,
+    LABELS,
+    SERVICES,
+    Object,
+    gpus,
+    job,
+    kubeflow,
+    limited,
+    made,
+    template,
+    volcano,
+    workflow,
+)
 
 Row = tuple[str, str, Object]
 POOL = "idle/gpu-node-pool"
@@ -43,8 +56,151 @@ MAKER = "karpenter.k8s.aws/instance-gpu-manufacturer"
 COUNT = "karpenter.k8s.aws/instance-gpu-count"
 
 
+_WORDS = ("sh", "-c")
+ON_SPOT = {"nodeSelector": {"karpenter.sh/capacity-type": "spot"}}
+_USES_ALL = (
+    "\n".join(f"CUDA_VISIBLE_DEVICES={gpu} vllm serve m &" for gpu in range(8)),
+    "torchrun --nproc-per-node=1 prepare.py && torchrun --nproc-per-node=8 train.py",
+    "torchrun --nproc-per-node=8 train.py --tensor-parallel-size 2",
+    "torchrun ${DISTRIBUTED_ARGS[@]} pretrain_gpt.py",
+    "vllm serve m --tensor-parallel-size 2 -dp 4",
+    "vllm serve m --config /etc/vllm.yaml",
+    "python train.py --num_processes=2 --process_id=0",
+)
+_USES_FEWER = ("vllm serve m -tp 4", "vllm serve a & vllm serve b")
+
+
+def _runs(script: str, **fields: object) -> Object:
+    return {**gpus(8), "command": [*_WORDS, script], **fields}
+
+
+def _told(value: str) -> Object:
+    """Eight GPUs whose torchrun the environment tells how many processes to start."""
+    return _runs("torchrun t.py", env=[{"name": "PET_NPROC_PER_NODE", "value": value}])
+
+
+def _pytorch(processes: object) -> Object:
+    found = kubeflow("PyTorchJob", "pytorchReplicaSpecs")(template(_runs("torchrun t.py")))
+    found["spec"]["nprocPerNode"] = processes
+    return found
+
+
+def _serves(*words: str) -> Object:
+    image = f"docker.io/vllm/vllm-openai@sha256:{'d' * 64}"
+    return {**gpus(8), "image": image, "args": ["--model", "m", *words]}
+
+
+def _waits(*words: str) -> Object:
+    found = SERVICES["Deployment"](template({**gpus(), "command": list(words)}))
+    found["metadata"]["annotations"] = {"fleet.gpu/keep-warm-schedule": "mon-fri 08:00-18:00"}
+    return found
+
+
+def _elastic(least: int) -> Object:
+    """A gang that says in its tasks alone how many pods it starts with, each checked first."""
+    pods = template(gpus(8), initContainers=[gpus(8, "check")])
+    found = volcano(pods, 9, queue="research")
+    del found["spec"]["minAvailable"]
+    found["spec"]["tasks"][1]["minAvailable"] = least
+    return found
+
+
+def _scavenges(preemptable: str, **spec: object) -> Object:
+    found = volcano(template(gpus()), 1, **spec)
+    found["metadata"]["annotations"] = {"volcano.sh/preemptable": preemptable}
+    return found
+
+
+def _affine(operator: str, *values: str, key: str) -> Object:
+    terms = [{"matchExpressions": [_demand(operator, *values, key=key)]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {"affinity": {"nodeAffinity": required}}
+
+
+def _endless(**spec: object) -> Object:
+    """The template of a pod with a GPU that nothing ends."""
+    return {"metadata": {"labels": LABELS}, "spec": {"containers": [gpus()], **spec}}
+
+
+def _owned(found: Object) -> Object:
+    owner = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "all", "uid": "1"}
+    return {**found, "metadata": {**found["metadata"], "ownerReferences": [owner]}}
+
+
+def _pod_of(kind: str, container: Object, **spec: object) -> Object:
+    """A pod as a controller of Kubernetes makes it, which puts only its template into it."""
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": "all", "uid": "1"}
+    found = made("v1", "Pod", {"containers": [container], **spec}, labels=LABELS)
+    return {**found, "metadata": {**found["metadata"], "ownerReferences": [owner]}}
+
+
+def _flow(pod: Object, **spec: object) -> Object:
+    found = workflow(pod)
+    return {**found, "spec": {**found["spec"], **spec}}
+
+
+def _by_default(seconds: int) -> Object:
+    return _flow(_endless(), templateDefaults={"activeDeadlineSeconds": seconds})
+
+
+def _notebook(hours: str) -> Object:
+    """As Kubeflow takes it: labels and annotations are its own, as its template has no metadata."""
+    says = {"fleet.gpu/time-to-live-hours": hours}
+    spec = {"template": {"spec": {"containers": [limited(**{"nvidia.com/mig-1g.18gb": 1})]}}}
+    return made("kubeflow.org/v1", "Notebook", spec, labels=LABELS, annotations=says)
+
+
+def _good_work() -> Iterator[Row]:
+    for script in _USES_ALL:
+        yield "idle/launcher", script.split("\n")[0], workflow(template(_runs(script)))
+    yield "idle/launcher", "told by its environment to use all", job(template(_told("8")))
+    yield "idle/launcher", "told by the job to use all", _pytorch("8")
+    yield "idle/launcher", "told to use what there is", _pytorch("auto")
+    yield "idle/launcher", "the image of a server", job(template(_serves("--config=/m.yaml")))
+    yield "idle/keep-warm", "a script that waits at last", _waits("sh", "-c", "train; sleep inf")
+    pausing = {**gpus(), "command": ["sleep", "infinity"]}
+    yield "idle/keep-warm", "a pod of a reserve", _pod_of("ReplicaSet", pausing)
+    yield "idle/gang-fits", "an elastic gang", _elastic(2)
+    yield "idle/scavenger", "a job of the queue", _scavenges("true", queue="scavenger")
+    yield "idle/scavenger", "a job of another queue", _scavenges("false", queue="research")
+    owned = _affine("In", "dgx", key="fleet.gpu/pool")
+    yield "idle/spot", "affinity to another pool", job(template(gpus(), **owned))
+    yield "idle/spot", "a pod of a service", _pod_of("ReplicaSet", gpus(), **ON_SPOT)
+    untyped = _affine("DoesNotExist", key="karpenter.sh/capacity-type")
+    yield "idle/spot", "nodes of no capacity type", job(template(gpus(), **untyped))
+    yield "idle/job-deadline", "all templates of a workflow", _by_default(604_800)
+    yield "idle/job-deadline", "a job that another made", _owned(job(template(gpus())))
+    yield "idle/notebooks", "a day of work", _notebook("10")
+    yield "cost/labels", "those of a notebook", _notebook("10")
+
+
+def _bad_work() -> Iterator[Row]:
+    for script in _USES_FEWER:
+        yield "idle/launcher", script, workflow(template(_runs(script)))
+    yield "idle/launcher", "told by its environment to use two", job(template(_told("2")))
+    yield "idle/launcher", "told by the job to use one", _pytorch("1")
+    yield "idle/launcher", "the image of a server that uses one", job(template(_serves()))
+    for words in (("sleep", "infinity"), ("sh", "-c", "tail -f /dev/null")):
+        yield "idle/keep-warm", " ".join(words), _waits(*words)
+    yield "idle/gang-fits", "an elastic gang that needs more", _elastic(3)
+    yield "idle/scavenger", "a job of the queue that stays", _scavenges("no", queue="scavenger")
+    by_class = {"priorityClassName": "scavenger"}
+    yield "idle/scavenger", "a job that keeps its pods", _scavenges("false", **by_class)
+    cheap = _affine("In", "dgx", "cheap", key="fleet.gpu/pool")
+    yield "idle/spot", "affinity to a pool with spot machines", workflow(template(gpus(), **cheap))
+    spot = template(gpus(), **ON_SPOT)
+    yield "idle/spot", "a pod of a job", _pod_of("Job", gpus(), **ON_SPOT)
+    yield "idle/spot", "all of a workflow", _flow(spot, podPriorityClassName="production")
+    yield "idle/job-deadline", "templates of a workflow that last", _by_default(604_801)
+    yield "idle/job-deadline", "a job of an unknown object", _owned(job(_endless()))
+    yield "idle/notebooks", "more than a day of work", _notebook("11")
+    nobodys = {**_notebook("10"), "metadata": {"name": "nobodys"}}
+    yield "cost/labels", "a notebook of nobody", nobodys
+
+
 def good() -> Iterator[Row]:
     """Objects that keep their rule."""
+    yield from _good_work()
     yield POOL, "a bounded pool", node_pool()
     for after in ("0s", "15m", "900s", "14m59s"):
         yield POOL, f"consolidates after {after}", node_pool(disruption=_after(after))
@@ -69,6 +225,7 @@ def good() -> Iterator[Row]:
 
 def bad() -> Iterator[Row]:
     """Objects that break their rule, and are otherwise what an API server takes."""
+    yield from _bad_work()
     yield POOL, "no limits", node_pool(limits=None)
     yield POOL, "limits on other things", node_pool(limits={"cpu": "192"})
     for after in ("Never", "15m1s", "16m", "1h", "901s"):

@@ -90,6 +90,48 @@ _PARTS_OF_THE_NODE: Mapping[str, Object] = {
 }
 
 
+_WEB = {"matchLabels": {"app": "web"}}
+_SOME: tuple[Object, ...] = (
+    {"namespaceSelector": _WEB},
+    {"namespaceSelector": {}, "podSelector": _WEB},
+    {"ipBlock": {"cidr": "10.0.0.0/8"}},
+    {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}},
+)
+_EVERYBODY: tuple[Object, ...] = (
+    {"namespaceSelector": {}},
+    {"namespaceSelector": {}, "podSelector": {}},
+    {"ipBlock": {"cidr": "0.0.0.0/0"}},
+    {"ipBlock": {"cidr": "::/0"}},
+)
+_SECRET_NAMES = (
+    *("DB_PASSWORD", "PGPASSWORD", "AWS_SECRET_ACCESS_KEY", "hf_token"),
+    *("PRIVATE_KEY", "MINIO_SECRET_KEY"),
+)
+
+
+def _of_all_steps() -> Iterator[tuple[str, Object]]:
+    """Workflows of Argo that give the pods of all their steps a part of the node."""
+    for kind in ("Workflow", "WorkflowTemplate", "CronWorkflow"):
+        for field, value in (("hostNetwork", True), ("volumes", [_HOST_PATH])):
+            found = KINDS[kind](template(container()))
+            inner = found["spec"]
+            (inner["workflowSpec"] if kind == "CronWorkflow" else inner)[field] = value
+            yield f"all steps of a {kind} with {field}", found
+
+
+def _bad_roles() -> Iterator[Row]:
+    for kind in ("Role", "ClusterRole"):
+        for field in ("verbs", "resources", "apiGroups"):
+            yield RBAC, f"a {kind} with all {field}", role(kind, **allows(**{field: ["*"]}))
+    for path in ("*", "/*"):
+        paths = {"nonResourceURLs": [path], "verbs": ["get"]}
+        yield RBAC, f"all paths by {path}", role("ClusterRole", rules=[paths])
+    for name in ("admin-user", "cluster-admin-binding"):
+        yield RBAC, f"{name} to all", role("ClusterRoleBinding", name, **_binds("cluster-admin"))
+    for kind in ("RoleBinding", "ClusterRoleBinding"):
+        yield RBAC, f"a {kind} to cluster-admin", role(kind, **_binds("cluster-admin"))
+
+
 def good() -> Iterator[Row]:
     """Objects that keep their rule."""
     for kind, making in KINDS.items():
@@ -104,6 +146,8 @@ def good() -> Iterator[Row]:
     for kind in ("Role", "ClusterRole"):
         yield RBAC, f"a {kind} that names", role(kind, **allows())
         yield RBAC, f"a {kind} of nothing", role(kind, rules=[])
+    logs = {"nonResourceURLs": ["/logs/*"], "verbs": ["get"]}
+    yield RBAC, "some paths", role("ClusterRole", rules=[logs])
     yield RBAC, "a role of a chart", role("ClusterRole", "cilium-a", **allows(verbs=["*"]))
     for kind in ("RoleBinding", "ClusterRoleBinding"):
         yield RBAC, f"a {kind}", role(kind, **_binds("view"))
@@ -111,6 +155,8 @@ def good() -> Iterator[Row]:
     some = {"matchLabels": {"app": "web"}}
     yield NETWORK, "nobody", _network()
     yield NETWORK, "its own", _network(ingress=[{"from": [{"podSelector": {}}]}])
+    for peer in _SOME:
+        yield NETWORK, f"some by {peer}", _network(ingress=[{"from": [peer]}])
     yield NETWORK, "everybody at a port", _network(ingress=everybody)
     yield NETWORK, "everybody at some pods", _network(podSelector=some, ingress=[{}])
     yield IMDS, "what Karpenter fills in", _node_class()
@@ -124,6 +170,12 @@ def good() -> Iterator[Row]:
     yield SECRETS, "another variable", _told("TOKENIZERS_PARALLELISM", value="true")
     yield SECRETS, "where it is", _told("KUBE_TOKEN_FILE", value="/var/run/token")
     yield SECRETS, "another's value", _told("DB_PASSWORD", value="$(PASSWORD)")
+    yield SECRETS, "a parameter", _told("HF_TOKEN", value="{{inputs.parameters.token}}")
+    yield SECRETS, "two references", _told("DB_PASSWORD", value="$(FIRST)$(SECOND)")
+    yield SECRETS, "a word of a language", _told("EOS_TOKEN", value="</s>")
+    words = {"command": ["sh", "-c"], "args": ["train --password-file /run/secret"]}
+    yield SECRETS, "a command", pod({**container(), **words})
+    yield SECRETS, "a yes", _told("USE_TOKEN", value="True")
     yield SECRETS, "nothing", _told("DB_PASSWORD", value="")
     yield SECRETS, "a ConfigMap", _map(batch_size="8", certificate="-----BEGIN CERTIFICATE-----")
 
@@ -140,17 +192,14 @@ def bad() -> Iterator[Row]:
         for kind, making in KINDS.items():
             if what in ("network", "devices") or kind in ("Pod", "Workflow"):
                 yield HOST, f"a {kind} with the node's {what}", making(found)
+    yield from ((HOST, what, found) for what, found in _of_all_steps())
     first = [{**container("first"), "securityContext": {"privileged": True}}]
     yield HOST, "an init container", pod(container(), initContainers=first)
-    for kind in ("Role", "ClusterRole"):
-        for field in ("verbs", "resources", "apiGroups"):
-            yield RBAC, f"a {kind} with all {field}", role(kind, **allows(**{field: ["*"]}))
-    paths = {"nonResourceURLs": ["*"], "verbs": ["get"]}
-    yield RBAC, "all paths", role("ClusterRole", rules=[paths])
-    for kind in ("RoleBinding", "ClusterRoleBinding"):
-        yield RBAC, f"a {kind} to cluster-admin", role(kind, **_binds("cluster-admin"))
+    yield from _bad_roles()
     yield NETWORK, "everybody", _network(ingress=[{}])
     yield NETWORK, "everybody, too", _network(ingress=[{"from": [{"podSelector": {}}]}, {}])
+    for peer in _EVERYBODY:
+        yield NETWORK, f"everybody by {peer}", _network(ingress=[{"from": [peer]}])
     yield IMDS, "no tokens", _node_class(httpTokens="optional")
     yield IMDS, "two hops", _node_class(httpTokens="required", httpPutResponseHopLimit=2)
     yield WORLD, "SSH", _service(22)
@@ -158,9 +207,12 @@ def bad() -> Iterator[Row]:
     for kind, making in KINDS.items():
         variable = {"env": [{"name": "WANDB_API_KEY", "value": "hunter2"}]}
         yield SECRETS, f"a {kind}", making(_beside(**variable))
-    for name in ("DB_PASSWORD", "AWS_SECRET_ACCESS_KEY", "hf_token", "PRIVATE_KEY"):
+    for name in _SECRET_NAMES:
         yield SECRETS, name, _told(name, value="hunter2")
     yield SECRETS, "a key by another name", _told("IDENTITY", value=_KEY)
+    for field in ("command", "args"):
+        words = [f"--key={_KEY}"]
+        yield SECRETS, f"a key in {field}", pod({**container(), field: words})
     yield SECRETS, "a ConfigMap with a password", _map(db_password="hunter2")
     yield SECRETS, "a ConfigMap with a key", _map(id_dot_txt=_KEY)
 

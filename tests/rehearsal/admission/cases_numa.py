@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 from tests.rehearsal.admission.objects import (
+    ANNOTATIONS,
     GPU,
     KINDS,
+    LABELS,
     Object,
     container,
     gpus,
@@ -16,7 +18,11 @@ from tests.rehearsal.admission.objects import (
 )
 
 Row = tuple[str, str, Object]
-QOS = "numa/guaranteed-qos"
+QOS, SHAPE, PAGES = "numa/guaranteed-qos", "numa/admissible-shape", "numa/hugepages"
+CUDA, MEMORY = "numa/cuda-version", "numa/gpu-memory"
+LIMITS, MESH, LABELS_RULE = "numa/memory-limit", "numa/mesh-sidecar", "cost/labels"
+PURPOSE = "numa/pod-purpose"
+SERVE = {"fleet.gpu/pool": "serve"}
 SETTINGS: Mapping[str, Mapping[str, object]] = {}
 
 _WORDS = ("abc", "", "1_000", "0x10", "8Kb", "1e", "NaN", "--8", "8..0", "8K", "8ki", "Ei", "8 Gi")
@@ -65,10 +71,48 @@ def good() -> Iterator[Row]:
     yield QOS, "a template without metadata", _volcano_tasks(_without_metadata(gpus()))
     unicode = {**gpus(), "args": ["größe=8", "価格", "🚀"]}
     yield QOS, "arguments in every script", pod(unicode)
+    yield from _good_workflows()
+
+
+def _good_workflows() -> Iterator[Row]:
+    """What charts leave as null is as good as not there."""
+    for field in ("initContainers", "sidecars", "nodeSelector", "metadata", "volumes"):
+        yield QOS, f"no {field}, as a null", _stepped(gpus(), **{field: None})
+    nothing = gpus()
+    nothing["resources"]["requests"] = None
+    yield QOS, "no requests, as a null", workflow(template(nothing))
+    labelled = _stepped(gpus(), metadata={"labels": {"fleet.gpu/team": "desk"}})
+    labelled["spec"]["podMetadata"] = {"labels": LABELS, "annotations": ANNOTATIONS}
+    yield LABELS_RULE, "labels on all pods of a workflow", labelled
+    yield CUDA, "a version as a number", _annotated("cuda", 12.8)
+    yield MEMORY, "memory as a number", _annotated("gpu-memory", 1000)
+    yield LIMITS, "no GPUs, in so many words", pod(container(limits={GPU: 0}))
+    yield MESH, "no GPUs, in so many words", pod(limited(**{GPU: 0}), limited("istio-proxy"))
+    for zero in ("0", 0):
+        lone = container(limits={GPU: zero})
+        yield LIMITS, f"{zero!r} GPUs in a workflow", workflow(template(lone))
+
+
+def _bad_pods() -> Iterator[Row]:
+    yield QOS, "in a ClusterWorkflowTemplate", _of_the_cluster(gpus(cpu="7.5"))
+    eight = workflow(template(gpus(8)))
+    eight["spec"]["nodeSelector"] = SERVE
+    yield SHAPE, "GPUs on the pool of a workflow", eight
+    beside = {**limited("beside", cpu=60), "restartPolicy": "Always"}
+    together = pod(gpus(4, cpu=60), initContainers=[beside], nodeSelector=SERVE)
+    yield SHAPE, "a sidecar that runs with the rest", together
+    bare = {"fleet.gpu/pool": "bare"}
+    yield SHAPE, "GPUs on a pool without any", pod(gpus(), nodeSelector=bare)
+    both = {**SERVE, "fleet.gpu/purpose": "training"}
+    yield PURPOSE, "a purpose that is selected alone", pod(gpus(), nodeSelector=both)
+    odd = limited(**{"hugepages-512Mi": "1Gi"})
+    yield PAGES, "pages of another size", pod(odd, nodeSelector=SERVE)
+    yield MESH, "a revision of Istio", pod(gpus(), labels={"istio.io/rev": "stable"})
 
 
 def bad() -> Iterator[Row]:
     """Objects that break their rule, and are otherwise what an API server takes."""
+    yield from _bad_pods()
     for kind, made in KINDS.items():
         yield QOS, f"a {kind} with half a CPU", made(template(gpus(cpu="7.5")))
     for cpu in ("7500m", "8001m", "0.5", "1e-1", ".5", "1u", 7.5):
@@ -117,6 +161,20 @@ def _requested(**limits: object) -> Object:
 
 def _nameless(found: Object) -> Object:
     return {key: value for key, value in found.items() if key != "name"}
+
+
+def _stepped(found: Object, **fields: object) -> Object:
+    made = workflow(template(found))
+    made["spec"]["templates"][1].update(fields)
+    return made
+
+
+def _annotated(name: str, value: object) -> Object:
+    return workflow(template(gpus(), annotations={f"fleet.gpu/{name}": value}))
+
+
+def _of_the_cluster(found: Object) -> Object:
+    return workflow(template(found), "ClusterWorkflowTemplate")
 
 
 def _bare_workflow(spec: Object) -> Object:

@@ -26,6 +26,7 @@ _WARNING = re.compile(
 _CUSTOM = (
     ("argoproj.io", "v1alpha1", "Workflow"),
     ("argoproj.io", "v1alpha1", "WorkflowTemplate"),
+    ("argoproj.io", "v1alpha1", "ClusterWorkflowTemplate"),
     ("argoproj.io", "v1alpha1", "CronWorkflow"),
     ("kubeflow.org", "v1", "PyTorchJob"),
     ("kubeflow.org", "v1", "TFJob"),

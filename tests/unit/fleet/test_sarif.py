@@ -1,7 +1,10 @@
 """Findings as code scanning reads them: https://docs.oasis-open.org/sarif/sarif/v2.1.0/."""
 
 import json
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from fleet.sarif import Result, document
 from policies.rules.idle_gpu_node_pool import RULE as NODE_POOL
@@ -67,3 +70,28 @@ def test_a_finding_under_an_exemption_is_accepted_with_its_reason() -> None:
 
 def test_nothing_found_is_a_run_without_results() -> None:
     assert run()["results"] == []
+
+
+def test_a_run_that_could_not_read_all_says_so() -> None:
+    (whole,) = document([one()])["runs"][0]["invocations"]
+    (part,) = document([], ["a.yaml:3: it is no YAML."])["runs"][0]["invocations"]
+
+    assert whole["executionSuccessful"] is True
+    assert part["executionSuccessful"] is False
+    (told,) = part["toolExecutionNotifications"]
+    assert (told["level"], told["message"]["text"]) == ("error", "a.yaml:3: it is no YAML.")
+
+
+@pytest.mark.parametrize(
+    ("file", "uri"),
+    [
+        ("my apps/pod#1.yaml", "my%20apps/pod%231.yaml"),
+        ("{here}/a/b.yaml", "a/b.yaml"),
+        ("./a/../b.yaml", "b.yaml"),
+        ("-", "-"),
+    ],
+)
+def test_a_place_is_an_address_below_the_checkout(file: str, uri: str) -> None:
+    (result,) = run(one(file=file.format(here=Path.cwd())))["results"]
+
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri

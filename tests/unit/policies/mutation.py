@@ -35,7 +35,13 @@ def _inverted(rule: Rule, predicate: Predicate) -> Predicate:
     return lambda *asked: [] if predicate(*asked) else [rule.sentence]
 
 
-MUTATIONS = {"silent": _silent, "inverted": _inverted}
+PARTS = ("predicate", "across")
+MUTATIONS = {
+    f"{what} {part}": (part, mutate)
+    for part in PARTS
+    for what, mutate in (("silent", _silent), ("inverted", _inverted))
+}
+"""Which part of a rule is made wrong, and how."""
 
 
 def module_of(rule: Rule) -> Any:
@@ -54,18 +60,17 @@ def file_name(rule: Rule) -> str:
 
 def pytest_configure() -> None:
     """Makes every rule wrong before a test module is imported."""
-    mutate = MUTATIONS[os.environ["MUTATION"]]
+    name, mutate = MUTATIONS[os.environ["MUTATION"]]
     for rule in ALL:
         module = module_of(rule)
-        for name in ("predicate", "across"):
-            right = getattr(rule, name)
-            if right is None:
-                continue
-            wrong = mutate(rule, right)
-            object.__setattr__(rule, name, wrong)
-            for known, value in list(vars(module).items()):
-                if value is right:
-                    setattr(module, known, wrong)
+        right = getattr(rule, name)
+        if right is None:
+            continue
+        wrong = mutate(rule, right)
+        object.__setattr__(rule, name, wrong)
+        for known, value in list(vars(module).items()):
+            if value is right:
+                setattr(module, known, wrong)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

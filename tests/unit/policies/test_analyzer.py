@@ -67,6 +67,23 @@ def test_settings_that_the_engine_hands_over_count() -> None:
     assert said(analyzer({RULE.id: {"max_consolidate_after_minutes": 60}}), slow()) == []
 
 
+@pytest.mark.parametrize("name", [POLICY, STACK_POLICY])
+def test_what_is_said_under_one_policy_counts_for_both(name: str) -> None:
+    ended = {"resource": "NodePool/x", "owner": "a", "reason": "b", "until": "2026-11-20"}
+    said_once = {RULE.id: {"level": "advisory", "exemptions": [ended]}}
+    made = analyzer()
+    request = proto.ConfigureAnalyzerRequest()
+    for policy in (POLICY, STACK_POLICY):
+        request.policyConfig[policy].enforcementLevel = proto.MANDATORY
+        request.policyConfig[policy].properties.update({RULE.id: {}})  # as the engine fills it in
+    request.policyConfig[name].properties.update(said_once)
+    made.Configure(request, None)
+
+    assert [policy for policy, _, _ in said(made, slow())] == [ADVISORY_POLICY]
+    (over,) = made.AnalyzeStack(proto.AnalyzeStackRequest(), None).diagnostics
+    assert "the exemption of NodePool/x ended on 2026-11-20" in over.message
+
+
 def test_a_policy_that_the_engine_disables_is_not_asked() -> None:
     made = analyzer()
     request = proto.ConfigureAnalyzerRequest()

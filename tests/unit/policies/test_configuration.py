@@ -72,6 +72,20 @@ def test_a_day_that_yaml_read_as_a_date_is_taken() -> None:
     assert config[POLICY] == {RULE: {"exemptions": [EXEMPTION]}}
 
 
+@pytest.mark.parametrize("kind", ["Release", "kubernetes:helm.sh/v3:Release"])
+def test_a_release_of_helm_is_exempt_by_its_type_and_by_the_word_that_sentences_have(
+    kind: str,
+) -> None:
+    exemption = {**EXEMPTION, "resource": f"{kind}/volcano"}
+    (rule,) = configure({RULE: {"exemptions": [exemption]}}, [idle_gpu_node_pool.RULE])
+    release = {"kind": "kubernetes:helm.sh/v3:Release", "metadata": {"name": "volcano"}}
+
+    found = rule.exemption(release)
+
+    assert found is not None
+    assert found.name == "volcano"
+
+
 def test_what_is_no_object_of_kubernetes_is_exempt_by_its_pulumi_type() -> None:
     bucket = {**EXEMPTION, "resource": "aws:s3/bucket:Bucket/models"}
 
@@ -105,6 +119,10 @@ def test_what_is_no_object_of_kubernetes_is_exempt_by_its_pulumi_type() -> None:
         (
             {RULE: {"level": "warn"}},
             f".{RULE}.level is 'warn'; allowed: mandatory, advisory, disabled.",
+        ),
+        (
+            {RULE: {"level": None}},
+            f".{RULE}.level is None; allowed: mandatory, advisory, disabled.",
         ),
         ({RULE: "off"}, f".{RULE} is 'off'; allowed: a mapping."),
         (

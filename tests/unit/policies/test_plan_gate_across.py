@@ -43,6 +43,17 @@ def test_a_rule_across_the_stack_sees_every_resource_and_tells_of_each_one_its_o
     assert len(heard_of_stack(leftovers, resources, told_softly)) == 2
 
 
+def test_the_first_of_many_is_the_same_one_in_whatever_order_they_come() -> None:
+    def first(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest]) -> list[str]:
+        return [f"{describe(manifest)} is the first."] if manifest is stack[0] else []
+
+    rules = (Rule(id="a/first", sentence="No x.", why="So.", source="https://a", across=first),)
+    *_single, stack, _leftovers = policies(rules, today=lambda: TODAY)
+    resources = [stack_resource(name, {}) for name in ("b", "a", "c")]
+
+    assert [urn for urn, _text in heard_of_stack(stack, resources, {})] == ["urn:a"]
+
+
 def test_an_unknown_that_a_rule_across_the_stack_reads_holds_up_that_resource_alone() -> None:
     def look(manifest: Manifest, _settings: Settings, _stack: Sequence[Manifest]) -> list[str]:
         return look_at_data(manifest, {})

@@ -92,7 +92,7 @@ def test_pools_that_share_their_gpus_tell_what_they_hand_out() -> None:
 
     assert lines("numa/admissible-shape", sliced) == ["p 4 16 63232 1"]
     assert lines("numa/share", sliced) == []
-    assert lines("numa/admissible-shape", cut) == []
+    assert lines("numa/admissible-shape", cut) == ["p 0 0 0 1"]
     assert lines("numa/mig-profile", cut) == ["p 1g.18gb 3g.71gb"]
 
 
@@ -100,9 +100,11 @@ def test_a_machine_without_gpus_has_huge_pages_and_a_purpose_alone() -> None:
     found = rule_settings({"cpu": facts("ccx33", "batch", housekeeping_cores_per_numa_node=1)})
 
     assert {rule for rule, value in found.items() if value["pools"]} == {
+        "numa/admissible-shape",
         "numa/hugepages",
         "numa/pod-purpose",
     }
+    assert found["numa/admissible-shape"] == {"pools": ["cpu 0 0 0 1"]}
 
 
 @pytest.mark.parametrize("name", names())

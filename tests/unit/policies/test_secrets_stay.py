@@ -10,6 +10,7 @@ import pytest
 from policies.configuration import Configured, configure
 from policies.gates.judging import findings
 from policies.rules import ALL
+from policies.rules.encrypted import EncryptedText
 from policies.rules.rule import Rule
 from tests.rehearsal.admission.cases import CASES, SETTINGS
 
@@ -79,6 +80,32 @@ def test_an_object_that_breaks_a_rule_keeps_its_secrets(
 
     assert said or not laced
     assert not [sentence for sentence in said if SECRET in sentence or "PRIVATE KEY" in sentence]
+
+
+def _encrypted(value: Any) -> Any:
+    """The same with every text but the object's identity marked as secret."""
+    if isinstance(value, dict):
+        known = ("apiVersion", "kind", "metadata")
+        return {key: each if key in known else _encrypted(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_encrypted(each) for each in value]
+    return EncryptedText(value) if isinstance(value, str) else value
+
+
+def test_a_value_that_pulumi_encrypts_is_hidden_in_the_sentence_that_would_tell_it(
+    rules: tuple[Configured, ...],
+) -> None:
+    duration = "167h59m59s"
+    template = {"spec": {"expireAfter": duration, "taints": [{"key": "nvidia.com/gpu"}]}}
+    spec = {"limits": {"nvidia.com/gpu": "8"}, "template": template}
+    kind = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "burst"}}
+
+    said = " ".join(_told({**kind, "spec": spec}, rules))
+    hidden = " ".join(_told(_encrypted({**kind, "spec": spec}), rules))
+
+    assert f"expireAfter {duration};" in said
+    assert duration not in hidden
+    assert "NodePool 'burst' has spec.template.spec.expireAfter [secret];" in hidden
 
 
 @pytest.mark.parametrize(("kind", "manifest"), list(_objects()))

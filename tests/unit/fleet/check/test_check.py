@@ -206,6 +206,25 @@ def test_sarif_of_a_rendered_chart_names_its_template(bad: str) -> None:
     assert {each["artifactLocation"]["uri"] for each in places} == {"c/templates/pool.yaml"}
 
 
+def test_sarif_of_what_could_not_all_be_read_says_so(bad: str) -> None:
+    Path("broken.yaml").write_text("[\n")
+
+    found = json.loads(run(bad, "broken.yaml", "--sarif").stdout)
+
+    (told,) = found["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    assert told["message"]["text"].startswith("broken.yaml:2: ")
+
+
+def test_sarif_is_never_written_over_a_manifest(bad: str, good: str) -> None:
+    before = Path(bad).read_text()
+
+    result = run("--sarif", bad, good)
+
+    assert result.exit_code == 2
+    assert "--sarif would write over bad.yaml" in result.stderr
+    assert Path(bad).read_text() == before
+
+
 def test_sarif_that_cannot_be_written_is_refused(good: str) -> None:
     result = run(good, "--sarif", "no/such/folder.sarif")
 

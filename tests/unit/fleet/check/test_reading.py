@@ -74,6 +74,22 @@ def test_a_folder_is_all_manifests_below_it_in_order(made: Any) -> None:
     assert [each.file for each in read(["d"]).objects] == ["d/a.json", "d/b/z.yml", "d/c.yaml"]
 
 
+def test_a_folder_has_what_its_links_lead_to_once(made: Any) -> None:
+    made(POD, "d/b/z.yml")
+    made(POD, "other/y.yaml")
+    Path("d/a").symlink_to("b")
+    Path("d/around").symlink_to("../d")
+    Path("d/link").symlink_to("../other")
+
+    assert [each.file for each in read(["d"]).objects] == ["d/b/z.yml", "d/link/y.yaml"]
+
+
+def test_a_name_that_no_file_can_have_is_told_like_a_missing_file() -> None:
+    (said,) = read(["x" * 5000]).unreadable
+
+    assert said.endswith(":1: it cannot be read: File name too long.")
+
+
 def test_what_is_named_twice_is_read_once(made: Any) -> None:
     made(POD)
 
@@ -90,6 +106,46 @@ def test_documents_that_are_no_kubernetes_objects_are_counted_and_left_out(made:
     found = made(f"replicas: 3\n---\n- a\n---\ntext\n---\n{POD}")
 
     assert (len(found.objects), found.others, found.unreadable) == (1, 3, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "apiVersion: v2\nname: chart\nversion: 0.1.0\n",  # Chart.yaml
+        "kind: DaemonSet\nreplicas: 1\n",  # values of a chart
+        "kind: Kustomization\nresources: [a.yaml]\n",  # Kustomize fills in its apiVersion
+        "apiVersion: 1\ndatasources: []\n",  # Grafana
+    ],
+)
+def test_files_beside_manifests_are_no_objects(made: Any, text: str) -> None:
+    found = made(text)
+
+    assert (len(found.objects), found.others, found.unreadable) == (0, 1, [])
+
+
+def test_a_key_may_be_merged_and_overridden_wherever_its_anchor_stands(made: Any) -> None:
+    (one,) = made(
+        "x: &base {a: 1, b: 1}\ny:\n  z: &more {<<: *base, a: 2}\ndata: {<<: *more, c: 3}\n" + POD
+    ).objects
+
+    assert one.manifest["data"] == {"a": 2, "b": 1, "c": 3}
+
+
+def test_anchors_that_make_much_of_little_are_refused(made: Any) -> None:
+    lines = ["a0: &a0 [x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+
+    (said,) = made("\n".join(lines)).unreadable
+
+    assert said == "a.yaml:1: it is no YAML: its anchors repeat too much."
+
+
+def test_characters_that_json_writes_as_two_escapes_are_read(made: Any) -> None:
+    text = '{"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "\\ud83d\\ude00 \\\\ud83d"}}'
+
+    (one,) = made(text, "a.json").objects
+
+    assert one.manifest["data"] == {"a": "\N{GRINNING FACE} \\ud83d"}
 
 
 @pytest.mark.parametrize(
@@ -129,7 +185,19 @@ def test_scalars_are_those_of_kubectl(made: Any) -> None:
     ("text", "sentence"),
     [
         ("a: b\nc: [d\n", "a.yaml:3: it is no YAML: "),
-        (f"{POD}---\nkind: Pod\n", "a.yaml:5: an object here has no apiVersion."),
+        (
+            f"{POD}---\nkind: Pod\nmetadata: {{name: p}}\n",
+            "a.yaml:5: an object here has no apiVersion.",
+        ),
+        ("apiVersion: v1\nmetadata: {name: p}\n", "a.yaml:1: an object here has no kind."),
+        ("x:\n- !!bool maybe\n", "a.yaml:2: it is no YAML: a value here cannot be read as bool."),
+        (f"x:\n  y: {'9' * 5000}\n", "a.yaml:2: it is no YAML: a value here cannot be read as"),
+        ("x:\n  a: &a [*a]\n", "a.yaml:2: it is no YAML: an anchor here holds itself."),
+        (f"a: {'[' * 900}{']' * 900}\n", "a.yaml:1: it is no YAML for kubectl: it is nested"),
+        (
+            "# \u00e4\u00e4\u00e4\u00e4\u00e4\nb: \x01\n\n\n\n\n\n",
+            "a.yaml:2: it is no YAML: control",
+        ),
         ("apiVersion: v1\nkind: 3\n", "a.yaml:1: an object here has no kind."),
         (
             "kind: Pod\nspec:\n  a: 1\n  a: 2\n",

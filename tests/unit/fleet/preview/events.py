@@ -13,6 +13,7 @@ Inputs = dict[str, Any]
 SERVER = "hcloud:index/server:Server"
 HOST = "kubernetes:metal3.io/v1alpha1:BareMetalHost"
 NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
+NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 
 
 @cache

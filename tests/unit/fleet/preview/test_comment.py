@@ -3,14 +3,12 @@
 import json
 from dataclasses import replace
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fleet.preview.findings import results
 from fleet.preview.markdown import markdown
-from fleet.preview.rehearsal import RehearsalFileError, read
 from fleet.preview.summary import Summary, summarise
 from fleet.sarif import document
 from fleet.settings import load, stack_file
@@ -170,6 +168,16 @@ def test_an_exemption_that_nobody_needs_is_told() -> None:
     assert ", though it keeps the rule (research: its" in markdown(summary(policies=EXEMPT))
 
 
+def test_an_exemption_of_what_is_no_object_of_kubernetes_is_told_as_used() -> None:
+    rule, resource = "isolation/object-store", "aws:s3/bucket:Bucket/models"
+    leave = {"resource": resource, "owner": "a", "reason": "b", "until": "2027-01-31"}
+    told = f"{rule}: aws:s3/bucket:Bucket 'models' must be private.\nIt is exempt until 2027-01-31."
+    found = summary(violation(told, "advisory"), policies={rule: {"exemptions": [leave]}})
+    assert [one.use for one in found.exemptions] == ["used"]
+    (one,) = results(found, DEV, ROOT)
+    assert one.leave == "a: b"
+
+
 def test_links_lead_to_the_page_that_was_named() -> None:
     text = markdown(summary(violation(f"{RULE}: x.", "advisory")), "https://x.example/policies.md")
     assert "(https://x.example/policies.md#idlegpu-node-pool)" in text
@@ -204,48 +212,6 @@ def test_a_finding_stands_at_the_line_of_its_pool() -> None:
         "NodePool 'lost' has 45m.": ("error", 1, False),
         "NodePool 'burst-reserved' is slow.": ("note", burst, True),
     }
-
-
-def report(**changed: Any) -> dict[str, Any]:
-    told = {
-        "environment": "dev",
-        "passed": True,
-        "problems": [],
-        "pools": [{"nodes_wanted": 3, "nodes_ready": 3}, {"nodes_wanted": 2, "nodes_ready": 2}],
-        "job": {"gpus": 8, "seconds": 3.21},
-        "phases": [{"name": "up", "seconds": 20}, {"name": "job", "seconds": 11.4}],
-    }
-    return {**told, **changed}
-
-
-def written(folder: Path, content: object) -> Path:
-    path = folder / "rehearsal.json"
-    path.write_text(json.dumps(content))
-    return path
-
-
-def test_a_rehearsal_is_one_line(tmp_path: Path) -> None:
-    found = replace(summary(), rehearsal=read(written(tmp_path, report()), "dev"))
-    line = "Rehearsal: ✅ passed; 5 of 5 nodes Ready; 8-GPU job ran in 3.2 s; 31 s in all."
-    assert f"\n\n{line}\n" in markdown(found)
-
-
-def test_a_rehearsal_that_failed_says_why(tmp_path: Path) -> None:
-    failed = report(passed=False, problems=["dgx-01 (dgx) stays out: no kubelet"], job=None)
-    text = markdown(replace(summary(), rehearsal=read(written(tmp_path, failed), "dev")))
-    assert "\nRehearsal: ⛔ failed; 5 of 5 nodes Ready; 31 s in all.\n" in text
-    assert "\n- ⛔ dgx-01 (dgx) stays out: no kubelet\n" in text
-
-
-@pytest.mark.parametrize("content", [[], {"environment": "dev"}, report(pools=3)])
-def test_a_file_that_is_no_rehearsal_is_a_sentence(tmp_path: Path, content: object) -> None:
-    with pytest.raises(RehearsalFileError, match=r"is no report of a rehearsal .*`fleet rehearse"):
-        read(written(tmp_path, content), "dev")
-
-
-def test_the_rehearsal_of_another_environment_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RehearsalFileError, match="is of a rehearsal of dev; allowed: one of prod"):
-        read(written(tmp_path, report()), "prod")
 
 
 def test_the_worst_comment_is_one_screen() -> None:

@@ -11,8 +11,11 @@ from tests.unit.fleet.preview.changes import (
     summary,
 )
 from tests.unit.fleet.preview.events import (
+    SERVER,
     component,
+    ignition,
     shown,
+    step,
 )
 
 
@@ -42,3 +45,19 @@ def test_hardware_without_a_price_is_not_taken_for_free() -> None:
 def test_a_cost_over_the_budget_is_told() -> None:
     text = markdown(summary(*burst(limit("reserved", 8, 80))))
     assert "Budget 3,000 USD a day, and all of it running would cost 9,552" in text
+
+
+def test_rented_machines_cost_what_their_kind_of_capacity_costs() -> None:
+    inputs = shown("burst", "p5en.48xlarge", ignition("p5en.48xlarge"), "training")
+    pool = component("same", "burst", "AwsGpuPool", old=inputs, new=inputs)
+    limits = (limit("reserved", 8, 8), limit("spot", None, 8), limit("on-demand", None, 8))
+
+    found = summary(pool, *limits).cost.burst
+
+    assert (found.before, found.after) == pytest.approx((41.61, 41.61 + 27.2 + 63.296))
+
+
+def test_a_gateway_between_sites_costs_what_its_server_costs() -> None:
+    gateway = step("create", SERVER, "hel1-server", new={"serverType": "ccx33"})
+    found = summary(*cpu(server("same", 1)), gateway).cost
+    assert found.fixed.after == pytest.approx(2 * found.fixed.before)

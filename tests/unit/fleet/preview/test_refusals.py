@@ -58,6 +58,17 @@ def test_an_account_that_refuses_names_the_command_that_renews_access(
     assert f"`{command}`" in told
 
 
+def test_a_cluster_that_holds_to_the_rules_of_before_says_what_to_bring_first() -> None:
+    denied = (
+        'NodePool burst: nodepools.karpenter.sh "burst" is forbidden: ValidatingAdmissionPolicy '
+        "'fleet-idle-gpu-node-pool' with binding 'fleet-idle-gpu-node-pool' denied request: x."
+    )
+    outcome = Outcome(diagnostics=[Diagnostic(severity="error", resource="", message=denied)])
+    (told,) = refusals("dev", outcome, "")
+    assert told.startswith("The cluster of dev holds it to the rules of the last update: mend it,")
+    assert told.endswith("denied request: x).")
+
+
 def test_of_a_traceback_the_last_line_is_told() -> None:
     text = 'Traceback (most recent call last):\n  File "x.py", line 1\nValueError: no pool'
     outcome = Outcome(diagnostics=[Diagnostic(severity="error", resource="", message=text)])

@@ -20,6 +20,10 @@ def violations(stack: list[Resource], usd_per_day: float, *pools: str) -> dict[i
     return {place: sentences for place, sentences in said.items() if sentences}
 
 
+def rented(kind: str, **inputs: object) -> Resource:
+    return {"kind": f"aws:{kind}", "metadata": {"name": "r"}, "spec": inputs}
+
+
 NAMESPACE: Resource = {"kind": "Namespace", "metadata": {"name": "x"}}
 
 
@@ -111,3 +115,33 @@ def test_the_machines_of_dev_are_all_counted() -> None:
         "burst": pytest.approx(2 * 39.80 * 24),
         "cpu": pytest.approx(3 * 0.2201 * 24, abs=0.01),
     }
+
+
+def test_a_pool_of_several_types_costs_what_the_dearest_does() -> None:
+    several = node_pool(16)
+    requirement = several["spec"]["template"]["spec"]["requirements"][0]
+    requirement["values"] = ["p9.48xlarge", "p5e.48xlarge", "p5en.48xlarge"]
+
+    assert usd_per_day_by_pool([several]) == {"burst": pytest.approx(2 * 41.61 * 24)}
+
+
+def test_what_ec2_rents_without_karpenter_is_counted_at_its_largest() -> None:
+    tags = {"fleet.gpu/pool": "burst"}
+    types = {"instanceTypes": ["p5en.48xlarge"], "scalingConfig": {"minSize": 0, "maxSize": 3}}
+    group = [{"key": "fleet.gpu/pool", "value": "burst"}]
+    override = {"overrides": [{"instanceType": "p5en.48xlarge"}]}
+    launched = {"maxSize": 2, "mixedInstancesPolicy": {"launchTemplate": override}, "tags": group}
+
+    found = [
+        rented("ec2/instance:Instance", instanceType="p5en.48xlarge", tags=tags),
+        rented("eks/nodeGroup:NodeGroup", **types, capacityType="SPOT", tags=tags),
+        rented("autoscaling/group:Group", **launched),
+        rented("ec2/instance:Instance", instanceType="t3.micro", tags=tags),
+    ]
+
+    assert [usd_per_day_by_pool([each]) for each in found] == [
+        {"burst": pytest.approx(63.296 * 24)},
+        {"burst": pytest.approx(3 * 27.2 * 24)},
+        {"burst": pytest.approx(2 * 63.296 * 24)},
+        {},
+    ]

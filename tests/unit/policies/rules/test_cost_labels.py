@@ -102,3 +102,22 @@ def test_karpenters_machines_get_their_tags_from_the_node_class() -> None:
 @pytest.mark.parametrize("kind", ["aws:iam/role:Role", "hcloud:index/network:Network", "Namespace"])
 def test_what_costs_nothing_is_not_asked(kind: str) -> None:
     assert violations(rented(kind)) == []
+
+
+def test_kubeflows_notebook_has_the_labels_itself() -> None:
+    spec = {"template": {"spec": {"containers": [gpu_container()]}}}
+    found = {"apiVersion": "kubeflow.org/v1", "kind": "Notebook", "spec": spec}
+
+    assert violations({**found, "metadata": {"name": "n", "labels": ALL_LABELS}}) == []
+    some = without("fleet.gpu/team")
+    assert violations({**found, "metadata": {"name": "n", "labels": some}}) == [
+        "Notebook 'n' must have on its pods the labels fleet.gpu/team."
+    ]
+
+
+def test_an_auto_scaling_group_lists_its_tags() -> None:
+    group = "aws:autoscaling/group:Group"
+    tag = {"key": CLUSTER, "value": "dev", "propagateAtLaunch": True}
+
+    assert violations(rented(group, tags=[tag])) == []
+    assert violations(rented(group)) == [f"{group} 'r' must have the tags or labels {CLUSTER}."]

@@ -67,3 +67,30 @@ def test_prod_is_told_of_its_owned_machines_and_of_what_is_sold_as_blocks_alone(
         "BareMetalHost 'dgx-01'",
         "NodePool 'burst-on-demand'",
     ]
+
+
+def test_a_pool_that_names_no_type_is_in_no_sum_and_told() -> None:
+    family = node_pool()
+    family["spec"]["template"]["spec"]["requirements"][0] = {
+        "key": "karpenter.k8s.aws/instance-family",
+        "operator": "In",
+        "values": ["p5en"],
+    }
+
+    assert said_in(RULE, [family]) == [
+        (
+            "NodePool 'burst-reserved' must be a machine of the hardware catalogue, to be counted "
+            "in any sum; it is any machine with GPUs."
+        )
+    ]
+
+
+def test_each_type_of_a_pool_of_several_is_judged() -> None:
+    several = node_pool()
+    requirement = several["spec"]["template"]["spec"]["requirements"][0]
+    requirement["values"] = ["p9.48xlarge", "p5en.48xlarge", "p8.48xlarge"]
+
+    assert [sentence.rpartition(" ")[2] for sentence in said_in(RULE, [several])] == [
+        "p9.48xlarge.",
+        "p8.48xlarge.",
+    ]

@@ -16,6 +16,11 @@ def violations(manifest: Resource, *stack: Resource) -> list[str]:
     return RULE.across(manifest, {}, [manifest, *stack])
 
 
+def alone(manifest: Resource, *queues: str) -> list[str]:
+    assert RULE.predicate is not None
+    return RULE.predicate(manifest, {"queues": queues})
+
+
 def queue(gpus: object = "16", name: str = "research") -> Resource:
     return {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
@@ -200,3 +205,24 @@ def test_a_queue_of_prod_that_grows_beyond_its_pool_is_refused() -> None:
 
     assert violations(production, *resources) == []
     assert "must have at most the 128 GPUs of pool 'dgx'" in violations(grown, *resources)[0]
+
+
+def test_a_job_without_a_number_starts_with_what_its_tasks_need() -> None:
+    elastic = gang((8, 8))
+    elastic["spec"]["tasks"][0]["minAvailable"] = 2
+
+    assert violations(elastic, queue("16"), node_pool(64)) == []
+    assert alone(elastic, "research 16") == []
+    elastic["spec"]["tasks"][0]["minAvailable"] = 3
+    assert violations(elastic, queue("16"), node_pool(64)) != []
+    assert alone(elastic, "research 16") != []
+
+
+def test_an_init_container_uses_the_gpus_before_the_others_do() -> None:
+    checked = gang((2, 8))
+    checked["spec"]["tasks"][0]["template"]["spec"]["initContainers"] = [
+        gpu_container("check", gpus=8)
+    ]
+
+    assert violations(checked, queue("16"), node_pool(64)) == []
+    assert alone(checked, "research 16") == []

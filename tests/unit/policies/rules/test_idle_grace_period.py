@@ -39,3 +39,10 @@ def test_what_is_no_number_of_seconds_is_refused(seconds: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_pod_that_declares_no_checkpoint_has_the_time_it_likes(kind: str) -> None:
     assert said(RULE, KINDS[kind]({"containers": [gpu_container()]})) == []
+
+
+def test_a_grace_period_of_null_is_none_at_all() -> None:
+    said_null = pod(container(), terminationGracePeriodSeconds=None)
+
+    assert said(RULE, annotated(said_null, checkpoint_seconds="30")) == []
+    assert said(RULE, annotated(said_null, checkpoint_seconds="31")) == [SHORT]

@@ -110,3 +110,22 @@ def test_a_pod_that_another_object_made_was_judged_with_it() -> None:
     made["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "train"}]
 
     assert violations(made) == []
+
+
+@pytest.mark.parametrize("kind", [kind for kind in JOBS if kind != "Pod"])
+def test_a_job_that_an_object_of_no_rule_made_is_judged_itself(kind: str) -> None:
+    job = KINDS[kind](ON_GPUS)
+    job["metadata"]["ownerReferences"] = [{"kind": "JobSet", "name": "train"}]
+
+    assert violations(job) != []
+
+
+def test_a_deadline_of_all_templates_of_a_workflow_is_one_of_each() -> None:
+    for kind in ("Workflow", "CronWorkflow", "ClusterWorkflowTemplate"):
+        flow = KINDS.get(kind, KINDS["Workflow"])(ON_GPUS)
+        flow["kind"] = kind
+        spec = flow["spec"].get("workflowSpec", flow["spec"])
+        spec["templateDefaults"] = {"activeDeadlineSeconds": 604_800}
+        assert violations(flow) == []
+        spec["templateDefaults"] = {"activeDeadlineSeconds": 604_801}
+        assert violations(flow) != []

@@ -3,7 +3,7 @@
 import pytest
 
 from policies.rules.idle_keep_warm import RULE
-from tests.unit.policies.rules.asked import Resource, annotated, said, said_in
+from tests.unit.policies.rules.asked import Resource, annotated, running, said, said_in
 from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container
 
 GOOD = {
@@ -107,3 +107,30 @@ def test_all_reserves_together_keep_within_the_budget() -> None:
     ]
     assert said_in(RULE, both, usd_per_day=600) == []
     assert said_in(RULE, both[:2]) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "pauses"),
+    [
+        (("sleep", "infinity"), True),
+        (("/bin/sleep", "inf"), True),
+        (("bash", "-c", "sleep infinity"), True),
+        (("tail", "-f", "/dev/null"), True),
+        (("sh", "-c", "python train.py; sleep infinity"), False),
+        (("python", "sleep.py"), False),
+    ],
+)
+def test_a_program_that_waits_for_ever_holds_its_gpus_as_a_pause_does(
+    words: tuple[str, ...], pauses: bool
+) -> None:
+    found = KINDS["Deployment"]({"containers": [running(gpu_container(), *words)]})
+
+    assert bool(said(RULE, found)) is pauses
+
+
+def test_the_pods_of_a_reserve_say_nothing_again() -> None:
+    found = paused("registry.k8s.io/pause:3.10", "Pod")
+    assert said(RULE, found)
+
+    found["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "p-1"}]
+    assert said(RULE, found) == []

@@ -34,6 +34,7 @@ def used(found: Any) -> list[str]:
         (("vllm", "serve", "model"), 1),
         (("python", "-m", "vllm.entrypoints.openai.api_server"), 1),
         (("vllm", "serve", "model", "--tensor-parallel-size", "4"), 4),
+        (("vllm", "serve", "model", "-tp", "1"), 1),
         (("sh", "-c", "CUDA_VISIBLE_DEVICES=0,1 python train.py"), 2),
     ],
 )
@@ -52,6 +53,11 @@ def test_a_launcher_that_uses_fewer_gpus_is_refused(words: tuple[str, ...], gpus
         ("vllm", "serve", "m", "--tensor-parallel-size=4", "--pipeline-parallel-size=2"),
         ("vllm", "serve", "m", "-tp", "8"),
         ("vllm", "serve", "m", "--data-parallel-size", "8"),
+        ("vllm", "serve", "m", "--tensor-parallel-size", "2", "-dp", "4"),
+        ("vllm", "serve", "m", "--config", "/etc/vllm.yaml"),
+        ("torchrun", "--nproc-per-node=8", "train.py", "--tensor-parallel-size", "2"),
+        ("sh", "-c", "torchrun ${DISTRIBUTED_ARGS[@]} pretrain_gpt.py"),
+        ("python", "train.py", "--num_processes=2", "--process_id=0"),
         ("python", "train.py"),
         ("python", "my_torchrunner.py"),
         (),
@@ -96,3 +102,35 @@ def test_one_gpu_or_none_is_not_too_many() -> None:
 
 def test_gpus_that_nobody_can_count_are_too_many() -> None:
     assert said(RULE, pod(running(gpu_container(gpus="many"), "torchrun", "t.py"))) != []
+
+
+def test_several_programs_of_a_script_use_their_gpus_together() -> None:
+    servers = "\n".join(f"CUDA_VISIBLE_DEVICES={gpu} vllm serve m &" for gpu in range(8))
+    prepared = "torchrun --nproc-per-node=1 prepare.py && torchrun --nproc-per-node=8 train.py"
+
+    assert said(RULE, pod(eight("sh", "-c", servers))) == []
+    assert said(RULE, pod(eight("sh", "-c", prepared))) == []
+    assert used(pod(eight("sh", "-c", "vllm serve a & vllm serve b"))) == ["2"]
+
+
+def test_the_environment_and_kubeflow_may_tell_torchrun_too_little() -> None:
+    told = eight("torchrun", "t.py", env={"PET_NPROC_PER_NODE": "2"})
+    kubeflow = KINDS["PyTorchJob"]({"containers": [eight("torchrun", "t.py")]})
+    kubeflow["spec"]["nprocPerNode"] = "1"
+
+    assert used(pod(told)) == ["2"]
+    assert used(kubeflow) == ["1"]
+    kubeflow["spec"]["nprocPerNode"] = "gpu"
+    assert said(RULE, kubeflow) == []
+    flag = eight("torchrun", "--nproc-per-node=8", env={"PET_NPROC_PER_NODE": "2"})
+    assert said(RULE, pod(flag)) == []
+
+
+def test_the_image_of_vllm_serves_without_a_command() -> None:
+    image = "vllm/vllm-openai:v0.11.0"
+    served = {**gpu_container(gpus=8), "image": image, "args": ["--model", "m"]}
+
+    assert used(pod(served)) == ["1"]
+    parallel = {**served, "args": ["--model", "m", "--tensor-parallel-size", "8"]}
+    assert said(RULE, pod(parallel)) == []
+    assert said(RULE, pod({**served, "command": ["python", "batch.py"]})) == []

@@ -98,3 +98,14 @@ def test_other_work_may_have_whole_gpus(kind: str) -> None:
 
 def test_a_notebook_without_gpus_is_not_judged() -> None:
     assert said(RULE, pod(running(container(), "jupyter-lab"))) == []
+
+
+def test_kubeflows_notebook_says_its_time_to_live_itself() -> None:
+    instance = container(limits={"nvidia.com/mig-1g.18gb": 1})
+    spec = {"template": {"spec": {"containers": [instance]}}}
+    found = {**pod(), "apiVersion": "kubeflow.org/v1", "kind": "Notebook", "spec": spec}
+
+    assert said(RULE, annotated(found, time_to_live_hours="12")) == []
+    assert said(RULE, annotated(found, time_to_live_hours="13")) != []
+    template = KINDS["StatefulSet"]({"containers": [running(instance, "jupyter-lab")]})
+    assert said(RULE, annotated(template, time_to_live_hours="12")) != []

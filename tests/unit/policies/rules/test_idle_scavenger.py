@@ -114,3 +114,24 @@ def test_the_class_of_prod_is_judged_and_passes() -> None:
 
     assert said(RULE, found) == []
     assert said(RULE, {**found, "value": 1}) != []
+
+
+def test_a_job_in_the_queue_is_such_work_whatever_its_class() -> None:
+    gang = KINDS["Volcano Job"]({"containers": [gpu_container()]})
+    gang["spec"]["tasks"][0]["template"]["metadata"] = {
+        "annotations": {"volcano.sh/preemptable": "false"}
+    }
+
+    assert said(RULE, gang) == []
+    gang["spec"]["queue"] = "scavenger"
+    assert said(RULE, gang) == [f"Job 'p', 'worker' {STAYS}"]
+
+
+def test_volcano_copies_the_annotation_of_its_job_to_the_pods() -> None:
+    gang = KINDS["Volcano Job"]({"containers": [gpu_container()], "priorityClassName": "scavenger"})
+    gang["metadata"]["annotations"] = {"volcano.sh/preemptable": "false"}
+
+    assert said(RULE, gang) == [f"Job 'p', 'worker' {STAYS}"]
+    service = KINDS["Deployment"]({"containers": [], "priorityClassName": "scavenger"})
+    service["metadata"]["annotations"] = {"volcano.sh/preemptable": "false"}
+    assert said(RULE, service) == []

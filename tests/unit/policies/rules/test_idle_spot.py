@@ -18,8 +18,8 @@ NO_CHECKPOINT = (
 PRODUCTION = "must not run on spot capacity, as it is of a priority class of production."
 
 
-def affine(operator: str, *values: str) -> dict[str, Any]:
-    terms = [{"matchExpressions": [{"key": TYPE, "operator": operator, "values": list(values)}]}]
+def affine(operator: str, *values: str, key: str = TYPE) -> dict[str, Any]:
+    terms = [{"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     return {"affinity": {"nodeAffinity": required}}
 
@@ -38,6 +38,14 @@ def test_batch_work_on_spot_without_a_checkpoint_is_refused(kind: str) -> None:
 @pytest.mark.parametrize("kind", SERVICES)
 def test_a_service_has_no_work_to_lose(kind: str) -> None:
     assert said(RULE, KINDS[kind]({"containers": [gpu_container()], **SPOT})) == []
+
+
+@pytest.mark.parametrize(("kind", "kept"), [("ReplicaSet", True), ("Job", False)])
+def test_a_pod_is_a_service_as_its_owner_is_one(kind: str, kept: bool) -> None:
+    found = gpu_pod(**SPOT)
+    found["metadata"]["ownerReferences"] = [{"kind": kind, "name": "p-1"}]
+
+    assert said(RULE, found) == ([] if kept else [NO_CHECKPOINT])
 
 
 @pytest.mark.parametrize(("seconds", "kept"), [("120", True), ("121", False), ("soon", False)])
@@ -96,3 +104,36 @@ def test_a_pool_that_is_known_to_have_spot_machines_counts() -> None:
 
 def test_work_without_gpus_is_not_judged() -> None:
     assert said(RULE, pod(container(), **SPOT)) == []
+
+
+def test_a_pool_may_be_selected_by_affinity_too() -> None:
+    chosen = affine("In", "dgx", "cheap", key="fleet.gpu/pool")
+
+    assert said(RULE, gpu_pod(**chosen), spot_pools=["cheap"]) == [NO_CHECKPOINT]
+    assert said(RULE, gpu_pod(**chosen), spot_pools=["other"]) == []
+    owned = {**chosen, "nodeSelector": {"fleet.gpu/pool": "dgx"}}
+    assert said(RULE, gpu_pod(**owned), spot_pools=["cheap"]) == []
+
+
+def test_nodes_without_a_capacity_type_are_not_on_spot() -> None:
+    assert said(RULE, gpu_pod(**affine("DoesNotExist"))) == []
+    assert said(RULE, gpu_pod(**affine("Exists"))) == [NO_CHECKPOINT]
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [
+        ("Volcano Job", ("priorityClassName",)),
+        ("Workflow", ("podPriorityClassName",)),
+        ("CronWorkflow", ("workflowSpec", "podPriorityClassName")),
+        ("PyTorchJob", ("runPolicy", "schedulingPolicy", "priorityClass")),
+    ],
+)
+def test_a_job_gives_its_class_to_all_its_pods(kind: str, path: tuple[str, ...]) -> None:
+    found = KINDS[kind]({"containers": [gpu_container()], **SPOT})
+    place = found["spec"]
+    for step in path[:-1]:
+        place = place.setdefault(step, {})
+    place[path[-1]] = "production"
+
+    assert [sentence.endswith(PRODUCTION) for sentence in said(RULE, found)] == [True, False]

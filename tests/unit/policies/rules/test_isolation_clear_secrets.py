@@ -15,7 +15,7 @@ SECRET = "hunter2-of-the-desk"
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n"
 ACCESS = "AKIA" + "IOSFODNN7EXAMPLE"
 TOKEN = "abcdef." + "0123456789abcdef"
-VARIABLE = "must have no secret in its variables; take it from a Secret."
+VARIABLE = "must have no secret in its variables or command; take it from a Secret."
 
 
 def told(manifest: Object) -> list[str]:
@@ -48,7 +48,16 @@ def test_a_secret_in_a_variable_is_refused_in_every_kind(kind: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["PASSWORD", "DB_PASSWORD", "hf_token", "AWS_SECRET_ACCESS_KEY", "APIKEY", "SSH_PRIVATE_KEY"],
+    [
+        "PASSWORD",
+        "DB_PASSWORD",
+        "hf_token",
+        "AWS_SECRET_ACCESS_KEY",
+        "APIKEY",
+        "SSH_PRIVATE_KEY",
+        "SECRET_KEY",
+        "PGPASSWORD",
+    ],
 )
 def test_a_variable_is_a_secret_by_its_name(name: str) -> None:
     assert told(pod(variable(name, value=SECRET))) == [f"Pod 'p': container 'main' {VARIABLE}"]
@@ -57,6 +66,14 @@ def test_a_variable_is_a_secret_by_its_name(name: str) -> None:
 @pytest.mark.parametrize("value", [KEY, ACCESS, f"id={ACCESS};"])
 def test_a_variable_is_a_secret_by_its_value(value: str) -> None:
     assert told(pod(variable("IDENTITY", value=value))) != []
+
+
+@pytest.mark.parametrize("field", ["command", "args"])
+def test_a_command_holds_no_key(field: str) -> None:
+    words = ["sh", "-c", f"export AWS_ACCESS_KEY_ID={ACCESS}; train"]
+
+    assert told(pod(container(**{field: words}))) == [f"Pod 'p': container 'main' {VARIABLE}"]
+    assert told(pod(container(**{field: ["sh", "-c", "train --tokens 5", 7]}))) == []
 
 
 @pytest.mark.parametrize(
@@ -68,6 +85,10 @@ def test_a_variable_is_a_secret_by_its_value(value: str) -> None:
         {"name": "DB_PASSWORD"},
         {"name": "VAULT_TOKEN", "value": "/var/run/token"},
         {"name": "USE_TOKEN", "value": "true"},
+        {"name": "USE_TOKEN", "value": "True"},
+        {"name": "EOS_TOKEN", "value": "</s>"},
+        {"name": "HF_TOKEN", "value": "{{inputs.parameters.token}}"},
+        {"name": "DB_PASSWORD", "value": "$(FIRST)$(SECOND)"},
         {"name": "TOKENIZERS_PARALLELISM", "value": "false"},
         {"name": "MONKEY", "value": "banana"},
         {"name": "NCCL_DEBUG", "value": "INFO"},

@@ -45,6 +45,19 @@ def test_containers_before_and_beside_those_of_the_pod_count(field: str) -> None
     assert told(manifest) == ["Pod 'p' must not have a privileged container."]
 
 
+@pytest.mark.parametrize("kind", ["Workflow", "CronWorkflow"])
+@pytest.mark.parametrize("fault", ["network", "path"])
+def test_what_a_workflow_gives_to_all_its_steps_counts(kind: str, fault: str) -> None:
+    said, (spec, _) = next(each for each in FAULTS.items() if fault in each[0])
+    manifest = KINDS[kind]({"containers": [container()]})
+    inner = manifest["spec"]
+    (inner["workflowSpec"] if kind == "CronWorkflow" else inner).update(spec)
+
+    (found,) = told(manifest)
+
+    assert found.endswith(f" {said}")
+
+
 def test_a_pod_of_its_own_passes() -> None:
     capabilities = {"add": ["IPC_LOCK", "SYS_NICE", "CHOWN"], "drop": ["ALL"]}
     context = {"privileged": False, "capabilities": capabilities}

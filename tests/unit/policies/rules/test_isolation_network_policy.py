@@ -86,3 +86,39 @@ def test_a_policy_that_lets_everybody_in_denies_nothing() -> None:
     assert told(policy(ingress=[{"ports": [{"port": 443}]}])) == []
     assert told(policy(ingress=[{}], podSelector={"matchLabels": {"app": "web"}})) == []
     assert told(policy(ingress=[])) == []
+
+
+@pytest.mark.parametrize(
+    "peer",
+    [
+        {"namespaceSelector": {}},
+        {"namespaceSelector": {}, "podSelector": {}},
+        {"ipBlock": {"cidr": "0.0.0.0/0"}},
+        {"ipBlock": {"cidr": "::/0"}},
+    ],
+)
+def test_everybody_may_also_be_named(peer: Object) -> None:
+    some: Object = {"podSelector": {}}
+
+    assert told(policy(ingress=[{"from": [some, peer]}])) == [OPEN]
+    assert told(policy(ingress=[{"from": [peer], "ports": [{"port": 443}]}])) == []
+
+
+@pytest.mark.parametrize(
+    "peer",
+    [
+        {"namespaceSelector": {"matchLabels": {"app": "web"}}},
+        {"namespaceSelector": {}, "podSelector": {"matchLabels": {"app": "web"}}},
+        {"namespaceSelector": None, "podSelector": {}},
+        {"ipBlock": {"cidr": "10.0.0.0/8"}},
+        {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}},
+    ],
+)
+def test_some_are_not_everybody(peer: Object) -> None:
+    assert told(policy(ingress=[{"from": [peer]}])) == []
+
+
+def test_a_policy_with_rules_for_egress_denies_the_rest_of_it() -> None:
+    out = policy(policyTypes=None, egress=[{"to": [{"podSelector": {}}]}])
+
+    assert told(namespace(), out, directions=["Ingress", "Egress"]) == []

@@ -48,6 +48,22 @@ def test_a_wildcard_is_refused(kind: str, field: str) -> None:
     assert told(manifest) == [f"{kind} 'desk' must name its {field} and not use a wildcard."]
 
 
+def test_all_paths_are_a_wildcard_however_they_are_written() -> None:
+    (said,) = told(role({"nonResourceURLs": ["/*"], "verbs": ["get"]}))
+
+    assert said.endswith("must name its nonResourceURLs and not use a wildcard.")
+    assert told(role({"nonResourceURLs": ["/logs/*"], "verbs": ["get"]})) == []
+
+
+@pytest.mark.parametrize("name", ["admin-user", "cluster-admin-binding", "cluster-admin-of-desk"])
+def test_a_binding_does_not_pass_by_a_name_like_that_of_kubernetes_own(name: str) -> None:
+    manifest = binding("ClusterRoleBinding", "cluster-admin")
+    manifest["metadata"] = {"name": name}
+
+    assert told(manifest) == [f"ClusterRoleBinding '{name}' must not bind cluster-admin."]
+    assert told({**manifest, "metadata": {"name": "cluster-admin"}}) == []
+
+
 @pytest.mark.parametrize("kind", ["RoleBinding", "ClusterRoleBinding"])
 def test_nobody_is_bound_to_cluster_admin(kind: str) -> None:
     assert told(binding(kind, "cluster-admin")) == [f"{kind} 'desk' must not bind cluster-admin."]

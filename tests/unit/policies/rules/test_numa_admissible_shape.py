@@ -92,3 +92,38 @@ def test_other_pools_and_other_things_are_left_alone(manifest: dict[str, Any]) -
 
 def test_without_known_pools_there_is_nothing_to_hold_a_pod_to() -> None:
     assert told(RULE, pod(gpu_container(gpus=64))) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gpus_on_a_pool_that_has_none_are_refused(kind: str) -> None:
+    found = KINDS[kind]({"containers": [gpu_container()], **on("cpu")})
+
+    (said,) = told(RULE, found, SERVE, "cpu 0 0 0 1")
+
+    assert said.endswith(" must ask for no nvidia.com/gpu on pool 'cpu', which has none.")
+
+
+def test_a_pool_without_gpus_is_no_advice() -> None:
+    assert told(RULE, pod(gpu_container(gpus=5)), "cpu 0 0 0 1", SERVE) == [
+        f"Pod 'p' must ask for {ON_SERVE}."
+    ]
+    assert told(RULE, pod(container(limits={"cpu": 8}), **on("cpu")), "cpu 0 0 0 1") == []
+
+
+def test_a_sidecar_counts_with_the_containers_because_it_runs_with_them() -> None:
+    def beside(**fields: str) -> list[str]:
+        first = {**gpu_container("i", gpus=0, cpu=60), **fields}
+        return violations(pod(gpu_container(cpu=60), initContainers=[first], **on("serve")))
+
+    assert beside(restartPolicy="Always") == [f"Pod 'p' must ask for {ON_SERVE}."]
+    assert beside() == []
+
+
+def test_a_pool_that_a_workflow_selects_for_all_its_pods_counts() -> None:
+    found = KINDS["Workflow"]({"containers": [gpu_container(gpus=8)]})
+    found["spec"]["nodeSelector"] = {"fleet.gpu/pool": "serve"}
+
+    assert violations(found) == [f"Workflow 'p', 'step' must ask for {ON_SERVE}."]
+
+    found["spec"]["templates"][0]["nodeSelector"] = {"fleet.gpu/pool": "dgx"}
+    assert violations(found) == []

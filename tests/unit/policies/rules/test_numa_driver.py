@@ -41,6 +41,14 @@ def test_a_pool_without_any_driver_is_refused() -> None:
     assert told(RULE, edited(pool(), file(SYSEXTS, "docker-flatcar\n"))) != []
 
 
+def test_a_second_driver_beside_the_first_is_refused() -> None:
+    two = file(SYSEXTS, "nvidia-drivers-570-open\nnvidia-drivers-550\n")
+
+    assert told(RULE, edited(pool(), two)) == [
+        "gpu:pools:BareMetalPool 'p' must enable one NVIDIA driver alone."
+    ]
+
+
 def test_blackwell_has_open_modules_alone() -> None:
     for hardware, model in (
         ("hgx-b200", "NVIDIA B200"),
@@ -51,11 +59,22 @@ def test_blackwell_has_open_modules_alone() -> None:
         ]
 
 
+@pytest.mark.parametrize("driver", ["535-open", "550-open"])
+def test_blackwell_is_known_from_570_on(driver: str) -> None:
+    for hardware, model in (
+        ("hgx-b200", "NVIDIA B200"),
+        ("gex131", "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"),
+    ):
+        assert said(hardware, driver) == [
+            f"have a NVIDIA driver of branch 570 or newer for {model}."
+        ]
+        assert said(hardware, "570-open") == []
+
+
 @pytest.mark.parametrize(
     ("hardware", "driver", "wanted"),
     [
         ("dgx-h200", "535-open", "550 or newer for MIG on NVIDIA H200"),
-        ("hgx-b200", "550-open", "570 or newer for MIG on NVIDIA B200"),
         ("gex131", "570-open", "575 or newer for MIG on NVIDIA RTX PRO 6000 Blackwell"),
     ],
 )

@@ -6,8 +6,17 @@ import pytest
 
 from ignition.tuning import PURPOSES, Purpose, Tuning
 from policies.rules.numa_huge_page_mode import RULE
-from tests.unit.policies.rules.shipped_pools import argument, edited, pool, told
+from tests.unit.policies.rules.shipped_pools import (
+    Edit,
+    argument,
+    edited,
+    file,
+    pool,
+    told,
+    unit,
+)
 
+SYSFS = "/sys/kernel/mm/transparent_hugepage/enabled"
 Mode = Literal["always", "madvise", "never"]
 MODES: tuple[Mode, ...] = ("always", "madvise", "never")
 
@@ -31,3 +40,18 @@ def test_a_mode_that_was_written_by_hand_counts() -> None:
     served = pool(purpose="inference")
 
     assert told(RULE, edited(served, argument("quiet transparent_hugepage=always"))) != []
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        file("/etc/tmpfiles.d/thp.conf", f"w {SYSFS} - - - - never\n"),
+        file("/opt/bin/thp", f"#!/bin/sh\necho never > {SYSFS}\n"),
+        unit("thp.service", contents=f"[Service]\nExecStart=/bin/sh -c 'echo never >{SYSFS}'\n"),
+    ],
+)
+def test_a_mode_that_is_written_after_boot_counts(edit: Edit) -> None:
+    assert told(RULE, edited(pool(purpose="training"), edit)) == [
+        f"gpu:pools:BareMetalPool 'p' must not write never to {SYSFS} for its purpose."
+    ]
+    assert told(RULE, edited(pool(purpose="inference"), edit)) == []

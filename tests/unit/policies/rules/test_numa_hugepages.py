@@ -59,3 +59,13 @@ def test_a_malformed_amount_is_named_and_a_pod_without_pages_left_alone() -> Non
         "Pod 'p' must have a well-formed quantity of hugepages-1Gi."
     ]
     assert told(RULE, pod(container(limits={"cpu": "x"})), *POOLS) == []
+
+
+def test_a_size_that_no_pool_has_is_refused_with_what_there_is() -> None:
+    odd = container(limits={"hugepages-512Mi": "1Gi"})
+
+    assert told(RULE, pod(odd, **on("cpu")), *POOLS) == [
+        "Pod 'p' must ask for at most 0Mi of hugepages-1Gi and 64Mi of hugepages-2Mi on pool 'cpu'."
+    ]
+    assert told(RULE, pod(container(limits={"hugepages-512Mi": 0})), *POOLS) == []
+    assert told(RULE, pod(odd)) == []

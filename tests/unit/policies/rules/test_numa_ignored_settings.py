@@ -59,3 +59,8 @@ def test_what_acts_is_left_alone() -> None:
     )
 
     assert told(RULE, acting) == []
+
+
+@pytest.mark.parametrize("name", ["ModifyDeviceFiles", "InitializeSystemMemoryAllocations"])
+def test_an_option_that_the_driver_of_flatcar_has_is_left_alone(name: str) -> None:
+    assert told(RULE, edited(pool(), file(MODPROBE, f"options nvidia NVreg_{name}=0\n"))) == []

@@ -37,3 +37,8 @@ def test_limited_pods_and_pods_elsewhere_pass() -> None:
     assert told(RULE, pod(container(limits={"memory": "1Gi"}), **on("dgx")), "dgx") == []
     assert told(RULE, pod(container(), **on("cpu")), "dgx") == []
     assert told(RULE, pod(container()), "dgx") == []
+
+
+def test_no_gpu_in_so_many_words_is_none() -> None:
+    assert told(RULE, pod(container(limits={"nvidia.com/gpu": 0}))) == []
+    assert told(RULE, pod(container(limits={"nvidia.com/gpu": "0"}))) == []

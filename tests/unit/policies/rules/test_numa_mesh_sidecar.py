@@ -51,3 +51,19 @@ def test_a_mesh_without_gpus_is_nobodys_business() -> None:
 
     assert violations(injected) == []
     assert violations(pod(gpu_container(), container("proxy"))) == []
+
+
+def test_no_gpu_in_so_many_words_is_none() -> None:
+    launcher = container(limits={"nvidia.com/gpu": "0"})
+
+    assert violations(pod(launcher, container("istio-proxy"))) == []
+
+
+def test_a_revision_of_istio_asks_for_a_sidecar_unless_the_pod_says_no() -> None:
+    revision = {"istio.io/rev": "stable"}
+
+    assert violations(pod(gpu_container(), labels=revision)) == [
+        "Pod 'p' must not ask a service mesh for a sidecar beside its GPUs."
+    ]
+    without = {**revision, "sidecar.istio.io/inject": "false"}
+    assert violations(pod(gpu_container(), labels=without)) == []

@@ -73,3 +73,19 @@ def test_a_configuration_that_is_no_yaml_is_refused() -> None:
 def test_what_configures_nothing_is_left_alone() -> None:
     assert gpu_pods.told(RULE, release()) == []
     assert gpu_pods.told(RULE, gpu_pods.pod(gpu_pods.gpu_container())) == []
+
+
+def test_a_config_map_of_the_device_plugin_is_read_like_the_chart() -> None:
+    sharing = {"mps": GPUS, "timeSlicing": GPUS}
+
+    def config_map(text: str) -> dict[str, Any]:
+        data = {"mine": text, "notes": "sharing mps: [", "count": "1"}
+        return {"kind": "ConfigMap", "metadata": {"name": "c"}, "data": data}
+
+    assert gpu_pods.told(
+        RULE, config_map(yaml.safe_dump({"version": "v1", "sharing": sharing}))
+    ) == [f"ConfigMap 'c' must {BOTH}, in its device plugin configuration 'mine'."]
+    del sharing["timeSlicing"]
+    assert (
+        gpu_pods.told(RULE, config_map(yaml.safe_dump({"version": "v1", "sharing": sharing}))) == []
+    )

@@ -10,9 +10,20 @@ PURPOSE = "fleet.gpu/purpose"
 def test_a_served_model_on_a_training_pool_is_refused() -> None:
     served = pod(container(), labels={PURPOSE: "inference"}, **on("dgx"))
 
-    assert told(RULE, served, *POOLS) == [
-        "Pod 'p' must have the label fleet.gpu/purpose 'training' of pool 'dgx', which it selects."
-    ]
+    (said,) = told(RULE, served, *POOLS)
+    assert said == (
+        "Pod 'p' must select a pool of its fleet.gpu/purpose, not pool 'dgx', which is for "
+        "training."
+    )
+
+
+def test_a_purpose_that_is_selected_alone_is_the_purpose() -> None:
+    selector = {"fleet.gpu/pool": "dgx", PURPOSE: "inference"}
+
+    assert len(told(RULE, pod(container(), nodeSelector=selector), *POOLS)) == 1
+    assert (
+        told(RULE, pod(container(), nodeSelector={**selector, PURPOSE: "training"}), *POOLS) == []
+    )
 
 
 def test_nodes_of_another_purpose_are_refused_whatever_the_pool() -> None:

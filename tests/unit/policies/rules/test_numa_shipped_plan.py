@@ -7,6 +7,7 @@ from ignition.tuning import Tuning
 from policies.rules.numa_shipped_plan import RULE
 from tests.unit.policies.rules.shipped_pools import (
     Edit,
+    Pool,
     argument,
     edited,
     file,
@@ -166,3 +167,53 @@ def test_what_is_no_pool_is_left_alone() -> None:
         told(RULE, {"kind": "gpu:pools:AwsBootData", "metadata": {"name": "p"}, "spec": {}}) == []
     )
     assert told(RULE, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}) == []
+
+
+@pytest.mark.parametrize("path", ["/oem/grub.cfg", "/usr/share/oem/grub.cfg"])
+def test_kernel_arguments_beside_the_plan_are_refused(path: str) -> None:
+    written = edited(pool(), file(path, 'set linux_append="isolcpus=1-9"\n'))
+
+    assert said(written) == [
+        f"not have the file {path}, which sets kernel arguments beside its NUMA plan"
+    ]
+
+
+def test_a_drop_in_that_lies_there_as_a_file_counts_as_one() -> None:
+    path = "/etc/systemd/system/kubelet.service.d/99.conf"
+    written = edited(pool(), file(path, "Environment=X=--topology-manager-policy=none\n"))
+
+    assert said(written) == [
+        "not give the kubelet the flag --topology-manager-policy, which overrides its NUMA plan"
+    ]
+
+
+@pytest.mark.parametrize("start", ["ExecStart=/usr/bin/true", ""])
+def test_a_unit_that_no_longer_places_interrupts_is_refused(start: str) -> None:
+    emptied = edited(pool(), unit("fleet-irq.service", contents=f"[Service]\n{start}\n"))
+
+    (sentence,) = said(emptied)
+    assert sentence.startswith("start /opt/bin/fleet-irq in fleet-irq.service, which places ")
+
+
+@pytest.mark.parametrize("line", ["vm/dirty_bytes = 1", "-vm.dirty_bytes=1", " vm.dirty_bytes =1"])
+def test_a_sysctl_is_known_however_it_is_spelled(line: str) -> None:
+    written = edited(pool(), file("/etc/sysctl.d/99-mine.conf", f"; vm.dirty_bytes=2\n{line}\n"))
+
+    assert said(written) == ["set the sysctl vm.dirty_bytes to 17179869184, as its NUMA plan does"]
+
+
+def test_a_sysctl_that_no_plan_has_is_refused() -> None:
+    more = "# of a guide\nvm.nr_hugepages = 64\nnet/ipv4/conf/eth0.1/rp_filter=0\n"
+    written = edited(pool(), file("/etc/sysctl.d/99-mine.conf", more))
+
+    assert said(written) == [
+        f"not set the sysctl {name}, which is not of its NUMA plan"
+        for name in ("net.ipv4.conf.eth0/1.rp_filter", "vm.nr_hugepages")
+    ]
+
+
+def said(found: Pool) -> list[str]:
+    return [
+        each.removeprefix("gpu:pools:BareMetalPool 'p' must ").removesuffix(".")
+        for each in told(RULE, found)
+    ]

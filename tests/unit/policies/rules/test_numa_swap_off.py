@@ -55,6 +55,18 @@ def test_no_machine_of_the_program_swaps(hardware: str) -> None:
             "not have the file /etc/systemd/zram-generator.conf, which is swap",
         ),
         (
+            file("/etc/systemd/zram-generator.conf.d/1.conf", "[zram0]\n"),
+            "not have the file /etc/systemd/zram-generator.conf.d/1.conf, which is swap",
+        ),
+        (
+            file("/etc/fstab", "# /dev/sda none swap\n/dev/sdb1 none swap sw 0 0\n"),
+            "not have the line of /etc/fstab, which is swap",
+        ),
+        (
+            file("/etc/systemd/system/kubelet.service.d/1.conf", "X=--fail-swap-on=false"),
+            "not give the kubelet the flag --fail-swap-on=false",
+        ),
+        (
             replaced(PATCH, '"failSwapOn":true', '"failSwapOn":false'),
             "not set the kubelet's failSwapOn to false",
         ),
@@ -70,3 +82,18 @@ def test_swap_is_refused_wherever_it_comes_from(edit: Edit, must: str) -> None:
 
 def test_a_masked_unit_swaps_nothing() -> None:
     assert told(RULE, edited(pool(), unit("dev-sdb1.swap", mask=True))) == []
+
+
+def test_a_script_that_a_unit_runs_counts_as_its_own() -> None:
+    def running(script: str) -> list[str]:
+        started = called("more.service", "[Service]\nExecStart=/opt/bin/more\n")
+        return told(RULE, edited(pool(), file("/opt/bin/more", f"#!/bin/sh\n{script}\n"), started))
+
+    assert len(running("mkswap /swap && swapon /swap")) == 1
+    assert running("swapoff -a; swapon --show") == []
+
+
+def test_a_line_of_fstab_that_is_no_swap_is_left_alone() -> None:
+    mounted = file("/etc/fstab", "/dev/sdb1 /swap ext4 defaults 0 0\n#/dev/sdc none swap sw\n")
+
+    assert told(RULE, edited(pool(), mounted)) == []

@@ -1,0 +1,50 @@
+"""The command around the engine: where it writes, and what the engine has written."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from fleet.preview.command import UNKNOWN, Wanted, preview
+from fleet.preview.engine import Preview
+from tests.conftest import ROOT
+from tests.unit.fleet.preview.changes import RULE, SETTINGS
+from tests.unit.fleet.preview.events import violation
+
+
+@pytest.mark.parametrize("place", ["markdown", "sarif"])
+def test_a_file_that_cannot_be_written_is_told_before_the_preview(
+    place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "gone" / "file"
+
+    wanted = Wanted(markdown=target) if place == "markdown" else Wanted(sarif=target)
+    code = preview(ROOT, "dev", wanted)
+
+    assert code == UNKNOWN
+    told = f"{target} cannot be written; allowed: a file in a folder that is there."
+    assert capsys.readouterr().err == f"{told}\n"
+
+
+def test_a_sign_that_python_takes_for_the_end_of_a_line_ends_no_event(tmp_path: Path) -> None:
+    event = violation(f"{RULE}: NodePool 'a\x85b' has 45m.", "advisory")
+    said = tmp_path / "said.jsonl"
+    said.write_text(json.dumps(event, ensure_ascii=False) + "\n")
+    stack_file = tmp_path / "Pulumi.dev.yaml"
+    stack_file.write_text("config: {}\n")
+    engine = tmp_path / "pulumi"
+    copy = f'for each; do case $each in --event-log=*) cp {said} "${{each#*=}}";; esac; done'
+    engine.write_text(f"#!/bin/sh\n{copy}\n")
+    engine.chmod(0o755)
+
+    summary = Preview(
+        root=tmp_path,
+        settings=SETTINGS,
+        stack_file=stack_file,
+        pulumi=engine,
+        variables=dict(os.environ),
+    ).run()
+
+    assert summary.holds
+    assert [verdict.rule for verdict in summary.verdicts if verdict.state == "told"] == [RULE]

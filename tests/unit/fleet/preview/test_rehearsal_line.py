@@ -1,0 +1,54 @@
+"""What a rehearsal found, beside a preview."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleet.preview.markdown import markdown
+from fleet.preview.rehearsal import RehearsalFileError, read
+from tests.unit.fleet.preview.changes import summary
+
+
+def report(**changed: Any) -> dict[str, Any]:
+    told = {
+        "environment": "dev",
+        "passed": True,
+        "problems": [],
+        "pools": [{"nodes_wanted": 3, "nodes_ready": 3}, {"nodes_wanted": 2, "nodes_ready": 2}],
+        "job": {"gpus": 8, "seconds": 3.21},
+        "phases": [{"name": "up", "seconds": 20}, {"name": "job", "seconds": 11.4}],
+    }
+    return {**told, **changed}
+
+
+def written(folder: Path, content: object) -> Path:
+    path = folder / "rehearsal.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_a_rehearsal_is_one_line(tmp_path: Path) -> None:
+    found = replace(summary(), rehearsal=read(written(tmp_path, report()), "dev"))
+    line = "Rehearsal: ✅ passed; 5 of 5 nodes Ready; 8-GPU job ran in 3.2 s; 31 s in all."
+    assert f"\n\n{line}\n" in markdown(found)
+
+
+def test_a_rehearsal_that_failed_says_why(tmp_path: Path) -> None:
+    failed = report(passed=False, problems=["dgx-01 (dgx) stays out: no kubelet"], job=None)
+    text = markdown(replace(summary(), rehearsal=read(written(tmp_path, failed), "dev")))
+    assert "\nRehearsal: ⛔ failed; 5 of 5 nodes Ready; 31 s in all.\n" in text
+    assert "\n- ⛔ dgx-01 (dgx) stays out: no kubelet\n" in text
+
+
+@pytest.mark.parametrize("content", [[], {"environment": "dev"}, report(pools=3)])
+def test_a_file_that_is_no_rehearsal_is_a_sentence(tmp_path: Path, content: object) -> None:
+    with pytest.raises(RehearsalFileError, match=r"is no report of a rehearsal .*`fleet rehearse"):
+        read(written(tmp_path, content), "dev")
+
+
+def test_the_rehearsal_of_another_environment_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RehearsalFileError, match="is of a rehearsal of dev; allowed: one of prod"):
+        read(written(tmp_path, report()), "prod")
