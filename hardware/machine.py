@@ -194,9 +194,19 @@ class Hardware:
         if self.kind != "bare-metal":
             amount = price.on_demand_per_hour
             amount = price.reserved_per_hour if amount is None else amount
-        if amount is None:
-            return None
-        return round(amount * (USD_PER_EUR if price.currency == "EUR" else 1), 4)
+        return None if amount is None else self._usd(amount)
+
+    def usd_per_hour_as(self, capacity: str | None) -> float | None:
+        """What an hour costs in USD as `reserved` or `spot` capacity.
+
+        By the nearest price that is known: `usd_per_hour` where that has none of its own.
+        """
+        special = {"reserved": self.price.reserved_per_hour, "spot": self.price.spot_per_hour}
+        amount = special.get(capacity or "")
+        return self.usd_per_hour if amount is None else self._usd(amount)
+
+    def _usd(self, amount: float) -> float:
+        return round(amount * (USD_PER_EUR if self.price.currency == "EUR" else 1), 4)
 
 
 @cache

@@ -147,18 +147,24 @@ def _mistakes(rule_settings: RuleSettings, rules: Sequence[Rule]) -> Iterator[st
         for error in Draft202012Validator(schema(known[rule_id])).iter_errors(said):
             if not (error.validator == "type" and "enum" in error.schema):  # which says it, too
                 yield from _sentences(error, path)
-        yield from _impossible_days(said, path)
+        yield from _impossible_days(known[rule_id], said, path)
 
 
-def _impossible_days(said: object, path: str) -> Iterator[str]:
+def _impossible_days(rule: Rule, said: object, path: str) -> Iterator[str]:
     """Days that fit the pattern and are in no calendar, such as 2027-02-30."""
-    for number, entry in enumerate(items(at(said, "exemptions"))):
-        until = at(entry, "until")
+    days: dict[str, object] = {
+        f"exemptions[{number}].until": at(entry, "until")
+        for number, entry in enumerate(items(at(said, "exemptions")))
+    }
+    setting = rule.alert.of_each if rule.alert else None
+    for number, line in enumerate(items(at(said, setting)) if setting else ()):
+        days[f"{setting}[{number}]"] = str(line).rpartition(" ")[2]
+    for place, day in days.items():
         try:
-            date.fromisoformat(str(until))
+            date.fromisoformat(str(day))
         except ValueError:
-            if re.fullmatch(_DAY, str(until)):
-                yield f"{path}.exemptions[{number}].until is {until!r}; allowed: a day."
+            if re.fullmatch(_DAY, str(day)):
+                yield f"{path}.{place} is {day!r}; allowed: a day."
 
 
 def _sentences(error: ValidationError, root: str) -> Iterator[str]:

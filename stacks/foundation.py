@@ -96,7 +96,15 @@ def _monitoring(
     on_cluster: pulumi.ResourceOptions,
 ) -> Monitoring:
     """Prometheus; without a class of its own its series lie on a volume of Hetzner's."""
-    gpus = {name: PoolGpus.of(found) for name, found in _gpu_machines(settings).items()}
+    rented = {
+        name: pool.gpu_limits
+        for name, pool in settings.pools.items()
+        if isinstance(pool, fleet.AwsPool)
+    }
+    gpus = {
+        name: PoolGpus.of(found, rented.get(name, ()))
+        for name, found in _gpu_machines(settings).items()
+    }
     chosen = settings.monitoring
     key = secrets["pagerduty_routing_key"] if chosen.pager == "pagerduty" else None
     args = MonitoringArgs(

@@ -9,6 +9,7 @@ from hardware.hardware import load
 from ignition.numa_plan import plan
 from policies.pools import PoolFacts, rule_settings
 from policies.rules import (
+    cost_capacity_block,
     cost_daily_budget,
     idle_fraction,
     idle_gang_fits,
@@ -46,6 +47,13 @@ def with_facts(
     queues = [
         f"{name} {queue.gpus}" for team in teams.values() for name, queue in team.queues.items()
     ]
+    ends = [
+        f"{name} {pool.reserved_until}"
+        for name, pool in pools.items()
+        if isinstance(pool, AwsPool) and pool.reserved_until is not None
+    ]
+    if ends:
+        facts[cost_capacity_block.ID] = {"ends": ends}
     if queues:
         facts[idle_gang_fits.ID] = {"queues": queues}
     if shared:

@@ -7,12 +7,13 @@ that an API server would go on with them until somebody deploys.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from string import Template
 from textwrap import dedent
 from typing import TypedDict
 
 from policies.configuration import Configured, Exemption
+from policies.rules.manifest import items
 from policies.rules.rule import Alert
 
 NAME = "fleet-policies"
@@ -44,21 +45,37 @@ def _alerts(rules: Sequence[Configured]) -> Iterator[Mapping[str, object]]:
         if each.level == "disabled":
             continue
         if each.rule.alert is not None:
-            yield _broken(each, each.rule.alert)
+            yield from _broken(each, each.rule.alert)
         for exemption in each.exemptions:
             yield _ended(each, exemption)
 
 
-def _broken(configured: Configured, alert: Alert) -> Mapping[str, object]:
+def _broken(configured: Configured, alert: Alert) -> Iterator[Mapping[str, object]]:
+    if alert.of_each is None:
+        yield _alert(configured, alert, labels={}, values={})
+        return
+    for line in items(configured.settings[alert.of_each]):
+        pool, _, last = str(line).partition(" ")
+        values = {"end": _is_over(date.fromisoformat(last))}
+        yield _alert(configured, alert, labels={"pool": pool}, values=values)
+
+
+def _alert(
+    configured: Configured,
+    alert: Alert,
+    *,
+    labels: Mapping[str, str],
+    values: Mapping[str, int],
+) -> Mapping[str, object]:
     rule = configured.rule
-    expression = Template(dedent(alert.expression).strip()).substitute(configured.settings)
+    expression = Template(dedent(alert.expression).strip())
     return {
         "alert": alert.name,
-        "expr": expression,
+        "expr": expression.substitute({**configured.settings, **values}),
         "for": f"{alert.lasts_minutes}m",
-        "labels": {"severity": alert.severity, "rule": rule.id},
+        "labels": {"severity": alert.severity, "rule": rule.id, **labels},
         "annotations": {
-            "summary": alert.summary,
+            "summary": Template(alert.summary).safe_substitute(labels),  # leaves $value alone
             "description": rule.why,
             "runbook": f"{rule.sentence} See {rule.source}",
         },
@@ -67,12 +84,10 @@ def _broken(configured: Configured, alert: Alert) -> Mapping[str, object]:
 
 def _ended(configured: Configured, exemption: Exemption) -> Mapping[str, object]:
     rule = configured.rule
-    first_day_after = exemption.until + timedelta(days=1)
-    end = int(datetime.combine(first_day_after, time(), tzinfo=UTC).timestamp())
     whose = f"The exemption of {exemption.resource} from {rule.id} ended on {exemption.until}"
     return {
         "alert": ENDED,
-        "expr": f"vector(time()) >= {end}",
+        "expr": f"vector(time()) >= {_is_over(exemption.until)}",
         "for": "0m",
         "labels": {"severity": "warning", "rule": rule.id, "resource": exemption.resource},
         "annotations": {
@@ -84,6 +99,11 @@ def _ended(configured: Configured, exemption: Exemption) -> Mapping[str, object]
             ),
         },
     }
+
+
+def _is_over(day: date) -> int:
+    """The second at which a day has ended, in UTC."""
+    return int(datetime.combine(day + timedelta(days=1), time(), tzinfo=UTC).timestamp())
 
 
 def _literal(text: str) -> str:

@@ -8,7 +8,8 @@ a reservation without an end is paid for until somebody thinks of it.
 - A capacity reservation with GPU instances has `endDateType` limited and an `endDate`; a Capacity
   Block, of which the offering decides the end, says it by the tag `fleet.gpu/reserved-until`.
 
-In the last `notice_days` it is told, too. The API server knows no clock: it asks for the day alone.
+In the last `notice_days` it is told, too. The API server knows no clock: it asks for the day alone;
+Prometheus tells of the environment's own pools when nobody looks at a preview.
 """
 
 from datetime import date
@@ -25,7 +26,7 @@ from policies.rules.gpu_node_pools import (
 )
 from policies.rules.gpu_work import PREFIX
 from policies.rules.manifest import at, describe, items
-from policies.rules.rule import Manifest, Rule, Settings
+from policies.rules.rule import Alert, Manifest, Rule, Settings
 from policies.rules.warm import cel_said, said
 
 ID = "cost/capacity-block"
@@ -94,8 +95,25 @@ RULE = Rule(
             "maximum": 365,
             "default": 7,
             "description": "Days before the end from which on it is told.",
-        }
+        },
+        "ends": {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^[a-z0-9-]+ [0-9]{4}-[0-9]{2}-[0-9]{2}$"},
+            "default": [],
+            "description": "Pools and the last day of each, for the alert; ours are known.",
+        },
     },
+    alert=Alert(
+        name="ReservedCapacityEnds",
+        expression="$end - vector(time()) < $notice_days * 86400",
+        lasts_minutes=0,
+        severity="warning",
+        summary=(
+            "The reserved machines of pool $pool are there for another "
+            "{{ $value | humanizeDuration }}"
+        ),
+        of_each="ends",
+    ),
     predicate=violations,
     admission=of_object(
         KINDS,

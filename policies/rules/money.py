@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from hardware.hardware import Hardware, HardwareError, load
-from hardware.machine import USD_PER_EUR
 from policies.rules.gpu_node_pools import GPU, is_gpu_node_pool, names_gpu_instances
 from policies.rules.manifest import at, items, quantity
 from policies.rules.rule import Manifest
@@ -42,12 +41,7 @@ class Machines:
     @property
     def usd_per_hour(self) -> float | None:
         """What an hour of one costs as it is paid, by the nearest price that is known."""
-        price = self.hardware.price
-        special = {"reserved": price.reserved_per_hour, "spot": price.spot_per_hour}
-        amount = special.get(self.capacity or "")
-        if amount is None:
-            return self.hardware.usd_per_hour
-        return amount * (USD_PER_EUR if price.currency == "EUR" else 1)
+        return self.hardware.usd_per_hour_as(self.capacity)
 
     @property
     def usd_per_day(self) -> float:

@@ -39,7 +39,9 @@ class Alert:
     """The form of a rule that Prometheus watches: PromQL that is empty while the rule is kept.
 
     `expression` may name a setting of the rule as `$<setting>`. `lasts_minutes` is how long it must
-    be broken before somebody is told; `summary` is a template of Prometheus.
+    be broken before somebody is told; `summary` is a template of Prometheus. `of_each` names a
+    setting with lines `<pool> <last day>`: each makes an alert of its own with the label `pool`,
+    which may name it as `$pool`, and the second at which the day is over as `$end`.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Alert:
     lasts_minutes: int
     severity: Literal["warning", "critical"]
     summary: str
+    of_each: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Recording rules on money: USD per hour by pool, team and branch, and a branch's cost so far."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from components.platform.monitoring.rules import EVALUATION_SECONDS, Recording
@@ -27,9 +27,13 @@ class PoolGpus:
             raise ValueError(f"usd_per_gpu_hour is {self.usd_per_gpu_hour}; allowed: 0 or more.")
 
     @classmethod
-    def of(cls, hardware: Hardware) -> "PoolGpus":
-        """The catalogue's machine; its GPUs bear the price of all that is in it."""
-        usd = hardware.usd_per_hour
+    def of(cls, hardware: Hardware, capacities: Iterable[str] = ()) -> "PoolGpus":
+        """The catalogue's machine; its GPUs bear the price of all that is in it.
+
+        Of a pool with several kinds of capacity the dearest counts: no series tells them apart.
+        """
+        known = [hardware.usd_per_hour_as(each) for each in capacities] or [hardware.usd_per_hour]
+        usd = max((each for each in known if each is not None), default=None)
         return cls(
             gpus_per_node=hardware.gpu_count,
             usd_per_gpu_hour=None if usd is None else round(usd / hardware.gpu_count, 6),

@@ -238,11 +238,12 @@ def test_rules_know_which_pools_have_spot_machines_and_which_share_gpus() -> Non
     configuration = config()
     pools = configuration["pools"]
     assert isinstance(pools, dict)
-    pools["burst"]["gpu_limits"] = {"reserved": 8, "spot": 8}
+    pools["burst"] |= {"gpu_limits": {"reserved": 8, "spot": 8}, "reserved_until": "2027-01-31"}
     pools["dgx"] |= {"purpose": "inference", "sharing": "time-slicing", "replicas": 4}
     configuration["policies"] = {"idle/notebooks": {"max_hours": 8}}
     held = parse("dev", configuration).policies
     assert held["idle/spot"] == {"spot_pools": ["burst"]}
+    assert held["cost/capacity-block"] == {"ends": ["burst 2027-01-31"]}
     assert held["idle/fraction"] == {"shared_pools": ["dgx"]}
     assert held["idle/notebooks"] == {"shared_pools": ["dgx"], "max_hours": 8}
 

@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from components.platform.monitoring.alerts import ALERTS
-from policies.configuration import configure
+from policies.configuration import PolicyConfigError, configure
 from policies.gates.alerts import ENDED, manifest
-from policies.rules import ALL, cost_daily_budget, idle_gpu_node_pool
+from policies.rules import ALL, cost_capacity_block, cost_daily_budget, idle_gpu_node_pool
 from policies.rules.rule import Rule
 
 WATCHED = cost_daily_budget.RULE
+BLOCK = cost_capacity_block.RULE
 HELD = idle_gpu_node_pool.RULE
 EXEMPTION = {
     "resource": "NodePool/burst",
@@ -43,6 +44,24 @@ def test_a_rule_becomes_an_alert_with_its_settings_and_its_reason() -> None:
 def test_a_rule_without_one_and_a_disabled_one_have_no_alert() -> None:
     assert alerts(HELD) == []
     assert alerts(WATCHED, cost__daily_budget={"level": "disabled"}) == []
+
+
+def test_each_pool_with_a_last_day_has_an_alert_of_its_own() -> None:
+    ends = ["burst 2027-01-31", "cheap 2027-03-31"]
+    found = alerts(BLOCK, cost__capacity_block={"ends": ends, "notice_days": 3})
+
+    assert [alert["labels"]["pool"] for alert in found] == ["burst", "cheap"]
+    assert found[0]["expr"] == "1801440000 - vector(time()) < 3 * 86400", "2027-02-01T00:00:00Z"
+    assert alerts(BLOCK) == []
+
+
+def test_a_last_day_that_no_calendar_has_is_a_mistake() -> None:
+    with pytest.raises(PolicyConfigError) as error:
+        alerts(BLOCK, cost__capacity_block={"ends": ["burst 2027-02-30"]})
+
+    assert error.value.mistakes == (
+        "gpu-fleet:policies.cost/capacity-block.ends[0] is '2027-02-30'; allowed: a day.",
+    )
 
 
 def test_an_exemption_is_told_of_from_the_first_day_after_its_last() -> None:
