@@ -6,11 +6,13 @@ from math import ceil
 
 from hardware.hardware import Hardware
 from ignition.numa_plan import NumaPlan
-from ignition.shapes import Node, from_plan
+from ignition.shapes import from_plan
 from policies.rules.cuda import architectures, newest_cuda
 
-_NO_GPUS = "0 0 0 1"
+_NO_GPUS = "0 0 0 1 0 0"
 """The shape of a pool that hands out no whole GPUs."""
+
+_OFFERED = ("cpu", "memory", "hugepages-1Gi", "hugepages-2Mi")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,30 +101,33 @@ def _isolates(argument: str) -> bool:
 
 
 def _shapes(pool: PoolFacts) -> Iterator[str]:
-    """The largest pods: GPUs, CPUs, MiB of memory and the CPUs that are given out together.
+    """The largest pods: GPUs, CPUs, MiB of memory, the CPUs given out together, MiB of huge pages.
 
-    Where a pod must be on one NUMA node, the nodes with as many GPUs decide, each number of GPUs
-    for itself; else, and where GPUs are handed out repeatedly, the machine does.
+    Where a pod must be on one NUMA node, each node with GPUs is one, if no other has as much of
+    everything; else, and where GPUs are handed out repeatedly, the machine is. What is reserved for
+    huge pages is no memory.
     """
     node = from_plan(pool.hardware, pool.plan)
-    if pool.copies != 1 or node.policy != "single-numa-node":
-        gpus = node.gpu_count * pool.copies
-        cpus, memory = node.allocatable["cpu"], node.allocatable["memory"]
-        yield f"{gpus} {cpus:.0f} {memory:.0f} {node.core_group}"
-        return
-    found: dict[tuple[int, int], int] = {}
-    for gpus in range(1, max(len(cell.gpus) for cell in node.cells) + 1):
-        found[_of_one_numa_node(node, gpus)] = gpus
-    for (cpus, memory), gpus in sorted(found.items(), key=lambda each: each[1]):
-        yield f"{gpus} {cpus} {memory} {node.core_group}"
+    machine = (node.gpu_count * pool.copies, *map(node.allocatable.__getitem__, _OFFERED))
+    largest = {tuple(map(int, machine))}
+    if pool.copies == 1 and node.policy == "single-numa-node":
+        cells = [
+            (
+                len(cell.gpus),
+                len(node.free_cpus_of.get(cell.id, ())),
+                *map(cell.allocatable.__getitem__, _OFFERED[1:]),
+            )
+            for cell in node.cells
+            if cell.gpus
+        ]
+        largest = {each for each in cells if not any(_exceeds(other, each) for other in cells)}
+    for gpus, cpus, memory, gib, mib in sorted(largest):
+        yield f"{gpus} {cpus} {memory} {node.core_group} {gib} {mib}"
 
 
-def _of_one_numa_node(node: Node, gpus: int) -> tuple[int, int]:
-    cells = [cell for cell in node.cells if len(cell.gpus) >= gpus]
-    return (
-        max(len(node.free_cpus_of.get(cell.id, ())) for cell in cells),
-        max(cell.allocatable["memory"] for cell in cells),
-    )
+def _exceeds(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether a shape has as much of everything as another, and more of something."""
+    return one != other and all(mine >= its for mine, its in zip(one, other, strict=True))
 
 
 def _share(pool: PoolFacts) -> str:

@@ -6,6 +6,13 @@ machines of its pool, waits for ever; a queue larger than its pool promises what
 - A gang is a Job of Volcano or a PodGroup. Its GPUs are those of its `minAvailable` smallest pods
   (without it the `minAvailable` of its tasks, and all pods without that), or its `minResources`.
   Its queue is `spec.queue`, else the one with the name of its namespace.
+- A training job of Kubeflow is a gang of all its replicas, or of what `minAvailable` says in
+  `spec.runPolicy.schedulingPolicy`, where its queue stands, too; with `minResources` there it
+  needs those GPUs at the least. The training operator writes this into a PodGroup of Volcano and
+  makes no pod before that one may start, whatever `schedulerName` and `elasticPolicy` say
+  (https://github.com/kubeflow/training-operator/blob/v1.9.0/pkg/controller.v1/common/job.go).
+  An operator without gang scheduling makes no PodGroup, which a job does not show; the job is held
+  to the same, as its ranks wait for each other and a queue's namespace has that queue's GPUs.
 - A queue's pool is what Volcano's admission configuration gives its namespace; a queue that has
   none may use all pools.
 - A pool has the GPUs of its BareMetalHosts by the hardware catalogue, and those that the limits of
@@ -21,26 +28,23 @@ from decimal import Decimal
 import yaml
 
 from policies.rules import cel
+from policies.rules.gangs import KINDS, SCHEDULING, VARIABLES, gpus, is_gang, least, queue_of
 from policies.rules.gpu_node_pools import is_gpu_node_pool
-from policies.rules.gpu_work import counted
-from policies.rules.manifest import at, describe, items, mapping, quantity
+from policies.rules.manifest import at, describe, items, quantity
 from policies.rules.money import POOL, machines
-from policies.rules.pods import GPU, Pod, pods
-from policies.rules.pool_table import Malformed, cel_amount, total
+from policies.rules.pods import GPU
 from policies.rules.rule import Admission, Manifest, Rule, Settings
 
 ID = "idle/gang-fits"
-_VOLCANO = "batch.volcano.sh/"
-_SCHEDULING = "scheduling.volcano.sh/"
 _RELEASE = "kubernetes:helm.sh/v3:Release"
 
 
 def alone(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what makes a gang wait for ever in a queue of which the bound is a setting."""
-    if not _is_gang(manifest):
+    if not is_gang(manifest):
         return []
     bounds = dict(str(line).split(" ") for line in items(settings["queues"]))
-    queue, wanted = _queue_of(manifest), _least(manifest)
+    queue, wanted = queue_of(manifest), least(manifest)
     if queue not in bounds or wanted is None or wanted <= int(bounds[queue]):
         return []
     return [_too_large(manifest, bounds[queue], f"queue '{queue}'", wanted)]
@@ -49,21 +53,9 @@ def alone(manifest: Manifest, settings: Settings) -> list[str]:
 def violations(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest]) -> list[str]:
     """Returns what makes a queue promise too much, or a gang wait for ever."""
     kind, version = manifest.get("kind"), str(manifest.get("apiVersion"))
-    if kind == "Queue" and version.startswith(_SCHEDULING):
+    if kind == "Queue" and version.startswith(SCHEDULING):
         return _queue(manifest, stack)
-    return _gang(manifest, stack) if _is_gang(manifest) else []
-
-
-def _is_gang(manifest: Manifest) -> bool:
-    kind, version = manifest.get("kind"), str(manifest.get("apiVersion"))
-    return (kind == "Job" and version.startswith(_VOLCANO)) or (
-        kind == "PodGroup" and version.startswith(_SCHEDULING)
-    )
-
-
-def _queue_of(gang: Manifest) -> str:
-    named = at(gang, "spec", "queue")
-    return str(at(gang, "metadata", "namespace") if named in (None, "default") else named)
+    return _gang(manifest, stack) if is_gang(manifest) else []
 
 
 def _too_large(gang: Manifest, most: str, of: str, wanted: Decimal) -> str:
@@ -81,7 +73,7 @@ def _queue(queue: Manifest, stack: Sequence[Manifest]) -> list[str]:
 
 
 def _gang(gang: Manifest, stack: Sequence[Manifest]) -> list[str]:
-    wanted, name = _gpus(gang), _queue_of(gang)
+    wanted, name = gpus(gang), queue_of(gang)
     queue = next((each for each in stack if _is_queue(each, name)), None)
     if queue is None or wanted is None:
         return []
@@ -95,62 +87,11 @@ def _gang(gang: Manifest, stack: Sequence[Manifest]) -> list[str]:
 
 def _is_queue(manifest: Manifest, name: str) -> bool:
     is_queue = manifest.get("kind") == "Queue" and at(manifest, "metadata", "name") == name
-    return is_queue and str(manifest.get("apiVersion")).startswith(_SCHEDULING)
+    return is_queue and str(manifest.get("apiVersion")).startswith(SCHEDULING)
 
 
 def _capability(queue: Manifest) -> Decimal | None:
     return quantity(at(queue, "spec", "capability", GPU))
-
-
-def _gpus(gang: Manifest) -> Decimal | None:
-    """The GPUs without which a gang does not start, None where nobody can say."""
-    if gang.get("kind") == "PodGroup":
-        return quantity(at(gang, "spec", "minResources", GPU))
-    tasks = _tasks(gang)
-    if tasks is None:
-        return None
-    missing = _members(gang)
-    wanted = Decimal(0)
-    for many, size in sorted(tasks, key=lambda task: task[1]):
-        wanted += min(many, missing) * size
-        missing -= min(many, missing)
-    return wanted
-
-
-def _least(gang: Manifest) -> Decimal | None:
-    """The same, or less: what CEL can tell, which sorts nothing."""
-    tasks = _tasks(gang)
-    if gang.get("kind") == "PodGroup" or not tasks:
-        return _gpus(gang)
-    pods_made = sum(many for many, _ in tasks)
-    spare = max(0, pods_made - _members(gang)) * max(size for _, size in tasks)
-    return sum((many * size for many, size in tasks), Decimal(0)) - spare
-
-
-def _members(gang: Manifest) -> int:
-    """How many pods start at once, as Volcano's webhook fills it in."""
-    tasks = items(at(gang, "spec", "tasks"))
-    least = [mapping(task).get("minAvailable", at(task, "replicas")) for task in tasks]
-    of_tasks = sum(1 if each is None else counted(each) or 0 for each in least)
-    return counted(at(gang, "spec", "minAvailable")) or of_tasks
-
-
-def _tasks(gang: Manifest) -> list[tuple[int, Decimal]] | None:
-    """Of each task of a Job its pods and the GPUs of one; None where nobody can say."""
-    found: list[tuple[int, Decimal]] = []
-    for task, pod in zip(items(at(gang, "spec", "tasks")), pods(gang), strict=True):
-        many, size = counted(mapping(task).get("replicas", 1)), _size(pod)
-        if size is None:
-            return None
-        found += [(many, size)] if many else []
-    return found
-
-
-def _size(pod: Pod) -> Decimal | None:
-    try:
-        return Decimal(total(pod, GPU))
-    except Malformed:
-        return None
 
 
 def _room(queue: str, stack: Sequence[Manifest]) -> tuple[str, Decimal | None]:
@@ -189,23 +130,6 @@ def _pools(stack: Iterable[Manifest]) -> Mapping[str, str]:
     return found
 
 
-_AMOUNT = cel_amount("c", GPU)
-_MADE = (
-    "dyn(object).spec.?tasks.orValue([]).map(t, {'many': double(t.?replicas.orValue(1)), "
-    f"'each': ([t.?template.?spec.?containers.orValue([]).map(c, {_AMOUNT}).sum()] + "
-    f"t.?template.?spec.?initContainers.orValue([]).map(c, {_AMOUNT})).max()}})"
-    ".filter(t, t.many > 0.0)"
-)
-_MEMBERS = (
-    "(double(dyn(object).spec.?minAvailable.orValue(0)) > 0.0 ? "
-    "double(dyn(object).spec.minAvailable) : dyn(object).spec.?tasks.orValue([])"
-    ".map(t, double(t.?minAvailable.orValue(t.?replicas.orValue(1)))).sum())"
-)
-_PODS = "variables.made.map(t, t.many).sum()"
-_SPARE = f"({_MEMBERS} < {_PODS} ? {_PODS} - {_MEMBERS} : 0.0)"
-_GROUP = f"dyn(object).spec.?minResources[?'{GPU}']"
-_QUEUE = "object.spec.?queue.orValue('default')"
-
 RULE = Rule(
     id=ID,
     sentence="A gang must fit its queue, and a queue the machines of its pool.",
@@ -225,19 +149,12 @@ RULE = Rule(
     predicate=alone,
     across=violations,
     admission=Admission(
-        kinds=(("batch.volcano.sh", "jobs"), ("scheduling.volcano.sh", "podgroups")),
+        kinds=KINDS,
         variables={
-            "queue": (f"{_QUEUE} == 'default' ? object.metadata.?namespace.orValue('') : {_QUEUE}"),
+            **VARIABLES,
             "bounds": (
                 f"{cel.setting(ID, 'queues')}.split(',').map(e, e.split(' '))"
                 ".filter(e, e[0] == variables.queue).map(e, e[1])"
-            ),
-            "made": f"object.kind == 'Job' ? {_MADE} : []",
-            "wanted": (
-                f"object.kind == 'PodGroup' ? ({_GROUP}.hasValue() ? "
-                f"{cel.amount(f'{_GROUP}.value()')}.asApproximateFloat() : 0.0) : "
-                "size(variables.made) == 0 ? 0.0 : variables.made.map(t, t.many * t.each).sum() - "
-                f"{_SPARE} * variables.made.map(t, t.each).max()"
             ),
         },
         holds="size(variables.bounds) == 0 || variables.wanted <= double(variables.bounds[0])",

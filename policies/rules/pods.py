@@ -11,7 +11,7 @@ from policies.rules.manifest import at, describe, items, mapping, quantity
 from policies.rules.rule import Kind, Manifest
 
 GPU = "nvidia.com/gpu"
-_KUBEFLOW = {
+KUBEFLOW = {
     "PyTorchJob": "pytorchReplicaSpecs",
     "TFJob": "tfReplicaSpecs",
     "MPIJob": "mpiReplicaSpecs",
@@ -19,6 +19,7 @@ _KUBEFLOW = {
     "PaddleJob": "paddleReplicaSpecs",
     "JAXJob": "jaxReplicaSpecs",
 }
+"""Kubeflow's training jobs, each with the field of its roles."""
 _TEMPLATES = {
     **dict.fromkeys(
         ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "Job"),
@@ -104,8 +105,8 @@ def pods(manifest: Manifest) -> list[Pod]:
             _pod(str(at(task, "name") or ""), at(task, "template"))
             for task in items(at(manifest, "spec", "tasks"))
         ]
-    if group == "kubeflow.org" and kind in _KUBEFLOW:
-        replicas = mapping(at(manifest, "spec", _KUBEFLOW[kind]))
+    if group == "kubeflow.org" and kind in KUBEFLOW:
+        replicas = mapping(at(manifest, "spec", KUBEFLOW[kind]))
         return [_pod(role, at(replicas[role], "template")) for role in sorted(replicas)]
     if group == "argoproj.io" and kind in _ARGO:
         workflow = mapping(at(manifest, *_ARGO[kind]))

@@ -12,6 +12,7 @@ from zlib import crc32
 from tests.rehearsal.admission import (
     cases_capacity,
     cases_declared,
+    cases_gangs,
     cases_idle,
     cases_isolation,
     cases_numa,
@@ -48,6 +49,7 @@ _TABLES = (
     cases_numa,
     cases_pools,
     cases_declared,
+    cases_gangs,
     cases_idle,
     cases_isolation,
     cases_work,

@@ -5,7 +5,6 @@ from itertools import chain
 
 from tests.rehearsal.admission.cases_idle import node_pool
 from tests.rehearsal.admission.objects import (
-    GPU,
     JOBS,
     SERVICES,
     Object,
@@ -22,10 +21,8 @@ Row = tuple[str, str, Object]
 SPOT, SCAVENGER = "idle/spot", "idle/scavenger"
 FLOOR, WARM = "idle/pool-floor", "idle/keep-warm"
 ASSEMBLY, BLOCK = "idle/gang-assembly", "cost/capacity-block"
-GANG = "idle/gang-fits"
 SETTINGS: Mapping[str, Mapping[str, object]] = {
     SPOT: {"spot_pools": ["cheap", "burst"]},
-    GANG: {"queues": ["research 16", "production 64"]},
 }
 ON_SPOT: Object = {"nodeSelector": {"karpenter.sh/capacity-type": "spot"}}
 CHECKPOINT = "fleet.gpu/checkpoint-seconds"
@@ -60,15 +57,6 @@ def _training(after: str | None) -> Object:
     if after is None:
         del found["spec"]["disruption"]
     return found
-
-
-def _group(count: object, queue: str = "research") -> Object:
-    spec = {"minMember": 2, "queue": queue, "minResources": {GPU: count}}
-    return made("scheduling.volcano.sh/v1beta1", "PodGroup", spec)
-
-
-def _gang(count: int, **spec: object) -> Object:
-    return volcano(template(gpus(8)), count, **{"queue": "research", **spec})
 
 
 def _static(annotations: Object, replicas: int = 2) -> Object:
@@ -132,15 +120,6 @@ def good() -> Iterator[Row]:
 def _good_pools() -> Iterator[Row]:
     for after in ("5m", "10m", "300s"):
         yield ASSEMBLY, f"a training pool that waits {after}", _training(after)
-    for name, found in {
-        "as large as the queue": _gang(2),
-        "with fewer to start with": _gang(3, minAvailable=2),
-        "in a larger queue": _gang(3, minAvailable=4, queue="production"),
-        "in an unknown queue": _gang(99, minAvailable=100, queue="other"),
-        "as a group": _group("16"),
-        "as a group elsewhere": _group("99", "other"),
-    }.items():
-        yield GANG, f"a gang {name}", found
     yield ASSEMBLY, "another pool", node_pool(disruption=None)
 
 
@@ -184,13 +163,6 @@ def bad() -> Iterator[Row]:
 
 
 def _bad_pools() -> Iterator[Row]:
-    for name, found in {
-        "of all its pods": _gang(3, minAvailable=4),
-        "of nearly all": _gang(4, minAvailable=4),
-        "as a group": _group("17"),
-        "of a huge number": _gang(100000, minAvailable=100001),
-    }.items():
-        yield GANG, f"a gang {name}", found
     for after in ("4m", "299s", None):
         yield ASSEMBLY, f"a training pool that waits {after}", _training(after)
 

@@ -54,8 +54,6 @@ TAINT = {"key": GPU, "value": "present", "effect": "NoSchedule"}
 CATEGORY = "karpenter.k8s.aws/instance-category"
 MAKER = "karpenter.k8s.aws/instance-gpu-manufacturer"
 COUNT = "karpenter.k8s.aws/instance-gpu-count"
-
-
 _WORDS = ("sh", "-c")
 ON_SPOT = {"nodeSelector": {"karpenter.sh/capacity-type": "spot"}}
 _USES_ALL = (
@@ -93,15 +91,6 @@ def _serves(*words: str) -> Object:
 def _waits(*words: str) -> Object:
     found = SERVICES["Deployment"](template({**gpus(), "command": list(words)}))
     found["metadata"]["annotations"] = {"fleet.gpu/keep-warm-schedule": "mon-fri 08:00-18:00"}
-    return found
-
-
-def _elastic(least: int) -> Object:
-    """A gang that says in its tasks alone how many pods it starts with, each checked first."""
-    pods = template(gpus(8), initContainers=[gpus(8, "check")])
-    found = volcano(pods, 9, queue="research")
-    del found["spec"]["minAvailable"]
-    found["spec"]["tasks"][1]["minAvailable"] = least
     return found
 
 
@@ -160,7 +149,6 @@ def _good_work() -> Iterator[Row]:
     yield "idle/keep-warm", "a script that waits at last", _waits("sh", "-c", "train; sleep inf")
     pausing = {**gpus(), "command": ["sleep", "infinity"]}
     yield "idle/keep-warm", "a pod of a reserve", _pod_of("ReplicaSet", pausing)
-    yield "idle/gang-fits", "an elastic gang", _elastic(2)
     yield "idle/scavenger", "a job of the queue", _scavenges("true", queue="scavenger")
     yield "idle/scavenger", "a job of another queue", _scavenges("false", queue="research")
     owned = _affine("In", "dgx", key="fleet.gpu/pool")
@@ -182,7 +170,6 @@ def _bad_work() -> Iterator[Row]:
     yield "idle/launcher", "the image of a server that uses one", job(template(_serves()))
     for words in (("sleep", "infinity"), ("sh", "-c", "tail -f /dev/null")):
         yield "idle/keep-warm", " ".join(words), _waits(*words)
-    yield "idle/gang-fits", "an elastic gang that needs more", _elastic(3)
     yield "idle/scavenger", "a job of the queue that stays", _scavenges("no", queue="scavenger")
     by_class = {"priorityClassName": "scavenger"}
     yield "idle/scavenger", "a job that keeps its pods", _scavenges("false", **by_class)

@@ -27,6 +27,7 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {}
 
 _WORDS = ("abc", "", "1_000", "0x10", "8Kb", "1e", "NaN", "--8", "8..0", "8K", "8ki", "Ei", "8 Gi")
 _NO_QUANTITIES = (*_WORDS, "\N{FULLWIDTH DIGIT EIGHT}")
+_BIG, _SMALL = "hugepages-1Gi", "hugepages-2Mi"
 _BOTH = {GPU: 1, "cpu": "8", "memory": "64Gi"}
 
 
@@ -71,7 +72,22 @@ def good() -> Iterator[Row]:
     yield QOS, "a template without metadata", _volcano_tasks(_without_metadata(gpus()))
     unicode = {**gpus(), "args": ["größe=8", "価格", "🚀"]}
     yield QOS, "arguments in every script", pod(unicode)
+    yield from _good_shapes()
     yield from _good_workflows()
+
+
+def _good_shapes() -> Iterator[Row]:
+    """Huge pages count for themselves, not as memory, and init containers give theirs back."""
+    every = gpus(4, cpu=108, memory="1041920Mi", **{_SMALL: "2Gi"})
+    yield SHAPE, "all that a NUMA node has with its huge pages", pod(every, nodeSelector=SERVE)
+    yield SHAPE, "huge pages of a NUMA node in a workflow", _paged("2048Mi")
+    yield SHAPE, "huge pages of two NUMA nodes without GPUs", _paged("4Gi", 0)
+    yield SHAPE, "no huge pages, in so many words", _paged("0")
+    first = limited("first", **{_SMALL: "2Gi"})
+    again = pod(gpus(**{_SMALL: "2Gi"}), initContainers=[first], nodeSelector=SERVE)
+    yield SHAPE, "huge pages of an init container, given back", again
+    whole = {"nodeSelector": {"fleet.gpu/pool": "dgx"}}
+    yield SHAPE, "huge pages of a machine that aligns none", pod(gpus(**{_BIG: "64Gi"}), **whole)
 
 
 def _good_workflows() -> Iterator[Row]:
@@ -101,6 +117,13 @@ def _bad_pods() -> Iterator[Row]:
     beside = {**limited("beside", cpu=60), "restartPolicy": "Always"}
     together = pod(gpus(4, cpu=60), initContainers=[beside], nodeSelector=SERVE)
     yield SHAPE, "a sidecar that runs with the rest", together
+    two_nodes = gpus(**{_SMALL: "4Gi"})
+    yield SHAPE, "huge pages of two NUMA nodes", pod(two_nodes, nodeSelector=SERVE)
+    yield SHAPE, "a huge page too much in a workflow", _paged("2050Mi")
+    yield SHAPE, "huge pages of a size that is elsewhere", pod(_big("1Gi"), nodeSelector=SERVE)
+    yield SHAPE, "huge pages that no pool has", workflow(template(_big("65Gi")))
+    half = gpus(**{_SMALL: "1026Mi"}), limited("beside", **{_SMALL: "1026Mi"})
+    yield SHAPE, "huge pages of two containers", volcano(template(*half, nodeSelector=SERVE))
     bare = {"fleet.gpu/pool": "bare"}
     yield SHAPE, "GPUs on a pool without any", pod(gpus(), nodeSelector=bare)
     both = {**SERVE, "fleet.gpu/purpose": "training"}
@@ -150,6 +173,15 @@ def malformed() -> Iterator[Row]:
     yield QOS, "GPUs that are no quantity in a Pod", pod(gpus("many"))
     yield QOS, "a list of CPUs", workflow(template(gpus(cpu=[8])))
     yield QOS, "a yes for CPUs", workflow(template(gpus(cpu=True)))
+    yield SHAPE, "huge pages that are no quantity", _paged("many")
+
+
+def _paged(amount: object, count: int = 1) -> Object:
+    return workflow(template(gpus(count, **{_SMALL: amount}), nodeSelector=SERVE))
+
+
+def _big(amount: object) -> Object:
+    return gpus(**{_BIG: amount})
 
 
 def _requested(**limits: object) -> Object:

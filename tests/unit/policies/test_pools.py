@@ -26,20 +26,29 @@ def lines(rule: str, pool: PoolFacts) -> list[str]:
     return rule_settings({"p": pool})[rule]["pools"]
 
 
+@pytest.mark.parametrize("pages", [(0, 0), (2, 512)])
 @pytest.mark.parametrize("purpose", PURPOSES)
 @pytest.mark.parametrize("name", GPU_MACHINES)
-def test_the_largest_shape_is_admitted_and_nothing_beyond_it(name: str, purpose: Purpose) -> None:
-    pool = facts(name, purpose)
+def test_the_largest_shape_is_admitted_and_nothing_beyond_it(
+    name: str, purpose: Purpose, pages: tuple[int, int]
+) -> None:
+    gib, mib = pages
+    pool = facts(name, purpose, hugepages_1gi_per_numa_node=gib, hugepages_2mi_per_numa_node=mib)
     node = from_plan(pool.hardware, pool.plan)
     for line in lines("numa/admissible-shape", pool):
-        gpus, cpus, memory, group = map(int, line.split(" ")[1:])
-        shape = Request(gpus=gpus, cpus=cpus, memory_mib=memory)
+        gpus, cpus, memory, group, gib, mib = map(int, line.split(" ")[1:])
+        gib, mib = gib // 1024, mib // 2
+        shape = Request(
+            gpus=gpus, cpus=cpus, memory_mib=memory, hugepages_1gi=gib, hugepages_2mi=mib
+        )
 
         assert admit(node, [shape]).admitted
         for wrong in (
             replace(shape, gpus=gpus + 1),
             replace(shape, cpus=cpus + group),
             replace(shape, memory_mib=memory + 1),
+            replace(shape, hugepages_1gi=gib + 1),
+            replace(shape, hugepages_2mi=mib + 1),
             *([replace(shape, cpus=cpus - 1)] if group > 1 else []),
         ):
             assert not admit(node, [wrong]).admitted
@@ -51,10 +60,28 @@ def test_the_shapes_are_those_of_the_search_over_kubelets_algorithms(name: str) 
         pool = facts(name, purpose)
         found = largest(pool.hardware, pool.plan)
         (line,) = lines("numa/admissible-shape", pool)
-        gpus, cpus, memory, _ = map(int, line.split(" ")[1:])
+        gpus, cpus, memory, *_ = map(int, line.split(" ")[1:])
 
         assert {(shape.cpus, shape.memory_mib) for shape in found} == {(cpus, memory)}
         assert gpus == max(shape.gpus for shape in found)
+
+
+def test_a_pod_of_one_numa_node_has_its_huge_pages_alone() -> None:
+    pages: dict[str, int] = {"hugepages_1gi_per_numa_node": 32, "hugepages_2mi_per_numa_node": 512}
+    node, machine = facts("dgx-h200", "inference", **pages), facts("dgx-h200", "training", **pages)
+
+    assert lines("numa/admissible-shape", node) == ["p 4 108 1008128 2 32768 1024"]
+    assert lines("numa/admissible-shape", machine) == ["p 8 216 2016256 2 65536 2048"]
+
+
+def test_numa_nodes_of_which_none_has_all_that_another_has_are_told_each() -> None:
+    pool = facts("dgx-h200", "inference", hugepages_1gi_per_numa_node=32)
+    first, second = pool.plan.nodes
+    uneven = replace(first, hugepages_1gi=64), second
+
+    found = lines("numa/admissible-shape", replace(pool, plan=replace(pool.plan, nodes=uneven)))
+
+    assert found == ["p 4 108 976384 2 65536 0", "p 4 108 1009152 2 32768 0"]
 
 
 @pytest.mark.parametrize("name", GPU_MACHINES)
@@ -72,7 +99,7 @@ def test_a_dgx_tells_what_follows_from_its_choices() -> None:
     pool = facts("dgx-h200", isolation="exclusive", hugepages_1gi_per_numa_node=64)
 
     assert {rule: found["pools"] for rule, found in rule_settings({"dgx": pool}).items()} == {
-        "numa/admissible-shape": ["dgx 8 216 1952768 2"],
+        "numa/admissible-shape": ["dgx 8 216 1952768 2 131072 0"],
         "numa/share": ["dgx 27 244096"],
         "numa/hugepages": ["dgx 131072 0"],
         "numa/pod-purpose": ["dgx training"],
@@ -90,9 +117,9 @@ def test_pools_that_share_their_gpus_tell_what_they_hand_out() -> None:
     sliced = replace(facts("gex44"), copies=4)
     cut = replace(facts("dgx-h200", "inference"), copies=0, mig_profiles=("1g.18gb", "3g.71gb"))
 
-    assert lines("numa/admissible-shape", sliced) == ["p 4 16 63232 1"]
+    assert lines("numa/admissible-shape", sliced) == ["p 4 16 63232 1 0 0"]
     assert lines("numa/share", sliced) == []
-    assert lines("numa/admissible-shape", cut) == ["p 0 0 0 1"]
+    assert lines("numa/admissible-shape", cut) == ["p 0 0 0 1 0 0"]
     assert lines("numa/mig-profile", cut) == ["p 1g.18gb 3g.71gb"]
 
 
@@ -104,7 +131,7 @@ def test_a_machine_without_gpus_has_huge_pages_and_a_purpose_alone() -> None:
         "numa/hugepages",
         "numa/pod-purpose",
     }
-    assert found["numa/admissible-shape"] == {"pools": ["cpu 0 0 0 1"]}
+    assert found["numa/admissible-shape"] == {"pools": ["cpu 0 0 0 1 0 0"]}
 
 
 @pytest.mark.parametrize("name", names())

@@ -1,0 +1,122 @@
+"""Objects for the rule of gangs that fit their queue: `(rule, what it is, object)`."""
+
+from collections.abc import Iterator, Mapping
+
+from tests.rehearsal.admission.objects import GPU, Object, gpus, kubeflow, made, template, volcano
+from tests.rehearsal.admission.server import NAMESPACE
+
+Row = tuple[str, str, Object]
+GANG = "idle/gang-fits"
+SETTINGS: Mapping[str, Mapping[str, object]] = {
+    GANG: {"queues": ["research 16", "production 64", f"{NAMESPACE} 1000"]},
+}
+_TRAINING = {
+    "PyTorchJob": kubeflow("PyTorchJob", "pytorchReplicaSpecs"),
+    "TFJob": kubeflow("TFJob", "tfReplicaSpecs"),
+    "MPIJob": kubeflow("MPIJob", "mpiReplicaSpecs", "v2beta1"),
+    "XGBoostJob": kubeflow("XGBoostJob", "xgbReplicaSpecs"),
+    "PaddleJob": kubeflow("PaddleJob", "paddleReplicaSpecs"),
+    "JAXJob": kubeflow("JAXJob", "jaxReplicaSpecs"),
+}
+
+
+def _group(count: object, queue: str = "research") -> Object:
+    spec = {"minMember": 2, "queue": queue, "minResources": {GPU: count}}
+    return made("scheduling.volcano.sh/v1beta1", "PodGroup", spec)
+
+
+def _gang(count: int, **spec: object) -> Object:
+    return volcano(template(gpus(8)), count, **{"queue": "research", **spec})
+
+
+def _elastic(least: int) -> Object:
+    """A gang that says in its tasks alone how many pods it starts with, each checked first."""
+    found = volcano(_checked(), 9, queue="research")
+    del found["spec"]["minAvailable"]
+    found["spec"]["tasks"][1]["minAvailable"] = least
+    return found
+
+
+def _checked(**of_init: object) -> Object:
+    return template(gpus(8), initContainers=[{**gpus(8, "check"), **of_init}])
+
+
+def _training(
+    count: object = 2,
+    kind: str = "PyTorchJob",
+    pod: Object | None = None,
+    **policy: object,
+) -> Object:
+    """A training job of a launcher without GPUs and of workers; `policy` is of its scheduling."""
+    found = _TRAINING[kind](pod or template(gpus(8)))
+    (roles,) = found["spec"].values()
+    roles["Worker"]["replicas"] = count
+    if count is None:
+        del roles["Worker"]["replicas"]
+    found["spec"]["runPolicy"] = {"schedulingPolicy": {"queue": "research", **policy}}
+    return found
+
+
+def _unsaid(count: int) -> Object:
+    """The same in the queue of its namespace, with nothing behind the names of the fields."""
+    found = _training(count, queue=None, minAvailable=None, minResources=None)
+    found["spec"]["pytorchReplicaSpecs"]["Launcher"]["replicas"] = None
+    found["metadata"]["namespace"] = NAMESPACE
+    return found
+
+
+def good() -> Iterator[Row]:
+    """Objects that keep their rule."""
+    for name, found in {
+        "as large as the queue": _gang(2),
+        "with fewer to start with": _gang(3, minAvailable=2),
+        "in a larger queue": _gang(3, minAvailable=4, queue="production"),
+        "in an unknown queue": _gang(99, minAvailable=100, queue="other"),
+        "as a group": _group("16"),
+        "as a group elsewhere": _group("99", "other"),
+        "that is elastic": _elastic(2),
+    }.items():
+        yield GANG, f"a gang {name}", found
+    for kind in _TRAINING:
+        yield GANG, f"training as {kind}, as large as the queue", _training(kind=kind)
+    for name, found in {
+        "with fewer to start with": _training(9, minAvailable=2),
+        "that starts with what there is": _training(9, minAvailable=0),
+        "in a larger queue": _training(8, queue="production"),
+        "in an unknown queue": _training(99, queue="other"),
+        "in the queue of its namespace": _training(99, queue="default"),
+        "that leaves its policy empty": _unsaid(125),
+        "of one": _training(None, minResources={GPU: "16", "cpu": 1}),
+        "without a policy": _TRAINING["PyTorchJob"](template(gpus(8))),
+        "of pods that are checked first": _training(pod=_checked()),
+    }.items():
+        yield GANG, f"training {name}", found
+
+
+def bad() -> Iterator[Row]:
+    """Objects that break their rule, and are otherwise what an API server takes."""
+    for name, found in {
+        "of all its pods": _gang(3, minAvailable=4),
+        "of nearly all": _gang(4, minAvailable=4),
+        "as a group": _group("17"),
+        "of a huge number": _gang(100000, minAvailable=100001),
+        "that is elastic and needs more": _elastic(3),
+    }.items():
+        yield GANG, f"a gang {name}", found
+    for kind in _TRAINING:
+        yield GANG, f"training as {kind}, larger than the queue", _training(3, kind)
+    for name, found in {
+        "of nearly all": _training(4, minAvailable=4),
+        "of pods that are checked first": _training(3, pod=_checked()),
+        "of pods with a sidecar": _training(2, pod=_checked(restartPolicy="Always")),
+        "of more than its pods": _training(1, minResources={GPU: "17"}),
+        "of less than its pods": _training(3, minResources={GPU: 8}),
+        "that leaves its policy empty": _unsaid(126),
+        "for another scheduler": _training(3, pod=template(gpus(8), schedulerName="other")),
+    }.items():
+        yield GANG, f"training {name}", found
+
+
+def malformed() -> Iterator[Row]:
+    """Objects that nobody can read, and that both gates refuse."""
+    yield from ()
