@@ -8,6 +8,7 @@ does not know, or has no price for, is left out here, and the rule on verified p
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from hardware.hardware import Hardware, HardwareError, load
 from policies.rules.gpu_node_pools import GPU, is_gpu_node_pool, names_gpu_instances
@@ -127,14 +128,15 @@ def _most(manifest: Manifest) -> float | None:
 
 
 def _machines(pool: object, name: object, count: int) -> Machines | None:
-    hardware = _load(name)
+    hardware = _load(str(name))
     return None if hardware is None else Machines(pool=str(pool), hardware=hardware, count=count)
 
 
-def _load(name: object) -> Hardware | None:
+@cache
+def _load(name: str) -> Hardware | None:
     try:
-        return load(str(name))
-    except HardwareError:
+        return load(name)
+    except HardwareError:  # which looks for names that are near, each time
         return None
 
 

@@ -11,8 +11,12 @@ from tests.unit.stacks.programs import program
 
 @cache
 def stack(environment: str) -> tuple[Manifest, ...]:
-    """Every resource of an environment in normal form, its secrets opened and marked."""
-    return tuple(_manifest(each) for each in render(program(environment)))
+    """Every resource of an environment in normal form, its secrets opened and marked.
+
+    In an order that does not depend on which was registered first, as the gate has them.
+    """
+    found = sorted(render(program(environment)), key=lambda each: (each.type, each.name))
+    return tuple(map(_manifest, found))
 
 
 def _manifest(resource: Registered) -> dict[str, Any]:
