@@ -23,6 +23,11 @@ class Leave:
     use: Use
 
 
+def named(sentence: str) -> str:
+    """The object that a rule's sentence speaks of: it is quoted first."""
+    return sentence.partition("'")[2].partition("'")[0]
+
+
 def leaves(
     configured: Iterable[Configured], today: date, used: Collection[tuple[str, str]]
 ) -> tuple[Leave, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hardware.hardware import load
 from policies.configuration import configure
-from policies.exemptions import leaves
+from policies.exemptions import leaves, named
 from rehearsal.events import Outcome
 from rehearsal.providers.kubernetes.charts import folder_of_kinds
 from rehearsal.report import (
@@ -160,15 +160,14 @@ def exemptions(
         (each.rule.id, one.resource)
         for each in configured
         for one in each.exemptions
-        if any(line.startswith(_begins(each, one)) for lines in told for line in lines)
+        if any(_speaks(line, each, one) for lines in told for line in lines)
     }
     return leaves(configured, today or datetime.now(UTC).date(), used)
 
 
-def _begins(configured: Configured, exemption: Exemption) -> str:
-    """How the pack begins to speak of an exempt object."""
-    kind = exemption.resource.rpartition("/")[0]
-    return f"{configured.rule.id}: {kind} '{exemption.name}'"
+def _speaks(line: str, configured: Configured, exemption: Exemption) -> bool:
+    """Whether it is the pack's sentence on an exempt object."""
+    return line.startswith(f"{configured.rule.id}: ") and named(line) == exemption.name
 
 
 def _state(violation: Violation, *, exempt: bool) -> RuleState:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from policies.configuration import configure
-from policies.exemptions import leaves
+from policies.exemptions import leaves, named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,8 +33,3 @@ def exemptions(
         if (each.rule.id, one.name) in exempt
     }
     return leaves(configured, today, used)
-
-
-def named(sentence: str) -> str:
-    """The object that a rule's sentence speaks of: it is quoted first."""
-    return sentence.partition("'")[2].partition("'")[0]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from fleet.preview.exemptions import named
 from fleet.sarif import Result
+from policies.exemptions import named
 from policies.rules import ALL
 
 if TYPE_CHECKING:

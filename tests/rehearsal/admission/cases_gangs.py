@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from tests.rehearsal.admission.objects import GPU, Object, gpus, kubeflow, made, template, volcano
+from policies.rules.pods import KUBEFLOW
+from tests.rehearsal.admission.objects import GPU, JOBS, Object, gpus, made, template, volcano
 from tests.rehearsal.admission.server import NAMESPACE
 
 Row = tuple[str, str, Object]
@@ -10,14 +11,7 @@ GANG = "idle/gang-fits"
 SETTINGS: Mapping[str, Mapping[str, object]] = {
     GANG: {"queues": ["research 16", "production 64", f"{NAMESPACE} 1000"]},
 }
-_TRAINING = {
-    "PyTorchJob": kubeflow("PyTorchJob", "pytorchReplicaSpecs"),
-    "TFJob": kubeflow("TFJob", "tfReplicaSpecs"),
-    "MPIJob": kubeflow("MPIJob", "mpiReplicaSpecs", "v2beta1"),
-    "XGBoostJob": kubeflow("XGBoostJob", "xgbReplicaSpecs"),
-    "PaddleJob": kubeflow("PaddleJob", "paddleReplicaSpecs"),
-    "JAXJob": kubeflow("JAXJob", "jaxReplicaSpecs"),
-}
+_TRAINING = {kind: JOBS[kind] for kind in KUBEFLOW}
 
 
 def _group(count: object, queue: str = "research") -> Object:
