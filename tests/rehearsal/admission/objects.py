@@ -46,14 +46,14 @@ def made(api_version: str, kind: str, spec: object, **metadata: object) -> Objec
 
 def template(*containers: Object, annotations: Object | None = None, **spec: object) -> Object:
     """The template of a pod with these containers, and with further fields of its spec."""
-    metadata = {"labels": LABELS, "annotations": {**ANNOTATIONS, **(annotations or {})}}
+    metadata = {"labels": {**LABELS}, "annotations": {**ANNOTATIONS, **(annotations or {})}}
     return {"metadata": metadata, "spec": {"containers": list(containers), **spec}}
 
 
 def pod(*containers: Object, labels: Object | None = None, **spec: object) -> Object:
     """A bare Pod."""
     found = {"containers": list(containers), **spec}
-    metadata = {"labels": {**LABELS, **(labels or {})}, "annotations": ANNOTATIONS}
+    metadata = {"labels": {**LABELS, **(labels or {})}, "annotations": {**ANNOTATIONS}}
     return made("v1", "Pod", found, **metadata)
 
 
@@ -90,9 +90,9 @@ def volcano(found: Object, replicas: int = 1, **spec: object) -> Object:
 
 def kubeflow(kind: str, field: str, version: str = "v1") -> Callable[[Object], Object]:
     """A training job of Kubeflow with a second role."""
-    other = {"replicas": 1, "template": template(container())}
 
     def of(found: Object) -> Object:
+        other = {"replicas": 1, "template": template(container())}
         roles = {"Launcher": other, "Worker": {"replicas": 2, "template": found}}
         return made(f"kubeflow.org/{version}", kind, {field: roles})
 
