@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _OWN = ("timestamp", "int", "float")
+_DEEPEST = 500  # libyaml would end the process where its stack does; a CRD is some 60 deep
 _MOST_REPEATED = 100_000  # values that anchors may add to a document; kubectl has such a bound, too
 _PAIR = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE
@@ -22,6 +23,20 @@ _PAIR = re.compile(
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # chosen when it runs
     """YAML as kubectl reads it."""
+
+    _depth = 0
+
+    def descend_resolver(self, current_node: Any, current_index: Any) -> None:
+        """Called for every node on the way down."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise RecursionError
+        super().descend_resolver(current_node, current_index)
+
+    def ascend_resolver(self) -> None:
+        """Called for every node on the way up."""
+        self._depth -= 1
+        super().ascend_resolver()
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
         """Tells the line of a scalar that is none of its type, such as `!!bool maybe`."""

@@ -103,6 +103,7 @@ class Checkout:
     def run(self, *words: str) -> Ended:
         running = self.start(*words)
         stdout, stderr = running.process.communicate(timeout=DEADLINE_S)
+        sys.stdout.write(f"{stderr}\n{stdout}")  # pytest shows it where a test fails
         return Ended(code=running.process.returncode, stdout=stdout, stderr=stderr)
 
     def git(self, *words: str) -> str:

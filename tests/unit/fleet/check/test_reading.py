@@ -194,6 +194,7 @@ def test_scalars_are_those_of_kubectl(made: Any) -> None:
         (f"x:\n  y: {'9' * 5000}\n", "a.yaml:2: it is no YAML: a value here cannot be read as"),
         ("x:\n  a: &a [*a]\n", "a.yaml:2: it is no YAML: an anchor here holds itself."),
         (f"a: {'[' * 900}{']' * 900}\n", "a.yaml:1: it is no YAML for kubectl: it is nested"),
+        (f"a: {'[' * 200_000}\n", "a.yaml:1: it is no YAML for kubectl: it is nested"),
         (
             "# \u00e4\u00e4\u00e4\u00e4\u00e4\nb: \x01\n\n\n\n\n\n",
             "a.yaml:2: it is no YAML: control",
