@@ -129,6 +129,7 @@ def _cluster(secrets: ControlPlaneSecrets) -> dict[str, object]:
         "kubernetesVersion": f"v{secrets.kubernetes_version}",
         "controlPlaneEndpoint": secrets.endpoint,
         "networking": {"podSubnet": secrets.pod_cidr, "serviceSubnet": secrets.service_cidr},
+        "proxy": {"disabled": True},  # Cilium leads to Services
     }
 
 

@@ -1,4 +1,7 @@
-"""Cilium, the network of pods across all sites, as its pinned chart."""
+"""Cilium, the network of pods and Services across all sites, as its pinned chart.
+
+It stands in for kube-proxy: a cluster is founded without one (kubeadm's `proxy.disabled`).
+"""
 
 from dataclasses import dataclass
 
@@ -66,7 +69,9 @@ def _values(args: CiliumArgs) -> dict[str, object]:
             "mode": "cluster-pool",
             "operator": {"clusterPoolIPv4PodCIDRList": [args.pod_cidr]},
         },
-        # an agent that comes up before kube-proxy still finds the API server
+        # Services, too: its ingress controller wants that (github.com/cilium/cilium/pull/41380)
+        "kubeProxyReplacement": True,
+        # no Service leads an agent to the API server before it has come up itself
         "k8sServiceHost": host,
         "k8sServicePort": int(port),
         **({} if args.ingress_location is None else _ingress(args.ingress_location)),
@@ -88,7 +93,6 @@ def _ingress(location: str) -> dict[str, object]:
         "node-selector": "instance.hetzner.cloud/provided-by=cloud",
     }
     return {
-        "nodePort": {"enabled": True},  # what the controller wants where kube-proxy is not replaced
         "ingressController": {
             "enabled": True,
             "loadbalancerMode": "shared",

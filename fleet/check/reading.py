@@ -2,7 +2,7 @@
 
 A file holds any number of YAML documents, or JSON; empty ones are left out, as are documents that
 are no Kubernetes objects (Chart.yaml and values of a chart, say), and a List is its items. What
-`helm template` writes names the template of each object in a comment.
+`helm template` writes names the template of each object in a comment, and often no namespace.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ STDIN = "-"
 SUFFIXES = (".yaml", ".yml", ".json")
 _SOURCE = re.compile(r"# Source: (\S.*)")
 _RENDER = "; is it a template of a chart? Then check what `helm template` makes of it"
+_OF_NO_NAMESPACE = "ClusterWorkflowTemplate"  # of the kinds with pods this one alone
 _MARKS = ("apiVersion", "kind", "metadata")  # an object has them all, and nothing else has two
 
 
@@ -47,16 +48,20 @@ class Found:
 
 @dataclass(kw_only=True)
 class Read:
-    """What was read. `unreadable` are sentences that begin with file and line."""
+    """What was read. `unreadable` are sentences that begin with file and line.
 
+    `namespace` is that of objects which name none.
+    """
+
+    namespace: str = ""
     objects: list[Found] = field(default_factory=list)
     others: int = 0  # documents that are no Kubernetes objects
     unreadable: list[str] = field(default_factory=list)
 
 
-def read(names: Iterable[str]) -> Read:
+def read(names: Iterable[str], namespace: str = "") -> Read:
     """Reads files, folders (with all below them) and `-`, in their order, each once."""
-    result = Read()
+    result = Read(namespace=namespace)
     for name in dict.fromkeys(names):
         if name == STDIN:
             _take(result, name, sys.stdin.buffer.read())
@@ -138,7 +143,8 @@ def _objects(result: Read, name: str, source: str | None, value: Any, node: yaml
         for item, at in zip(value["items"], _item_nodes(node), strict=True):
             _objects(result, name, source, _typed(item, value), at)
         return
-    result.objects.append(Found(manifest=_named(value), file=name, line=line, source=source))
+    manifest = _named(value, result.namespace)
+    result.objects.append(Found(manifest=manifest, file=name, line=line, source=source))
 
 
 def _item_nodes(node: Any) -> list[yaml.Node]:
@@ -153,13 +159,16 @@ def _typed(item: Any, listed: dict[str, Any]) -> Any:
     return {"apiVersion": listed["apiVersion"], "kind": kind, **item}
 
 
-def _named(value: dict[str, Any]) -> Manifest:
-    """In normal form: whole numbers as `int`, and a name, which the cluster completes."""
+def _named(value: dict[str, Any], namespace: str) -> Manifest:
+    """In normal form: whole numbers as `int`, a name, which the cluster completes, a namespace."""
     manifest: Any = _whole(value)
     metadata = manifest.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     name = metadata.get("name") or metadata.get("generateName") or ""
-    return {**manifest, "metadata": {**metadata, "name": str(name)}}
+    metadata = {**metadata, "name": str(name)}
+    if namespace and not metadata.get("namespace") and manifest["kind"] != _OF_NO_NAMESPACE:
+        metadata["namespace"] = namespace
+    return {**manifest, "metadata": metadata}
 
 
 def _whole(value: Any) -> Any:

@@ -35,7 +35,7 @@ class PrintsSarif(TyperCommand):
         return super().parse_args(ctx, whole)
 
 
-def check(
+def check(  # noqa: PLR0913  # an option each
     more: Annotated[
         list[str] | None, typer.Argument(metavar="[FILE]...", help="More files and folders.")
     ] = None,
@@ -47,6 +47,9 @@ def check(
     environment: Annotated[
         str, typer.Option("--env", metavar="ENV", help="Such as dev or prod: whose rules hold.")
     ],
+    namespace: Annotated[
+        str, typer.Option("-n", "--namespace", metavar="NAME", help="Of objects that name none.")
+    ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print JSON alone.")] = False,
     sarif: Annotated[
         Path | None,
@@ -72,7 +75,7 @@ def check(
     configuration = import_module("policies.configuration")
     try:
         policies = settings.load(settings.stack_file(ROOT, environment)).policies
-        checked = judging.check(environment, policies, reading.read(names))
+        checked = judging.check(environment, policies, reading.read(names, namespace))
     except (settings.SettingsError, configuration.PolicyConfigError) as error:
         refuse(error)
     if not checked.objects and not checked.unreadable:

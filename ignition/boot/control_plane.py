@@ -98,6 +98,8 @@ def _init(path: str, documents: list[dict[str, object]], config: BootConfig) -> 
     for name in ("podSubnet", "serviceSubnet"):
         if not re.fullmatch(r"[0-9a-fA-F.:]+/\d+(,[0-9a-fA-F.:]+/\d+)?", str(given.get(name))):
             yield f"{path}: networking.{name} must be a network such as 10.244.0.0/16"
+    if cluster.get("proxy") != {"disabled": True}:
+        yield f"{path} would install kube-proxy, whose work Cilium does; write proxy.disabled: true"
 
 
 def _pki(config: BootConfig) -> Iterator[str]:

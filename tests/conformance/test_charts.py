@@ -36,7 +36,7 @@ WITHOUT_SCHEMA: dict[str, dict[str, Any]] = {
         },
         "k8sServiceHost": "",
         "k8sServicePort": "",
-        "nodePort": {"enabled": False, "addresses": None},
+        "kubeProxyReplacement": "false",
         "ingressController": {
             "enabled": False,
             "default": False,

@@ -58,12 +58,16 @@ def test_what_pods_say_to_each_other_is_encrypted_between_nodes() -> None:
 
 
 def test_a_cluster_that_serves_nothing_has_no_way_in() -> None:
-    assert not {"ingressController", "nodePort"} & set(cilium()["values"])
+    assert "ingressController" not in cilium()["values"]
+
+
+def test_services_are_ciliums_with_and_without_a_way_in() -> None:
+    assert cilium()["values"]["kubeProxyReplacement"] is True
+    assert cilium("hel1")["values"]["kubeProxyReplacement"] is True, "else it makes no Ingress"
 
 
 def test_ingresses_are_reached_through_a_load_balancer_on_private_addresses() -> None:
     values = cilium("hel1")["values"]
-    assert values["nodePort"] == {"enabled": True}, "the controller wants it beside kube-proxy"
     controller = values["ingressController"]
     assert (controller["enabled"], controller["loadbalancerMode"]) == (True, "shared")
     annotations = controller["service"]["annotations"]

@@ -3,47 +3,18 @@
 import json
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from fleet.check.judging import Checked, check
 from fleet.check.reading import read
-from fleet.cli.main import app
 from policies.configuration import configure
 from policies.gates.judging import judge
 from policies.rules import idle_gpu_node_pool
+from tests.unit.fleet.check.command import CONFIG_MAP, ID, LATE, run
 from tests.unit.policies.node_pools import node_pool
 
-ID = idle_gpu_node_pool.RULE.id
 TODAY = date(2026, 11, 21)
-LATE = "NodePool 'burst' has spec.disruption.consolidateAfter 60m; it must be at most 15m."
-CONFIG_MAP: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
-
-
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def bad() -> str:
-    """A file with a NodePool that consolidates too late, on its second line."""
-    pool = node_pool("spec.disruption.consolidateAfter", "60m")
-    Path("bad.yaml").write_text(f"---\n{json.dumps(pool)}\n")
-    return "bad.yaml"
-
-
-@pytest.fixture
-def good() -> str:
-    """A file that no rule speaks of."""
-    Path("good.yaml").write_text(json.dumps(CONFIG_MAP))
-    return "good.yaml"
-
-
-def run(*arguments: str, stdin: str = "", env: str = "dev") -> Result:
-    return CliRunner().invoke(app, ["check", "--env", env, *arguments], input=stdin)
 
 
 def checked(name: str, **said: object) -> Checked:
@@ -184,52 +155,13 @@ def test_json_has_findings_exemptions_and_what_cannot_be_read(bad: str) -> None:
     assert "exemptions" in found
 
 
-@pytest.mark.parametrize("target", ["found.sarif", None])
-def test_sarif_goes_to_a_file_or_alone_to_stdout(bad: str, target: str | None) -> None:
-    result = run("-f", bad, "--sarif", *([target] if target else []))
+def test_what_a_chart_makes_is_judged_in_the_namespace_it_is_installed_in() -> None:
+    made = {"containers": [{"name": "server", "image": "server:1"}]}
+    chart = json.dumps({**CONFIG_MAP, "kind": "Pod", "spec": made})
 
-    assert result.exit_code == 1
-    found = json.loads(Path(target).read_text() if target else result.stdout)
-    (one,) = [each for each in found["runs"][0]["results"] if each["ruleId"] == ID]
-    place = one["locations"][0]["physicalLocation"]
-    assert (one["level"], one["message"]["text"]) == ("error", LATE)
-    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("bad.yaml", 2)
-    assert ("against dev" in result.stdout) is (target is not None)
-
-
-def test_sarif_of_a_rendered_chart_names_its_template(bad: str) -> None:
-    text = Path(bad).read_text().replace("---\n", "---\n# Source: c/templates/pool.yaml\n")
-
-    found = json.loads(run("-", "--sarif", stdin=text).stdout)
-
-    places = [each["locations"][0]["physicalLocation"] for each in found["runs"][0]["results"]]
-    assert {each["artifactLocation"]["uri"] for each in places} == {"c/templates/pool.yaml"}
-
-
-def test_sarif_of_what_could_not_all_be_read_says_so(bad: str) -> None:
-    Path("broken.yaml").write_text("[\n")
-
-    found = json.loads(run(bad, "broken.yaml", "--sarif").stdout)
-
-    (told,) = found["runs"][0]["invocations"][0]["toolExecutionNotifications"]
-    assert told["message"]["text"].startswith("broken.yaml:2: ")
-
-
-def test_sarif_is_never_written_over_a_manifest(bad: str, good: str) -> None:
-    before = Path(bad).read_text()
-
-    result = run("--sarif", bad, good)
-
-    assert result.exit_code == 2
-    assert "--sarif would write over bad.yaml" in result.stderr
-    assert Path(bad).read_text() == before
-
-
-def test_sarif_that_cannot_be_written_is_refused(good: str) -> None:
-    result = run(good, "--sarif", "no/such/folder.sarif")
-
-    assert result.exit_code == 2
-    assert "no/such/folder.sarif cannot be written" in result.stderr
+    assert "isolation/image-digest" in run("-f", "-", "--json", stdin=chart, env="prod").stdout
+    result = run("-f", "-", "-n", "lakefs", "--json", stdin=chart, env="prod")
+    assert "isolation/image-digest" not in result.stdout
 
 
 def test_rules_across_the_stack_see_all_objects_of_a_check() -> None:

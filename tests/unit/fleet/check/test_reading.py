@@ -43,6 +43,19 @@ def test_the_template_of_a_rendered_chart_is_known_from_helms_comment(made: Any)
     assert [each.source for each in made(text).objects] == ["c/templates/a.yaml", None]
 
 
+def test_what_names_no_namespace_is_in_the_given_one(made: Any) -> None:
+    template = POD.replace("kind: Pod", "kind: ClusterWorkflowTemplate")
+    made(f"{POD}---\n{POD.replace('p}', 'p, namespace: other}')}---\n{template}")
+
+    found = [each.manifest["metadata"] for each in read(["a.yaml"], "lakefs").objects]
+
+    assert found == [
+        {"name": "p", "namespace": "lakefs"},
+        {"name": "p", "namespace": "other"},
+        {"name": "p"},  # of the whole cluster
+    ]
+
+
 def test_a_list_is_its_items(made: Any) -> None:
     item = "- apiVersion: v1\n  kind: Pod\n  metadata: {name: %s}\n"
     inner = "- apiVersion: v1\n  kind: List\n  items: []\n"

@@ -110,6 +110,7 @@ def founding(base: Base, random: Random) -> Mutants:
         ("v1.34.1", random.choice(("v1.34.2", "1.34.1", "v1.35.0"))),
         ("10.244.0.0/16", "10.244.0.0"),
         ("podSubnet", "podCidr"),
+        ('"disabled":true', '"disabled":false'),
         ('"token":"', '"token":"x'),
     ):
         yield f"{old} -> {new}", base.with_text(_INIT, text.replace(old, new))
