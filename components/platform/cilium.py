@@ -74,6 +74,9 @@ def _values(args: CiliumArgs) -> dict[str, object]:
         # no Service leads an agent to the API server before it has come up itself
         "k8sServiceHost": host,
         "k8sServicePort": int(port),
+        # a CPU asked for on every node is one that no job can have of them all; agents run on the
+        # CPUs that nodes keep for themselves
+        "cni": {"resources": {"requests": {"cpu": 0}}},
         **({} if args.ingress_location is None else _ingress(args.ingress_location)),
     }
 

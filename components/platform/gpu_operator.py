@@ -62,6 +62,8 @@ def _values(args: GpuOperatorArgs) -> dict[str, object]:
         "clusterPolicy": {"deployCR": True},
         "gpuCluster": {"deployCR": False},
         "nfd": {"enabled": True},
+        # a CPU asked for on every node is one that no job can have of them all
+        "node-feature-discovery": {"worker": {"resources": {"requests": {"cpu": 0}}}},
         "gfd": {"enabled": True},
         # an instance is a resource of its own, never a GPU: who asks for a GPU gets a whole one
         "mig": {"strategy": "mixed"},

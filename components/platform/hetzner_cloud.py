@@ -23,6 +23,9 @@ CONTROLLER = {
         "HCLOUD_NETWORK": {"valueFrom": {"secretKeyRef": {"name": HCLOUD, "key": "network"}}},
         # pods go through Cilium's tunnel
         "HCLOUD_NETWORK_ROUTES_ENABLED": {"value": "false"},
+        # else it ends at once on a node that is no server of the network, and the scheduler knows
+        # which are none only by the label that it gives
+        "HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK": {"value": "true"},
     },
 }
 VOLUMES = {

@@ -54,7 +54,8 @@ def _container(image: str) -> ContainerArgsDict:
         # it enters the machine's root to run nvidia-smi, which opens /dev/nvidia*
         "security_context": {"privileged": True, "read_only_root_filesystem": True},
         "resources": {
-            "requests": {"cpu": "10m", "memory": "64Mi"},
+            # a CPU asked for on every node is one that no job can have of them all
+            "requests": {"cpu": "0", "memory": "64Mi"},
             "limits": {"memory": "256Mi"},
         },
         "volume_mounts": _mounts(),

@@ -22,6 +22,13 @@ ROOT_VOLUME = "/dev/xvda"
 CapacityType = Literal["reserved", "spot", "on-demand"]
 # which NodePool Karpenter tries first: what is paid for already, then what is cheaper
 WEIGHTS: Mapping[CapacityType, int] = {"reserved": 100, "spot": 50, "on-demand": 10}
+# A training job is never moved, be it to save a node or to change one: empty nodes go, all at once,
+# and those that come for the next job have the new boot data.
+_AFTER_THE_JOB = [{"nodes": "100%", "reasons": ["Empty"]}, {"nodes": "0", "reasons": ["Drifted"]}]
+# Cilium's operator holds pods off a node until its agent has come up. Karpenter, not told of it,
+# takes the new machine for one that its pods cannot use, and makes a second (its FAQ, "Why do I see
+# extra nodes get launched")
+STARTUP_TAINT = {"key": "node.cilium.io/agent-not-ready", "effect": "NoSchedule"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +118,9 @@ def reservations(plan: NumaPlan) -> dict[str, object]:
     """What a node of the plan keeps from pods, in the words that Karpenter knows.
 
     It adds nothing to Custom images and uses these figures to predict what a node holds, so they
-    are sums: it knows neither reservedSystemCPUs nor that hugepages leave the memory of pods.
+    are sums: it knows neither reservedSystemCPUs nor that hugepages leave the memory of pods. Where
+    kubeReserved says nothing of CPUs, it keeps some by a formula of its own, and the largest pods
+    would wait for ever.
     """
     system, kube = (_reserved(plan, part) for part in ("systemReserved", "kubeReserved"))
     hugepages_mib = sum(node.hugepages_1gi * 1024 + node.hugepages_2mi * 2 for node in plan.nodes)
@@ -122,7 +131,7 @@ def reservations(plan: NumaPlan) -> dict[str, object]:
             "cpu": str(len(parse_list(plan.housekeeping))),
             "memory": f"{system_mib}Mi",
         },
-        "kubeReserved": kube,
+        "kubeReserved": {"cpu": "0", **kube},
         "evictionHard": _reserved(plan, "evictionHard"),
     }
 
@@ -193,9 +202,9 @@ def _pool_spec(args: AwsGpuPoolArgs, capacity: CapacityType) -> dict[str, object
         "weight": WEIGHTS[capacity],
         "limits": {"nvidia.com/gpu": str(args.gpu_limits[capacity])},
         "disruption": {
-            # a training job is never moved to save a node
             "consolidationPolicy": "WhenEmpty" if training else "WhenEmptyOrUnderutilized",
             "consolidateAfter": f"{args.consolidate_after_minutes}m",
+            **({"budgets": _AFTER_THE_JOB} if training else {}),
         },
         "template": {
             "metadata": {"labels": boot.node_labels},
@@ -209,6 +218,7 @@ def _pool_spec(args: AwsGpuPoolArgs, capacity: CapacityType) -> dict[str, object
                 "taints": [
                     {"key": GPU_TAINT.key, "value": GPU_TAINT.value, "effect": GPU_TAINT.effect}
                 ],
+                "startupTaints": [STARTUP_TAINT],
                 "expireAfter": expire,
                 "terminationGracePeriod": f"{args.termination_grace_hours}h",
             },

@@ -68,7 +68,8 @@ def _reboot(change: PoolChange) -> str:
             return f"yes, {number} {word}"
     if change.type == "gpu:pools:AwsGpuPool":
         drifts = before != replace(after, limits=before.limits) or class_changes(change)
-        return "yes, nodes are replaced" if drifts else "no"
+        when = " after their jobs" if after.purpose == "training" else ""
+        return f"yes, nodes are replaced{when}" if drifts else "no"
     if before.hardware != after.hardware:
         stay = any(s.op in ("same", "update") for s in change.steps if s.type in MACHINES)
         return "yes, to take it over" if stay else "no"

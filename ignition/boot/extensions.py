@@ -21,6 +21,11 @@ _LOADS_EFA = re.compile(r"\bmodprobe\s+efa\b")
 _STARTS = re.compile(
     r"^(?:Upholds|Wants|Requires)=.*\bnvidia-fabricmanager\.service\b", re.MULTILINE
 )
+_STARTS_PERSISTENCE = re.compile(
+    r"^(?:Upholds=|Wants=|Requires=|ExecStart(?:Post)?=-?/usr/bin/systemctl start ).*"
+    r"\bnvidia-persistenced\.service$",
+    re.MULTILINE,
+)
 
 
 def images(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
@@ -104,6 +109,11 @@ def _gpu(config: BootConfig, hardware: Hardware, driver: str | None) -> Iterator
         yield (
             f"{hardware.name} has {hardware.gpu_count} GPUs and no driver; name one in "
             "/etc/flatcar/enabled-sysext.conf, such as nvidia-drivers-570-open"
+        )
+    elif not any(_STARTS_PERSISTENCE.search(text) for text in _texts(config.units)):
+        yield (
+            "nvidia-persistenced.service is started by nothing, since the driver's extension "
+            "enables no unit; start it in ExecStartPost= of a drop-in of nvidia.service"
         )
     if "/etc/extensions/nvidia-runtime.raw" not in config.links:
         yield (

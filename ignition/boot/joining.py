@@ -14,6 +14,7 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", re.ASCII)
 _TOKEN = re.compile(r"[a-z0-9]{6}\.[a-z0-9]{16}", re.ASCII)
 Json = dict[str, object]
 _PATCHES = "/etc/kubernetes/patches"
+_CA = "/etc/kubernetes/pki/ca.crt"
 _SOCKET = "unix:///run/containerd/containerd.sock"
 # kubeadm's JoinConfiguration v1beta4, as far as a node needs it; None ends the nesting
 _KNOWN: Json = {
@@ -89,13 +90,13 @@ def _unit(config: BootConfig, problems: list[str]) -> str | None:
         if match is None:
             continue
         problems += unit_problems(unit, unit.contents or "")
-        problems += _token_problems(unit, match[1])
+        problems += _leftovers(unit, match[1])
         return match[1]
     problems.append("no unit runs kubeadm join, so the node joins nothing; add one")
     return None
 
 
-def _token_problems(unit: BootUnit, path: str | None) -> Iterator[str]:
+def _leftovers(unit: BootUnit, path: str | None) -> Iterator[str]:
     if path is None:
         yield f"{unit.name} runs kubeadm join without --config; give it the join file"
         return
@@ -103,6 +104,11 @@ def _token_problems(unit: BootUnit, path: str | None) -> Iterator[str]:
     commands = [line.value for line in lines if line.name in ("ExecStartPost", "ExecStopPost")]
     if not any("rm " in each and path in each for each in commands):
         yield f"{unit.name} leaves the token in {path}; remove the file in ExecStartPost="
+    if not any("rm " in each and _CA in each for each in values(lines, "ExecStartPre")):
+        yield (
+            f"{unit.name} never succeeds after a try that failed halfway, since kubeadm refuses to "
+            f"begin where {_CA} is; remove it in ExecStartPre="
+        )
 
 
 def unit_problems(unit: BootUnit, said: str) -> Iterator[str]:

@@ -16,10 +16,14 @@ from tests.unit.stacks.programs import ENVIRONMENTS, resources
 # keys below which a chart reads what it is given, though its default values are not empty
 FREE = {
     "hcloud-cloud-controller-manager": {"args", "env"},
-    # stands in the default values as a comment: config.name, config.create, config.data
-    "gpu-operator": {"dcgmExporter.config"},
-    # of a subchart, whose own default values the chart does not repeat
-    "kube-prometheus-stack": {"kube-state-metrics.metricLabelsAllowlist"},
+    # stands in the default values as a comment: config.name, config.create, config.data; and one of
+    # a subchart, node-feature-discovery 0.19.0
+    "gpu-operator": {"dcgmExporter.config", "node-feature-discovery.worker.resources"},
+    # of subcharts, whose own default values the chart does not repeat
+    "kube-prometheus-stack": {
+        "kube-state-metrics.metricLabelsAllowlist",
+        "prometheus-node-exporter.extraHostVolumeMounts",
+    },
 }
 # No default values of these are among the schemas: their keys, from the Helm reference of Cilium
 # (docs.cilium.io, helm-reference), of kured's values.yaml (github.com/kubereboot/charts), and of
@@ -36,6 +40,7 @@ WITHOUT_SCHEMA: dict[str, dict[str, Any]] = {
         },
         "k8sServiceHost": "",
         "k8sServicePort": "",
+        "cni": {"resources": {"requests": {"cpu": "100m", "memory": "10Mi"}}},
         "kubeProxyReplacement": "false",
         "ingressController": {
             "enabled": False,

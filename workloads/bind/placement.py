@@ -1,5 +1,6 @@
 """From a rank's environment to the CPUs and the NUMA node of its GPU."""
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,10 @@ from hardware.cpuset import format_list, parse_list
 RANKS = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
 """torchrun, Open MPI, Slurm: the rank within the machine."""
 QUERY = ("nvidia-smi", "--query-gpu=index,uuid,pci.bus_id", "--format=csv,noheader")
+
+_ROW = re.compile(
+    r"(\d+), (GPU-[^,]+), ([0-9A-Fa-f]+:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*", re.ASCII
+)
 
 
 class BindError(RuntimeError):
@@ -67,7 +72,8 @@ def local_rank(environment: Mapping[str, str]) -> int:
 
 def _address(rank: int, visible: str | None, answer: str) -> str:
     """The PCI address of the GPU that CUDA calls by the rank, in sysfs' spelling."""
-    rows = [[part.strip() for part in line.split(",")] for line in answer.splitlines() if line]
+    # nvidia-smi warns between the rows ("infoROM is corrupted"), or says "No devices were found"
+    rows = [match.groups() for line in answer.splitlines() if (match := _ROW.fullmatch(line))]
     order = [row[2] for row in rows]
     if visible:
         order = [_chosen(name.strip(), rows) for name in visible.split(",")]

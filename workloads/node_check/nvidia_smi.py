@@ -13,6 +13,7 @@ _LINK = re.compile(r"\s+Link (\d+): (.+)")
 _GPU_HEADER = re.compile(r"GPU (\d+): ")
 _SLOWDOWNS = ("hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown")
 _UNCORRECTABLE = re.compile(r"(sram|dram)_uncorrectable(_\w+)?")
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,11 +145,14 @@ class Topology:
 
 
 def parse_topology(text: str) -> Topology:
-    """`nvidia-smi topo -m`, with tabs as it prints it or with spaces as people paste it."""
+    """`nvidia-smi topo -m`, with tabs as it prints it or with spaces as people paste it.
+
+    It underlines the header with escape codes, into a pipe too.
+    """
     links: dict[tuple[int, int], str] = {}
     numa: dict[int, str] = {}
     header: list[str] = []
-    for line in text.splitlines():
+    for line in _ESCAPE.sub("", text).splitlines():
         words = line.split()
         if not header:
             header = words if words[:1] == ["GPU0"] else []

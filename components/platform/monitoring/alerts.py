@@ -11,18 +11,23 @@ from components.platform.monitoring.health import HARDWARE_XIDS, JOB_XIDS, codes
 from components.platform.monitoring.nodes import NODES
 from components.platform.monitoring.promql import moved
 from components.platform.monitoring.rules import Alert
-from components.platform.monitoring.use import ACTIVE_RATIO, WINDOW_MINUTES
+from components.platform.monitoring.use import (
+    ACTIVE_RATIO,
+    UNMAPPED,
+    UNMAPPED_SHARING,
+    WINDOW_MINUTES,
+)
 
 BRANCH_USD_LIMIT = 100
 """A backtest that has cost more wants a look before it goes on."""
-UNMAPPED_SHARING = "time-slicing|mps"
-"""`fleet.gpu/sharing` of nodes on which the exporter cannot say whose a GPU is."""
 
 _AGE = "and on (namespace, pod) time() - max by (namespace, pod) (kube_pod_start_time)"
 _OLD = f"{_AGE} > {WINDOW_MINUTES * 60}"
 _YOUNG = f"{_AGE} <= {WINDOW_MINUTES * 60}"
 _OWNER = "* on (namespace, pod) group_left (team, cost_centre, branch) pod:fleet_labels:info"
 _READY = 'and on (node) kube_node_status_condition{condition="Ready", status="true"} == 1'
+_XID = "node, gpu, UUID, xid"
+_JOB_XIDS = f'{names.XID_COUNT}{{xid=~"{codes(JOB_XIDS)}"}} > 0'
 _POD = "{{ $labels.namespace }}/{{ $labels.pod }}"
 _NODE = "{{ $labels.node }} ({{ $labels.pool }})"
 _ASKED = (
@@ -144,17 +149,19 @@ HEALTH = (
     ),
     Alert(
         name="GpuJobXid",
+        # of a GPU that several pods share, the exporter names any one of them
         expr=moved(
-            f"max by (node, gpu, UUID, xid, {', '.join(names.WORKLOAD.values())}) "
-            f'({names.XID_COUNT}{{xid=~"{codes(JOB_XIDS)}"}} > 0)',
+            f"max by ({_XID}, {', '.join(names.WORKLOAD.values())}) ({_JOB_XIDS})",
             names.WORKLOAD,
-            by=("node", "gpu", "UUID", "xid"),
-        ),
+            by=_XID.split(", "),
+        )
+        + f"\nunless on (node) {UNMAPPED}\n"
+        + f"or max by ({_XID}) ({_JOB_XIDS}) and on (node) {UNMAPPED}",
         for_minutes=0,
         severity="info",
         sentence=(
-            f"{_POD} on GPU {{{{ $labels.gpu }}}} of node {{{{ $labels.node }}}} got XID "
-            "{{ $labels.xid }}"
+            f"{{{{ if $labels.pod }}}}{_POD}{{{{ else }}}}A job{{{{ end }}}} on GPU "
+            "{{ $labels.gpu }} of node {{ $labels.node }} got XID {{ $labels.xid }}"
         ),
         why=f"The job's own error, its GPU is fine: {_listed(JOB_XIDS)}.",
         runbook=(

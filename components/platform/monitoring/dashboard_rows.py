@@ -161,7 +161,8 @@ def _queue() -> Panels:
     groups = lines(
         Place(
             title="Jobs by queue",
-            why="PodGroups of Volcano's queues: pending ones have no room for their whole gang",
+            why="PodGroups of Volcano's queues: pending ones are over their namespace's quota, "
+            "those inqueue wait for machines for their whole gang",
             width=12,
             height=7,
         ),

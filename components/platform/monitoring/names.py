@@ -37,7 +37,8 @@ XID_COUNT = "DCGM_EXP_XID_ERRORS_COUNT"
 """XIDs of the last five minutes by code (label `xid`): a later one does not hide an earlier one."""
 
 GPU_RESOURCES = "nvidia_com_(gpu|gpu_shared|mig_.+)"
-"""nvidia.com/gpu, its time-sliced form and MIG, as kube-state-metrics spells resource names."""
+"""nvidia.com/gpu, as which time slices go too unless they are renamed, and MIG, as
+kube-state-metrics spells resource names."""
 
 POD_LABELS = {
     "team": f"{PREFIX}/team",

@@ -5,8 +5,9 @@ a whole one: a pod's GPUs are its share of what its node offers, with MIG instan
 compute slices, times the GPUs that the machine has. So seven 1g instances, four time slices of one
 GPU and one whole GPU are one GPU each, and cost the same.
 
-A pod is judged only when each of its devices was measured for long enough: a gap in the scrapes, a
-pod that has just started or a time-sliced GPU (the exporter cannot say whose it is) is no verdict.
+A pod is judged only when each of its devices was measured for long enough: a gap in the scrapes or
+a pod that has just started is no verdict. Nor is a time-sliced GPU: the exporter names one of its
+pods, at each scrape another, as the kubelet happens to list them. Its node is judged all the same.
 """
 
 from components.platform.monitoring import names
@@ -25,6 +26,9 @@ ACTIVE_RATIO = 0.05
 """A GPU whose engine was busy for a smaller share of the window is idle."""
 ENOUGH_SAMPLES = WINDOW_MINUTES * 60 // SCRAPE_SECONDS // 3
 """A third of the window: a restarted exporter leaves two series, neither with half of it."""
+UNMAPPED_SHARING = "time-slicing|mps"
+"""`fleet.gpu/sharing` of nodes on which the exporter cannot say whose a GPU is."""
+UNMAPPED = f'kube_node_labels{{{names.shown(names.NODE_LABELS["sharing"])}=~"{UNMAPPED_SHARING}"}}'
 
 _REQUESTS = f'kube_pod_container_resource_requests{{resource=~"{names.GPU_RESOURCES}"}}'
 _DEVICE = ", ".join((names.NODE, *names.DEVICE))
@@ -36,12 +40,22 @@ _PENDING = _PHASE.format(phase="Pending")
 
 def _mean(metric: str) -> str:
     window = f"{metric}[{WINDOW_MINUTES}m]"
-    return moved(
+    held = moved(
         f"max by ({_DEVICE}, {', '.join(names.WORKLOAD.values())}) (\n"
         f"  avg_over_time({window}) and count_over_time({window}) >= {ENOUGH_SAMPLES}\n)",
         names.WORKLOAD,
         by=(names.NODE, *names.DEVICE),
     )
+    return f"{held}\nunless on (node) {UNMAPPED}"
+
+
+def _mean_of_all(metric: str) -> str:
+    """The same whoever held it: of a device that changed hands, no series may be long enough."""
+    total, samples = (
+        f"sum by ({_DEVICE}) ({each}_over_time({metric}[{WINDOW_MINUTES}m]))"
+        for each in ("sum", "count")
+    )
+    return f"{total}\n/ {samples}\nand {samples} >= {ENOUGH_SAMPLES}"
 
 
 MEASURED = (
@@ -61,11 +75,16 @@ MEASURED = (
         why="Share of cycles in which a device's tensor cores worked: what training pays for.",
     ),
     Recording(
+        name="device:gr_engine_active:avg30m",
+        expr=_mean_of_all(names.GR_ENGINE_ACTIVE),
+        why="Share of 30 minutes in which a device worked for anyone.",
+    ),
+    Recording(
         name="gpu:sevenths:count",
         expr=in_sevenths(
             "GPU_I_PROFILE",
             PROFILE_SEVENTHS,
-            lambda kind: f"group by ({_DEVICE}) (gpu:gr_engine_active:avg30m{{{kind}}})",
+            lambda kind: f"group by ({_DEVICE}) (device:gr_engine_active:avg30m{{{kind}}})",
         ),
         why="How much of a GPU a device is.",
     ),
@@ -73,7 +92,7 @@ MEASURED = (
         name="node:gpu_active:ratio",
         expr=f"""
             sum by (node) (
-              gpu:sevenths:count and on ({_DEVICE}) gpu:gr_engine_active:avg30m > {ACTIVE_RATIO}
+              gpu:sevenths:count and on ({_DEVICE}) device:gr_engine_active:avg30m > {ACTIVE_RATIO}
               or 0 * gpu:sevenths:count
             ) / sum by (node) (gpu:sevenths:count)
         """,

@@ -28,8 +28,8 @@ _NODE_EXPORTER_ARGUMENTS = (
     "--collector.meminfo_numa",
     # the default without the last word has no numa_* field
     "--collector.vmstat.fields=^(oom_kill|pgpg|pswp|pg.*fault|numa_).*",
-    # what fleet-node-check found; the chart mounts the machine's root there
-    f"--collector.textfile.directory=/host/root{TEXTFILES}",
+    # what fleet-node-check found
+    f"--collector.textfile.directory={TEXTFILES}",
 )
 
 
@@ -72,6 +72,17 @@ def _node_exporter() -> dict[str, object]:
     }
     return {
         "extraArgs": list(_NODE_EXPORTER_ARGUMENTS),
+        # made where it is missing: on a machine without fleet-node-check, such as a server of the
+        # control plane, the chart's alert NodeTextFileCollectorScrapeError would never end
+        "extraHostVolumeMounts": [
+            {
+                "name": "textfiles",
+                "hostPath": TEXTFILES,
+                "type": "DirectoryOrCreate",
+                "mountPath": TEXTFILES,
+                "readOnly": True,
+            }
+        ],
         "prometheus": {"monitor": {"relabelings": [node_of_its_pod]}},
     }
 

@@ -14,6 +14,7 @@ from tests.conformance.monitoring.situations import (
     dgx,
     gang,
     series,
+    sliced,
     train,
 )
 
@@ -90,9 +91,10 @@ CASES = (
         alert="GpuPodNotMeasured",
         when="the node says that its GPUs are time-sliced",
         series=series(
-            dgx(capacity={SHARED: 32}, sharing="time-slicing"),
-            train(requests={SHARED: 1}),
-            devices=dict.fromkeys(gang(""), BUSY),
+            dgx(capacity={GPU: 32}, sharing="time-slicing"),
+            train(1),
+            train(1, name="train-1"),
+            devices=sliced("train-0", "train-1", samples=BUSY),
         ),
     ),
     Case(

@@ -38,10 +38,14 @@ class Series:
     def notation(self) -> str:
         """The samples in promtool's notation: equal ones in a row once, with their number."""
         runs = ((value, len(list(run))) for value, run in groupby(self.samples))
-        return " ".join(
-            " ".join([STALE] * times) if value == STALE else f"{value}x{times - 1}"
-            for value, times in runs
-        )
+        return " ".join(" ".join(_run(value, times)) for value, times in runs)
+
+
+def _run(value: Value, times: int) -> list[str]:
+    """Of a number the first comes on top of those that are counted, of a gap it does not."""
+    if value == STALE:
+        return [STALE] * times
+    return [f"{value}x{times if value == GAP else times - 1}"]
 
 
 def steady(value: float, minutes: int = 60) -> tuple[Value, ...]:
@@ -57,6 +61,13 @@ def growing(per_second: float, minutes: int = 60) -> tuple[Value, ...]:
 def then(*parts: tuple[Value, int]) -> tuple[Value, ...]:
     """Values one after the other, each for its minutes."""
     return tuple(value for value, minutes in parts for _ in range(minutes * MINUTE))
+
+
+def turn(position: int, of: int, samples: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The samples that fall to one of several series that take turns."""
+    place = [(step - position) % of for step in range(len(samples))]
+    given = zip(place, samples, strict=True)
+    return tuple({0: value, 1: STALE}.get(since, GAP) for since, value in given)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -132,6 +132,21 @@ CASES = (
     ),
     Case(
         alert="GpuJobXid",
+        when="the GPU is time-sliced, and the exporter names one of its pods",
+        series=series(
+            dgx(sharing="time-slicing"),
+            more=[xid_count(gang("train-0")[0], 31, then((GAP, 10), (2.0, 5), (STALE, 1)))],
+        ),
+        minutes=12,
+        fires=(
+            Fires(
+                labels={**GPU0, "xid": "31"},
+                sentence="A job on GPU 0 of node dgx-01 got XID 31",
+            ),
+        ),
+    ),
+    Case(
+        alert="GpuJobXid",
         when="that was an hour ago, and the gauge still has the code",
         series=[
             last_xid(gang("train-0")[0], then((0.0, 10), (31.0, 50))),

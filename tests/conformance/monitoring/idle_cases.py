@@ -8,7 +8,6 @@ from tests.conformance.monitoring.situations import (
     IDLE,
     NODE,
     OWNER,
-    SHARED,
     SLICE,
     TRAIN,
     Case,
@@ -17,8 +16,11 @@ from tests.conformance.monitoring.situations import (
     held,
     instances,
     series,
+    sliced,
     train,
 )
+
+FOUR = ("train-0", "train-1", "train-2", "train-3")
 
 POD_IDLE = "research/train-0 of team quants holds {} GPUs and has used none for half an hour"
 POD_FEW = "research/train-0 of team quants uses {} of the {} GPUs that it asked for"
@@ -71,13 +73,22 @@ CASES = (
     ),
     Case(
         alert="GpuNodeAllocatedButIdle",
-        when="its time-sliced GPUs are idle, which the exporter shows without a pod",
+        when="four pods share a time-sliced GPU, of which the exporter names one at each scrape",
         series=series(
-            dgx(capacity={SHARED: 32}, sharing="time-slicing"),
-            train(requests={SHARED: 4}),
-            devices=dict.fromkeys(gang(""), IDLE),
+            dgx(capacity={GPU: 32}, sharing="time-slicing"),
+            *(train(1, name=each) for each in FOUR),
+            devices=sliced(*FOUR, samples=IDLE),
         ),
         fires=(Fires(labels=NODE, sentence=NODE_ALLOCATED.format(1)),),
+    ),
+    Case(
+        alert="GpuNodeAllocatedButIdle",
+        when="that GPU works for one of them",
+        series=series(
+            dgx(capacity={GPU: 32}, sharing="time-slicing"),
+            *(train(1, name=each) for each in FOUR),
+            devices=sliced(*FOUR, samples=BUSY),
+        ),
     ),
     Case(
         alert="GpuNodeAllocatedButIdle",
@@ -122,6 +133,15 @@ CASES = (
                 labels={**TRAIN, "node": "dgx-01", "team": "unlabelled"},
                 sentence=POD_IDLE.replace("quants", "unlabelled").format(1),
             ),
+        ),
+    ),
+    Case(
+        alert="GpuPodIdle",
+        when="it shares a time-sliced GPU, and two names have stood at it",
+        series=series(
+            dgx(capacity={GPU: 32}, sharing="time-slicing"),
+            *(train(1, name=each) for each in FOUR[:2]),
+            devices=sliced(*FOUR[:2], samples=IDLE),
         ),
     ),
     Case(

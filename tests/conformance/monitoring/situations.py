@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.conformance.monitoring.exporters import Device, Series, Value, activity, steady
+from tests.conformance.monitoring.exporters import Device, Series, Value, activity, steady, turn
 from tests.conformance.monitoring.objects import Node, Pod
 from tests.conformance.monitoring.promtool import Fires
 
 GPU = "nvidia.com/gpu"
 SHARED = "nvidia.com/gpu.shared"
+"""Time slices, where the device plugin is told to rename them; by default they are GPUs."""
 SLICE = "nvidia.com/mig-1g.18gb"
 QUANTS = {
     "fleet.gpu/team": "quants",
@@ -66,6 +67,14 @@ def gang(pod: str, node: str = "dgx-01", gpus: int = 8, **changed: object) -> li
 def held(pod: str, *samples: tuple[Value, ...]) -> dict[Device, tuple[Value, ...]]:
     """A GPU of dgx-01 for each of the courses, all held by the pod."""
     return dict(zip(gang(pod, gpus=len(samples)), samples, strict=True))
+
+
+def sliced(*pods: str, samples: tuple[Value, ...]) -> dict[Device, tuple[Value, ...]]:
+    """A time-sliced GPU: who shares it has it in turn, as the kubelet lists pods in any order."""
+    return {
+        Device(node="dgx-01", index=0, pod=pod): turn(position, len(pods), samples)
+        for position, pod in enumerate(pods)
+    }
 
 
 def instances(pod: str, number: int) -> list[Device]:

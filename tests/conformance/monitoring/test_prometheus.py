@@ -29,7 +29,6 @@ from tests.conformance.monitoring.situations import (
     GPU,
     IDLE,
     QUANTS,
-    SHARED,
     SLICE,
     dgx,
     gang,
@@ -48,17 +47,17 @@ def fleet() -> list[Series]:
     devices = {
         **dict(zip(train, [BUSY, *[IDLE] * 7], strict=True)),
         **dict(zip(slices, [BUSY, IDLE], strict=True)),
-        **dict.fromkeys(gang("", node="dgx-03"), BUSY),
+        **dict.fromkeys(gang("serve-0", node="dgx-03", gpus=1), BUSY),
         **dict.fromkeys(gang("grid-0", node="p5e-1"), BUSY),
     }
     return series(
         dgx(),
         dgx("dgx-02", capacity={GPU: 0, SLICE: 56}),
-        dgx("dgx-03", capacity={SHARED: 32}, sharing="time-slicing"),
+        dgx("dgx-03", capacity={GPU: 32}, sharing="time-slicing"),
         dgx("p5e-1", pool="burst"),
         Pod(name="train-0", node="dgx-01", requests={GPU: 8}, labels=QUANTS),
         Pod(name="note-0", node="dgx-02", requests={SLICE: 2}, labels=risk),
-        Pod(name="serve-0", node="dgx-03", requests={SHARED: 4}, labels=risk),
+        Pod(name="serve-0", node="dgx-03", requests={GPU: 1}, labels=risk),
         Pod(name="grid-0", node="p5e-1", requests={GPU: 8}, labels=risk),
         Pod(name="next-0", phase="Pending", requests={GPU: 8}, labels=QUANTS),
         devices=devices,

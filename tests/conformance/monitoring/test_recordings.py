@@ -2,6 +2,7 @@
 
 from tests.conformance.monitoring.exporters import (
     GAP,
+    STALE,
     Device,
     activity,
     last_xid,
@@ -19,6 +20,7 @@ from tests.conformance.monitoring.situations import (
     gang,
     holding,
     series,
+    sliced,
 )
 
 
@@ -54,6 +56,43 @@ def test_a_mean_needs_a_third_of_its_window(promtool: Promtool) -> None:
             "gpu:gr_engine_active:avg30m": {
                 'gpu:gr_engine_active:avg30m{node="long", gpu="0", UUID="GPU-long-0"}': 0.5
             }
+        },
+    )
+    assert found == ""
+
+
+def test_a_device_that_changes_hands_is_known_though_no_holder_is(promtool: Promtool) -> None:
+    jobs = [Device(node="dgx-01", index=0, pod=f"job-{number}") for number in range(6)]
+    short = [
+        samples
+        for number, job in enumerate(jobs)
+        for samples in activity([job], (GAP,) * 40 * number + (0.8,) * 39 + (STALE,))
+    ]
+    found = promtool.values(
+        60,
+        short,
+        {
+            "gpu:gr_engine_active:avg30m": {},
+            "node:gpu_active:ratio": {'node:gpu_active:ratio{node="dgx-01"}': 1},
+            "sum(device:gr_engine_active:avg30m)": {"{}": 0.8},
+        },
+    )
+    assert found == ""
+
+
+def test_no_pod_has_the_measure_of_a_gpu_that_it_shares(promtool: Promtool) -> None:
+    pods = ("train-0", "train-1")
+    found = promtool.values(
+        60,
+        series(
+            dgx(capacity={GPU: 16}, sharing="mps"),
+            *(holding({GPU: 1}, name=each) for each in pods),
+            devices=sliced(*pods, samples=BUSY),
+        ),
+        {
+            "gpu:gr_engine_active:avg30m": {},
+            "pod:gpu_unused:count": {},
+            "sum by (pool) (node:gpus_active:sum)": {'{pool="dgx"}': 8},
         },
     )
     assert found == ""

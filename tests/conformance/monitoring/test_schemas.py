@@ -16,7 +16,10 @@ from tests.conformance.upstream import chart, faults, kinds, unknown_keys
 from tests.conftest import ROOT
 
 # keys of subcharts, whose own defaults the chart does not repeat
-SUBCHART_KEYS = {"kube-state-metrics.metricLabelsAllowlist"}
+SUBCHART_KEYS = {
+    "kube-state-metrics.metricLabelsAllowlist",
+    "prometheus-node-exporter.extraHostVolumeMounts",
+}
 RULE = prometheus_rule(
     "gpu-fleet",
     "monitoring",

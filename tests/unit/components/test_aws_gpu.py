@@ -68,6 +68,19 @@ def test_karpenters_figures_are_those_of_the_booted_machine() -> None:
     )
 
 
+def test_karpenter_keeps_no_cpus_of_its_own() -> None:
+    kube = spec(render(pool()), "EC2NodeClass")["kubelet"]["kubeReserved"]
+    # of 192 CPUs its default is 470m: no pod of all 176 that the machine has would ever get one
+    assert kube == {"cpu": "0", "memory": "4096Mi"}
+
+
+def test_a_machine_that_waits_for_cilium_is_not_taken_for_one_that_is_of_no_use() -> None:
+    for name, node_pool in node_pools(render(pool())).items():
+        (taint,) = node_pool["template"]["spec"]["startupTaints"]
+        # what Cilium's operator sets, which Karpenter compares by key and effect
+        assert taint == {"key": "node.cilium.io/agent-not-ready", "effect": "NoSchedule"}, name
+
+
 def mib(quantity: str) -> int:
     units = {"Ki": 1 / 1024, "Mi": 1, "Gi": 1024}
     return round(int(quantity[:-2]) * units[quantity[-2:]])
@@ -124,9 +137,18 @@ def test_the_drives_below_scratch_are_not_promised_as_ephemeral_storage() -> Non
     ("purpose", "policy"),
     [("training", "WhenEmpty"), ("inference", "WhenEmptyOrUnderutilized")],
 )
-def test_a_training_job_is_never_moved_to_save_a_node(purpose: Purpose, policy: str) -> None:
+def test_a_training_job_is_never_moved_to_save_or_to_change_a_node(
+    purpose: Purpose, policy: str
+) -> None:
     disruption = spec(render(pool(purpose)), "NodePool")["disruption"]
-    assert disruption == {"consolidationPolicy": policy, "consolidateAfter": "10m"}
+    assert (disruption["consolidationPolicy"], disruption["consolidateAfter"]) == (policy, "10m")
+    allowed = {
+        reason: budget["nodes"]
+        for budget in disruption.get("budgets", ())
+        for reason in budget["reasons"]
+    }
+    stays = {"Drifted": "0", "Empty": "100%"}  # of two budgets for a reason the smaller one holds
+    assert allowed == (stays if purpose == "training" else {})
 
 
 @pytest.mark.parametrize(("hours", "expires"), [(None, "Never"), (720, "720h")])

@@ -40,6 +40,10 @@ FAULTS: dict[str, tuple[Change, str]] = {
         unit("kubeadm-join.service", "ConditionPathExists=!", "ConditionPathExists="),
         "joins again at each boot",
     ),
+    "a second try finds what the first has left": (
+        unit("kubeadm-join.service", "ExecStartPre=", "#"),
+        "never succeeds after a try that failed halfway",
+    ),
     "kubelet is masked": (
         added("units", name="kubelet.service", mask=True),
         "kubelet.service is masked",

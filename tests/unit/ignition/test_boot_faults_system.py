@@ -38,6 +38,10 @@ FAULTS: dict[str, tuple[Change, str]] = {
         of("units", "multi-user.target"),
         "nvidia-fabricmanager.service is started by nothing",
     ),
+    "the daemon of persistence mode is started by nothing": (
+        of("units", "nvidia.service"),
+        "nvidia-persistenced.service is started by nothing",
+    ),
     "Fabric Manager is of another branch": (
         text(SYSEXT, "570-open", "550-open"),
         "Fabric Manager 570.211.01 does not fit the driver branch 550",

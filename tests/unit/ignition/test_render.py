@@ -109,6 +109,20 @@ def test_a_gpu_node_gets_driver_runtime_and_fabric_manager() -> None:
     assert "Upholds=nvidia-fabricmanager.service" in starts
 
 
+@pytest.mark.parametrize("machine", ["dgx-h200", "p5e.48xlarge"])
+def test_a_gpu_node_starts_the_daemon_of_persistence_mode_after_the_driver(machine: str) -> None:
+    dropin = units(tuning_ignition(node(machine)))["nvidia.service"]["dropins"][0]
+    assert dropin["name"] != "10-persistenced.conf", "would hide that of the NVIDIA runtime"
+    start = "ExecStartPost=-/usr/bin/systemctl start --no-block nvidia-persistenced.service"
+    assert start in dropin["contents"].splitlines()
+
+
+def test_a_join_begins_anew_after_one_that_failed_halfway() -> None:
+    lines = units(tuning_ignition(node("ccx33")))["kubeadm-join.service"]["contents"].splitlines()
+    leftover = lines.index("ExecStartPre=/usr/bin/rm --force /etc/kubernetes/pki/ca.crt")
+    assert lines[leftover + 1].startswith("ExecStart=/usr/bin/kubeadm join ")
+
+
 def test_a_cpu_node_gets_nothing_of_nvidia() -> None:
     assert "nvidia" not in tuning_ignition(node("ccx33"))
 

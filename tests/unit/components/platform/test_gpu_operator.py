@@ -61,6 +61,11 @@ def test_there_is_one_kind_of_operator_configuration() -> None:
     assert found["gpuCluster"]["deployCR"] is False, "it wants driver 580, Flatcar has 570"
 
 
+def test_feature_discovery_leaves_every_cpu_to_jobs() -> None:
+    worker = values(dgx=GpuSharing())["node-feature-discovery"]["worker"]
+    assert worker["resources"]["requests"] == {"cpu": 0}, "the chart's 5m are of every node"
+
+
 @pytest.mark.parametrize("sharing", [GpuSharing(), MIG, SLICED, GpuSharing(mode="mps", replicas=2)])
 def test_every_node_label_names_a_configuration_that_is_there(sharing: GpuSharing) -> None:
     labels = sharing_labels("desk", sharing)

@@ -88,6 +88,11 @@ def test_the_agent_finds_the_api_server_by_itself() -> None:
     assert (values["k8sServiceHost"], values["k8sServicePort"]) == ("api.fleet.example", 6443)
 
 
+def test_the_agent_leaves_every_cpu_to_jobs() -> None:
+    asked = cilium()["values"]["cni"]["resources"]["requests"]
+    assert asked == {"cpu": 0}, "the chart's 100m is of the pod, though of an init container"
+
+
 def test_the_token_stands_in_one_secret_under_the_name_that_the_charts_read() -> None:
     (secret,) = named(list(hetzner()), "Secret").values()
     assert secret.inputs["metadata"] == {"name": "hcloud", "namespace": "kube-system"}
@@ -110,6 +115,13 @@ def test_nodes_get_their_private_addresses_and_no_routes() -> None:
         "key": "network",
     }
     assert env["HCLOUD_NETWORK_ROUTES_ENABLED"] == {"value": "false"}, "pods go through a tunnel"
+
+
+def test_the_cloud_controller_runs_on_any_node_of_the_cluster() -> None:
+    env = release("hcloud-cloud-controller-manager")["values"]["env"]
+    assert env["HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK"] == {"value": "true"}, (
+        "on a server of another site it would end at once, and it tolerates the control plane's"
+    )
 
 
 def test_volumes_stay_at_hetzner() -> None:

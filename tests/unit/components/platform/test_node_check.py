@@ -45,6 +45,11 @@ def test_it_runs_on_every_node_that_has_a_plan_whatever_its_taints() -> None:
     assert pod()["tolerations"] == [{"operator": "Exists"}]
 
 
+def test_it_leaves_every_cpu_to_jobs() -> None:
+    (container,) = pod()["containers"]
+    assert container["resources"]["requests"]["cpu"] == "0"
+
+
 def test_it_checks_after_the_start_and_every_five_minutes_and_reports_its_own_node() -> None:
     (container,) = pod()["containers"]
     assert container["command"][-1] == f"/program/{FILE}"
@@ -64,8 +69,17 @@ def test_the_machine_is_mounted_read_only_but_for_the_metrics() -> None:
 def test_the_node_exporter_reads_the_metrics_where_they_are_written() -> None:
     chart = values(storage_class="hcloud-volumes", storage_gib=100, paged=False)
     exporter: Any = chart["prometheus-node-exporter"]
-    # the chart mounts the machine's root there
-    assert f"--collector.textfile.directory=/host/root{TEXTFILES}" in exporter["extraArgs"]
+    (mount,) = exporter["extraHostVolumeMounts"]
+    assert mount["hostPath"] == TEXTFILES
+    assert f"--collector.textfile.directory={mount['mountPath']}" in exporter["extraArgs"]
+
+
+def test_the_node_exporter_finds_the_folder_on_machines_without_a_check() -> None:
+    chart = values(storage_class="hcloud-volumes", storage_gib=100, paged=False)
+    exporter: Any = chart["prometheus-node-exporter"]
+    (mount,) = exporter["extraHostVolumeMounts"]
+    assert mount["type"] == "DirectoryOrCreate"
+    assert mount["readOnly"] is True
 
 
 def test_it_runs_the_python_that_is_pinned() -> None:

@@ -19,7 +19,11 @@ from tests.unit.fleet.preview.events import (
 @pytest.mark.parametrize(
     ("key", "told", "reboot"),
     [
-        ("amiSelectorTerms", "image changed (Karpenter replaces", "yes, nodes are replaced"),
+        (
+            "amiSelectorTerms",
+            "image changed (Karpenter replaces",
+            "yes, nodes are replaced after their jobs",
+        ),
         ("capacityReservationSelectorTerms", "", "no"),
     ],
 )

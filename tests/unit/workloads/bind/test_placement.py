@@ -51,6 +51,14 @@ def test_a_launcher_that_shows_each_rank_its_own_gpu_is_followed(dgx: Path) -> N
     assert placement(environment, POD, answer, dgx).address == "0000:52:00.0"
 
 
+def test_what_nvidia_smi_says_beside_its_rows_is_no_gpu(dgx: Path) -> None:
+    warning = "WARNING: infoROM is corrupted at gpu 0000:1B:00.0\n"
+    place = placement({"LOCAL_RANK": "7"}, POD, lambda _: ANSWER + warning, dgx)
+    assert place.address == "0000:df:00.0"
+    with pytest.raises(BindError, match="rank 0 has no GPU: 0 are visible"):
+        placement({"LOCAL_RANK": "0"}, POD, lambda _: "No devices were found\n", dgx)
+
+
 def test_a_pod_without_cpus_beside_the_gpu_is_one_sentence(dgx: Path) -> None:
     with pytest.raises(BindError) as refused:
         placement({"LOCAL_RANK": "4"}, parse_list("0-31"), answer, dgx)

@@ -176,6 +176,17 @@ def test_links_and_topology_are_read_as_recorded() -> None:
     assert (tabs.links[0, 1], tabs.numa) == ("PHB", {0: "0", 1: "0"})
 
 
+def test_the_underlined_header_of_a_real_answer_is_read(dgx: Dgx) -> None:
+    tabs = recorded.TOPOLOGY_TABS
+    underlined = tabs.replace("GPU0", "\x1b[4mGPU0", 1).replace("GPU NUMA ID", "GPU NUMA ID\x1b[0m")
+    assert underlined.count("\x1b") == 2
+    assert parse_topology(underlined) == parse_topology(tabs)
+    header, *rows = recorded.TOPOLOGY_8_GPUS.replace("NV18", "SYS ").splitlines()
+    dgx.answers["nvidia-smi topo -m"] = "\n".join([f"\x1b[4m{header.strip()}\x1b[0m", *rows])
+    (sentence,) = dgx.sentences()
+    assert sentence.startswith("Path between GPU 0 and GPU 1 (and 55 more) is SYS, expected NV18")
+
+
 def test_an_answer_that_is_no_document_of_nvidia_smi_is_refused() -> None:
     with pytest.raises(ValueError, match="no XML"):
         parse_query("NVIDIA-SMI has failed")

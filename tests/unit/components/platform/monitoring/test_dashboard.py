@@ -6,6 +6,7 @@ from typing import Any
 
 from components.platform.monitoring import values
 from components.platform.monitoring.dashboard import dashboard_json
+from components.platform.volcano import SCHEDULER
 
 OUTLINE = Path(__file__).with_name("dashboard.txt")
 COLUMNS = 24
@@ -78,3 +79,18 @@ def test_rows_are_open_and_their_panels_beside_them() -> None:
 
 def test_the_same_dashboard_is_the_same_text() -> None:
     assert dashboard_json() == dashboard_json()
+
+
+def test_what_a_pending_job_waits_for_is_what_volcano_asks_before_it_enqueues() -> None:
+    (panel,) = [each for each in panels() if each["title"] == "Jobs by queue"]
+    tiers: Any = SCHEDULER["tiers"]
+    plugins = [plugin for tier in tiers for plugin in tier["plugins"]]
+    # those of Volcano 1.14 that may keep a job from being enqueued
+    voters = {"capacity", "extender", "overcommit", "proportion", "resourcequota", "sla"}
+    asked = [
+        plugin["name"]
+        for plugin in plugins
+        if plugin["name"] in voters and plugin.get("enableJobEnqueued", True)
+    ]
+    assert asked == ["resourcequota"]
+    assert "pending ones are over their namespace's quota" in panel["description"]
