@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 from importlib import import_module
+from math import isfinite
 from typing import Annotated, Any
 
 import typer
@@ -44,6 +45,8 @@ def shape(  # noqa: PLR0913  # a request and the settings that judge it
     """
     if (cpus is None) != (memory_gib is None):
         refuse("--cpus and --memory-gib go together: without both, nothing is kept for a pod alone")
+    if not all(isfinite(amount) for amount in (cpus or 0, memory_gib or 0)):
+        refuse("--cpus and --memory-gib are finite numbers")
     if cpus is None and hugepages_1gi:
         refuse("--hugepages-1gi is part of a request: give --cpus and --memory-gib, too")
     given = choices or []

@@ -27,6 +27,8 @@ NEEDS: Mapping[Group, str] = {
     "kubelet": "drain, restart the kubelet without its state files",
     "system": "restart of the unit",
 }
+# read when the module is loaded, and when the first process starts
+AT_BOOT = ("options nvidia ", "systemd CPUAffinity")
 REQUIRED = {"hardware", "purpose", "digest", "lines"}
 
 
@@ -79,12 +81,16 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differenc
             key=key,
             before=_shown(old.get((group, key))),
             after=_shown(new.get((group, key))),
-            needs=NEEDS[group],
+            needs=_needs(group, key),
         )
         for group, key in keys
         if _shown(old.get((group, key))) != _shown(new.get((group, key)))
     )
     return Difference(before=before, after=after, changes=changes)
+
+
+def _needs(group: Group, key: str) -> str:
+    return "reboot" if group == "system" and key.startswith(AT_BOOT) else NEEDS[group]
 
 
 def _by_key(plan: Mapping[str, Any]) -> dict[tuple[Group, str], Any]:

@@ -45,7 +45,7 @@ def preview(root: Path, environment: str, wanted: Wanted) -> int:
     """
     errors = Console(stderr=True, soft_wrap=True)
     for target in filter(None, (wanted.markdown, wanted.sarif)):
-        if target.is_dir() or not target.parent.is_dir():  # else it is told after minutes
+        if not _takes(target):  # else it is told after minutes
             reason = f"{target} cannot be written; allowed: a file in a folder that is there."
             elsewhere = replace(wanted, markdown=None)
             return _refused(environment, reason, UNKNOWN, errors, elsewhere)
@@ -89,6 +89,18 @@ def _show(summary: Summary, log: Path, errors: Console, wanted: Wanted) -> None:
     elif not summary.errors:
         print(text, end="")  # noqa: T201  # the output itself
     errors.print(f"The engine's own words are in {log}.", style="dim", markup=False)
+
+
+def _takes(target: Path) -> bool:
+    """Whether a file can be written; leaves what is there as it is."""
+    is_new = not target.exists()
+    try:
+        target.open("a").close()
+    except OSError:
+        return False
+    if is_new:
+        target.unlink()
+    return True
 
 
 def _refused(environment: str, reason: str, code: int, errors: Console, wanted: Wanted) -> int:

@@ -26,7 +26,10 @@ from ignition import numa_plan
 SITE_KIND = {"bare-metal": "on-prem", "aws": "aws", "hetzner": "hetzner"}
 RESERVED_QUEUES = ("root", "default")
 # namespaces of the cluster's own and of what this program installs
-RESERVED_NAMESPACES = ("default", "gpu-operator", "lakefs", "monitoring", "volcano-system")
+RESERVED_NAMESPACES = (
+    *("cilium-secrets", "default", "fleet-node-check", "fleet-policies"),
+    *("gpu-operator", "lakefs", "monitoring", "volcano-system"),
+)
 RESERVED_PREFIXES = ("kube-", "metal3-")
 
 
@@ -158,6 +161,12 @@ def lakefs(
             f'{path}.tls_secret is "{lakefs.tls_secret}" and {path}.endpoint is '
             f'"{lakefs.endpoint}"; allowed: an endpoint without a port, as the load balancer has.'
         )
+    host = lakefs.endpoint.removeprefix("https://").partition(":")[0]
+    if lakefs.tls_secret is not None and host.rpartition(".")[2].isdigit():
+        yield (
+            f'{path}.endpoint is "{lakefs.endpoint}" and {path}.tls_secret is '
+            f'"{lakefs.tls_secret}"; allowed: a name, because an Ingress takes no address.'
+        )
     for position, name in enumerate(lakefs.repositories):
         if name in lakefs.repositories[:position]:
             yield wrong(f"{path}.repositories[{position}]", name, "a name that stands there once")
@@ -220,6 +229,11 @@ def _tuning(path: str, pool: Pool, hardware: Hardware) -> Iterator[str]:
 
 
 def _gpu_limits(path: str, pool: AwsPool, hardware: Hardware) -> Iterator[str]:
+    if pool.reserved_until is not None and "reserved" not in pool.gpu_limits:
+        yield (
+            f'{path}.reserved_until is "{pool.reserved_until}", but {path}.gpu_limits has no '
+            "reserved; allowed: both or neither."
+        )
     if hardware.gpu_count == 0:
         yield wrong(f"{path}.hardware", hardware.name, "a machine with GPUs")
         return

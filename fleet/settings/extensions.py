@@ -2,11 +2,24 @@
 
 from collections.abc import Iterator
 
+from fleet.settings.problems import wrong
 from fleet.settings.secrets import NAMESPACE
 from fleet.settings.types import Versions
 from fleet.versions import FLATCAR, NVIDIA_DRIVER  # the pins alone, nothing of Pulumi
 from hardware.hardware import Hardware
 from ignition.extensions import efa_problem, fabric_manager_problem
+
+OLDEST = 4344
+"""The first release of Flatcar with NVIDIA's drivers as system extensions, in all channels."""
+
+
+def release(versions: Versions | None) -> Iterator[str]:
+    """A release that is too old for what every machine with GPUs boots from."""
+    if versions is None or versions.flatcar is None:
+        return
+    if int(versions.flatcar.partition(".")[0]) < OLDEST:
+        allowed = f"{OLDEST}.0.0 or newer, because older ones have no system extension of a driver"
+        yield wrong(f"{NAMESPACE}:versions.flatcar", versions.flatcar, allowed)
 
 
 def faults(path: str, found: Hardware, versions: Versions | None) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import base64
 import binascii
 from collections.abc import Mapping
+from datetime import date
 from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Literal, TypeAlias, cast
 
@@ -20,7 +21,8 @@ PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16
 
 def _network(text: str) -> str:
     network = IPv4Network(text)
-    if any(network.overlaps(other) for other in NOBODYS):
+    # 10.0.0.0 and 10.0.0.0/255.0.0.0 are networks to Python, and to no cloud
+    if str(network) != text or any(network.overlaps(other) for other in NOBODYS):
         raise ValueError
     return text
 
@@ -58,6 +60,10 @@ def _reachable(text: str) -> str:
     if any(IPv4Address(host) in network for network in NOBODYS):
         raise ValueError
     return text
+
+
+def _day(text: str) -> str:
+    return date.fromisoformat(text).isoformat()
 
 
 def _address(text: str) -> str:
@@ -217,9 +223,10 @@ Hours: TypeAlias = Annotated[int, _whole(1, 365 * 24)]
 Day: TypeAlias = Annotated[
     str,
     Field(
-        pattern=r"^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
+        pattern=r"^20[0-9]{2}-[0-9]{2}-[0-9]{2}$",
         description='a day in quotes, such as "2027-01-31"',
     ),
+    AfterValidator(_day),
 ]
 KeepDays: TypeAlias = Annotated[int, _whole(1, 3650)]
 CapacityType = Literal["reserved", "spot", "on-demand"]

@@ -9,7 +9,7 @@ from typing import TypeVar, cast, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from fleet.settings import checks, machines, reboots, tunnels
+from fleet.settings import checks, extensions, machines, reboots, tunnels
 from fleet.settings.pools import Pool
 from fleet.settings.problems import SettingsError, sentences, unknown_key, wrong
 from fleet.settings.reboots import Reboots
@@ -110,6 +110,7 @@ def _wrong_machines(
 ) -> list[str]:
     """What the pools' machines cannot be, by the catalogue, each other and their images."""
     return [
+        *extensions.release(versions),
         *checks.hardware(pools, versions),
         *checks.single_sites(pools),
         *machines.machines(pools, cluster),

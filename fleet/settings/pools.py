@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from pydantic.dataclasses import dataclass
 
 from fleet.settings.forms import (
@@ -25,6 +25,13 @@ from fleet.settings.forms import (
 from ignition.tuning import Purpose, Tuning
 
 
+def _of_a_card(text: str) -> str:
+    """Admits all but the address that stands for none."""
+    if not text.strip("0:"):
+        raise ValueError
+    return text
+
+
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class Machine:
     """A machine of ours, reached through its BMC."""
@@ -42,9 +49,11 @@ class Machine:
     boot_mac_address: Annotated[
         str,
         Field(
-            pattern=r"^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}$",
-            description='six hexadecimal pairs in quotes, such as "94:6d:ae:01:02:03"',
+            pattern=r"^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$",
+            description="six hexadecimal pairs in quotes, the address of one card, such as "
+            '"94:6d:ae:01:02:03"',
         ),
+        AfterValidator(_of_a_card),
     ]
     tunnel_address: TunnelAddress | None = None
     """Its own in the tunnel of its site; None where the site has none."""

@@ -14,6 +14,8 @@ TimeOfDay = Annotated[
     str,
     Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", description='a time of day such as "02:00"'),
 ]
+NOBODYS = {"Factory", "localtime"}
+"""Names in the list of time zones that are none: kured would count in UTC."""
 DAYS: tuple[Day, ...] = ("su", "mo", "tu", "we", "th", "fr", "sa")
 
 
@@ -39,5 +41,5 @@ def faults(path: str, reboots: Reboots | None) -> Iterator[str]:
             reboots.end,
             f"a time after {reboots.start}, on the same day, such as 23:59",
         )
-    if reboots.time_zone not in zoneinfo.available_timezones():
+    if reboots.time_zone not in zoneinfo.available_timezones() - NOBODYS:
         yield wrong(f"{path}.time_zone", reboots.time_zone, "a time zone such as Europe/Berlin")

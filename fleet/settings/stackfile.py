@@ -1,7 +1,9 @@
 """A stack file on disk: Pulumi's YAML, read as Pulumi reads it."""
 
+import difflib
 import json
 from collections.abc import Hashable, Mapping
+from datetime import date, datetime
 from itertools import chain
 from pathlib import Path
 
@@ -50,19 +52,27 @@ def _read(path: Path) -> Mapping[object, object]:
     try:
         document = yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506  # a SafeLoader
         # as Pulumi hands it over: finite, and a date is text
-        document = json.loads(json.dumps(document, default=str))
+        document = json.loads(json.dumps(document, default=_date))
     except OSError as error:
         raise SettingsError([f"{path} cannot be read: {error.strerror}."]) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise SettingsError([f"{path}{where} is not YAML: {error.problem}."]) from None
+        problem = str(error.problem).removeprefix("but ")
+        raise SettingsError([f"{path}{where} is not YAML: {problem}."]) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SettingsError([f"{path} is not YAML: {_reason(error)}."]) from None
     config = document.get("config") if isinstance(document, Mapping) else None
     if not isinstance(config, Mapping):
         raise SettingsError([f"{path} has no settings; allowed: a mapping under `config:`."])
     return config
+
+
+def _date(value: object) -> str:
+    """A date without quotes, as Pulumi writes it: a form that no value of ours has."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return f"{value} 00:00:00 +0000 UTC"
+    return str(value)
 
 
 def _values(node: yaml.Node, counted: dict[int, int]) -> int:
@@ -105,6 +115,11 @@ def _ours(config: Mapping[object, object], environment: str) -> tuple[dict[str, 
                 f"{key} stands in clear in the stack file; allowed: an encrypted value, set by "
                 f"`{how_to_set(name, environment)}`."
             )
+        elif namespace != NAMESPACE and difflib.get_close_matches(namespace, [NAMESPACE]):
+            mistakes.append(
+                f'{key} is not a known key; did you mean "{NAMESPACE}:{name}"? Pulumi would read '
+                "it for nobody."
+            )
     return ours, mistakes
 
 
@@ -112,7 +127,17 @@ class _Loader(yaml.SafeLoader):
     """Refuses a key that stands twice, as Pulumi does; plain YAML would keep the last.
 
     Refuses aliases within aliases, too, of which a short file makes more than any memory holds.
+    Takes `yes` and `1:30` for text, as Pulumi does; to YAML 1.1 they are true and 90.
     """
+
+    def resolve(self, kind: type[yaml.Node], value: str | None, implicit: tuple[bool, bool]) -> str:
+        tag: str = super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]  # has no types
+        if kind is not yaml.ScalarNode or value is None or not implicit[0]:
+            return tag
+        type_ = tag.rpartition(":")[2]
+        is_word = type_ == "bool" and value.lower() not in ("true", "false")
+        is_clock = type_ in ("int", "float") and ":" in value
+        return str(self.DEFAULT_SCALAR_TAG) if is_word or is_clock else tag
 
     def get_single_node(self) -> yaml.Node | None:
         node: yaml.Node | None = super().get_single_node()
@@ -125,8 +150,10 @@ class _Loader(yaml.SafeLoader):
     ) -> dict[Hashable, object]:
         keys: set[Hashable] = set()
         for key_node, _ in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                continue  # what it brings may stand in the mapping, too: that goes before it
             key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str | int | float | None):
+            if not isinstance(key, str | int | float):
                 raise yaml.constructor.ConstructorError(
                     None, None, f"a key is {seen(key)}", key_node.start_mark
                 )
@@ -136,3 +163,14 @@ class _Loader(yaml.SafeLoader):
                 )
             keys.add(key)
         return super().construct_mapping(node, deep)
+
+
+def _timestamp(loader: _Loader, node: yaml.ScalarNode) -> object:
+    """Leaves what is no day of the calendar, such as 2027-02-30, to be judged as text."""
+    try:
+        return loader.construct_yaml_timestamp(node)
+    except ValueError:
+        return node.value
+
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _timestamp)

@@ -134,7 +134,9 @@ class BacktestBranch:
             return self
         caught_up = replace(self, source_commit=head)
         message = f"Catch up with {self.source}"
-        self.repository.merge(head, self.name, message, caught_up._metadata({}))
+        # also where the branch has it all, as after its own merge: `resume` reads this commit
+        metadata = caught_up._metadata({})
+        self.repository.merge(head, self.name, message, metadata, allow_empty=True)
         return caught_up
 
     def delete(self) -> None:

@@ -139,9 +139,18 @@ class DataRepository:
         return self._once(branch, message, metadata, send)
 
     def merge(
-        self, source: str, destination: str, message: str, metadata: Mapping[str, str]
+        self,
+        source: str,
+        destination: str,
+        message: str,
+        metadata: Mapping[str, str],
+        *,
+        allow_empty: bool = False,
     ) -> str:
-        """Merges a ref into a branch, whole or not at all, and returns the id of the commit."""
+        """Merges a ref into a branch, whole or not at all, and returns the id of the commit.
+
+        lakeFS refuses a merge that would change nothing, unless `allow_empty`.
+        """
 
         def send(body: dict[str, object]) -> str:
             merged = self.lakefs.ask(
@@ -150,7 +159,7 @@ class DataRepository:
                 self.name,
                 source,
                 destination,
-                merge=Merge.parse_obj(body),
+                merge=Merge.parse_obj({**body, "allow_empty": allow_empty}),
                 read_seconds=HOOK_SECONDS,
             )
             return merged.reference

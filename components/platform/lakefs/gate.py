@@ -28,7 +28,12 @@ EVENTS = frozenset(
         )
     }
 )
-HOOK_NEEDS = {"webhook": ("url",), "lua": ("script", "script_path"), "airflow": ("url", "dag_id")}
+# all that a hook must say, each with the properties that say it
+HOOK_NEEDS = {
+    "webhook": (("url",),),
+    "lua": (("script", "script_path"),),
+    "airflow": (("url",), ("dag_id",), ("username",), ("password",)),
+}
 
 # The program's own changes to the action files are merges too, without an experiment behind them.
 _METADATA_SCRIPT = """\
@@ -114,10 +119,12 @@ def _hook_problems(hooks: object) -> list[str]:
                 f"Hook {hook['id']!r} has the type {kind!r}; allowed: "
                 f"{', '.join(sorted(HOOK_NEEDS))}."
             )
-        elif not any(properties.get(key) for key in HOOK_NEEDS[kind]):
-            found.append(
-                f"Hook {hook['id']!r} of type {kind} must have {' or '.join(HOOK_NEEDS[kind])}."
-            )
+            continue
+        found += [
+            f"Hook {hook['id']!r} of type {kind} must have {' or '.join(keys)}."
+            for keys in HOOK_NEEDS[kind]
+            if not any(properties.get(key) for key in keys)
+        ]
     return found
 
 

@@ -72,9 +72,10 @@ class RepositoryProvider(LakefsProvider):
                 {key: props[key] for key in REPLACING},
             )
         except LakefsError as error:
-            if error.status != 409:
+            present = _get(lakefs, name) if error.status == 409 else None
+            if present is None:
                 raise
-            found = _adopted(lakefs, props)
+            found = _adopted(lakefs, props, present)
         return CreateResult(name, _state(props, found))
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
@@ -182,11 +183,10 @@ def _get(lakefs: "Lakefs", name: str) -> "Found | None":
     return None
 
 
-def _adopted(lakefs: "Lakefs", props: Properties) -> "Found":
+def _adopted(lakefs: "Lakefs", props: Properties, found: "Found") -> "Found":
     """The repository that is there already, if that is wanted and it is the one declared."""
     name = props["name"]
-    found = _get(lakefs, name)
-    if found is None or not props["adopt"]:
+    if not props["adopt"]:
         raise LakefsError(
             f"lakeFS repository {name!r} exists at {lakefs.endpoint} and is not of this stack: "
             "set adopt to take it over, or choose another name."

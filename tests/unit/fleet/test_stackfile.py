@@ -1,6 +1,5 @@
 """Stack files as they lie on disk, those of this repository among them."""
 
-from datetime import date
 from pathlib import Path
 
 import pytest
@@ -103,7 +102,8 @@ def test_wrong_yaml_is_one_sentence_with_its_line(tmp_path: Path) -> None:
         (b"config: &all\n  a: *all\n", "is not YAML: an alias stands within what it refers to."),
         (b"config:\n  ? [a]\n  : b\n", "line 2, column 5 is not YAML: a key is a list."),
         (b"config:\n  2026-01-01: b\n", "line 2, column 3 is not YAML: a key is 2026-01-01."),
-        (b"config: {a: 2026-13-01}\n", "is not YAML: month must be in 1..12."),
+        (b"config:\n  ~: b\n", "line 2, column 3 is not YAML: a key is empty."),
+        (b"config: {}\n---\nx: 1\n", "line 2, column 1 is not YAML: found another document."),
         (b"config: " + b"[" * 5000, "is not YAML: it is nested too deeply."),
     ],
 )
@@ -113,13 +113,43 @@ def test_what_no_yaml_can_hold_is_one_sentence(tmp_path: Path, content: bytes, r
     assert refusal(path) == f"{path} {reason}"
 
 
-def test_a_value_that_yaml_takes_for_a_date_is_judged_as_text(tmp_path: Path) -> None:
-    pools = config()["pools"]
-    assert isinstance(pools, dict)
-    pools["cpu"]["site"] = date(2026, 1, 1)
-    assert refusal(right(tmp_path, pools=pools)) == (
-        'gpu-fleet:pools.cpu.site is "2026-01-01"; allowed: a site of kind hetzner (hel1).'
+@pytest.mark.parametrize(
+    ("plain", "text"),
+    [("2026-01-01", "2026-01-01 00:00:00 +0000 UTC"), ("2027-02-30", "2027-02-30")],
+)
+def test_a_date_without_quotes_is_what_pulumi_makes_of_it(
+    tmp_path: Path, plain: str, text: str
+) -> None:
+    path = right(tmp_path)
+    path.write_text(path.read_text().replace("site: hel1", f"site: {plain}"))
+    assert refusal(path) == (
+        f'gpu-fleet:pools.cpu.site is "{text}"; allowed: a site of kind hetzner (hel1).'
     )
+
+
+@pytest.mark.parametrize("plain", ["yes", "off", "1:30", "1:30.5"])
+def test_words_and_clocks_are_text_as_they_are_to_pulumi(tmp_path: Path, plain: str) -> None:
+    path = right(tmp_path)
+    path.write_text(path.read_text().replace("nodes: 3", f"nodes: {plain}"))
+    assert refusal(path) == (
+        f'gpu-fleet:pools.cpu.nodes is "{plain}"; allowed: a whole number from 1 to 100.'
+    )
+
+
+def test_a_pool_may_be_called_on_as_pulumi_takes_it(tmp_path: Path) -> None:
+    path = right(tmp_path)
+    path.write_text(path.read_text().replace("    cpu:\n", "    on:\n"))
+    assert "on" in load(path).pools
+
+
+def test_a_mapping_may_be_merged_into_another_that_goes_before_it(tmp_path: Path) -> None:
+    path = right(tmp_path)
+    text = path.read_text().replace("    cpu:\n", "    cpu: &cpu\n")
+    more = "    more:\n      <<: *cpu\n      nodes: 2\n"
+    path.write_text(text.replace("  gpu-fleet:teams:\n", f"{more}  gpu-fleet:teams:\n"))
+    pool = load(path).pools["more"]
+    assert isinstance(pool, HetznerPool)
+    assert (pool.hardware, pool.nodes) == ("ccx33", 2)
 
 
 def test_a_key_that_stands_twice_is_refused_with_its_line(tmp_path: Path) -> None:
@@ -150,6 +180,15 @@ def test_keys_of_other_namespaces_are_not_ours_to_judge(tmp_path: Path) -> None:
     path = right(tmp_path)
     path.write_text(path.read_text() + "  aws:region: us-east-1\n")
     assert load(path).environment == "dev"
+
+
+def test_a_namespace_that_is_nearly_ours_is_a_slip(tmp_path: Path) -> None:
+    path = right(tmp_path)
+    path.write_text(path.read_text() + "  gpufleet:admission: deny\n")
+    assert refusal(path) == (
+        'gpufleet:admission is not a known key; did you mean "gpu-fleet:admission"? Pulumi would '
+        "read it for nobody."
+    )
 
 
 def test_aliases_that_make_a_file_endless_are_refused_before_they_are_written_out(

@@ -9,6 +9,9 @@ from urllib.parse import unquote
 
 import pytest
 
+from fleet.settings import load, stack_file
+from fleet.settings.checks import RESERVED_NAMESPACES, RESERVED_PREFIXES
+from tests.conftest import ROOT
 from tests.recorder import Registered, Secret, exported, named, plain
 from tests.unit.stacks.programs import ENVIRONMENTS, NEVER_SHOWN, SECRETS, program, resources
 
@@ -148,3 +151,20 @@ def test_the_summary_is_whole_and_holds_no_secret() -> None:
     assert pools["cpu"]["nodes"] == ["fleet-dev-cpu-1", "fleet-dev-cpu-2", "fleet-dev-cpu-3"]
     for secret in NEVER_SHOWN.values():
         assert secret not in repr(summary)
+
+
+@everywhere
+def test_no_queue_may_have_the_name_of_a_namespace_of_the_program(environment: str) -> None:
+    teams = load(stack_file(ROOT, environment)).teams.values()
+    queues = {queue for team in teams for queue in team.queues}
+    made = {
+        str(found.inputs["metadata"]["name"])  # type: ignore[index]  # the test fails without one
+        for found in resources(environment)
+        if found.type == "kubernetes:core/v1:Namespace"
+    }
+    free = {
+        name
+        for name in made - queues
+        if name not in RESERVED_NAMESPACES and not name.startswith(RESERVED_PREFIXES)
+    }
+    assert not free

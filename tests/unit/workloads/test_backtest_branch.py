@@ -173,6 +173,16 @@ def test_catching_up_with_a_main_that_stood_still_does_nothing(repository: DataR
     assert repository.head(branch.name) == branch.source_commit
 
 
+def test_a_branch_goes_on_after_its_own_merge(repository: DataRepository) -> None:
+    branch = BacktestBranch.open(repository, PROVENANCE)
+    branch.upload("signals", b"+1")
+    branch.commit("Signals")
+    merged = branch.merge()
+    caught_up = branch.catch_up()
+    assert caught_up.source_commit == merged
+    assert BacktestBranch.resume(repository, branch.name).source_commit == merged
+
+
 def test_a_failed_run_leaves_no_branch_when_asked(repository: DataRepository) -> None:
     name = fail_in_a_branch(repository, delete_on_failure=True)
     with pytest.raises(LakefsError, match="404"):

@@ -89,6 +89,8 @@ def test_the_largest_pods_may_be_asked_for_one_number_of_gpus() -> None:
         (["dgx-h200", "--policy", "strict"], "allowed: none, best-effort, restricted, single-numa"),
         (["dgx-h200", "--scope", "node"], "allowed: container, pod"),
         (["dgx-h200", "--cpus", "8"], "--cpus and --memory-gib go together"),
+        (["dgx-h200", "--cpus", "8", "--memory-gib", "nan"], "are finite numbers"),
+        (["dgx-h200", "--cpus", "inf", "--memory-gib", "8"], "are finite numbers"),
         (["dgx-h200", "--hugepages-1gi", "8"], "give --cpus and --memory-gib, too"),
         (["dgx-h200", "--gpus", "-1", "--cpus", "1", "--memory-gib", "1"], "-1 is negative"),
         (["dgx-h200", *ASKED, "--hugepages-1gi", "2000"], "hugepages"),

@@ -112,6 +112,31 @@ def test_another_topology_policy_needs_no_reboot_but_a_kubelet_without_its_state
     assert not found.reboot
 
 
+@pytest.mark.parametrize(
+    "choices", [["extra_module_options=[NVreg_EnableMSI=1]"], ["isolation=exclusive"]]
+)
+def test_what_is_read_at_boot_alone_needs_a_reboot(choices: list[str]) -> None:
+    machine = "ccx33" if choices == ["isolation=exclusive"] else "dgx-h200"
+    before, after = (subject(ROOT, machine, None, given) for given in ([], choices))
+
+    found = difference(describe(before), describe(after))
+
+    (needs,) = {
+        change.needs
+        for change in found.changes
+        if change.key.startswith(("options nvidia", "systemd CPUAffinity"))
+    }
+    assert needs == "reboot"
+    assert found.reboot
+
+
+def test_a_drawing_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    ended = fleet("plan", "dgx-h200", "--svg", str(tmp_path / "gone" / "dgx.svg"))
+
+    assert ended.exit_code == 2
+    assert "cannot be written: No such file or directory" in ended.stderr.replace("\n", " ")
+
+
 def test_a_plan_that_was_kept_is_compared_with_todays(tmp_path: Path) -> None:
     kept = tmp_path / "before.json"
     kept.write_text(fleet("plan", "dgx-h200", "--json").stdout)

@@ -14,10 +14,12 @@ from tests.unit.fleet.preview.events import violation
 
 
 @pytest.mark.parametrize("place", ["markdown", "sarif"])
+@pytest.mark.parametrize("folder", ["gone", "full", "."])
 def test_a_file_that_cannot_be_written_is_told_before_the_preview(
-    place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    place: str, folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    target = tmp_path / "gone" / "file"
+    (tmp_path / "full").symlink_to("/proc")  # which takes no file, not even of root
+    target = tmp_path / folder / ("" if folder == "." else "file")
 
     wanted = Wanted(markdown=target) if place == "markdown" else Wanted(sarif=target)
     code = preview(ROOT, "dev", wanted)

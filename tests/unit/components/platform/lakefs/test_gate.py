@@ -62,6 +62,9 @@ def test_the_script_lets_pass_what_says_where_it_comes_from(
             lua.execute(hook["properties"]["script"])
 
 
+DAG = {"id": "a", "type": "airflow"}
+USER = {"username": "u", "password": "p"}
+RUN = {"dag_id": "d", "username": "u"}
 HOOK = {"id": "a", "type": "webhook", "properties": {"url": "https://check.example"}}
 
 
@@ -83,6 +86,15 @@ HOOK = {"id": "a", "type": "webhook", "properties": {"url": "https://check.examp
         (
             {"on": {"pre-merge": None}, "hooks": [{"id": "a", "type": "webhook"}]},
             "of type webhook must have url",
+        ),
+        ({"on": {"pre-merge": None}, "hooks": [{"id": "a", "type": "lua"}]}, "script_path"),
+        (
+            {"on": {"pre-merge": None}, "hooks": [{**DAG, "properties": {"url": "u"} | USER}]},
+            "of type airflow must have dag_id",
+        ),
+        (
+            {"on": {"pre-merge": None}, "hooks": [{**DAG, "properties": {"url": "u"} | RUN}]},
+            "of type airflow must have password",
         ),
     ],
 )

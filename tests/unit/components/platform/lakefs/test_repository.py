@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 from pulumi.runtime import rpc
 
-from tests.fakes.lakefs.ground import Ground
+from tests.fakes.lakefs.ground import Ground, on_fake
+from tests.fakes.lakefs.parts import ApiError
+from tests.fakes.lakefs.server import FakeLakefs
 from tests.unit.components.platform.lakefs.repositories import PROVIDER, held
 from workloads.lakefs.errors import LakefsError
 
@@ -50,6 +52,25 @@ def test_a_repository_of_somebody_else_is_not_taken_over_by_accident(
 ) -> None:
     assert state["name"] == declared["name"]
     with pytest.raises(LakefsError, match=r"exists at .* set adopt to take it over"):
+        PROVIDER.create(declared)
+
+
+def test_a_conflict_that_is_not_of_the_name_is_told_as_lakefs_tells_it(fake: FakeLakefs) -> None:
+    ground = on_fake(fake)
+    declared = {
+        **ground.properties,
+        "name": ground.new_name(),
+        "storage_namespace": ground.new_namespace(),
+        "default_branch": "main",
+        "read_only": False,
+        "adopt": True,
+    }
+
+    def refuse() -> None:
+        raise ApiError(409, "the storage namespace is taken")
+
+    fake.once("POST", "/repositories$", refuse)
+    with pytest.raises(LakefsError, match="the storage namespace is taken"):
         PROVIDER.create(declared)
 
 
