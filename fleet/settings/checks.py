@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Network
 from itertools import combinations
 
-from fleet.settings import extensions, sharing, snippets
+from fleet.settings import extensions, rented, sharing, snippets
 from fleet.settings.pools import AwsPool, HetznerPool, Pool
 from fleet.settings.problems import wrong
 from fleet.settings.secrets import NAMESPACE
@@ -95,7 +95,7 @@ def hardware(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[s
             continue
         yield from _tuning(path, pool, found)
         if isinstance(pool, AwsPool):
-            yield from _gpu_limits(path, pool, found)
+            yield from rented.faults(path, pool, found)
         if not isinstance(pool, HetznerPool) and found.gpus:
             yield from sharing.faults(path, pool, found, versions)
         yield from extensions.faults(path, found, versions)
@@ -226,21 +226,3 @@ def _tuning(path: str, pool: Pool, hardware: Hardware) -> Iterator[str]:
         numa_plan.plan(hardware, pool.tuning, pool.purpose)
     except numa_plan.PlanError as error:
         yield f"{path}.{error}."
-
-
-def _gpu_limits(path: str, pool: AwsPool, hardware: Hardware) -> Iterator[str]:
-    if pool.reserved_until is not None and "reserved" not in pool.gpu_limits:
-        yield (
-            f'{path}.reserved_until is "{pool.reserved_until}", but {path}.gpu_limits has no '
-            "reserved; allowed: both or neither."
-        )
-    if hardware.gpu_count == 0:
-        yield wrong(f"{path}.hardware", hardware.name, "a machine with GPUs")
-        return
-    for capacity, limit in pool.gpu_limits.items():
-        if limit % hardware.gpu_count:
-            yield wrong(
-                f"{path}.gpu_limits.{capacity}",
-                limit,
-                f"a multiple of {hardware.gpu_count}, the GPUs of one {hardware.name}",
-            )
