@@ -164,7 +164,7 @@ def _impossible_days(rule: Rule, said: object, path: str) -> Iterator[str]:
             date.fromisoformat(str(day))
         except ValueError:
             if re.fullmatch(_DAY, str(day)):
-                yield f"{path}.{place} is {day!r}; allowed: a day."
+                yield f"{path}.{place} is {_seen(day)}; allowed: a day."
 
 
 def _sentences(error: ValidationError, root: str) -> Iterator[str]:
@@ -182,7 +182,13 @@ def _sentences(error: ValidationError, root: str) -> Iterator[str]:
         wanted = mapping(at(form, "properties", missing))
         yield f"{path}.{missing} is missing; allowed: {_allowed(wanted)}."
     else:
-        yield f"{path} is {value!r}; allowed: {_allowed(form)}."
+        yield f"{path} is {_seen(value)}; allowed: {_allowed(form)}."
+
+
+def _seen(value: object) -> str:
+    """A value as JSON has it, and so YAML, cut where it is long."""
+    text = "empty" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _allowed(form: Mapping[str, object]) -> str:

@@ -20,6 +20,13 @@ DYNAMODB_ENVIRONMENT = {
     "LAKEFS_DATABASE_DYNAMODB_AWS_ACCESS_KEY_ID": S3_ACCESS_KEY,
     "LAKEFS_DATABASE_DYNAMODB_AWS_SECRET_ACCESS_KEY": S3_SECRET_KEY,
 }
+# the loss of a node is not that of all replicas
+_APART = {
+    "maxSkew": 1,
+    "topologyKey": "kubernetes.io/hostname",
+    "whenUnsatisfiable": "ScheduleAnyway",
+    "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "lakefs"}},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +86,10 @@ def configuration(database: DynamoDbTable | None, store: S3) -> str:
         {
             "database": stored,
             "blockstore": {"type": "s3", "s3": s3},
-            # nothing about a desk's data leaves it, not even how much there is
+            # nothing about a desk's data leaves it, not even how much there is or that there is any
+            # (https://docs.lakefs.io/admin/outbound-connections/)
             "stats": {"enabled": False},
+            "security": {"audit_check_url": "", "check_latest_version": False},
         },
         sort_keys=False,
     )
@@ -112,6 +121,7 @@ def chart_values(
             "limits": {"memory": serving.memory},
         },
         "nodeSelector": dict(serving.node_selector),
+        "topologySpreadConstraints": [_APART],
         "ingress": _ingress(serving.ingress),
     }
 

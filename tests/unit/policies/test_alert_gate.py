@@ -60,7 +60,7 @@ def test_a_last_day_that_no_calendar_has_is_a_mistake() -> None:
         alerts(BLOCK, cost__capacity_block={"ends": ["burst 2027-02-30"]})
 
     assert error.value.mistakes == (
-        "gpu-fleet:policies.cost/capacity-block.ends[0] is '2027-02-30'; allowed: a day.",
+        'gpu-fleet:policies.cost/capacity-block.ends[0] is "2027-02-30"; allowed: a day.',
     )
 
 

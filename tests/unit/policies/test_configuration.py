@@ -114,28 +114,28 @@ def test_what_is_no_object_of_kubernetes_is_exempt_by_its_pulumi_type() -> None:
         ),
         (
             {RULE: {"max_consolidate_after_minutes": "10m"}},
-            f".{RULE}.max_consolidate_after_minutes is '10m'; allowed: a whole number from 0 to",
+            f'.{RULE}.max_consolidate_after_minutes is "10m"; allowed: a whole number from 0 to',
         ),
         (
             {RULE: {"level": "warn"}},
-            f".{RULE}.level is 'warn'; allowed: mandatory, advisory, disabled.",
+            f'.{RULE}.level is "warn"; allowed: mandatory, advisory, disabled.',
         ),
         (
             {RULE: {"level": None}},
-            f".{RULE}.level is None; allowed: mandatory, advisory, disabled.",
+            f".{RULE}.level is empty; allowed: mandatory, advisory, disabled.",
         ),
-        ({RULE: "off"}, f".{RULE} is 'off'; allowed: a mapping."),
+        ({RULE: "off"}, f'.{RULE} is "off"; allowed: a mapping.'),
         (
             {RULE: {"exemptions": [without("owner")]}},
             f".{RULE}.exemptions[0].owner is missing; allowed: text that is not empty.",
         ),
         (
             {RULE: {"exemptions": [{**EXEMPTION, "until": "2027-02-30"}]}},
-            f".{RULE}.exemptions[0].until is '2027-02-30'; allowed: a day.",
+            f'.{RULE}.exemptions[0].until is "2027-02-30"; allowed: a day.',
         ),
         (
             {RULE: {"exemptions": [{**EXEMPTION, "until": "soon"}]}},
-            f".{RULE}.exemptions[0].until is 'soon'; allowed: text of the form ^[0-9]{{4}}-",
+            f'.{RULE}.exemptions[0].until is "soon"; allowed: text of the form ^[0-9]{{4}}-',
         ),
     ],
 )

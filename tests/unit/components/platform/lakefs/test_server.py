@@ -101,6 +101,12 @@ def test_nothing_is_kept_in_a_pod() -> None:
         assert written["database"]["type"] in ("postgres", "dynamodb")
         assert written["blockstore"]["type"] == "s3"
         assert written["stats"] == {"enabled": False}
+        assert written["security"] == {"audit_check_url": "", "check_latest_version": False}
+
+
+def test_replicas_do_not_share_a_node_while_there_is_another() -> None:
+    (spread,) = release(render(program()))["values"]["topologySpreadConstraints"]
+    assert (spread["topologyKey"], spread["maxSkew"]) == ("kubernetes.io/hostname", 1)
 
 
 def test_with_dynamodb_there_is_no_connection_string_and_the_same_keys_serve() -> None:
