@@ -74,7 +74,7 @@ def rehearse_stop(root: Path, environment: str) -> int:
 
 def _refused(report: Report, error: Exception, code: int, errors: Console, *, as_json: bool) -> int:
     if as_json:
-        _print_json(report.failed(str(error)))
+        _print_json(report.failed(*str(error).splitlines()))
     return _say(error, code, errors)
 
 

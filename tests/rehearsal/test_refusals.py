@@ -52,6 +52,17 @@ def test_unknown_hardware_is_one_sentence_with_the_nearest_name(checkout: Checko
     assert "Traceback" not in ended.stderr
 
 
+def test_each_mistake_of_a_stack_file_is_a_problem_of_its_own(checkout: Checkout) -> None:
+    path = checkout.stack_file("dev")
+    path.write_text(path.read_text().replace("hardware: ", "hardware: x-"))
+
+    ended = checkout.run("rehearse", "dev", "--json")
+
+    assert ended.code == 1
+    assert ended.report["problems"] == ended.stderr.splitlines()
+    assert len(ended.report["problems"]) == 3, "one for each pool"
+
+
 def test_an_environment_that_breaks_a_rule_ends_at_preview(checkout: Checkout) -> None:
     path = checkout.stack_file("dev")
     text = path.read_text()
