@@ -2,59 +2,18 @@
 
 import json
 from dataclasses import replace
-from datetime import date
-from io import StringIO
 
 import pytest
-from rich.console import Console
 
-from fleet import settings as fleet_settings
 from fleet.settings import Settings
 from hardware.hardware import load
-from policies.rules import ALL
 from rehearsal import findings
-from rehearsal.events import Outcome, Violation
-from rehearsal.job import JobRun
 from rehearsal.machines import Gateway, Refusal
-from rehearsal.progress import Phase
 from rehearsal.providers.cloud import CloudObject
 from rehearsal.providers.values import Value
 from rehearsal.report import Report
-from rehearsal.tables import render
-from tests.conftest import ROOT
 from tests.unit.rehearsal import fleets
-
-VOLCANO = CloudObject(
-    provider="kubernetes",
-    type=findings.RELEASE,
-    id="volcano-system/volcano",
-    name="volcano-release",
-    inputs={"name": "volcano", "chart": "volcano", "version": "1.14.1"},
-    outputs={},
-)
-UP = Outcome(exports={"versions": {"kubernetes": "1.34.1", "volcano": "1.14.1"}})
-UP.types.update({"kubernetes:core/v1:Secret": 3, "hcloud:index/server:Server": 3})
-
-
-@pytest.fixture(scope="module")
-def settings() -> Settings:
-    return fleet_settings.load(fleet_settings.stack_file(ROOT, "dev"))
-
-
-@pytest.fixture
-def whole(settings: Settings) -> Report:
-    pinned = {"kubernetes": "1.34.1"}
-    found = findings.with_up(findings.planned(settings), settings, UP, [VOLCANO], pinned)
-    found = findings.with_fleet(found, settings, fleets.dev())
-    job = JobRun(name="smoke", node="dgx-1", hardware="dgx-h200", gpus=2, cpus="16", seconds=3.1)
-    phases = (Phase(name="preview", seconds=9.2), Phase(name="up", seconds=20.5))
-    return replace(found, passed=True, job=job, phases=phases)
-
-
-def text(found: Report, width: int = 100) -> str:
-    screen = StringIO()
-    Console(width=width, file=screen).print(render(found))
-    return screen.getvalue()
+from tests.unit.rehearsal.reports import UP, VOLCANO, text
 
 
 def test_facts_that_nobody_has_verified_are_told_once_for_each_kind_of_machine(
@@ -142,93 +101,6 @@ def test_what_lakefs_would_hold_is_listed_as_recorded_alone(settings: Settings) 
     found = findings.with_up(planned, settings, UP, [repository], {})
     assert "lakeFS: its repositories and checks are recorded, not made" in text(found)
     assert "lakeFS" not in text(findings.with_up(planned, settings, UP, [VOLCANO], {}))
-
-
-def test_every_rule_is_listed_and_held(whole: Report) -> None:
-    assert [rule.id for rule in whole.rules if rule.state == "held"] == [rule.id for rule in ALL]
-
-
-def test_every_exemption_is_listed_with_its_use(settings: Settings) -> None:
-    def exempt(resource: str, until: str) -> dict[str, str]:
-        return {"resource": resource, "owner": "desk", "reason": "warm-up", "until": until}
-
-    rule = ALL[0].id
-    listed = [
-        exempt("Job/burst", "2026-12-31"),
-        exempt("Job/other", "2027-01-01"),
-        exempt("Job/old", "2026-11-20"),
-    ]
-    outcome = said(
-        "Job 'burst' must not be.\nIt is exempt until 2026-12-31 (desk: warm-up).\nSo it is."
-    )
-
-    found = findings.exemptions({rule: {"exemptions": listed}}, outcome, date(2026, 11, 21))
-
-    assert [(one.resource, one.until, one.use) for one in found] == [
-        ("Job/old", "2026-11-20", "expired"),
-        ("Job/burst", "2026-12-31", "used"),
-        ("Job/other", "2027-01-01", "unused"),
-    ]
-    report = replace(findings.planned(settings), exemptions=found)
-    shown = " ".join(text(report).split())
-    assert f"✗ Job/old was exempt from {rule} until 2026-11-20, desk: warm-up" in shown
-    assert (
-        f"! Job/other is exempt from {rule} until 2027-01-01, desk: warm-up nothing needs it"
-        in shown
-    )
-    assert report.as_json()["exemptions"][0]["owner"] == "desk"
-
-
-def test_a_rehearsal_that_stops_early_lists_the_exemptions_of_its_environment(
-    settings: Settings,
-) -> None:
-    rule, until = ALL[0].id, "2999-12-31"
-    exempt = {"resource": "Job/x", "owner": "desk", "reason": "warm-up", "until": until}
-    asked = replace(settings, policies={rule: {"exemptions": [exempt]}})
-
-    assert [one.resource for one in findings.planned(asked).exemptions] == ["Job/x"]
-
-
-def said(message: str, level: str = "advisory") -> Outcome:
-    """An engine's outcome in which the pack said one thing of the first rule."""
-    violation = Violation(
-        policy="fleet-resources-advisory",
-        level=level,
-        resource="burst",
-        message=f"What must hold.\n{ALL[0].id}: {message}",
-    )
-    return Outcome(violations=[violation])
-
-
-def test_a_rule_that_is_only_advised_shows_its_violation(whole: Report) -> None:
-    broken = said("NodePool 'burst' must set limits.\nBecause. See https://…")
-    found = findings.rules(broken, {ALL[0].id: {"level": "advisory"}})
-    assert (found[0].level, found[0].state) == ("advisory", "advisory")
-    assert found[0].violations == ("NodePool 'burst' must set limits.",)
-    shown = " ".join(text(replace(whole, rules=found[:1])).split())
-    assert f"{ALL[0].id}, advisory NodePool 'burst' must set limits." in shown
-
-
-def test_an_exempted_rule_says_until_when_and_keeps_its_level(whole: Report) -> None:
-    leave = "It is exempt until 2027-01-31 (research: long warm-up)."
-    broken = said(f"NodePool 'burst' must set limits.\n{leave}\nBecause.")
-    found = findings.rules(broken, {ALL[0].id: {"level": "mandatory"}})
-    assert (found[0].level, found[0].state) == ("mandatory", "exempt")
-    assert found[0].violations == (f"NodePool 'burst' must set limits. {leave}",)
-    shown = " ".join(text(replace(whole, rules=found[:1])).split())
-    assert f"! {ALL[0].sentence} {ALL[0].id}, mandatory, exempt" in shown
-
-
-def test_a_disabled_rule_is_not_shown_as_held(whole: Report) -> None:
-    found = findings.rules(Outcome(), {ALL[0].id: {"level": "disabled"}})
-    assert (found[0].level, found[0].state) == ("disabled", "disabled")
-    shown = " ".join(text(replace(whole, rules=found[:1])).split())
-    assert f"- {ALL[0].sentence} {ALL[0].id}, disabled Job" in shown
-
-
-def test_a_rule_that_could_not_be_asked_yet_is_not_called_broken() -> None:
-    unknown = said("NodePool 'burst' is not checked until up, because spec is not known.")
-    assert findings.rules(unknown, {})[0].state == "not checked"
 
 
 @pytest.mark.parametrize(
