@@ -29,7 +29,8 @@ NVIDIA_DRIVER = "570-open"
 # renovate: datasource=github-releases depName=NVIDIA/nvidia-container-toolkit
 NVIDIA_RUNTIME = "v1.18.1"
 
-# 1.14, not 1.15: the rehearsal runs Volcano from its Go module, and that of 1.15 does not build
+# 1.14, not 1.15: its kinds and, in tests, its scheduler come from its Go module; that of 1.15 does
+# not build
 # renovate: datasource=helm depName=volcano registryUrl=https://volcano-sh.github.io/helm-charts
 VOLCANO = Chart(
     name="volcano", version="1.14.1", repository="https://volcano-sh.github.io/helm-charts"

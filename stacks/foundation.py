@@ -19,10 +19,12 @@ from components.platform.monitoring.release import Monitoring, MonitoringArgs
 from components.platform.node_check import NodeCheck
 from components.platform.pool_domains import PoolDomains, PoolDomainsArgs
 from components.platform.priority_classes import PriorityClasses
-from components.platform.teams import QueueShare, Teams, TeamsArgs, TeamShare
+from components.platform.queue_shares import QueueShare
+from components.platform.teams import Teams, TeamsArgs, TeamShare
 from components.platform.volcano import Volcano, VolcanoArgs
 from components.pools.aws_boot import node_role
 from fleet import settings as fleet
+from fleet.settings.checks import gpu_count
 from hardware.hardware import Hardware, load
 from policies.configuration import configure
 from policies.gates import alerts
@@ -146,7 +148,9 @@ def _teams(settings: fleet.Settings, volcano: Volcano) -> TeamsArgs:
         for name, team in settings.teams.items()
     }
     rented = frozenset(name for name, pool in settings.pools.items() if pool.kind == "aws")
-    return TeamsArgs(teams=shares, rented=rented, crds=volcano.release)
+    gpus = {name: gpu_count(pool) for name, pool in settings.pools.items()}
+    pools = {name: count for name, count in gpus.items() if count}
+    return TeamsArgs(teams=shares, pools=pools, rented=rented, crds=volcano.release)
 
 
 def _pools_of_queues(settings: fleet.Settings) -> dict[str, str]:

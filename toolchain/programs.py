@@ -149,6 +149,20 @@ PROMETHEUS = Program(
     ),
 )
 
+VOLCANO = Program(
+    name="volcano",
+    folder="volcano",
+    module="volcano.sh/volcano",
+    disk_gb=4,
+    binaries=(
+        Binary(
+            name="volcano",
+            folder="volcano",
+            package="volcano.sh/volcano/cmd/scheduler",
+        ),
+    ),
+)
+
 ACTIONLINT = Program(
     name="actionlint",
     folder="actionlint",
@@ -173,6 +187,7 @@ PROGRAMS = {
         BUTANE_CHECK,
         KUBELET_SHAPES,
         PROMETHEUS,
+        VOLCANO,
         ACTIONLINT,
     )
 }

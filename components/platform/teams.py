@@ -25,18 +25,9 @@ from pulumi_kubernetes.networking.v1 import (
 
 from components.labels import owner_labels
 from components.platform.queue_rules import queue_rules
+from components.platform.queue_shares import QueueShare, deserved
 
 GPU = "nvidia.com/gpu"
-
-
-@dataclass(frozen=True, kw_only=True)
-class QueueShare:
-    """A queue's share of a full fleet, the most GPUs that it may hold, and where it runs."""
-
-    weight: int
-    gpus: int
-    pool: str | None = None
-    """The one pool of its pods; None for any."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +40,13 @@ class TeamShare:
 
 @dataclass(frozen=True, kw_only=True)
 class TeamsArgs:
-    """The teams by name, and the pools whose machines Karpenter rents. `crds` brings Volcano's."""
+    """The teams by name. `crds` brings Volcano's kinds."""
 
     teams: Mapping[str, TeamShare]
+    pools: Mapping[str, int]
+    """The most GPUs of each pool that has any."""
     rented: frozenset[str]
+    """The pools whose machines Karpenter rents."""
     crds: pulumi.Resource
 
 
@@ -66,6 +60,8 @@ class Teams(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         # the API server knows this kind only once Volcano's chart is installed
         after_crds = pulumi.ResourceOptions(parent=self, depends_on=[args.crds])
+        queues = _queues(args.teams)
+        shares = deserved(queues, args.pools, args.rented)
         for team, share in args.teams.items():
             labelled = owner_labels(team, share.cost_centre)
             for queue, bounds in share.queues.items():
@@ -91,16 +87,21 @@ class Teams(pulumi.ComponentResource):
                     api_version="scheduling.volcano.sh/v1beta1",
                     kind="Queue",
                     metadata=ObjectMetaArgs(name=queue, labels=labelled),
-                    spec={
-                        "weight": bounds.weight,
-                        "capability": {GPU: str(bounds.gpus)},
-                        # what is rented can be rented again: nobody ends a job to take it
-                        "reclaimable": bounds.pool not in args.rented,
-                    },
+                    spec=_bounds(bounds, shares[queue], args.rented),
                     opts=after_crds,
                 )
-        queue_rules(name, _queues(args.teams), args.rented, child)
+        queue_rules(name, {key: each.pool for key, each in queues.items()}, args.rented, child)
         self.register_outputs({})
+
+
+def _bounds(queue: QueueShare, share: int, rented: frozenset[str]) -> dict[str, object]:
+    return {
+        "weight": queue.weight,
+        "capability": {GPU: str(queue.gpus)},
+        "deserved": {GPU: str(share)},
+        # what is rented can be rented again: nobody ends a job to take it
+        "reclaimable": queue.pool not in rented,
+    }
 
 
 def _own_pods_alone() -> NetworkPolicySpecArgs:
@@ -113,9 +114,8 @@ def _own_pods_alone() -> NetworkPolicySpecArgs:
     )
 
 
-def _queues(teams: Mapping[str, TeamShare]) -> dict[str, str | None]:
-    """The pool of each queue."""
-    return {name: bounds.pool for share in teams.values() for name, bounds in share.queues.items()}
+def _queues(teams: Mapping[str, TeamShare]) -> dict[str, QueueShare]:
+    return {name: bounds for share in teams.values() for name, bounds in share.queues.items()}
 
 
 def _namespace(queue: str, labelled: Mapping[str, str]) -> ObjectMetaArgs:

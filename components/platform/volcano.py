@@ -4,12 +4,15 @@ How its scheduler is configured, action by action (sources: Volcano 1.14.1, pkg/
 
 - `enqueue` holds a job back, without pods, until the quota of its namespace, if it has one, has
   room for it. It must ask nothing else: measured by idle or existing machines (overcommit,
-  proportion) a burst would never have pods, Karpenter never see them, and no machine come.
-- `allocate` starts a gang where it fits whole.
+  capacity) a burst would never have pods, Karpenter never see them, and no machine come.
+- `allocate` starts a gang where it fits whole, while its queue is within its `capability`, in the
+  order of what the queues hold of what they deserve. The plugin proportion in the place of capacity
+  would let no queue beyond a share of all machines by weight and demand, and so leave owned ones
+  idle for a gang that waits for rented ones.
 - `preempt` evicts pods of jobs of a lower priority class for a job of a higher class in the same
   queue; not for a job with network topology.
-- `reclaim` evicts pods of a reclaimable queue that holds more of what there is than its weight
-  gives it (`deserved` of the plugin proportion), for a job of a queue that holds less.
+- `reclaim` evicts pods of a reclaimable queue that holds more GPUs than it deserves (`deserved`,
+  its weight's part of its pool), for a job of a queue that holds less.
 - `backfill` starts pods that ask for nothing.
 """
 
@@ -35,7 +38,7 @@ SCHEDULER = {
                 {"name": "priority"},
                 {"name": "gang", "enablePreemptable": False, "enableReclaimable": False},
                 {"name": "conformance"},
-                {"name": "proportion", "enableJobEnqueued": False},
+                {"name": "capacity", "enableJobEnqueued": False},
                 {"name": "resourcequota"},
             ]
         },

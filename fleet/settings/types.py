@@ -114,7 +114,7 @@ class HetznerSite:
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class Queue:
-    """A queue and the namespace of its jobs: its share of a full fleet, and its most GPUs."""
+    """A queue and the namespace of its jobs: its share of its full pool, and its most GPUs."""
 
     weight: Annotated[int, Field(ge=1, le=65535, description="a whole number from 1 to 65535")]
     gpus: Annotated[int, Field(ge=0, description="a whole number of 0 or more")]

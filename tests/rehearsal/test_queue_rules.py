@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from components.platform.teams import QueueShare, Teams, TeamsArgs, TeamShare
+from components.platform.queue_shares import QueueShare
+from components.platform.teams import Teams, TeamsArgs, TeamShare
 from components.platform.volcano import Volcano, VolcanoArgs
 from rehearsal.api import ApiError
 from rehearsal.twin import install_crds
@@ -38,7 +39,8 @@ def program() -> None:
     }
     teams = {"research": TeamShare(cost_centre="4100", queues=queues)}
     crds = Volcano("volcano", VolcanoArgs(pools={})).release
-    Teams("teams", TeamsArgs(teams=teams, rented=frozenset({"burst"}), crds=crds))
+    rented = frozenset({"burst"})
+    Teams("teams", TeamsArgs(teams=teams, pools={"dgx": 16, "burst": 16}, rented=rented, crds=crds))
 
 
 def job(queue: str | None, members: int, topology: dict[str, Any] | None) -> dict[str, Any]:

@@ -38,8 +38,8 @@ def test_a_gang_larger_than_the_idle_capacity_gets_its_pods() -> None:
     actions, (first, second) = scheduler()
     assert actions[:2] == ["enqueue", "allocate"]
     asked = {"overcommit", "capacity", "proportion", "sla"} & {*first, *second}
-    assert asked == {"proportion"}, "enqueue asks these, and all but a quota look at idle machines"
-    assert first["proportion"] == {"enableJobEnqueued": False}
+    assert asked == {"capacity"}, "enqueue asks these, and all but a quota look at idle machines"
+    assert first["capacity"] == {"enableJobEnqueued": False}
 
 
 def test_a_job_beyond_the_quota_of_its_namespace_gets_no_pods() -> None:
@@ -53,8 +53,13 @@ def test_queues_are_reclaimed_by_weight_whatever_gangs_they_hold() -> None:
     assert {"preempt", "reclaim"} <= set(actions)
     assert not first["gang"]["enableReclaimable"], "a whole gang would keep all that it holds"
     assert not first["gang"]["enablePreemptable"]
-    assert "proportion" in first, "in a second tier it would not be asked once the first found some"
-    assert "proportion" not in second
+    assert "capacity" in first, "in a second tier it would not be asked once the first found some"
+    assert "capacity" not in second
+
+
+def test_no_share_of_owned_machines_is_kept_for_jobs_that_wait_for_rented_ones() -> None:
+    _, (first, second) = scheduler()
+    assert "proportion" not in {*first, *second}, "it shares all machines by what is asked for"
 
 
 def test_a_gang_with_hard_topology_is_tried_only_where_it_fits_whole() -> None:

@@ -6,10 +6,11 @@ import re
 
 import pytest
 
+import fleet.versions
 from toolchain.build import Tools, versions
 from toolchain.layout import HOME
 from toolchain.program import SOURCES, Program, pinned
-from toolchain.programs import CONTROL_PLANE, KUBELET_SHAPES, PROGRAMS
+from toolchain.programs import CONTROL_PLANE, KUBELET_SHAPES, PROGRAMS, VOLCANO
 
 
 def test_every_system_that_is_built_has_its_version() -> None:
@@ -30,6 +31,10 @@ def test_kubernetes_and_its_staging_modules_are_of_one_version(program: Program)
     assert len(replaced) > 20
     assert {version for _, _, version in replaced} == {staging}
     assert all(module == by for module, by, _ in replaced)
+
+
+def test_the_scheduler_of_volcano_is_of_one_version_with_its_kinds_and_its_chart() -> None:
+    assert VOLCANO.version() == versions["volcano"] == fleet.versions.VOLCANO.version
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=lambda program: program.name)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from components.platform.teams import QueueShare, Teams, TeamsArgs, TeamShare
+from components.platform.queue_shares import QueueShare
+from components.platform.teams import Teams, TeamsArgs, TeamShare
 from components.platform.volcano import Volcano, VolcanoArgs
 from tests.recorder import Registered, named, render
 
@@ -27,7 +28,9 @@ def teams(rented: Collection[str] = RENTED) -> list[Registered]:
     def program() -> None:
         crds = Volcano("volcano", VolcanoArgs(pools={})).release
         shares = {"research": research, "risk": risk}
-        Teams("teams", TeamsArgs(teams=shares, rented=frozenset(rented), crds=crds))
+        pools = {"dgx": 32, "burst": 16}
+        args = TeamsArgs(teams=shares, pools=pools, rented=frozenset(rented), crds=crds)
+        Teams("teams", args)
 
     return render(program)
 
@@ -38,12 +41,13 @@ def inputs(kind: str, rented: Collection[str] = RENTED) -> Mapping[str, Any]:
     return {name.removeprefix("teams-"): each.inputs for name, each in found.items()}
 
 
-def test_a_queue_has_its_weight_and_its_most_gpus_and_waits_for_volcano() -> None:
+def test_a_queue_has_its_share_and_its_most_gpus_and_waits_for_volcano() -> None:
     queue = named(teams(), "Queue")["teams-research-research"]
     assert queue.inputs["apiVersion"] == "scheduling.volcano.sh/v1beta1"
     assert queue.inputs["spec"] == {
         "weight": 4,
         "capability": {"nvidia.com/gpu": "32"},
+        "deserved": {"nvidia.com/gpu": "18"},  # 4 of 7: trial and stress may run on the 32, too
         "reclaimable": True,
     }
     assert any(urn.endswith("::volcano-release") for urn in queue.depends_on)

@@ -104,5 +104,5 @@ def test_the_configuration_of_prod_lets_jobs_in_until_a_plugin_counts_machines()
     resources[place] = release({"custom": {"scheduler_config_override": counting}})
 
     assert said_in(RULE, resources) == [
-        f"{RELEASE}: the plugin proportion must have enableJobEnqueued false."
+        f"{RELEASE}: the plugin capacity must have enableJobEnqueued false."
     ]

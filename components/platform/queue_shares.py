@@ -1,0 +1,57 @@
+"""What each queue deserves: so many GPUs it may take back from queues that hold more than theirs.
+
+The GPUs of a pool are shared by the weights of its own queues, whether anybody asks for them now or
+not. Were they shared by what is asked for, over all pools, then a gang that waits for rented
+machines would have a share of the owned ones, which it may not use: they would stand idle.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueShare:
+    """A queue's weight in a full pool, the most GPUs that it may hold, and where it runs."""
+
+    weight: int
+    gpus: int
+    pool: str | None = None
+    """The one pool of its pods; None for any."""
+
+
+def deserved(
+    queues: Mapping[str, QueueShare], pools: Mapping[str, int], rented: Collection[str]
+) -> dict[str, int]:
+    """Whole GPUs by queue, at most its bound; `pools` has the most GPUs of each pool.
+
+    A queue without a pool has its part of every owned one, and rents beyond that; of the rented
+    ones only where nothing is owned.
+    """
+    anywhere = [pool for pool in pools if pool not in rented] or list(pools)
+    sums = dict.fromkeys(queues, Fraction(0))
+    for pool, gpus in pools.items():
+        here = {
+            name: queue
+            for name, queue in queues.items()
+            if queue.pool == pool or (queue.pool is None and pool in anywhere)
+        }
+        for name, share in _by_weight(gpus, here).items():
+            sums[name] += share
+    return {name: min(int(sums[name]), queue.gpus) for name, queue in queues.items()}
+
+
+def _by_weight(gpus: int, queues: Mapping[str, QueueShare]) -> dict[str, Fraction]:
+    """Shares of a pool; what is beyond a queue's bound goes to the others."""
+    shares: dict[str, Fraction] = {}
+    left, others = Fraction(gpus), dict(queues)
+    while True:
+        weights = sum(queue.weight for queue in others.values())
+        bounded = [
+            name for name, queue in others.items() if queue.gpus * weights <= left * queue.weight
+        ]
+        if not bounded:
+            return shares | {name: left * each.weight / weights for name, each in others.items()}
+        for name in bounded:
+            shares[name] = Fraction(others.pop(name).gpus)
+            left -= shares[name]
