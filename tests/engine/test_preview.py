@@ -14,12 +14,11 @@ import yaml
 from fleet.preview.engine import Preview
 from fleet.preview.markdown import markdown
 from fleet.preview.summary import Summary
-from fleet.settings import SettingsError, load, needed_secrets, parse, stack_file
+from fleet.settings import load, needed_secrets, stack_file
 from tests.conftest import ROOT
 from tests.engine.conftest import Change, Trial
+from tests.engine.history import readable_versions
 from toolchain.build import Tools
-
-OURS = "gpu-fleet:"
 
 
 def previewed(trial: Trial, change: Change) -> Summary:
@@ -103,32 +102,6 @@ def test_a_change_of_the_stack_file_is_shown_in_words_prices_and_rules(
     assert [verdict.rule for verdict in broken] == ["idle/gpu-node-pool"]
     assert set(broken[0].resources) <= {"burst-reserved", "burst-spot", "burst-on-demand"}
     assert "stopped: 1 rule violated" in markdown(stopped)
-
-
-def readable_versions(environment: str) -> list[dict[str, Any]]:
-    """The configuration of an environment in each commit that today's settings read, oldest last.
-
-    Too few to compare where the checkout is shallow or an archive.
-    """
-    name = f"stacks/Pulumi.{environment}.yaml"
-    git = ("git", "-C", str(ROOT))
-    log = subprocess.run(
-        (*git, "log", "--format=%H", "--", name), capture_output=True, text=True, check=False
-    )
-    found = []
-    for commit in log.stdout.split():
-        shown = subprocess.run(
-            (*git, "show", f"{commit}:{name}"), capture_output=True, text=True, check=True
-        )
-        config = yaml.safe_load(shown.stdout)["config"]
-        try:
-            parse(
-                environment, {key.removeprefix(OURS): config[key] for key in config if OURS in key}
-            )
-        except SettingsError:
-            break
-        found.append(config)
-    return found
 
 
 def test_what_changed_since_an_old_commit_fits_one_screen(
