@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from rehearsal.control_plane import Launcher
 
 DEADLINE_S = 60.0
-STEADY_S = 4.0  # the scheduler decides once a second
+PERIOD_S = 0.2  # between decisions of the scheduler; Volcano's own is a second
+STEADY_S = 10 * PERIOD_S
 MACHINES = 4  # of the pool dgx, with eight GPUs each; those of the pool burst are never made
 SCHEDULING = "/apis/scheduling.volcano.sh/v1beta1"
 PATHS = {
@@ -78,13 +79,17 @@ class Cluster:
         found = self.api.get(path)
         return found is not None and _runs(found)
 
+    def reaches(self, **wanted: int) -> None:
+        """Waits until so many pods run."""
+        wait(lambda: self.running() == wanted, lambda: f"{self.running()} instead of {wanted}")
+
     def settles(self, **wanted: int) -> None:
         """Waits until so many pods run, and sees that no more and no fewer do for a while."""
-        wait(lambda: self.running() == wanted, lambda: f"{self.running()} instead of {wanted}")
+        self.reaches(**wanted)
         end = time.monotonic() + STEADY_S
         while time.monotonic() < end:
             assert self.running() == wanted
-            time.sleep(0.5)
+            time.sleep(PERIOD_S)
 
 
 def _runs(pod: Mapping[str, Any]) -> bool:
@@ -113,6 +118,7 @@ def cluster(launcher: Launcher, scheduler: Path) -> Callable[..., Cluster]:
             f"--kubeconfig={plane.kubeconfig}",
             f"--scheduler-conf={configuration}",
             f"--listen-address=127.0.0.1:{free_port()}",
+            f"--schedule-period={PERIOD_S}s",
             "--leader-elect=false",
             "--cache-dumper=false",
         )
@@ -201,7 +207,7 @@ def test_owned_machines_never_stand_idle_for_a_gang_that_waits_for_rented_ones(
         queues.settles(production=0, burst=0)
     for number in range(MACHINES // 2):
         queues.gang("production", f"early-{number}")
-    queues.settles(production=MACHINES // 2, burst=0)
+    queues.reaches(production=MACHINES // 2, burst=0)
     if first == "some of the owned machines":
         queues.gang("burst", "gang", 2)
     for number in range(MACHINES // 2):
@@ -216,7 +222,7 @@ def test_queues_of_one_pool_take_machines_back_by_weight_while_a_gang_waits_else
     queues.gang("burst", "gang", 2)
     for number in range(MACHINES):
         queues.gang("research", f"research-{number}")
-    queues.settles(production=0, research=MACHINES, burst=0)
+    queues.reaches(production=0, research=MACHINES, burst=0)
     for number in range(MACHINES):
         queues.gang("production", f"production-{number}")
     queues.settles(production=3, research=1, burst=0)
@@ -228,11 +234,11 @@ def test_a_higher_class_takes_machines_of_a_lower_one_in_its_own_full_queue(
     queues = cluster(production=PRODUCTION)
     for number in range(MACHINES):
         queues.gang("production", f"low-{number}")
-    queues.settles(production=MACHINES)
+    queues.reaches(production=MACHINES)
     queues.gang("production", "high", 2, priority="high")
     pods = [f"/api/v1/namespaces/production/pods/high-{member}" for member in range(2)]
     wait(lambda: all(map(queues.runs, pods)), lambda: f"{queues.running()}, none of them high")
-    queues.settles(production=MACHINES)
+    queues.reaches(production=MACHINES)
 
 
 def test_a_queue_never_holds_more_than_its_bound(cluster: Callable[..., Cluster]) -> None:
