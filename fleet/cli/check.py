@@ -98,7 +98,4 @@ def _write(target: Path, text: str) -> None:
     if str(target) == STDOUT:
         typer.echo(text)
         return
-    try:
-        target.write_text(f"{text}\n", encoding="utf-8")
-    except OSError as error:
-        refuse(f"{target} cannot be written: {error.strerror}.")
+    target.write_text(f"{text}\n", encoding="utf-8")

@@ -55,19 +55,12 @@ def show_plan(
     except subjects.SubjectError as error:
         refuse(error)
     if svg is not None:
-        _draw(svg, import_module("fleet.plan.drawing").draw(subject))
+        svg.write_text(import_module("fleet.plan.drawing").draw(subject))
     described = import_module("fleet.plan.description").describe(subject)
     if json:
         typer.echo(json_text.dumps(described, indent=2))
     else:
         show(import_module("fleet.plan.tables").plan_table(described))
-
-
-def _draw(file: Path, drawing: str) -> None:
-    try:
-        file.write_text(drawing)
-    except OSError as error:
-        refuse(f"{file} cannot be written: {error.strerror}.")
 
 
 @plan.command("diff")

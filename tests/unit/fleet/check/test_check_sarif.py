@@ -53,4 +53,4 @@ def test_sarif_that_cannot_be_written_is_refused(good: str) -> None:
     result = run(good, "--sarif", "no/such/folder.sarif")
 
     assert result.exit_code == 2
-    assert "no/such/folder.sarif cannot be written" in result.stderr
+    assert "no/such/folder.sarif cannot be used" in result.stderr

@@ -134,7 +134,7 @@ def test_a_drawing_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> Non
     ended = fleet("plan", "dgx-h200", "--svg", str(tmp_path / "gone" / "dgx.svg"))
 
     assert ended.exit_code == 2
-    assert "cannot be written: No such file or directory" in ended.stderr.replace("\n", " ")
+    assert "cannot be used: No such file or directory" in ended.stderr.replace("\n", " ")
 
 
 def test_a_plan_that_was_kept_is_compared_with_todays(tmp_path: Path) -> None:
