@@ -7,15 +7,6 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@pytest.fixture(scope="session")
-def shared() -> Path:
-    """The folder of upstream schemas beside the checkout; conformance tests skip without it."""
-    folder = ROOT.parent / "shared"
-    if not (folder / "schemas").is_dir():
-        pytest.skip("upstream schemas are not beside this checkout (../shared/schemas)")
-    return folder
-
-
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Prints the tables that tests have recorded, also where another process ran them."""
     for reports in terminalreporter.stats.values():

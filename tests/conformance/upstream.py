@@ -1,6 +1,5 @@
-"""What the upstream projects accept: the values of their charts, the schemas of their kinds."""
+"""The schemas of the kinds that CRDs bring."""
 
-from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,32 +13,6 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 
 _Loader.add_constructor("tag:yaml.org,2002:value", yaml.SafeLoader.construct_yaml_str)
-
-
-@cache
-def read(path: Path) -> Any:
-    """A YAML file of the schemas. It is read once: change nothing in it."""
-    return yaml.load(path.read_text(), _Loader)  # noqa: S506  # a SafeLoader
-
-
-def chart(shared: Path, name: str, file: str = "values.yaml") -> Any:
-    """The values that a chart has by default, or another of its files."""
-    return read(shared / "schemas" / "charts" / name / file)
-
-
-def unknown_keys(
-    values: Mapping[str, Any], known: Mapping[str, Any], free: set[str], path: str = ""
-) -> Iterator[str]:
-    """Keys that a chart does not have; below an empty default, and a free key, all are allowed."""
-    for key, value in values.items():
-        place = f"{path}{key}"
-        if place in free:
-            continue
-        if key not in known:
-            yield place
-        elif isinstance(value, Mapping) and known[key]:
-            below = known[key] if isinstance(known[key], Mapping) else {}
-            yield from unknown_keys(value, below, free, f"{place}.")
 
 
 @cache
