@@ -6,22 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
 from tests.engine.lakefs_stack import KEY_ID, PROGRAM, SECRET, SETTINGS, Stack
 from tests.fakes.lakefs.model import Model
 from tests.fakes.lakefs.server import serving
+from toolchain.build import ensure
 
 CHECK = "_lakefs_actions/merge-check.yaml"
 
 
 @pytest.fixture(scope="session")
 def pulumi() -> Path:
-    """The engine with its language host: from PATH, or where the toolchain has built it."""
-    built = sorted((ROOT / ".toolchain" / "bin").glob("pulumi-*/pulumi"))
-    found = shutil.which("pulumi")
-    if found is None and not built:
-        pytest.skip("pulumi is neither on PATH nor built in .toolchain")
-    return Path(found) if found else built[-1]
+    """The engine with its language host beside it."""
+    return ensure(("pulumi",), console=None).path("pulumi")
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from components.platform.volcano import SCHEDULER, Volcano, VolcanoArgs
 from rehearsal.control_plane import free_port
 from rehearsal.twin import install_crds
 from tests.recorder import named, render
-from toolchain.build import ToolchainError, ensure
+from toolchain.build import ensure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -98,11 +98,8 @@ def _runs(pod: Mapping[str, Any]) -> bool:
 
 @pytest.fixture(scope="session")
 def scheduler() -> Path:
-    """Volcano's scheduler; building it is `make toolchain`'s, not a test's."""
-    try:
-        return ensure(("volcano",), console=None).path("volcano")
-    except ToolchainError as error:
-        pytest.skip(str(error))
+    """Volcano's scheduler."""
+    return ensure(("volcano",), console=None).path("volcano")
 
 
 @pytest.fixture

@@ -203,6 +203,8 @@ def test_deleting_a_branch_twice_is_no_error(repository: DataRepository) -> None
     branch = BacktestBranch.open(repository, PROVENANCE)
     branch.delete()
     branch.delete()
+    with pytest.raises(LakefsError, match="404"):
+        repository.head(branch.name)
 
 
 def test_another_process_takes_a_branch_up_where_it_was(repository: DataRepository) -> None:
