@@ -73,6 +73,7 @@ def secret_parts() -> dict[str, str]:
     }
 
 
+@pytest.mark.slow  # tests/conformance/test_butane.py does it for one node of each kind
 def test_every_rendered_configuration_is_what_butane_makes_of_it() -> None:
     differing = [
         name
@@ -82,6 +83,7 @@ def test_every_rendered_configuration_is_what_butane_makes_of_it() -> None:
     assert differing == []
 
 
+@pytest.mark.slow
 def test_every_rendered_configuration_is_valid_for_ignition() -> None:
     reports = {name: reference().validate(ignition) for name, _, ignition in plain_parts()}
     assert {name: report for name, report in reports.items() if report} == {}
