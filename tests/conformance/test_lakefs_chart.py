@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from components.platform.lakefs.values import S3, DynamoDbTable, Ingress, Serving, chart_values
-from fleet.versions import LAKEFS, LAKEFS_IMAGE_TAG
+from settings.versions import LAKEFS, LAKEFS_IMAGE_TAG
 from tests.conformance.chart_index import read, unknown_keys
 
 CHART = read("lakefs")

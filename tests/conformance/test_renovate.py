@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
-from fleet import versions
-from fleet.versions import Chart
+from settings import versions
+from settings.versions import Chart
 from tests.conftest import ROOT
 
 VERSIONS = Path(versions.__file__)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lakefs.fake.model import Model
+from lakefs.fake.server import serving
 from tests.engine.lakefs_stack import KEY_ID, PROGRAM, SECRET, SETTINGS, Stack
-from tests.fakes.lakefs.model import Model
-from tests.fakes.lakefs.server import serving
 from toolchain.build import ensure
 
 CHECK = "_lakefs_actions/merge-check.yaml"

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from policies.language.rule import Rule
 from policies.rules import ALL
-from policies.rules.rule import Rule
 from tests.conftest import ROOT
 from tests.unit.policies.mutation import MUTATIONS, file_name
 
