@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     Predicate = Callable[..., list[str]]
 
+FOLDER = Path(__file__).parent
 _noticed: set[str] = set()
 
 
@@ -53,9 +54,10 @@ def module_of(rule: Rule) -> Any:
     )
 
 
-def file_name(rule: Rule) -> str:
-    """The name of the test file of a rule."""
-    return f"test_{module_of(rule).__name__.rpartition('.')[2]}.py"
+def file_of(rule: Rule) -> str:
+    """The test file of a rule, below the folder of the tests of policies."""
+    pack, name = module_of(rule).__name__.split(".")[2:]
+    return f"rules/{pack}/test_{name}.py"
 
 
 def pytest_configure() -> None:
@@ -73,9 +75,13 @@ def pytest_configure() -> None:
                 setattr(module, known, wrong)
 
 
+def _file(item: pytest.Item) -> str:
+    return item.path.relative_to(FOLDER).as_posix()
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Does not ask further where somebody has noticed."""
-    if item.path.name in _noticed:
+    if _file(item) in _noticed:
         pytest.skip("noticed")
 
 
@@ -84,7 +90,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
     """Remembers the file of a test that fails."""
     report = yield
     if report.failed:
-        _noticed.add(item.path.name)
+        _noticed.add(_file(item))
     return report
 
 
