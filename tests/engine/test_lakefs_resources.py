@@ -75,6 +75,7 @@ def test_no_key_is_in_clear_anywhere(stack: Stack) -> None:
         assert KEY_ID not in where
 
 
+@pytest.mark.slow
 def test_drift_shows_at_refresh_and_is_undone_by_up(stack: Stack) -> None:
     stack.up()
     repository = stack.fake.model.repositories["backtests"]
@@ -94,6 +95,7 @@ def test_a_change_is_an_update_in_place(stack: Stack) -> None:
     assert before != stack.repository().head("main")
 
 
+@pytest.mark.slow
 def test_rotated_keys_are_an_update_of_everything_and_of_no_data(stack: Stack) -> None:
     stack.up()
     head = stack.repository().head("main")
@@ -113,6 +115,7 @@ def test_a_refusal_is_a_sentence_without_a_traceback(stack: Stack) -> None:
     assert "__main__.py" not in printed
 
 
+@pytest.mark.slow
 def test_what_is_there_already_is_adopted_when_that_is_said(stack: Stack) -> None:
     stack.up()
     stack.repository().open_branch("bt-20261121-0a1b2c3d", stack.repository().head("main"))
@@ -127,6 +130,7 @@ def test_what_is_there_already_is_adopted_when_that_is_said(stack: Stack) -> Non
     assert "6 unchanged" in stack.up()
 
 
+@pytest.mark.slow
 def test_a_repository_of_another_stack_is_read_by_its_name(stack: Stack) -> None:
     stack.up()
     stack.declare(look_up="backtests")
