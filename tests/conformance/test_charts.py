@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.chart_index import paths, read, unknown_keys
 from tests.conformance.test_crds import opened
-from tests.recorder import Registered
-from tests.unit.stacks.programs import ENVIRONMENTS, resources
+from tests.support.chart_index import paths, read, unknown_keys
+from tests.support.environments import ENVIRONMENTS, resources
+from tests.support.recorder import Registered
 
 # keys below which a chart reads what it is given, though its default values are not empty
 FREE = {

@@ -16,9 +16,9 @@ from rehearsal.providers.sdk_types import (
     Simple,
     inputs,
 )
-from tests.conformance.upstream import faults, kinds
-from tests.recorder import Registered, Secret
-from tests.unit.stacks.programs import ENVIRONMENTS, resources
+from tests.support.crd_schemas import faults, kinds
+from tests.support.environments import ENVIRONMENTS, resources
+from tests.support.recorder import Registered, Secret
 
 CRD_FOLDERS = ("karpenter", "volcano", "metal3", "prometheus-operator")
 

@@ -5,7 +5,7 @@ import yaml
 
 from components.platform.lakefs.values import S3, DynamoDbTable, Ingress, Serving, chart_values
 from settings.versions import LAKEFS, LAKEFS_IMAGE_TAG
-from tests.conformance.chart_index import read, unknown_keys
+from tests.support.chart_index import read, unknown_keys
 
 CHART = read("lakefs")
 # maps whose keys the user of the chart makes up

@@ -12,7 +12,7 @@ from components.platform.teams import Teams, TeamsArgs, TeamShare
 from components.platform.volcano import Volcano, VolcanoArgs
 from rehearsal.api import ApiError
 from rehearsal.twin import install_crds
-from tests.recorder import named, render
+from tests.support.recorder import named, render
 from toolchain.build import ensure
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from components.platform.teams import Teams, TeamsArgs, TeamShare
 from components.platform.volcano import SCHEDULER, Volcano, VolcanoArgs
 from rehearsal.control_plane import free_port
 from rehearsal.twin import install_crds
-from tests.recorder import named, render
+from tests.support.recorder import named, render
 from toolchain.build import ensure
 
 if TYPE_CHECKING:

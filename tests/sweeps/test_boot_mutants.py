@@ -10,11 +10,11 @@ from collections.abc import Callable
 import pytest
 
 from ignition.boot import boot
-from tests.unit.ignition.choices import TUNINGS, choices, other_roles
-from tests.unit.ignition.mutants.bases import Base
-from tests.unit.ignition.mutants.harmless import HARMLESS
-from tests.unit.ignition.mutants.score import KINDS, Score, drawn, score
-from tests.unit.ignition.roles import SECRETS
+from tests.support.ignition.roles import SECRETS
+from tests.sweeps.boot_mutants.bases import Base
+from tests.sweeps.boot_mutants.choices import TUNINGS, choices, other_roles
+from tests.sweeps.boot_mutants.harmless import HARMLESS
+from tests.sweeps.boot_mutants.score import KINDS, Score, drawn, score
 
 # a message says what to change: by an imperative, by what must be, or by what is allowed
 _ADVICE = re.compile(

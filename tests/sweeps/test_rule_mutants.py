@@ -13,7 +13,7 @@ import pytest
 from policies.language.rule import Rule
 from policies.rules import ALL
 from tests.conftest import ROOT
-from tests.unit.policies.mutation import FOLDER, MUTATIONS, file_of
+from tests.sweeps.rule_mutation import FOLDER, MUTATIONS, file_of
 
 # what a rule asks across a stack, in a file of its own
 FURTHER = {"numa/shipped-plan": "rules/test_user_data.py"}
@@ -23,7 +23,7 @@ FURTHER = {"numa/shipped-plan": "rules/test_user_data.py"}
 def noticed(mutation: str) -> frozenset[str]:
     """The test files that fail where every rule is wrong in one way."""
     files = [str(FOLDER / name) for name in sorted({*map(file_of, ALL), *FURTHER.values()})]
-    plugins = ("no:cacheprovider", "no:xdist", "tests.unit.policies.mutation")
+    plugins = ("no:cacheprovider", "no:xdist", "tests.sweeps.rule_mutation")
     options = [word for plugin in plugins for word in ("-p", plugin)]
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", *options, *files]
     with TemporaryDirectory() as folder:

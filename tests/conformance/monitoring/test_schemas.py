@@ -11,9 +11,9 @@ from components.platform.monitoring.dcgm import exporter_values
 from components.platform.monitoring.groups import groups
 from components.platform.monitoring.rules import prometheus_rule
 from settings.versions import KUBE_PROMETHEUS_STACK
-from tests.conformance.chart_index import read, unknown_keys
-from tests.conformance.upstream import closed, faults, kinds
 from tests.conftest import ROOT
+from tests.support.chart_index import read, unknown_keys
+from tests.support.crd_schemas import closed, faults, kinds
 
 # keys of subcharts, whose own defaults the chart does not repeat
 SUBCHART_KEYS = {

@@ -10,7 +10,7 @@ import pytest
 
 from rehearsal.control_plane import Launcher, Programs
 from rehearsal.processes import Processes
-from tests.rehearsal.admission.server import Server
+from tests.support.admission.server import Server
 from toolchain.build import ensure
 
 

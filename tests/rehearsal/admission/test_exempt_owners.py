@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.rehearsal.admission.objects import KINDS, Object, gpus, pod, template
-from tests.rehearsal.admission.server import ADMITTED, NAMESPACE, Server
-from tests.rehearsal.admission.verdicts import canary, deny
+from tests.support.admission.objects import KINDS, Object, gpus, pod, template
+from tests.support.admission.server import ADMITTED, NAMESPACE, Server
+from tests.support.admission.verdicts import canary, deny
 
 QOS = next(rule for rule in ADMITTED if rule.id == "numa/guaranteed-qos")
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"

@@ -12,8 +12,8 @@ import pytest
 
 from policies.language.rule import Rule
 from tests.rehearsal.admission.cases import CASES, Case
-from tests.rehearsal.admission.server import ADMITTED, Answer, Server
-from tests.rehearsal.admission.verdicts import RULES, canary, deny, planned, warn
+from tests.support.admission.server import ADMITTED, Answer, Server
+from tests.support.admission.verdicts import RULES, canary, deny, planned, warn
 
 AT_ONCE = 4
 WELL_FORMED = [case for case in CASES if not case.malformed]

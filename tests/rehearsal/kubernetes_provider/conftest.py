@@ -11,7 +11,7 @@ from rehearsal.processes import Processes
 from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.kubernetes.provider import KubernetesProvider
 from rehearsal.providers.values import Secret
-from tests.unit.rehearsal.providers.engine import Engine, engine
+from tests.support.rehearsal.provider_engine import Engine, engine
 from toolchain.build import Tools, ensure
 
 

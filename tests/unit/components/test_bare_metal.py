@@ -21,8 +21,8 @@ from ignition.boot import boot as boot_machine
 from ignition.butane.resources import decode
 from ignition.write.render import JOIN_FILE
 from ignition.write.wireguard import CREDENTIAL, NETWORK, Peer, WireGuard
-from tests.recorder import Registered, Secret, named, render
-from tests.unit.components.boots import boot
+from tests.support.components.boots import boot
+from tests.support.recorder import Registered, Secret, named, render
 
 IMAGE = Image(url="https://x.example/4593.2.5/flatcar.img", sha512="cd" * 64, format="qcow2")
 

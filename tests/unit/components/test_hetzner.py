@@ -17,8 +17,8 @@ from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from hardware.catalogue import load
 from ignition.boot import boot as boot_machine
 from ignition.write.payload import HETZNER_LIMIT_BYTES
-from tests.recorder import Registered, Secret, invoked, named, render
-from tests.unit.components.boots import boot, lengthened
+from tests.support.components.boots import boot, lengthened
+from tests.support.recorder import Registered, Secret, invoked, named, render
 
 
 def network() -> HetznerNetwork:

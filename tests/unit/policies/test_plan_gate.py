@@ -6,7 +6,7 @@ from pulumi_policy.proxy import UNKNOWN_STRING_VALUE
 from policies.gates.plan import ADVISORY_POLICY, POLICY, policies
 from policies.language.rule import Manifest, Settings
 from policies.rules import ALL
-from tests.unit.policies.engine_calls import (
+from tests.support.policies.engine_calls import (
     AFTER,
     HELD,
     RULE,
@@ -19,7 +19,7 @@ from tests.unit.policies.engine_calls import (
     throw,
     told,
 )
-from tests.unit.policies.node_pools import ABSENT, node_pool
+from tests.support.policies.node_pools import ABSENT, node_pool
 
 
 def test_a_good_resource_is_met_with_silence() -> None:

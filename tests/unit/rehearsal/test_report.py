@@ -12,8 +12,8 @@ from rehearsal.providers.cloud import CloudObject
 from rehearsal.providers.values import Value
 from rehearsal.report import Report
 from settings import Settings
-from tests.unit.rehearsal import fleets
-from tests.unit.rehearsal.reports import UP, VOLCANO, text
+from tests.support.rehearsal import fleets
+from tests.support.rehearsal.reports import UP, VOLCANO, text
 
 
 def test_facts_that_nobody_has_verified_are_told_once_for_each_kind_of_machine(

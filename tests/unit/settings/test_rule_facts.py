@@ -4,7 +4,7 @@ import pytest
 
 from policies.configuration import configure
 from settings import parse
-from tests.unit.settings.environment import config
+from tests.support.stack_settings import config
 from tests.unit.settings.test_sharing import MIG, with_pool
 
 

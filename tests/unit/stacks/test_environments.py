@@ -12,8 +12,8 @@ import pytest
 from settings import load, stack_file
 from settings.checks import RESERVED_NAMESPACES, RESERVED_PREFIXES
 from tests.conftest import ROOT
-from tests.recorder import Registered, Secret, exported, named, plain
-from tests.unit.stacks.programs import ENVIRONMENTS, NEVER_SHOWN, SECRETS, program, resources
+from tests.support.environments import ENVIRONMENTS, NEVER_SHOWN, SECRETS, program, resources
+from tests.support.recorder import Registered, Secret, exported, named, plain
 
 everywhere = pytest.mark.parametrize("environment", ENVIRONMENTS)
 

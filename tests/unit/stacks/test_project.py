@@ -8,7 +8,7 @@ import yaml
 
 from settings import NAMESPACE, SECRETS
 from tests.conftest import ROOT
-from tests.unit.stacks.configuration import configure
+from tests.support.engine_configuration import configure
 
 PROJECT = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())
 

@@ -6,8 +6,8 @@ import pytest
 
 from lakefs.errors import LakefsError
 from lakefs.repository import Change, DataRepository
+from tests.support.backtests import PROVENANCE, contents, put
 from tests.support.lakefs_ground import Ground
-from tests.unit.workloads.backtests import PROVENANCE, contents, put
 from workloads.backtest.branch import BacktestBranch, MergeRefusedError
 from workloads.backtest.replay import Replay
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from components.platform.kured import Kured, KuredArgs, RebootWindow
 from settings.versions import KURED
-from tests.recorder import named, render
+from tests.support.recorder import named, render
 
 NIGHT = RebootWindow(days=("sa", "su"), start="02:00", end="05:00", time_zone="Europe/Berlin")
 

@@ -9,7 +9,7 @@ import pulumi
 from components.platform.cilium import Cilium, CiliumArgs
 from components.platform.hetzner_cloud import HetznerCloud, HetznerCloudArgs
 from settings.versions import CILIUM, HCLOUD_CLOUD_CONTROLLER_MANAGER, HCLOUD_CSI
-from tests.recorder import Registered, Secret, named, render
+from tests.support.recorder import Registered, Secret, named, render
 
 TOKEN = "t" * 64
 

@@ -8,7 +8,7 @@ import pytest
 from components.platform.queue_shares import QueueShare
 from components.platform.teams import Teams, TeamsArgs, TeamShare
 from components.platform.volcano import Volcano, VolcanoArgs
-from tests.recorder import Registered, named, render
+from tests.support.recorder import Registered, named, render
 
 RENTED = frozenset({"burst"})
 OWNER = {"fleet.gpu/team": "research", "fleet.gpu/cost-centre": "4100"}

@@ -11,8 +11,8 @@ from fleet.check.reading import read
 from policies.configuration import configure
 from policies.gates.judging import judge
 from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
-from tests.unit.fleet.check.command import CONFIG_MAP, ID, LATE, run
-from tests.unit.policies.node_pools import node_pool
+from tests.support.fleet_check import CONFIG_MAP, ID, LATE, run
+from tests.support.policies.node_pools import node_pool
 
 TODAY = date(2026, 11, 21)
 

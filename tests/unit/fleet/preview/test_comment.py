@@ -16,7 +16,7 @@ from policies.rules import ALL
 from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
 from settings import load, stack_file
 from tests.conftest import ROOT
-from tests.unit.fleet.preview.events import (
+from tests.support.preview.engine_events import (
     HOST,
     NODE_POOL,
     SERVER,

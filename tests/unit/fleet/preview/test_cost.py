@@ -3,14 +3,14 @@
 import pytest
 
 from fleet.preview.markdown import markdown
-from tests.unit.fleet.preview.changes import (
+from tests.support.preview.changes import (
     burst,
     cpu,
     limit,
     server,
     summary,
 )
-from tests.unit.fleet.preview.events import (
+from tests.support.preview.engine_events import (
     SERVER,
     component,
     ignition,

@@ -1,8 +1,8 @@
 """Whether a preview holds: broken rules and broken programs."""
 
 from fleet.preview.markdown import markdown
-from tests.unit.fleet.preview.changes import RULE, burst, cpu, limit, server, summary
-from tests.unit.fleet.preview.events import (
+from tests.support.preview.changes import RULE, burst, cpu, limit, server, summary
+from tests.support.preview.engine_events import (
     error,
     violation,
 )

@@ -18,7 +18,7 @@ from ignition.shapes import (
     nearest,
 )
 from ignition.shapes.node import FULL_CORES
-from tests.unit.ignition.shapes.nodes import GIB, ask, dgx, small
+from tests.support.ignition.shape_nodes import GIB, ask, dgx, small
 
 WHOLE = (216, 2035 * GIB)
 ONE_NUMA_NODE = (108, 2035 * GIB // 2)

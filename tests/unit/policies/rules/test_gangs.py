@@ -6,9 +6,9 @@ import pytest
 
 from policies.language.pods import KUBEFLOW
 from policies.rules.idle.gang_fits import RULE
-from tests.unit.policies.rules.gpu_pods import gpu_container
+from tests.support.policies.gpu_pods import gpu_container
+from tests.support.policies.machines import Resource, host, node_pool
 from tests.unit.policies.rules.idle.test_gang_fits import pod_group, queue, volcano
-from tests.unit.policies.rules.machines import Resource, host, node_pool
 
 OF_RESEARCH = "at most the 16 GPUs of queue 'research'"
 

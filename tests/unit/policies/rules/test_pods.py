@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.language.pods import KINDS, pods
-from tests.unit.policies.rules import gpu_pods
+from tests.support.policies import gpu_pods
 
 
 def workflow(**spec: Any) -> dict[str, Any]:

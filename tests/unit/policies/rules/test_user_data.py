@@ -13,8 +13,9 @@ from ignition.write.render import Join, join_ignition
 from policies.language.boot_data import is_pool
 from policies.language.rule import Manifest
 from policies.rules.numa.shipped_plan import RULE
-from tests.unit.policies.rules.environments import stack as environment
-from tests.unit.policies.rules.shipped_pools import (
+from tests.support.environments import ENVIRONMENTS
+from tests.support.policies.environments import stack as environment
+from tests.support.policies.shipped_pools import (
     Edit,
     argument,
     edited,
@@ -24,7 +25,6 @@ from tests.unit.policies.rules.shipped_pools import (
     unit,
     without_argument,
 )
-from tests.unit.stacks.programs import ENVIRONMENTS
 
 SECRET = "abcdef.0123456789abcdef"
 JOIN = join_ignition(

@@ -3,8 +3,8 @@
 import pytest
 
 from rehearsal.providers.values import UNKNOWN, Properties, Secret
+from tests.support.rehearsal.provider_engine import Engine, Refused
 from tests.unit.rehearsal.providers.aws_mistakes import REFUSED
-from tests.unit.rehearsal.providers.engine import Engine, Refused
 from tests.unit.rehearsal.providers.iam_mistakes import ROLE_POLICY
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from rehearsal.providers.values import UNKNOWN, Properties, Secret
-from tests.unit.rehearsal.providers.engine import Engine, Refused
+from tests.support.rehearsal.provider_engine import Engine, Refused
 from tests.unit.rehearsal.providers.hcloud_mistakes import REFUSED, SERVER, server
 
 

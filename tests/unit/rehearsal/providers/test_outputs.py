@@ -10,7 +10,7 @@ from rehearsal.providers.aws.kinds import KINDS as AWS
 from rehearsal.providers.hcloud.kinds import KINDS as HCLOUD
 from rehearsal.providers.kinds import Kind
 from rehearsal.providers.values import UNKNOWN, Properties, Unknown
-from tests.unit.rehearsal.providers.engine import Engine, Made
+from tests.support.rehearsal.provider_engine import Engine, Made
 
 PUBLIC_KEY = "ssh-ed25519 " + base64.b64encode(b"\0\0\0\x0bssh-ed25519" + b"k" * 36).decode()
 STATEMENT = {"Effect": "Allow", "Action": "*"}

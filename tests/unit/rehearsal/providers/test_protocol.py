@@ -13,7 +13,7 @@ from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.kinds import Asked
 from rehearsal.providers.simulated import SimulatedProvider
 from rehearsal.providers.values import Properties, Secret, decode, encode
-from tests.unit.rehearsal.providers.engine import Context, Engine, Refused, engine, urn
+from tests.support.rehearsal.provider_engine import Context, Engine, Refused, engine, urn
 
 BUCKET = "aws:s3/bucket:Bucket"
 VPC = "aws:ec2/vpc:Vpc"

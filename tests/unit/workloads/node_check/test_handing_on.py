@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.workloads.node_check.tree import PLAN
+from tests.support.workloads.dgx_tree import PLAN
 from workloads.node_check import metrics
 from workloads.node_check.__main__ import confirmed
 from workloads.node_check.drift import Drift

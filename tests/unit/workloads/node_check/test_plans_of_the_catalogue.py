@@ -16,7 +16,7 @@ from hardware.cpuset import format_mask, parse_list
 from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import Purpose, Tuning
 from ignition.write.expectations import expectations
-from tests.unit.workloads.node_check.tree import Dgx
+from tests.support.workloads.dgx_tree import Dgx
 from workloads.node_check.plan import parse
 
 PURPOSES: tuple[Purpose, ...] = ("training", "inference")

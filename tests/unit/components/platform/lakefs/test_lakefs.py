@@ -7,7 +7,7 @@ import pytest
 from components.platform.lakefs.lakefs import Lakefs, LakefsArgs
 from components.platform.lakefs.server import Postgres
 from lakefs.resources.connection import Connection
-from tests.recorder import Registered, named, render
+from tests.support.recorder import Registered, named, render
 
 
 def program() -> Callable[[], None]:

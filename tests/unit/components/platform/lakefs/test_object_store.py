@@ -7,7 +7,7 @@ import pytest
 
 from components.platform.lakefs.access import LakefsAccess, LakefsAccessArgs, policy
 from components.platform.lakefs.object_store import ObjectStore, ObjectStoreArgs
-from tests.recorder import Registered, named, render
+from tests.support.recorder import Registered, named, render
 
 
 def store(**changes: Any) -> list[Registered]:

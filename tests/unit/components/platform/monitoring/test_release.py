@@ -12,7 +12,7 @@ from components.platform.monitoring.groups import groups
 from components.platform.monitoring.release import NAMESPACE, Monitoring, MonitoringArgs
 from components.platform.monitoring.rules import prometheus_rule, rule_file
 from settings.versions import KUBE_PROMETHEUS_STACK
-from tests.recorder import Registered, named, render
+from tests.support.recorder import Registered, named, render
 
 POOLS = {"dgx": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=2.35)}
 ARGS = MonitoringArgs(pools=POOLS, storage_class="hcloud-volumes")

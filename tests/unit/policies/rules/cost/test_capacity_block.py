@@ -3,8 +3,8 @@
 import pytest
 
 from policies.rules.cost.capacity_block import RULE
-from tests.unit.policies.rules.asked import Resource, annotated, said
-from tests.unit.policies.rules.machines import node_pool
+from tests.support.policies.asked import Resource, annotated, said
+from tests.support.policies.machines import node_pool
 
 NO_DAY = (
     "must say by fleet.gpu/reserved-until the last day of its reserved capacity, such as "

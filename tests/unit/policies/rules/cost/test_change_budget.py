@@ -3,8 +3,8 @@
 import pytest
 
 from policies.rules.cost.change_budget import RULE
-from tests.unit.policies.rules.asked import Resource, said_in
-from tests.unit.policies.rules.machines import host, node_pool
+from tests.support.policies.asked import Resource, said_in
+from tests.support.policies.machines import host, node_pool
 
 NAMESPACE: Resource = {"kind": "Namespace", "metadata": {"name": "x"}}
 STACK = [NAMESPACE, host(), node_pool(16)]

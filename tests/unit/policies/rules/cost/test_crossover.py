@@ -3,8 +3,8 @@
 import pytest
 
 from policies.rules.cost.crossover import RULE
-from tests.unit.policies.rules.asked import Resource, said
-from tests.unit.policies.rules.machines import host, node_pool, server
+from tests.support.policies.asked import Resource, said
+from tests.support.policies.machines import host, node_pool, server
 
 
 def test_a_reservation_is_told_the_figures_of_owning() -> None:

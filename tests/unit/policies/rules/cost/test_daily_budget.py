@@ -6,8 +6,8 @@ import pytest
 
 from policies.language.money import usd_per_day_by_pool
 from policies.rules.cost.daily_budget import RULE
-from tests.unit.policies.rules.environments import stack as environment
-from tests.unit.policies.rules.machines import Resource, host, node_pool, server
+from tests.support.policies.environments import stack as environment
+from tests.support.policies.machines import Resource, host, node_pool, server
 
 
 def violations(stack: list[Resource], usd_per_day: float, *pools: str) -> dict[int, list[str]]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.cost.labels import RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container
 
 NAMES = ("team", "cost-centre", "project", "experiment", "branch")
 ALL_LABELS = {f"fleet.gpu/{name}": "x" for name in NAMES}

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from policies.rules.cost.verified_prices import RULE
-from tests.unit.policies.rules.asked import Resource, said_in
-from tests.unit.policies.rules.environments import stack
-from tests.unit.policies.rules.machines import host, node_pool, server
+from tests.support.policies.asked import Resource, said_in
+from tests.support.policies.environments import stack
+from tests.support.policies.machines import host, node_pool, server
 
 OWNED = (
     "BareMetalHost 'dgx-01' must have a verified price in hardware/dgx-h200.yaml; that of an owned "

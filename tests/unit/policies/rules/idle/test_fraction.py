@@ -3,8 +3,8 @@
 import pytest
 
 from policies.rules.idle.fraction import RULE
-from tests.unit.policies.rules.asked import annotated, said
-from tests.unit.policies.rules.gpu_pods import container, gpu_container, pod
+from tests.support.policies.asked import annotated, said
+from tests.support.policies.gpu_pods import container, gpu_container, pod
 
 WHOLE = (
     "Pod 'p' must ask for a MIG device or a time-slice, not for a whole GPU, of which it uses a "

@@ -3,8 +3,8 @@
 import pytest
 
 from policies.rules.idle.grace_period import RULE
-from tests.unit.policies.rules.asked import annotated, said
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container, pod
+from tests.support.policies.asked import annotated, said
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container, pod
 
 SHORT = (
     "Pod 'p' must have terminationGracePeriodSeconds of at least its annotation "

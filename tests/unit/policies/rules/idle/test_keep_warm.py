@@ -3,8 +3,8 @@
 import pytest
 
 from policies.rules.idle.keep_warm import RULE
-from tests.unit.policies.rules.asked import Resource, annotated, running, said, said_in
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container
+from tests.support.policies.asked import Resource, annotated, running, said, said_in
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container
 
 GOOD = {
     "keep_warm_schedule": "mon-fri 08:00-18:00 Europe/Berlin",

@@ -3,8 +3,8 @@
 import pytest
 
 from policies.rules.idle.pool_floor import RULE
-from tests.unit.policies.node_pools import node_pool
-from tests.unit.policies.rules.asked import Resource, annotated, said
+from tests.support.policies.asked import Resource, annotated, said
+from tests.support.policies.node_pools import node_pool
 
 REASON, UNTIL = "fleet.gpu/keep-warm-reason", "fleet.gpu/keep-warm-until"
 

@@ -8,7 +8,7 @@ import pytest
 
 from policies.language.encrypted import EncryptedText
 from policies.rules.isolation.clear_secrets import RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, container, pod
+from tests.support.policies.gpu_pods import KINDS, container, pod
 
 Object = dict[str, Any]
 SECRET = "hunter2-of-the-desk"

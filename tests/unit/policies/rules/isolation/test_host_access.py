@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.isolation.host_access import RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, container, pod
+from tests.support.policies.gpu_pods import KINDS, container, pod
 
 Object = dict[str, Any]
 FAULTS: dict[str, tuple[Object, Object]] = {

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.isolation.image_digest import RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, pod
+from tests.support.policies.gpu_pods import KINDS, pod
 
 DIGEST = "a" * 64
 BY_DIGEST = f"registry.fleet.example:5000/desk/train:1.0@sha256:{DIGEST}"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.admissible_shape import RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container, on, pod, told
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container, on, pod, told
 
 SERVE = "serve 4 108 1041920 2 32768 2048"
 DGX = "dgx 8 216 2083840 2 0 0"

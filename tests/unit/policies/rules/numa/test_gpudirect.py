@@ -7,9 +7,9 @@ import pytest
 from ignition.plan.tuning import Tuning
 from policies.language.rule import Manifest
 from policies.rules.numa.gpudirect import RULE
-from tests.unit.policies.rules import gpu_pods, shipped_pools
-from tests.unit.policies.rules.gpu_pods import KINDS, gpu_container, on
-from tests.unit.policies.rules.shipped_pools import (
+from tests.support.policies import gpu_pods, shipped_pools
+from tests.support.policies.gpu_pods import KINDS, gpu_container, on
+from tests.support.policies.shipped_pools import (
     Edit,
     argument,
     edited,

@@ -6,7 +6,7 @@ import pytest
 
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from policies.rules.numa.huge_page_mode import RULE
-from tests.unit.policies.rules.shipped_pools import (
+from tests.support.policies.shipped_pools import (
     Edit,
     argument,
     edited,

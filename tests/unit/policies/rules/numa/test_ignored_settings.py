@@ -6,7 +6,7 @@ from hardware.catalogue import names
 from ignition.plan.refused import ARGUMENTS, OPTIONS, PCI
 from ignition.plan.tuning import Tuning
 from policies.rules.numa.ignored_settings import RULE
-from tests.unit.policies.rules.shipped_pools import argument, edited, file, pool, told
+from tests.support.policies.shipped_pools import argument, edited, file, pool, told
 
 MODPROBE = "/etc/modprobe.d/mine.conf"
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.image_architectures import RULE
-from tests.unit.policies.rules.gpu_pods import (
+from tests.support.policies.gpu_pods import (
     KINDS,
     Object,
     annotated,

@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from policies.rules.numa.mps import RULE
-from tests.unit.policies.rules import gpu_pods, shipped_pools
+from tests.support.policies import gpu_pods, shipped_pools
+from tests.support.policies.shipped_pools import edited, pool, replaced
 from tests.unit.policies.rules.numa.test_vgpu import release
-from tests.unit.policies.rules.shipped_pools import edited, pool, replaced
 
 INSTANCES = "have MPS on whole GPUs, not on MIG instances"
 BOTH = "have either MPS or time-slicing"
