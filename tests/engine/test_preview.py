@@ -150,7 +150,7 @@ def test_a_change_of_the_stack_file_is_shown_in_words_prices_and_rules(
     assert "stopped: 1 rule violated" in markdown(stopped)
 
 
-def test_what_changed_since_an_old_commit_fits_one_screen(
+def test_the_preview_of_changes_since_an_old_commit_fits_one_screen(
     twin_of_dev: Callable[[Change], Trial],
 ) -> None:
     versions = readable_versions("dev")

@@ -8,6 +8,7 @@ import re
 import signal
 import ssl
 import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -55,11 +56,6 @@ class Kept:
             text=True,
         )
 
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.rehearsal.conftest import Checkout
 
 REFUSED = ROOT / "tests" / "rehearsal" / "admission" / "refused.yaml"
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}

@@ -30,7 +30,7 @@ def denying(server: Server) -> Server:
 
 
 @pytest.mark.parametrize("kind", EXEMPT)
-def test_what_is_exempt_gets_its_pods(denying: Server, kind: str) -> None:
+def test_the_pods_of_an_exempt_owner_are_admitted(denying: Server, kind: str) -> None:
     before = {each["metadata"]["uid"] for each in (denying.api.get(PODS) or {})["items"]}
     denying.made(gang(kind))
 

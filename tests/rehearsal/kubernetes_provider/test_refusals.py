@@ -26,7 +26,7 @@ def test_a_field_that_the_schema_lacks_is_told_in_the_preview(kubernetes: Engine
         kubernetes.previewed(CONFIG_MAP, inputs)
 
 
-def test_what_never_changes_is_told_in_the_preview(kubernetes: Engine) -> None:
+def test_a_change_of_an_immutable_field_is_reported_in_the_preview(kubernetes: Engine) -> None:
     made = kubernetes.created(PRIORITY, {"metadata": {"name": "research"}, "value": 10})
     with pytest.raises(Refused, match=r"PriorityClass research: .*may not be changed"):
         kubernetes.updated(made, {"metadata": {"name": "research"}, "value": 11}, preview=True)

@@ -68,7 +68,7 @@ def test_settings_that_the_engine_hands_over_count() -> None:
 
 
 @pytest.mark.parametrize("name", [POLICY, STACK_POLICY])
-def test_what_is_said_under_one_policy_counts_for_both(name: str) -> None:
+def test_settings_given_under_one_policy_count_for_both(name: str) -> None:
     ended = {"resource": "NodePool/x", "owner": "a", "reason": "b", "until": "2026-11-20"}
     said_once = {RULE.id: {"level": "advisory", "exemptions": [ended]}}
     made = analyzer()

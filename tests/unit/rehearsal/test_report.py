@@ -88,7 +88,7 @@ def test_a_release_is_listed_as_not_rehearsed(whole: Report) -> None:
     assert [(c.name, c.version) for c in whole.charts_not_rehearsed] == [("volcano", "1.14.1")]
 
 
-def test_what_lakefs_would_hold_is_listed_as_recorded_alone(settings: Settings) -> None:
+def test_resources_inside_lakefs_are_listed_as_recorded_only(settings: Settings) -> None:
     repository = CloudObject(
         provider="pulumi-python",
         type="pulumi-python:dynamic/lakefs:Repository",

@@ -53,7 +53,7 @@ def test_pods_reach_each_other_through_a_tunnel_that_fits_the_smallest_link() ->
     assert values["MTU"] == 1400, "a vSwitch carries no more; Cilium takes its own headers off"
 
 
-def test_what_pods_say_to_each_other_is_encrypted_between_nodes() -> None:
+def test_traffic_between_pods_of_two_nodes_is_encrypted() -> None:
     assert cilium()["values"]["encryption"] == {"enabled": True, "type": "wireguard"}
 
 

@@ -53,7 +53,7 @@ def test_half_a_core_is_rounded_to_the_nearer_whole_one_and_down_between_two() -
     assert found.changes == ("6 CPUs instead of 7",)
 
 
-def test_what_the_node_does_not_offer_is_cut_to_what_it_does() -> None:
+def test_a_request_above_the_nodes_offer_is_cut_to_the_offer() -> None:
     found = nearest(dgx("best-effort"), ask(9, 300, 3000, hugepages_1gi=4))
 
     assert found is not None

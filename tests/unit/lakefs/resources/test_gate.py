@@ -16,7 +16,7 @@ def gate() -> dict[str, Any]:
     return document
 
 
-def test_what_is_rendered_has_no_problem() -> None:
+def test_rendered_action_files_have_no_problem() -> None:
     assert not problems(yaml.safe_dump(gate()))
     assert not problems(webhook_gate("w", branches=["main"], url="https://check.example"))
 

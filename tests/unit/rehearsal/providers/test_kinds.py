@@ -47,7 +47,7 @@ def test_every_other_name_is_an_input(kind: Kind) -> None:
     assert named - set(kind.shape.fields) == set()
 
 
-def test_what_the_cloud_decides_is_no_default(kind: Kind) -> None:
+def test_values_that_the_cloud_decides_have_no_default(kind: Kind) -> None:
     assert kind.computed & set(kind.defaults) == set()
 
 

@@ -53,7 +53,7 @@ def test_a_machine_of_no_catalogue_is_told() -> None:
     ]
 
 
-def test_what_is_no_machine_costs_nothing() -> None:
+def test_objects_that_are_no_machines_cost_nothing() -> None:
     assert said_in(RULE, [{"kind": "Namespace", "metadata": {"name": "n"}}]) == []
     assert said_in(RULE, [{"kind": "BareMetalHost", "metadata": {"name": "n"}}]) == []
 

@@ -30,7 +30,7 @@ def test_half_a_minute_is_what_kubernetes_gives_unasked(seconds: str, fits: bool
 
 
 @pytest.mark.parametrize("seconds", ["", "0", "-5", "1m", "1.5", "soon", "٣"])
-def test_what_is_no_number_of_seconds_is_refused(seconds: str) -> None:
+def test_an_annotation_that_is_no_number_of_seconds_is_refused(seconds: str) -> None:
     (sentence,) = said(RULE, annotated(pod(container()), checkpoint_seconds=seconds))
 
     assert sentence.endswith("checkpoint-seconds a whole number of seconds, 1 or more.")

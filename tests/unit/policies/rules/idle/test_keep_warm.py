@@ -56,7 +56,7 @@ def test_hours_of_days_are_a_schedule(when: str) -> None:
 
 
 @pytest.mark.parametrize("when", ["always", "mon-fri", "mon-fri 8-18", "mon 08:00-25:00", "08:00"])
-def test_what_names_no_hours_is_no_schedule(when: str) -> None:
+def test_a_schedule_without_days_and_hours_is_refused(when: str) -> None:
     assert len(said(RULE, buffer(**{**GOOD, "keep_warm_schedule": when}))) == 1
 
 

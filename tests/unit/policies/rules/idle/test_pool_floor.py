@@ -75,7 +75,7 @@ def test_half_a_reason_is_none(tags: dict[str, str]) -> None:
         {"kind": "Namespace", "metadata": {"name": "n"}},
     ],
 )
-def test_what_has_no_floor_of_gpus_is_left_alone(resource: Resource) -> None:
+def test_a_pool_without_a_floor_of_gpus_passes(resource: Resource) -> None:
     assert said(RULE, resource) == []
 
 

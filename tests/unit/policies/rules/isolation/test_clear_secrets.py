@@ -94,7 +94,7 @@ def test_a_command_holds_no_key(field: str) -> None:
         {"name": "NCCL_DEBUG", "value": "INFO"},
     ],
 )
-def test_what_only_names_a_secret_or_is_none_passes(fields: Object) -> None:
+def test_variables_that_only_name_a_secret_pass(fields: Object) -> None:
     assert told(pod(container(env=[fields]))) == []
 
 

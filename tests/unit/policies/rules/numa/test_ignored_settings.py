@@ -51,7 +51,7 @@ def test_an_option_that_the_nvidia_module_does_not_have_is_told(name: str) -> No
         assert f" must not set {name}: " in said[0]
 
 
-def test_what_acts_is_left_alone() -> None:
+def test_settings_that_take_effect_pass() -> None:
     acting = edited(
         pool(),
         argument("pci=realloc", "mitigations=off", "nvidia.NVreg_EnableMSI=1"),

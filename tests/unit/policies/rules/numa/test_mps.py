@@ -70,7 +70,7 @@ def test_a_configuration_that_is_no_yaml_is_refused() -> None:
     assert " must have device plugin configurations of YAML, in its device plugin config" in said
 
 
-def test_what_configures_nothing_is_left_alone() -> None:
+def test_values_without_mps_pass() -> None:
     assert gpu_pods.told(RULE, release()) == []
     assert gpu_pods.told(RULE, gpu_pods.pod(gpu_pods.gpu_container())) == []
 
