@@ -28,9 +28,10 @@ test-slow: bootstrap ## Run the tests that `make test` leaves out, and write doc
 	@exec $(RUN) toolchain
 	@exec $(RUN) pytest -n 2 --dist loadscope -m slow --result docs/test-slow.md
 
-lint: bootstrap ## Check format, style and types
+lint: bootstrap ## Check format, style, types and import contracts
 	@exec .venv/bin/ruff format --check .
 	@exec .venv/bin/ruff check .
+	@exec .venv/bin/lint-imports --no-logo
 	@exec .venv/bin/mypy
 
 format: bootstrap ## Format the code and repair what ruff can repair
@@ -60,7 +61,7 @@ clean: ## Stop kept rehearsals and remove everything that these targets made
 	    .venv/bin/fleet rehearse-stop "$$(basename "$$kept")" || exit 1; \
 	  fi; \
 	done
-	@rm -rf .rehearsal .preview .toolchain .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .rehearsal .preview .toolchain .venv .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 bootstrap:
 	@command -v $(PYTHON) > /dev/null || \
