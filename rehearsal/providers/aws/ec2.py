@@ -1,4 +1,4 @@
-"""Networks and launch templates."""
+"""Networks."""
 
 from __future__ import annotations
 
@@ -43,17 +43,5 @@ KINDS = (
         identify=lambda _: new_id("sg"),
         known=outputs.tagged_in_region,
         outputs=outputs.security_group,
-    ),
-    Kind(
-        module="pulumi_aws.ec2",
-        name="LaunchTemplate",
-        rules=rules.EC2_LAUNCH_TEMPLATE,
-        unique=("name",),
-        replace_on=("name", "namePrefix", "region"),
-        auto_name=AutoName(limit=125),
-        computed=NAME_PREFIX | {"defaultVersion"},
-        identify=lambda _: new_id("lt"),
-        known=outputs.tagged_in_region,
-        outputs=outputs.launch_template,
     ),
 )

@@ -37,14 +37,6 @@ KINDS = (
     ),
     Kind(
         module="pulumi_aws.iam",
-        name="RolePolicyAttachment",
-        rules=rules.IAM_ATTACHMENT,
-        admission=OF_ROLE,
-        replace_on=("role", "policyArn"),
-        identify=lambda asked: f"{asked.text('role')}/{asked.text('policyArn')}",
-    ),
-    Kind(
-        module="pulumi_aws.iam",
         name="Policy",
         rules=rules.IAM_POLICY,
         unique=("name",),

@@ -1,11 +1,11 @@
-"""The functions of `aws` that the stand-in answers."""
+"""The one function of `aws` that the stand-in answers: getAmi."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from rehearsal.providers.aws.facts import ACCOUNT, dns_suffix, partition, region_of
+from rehearsal.providers.aws.facts import partition, region_of
 from rehearsal.providers.contract import Refusal
 
 if TYPE_CHECKING:
@@ -14,40 +14,6 @@ if TYPE_CHECKING:
 
 FLATCAR_OWNER = "075585003325"
 FLATCAR_NAME = re.compile(r"Flatcar-(stable|lts|beta|alpha)-(\d{4}\.\d{1,2}\.\d{1,2}|\*)-hvm")
-
-
-def get_caller_identity(asked: Asked) -> Properties:
-    """Who calls: an administrator of the simulated account."""
-    return {
-        "id": ACCOUNT,
-        "accountId": ACCOUNT,
-        "arn": f"arn:{partition(region_of(asked))}:iam::{ACCOUNT}:user/rehearsal",
-        "userId": "AIDAREHEARSAL00000000",
-    }
-
-
-def get_region(asked: Asked) -> Properties:
-    """The provider's region."""
-    region = region_of(asked)
-    return {
-        "id": region,
-        "region": region,
-        "name": region,
-        "endpoint": f"ec2.{region}.{dns_suffix(region)}",
-        "description": region,
-    }
-
-
-def get_partition(asked: Asked) -> Properties:
-    """The partition of the provider's region."""
-    region = region_of(asked)
-    domain = dns_suffix(region)
-    return {
-        "id": partition(region),
-        "partition": partition(region),
-        "dnsSuffix": domain,
-        "reverseDnsPrefix": ".".join(reversed(domain.split("."))),
-    }
 
 
 def get_ami(asked: Asked) -> Properties:
@@ -90,8 +56,5 @@ def _no_ami(why: str) -> Refusal:
 
 
 LOOKUPS = {
-    "aws:index/getCallerIdentity:getCallerIdentity": get_caller_identity,
-    "aws:index/getRegion:getRegion": get_region,
-    "aws:index/getPartition:getPartition": get_partition,
     "aws:ec2/getAmi:getAmi": get_ami,
 }

@@ -208,16 +208,6 @@ def security_group(asked: Asked) -> Properties:
     }
 
 
-def launch_template(asked: Asked) -> Properties:
-    """A launch template's ARN and version."""
-    return {
-        "arn": arn(asked, "ec2", f"launch-template/{asked.id}"),
-        "latestVersion": 1,
-        "defaultVersion": asked.inputs.get("defaultVersion") or 1,
-        "namePrefix": asked.inputs.get("namePrefix") or "",
-    }
-
-
 def _contents(asked: Asked) -> bytes:
     source = asked.inputs.get("source")
     if isinstance(source, Asset):

@@ -24,7 +24,6 @@ from rehearsal.providers.values import Unknown
 if TYPE_CHECKING:
     from rehearsal.providers.values import Value
 
-USER_DATA_LIMIT_BYTES = 16 * 1024
 BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 RESERVED_STARTS = ("xn--", "sthree-", "amzn-s3-demo-")
 RESERVED_ENDS = ("-s3alias", "--ol-s3", ".mrap", "--x-s3", "--table-s3")
@@ -55,17 +54,6 @@ def tags(value: Value) -> str | None:
         if not isinstance(text, Unknown) and len(str(text)) > 256:
             return f'the value of "{key}" must have at most 256 characters'
     return None
-
-
-def user_data(value: Value) -> str | None:
-    """User data of EC2: base64 of at most 16 KiB."""
-    try:
-        size = len(base64.b64decode(str(value), validate=True))
-    except binascii.Error:
-        return "it must be base64"
-    if size <= USER_DATA_LIMIT_BYTES:
-        return None
-    return f"it must have at most {USER_DATA_LIMIT_BYTES} bytes and has {size}"
 
 
 def vpc_network(value: Value) -> str | None:
@@ -213,13 +201,6 @@ EC2_SECURITY_GROUP = (
             "ipv6CidrBlocks[*]": cidr(version=6),
         }.items()
     ),
-    REGION,
-    TAGS,
-)
-EC2_LAUNCH_TEMPLATE = (
-    Rule("name", matching(r"[A-Za-z0-9()./_-]{3,125}", "3 to 125 letters, digits or ()./_-")),
-    Rule("imageId", matching(r"ami-[0-9a-f]{8,17}|resolve:ssm:\S+", "the id of an AMI")),
-    Rule("userData", user_data),
     REGION,
     TAGS,
 )

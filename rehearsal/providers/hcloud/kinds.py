@@ -52,12 +52,6 @@ KINDS = (
     ),
     Kind(
         module=MODULE,
-        name="FirewallAttachment",
-        replace_on=("firewallId",),
-        identify=lambda asked: asked.text("firewallId"),
-    ),
-    Kind(
-        module=MODULE,
         name="PrimaryIp",
         rules=rules.PRIMARY_IP,
         unique=("name",),

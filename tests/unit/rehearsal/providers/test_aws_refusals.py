@@ -25,9 +25,20 @@ def test_what_is_not_known_yet_is_let_through(aws: Engine) -> None:
     assert aws.refusals(ROLE_POLICY, inputs) == []
 
 
-def test_a_type_that_is_not_known_is_refused_by_name(aws: Engine) -> None:
-    sentence = aws.refusal("aws:rds/instance:Instance", {})
-    assert sentence.startswith("aws:rds/instance:Instance cannot be rehearsed")
+@pytest.mark.parametrize(
+    ("type_", "hint"),
+    [
+        (
+            "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
+            "the nearest is UserPolicyAttachment",
+        ),
+        ("aws:ec2/launchTemplate:LaunchTemplate", "known are AccessKey, Bucket, "),
+    ],
+)
+def test_an_unknown_type_is_refused_with_the_known_ones(type_: str, hint: str, aws: Engine) -> None:
+    sentence = aws.refusal(type_, {})
+    assert sentence.startswith(f"{type_} cannot be rehearsed: ")
+    assert hint in sentence
 
 
 def test_a_function_that_is_not_known_is_refused_by_name(aws: Engine) -> None:

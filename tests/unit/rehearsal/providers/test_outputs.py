@@ -49,7 +49,6 @@ HCLOUD_EXAMPLES: dict[str, Properties] = {
         "publicNets": [{"ipv4": "{PrimaryIp}"}],
         "networks": [{"subnetId": "{NetworkSubnet}"}],
     },
-    "FirewallAttachment": {"firewallId": "{Firewall}", "serverIds": ["{Server}"]},
     "ServerNetwork": {"serverId": "{Server}", "networkId": "{Network}"},
     "LoadBalancer": {"loadBalancerType": "lb11", "networkZone": "eu-central"},
     "LoadBalancerNetwork": {"loadBalancerId": "{LoadBalancer}", "subnetId": "{NetworkSubnet}"},
@@ -80,7 +79,6 @@ AWS_EXAMPLES: dict[str, Properties] = {
     "Role": {"assumeRolePolicy": TRUST},
     "RolePolicy": {"role": "{Role}", "policy": IDENTITY},
     "Policy": {"policy": IDENTITY},
-    "RolePolicyAttachment": {"role": "{Role}", "policyArn": "{Policy}"},
     "InstanceProfile": {"role": "{Role}"},
     "User": {},
     "UserPolicy": {"user": "{User}", "policy": IDENTITY},
@@ -93,7 +91,6 @@ AWS_EXAMPLES: dict[str, Properties] = {
     "Vpc": {"cidrBlock": "10.0.0.0/16"},
     "Subnet": {"vpcId": "{Vpc}", "cidrBlock": "10.0.1.0/24"},
     "SecurityGroup": {},
-    "LaunchTemplate": {},
 }
 
 

@@ -148,11 +148,3 @@ def test_flatcar_is_found_among_the_amis(aws: Engine) -> None:
     assert str(aws.invoke("aws:ec2/getAmi:getAmi", arguments)["id"]).startswith("ami-")
     with pytest.raises(Refused, match="no AMI matches: owners must be"):
         aws.invoke("aws:ec2/getAmi:getAmi", {**arguments, "owners": ["self"]})
-
-
-def test_the_account_says_who_and_where_it_is(aws: Engine) -> None:
-    identity = aws.invoke("aws:index/getCallerIdentity:getCallerIdentity", {})
-    region = aws.invoke("aws:index/getRegion:getRegion", {})
-    partition = aws.invoke("aws:index/getPartition:getPartition", {})
-    assert identity["accountId"] == "123456789012"
-    assert (region["region"], partition["partition"]) == ("us-east-1", "aws")
