@@ -5,15 +5,15 @@ and every port is picked free; when another program takes one between the pick a
 process is started again on the next.
 """
 
-from __future__ import annotations
-
 import base64
 import socket
+import ssl
+import subprocess
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
@@ -21,12 +21,7 @@ from rehearsal import certificates
 from rehearsal.api import Api
 from rehearsal.certificates import Certificates, write_private
 from rehearsal.errors import RehearsalError
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable, Mapping
-
-    from rehearsal.processes import Processes
+from rehearsal.processes import Processes
 
 STAGES = Path(__file__).with_name("stages.yaml")
 READY_DEADLINE_S = 90.0  # a loaded laptop; 3 s is usual
@@ -128,10 +123,11 @@ class Launcher:
         self, name: str, arguments: Callable[[int], tuple[str, ...]], pki: Certificates
     ) -> Api:
         """Starts the server `name` on a free port and waits until it serves us."""
+        trust = _trust(pki)
         for _ in range(PORT_ATTEMPTS):
             port = free_port()
             process = self._start(name, (self.programs.control_plane, name, *arguments(port)))
-            api = Api(f"https://127.0.0.1:{port}", pki)
+            api = Api.connect(f"https://127.0.0.1:{port}", trust)
             problem = self._wait(name, process, api)
             if problem is None:
                 return api
@@ -174,6 +170,13 @@ def last_line(log: Path) -> str:
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     telling = [line for line in lines if PORT_TAKEN in line] or lines or ["its log is empty"]
     return telling[-1][-400:]
+
+
+def _trust(pki: Certificates) -> ssl.SSLContext:
+    """Trusts the control plane's own authority and logs in as its administrator."""
+    context = ssl.create_default_context(cafile=str(pki.authority))
+    context.load_cert_chain(pki.admin.certificate, pki.admin.key)
+    return context
 
 
 def _api_server(pki: Certificates, etcd: str, service_cidr: str, port: int) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from hardware.hardware import load
 from policies.configuration import configure
 from policies.exemptions import leaves, named
 from rehearsal.events import Outcome
-from rehearsal.providers.kubernetes.charts import folder_of_kinds
+from rehearsal.providers.kubernetes.release import folder_of_kinds
 from rehearsal.report import (
     Chart,
     Cost,

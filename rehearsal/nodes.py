@@ -1,18 +1,14 @@
 """Nodes of the rehearsal's cluster: made as a kubelet would register them, kept alive by kwok."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from hardware.hardware import Hardware
-    from ignition.boot import BootedNode
-    from rehearsal.api import Api
+from hardware.hardware import Hardware
+from ignition.boot import BootedNode
+from rehearsal.api import Api
 
 NODES = "/api/v1/nodes"
 SITE = "fleet.gpu/site"

@@ -6,22 +6,17 @@ behind by a leader that is gone (a language host, a start cut short by SIGKILL) 
 Clients end before the API server, the API server before etcd, so that nobody waits for a server.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import psutil
 
 from rehearsal.interrupts import shielded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
 
 MARK = "GPU_FLEET_REHEARSAL"
 SERVERS = ("kube-apiserver", "etcd")  # in the order in which they end, after everything else

@@ -10,7 +10,7 @@ import pytest
 from components.platform.queue_shares import QueueShare
 from components.platform.teams import Teams, TeamsArgs, TeamShare
 from components.platform.volcano import Volcano, VolcanoArgs
-from rehearsal.api import ApiError
+from rehearsal.api import ApiServerError
 from rehearsal.twin import install_crds
 from tests.recorder import named, render
 from toolchain.build import ensure
@@ -73,7 +73,7 @@ def refusal(launcher: Launcher) -> Callable[..., str]:
         path = f"/apis/batch.volcano.sh/v1alpha1/namespaces/{namespace}/jobs?dryRun=All"
         try:
             api.create(path, job(queue, members, topology))
-        except ApiError as error:
+        except ApiServerError as error:
             return str(error)
         return ""
 
