@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from hardware.hardware import Hardware
+from hardware.catalogue import Hardware
 from ignition.boot import BootedNode
 from rehearsal.api import Api
 

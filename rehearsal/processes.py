@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from rehearsal.interrupts import shielded
+from engine.interrupts import shielded
 
 MARK = "GPU_FLEET_REHEARSAL"
 SERVERS = ("kube-apiserver", "etcd")  # in the order in which they end, after everything else

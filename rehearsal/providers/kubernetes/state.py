@@ -3,7 +3,7 @@
 import base64
 import binascii
 
-from policies.rules.manifest import quantity
+from policies.language.manifest import quantity
 from rehearsal.providers.kubernetes.objects import metadata, renamed
 from rehearsal.providers.secrets import conceal_properties
 from rehearsal.providers.values import Properties, Secret, Value, plain
