@@ -11,7 +11,7 @@ from components.platform.queue_shares import QueueShare
 from components.platform.teams import Teams, TeamsArgs, TeamShare
 from components.platform.volcano import Volcano, VolcanoArgs
 from rehearsal.api import ApiServerError
-from rehearsal.twin import install_crds
+from rehearsal.providers.kubernetes.readiness import install_crds
 from tests.recorder import named, render
 from toolchain.build import ensure
 

@@ -14,7 +14,7 @@ from components.platform.queue_shares import QueueShare
 from components.platform.teams import Teams, TeamsArgs, TeamShare
 from components.platform.volcano import SCHEDULER, Volcano, VolcanoArgs
 from rehearsal.control_plane import free_port
-from rehearsal.twin import install_crds
+from rehearsal.providers.kubernetes.readiness import install_crds
 from tests.recorder import named, render
 from toolchain.build import ToolchainError, ensure
 

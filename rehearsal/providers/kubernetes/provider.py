@@ -115,7 +115,7 @@ class KubernetesProvider:
                 adopts=config.get("upsertExistingObjects") == "true",
             ),
             releases=release.Releases(
-                api=api, kinds=kinds, cloud=self.cloud, crds=self.crds, namespace=namespace
+                api=api, cloud=self.cloud, crds=self.crds, namespace=namespace
             ),
             mutable_config_maps=config.get("enableConfigMapMutable") == "true",
             mutable_secrets=config.get("enableSecretMutable") == "true",

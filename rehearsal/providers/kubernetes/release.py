@@ -7,9 +7,6 @@ program itself.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from rehearsal.api import Api
 from rehearsal.errors import RefusedError
@@ -28,8 +25,8 @@ from rehearsal.providers.difference import difference
 from rehearsal.providers.kubernetes.objects import metadata, name_of
 from rehearsal.providers.kubernetes.readiness import (
     CRD_PATH,
-    Discovery,
-    until_established,
+    definitions,
+    install_crds,
     until_gone,
 )
 from rehearsal.providers.naming import automatic_name
@@ -38,11 +35,8 @@ from rehearsal.providers.type_check import problems
 from rehearsal.providers.values import UNKNOWN, Properties, plain_properties
 
 TYPE = "kubernetes:helm.sh/v3:Release"
-ESTABLISHED_WITHIN_S = 60.0
 GONE_WITHIN_S = 60.0
 MANAGER = "helm"
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""Volcano's CRDs are a megabyte of YAML: 0.2 s in C, 2 s in Python."""
 INPUT_CHECKS = (
     InputCheck(
         "version", matching(r"v?\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?", "one version, as 1.14.1")
@@ -74,7 +68,6 @@ class Releases:
     """The Helm releases of one cluster."""
 
     api: Api
-    kinds: Discovery
     cloud: Cloud = field(repr=False)
     crds: Path
     namespace: str
@@ -141,8 +134,9 @@ class Releases:
     def delete(self, state: State) -> None:
         """Deletes the record, and the CRDs that Helm would delete with the release."""
         given = plain_properties(state.inputs)
-        if _chart(given) in CRDS_AMONG_TEMPLATES:
-            for definition in self._definitions_of(given):
+        folder = folder_of_kinds(given)
+        if folder and _chart(given) in CRDS_AMONG_TEMPLATES:
+            for definition in definitions(self.crds / folder):
                 path = f"{CRD_PATH}/{name_of(definition)}"
                 gone = self.api.delete(path)
                 if gone is not None:
@@ -163,18 +157,9 @@ class Releases:
         body: Properties = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         self.api.apply(path, body, manager=MANAGER)
 
-    def _definitions_of(self, given: Properties) -> list[dict[str, Any]]:
-        folder = folder_of_kinds(given)
-        return list(_definitions(self.crds / folder)) if folder else []
-
     def _apply_definitions(self, given: Properties) -> None:
-        definitions = self._definitions_of(given)
-        for definition in definitions:
-            path = f"{CRD_PATH}/{name_of(definition)}"
-            self.api.apply(path, definition, manager=MANAGER, force=True)
-        for definition in definitions:
-            name = name_of(definition)
-            until_established(self.api, self.kinds, name, limit_s=ESTABLISHED_WITHIN_S)
+        if folder := folder_of_kinds(given):
+            install_crds(self.api, self.crds / folder, manager=MANAGER)
 
     def _record(
         self, resource: Resource, id_: str, inputs: Properties, *, revision: int
@@ -230,16 +215,3 @@ def _unpinned(resource: Resource, inputs: Properties) -> Iterator[Failure]:
             sentence=f'repositoryOpts is missing: the chart "{chart}" is no oci:// address, so '
             "repositoryOpts.repo must say where it is from.",
         )
-
-
-def _definitions(folder: Path) -> Iterator[dict[str, Any]]:
-    paths = sorted(folder.glob("*.yaml"))
-    if not paths:
-        raise RefusedError(
-            f"{folder} has no CustomResourceDefinition: build the toolchain's CRDs first.",
-            summary="no CRDs",
-        )
-    for path in paths:
-        for document in yaml.load_all(path.read_text(), Loader=_LOADER):
-            if document:
-                yield document

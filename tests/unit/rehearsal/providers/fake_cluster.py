@@ -94,7 +94,6 @@ class FakeProvider:
             objects=Objects(api=api, kinds=kinds, namespace="default", adopts=self.adopts),
             releases=Releases(
                 api=api,
-                kinds=kinds,
                 cloud=Cloud(self.directory),
                 crds=self.directory / "crds",
                 namespace="default",
