@@ -59,13 +59,15 @@ def test_a_query_is_sent_whether_it_is_in_the_path_or_given() -> None:
         sent.append(request)
         return httpx.Response(200, json={"items": []})
 
+    api(answer).get(f"{JOBS}?limit=1")
     api(answer).create(f"{JOBS}?dryRun=All", {"a": 1})
     api(answer).items(JOBS, labelSelector="a=b")
     assert [str(request.url.query, "ascii") for request in sent] == [
+        "limit=1",
         "dryRun=All",
         "labelSelector=a%3Db",
     ]
-    assert (sent[0].content, sent[0].headers["content-type"]) == (b'{"a": 1}', "application/json")
+    assert (sent[1].content, sent[1].headers["content-type"]) == (b'{"a": 1}', "application/json")
 
 
 def test_a_busy_server_is_asked_again() -> None:
