@@ -1,4 +1,4 @@
-"""What the engine asks of a provider and what the provider answers, without gRPC.
+"""The engine's calls to a provider and the provider's answers, without gRPC.
 
 `servicer.py` turns the engine's calls into these types; `simulated.py`, `dynamic.py` and
 `kubernetes/` answer them.

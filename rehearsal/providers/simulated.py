@@ -19,11 +19,11 @@ from rehearsal.providers.contract import (
 from rehearsal.providers.difference import difference
 from rehearsal.providers.naming import keeps_its_name, with_name
 from rehearsal.providers.secrets import conceal_properties
-from rehearsal.providers.simulated_type import Request, SimulatedType, public
+from rehearsal.providers.simulated_type import CloudRequest, SimulatedType, public
 from rehearsal.providers.type_check import problems
 from rehearsal.providers.values import Properties, Value, has_unknown, plain_properties, shown
 
-Lookup: TypeAlias = Callable[[Request], Properties]
+Lookup: TypeAlias = Callable[[CloudRequest], Properties]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,12 +184,12 @@ class SimulatedInstance:
             )
         return simulated
 
-    def _request(self, inputs: Properties, id_: str = "") -> Request:
-        return Request(
+    def _request(self, inputs: Properties, id_: str = "") -> CloudRequest:
+        return CloudRequest(
             inputs=plain_properties(inputs), cloud=self.cloud, config=self.config, id=id_
         )
 
-    def _admit(self, simulated: SimulatedType, resource: Resource, request: Request) -> None:
+    def _admit(self, simulated: SimulatedType, resource: Resource, request: CloudRequest) -> None:
         failures = [*_taken(simulated, request)]
         checks = (*simulated.cross_checks, *simulated.creation_checks)
         failures += [failure for check in checks for failure in check(request)]
@@ -200,7 +200,7 @@ class SimulatedInstance:
                 summary="refused: " + ", ".join(failure.path for failure in failures),
             )
 
-    def _keep(self, simulated: SimulatedType, resource: Resource, request: Request) -> None:
+    def _keep(self, simulated: SimulatedType, resource: Resource, request: CloudRequest) -> None:
         self.cloud.put(
             CloudObject(
                 provider=self.content.name,
@@ -225,7 +225,7 @@ def _unsupported(resource: Resource, content: Package) -> Failure:
     )
 
 
-def _taken(simulated: SimulatedType, request: Request) -> Iterator[Failure]:
+def _taken(simulated: SimulatedType, request: CloudRequest) -> Iterator[Failure]:
     others = [thing for thing in request.cloud.all(simulated.token) if thing.id != request.id]
     for name in simulated.unique:
         value: Value = request.inputs.get(name)

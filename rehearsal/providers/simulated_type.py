@@ -13,7 +13,7 @@ from rehearsal.providers.values import UNKNOWN, Properties, Value
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class CloudRequest:
     """The inputs of one resource or function, and the cloud that gets them."""
 
     inputs: Properties = field(repr=False)
@@ -29,15 +29,15 @@ class Request:
         return default if value is None else str(value)
 
 
-CrossCheck: TypeAlias = Callable[[Request], Iterator[Failure]]
+CrossCheck: TypeAlias = Callable[[CloudRequest], Iterator[Failure]]
 """A check of several inputs together, or of inputs against the objects that the cloud has."""
 
 
-def _nothing(_: Request) -> Properties:
+def _nothing(_: CloudRequest) -> Properties:
     return {}
 
 
-def _number(request: Request) -> str:
+def _number(request: CloudRequest) -> str:
     return str(request.cloud.next_number())
 
 
@@ -68,10 +68,10 @@ class SimulatedType:
     """Optional inputs that the cloud decides when the program does not."""
     nested: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The same inside the items of a list: property -> names."""
-    identify: Callable[[Request], str] = _number
-    known: Callable[[Request], Properties] = _nothing
+    identify: Callable[[CloudRequest], str] = _number
+    known: Callable[[CloudRequest], Properties] = _nothing
     """Outputs that follow from known inputs alone, so that a preview shows them."""
-    outputs: Callable[[Request], Properties] = _nothing
+    outputs: Callable[[CloudRequest], Properties] = _nothing
 
     @property
     def token(self) -> str:
@@ -89,13 +89,13 @@ class SimulatedType:
         outputs = sdk_types.output_names(self.module, self.name)
         return (outputs - set(self.shape.fields)) | self.computed
 
-    def previewed(self, request: Request) -> Properties:
+    def previewed(self, request: CloudRequest) -> Properties:
         """The outputs of an object that a preview would create."""
         inputs = self._with_nested(public(request.inputs))
         unknown = {name: UNKNOWN for name in self.unknown_outputs() if inputs.get(name) is None}
         return {**self.defaults, **unknown, **inputs, **self.known(request)}
 
-    def made(self, request: Request) -> Properties:
+    def made(self, request: CloudRequest) -> Properties:
         """The outputs of an object that has its id."""
         given = {**self.defaults, **public(request.inputs), **self.known(request)}
         return {**given, **self.outputs(request)}

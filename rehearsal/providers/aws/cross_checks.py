@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from rehearsal.providers.aws.facts import region_of
 from rehearsal.providers.checks import network
 from rehearsal.providers.contract import Failure
-from rehearsal.providers.simulated_type import CrossCheck, Request
+from rehearsal.providers.simulated_type import CloudRequest, CrossCheck
 from rehearsal.providers.values import Unknown, shown
 
 BUCKET = "aws:s3/bucket:Bucket"
@@ -21,7 +21,7 @@ SUBNET = "aws:ec2/subnet:Subnet"
 def exists(path: str, type_: str, word: str) -> CrossCheck:
     """The object that the input `path` names must exist."""
 
-    def check(request: Request) -> Iterator[Failure]:
+    def check(request: CloudRequest) -> Iterator[Failure]:
         name = request.inputs.get(path)
         if isinstance(name, str) and request.cloud.get(type_, name) is None:
             yield Failure(
@@ -34,7 +34,7 @@ def exists(path: str, type_: str, word: str) -> CrossCheck:
 def at_most_one(*names: str) -> CrossCheck:
     """At most one of several inputs may be given."""
 
-    def check(request: Request) -> Iterator[Failure]:
+    def check(request: CloudRequest) -> Iterator[Failure]:
         given = [name for name in names if request.inputs.get(name) is not None]
         if len(given) > 1:
             has = " and ".join(given)
@@ -46,7 +46,7 @@ def at_most_one(*names: str) -> CrossCheck:
     return check
 
 
-def key_needs_kms(request: Request) -> Iterator[Failure]:
+def key_needs_kms(request: CloudRequest) -> Iterator[Failure]:
     """A KMS key needs encryption with KMS."""
     rules = request.inputs.get("rules")
     for index, rule in enumerate(rules if isinstance(rules, list) else []):
@@ -63,7 +63,7 @@ def key_needs_kms(request: Request) -> Iterator[Failure]:
                 )
 
 
-def two_keys_at_most(request: Request) -> Iterator[Failure]:
+def two_keys_at_most(request: CloudRequest) -> Iterator[Failure]:
     """A user may have two access keys, so that one can replace the other."""
     user = request.inputs.get("user")
     others = [
@@ -75,7 +75,7 @@ def two_keys_at_most(request: Request) -> Iterator[Failure]:
         yield Failure(path="user", sentence=f'user is "{user}", which has two access keys already.')
 
 
-def queue_is_consistent(request: Request) -> Iterator[Failure]:
+def queue_is_consistent(request: CloudRequest) -> Iterator[Failure]:
     """The name of a FIFO queue must end in .fifo, and a queue must have one kind of encryption."""
     name, fifo = request.inputs.get("name"), request.inputs.get("fifoQueue")
     if (
@@ -98,7 +98,7 @@ def queue_is_consistent(request: Request) -> Iterator[Failure]:
         )
 
 
-def rule_has_a_trigger(request: Request) -> Iterator[Failure]:
+def rule_has_a_trigger(request: CloudRequest) -> Iterator[Failure]:
     """An event rule must have an event pattern or a schedule."""
     if all(request.inputs.get(name) is None for name in ("eventPattern", "scheduleExpression")):
         yield Failure(
@@ -107,7 +107,7 @@ def rule_has_a_trigger(request: Request) -> Iterator[Failure]:
         )
 
 
-def subnet_fits(request: Request) -> Iterator[Failure]:
+def subnet_fits(request: CloudRequest) -> Iterator[Failure]:
     """A subnet must lie in the range of its VPC and in a zone of its region."""
     own, vpc = (
         network(request.inputs.get("cidrBlock")),
@@ -131,7 +131,7 @@ def subnet_fits(request: Request) -> Iterator[Failure]:
         )
 
 
-def subnet_is_free(request: Request) -> Iterator[Failure]:
+def subnet_is_free(request: CloudRequest) -> Iterator[Failure]:
     """The subnets of a VPC must not overlap."""
     own = network(request.inputs.get("cidrBlock"))
     for other in request.cloud.all(SUBNET):

@@ -4,7 +4,7 @@ import hashlib
 import json
 import secrets
 
-from rehearsal.providers.simulated_type import Request
+from rehearsal.providers.simulated_type import CloudRequest
 from rehearsal.providers.values import Properties
 
 ACCOUNT = "123456789012"
@@ -34,12 +34,12 @@ def dns_suffix(region: str) -> str:
     return "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
 
 
-def region_of(request: Request) -> str:
+def region_of(request: CloudRequest) -> str:
     """The region of a resource: its own input, else its provider's."""
     return request.text("region") or str(request.config.get("region"))
 
 
-def arn(request: Request, service: str, resource: str, *, regional: bool = True) -> str:
+def arn(request: CloudRequest, service: str, resource: str, *, regional: bool = True) -> str:
     """The ARN of a resource of the account; ARNs of IAM have no region."""
     region = region_of(request)
     place = region if regional else ""
@@ -56,17 +56,17 @@ def new_key_id() -> str:
     return "AKIA" + "".join(secrets.choice("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") for _ in range(16))
 
 
-def derived_id(prefix: str, request: Request) -> str:
+def derived_id(prefix: str, request: CloudRequest) -> str:
     """An id for a part that AWS makes with the object; the same for the same object."""
     return f"{prefix}-{hashlib.sha256(f'{prefix} {request.id}'.encode()).hexdigest()[:17]}"
 
 
-def unique_id(prefix: str, request: Request) -> str:
+def unique_id(prefix: str, request: CloudRequest) -> str:
     """An id of IAM's form, such as AROA and 17 letters and digits, for the object."""
     return prefix + hashlib.sha256(request.id.encode()).hexdigest()[:17].upper()
 
 
-def all_tags(request: Request) -> Properties:
+def all_tags(request: CloudRequest) -> Properties:
     """The output `tagsAll`: the provider's default tags, overridden by the resource's tags."""
     tags = request.inputs.get("tags", {})
     if not isinstance(tags, dict):

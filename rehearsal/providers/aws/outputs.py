@@ -13,24 +13,24 @@ from rehearsal.providers.aws.facts import (
     region_of,
     unique_id,
 )
-from rehearsal.providers.simulated_type import Request
+from rehearsal.providers.simulated_type import CloudRequest
 from rehearsal.providers.values import Asset, Properties
 
 CREATED = "2026-11-01T00:00:00Z"
 S3_HOSTED_ZONE = "Z3AQBSTGFYJSTF"  # of us-east-1
 
 
-def in_region(request: Request) -> Properties:
+def in_region(request: CloudRequest) -> Properties:
     """The region; a preview knows it from the provider."""
     return {"region": region_of(request)}
 
 
-def tagged_in_region(request: Request) -> Properties:
+def tagged_in_region(request: CloudRequest) -> Properties:
     """The region and all tags; a preview knows them from the provider."""
     return {**in_region(request), **all_tags(request)}
 
 
-def bucket(request: Request) -> Properties:
+def bucket(request: CloudRequest) -> Properties:
     """Names and domains of a bucket."""
     region, suffix = region_of(request), dns_suffix(region_of(request))
     return {
@@ -47,7 +47,7 @@ def bucket(request: Request) -> Properties:
     }
 
 
-def bucket_object(request: Request) -> Properties:
+def bucket_object(request: CloudRequest) -> Properties:
     """The object's ARN, digest and address."""
     place = f"{request.text('bucket')}/{request.text('key')}"
     region = region_of(request)
@@ -66,7 +66,7 @@ def bucket_object(request: Request) -> Properties:
     }
 
 
-def role(request: Request) -> Properties:
+def role(request: CloudRequest) -> Properties:
     """A role's ARN and ids."""
     path = request.text("path", "/")
     return {
@@ -79,7 +79,7 @@ def role(request: Request) -> Properties:
     }
 
 
-def user(request: Request) -> Properties:
+def user(request: CloudRequest) -> Properties:
     """A user's ARN and id."""
     path = request.text("path", "/")
     return {
@@ -88,7 +88,7 @@ def user(request: Request) -> Properties:
     }
 
 
-def access_key(request: Request) -> Properties:
+def access_key(request: CloudRequest) -> Properties:
     """A made-up secret key, as clear text, as AWS returns it without a PGP key."""
     digest = base64.b64encode(hashlib.sha512(request.id.encode()).digest()).decode()
     return {
@@ -101,13 +101,13 @@ def access_key(request: Request) -> Properties:
     }
 
 
-def policy_id(request: Request) -> str:
+def policy_id(request: CloudRequest) -> str:
     """The id of a managed policy, which is its ARN."""
     path = request.text("path", "/")
     return arn(request, "iam", f"policy{path}{request.text('name')}", regional=False)
 
 
-def policy(request: Request) -> Properties:
+def policy(request: CloudRequest) -> Properties:
     """A managed policy's ARN and id."""
     return {
         "arn": request.id,
@@ -117,7 +117,7 @@ def policy(request: Request) -> Properties:
     }
 
 
-def profile(request: Request) -> Properties:
+def profile(request: CloudRequest) -> Properties:
     """An instance profile's ARN and ids."""
     path = request.text("path", "/")
     return {
@@ -128,13 +128,13 @@ def profile(request: Request) -> Properties:
     }
 
 
-def queue_url(request: Request) -> str:
+def queue_url(request: CloudRequest) -> str:
     """The id of a queue, which is its URL."""
     region = region_of(request)
     return f"https://sqs.{region}.{dns_suffix(region)}/{ACCOUNT}/{request.text('name')}"
 
 
-def queue(request: Request) -> Properties:
+def queue(request: CloudRequest) -> Properties:
     """A queue's ARN and URL."""
     return {
         "arn": arn(request, "sqs", request.text("name")),
@@ -144,7 +144,7 @@ def queue(request: Request) -> Properties:
     }
 
 
-def event_rule(request: Request) -> Properties:
+def event_rule(request: CloudRequest) -> Properties:
     """An event rule's ARN."""
     return {
         "arn": arn(request, "events", f"rule/{request.id}"),
@@ -152,18 +152,18 @@ def event_rule(request: Request) -> Properties:
     }
 
 
-def event_target(request: Request) -> Properties:
+def event_target(request: CloudRequest) -> Properties:
     """The target's id."""
     return {"targetId": target_id(request)}
 
 
-def target_id(request: Request) -> str:
+def target_id(request: CloudRequest) -> str:
     """The given id of a target, or one made from its rule and ARN."""
     seed = f"{request.text('rule')} {request.text('arn')}"
     return request.text("targetId") or f"terraform-{hashlib.sha256(seed.encode()).hexdigest()[:26]}"
 
 
-def vpc(request: Request) -> Properties:
+def vpc(request: CloudRequest) -> Properties:
     """A VPC's ARN and the ids of the parts that AWS makes with it."""
     table = derived_id("rtb", request)
     return {
@@ -178,7 +178,7 @@ def vpc(request: Request) -> Properties:
     }
 
 
-def subnet(request: Request) -> Properties:
+def subnet(request: CloudRequest) -> Properties:
     """A subnet's ARN and zone."""
     zone = request.text("availabilityZone", f"{region_of(request)}a")
     return {
@@ -190,7 +190,7 @@ def subnet(request: Request) -> Properties:
     }
 
 
-def security_group(request: Request) -> Properties:
+def security_group(request: CloudRequest) -> Properties:
     """A security group's ARN."""
     return {
         "arn": arn(request, "ec2", f"security-group/{request.id}"),
@@ -202,7 +202,7 @@ def security_group(request: Request) -> Properties:
     }
 
 
-def _contents(request: Request) -> bytes:
+def _contents(request: CloudRequest) -> bytes:
     source = request.inputs.get("source")
     if isinstance(source, Asset):
         return source.hash.encode()

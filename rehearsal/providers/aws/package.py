@@ -9,7 +9,7 @@ from rehearsal.providers.aws.resource_types import TYPES
 from rehearsal.providers.checks import one_of
 from rehearsal.providers.contract import Failure
 from rehearsal.providers.simulated import Package
-from rehearsal.providers.simulated_type import Request
+from rehearsal.providers.simulated_type import CloudRequest
 from rehearsal.providers.values import Properties, Unknown, Value, shown
 
 FLATCAR_OWNER = "075585003325"
@@ -39,7 +39,7 @@ def check_config(config: Properties) -> list[Failure]:
     return []
 
 
-def get_ami(request: Request) -> Properties:
+def get_ami(request: CloudRequest) -> Properties:
     """Finds a Flatcar AMI by owner and name; refuses any other image."""
     owners, names = request.inputs.get("owners"), _filter(request.inputs.get("filters"), "name")
     if owners != [FLATCAR_OWNER]:

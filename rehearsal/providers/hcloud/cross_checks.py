@@ -13,7 +13,7 @@ from rehearsal.providers.hcloud.facts import (
     image_architecture,
     server_types,
 )
-from rehearsal.providers.simulated_type import Request
+from rehearsal.providers.simulated_type import CloudRequest
 from rehearsal.providers.values import Unknown, Value, shown
 
 Network: TypeAlias = IPv4Network | IPv6Network
@@ -24,7 +24,7 @@ PRIMARY_IP = "hcloud:index/primaryIp:PrimaryIp"
 SERVER = "hcloud:index/server:Server"
 
 
-def subnets_of(request: Request, network_id: Value) -> list[CloudObject]:
+def subnets_of(request: CloudRequest, network_id: Value) -> list[CloudObject]:
     """The subnets that a network has."""
     wanted = number(network_id)
     return [
@@ -34,7 +34,7 @@ def subnets_of(request: Request, network_id: Value) -> list[CloudObject]:
     ]
 
 
-def subnet_fits(request: Request) -> Iterator[Failure]:
+def subnet_fits(request: CloudRequest) -> Iterator[Failure]:
     """A subnet must lie in its network's range, and a vSwitch in eu-central."""
     own, id_ = network(request.inputs.get("ipRange")), number(request.inputs.get("networkId"))
     parent = request.cloud.get(NETWORK, str(id_)) if id_ is not None else None
@@ -59,7 +59,7 @@ def subnet_fits(request: Request) -> Iterator[Failure]:
             )
 
 
-def subnet_is_free(request: Request) -> Iterator[Failure]:
+def subnet_is_free(request: CloudRequest) -> Iterator[Failure]:
     """The subnets of a network must not overlap."""
     own = network(request.inputs.get("ipRange"))
     for other in subnets_of(request, request.inputs.get("networkId")):
@@ -70,7 +70,7 @@ def subnet_is_free(request: Request) -> Iterator[Failure]:
             )
 
 
-def server_is_whole(request: Request) -> Iterator[Failure]:
+def server_is_whole(request: CloudRequest) -> Iterator[Failure]:
     """A server must have an image of its architecture, and both protections or none."""
     inputs = request.inputs
     if inputs.get("image") is None:
@@ -92,7 +92,7 @@ def server_is_whole(request: Request) -> Iterator[Failure]:
         )
 
 
-def server_has_room(request: Request) -> Iterator[Failure]:
+def server_has_room(request: CloudRequest) -> Iterator[Failure]:
     """The placement group must have room, and each network a subnet in the server's zone."""
     group = number(request.inputs.get("placementGroupId"))
     members = [
@@ -115,7 +115,7 @@ def server_has_room(request: Request) -> Iterator[Failure]:
             yield from _in_zone(request, wanted, f"networks[{index}].subnetId")
 
 
-def public_address_is_free(request: Request) -> Iterator[Failure]:
+def public_address_is_free(request: CloudRequest) -> Iterator[Failure]:
     """A primary IP must exist in the server's location, and no other server may have it."""
     for index, family, id_ in primary_ips(request.inputs):
         path = f"publicNets[{index}].{family}"
@@ -146,12 +146,12 @@ def primary_ips(server: Mapping[str, Value]) -> Iterator[tuple[int, str, int]]:
                 yield index, family, id_
 
 
-def attachment_is_reachable(request: Request) -> Iterator[Failure]:
+def attachment_is_reachable(request: CloudRequest) -> Iterator[Failure]:
     """The attached network must have a subnet."""
     yield from _reachable(request, request.inputs, "")
 
 
-def balancer_has_one_place(request: Request) -> Iterator[Failure]:
+def balancer_has_one_place(request: CloudRequest) -> Iterator[Failure]:
     """A load balancer must have either a location or a network zone."""
     given = [name for name in ("location", "networkZone") if request.inputs.get(name) is not None]
     if len(given) != 1:
@@ -163,7 +163,7 @@ def balancer_has_one_place(request: Request) -> Iterator[Failure]:
         )
 
 
-def service_is_whole(request: Request) -> Iterator[Failure]:
+def service_is_whole(request: CloudRequest) -> Iterator[Failure]:
     """A tcp service must have ports, an https service certificates."""
     protocol, http = request.inputs.get("protocol"), request.inputs.get("http")
     for name in ("listenPort", "destinationPort"):
@@ -176,7 +176,7 @@ def service_is_whole(request: Request) -> Iterator[Failure]:
         )
 
 
-def target_is_one(request: Request) -> Iterator[Failure]:
+def target_is_one(request: CloudRequest) -> Iterator[Failure]:
     """A target must have exactly the input that its type needs."""
     wanted = {"server": "serverId", "label_selector": "labelSelector", "ip": "ip"}
     own = wanted.get(request.text("type"))
@@ -190,7 +190,7 @@ def target_is_one(request: Request) -> Iterator[Failure]:
         )
 
 
-def _reachable(request: Request, wanted: dict[str, Value], path: str) -> Iterator[Failure]:
+def _reachable(request: CloudRequest, wanted: dict[str, Value], path: str) -> Iterator[Failure]:
     subnet, id_ = wanted.get("subnetId"), wanted.get("networkId")
     where = f"{path}." if path else ""
     if isinstance(subnet, str) and request.cloud.get(SUBNET, subnet) is None:
@@ -206,7 +206,7 @@ def _reachable(request: Request, wanted: dict[str, Value], path: str) -> Iterato
         )
 
 
-def _in_zone(request: Request, wanted: dict[str, Value], path: str) -> Iterator[Failure]:
+def _in_zone(request: CloudRequest, wanted: dict[str, Value], path: str) -> Iterator[Failure]:
     subnet = request.cloud.get(SUBNET, str(wanted.get("subnetId")))
     zone = NETWORK_ZONE_OF.get(request.text("location"))
     if subnet and zone and subnet.inputs.get("networkZone") != zone:

@@ -19,7 +19,7 @@ from rehearsal.providers.hcloud.cross_checks import (
     subnets_of,
 )
 from rehearsal.providers.hcloud.facts import NETWORK_ZONE_OF, server_types
-from rehearsal.providers.simulated_type import Request
+from rehearsal.providers.simulated_type import CloudRequest
 from rehearsal.providers.values import Properties
 
 LOAD_BALANCER_NETWORK = "hcloud:index/loadBalancerNetwork:LoadBalancerNetwork"
@@ -28,14 +28,14 @@ FIRST_PUBLIC = IPv4Address("198.18.0.0")
 DEFAULT_LOCATION = "fsn1"
 
 
-def subnet(request: Request) -> Properties:
+def subnet(request: CloudRequest) -> Properties:
     """The gateway: the first address of the whole network."""
     parent = request.cloud.get(NETWORK, request.text("networkId"))
     whole = network(parent.inputs.get("ipRange")) if parent else None
     return {"gateway": str(whole[1]) if whole else ""}
 
 
-def server_known(request: Request) -> Properties:
+def server_known(request: CloudRequest) -> Properties:
     """The digest that stands for the user data in the state, as in the real provider."""
     user_data = request.inputs.get("userData")
     if not isinstance(user_data, str):
@@ -44,7 +44,7 @@ def server_known(request: Request) -> Properties:
     return {"userData": base64.b64encode(digest).decode()}
 
 
-def primary_ip(request: Request) -> Properties:
+def primary_ip(request: CloudRequest) -> Properties:
     """The address of a primary IP; it outlives its server."""
     own = number(request.id) or 0
     ipv6 = request.text("type") == "ipv6"
@@ -57,7 +57,7 @@ def primary_ip(request: Request) -> Properties:
     }
 
 
-def server(request: Request) -> Properties:
+def server(request: CloudRequest) -> Properties:
     """A server's public addresses, and a private one in each network."""
     own = number(request.id) or 0
     type_ = server_types()[request.text("serverType")]
@@ -79,7 +79,7 @@ def server(request: Request) -> Properties:
     }
 
 
-def _public_address(request: Request) -> str | None:
+def _public_address(request: CloudRequest) -> str | None:
     """The address of the server's primary IP, if it has one."""
     for _, family, id_ in primary_ips(request.inputs):
         found = request.cloud.get(PRIMARY_IP, str(id_))
@@ -88,20 +88,20 @@ def _public_address(request: Request) -> str | None:
     return None
 
 
-def attachment(request: Request) -> Properties:
+def attachment(request: CloudRequest) -> Properties:
     """The private address that a ServerNetwork gives its server."""
     made = _attachment(request, request.inputs)
     made.pop("subnetId")
     return made
 
 
-def balancer_attachment(request: Request) -> Properties:
+def balancer_attachment(request: CloudRequest) -> Properties:
     """The private address that a LoadBalancerNetwork gives its load balancer."""
     made = attachment(request)
     return {"ip": made["ip"], "networkId": made["networkId"]}
 
 
-def load_balancer(request: Request) -> Properties:
+def load_balancer(request: CloudRequest) -> Properties:
     """A load balancer's public addresses, and its location and zone, each from the other."""
     own = number(request.id) or 0
     location = request.text("location") or next(
@@ -119,7 +119,7 @@ def load_balancer(request: Request) -> Properties:
     }
 
 
-def service(request: Request) -> Properties:
+def service(request: CloudRequest) -> Properties:
     """A service's ports and health check; the defaults follow from the protocol."""
     protocol = request.text("protocol")
     listen = number(request.inputs.get("listenPort")) or {"http": 80, "https": 443}[protocol]
@@ -140,25 +140,25 @@ def service(request: Request) -> Properties:
     }
 
 
-def service_id(request: Request) -> str:
+def service_id(request: CloudRequest) -> str:
     """The id of a service: `<load balancer>__<port>`."""
     return f"{request.text('loadBalancerId')}__{service(request)['listenPort']}"
 
 
-def ssh_key(request: Request) -> Properties:
+def ssh_key(request: CloudRequest) -> Properties:
     """The MD5 fingerprint of the key, as Hetzner shows it."""
     blob = base64.b64decode(request.text("publicKey").split()[1])
     digest = hashlib.md5(blob, usedforsecurity=False).hexdigest()
     return {"fingerprint": ":".join(digest[at : at + 2] for at in range(0, 32, 2))}
 
 
-def target_id(request: Request) -> str:
+def target_id(request: CloudRequest) -> str:
     """The id of a target: `<load balancer>__<server, label selector or IP>`."""
     parts = [request.text(key) for key in ("serverId", "labelSelector", "ip")]
     return f"{request.text('loadBalancerId')}__{''.join(parts)}"
 
 
-def _attachment(request: Request, wanted: Properties) -> Properties:
+def _attachment(request: CloudRequest, wanted: Properties) -> Properties:
     """A free address in the given subnet, or in the last subnet of the network."""
     ids = [thing.id for thing in subnets_of(request, wanted.get("networkId"))]
     thing = request.cloud.get(SUBNET, str(wanted.get("subnetId") or ids[-1]))
@@ -180,7 +180,7 @@ def _attachment(request: Request, wanted: Properties) -> Properties:
     }
 
 
-def _addresses(request: Request) -> Iterator[tuple[str, str]]:
+def _addresses(request: CloudRequest) -> Iterator[tuple[str, str]]:
     """Every private address in use, with the id of the object that has it."""
     for type_ in (SERVER, SERVER_NETWORK, LOAD_BALANCER_NETWORK):
         for thing in request.cloud.all(type_):

@@ -8,7 +8,7 @@ from rehearsal.providers.contract import Failure
 from rehearsal.providers.hcloud.facts import SYSTEM_IMAGES, Snapshot, flatcar_snapshot
 from rehearsal.providers.hcloud.resource_types import TYPES
 from rehearsal.providers.simulated import Package
-from rehearsal.providers.simulated_type import Request
+from rehearsal.providers.simulated_type import CloudRequest
 from rehearsal.providers.values import Properties, Unknown, shown
 
 _TERM = re.compile(r"\s*([A-Za-z0-9./_-]+)\s*={1,2}\s*([A-Za-z0-9._-]*)\s*")
@@ -45,7 +45,7 @@ def check_config(config: Properties) -> list[Failure]:
     return []
 
 
-def get_image(request: Request) -> Properties:
+def get_image(request: CloudRequest) -> Properties:
     """Finds a Flatcar snapshot by its labels; every release has one."""
     architecture = request.text("withArchitecture", "x86")
     selector = request.inputs.get("withSelector")
@@ -82,7 +82,7 @@ def _labels(selector: str) -> dict[str, str]:
     return {term[1]: term[2] for term in terms if term}
 
 
-def _described(image: Snapshot, request: Request) -> Properties:
+def _described(image: Snapshot, request: CloudRequest) -> Properties:
     return {
         **request.inputs,
         "id": image.id,

@@ -24,7 +24,7 @@ class Objects:
     kinds: Discovery
     namespace: str
     adopts: bool
-    """Whether `create` takes over an object that is there already."""
+    """Whether `create` takes over an object that exists already."""
 
     def served(self, resource: Resource, value: Properties) -> ServedKind | None:
         """The kind of an object; None where the API server does not serve it."""

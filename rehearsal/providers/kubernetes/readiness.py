@@ -1,4 +1,4 @@
-"""Which kinds an API server serves: discovery, CRDs, and the waits until a change has an effect."""
+"""The kinds that an API server serves, the CRDs that add some, and the waits for both."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""What the provider knows of each resource type: which are refused, and what replaces an object.
+"""Facts about resource types: the unsupported ones, and the fields whose change replaces.
 
 The fields that replace are the real provider's (`provider/pkg/provider/diff.go` of
 pulumi-kubernetes), for the kinds that a fleet is made of.

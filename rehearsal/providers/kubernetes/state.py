@@ -32,7 +32,7 @@ def outputs(live: Properties, inputs: Properties, manager: str) -> Properties:
 
 
 def pruned(live: Value, inputs: Value) -> Value:
-    """The live values of those fields that `inputs` has; fields of others and defaults go.
+    """The live values of those fields that `inputs` has; others are left out.
 
     Where the server only writes a quantity in another way, the input stays.
     """
@@ -52,9 +52,9 @@ def same_quantity(first: Value, second: Value) -> bool:
 
 
 def read_inputs(live: Properties, inputs: Properties) -> Properties:
-    """The inputs that a refresh finds: those of before, with the values that live now.
+    """The inputs that a refresh finds: the old ones, with the values of the live object.
 
-    An import has no inputs of before; it gets everything that a program could have written.
+    An import has no old inputs; it gets everything that a program could have written.
     """
     if not inputs:
         return _importable(live)

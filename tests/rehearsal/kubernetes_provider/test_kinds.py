@@ -1,4 +1,4 @@
-"""Kinds that a program brings: a definition of its own, or a chart's."""
+"""Kinds that a program adds, by its own CRDs or by those of a chart."""
 
 import pytest
 

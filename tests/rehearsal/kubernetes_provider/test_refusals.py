@@ -1,4 +1,4 @@
-"""What the API server refuses, and an API server that refuses altogether."""
+"""Refusals of the API server, and API servers that cannot be used."""
 
 from pathlib import Path
 
@@ -20,13 +20,13 @@ from tests.unit.rehearsal.providers.engine import FakeEngine, Made, Refused, eng
 from toolchain.build import Tools
 
 
-def test_a_field_that_the_schema_lacks_is_told_in_the_preview(kubernetes: FakeEngine) -> None:
+def test_a_field_that_the_schema_lacks_is_shown_in_the_preview(kubernetes: FakeEngine) -> None:
     inputs: Properties = {**config_map("plan"), "dota": {"a": "1"}}
     with pytest.raises(Refused, match=r"ConfigMap default/plan: .*dota"):
         kubernetes.previewed(CONFIG_MAP, inputs)
 
 
-def test_what_never_changes_is_told_in_the_preview(kubernetes: FakeEngine) -> None:
+def test_a_change_of_an_immutable_field_is_shown_in_the_preview(kubernetes: FakeEngine) -> None:
     made = kubernetes.created(PRIORITY, {"metadata": {"name": "research"}, "value": 10})
     with pytest.raises(Refused, match=r"PriorityClass research: .*may not be changed"):
         kubernetes.updated(made, {"metadata": {"name": "research"}, "value": 11}, preview=True)
@@ -54,7 +54,7 @@ def preview_refusal(kubernetes: FakeEngine, name: str) -> str | None:
     return None
 
 
-def test_a_denial_is_told_in_the_preview(kubernetes: FakeEngine) -> None:
+def test_a_denial_is_shown_in_the_preview(kubernetes: FakeEngine) -> None:
     policy: Properties = {
         "metadata": {"name": "no-blue"},
         "spec": {

@@ -1,4 +1,4 @@
-"""Wrong inputs of AWS, each with what is said of it."""
+"""Wrong inputs of AWS, each with the refusal."""
 
 from rehearsal.providers.values import UNKNOWN, Properties
 from tests.unit.rehearsal.providers import iam_mistakes

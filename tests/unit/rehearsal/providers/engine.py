@@ -1,4 +1,4 @@
-"""The engine's side of the protocol: what a test asks of a provider, and what it answers."""
+"""The engine's side of the protocol: calls to a provider, and its answers."""
 
 import json
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ class CallContext:
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """A resource as the engine remembers it."""
+    """A resource in the engine's state."""
 
     type: str
     id: str
@@ -79,7 +79,7 @@ class FakeEngine:
         return [failure.reason for failure in self._check(type_, inputs, {}).failures]
 
     def refusal(self, type_: str, inputs: Properties) -> str:
-        """The one sentence with which inputs are refused."""
+        """The refusal of inputs that have one mistake."""
         (sentence,) = self.refusals(type_, inputs)
         return sentence
 
@@ -149,7 +149,7 @@ class FakeEngine:
         return decode(getattr(self.servicer.Invoke(request, self.context), "return"))
 
     def calls(self) -> list[dict[str, Any]]:
-        """What calls.jsonl says."""
+        """The lines of calls.jsonl."""
         lines = (self.directory / "calls.jsonl").read_text().splitlines()
         return [json.loads(line) for line in lines]
 

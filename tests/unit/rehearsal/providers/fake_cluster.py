@@ -1,4 +1,4 @@
-"""A few kinds of an API server in memory: enough for what a provider decides by itself."""
+"""A few kinds of an API server in memory: enough for the unit tests of the provider."""
 
 import json
 from collections.abc import Sequence

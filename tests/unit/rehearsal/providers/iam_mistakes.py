@@ -1,4 +1,4 @@
-"""Wrong inputs of AWS IAM, each with what is said of it."""
+"""Wrong inputs of AWS IAM, each with the refusal."""
 
 import json
 

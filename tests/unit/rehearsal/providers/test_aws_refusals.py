@@ -20,7 +20,7 @@ def test_a_secret_policy_is_never_quoted(aws: FakeEngine) -> None:
     assert "hunter2" not in sentence
 
 
-def test_what_is_not_known_yet_is_let_through(aws: FakeEngine) -> None:
+def test_an_unknown_value_passes(aws: FakeEngine) -> None:
     inputs: Properties = {"role": UNKNOWN, "policy": UNKNOWN}
     assert aws.refusals(ROLE_POLICY, inputs) == []
 

@@ -1,4 +1,4 @@
-"""Dynamic resources: their own provider judges them, and nobody is called to make them."""
+"""Dynamic resources: their own provider checks them, and no server is called."""
 
 import json
 from pathlib import Path

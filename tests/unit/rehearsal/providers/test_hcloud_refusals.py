@@ -13,7 +13,7 @@ def test_hcloud_refuses(case: str, hcloud: FakeEngine) -> None:
     assert expected in hcloud.refusal(type_, inputs)
 
 
-def test_all_mistakes_of_a_resource_are_told_at_once(hcloud: FakeEngine) -> None:
+def test_all_mistakes_of_a_resource_are_reported_at_once(hcloud: FakeEngine) -> None:
     sentences = hcloud.refusals(SERVER, server(location="x", image="y", backups=1, foo=2))
     assert len(sentences) == 4
 
@@ -28,7 +28,7 @@ def test_a_secret_value_is_never_quoted(hcloud: FakeEngine) -> None:
     assert "hunter2" not in " ".join(sentences)
 
 
-def test_what_is_not_known_yet_is_let_through(hcloud: FakeEngine) -> None:
+def test_an_unknown_value_passes(hcloud: FakeEngine) -> None:
     inputs = server(
         image=UNKNOWN,
         placementGroupId=UNKNOWN,

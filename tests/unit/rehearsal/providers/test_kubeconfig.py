@@ -1,4 +1,4 @@
-"""Which API server a kubeconfig leads to, and the sentence when it leads nowhere."""
+"""The API server that a kubeconfig names, and the refusal of an unusable kubeconfig."""
 
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ def test_a_kubeconfig_shows_no_secret() -> None:
         ),
     ],
 )
-def test_a_kubeconfig_that_leads_nowhere_is_a_sentence(text: str, sentence: str) -> None:
+def test_an_unusable_kubeconfig_is_refused_with_a_sentence(text: str, sentence: str) -> None:
     with pytest.raises(RefusedError) as error:
         kubeconfig.cluster(text)
     assert sentence in str(error.value)

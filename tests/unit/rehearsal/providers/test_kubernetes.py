@@ -1,4 +1,4 @@
-"""What the kubernetes provider decides by itself: names, what is sent, what replaces."""
+"""The kubernetes provider without an API server: names, requests, secrets, refusals."""
 
 import json
 from pathlib import Path
@@ -117,14 +117,14 @@ def test_a_preview_goes_on_where_the_namespace_is_still_to_be_made(
     assert outputs["data"] == {"a": "1"}
 
 
-def test_a_denial_is_told_in_the_preview(kubernetes: FakeEngine, cluster: FakeCluster) -> None:
+def test_a_denial_is_shown_in_the_preview(kubernetes: FakeEngine, cluster: FakeCluster) -> None:
     cluster.refuses = (422, "denied: GPU pods must set limits")
     with pytest.raises(Refused) as error:
         kubernetes.previewed(CONFIG_MAP, config_map(name="plan"))
     assert str(error.value) == "ConfigMap default/plan: denied: GPU pods must set limits"
 
 
-def test_what_the_server_says_of_a_secret_is_struck_out(
+def test_a_secret_is_removed_from_the_message_of_the_server(
     kubernetes: FakeEngine, cluster: FakeCluster
 ) -> None:
     cluster.refuses = (422, 'Invalid value: "hunter2"')
@@ -148,7 +148,7 @@ def test_an_object_that_exists_is_taken_over_by_a_provider_that_says_so(
         assert adopting.created(CONFIG_MAP, config_map(name="plan")).id == "default/plan"
 
 
-def test_an_object_is_remembered_as_it_lives(kubernetes: FakeEngine) -> None:
+def test_the_outputs_are_the_live_object(kubernetes: FakeEngine) -> None:
     made = kubernetes.created(CONFIG_MAP, config_map(name="plan"))
     assert made.outputs["metadata"] == {"name": "plan", "namespace": "default", "uid": "1"}
     assert made.outputs["status"] == {"phase": "Active"}

@@ -1,4 +1,4 @@
-"""What a change or a refresh of a Kubernetes object comes to."""
+"""Changes and refreshes of Kubernetes objects."""
 
 from pathlib import Path
 

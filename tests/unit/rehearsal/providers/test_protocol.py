@@ -11,7 +11,7 @@ from rehearsal.providers import simulated
 from rehearsal.providers.aws.package import package as aws_package
 from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.simulated import SimulatedProvider
-from rehearsal.providers.simulated_type import Request
+from rehearsal.providers.simulated_type import CloudRequest
 from rehearsal.providers.values import Properties, Secret, decode, encode
 from tests.unit.rehearsal.providers.engine import CallContext, FakeEngine, Refused, engine, urn
 
@@ -39,7 +39,7 @@ def test_each_connection_has_the_instance_it_was_configured_for(aws: FakeEngine)
 def test_a_fault_names_the_resource_and_quotes_nothing(
     aws: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(self: simulated.SimulatedInstance, inputs: Properties, id_: str = "") -> Request:
+    def fails(self: simulated.SimulatedInstance, inputs: Properties, id_: str = "") -> CloudRequest:
         raise ValueError("hunter2")
 
     monkeypatch.setattr(simulated.SimulatedInstance, "_request", fails)

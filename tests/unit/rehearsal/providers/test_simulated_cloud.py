@@ -1,4 +1,4 @@
-"""What a simulated cloud makes of good inputs: names, outputs, changes, and what it remembers."""
+"""Names, outputs, changes and stored objects of good inputs in a simulated cloud."""
 
 import base64
 import hashlib

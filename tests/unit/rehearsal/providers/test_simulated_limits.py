@@ -1,4 +1,4 @@
-"""What a simulated cloud refuses because of what it holds already, and what it can look up."""
+"""Refusals that depend on the objects of a simulated cloud, and its lookups."""
 
 import base64
 
