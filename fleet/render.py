@@ -5,14 +5,14 @@ becomes, `join.json` the secret part with its secrets masked, and `user-data.jso
 `fleet boot` takes them.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from ignition.write.render import (
     Join,
+    NodeBoot,
     RenderError,
     data_url,
     join_ignition,
@@ -21,16 +21,9 @@ from ignition.write.render import (
     with_merge,
 )
 from ignition.write.wireguard import WireGuardKey
-from settings import BareMetalPool, load, stack_file
+from settings import BareMetalPool, Pool, Settings, load, stack_file
 from settings.tunnels import of_site, with_length
 from stacks.nodes import boot_of, node_versions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from ignition.write.render import NodeBoot
-    from settings import Pool, Settings
 
 # of the forms that a machine would take, so that what is shown boots
 MASKED = "masked.0000000000000000"

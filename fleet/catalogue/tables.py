@@ -1,19 +1,15 @@
 """Tables and JSON of the hardware catalogue: all machines in short, one in full."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich import box
 from rich.console import Group
 from rich.table import Table
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from hardware.catalogue import Gpu, Hardware
+from hardware.catalogue import Gpu, Hardware
 
 UNKNOWN = "—"
 

@@ -1,16 +1,12 @@
 """A plan as plain data: what `--json` prints, what is compared, and what a table shows."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from fleet.plan.subject import Subject
-    from hardware.catalogue import NumaNode
-    from ignition.plan.numa_plan import NodePlan, NumaPlan
+from fleet.plan.subject import Subject
+from hardware.catalogue import NumaNode
+from ignition.plan.numa_plan import NodePlan, NumaPlan
 
 Group = Literal["kernel argument", "sysctl", "kubelet", "system"]
 GROUPS: tuple[Group, ...] = ("kernel argument", "sysctl", "kubelet", "system")

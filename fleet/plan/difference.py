@@ -4,20 +4,14 @@ Ignition runs at first boot alone, so a pool takes a plan over as its machines a
 reinstalled. What each line would need on a machine that runs is told beside it.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from fleet.plan.description import GROUPS, describe
+from fleet.plan.description import GROUPS, Group, describe
 from fleet.plan.subject import SubjectError, subject
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from fleet.plan.description import Group
 
 # https://www.flatcar.org/docs/latest/setup/customization/other-settings/ (kernel arguments) and
 # https://kubernetes.io/docs/tasks/administer-cluster/cpu-management-policies/ (kubelet's state)

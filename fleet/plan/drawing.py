@@ -3,25 +3,20 @@
 Lengths are pixels of the SVG, from the top left corner of what a thing stands in.
 """
 
-from __future__ import annotations
-
 import math
 import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import jinja2
 
+from fleet.plan.subject import Subject
+from hardware.catalogue import NumaNode
 from hardware.cpuset import parse_list
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from fleet.plan.subject import Subject
-    from hardware.catalogue import NumaNode
-    from ignition.plan.numa_plan import NodePlan
+from ignition.plan.numa_plan import NodePlan
 
 T = TypeVar("T")
 WIDTH = 1160

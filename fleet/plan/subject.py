@@ -1,24 +1,18 @@
 """What a plan is asked for: a machine of the catalogue, or a pool of an environment."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from hardware import catalogue
+from hardware.catalogue import Hardware
 from ignition.plan.numa_plan import NumaPlan, PlanError, plan
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from settings import SettingsError, load, stack_file
 from settings.problems import sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from hardware.catalogue import Hardware
 
 DEFAULT_PURPOSE: Purpose = "training"
 
