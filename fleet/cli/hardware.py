@@ -10,6 +10,7 @@ import typer
 from fleet.cli.command import Command
 from fleet.cli.place import JSON_HELP
 from fleet.cli.printing import refuse, show
+from hardware.machine import HardwareError, Kind
 
 IMPORT_HELP = """\
 Make a catalogue file from lscpu, lspci and nvidia-smi.
@@ -55,7 +56,7 @@ def list_machines(*, json: Json = False) -> None:
     Each is a YAML file in hardware/.
     """
     from fleet.catalogue.tables import as_json, overview
-    from hardware.catalogue import HardwareError, load, names
+    from hardware.catalogue import load, names
 
     try:
         machines = [load(name) for name in names()]
@@ -78,7 +79,7 @@ def show_machine(
     Also lists the facts that nobody has verified.
     """
     from fleet.catalogue.tables import as_json, details
-    from hardware.catalogue import HardwareError, load
+    from hardware.catalogue import load
 
     try:
         machine = load(name)
@@ -115,16 +116,13 @@ def import_(  # noqa: PLR0913  # one option for each capture, as the user gives 
         ),
     ] = None,
     vendor: Annotated[str, typer.Option(metavar="NAME", help="Maker or cloud.")] = "own",
-    kind: Annotated[
-        str, typer.Option(metavar="KIND", help="bare-metal, aws, azure, hetzner…")
-    ] = "bare-metal",
+    kind: Annotated[Kind, typer.Option(help="Where the machine comes from.")] = "bare-metal",
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write to FILE, not stdout."),
     ] = None,
 ) -> None:
     """Documented by IMPORT_HELP."""
-    from hardware.catalogue import HardwareError
     from hardware.importer.files import Files, import_machine
     from hardware.importer.write import Heading
 

@@ -44,7 +44,7 @@ def _plan(plan: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def _nodes(nodes: Sequence[Mapping[str, Any]]) -> Table:
-    table = _table("NUMA node", "Housekeeping", "Workload", "Memory", "Hugepages", "GPUs", "NICs")
+    table = _table("NUMA", "Housekeeping", "Workload", "Memory", "Hugepages", "GPUs", "NICs")
     table.columns[1].min_width = table.columns[2].min_width = 14  # "58-111,170-223" in one piece
     for node in nodes:
         counts = ((node[f"hugepages_{key}"], size) for key, size in _SIZES)

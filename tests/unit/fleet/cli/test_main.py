@@ -25,13 +25,15 @@ def test_a_place_that_cannot_be_written_is_one_sentence(
     assert said.stderr.count("\n") == 1
 
 
+GROUPS = {str(group.name): group.typer_instance for group in app.registered_groups}
 VERBS = [
     *((str(verb.name),) for verb in app.registered_commands),
-    *((str(group.name),) for group in app.registered_groups),
+    *((group,) for group in GROUPS),
     *(
-        (str(group.name), str(verb.name))
-        for group in app.registered_groups
-        for verb in group.typer_instance.registered_commands
+        (group, str(verb.name))
+        for group, verbs in GROUPS.items()
+        if verbs is not None
+        for verb in verbs.registered_commands
     ),
 ]
 
