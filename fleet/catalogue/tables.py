@@ -8,6 +8,7 @@ from typing import Any
 from rich import box
 from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from hardware.catalogue import Gpu, Hardware
 
@@ -98,19 +99,17 @@ def _facts(machine: Hardware) -> Iterable[tuple[str, str]]:
     yield "price source", price.source
 
 
-def _doubts(machine: Hardware) -> Table:
+def _doubts(machine: Hardware) -> Text:
     if not machine.doubts:
         return _lines("not verified", ["nothing: each fact has a source that was read"])
     return _lines("not verified", machine.doubts)
 
 
-def _lines(title: str, lines: Sequence[str]) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for number, line in enumerate(lines):
-        table.add_row("" if number else title, line)
-    return table
+def _lines(title: str, lines: Sequence[str]) -> Text:
+    """A line each, in one piece, so that an address can be clicked and copied."""
+    titles = [title, *[""] * (len(lines) - 1)]
+    text = "\n".join(f"{name:14}{line}" for name, line in zip(titles, lines, strict=True))
+    return Text(text, no_wrap=True, overflow="ignore")
 
 
 def _gpus(machine: Hardware) -> str:
