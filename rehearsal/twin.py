@@ -17,13 +17,15 @@ from rehearsal.control_plane import ControlPlane, Launcher, Programs, last_line
 from rehearsal.engine import Engine, env_file, environment
 from rehearsal.errors import RehearsalError
 from rehearsal.tunnels import tunnel_keys
-from settings import NAMESPACE, SECRETS
+from settings import SECRETS
+from settings.names import PROJECT
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Mapping
     from pathlib import Path
 
+    from policies.environment import Environment
     from rehearsal.api import Api
     from rehearsal.workspace import Workspace
     from settings import Settings
@@ -43,12 +45,12 @@ class Twin:
     engine: Engine
 
 
-def set_up(workspace: Workspace, settings: Settings, tracked: Path, tools: Tools) -> Twin:
+def set_up(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tools) -> Twin:
     """Starts everything for the stack file `tracked`; the stack is there and empty."""
     directory, processes = workspace.directory.resolve(), workspace.processes
     plain = environment(tools.environment(), directory, provider_ports={})
     providers = _start_providers(workspace, tools, plain)
-    policy_config = json.dumps(pack_config(settings.policies))
+    policy_config = json.dumps(pack_config(wanted.rule_settings))
     (directory / "policy-config.json").write_text(policy_config)
     launcher = Launcher(
         directory=directory,
@@ -56,7 +58,7 @@ def set_up(workspace: Workspace, settings: Settings, tracked: Path, tools: Tools
         programs=Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok")),
         environment=plain,
     )
-    cluster = settings.cluster
+    cluster = wanted.settings.cluster
     control_plane = launcher.launch(service_cidr=cluster.service_cidr, pod_cidr=cluster.pod_cidr)
     engine = Engine(
         root=workspace.root,
@@ -70,7 +72,7 @@ def set_up(workspace: Workspace, settings: Settings, tracked: Path, tools: Tools
         tracked,
         engine.stack_file,
         forms=SECRETS,
-        known=_known(settings, control_plane),
+        known=_known(wanted.settings, control_plane),
         passphrase_file=directory / "passphrase",
     )
     engine.create_stack()
@@ -91,7 +93,7 @@ def _known(settings: Settings, control_plane: ControlPlane) -> stackfile.Known:
     return stackfile.Known(
         secret={"kubeconfig": kubeconfig, "wireguard_keys": keys.secret},
         plain={
-            (f"{NAMESPACE}:sites", site, "tunnel", "public_key"): key
+            (f"{PROJECT}:sites", site, "tunnel", "public_key"): key
             for site, key in keys.public.items()
         },
     )

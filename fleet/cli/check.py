@@ -77,10 +77,11 @@ def check(  # noqa: PLR0913  # an option each
     from fleet.check.tables import checked_table
     from fleet.sarif import document
     from policies.configuration import PolicyConfigError
-    from settings import SettingsError, load, stack_file
+    from policies.environment import load
+    from settings import SettingsError, stack_file
 
     try:
-        policies = load(stack_file(ROOT, environment)).policies
+        policies = load(stack_file(ROOT, environment)).rule_settings
         checked = judge(environment, policies, read(names, namespace))
     except (SettingsError, PolicyConfigError) as error:
         refuse(error)

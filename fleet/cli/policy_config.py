@@ -18,14 +18,15 @@ def policy_config(
     Exit code 1 if the stack file has mistakes, 2 if there is none.
     """
     from policies.configuration import PolicyConfigError
+    from policies.environment import load
     from policies.gates.plan import pack_config
-    from settings import SettingsError, load, stack_file
+    from settings import SettingsError, stack_file
 
     code = 2
     try:
         path = stack_file(ROOT, environment)
         code = 1
-        config = pack_config(load(path).policies)
+        config = pack_config(load(path).rule_settings)
     except (SettingsError, PolicyConfigError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(code) from error

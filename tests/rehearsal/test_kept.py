@@ -19,10 +19,10 @@ import yaml
 
 from fleet.check.judging import check
 from fleet.check.reading import read
+from policies.environment import load
 from rehearsal.api import Api, ApiError
 from rehearsal.certificates import Certificates, Pair
 from rehearsal.stackfile import Cipher
-from settings import load
 from tests.conftest import ROOT
 from tests.rehearsal.kept import Kept
 from toolchain.build import versions
@@ -232,7 +232,7 @@ def test_etcd_and_the_api_server_refuse_strangers(kept: Kept) -> None:
 
 
 def test_its_api_server_refuses_what_fleet_check_refuses_in_the_same_words(kept: Kept) -> None:
-    policies = load(kept.checkout.stack_file("dev")).policies
+    policies = load(kept.checkout.stack_file("dev")).rule_settings
     found = read([str(REFUSED)])
     said = {one.sentence for one in check("dev", policies, found).said}
     assert said == {"Job 'train': container 'main' must have a whole number of CPUs in limits.cpu."}
