@@ -16,7 +16,7 @@ UNKNOWN = "—"
 
 
 def overview(machines: Iterable[Hardware]) -> Table:
-    """A line for each machine."""
+    """One line for each machine."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("machine", "kind", "GPUs"):
         table.add_column(title, no_wrap=title == "machine")
@@ -57,7 +57,7 @@ def details(machine: Hardware) -> Group:
 
 
 def as_json(machine: Hardware) -> dict[str, Any]:
-    """Every fact of the entry, with what follows from them."""
+    """Every fact of the entry, and the sums derived from them."""
     found = asdict(machine)
     for node, derived in zip(found["numa_nodes"], machine.numa_nodes, strict=True):
         node["cpus"] = derived.cpus
@@ -118,7 +118,7 @@ def _gpus(machine: Hardware) -> str:
 
 
 def _links(gpu: Gpu) -> str:
-    """What is known of them: the bus, NVLinks and BAR1."""
+    """The known facts: bus, NVLinks, BAR1."""
     known = {
         f"PCIe {gpu.pcie_gen} x{gpu.pcie_width}": gpu.pcie_gen and gpu.pcie_width,
         f"{gpu.nvlinks} NVLinks": gpu.nvlinks,

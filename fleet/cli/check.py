@@ -18,7 +18,7 @@ class PrintsSarif(Command):
     """`--sarif` without a file is `--sarif -`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:  # typer hides the types of click
-        """Puts `-` behind a `--sarif` that nothing or another option follows."""
+        """Put `-` after a `--sarif` that has no file."""
         following = [*args[1:], "--"]
         alone = [
             word == "--sarif" and after.startswith("-") and after != STDOUT

@@ -144,7 +144,7 @@ def _panel(subject: Subject, index: int, *, x: float, y: float, width: float) ->
 
 
 def _words(text: str, top: float, width: float) -> list[tuple[float, str]]:
-    """The text in lines of the width, each with its baseline."""
+    """The text wrapped to the width; each line with its baseline."""
     lines = textwrap.wrap(text, int(width // LETTER), break_on_hyphens=False)
     return [(top + number * LINE, line) for number, line in enumerate(lines)]
 

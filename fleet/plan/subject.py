@@ -1,4 +1,4 @@
-"""What a plan is asked for: a machine of the catalogue, or a pool of an environment."""
+"""The subject of a plan: a machine of the catalogue, or a pool of an environment."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -18,12 +18,12 @@ DEFAULT_PURPOSE: Purpose = "training"
 
 
 class SubjectError(ValueError):
-    """Words that name no plan; one sentence a line that says what is allowed."""
+    """The words name no plan; one sentence a line, each with what is allowed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """A machine with a purpose and choices, and the plan that follows. `name` is what was asked."""
+    """A machine with a purpose, choices and the resulting plan; `name` is the word given."""
 
     name: str
     hardware: Hardware

@@ -93,7 +93,7 @@ def _why(row: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def difference_table(found: Difference) -> Group:
-    """What changes, and what a running node needs for it."""
+    """The lines that differ, and what a running node needs for each."""
     return Group(*_difference(found))
 
 
