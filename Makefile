@@ -45,7 +45,7 @@ preview: bootstrap ## Show what `make up` would change, and its cost (JSON=1)
 up: .preview/policies-$(ENV).json ## Update the accounts of ENV; Pulumi asks first
 	@exec $(RUN) toolchain exec pulumi up --stack $(ENV) --policy-pack policies --policy-pack-config $<
 
-bench: bootstrap ## Measure previews, boot data and rehearsals, as ratios within one run
+bench: bootstrap ## Measure previews, boot data and rehearsals, as ratios
 	@exec $(RUN) benchmarks
 
 toolchain: bootstrap ## Build the programs of the rehearsal that are missing
@@ -59,7 +59,7 @@ clean: ## Stop kept rehearsals, delete everything that make created
 	done
 	@rm -rf .rehearsal .preview .toolchain .venv .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
-bootstrap: ## Make .venv with the locked Python packages and the command `fleet`
+bootstrap: ## Make .venv with the locked packages and the command `fleet`
 	@command -v $(PYTHON) > /dev/null || \
 	  { echo "There is no $(PYTHON) on PATH: install Python 3.11 or newer." >&2; exit 1; }
 	@exec $(PYTHON) toolchain/bootstrap.py
