@@ -153,7 +153,7 @@ def _fitting(args: GatewayArgs, plain: str, private_key: str) -> str:
 
 
 def _refuse_too_many(args: GatewayArgs) -> None:
-    """Before anything is made, with keys that compress as badly as any."""
+    """Before anything is made, with sample keys as long as the real ones."""
     digests = (hashlib.sha256(peer.address.encode()).digest() for peer in args.peers)
     samples = [base64.b64encode(digest).decode() for digest in digests]
     _fitting(args, _plain(args, samples), SAMPLE_KEY)
