@@ -11,7 +11,7 @@ USD_PER_EUR = 1.16
 
 _GPU_FACTS = ("pcie_gen", "pcie_width", "nvlinks", "bar1_gib")
 
-Kind = Literal["bare-metal", "aws", "azure", "hetzner", "hetzner-dedicated"]
+MachineKind = Literal["bare-metal", "aws", "azure", "hetzner", "hetzner-dedicated"]
 Arch = Literal["amd64", "arm64"]
 
 
@@ -100,7 +100,7 @@ class Hardware:
     # what it is
     name: str
     vendor: str
-    kind: Kind
+    kind: MachineKind
     arch: Arch
     cpu_vendor: Literal["intel", "amd", "ampere", "arm"]
     cpu_model: str

@@ -96,7 +96,7 @@ def import_(  # noqa: PLR0913  # one option for each capture, as the user gives 
 ) -> None:
     """Documented by IMPORT_HELP."""
     importer = import_module("hardware.importer.files")
-    write = import_module("hardware.importer.write")
+    write = import_module("hardware.importer.catalogue_file")
     files = importer.Files(
         lscpu=lscpu, lspci=lspci, sysfs=sysfs, meminfo=meminfo, topo=topo, gpus=gpus
     )

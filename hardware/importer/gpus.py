@@ -4,9 +4,9 @@ from typing import Any
 
 from hardware.catalogue import load, names
 from hardware.cpuset import format_list
-from hardware.importer.capture import Capture, CaptureError, GpuFacts, PciDevice, Topology
-from hardware.importer.query import COMMAND as QUERY
-from hardware.importer.topo import COMMAND as TOPO
+from hardware.importer.capture import Capture, CaptureError, GpuFacts, GpuTopology, PciDevice
+from hardware.importer.nvidia_smi_query import COMMAND as QUERY
+from hardware.importer.nvidia_smi_topo import COMMAND as TOPO
 from hardware.machine import Gpu
 
 MOST_LINKS = 18
@@ -105,7 +105,7 @@ def _links(capture: Capture, index: int) -> int:
     return max(links, default=0) if sum(links) > MOST_LINKS else sum(links)
 
 
-def _link_counts(topology: Topology, index: int) -> list[int]:
+def _link_counts(topology: GpuTopology, index: int) -> list[int]:
     relations = topology.gpus[index].relations.values()
     return [int(relation.removeprefix("NV")) for relation in relations if relation.startswith("NV")]
 

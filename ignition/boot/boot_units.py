@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ignition.boot.config import BootConfig
-from ignition.boot.unitfiles import parse, values
+from ignition.boot.unit_syntax import parse, values
 
 _STATE = ("cpu_manager_state", "memory_manager_state")
 
@@ -18,7 +18,7 @@ def check(config: BootConfig, problems: list[str]) -> None:
 def _state(config: BootConfig) -> Iterator[str]:
     """kubelet does not start on state that another policy or another CPU set left behind."""
     for unit in config.units.values():
-        said = config.said[unit.name]
+        said = config.commands[unit.name]
         if not all(name in said for name in _STATE):
             continue
         lines = parse(unit.contents or "")
@@ -42,7 +42,7 @@ def _state(config: BootConfig) -> Iterator[str]:
 def _access_control(config: BootConfig) -> Iterator[str]:
     """PCIe access control is cleared before pods use the GPUs."""
     for unit in config.units.values():
-        said = config.said[unit.name]
+        said = config.commands[unit.name]
         does = {"ECAP_ACS": "clears access control", "modprobe ": "loads a driver"}
         for word, deed in does.items():
             if word in said and "kubelet.service" not in " ".join(

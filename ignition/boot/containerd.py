@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from hardware.catalogue import Hardware
-from ignition.boot import texts
+from ignition.boot import parsing
 from ignition.boot.config import BootConfig
-from ignition.boot.unitfiles import parse, values
+from ignition.boot.unit_syntax import parse, values
 
 # brought by the NVIDIA runtime and by Flatcar itself
 _NVIDIA = "/etc/containerd/config-nvidia.toml"
@@ -24,7 +24,7 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
     unit = config.units.get("containerd.service")
     lines = tuple(line for text in unit.dropins.values() for line in parse(text)) if unit else ()
     for command in values(lines, "ExecStart"):
-        words = texts.words(command.replace("--config=", "--config "))
+        words = parsing.words(command.replace("--config=", "--config "))
         path = words[words.index("--config") + 1] if "--config" in words[:-1] else None
         if path is None:
             problems.append("containerd.service runs without --config; name the configuration")
@@ -77,8 +77,8 @@ def _configuration(path: str, config: BootConfig, hardware: Hardware) -> Iterato
 def _block_io(path: str, where: str, config: BootConfig) -> Iterator[str]:
     text = config.text(path)
     try:
-        found = texts.documents(text)[0] if text else None
-    except (texts.TextError, IndexError):
+        found = parsing.documents(text)[0] if text else None
+    except (parsing.TextError, IndexError):
         found = None
     classes = found.get("Classes") if isinstance(found, dict) else None
     if not isinstance(classes, dict) or not classes or not all(classes.values()):

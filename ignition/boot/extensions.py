@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from hardware.catalogue import Hardware
 from ignition.boot.config import BootConfig, BootUnit
-from ignition.boot.texts import shown
+from ignition.boot.parsing import shown
 
 _OFFICIAL = re.compile(r"-?(nvidia-drivers-\d{3}(-open)?|podman|python|zfs|incus|overlaybd)")
 _DRIVERS = tuple(

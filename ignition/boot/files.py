@@ -5,9 +5,9 @@ import re
 import string
 from collections.abc import Iterator
 
-from ignition.boot import texts
+from ignition.boot import parsing
 from ignition.boot.config import BootConfig, BootFile
-from ignition.boot.texts import names
+from ignition.boot.parsing import names
 
 # directory -> the ends of the names that its reader takes
 _READ: dict[str, tuple[str, ...]] = {
@@ -134,7 +134,7 @@ def hostname(config: BootConfig) -> Iterator[str]:
         r"(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?", name, re.ASCII
     ):
         yield (
-            f'/etc/hostname has "{texts.shown(name)}", which is no name of a node; write '
+            f'/etc/hostname has "{parsing.shown(name)}", which is no name of a node; write '
             "lower-case letters, digits and hyphens"
         )
 
@@ -143,5 +143,5 @@ def lines(config: BootConfig, folder: str) -> Iterator[tuple[str, str, str | Non
     """The settings of the .conf files of a folder in the order in which they are applied."""
     for path in sorted(config.files):
         if path.rpartition("/")[0] == folder and path.endswith(".conf"):
-            for name, value in texts.settings(config.text(path) or ""):
+            for name, value in parsing.settings(config.text(path) or ""):
                 yield path, name, value

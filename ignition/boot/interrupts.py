@@ -7,7 +7,7 @@ from hardware.catalogue import Hardware
 from ignition.boot import cpus
 from ignition.boot.config import BootConfig
 from ignition.boot.kernel import Kernel
-from ignition.boot.unitfiles import parse, values
+from ignition.boot.unit_syntax import parse, values
 
 _LIST = re.compile(r"\[(-?\d+)\]=[\"']?([0-9a-fA-F][0-9a-fA-F,:/-]*)")
 

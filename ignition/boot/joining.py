@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hardware.catalogue import Hardware
-from ignition.boot import labels, texts
+from ignition.boot import labels, parsing
 from ignition.boot.config import BootConfig, BootUnit
-from ignition.boot.unitfiles import parse, values
+from ignition.boot.unit_syntax import parse, values
 
 _JOINS = re.compile(r"^ExecStart=.*\bkubeadm join\b(?:.*--config[= ](\S+))?", re.MULTILINE)
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", re.ASCII)
@@ -68,8 +68,8 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> Joinin
     name = registration.get("name")
     if name and hostname and name != hostname:
         problems.append(
-            f'join.yaml names the node "{texts.shown(str(name))}", /etc/hostname '
-            f'"{texts.shown(hostname)}"; use one name'
+            f'join.yaml names the node "{parsing.shown(str(name))}", /etc/hostname '
+            f'"{parsing.shown(hostname)}"; use one name'
         )
     if not join:
         patches = _PATCHES  # one problem is enough: without join.yaml nothing is patched
@@ -153,8 +153,8 @@ def configuration(config: BootConfig, path: str | None, problems: list[str]) -> 
             f"{path} holds a token and has the mode {file.mode:04o}; write it with 0600"
         )
     try:
-        join = texts.documents(file.text)[-1]
-    except (texts.TextError, IndexError):
+        join = parsing.documents(file.text)[-1]
+    except (parsing.TextError, IndexError):
         join = None
     # what stands in it is never repeated in a message: it holds the token
     if not isinstance(join, dict) or join.get("kind") != "JoinConfiguration":

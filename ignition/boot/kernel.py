@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hardware.catalogue import Hardware
-from ignition.boot import arguments, cpus
+from ignition.boot import cpus, kernel_arguments
 
 _MIB = {"2M": 2, "1G": 1024}
 PAGE = {"hugepages-2Mi": 2 * 1024**2, "hugepages-1Gi": 1024**3}
@@ -36,9 +36,9 @@ def command_line(items: Sequence[str]) -> tuple[str, ...]:
 def check(items: Sequence[str], hardware: Hardware, problems: list[str]) -> Kernel:
     """Read the command line as the kernel does; what is wrong is added to `problems`."""
     words = command_line(items)
-    problems += arguments.problems(items, words, hardware)
+    problems += kernel_arguments.problems(items, words, hardware)
     given = dict(word.partition("=")[::2] for word in words)
-    problems += arguments.together(given, hardware)
+    problems += kernel_arguments.together(given, hardware)
     irq = _list("irqaffinity", given.get("irqaffinity"), hardware, problems)
     isolated = _isolated(given.get("isolcpus"), hardware, problems)
     problems += _agreement(irq, isolated, hardware)

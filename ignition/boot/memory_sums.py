@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from hardware.catalogue import Hardware
-from ignition.boot import cpus, unitfiles
+from ignition.boot import cpus, unit_syntax
 from ignition.boot.config import BootConfig
 from ignition.boot.kernel import PAGE, Kernel
 from ignition.boot.kubelet import Kubelet
-from ignition.boot.unitfiles import parse, values
+from ignition.boot.unit_syntax import parse, values
 
 _GIB = 1024**3
 
@@ -53,7 +53,7 @@ def _affinity(config: BootConfig, reserved: frozenset[int], hardware: Hardware) 
             continue
         if not path.endswith(".conf"):
             yield f"{path} is not read by systemd; end its name in .conf"
-        yield from unitfiles.problems(path, file.text or "")
+        yield from unit_syntax.problems(path, file.text or "")
         text = " ".join(values(parse(file.text or ""), "CPUAffinity"))
         if not text:
             continue

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ignition.boot.config import BootConfig
-from ignition.boot.texts import names, shown
+from ignition.boot.parsing import names, shown
 
 # name -> the values that the driver takes; a pattern, since some are texts
 _PARAMETERS: dict[str, str] = {

@@ -15,7 +15,7 @@ from ignition.boot.extensions import drivers
 from ignition.boot.joining import Joining
 from ignition.boot.kernel import Kernel
 from ignition.boot.kubelet import Kubelet
-from ignition.boot.texts import names
+from ignition.boot.parsing import names
 
 PATH = "/etc/fleet/plan.json"
 _KEYS = names("""
@@ -27,7 +27,7 @@ Json = dict[str, object]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class ConfiguredMachine:
     """What the rest of the configuration makes of the machine."""
 
     config: BootConfig
@@ -38,7 +38,7 @@ class Found:
     irq_cpus: Mapping[int, frozenset[int]]
 
 
-def check(found: Found, hardware: Hardware, problems: list[str]) -> None:
+def check(found: ConfiguredMachine, hardware: Hardware, problems: list[str]) -> None:
     """Add where the expectations differ from the machine to `problems`."""
     text = found.config.text(PATH)
     if text is None:
@@ -82,7 +82,9 @@ def _where(key: str, given: object, right: object) -> str:
     return f"{key} is {json.dumps(given)[:60]}, but the machine has {json.dumps(right)[:60]}"
 
 
-def _right(plan: Json, found: Found, hardware: Hardware) -> Iterator[tuple[str, object]]:
+def _right(
+    plan: Json, found: ConfiguredMachine, hardware: Hardware
+) -> Iterator[tuple[str, object]]:
     """Each key with what it must be, from the catalogue and the rest of the configuration."""
     labels, words = (
         found.joined.labels,
@@ -133,7 +135,7 @@ def _object(value: object) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def _cpus(plan: Json, found: Found, hardware: Hardware) -> Iterator[str]:
+def _cpus(plan: Json, found: ConfiguredMachine, hardware: Hardware) -> Iterator[str]:
     sets = {name: cpus.read(str(text)) for name, text in _object(plan["cpus"]).items()}
     every, kept = cpus.every(hardware), found.kubelet.reserved_cpus
     for name, right in (("online", every), ("housekeeping", kept), ("workload", every - kept)):
@@ -164,7 +166,7 @@ def _cpus(plan: Json, found: Found, hardware: Hardware) -> Iterator[str]:
                 )
 
 
-def _irqs(given: object, found: Found, hardware: Hardware) -> Iterator[str]:
+def _irqs(given: object, found: ConfiguredMachine, hardware: Hardware) -> Iterator[str]:
     nics = {nic.name: nic.numa_node for nic in hardware.nics}
     gpus = {f"gpu{gpu.index}": gpu.numa_node for gpu in hardware.gpus}
     drives = {

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from hardware.catalogue import Hardware
-from ignition.boot import files, texts
+from ignition.boot import files, parsing
 from ignition.boot.config import BootConfig
 
 _GIB = 1024**3
@@ -110,10 +110,10 @@ def _value(path: str, name: str, value: str) -> Iterator[str]:
     if bounds is None:
         near = difflib.get_close_matches(name, _NUMBERS, n=1, cutoff=0.85)
         if near:
-            yield f"{path}: the kernel has no {texts.shown(name)}; write {near[0]}"
+            yield f"{path}: the kernel has no {parsing.shown(name)}; write {near[0]}"
         return
     if not re.fullmatch(r"-?\d+", value):
-        yield f'{path}: {name} = "{texts.shown(value)}" is no number; write one'
+        yield f'{path}: {name} = "{parsing.shown(value)}" is no number; write one'
     elif not bounds[0] <= int(value) <= bounds[1]:
         yield f"{path}: {name} = {value} is not within {bounds[0]} to {bounds[1]}; correct it"
 

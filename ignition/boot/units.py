@@ -5,11 +5,11 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from ignition.boot import order, unitfiles
+from ignition.boot import unit_order, unit_syntax
 from ignition.boot.config import BootConfig, BootUnit
-from ignition.boot.shape import UNIT
-from ignition.boot.texts import names
-from ignition.boot.unitfiles import Line, parse, values
+from ignition.boot.config_schema import UNIT
+from ignition.boot.parsing import names
+from ignition.boot.unit_syntax import Directive, parse, values
 
 # brought by Flatcar itself, so that a configuration may enable them without their text
 _SHIPPED = names("""
@@ -51,20 +51,20 @@ _OURS = re.compile(r"(?<![\w.])(/opt/(?:bin|sbin|libexec|fleet)/[\w./@-]*\w)")
 def check(config: BootConfig, problems: list[str]) -> None:
     """Add what is wrong with the units to `problems`."""
     known = _BASE | config.units.keys()
-    texts: dict[str, tuple[Line, ...]] = {}
+    texts: dict[str, tuple[Directive, ...]] = {}
     for unit in config.units.values():
         texts[unit.name] = lines = tuple(
             line for text in (unit.contents or "", *unit.dropins.values()) for line in parse(text)
         )
         problems += _state(unit, config)
         for text in (unit.contents or "", *unit.dropins.values()):
-            problems += unitfiles.problems(unit.name, text)
+            problems += unit_syntax.problems(unit.name, text)
         problems += _service(unit, known)
         problems += _references(unit.name, lines, known)
         if unit.contents is None and unit.dropins:
             problems += _changed(unit, _BASE)
         problems += _programs(unit.name, lines, config)
-    problems += order.circles(texts)
+    problems += unit_order.circles(texts)
 
 
 def _state(unit: BootUnit, config: BootConfig) -> Iterator[str]:
@@ -143,7 +143,9 @@ def _service(unit: BootUnit, known: frozenset[str]) -> Iterator[str]:
             yield f"{unit.name} mounts {where}, and systemd refuses it; name it {right}.mount"
 
 
-def _trigger(name: str, kind: str, lines: tuple[Line, ...], known: frozenset[str]) -> Iterator[str]:
+def _trigger(
+    name: str, kind: str, lines: tuple[Directive, ...], known: frozenset[str]
+) -> Iterator[str]:
     """A timer or a path: what starts another unit."""
     when, example = {"timer": ("On[A-Z]", "OnCalendar"), "path": ("Path|Directory", "PathChanged")}[
         kind
@@ -155,7 +157,7 @@ def _trigger(name: str, kind: str, lines: tuple[Line, ...], known: frozenset[str
         yield f"{name} starts {started}, which nothing brings; write that unit"
 
 
-def _references(unit: str, lines: tuple[Line, ...], known: frozenset[str]) -> Iterator[str]:
+def _references(unit: str, lines: tuple[Directive, ...], known: frozenset[str]) -> Iterator[str]:
     for line in lines:
         if line.name not in _NAMES:
             continue
@@ -171,7 +173,7 @@ def _references(unit: str, lines: tuple[Line, ...], known: frozenset[str]) -> It
                 yield f'{unit}: {line.name} names "{name}", which nothing brings; write that unit'
 
 
-def _programs(unit: str, lines: tuple[Line, ...], config: BootConfig) -> Iterator[str]:
+def _programs(unit: str, lines: tuple[Directive, ...], config: BootConfig) -> Iterator[str]:
     for line in lines:
         if not line.name.startswith("Exec") or not line.value:
             continue

@@ -4,10 +4,9 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from ignition.boot import texts
-from ignition.boot.config import BootConfig
-from ignition.boot.roles import Role
-from ignition.boot.unitfiles import Line, parse, values
+from ignition.boot import parsing
+from ignition.boot.config import BootConfig, Role
+from ignition.boot.unit_syntax import Directive, parse, values
 
 _UPDATE = re.compile(r"\bsystemd-sysupdate\b.*-C[= ]?kubernetes\b.*\bupdate\b")
 _OS = "/etc/flatcar/update.conf"
@@ -31,19 +30,20 @@ _HEALTHY = {
 }
 
 
-def check(config: BootConfig, role: Role, problems: list[str]) -> None:
+def check(config: BootConfig, problems: list[str]) -> None:
     """Add what keeps updates from arriving or from being taken back to `problems`."""
+    role = config.role
     if role != "gateway":
         problems += _kubernetes(config)
-    given = dict(texts.settings(config.text(_OS) or ""))
+    given = dict(parsing.settings(config.text(_OS) or ""))
     for name, value in given.items():
         if name not in _SETTINGS:
             problems.append(
-                f"{_OS}: nobody reads {texts.shown(name)}; write one of {', '.join(_SETTINGS)}"
+                f"{_OS}: nobody reads {parsing.shown(name)}; write one of {', '.join(_SETTINGS)}"
             )
         elif not re.fullmatch(_SETTINGS[name], value or ""):
             problems.append(
-                f'{_OS}: {name}="{texts.shown(value or "")}" has no meaning there; correct it'
+                f'{_OS}: {name}="{parsing.shown(value or "")}" has no meaning there; correct it'
             )
     problems += _reboots(config, given, role)
     problems += _healthy(config, role)
@@ -74,7 +74,7 @@ def _reboots(config: BootConfig, given: dict[str, str | None], role: Role) -> It
 def _healthy(config: BootConfig, role: Role) -> Iterator[str]:
     """GRUB goes back to the old release unless update-engine, once started, marks the new one."""
     engine = config.units.get("update-engine.service")
-    lines: tuple[Line, ...] = ()
+    lines: tuple[Directive, ...] = ()
     if engine is not None:
         lines = tuple(line for text in engine.dropins.values() for line in parse(text))
     required = set(" ".join(values(lines, "Requires")).split())

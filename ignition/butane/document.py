@@ -43,7 +43,7 @@ class YamlError(ValueError):
     """Text that is not YAML; the message has the line."""
 
 
-class Document:
+class YamlDocument:
     """A parsed document. `problems` gathers one sentence for each mistake found while decoding."""
 
     def __init__(self, source: str) -> None:

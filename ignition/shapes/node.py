@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 Policy = Literal["none", "best-effort", "restricted", "single-numa-node"]
 Scope = Literal["container", "pod"]
-Kind = Literal["app", "init", "sidecar"]
+ContainerKind = Literal["app", "init", "sidecar"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
@@ -27,7 +27,7 @@ class ShapeError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class ContainerRequest:
     """What one container asks for, as requests and limits alike.
 
     A whole number of `cpus` gets CPUs of its own, a fraction shares. Without CPUs or without memory
@@ -39,7 +39,7 @@ class Request:
     memory_mib: int = 0
     hugepages_1gi: int = 0
     hugepages_2mi: int = 0
-    kind: Kind = "app"
+    kind: ContainerKind = "app"
 
     def __post_init__(self) -> None:
         for name in ("gpus", "cpus", "memory_mib", "hugepages_1gi", "hugepages_2mi"):
@@ -63,7 +63,7 @@ class Request:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class NumaCell:
     """A NUMA node: `cores` in order, `core_sockets` says which socket each is on."""
 
     id: int
@@ -88,10 +88,10 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Node:
+class EmptyNode:
     """The NUMA nodes of a machine and the part of its kubelet's settings that admits pods."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[NumaCell, ...]
     sockets: int
     reserved_cpus: frozenset[int]
     cpu_options: frozenset[str]

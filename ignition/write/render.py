@@ -13,7 +13,6 @@ from hardware.catalogue import Hardware
 from ignition.plan.numa_plan import NumaPlan
 from ignition.write import documents
 from ignition.write.documents import RenderError, file, hostname_file, to_json
-from ignition.write.expectations import expectations
 from ignition.write.extensions import (
     efa_problem,
     fabric_manager_problem,
@@ -22,6 +21,7 @@ from ignition.write.extensions import (
     nvidia_runtime,
 )
 from ignition.write.payload import Merge, data_url, merged
+from ignition.write.plan_json import expectations
 from ignition.write.wireguard import WireGuard, WireGuardKey, address_file
 
 __all__ = [

@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator
 
 from ignition.boot.config import BootConfig
-from ignition.plan.reasons import Reason
-from ignition.plan.refused import ARGUMENTS, OPTIONS, PCI, REAL_OPTIONS
-from ignition.plan.sources import FLATCAR_KERNEL, NVIDIA_PARAMETERS
+from ignition.plan.plan_lines import FLATCAR_KERNEL, NVIDIA_PARAMETERS, Reason
+from ignition.plan.refused_arguments import ARGUMENTS, OPTIONS, PCI, REAL_OPTIONS
 from policies.language.boot_data import Shipped, judged, words
 from policies.language.rule import Rule
 

@@ -13,7 +13,7 @@ from components.pools.boot import (
     node_labels,
 )
 from hardware.catalogue import load
-from ignition.butane.resources import decode
+from ignition.butane.urls import decode
 from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import Purpose, Tuning
 from ignition.write.payload import data_url

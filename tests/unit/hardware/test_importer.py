@@ -7,8 +7,8 @@ import pytest
 
 from hardware.catalogue import Hardware, load, read
 from hardware.cpuset import parse_list
+from hardware.importer.catalogue_file import Heading
 from hardware.importer.files import import_machine
-from hardware.importer.write import Heading
 from ignition.plan.numa_plan import PlanError, plan
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from tests.unit.hardware.captures import HEADING, NAMES, Layout, files, imported, layout

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ignition.boot.sources import load
+from ignition.boot.config import load_resource
 from ignition.write import payload
 from ignition.write.payload import Merge, Payload, PayloadError, fit, size
 
@@ -49,7 +49,7 @@ def test_with_a_store_what_is_too_long_lies_there_as_it_is() -> None:
     assert second == JOIN.entry()
     assert first["source"] == STORE
     assert first["verification"]["hash"] == f"sha512-{payload.sha512(plain)}"
-    assert load(first, {STORE: plain.encode()}.__getitem__).decode() == plain
+    assert load_resource(first, {STORE: plain.encode()}.__getitem__).decode() == plain
 
 
 def test_without_a_store_what_is_too_long_is_refused_with_the_sizes() -> None:

@@ -14,11 +14,11 @@ from hardware.catalogue import Hardware, load, names
 from hardware.cpuset import format_mask, parse_list, parse_mask
 from ignition.boot import boot
 from ignition.plan.numa_plan import NumaPlan, plan
-from ignition.plan.refused import ARGUMENTS, OPTIONS
+from ignition.plan.refused_arguments import ARGUMENTS, OPTIONS
 from ignition.plan.system import lines
-from ignition.plan.topology import gpus_per_numa_node
+from ignition.plan.topology_manager import gpus_per_numa_node
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
-from ignition.write.expectations import expectations
+from ignition.write.plan_json import expectations
 from tests.unit.ignition.nodes import node, user_data
 
 tunings = st.builds(

@@ -15,7 +15,7 @@ from hardware.catalogue import load, names
 from hardware.cpuset import format_mask, parse_list
 from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import Purpose, Tuning
-from ignition.write.expectations import expectations
+from ignition.write.plan_json import expectations
 from tests.unit.workloads.node_check.tree import Dgx
 from workloads.node_check.plan import parse
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hardware.catalogue import Hardware
-from ignition.plan.refused import wrong_arguments, wrong_options
+from ignition.plan.refused_arguments import wrong_arguments, wrong_options
 from ignition.plan.tuning import Tuning
 
 _MIB_PER_GIB = 1024

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from hardware.catalogue import Hardware
 from ignition.boot.modprobe import nvidia
-from ignition.boot.texts import names
+from ignition.boot.parsing import names
 
 _ONCE = (
     "irqaffinity",

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ignition.boot.texts import names, shown
+from ignition.boot.parsing import names, shown
 
 _SECTIONS = names("Unit Install Service Timer Mount Automount Swap Socket Path Slice Scope Manager")
 _DIRECTIVES = {
@@ -72,7 +72,7 @@ _VALUES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class Directive:
     """A directive with its section."""
 
     section: str
@@ -81,7 +81,7 @@ class Line:
 
 
 @lru_cache(maxsize=1024)
-def parse(text: str) -> tuple[Line, ...]:
+def parse(text: str) -> tuple[Directive, ...]:
     """The directives of a unit file in their order, continued lines joined."""
     section, lines = "", []
     for raw in re.sub(r"\\\n\s*", " ", text).splitlines():
@@ -90,11 +90,11 @@ def parse(text: str) -> tuple[Line, ...]:
             section = line[1:-1]
         elif line and line[0] not in "#;":
             name, _, value = line.partition("=")
-            lines.append(Line(section=section, name=name.strip(), value=value.strip()))
+            lines.append(Directive(section=section, name=name.strip(), value=value.strip()))
     return tuple(lines)
 
 
-def values(lines: tuple[Line, ...], name: str) -> list[str]:
+def values(lines: tuple[Directive, ...], name: str) -> list[str]:
     """The values of a directive; an empty one takes back those before it."""
     found: list[str] = []
     for line in lines:
@@ -124,7 +124,7 @@ def _problems(unit: str, text: str) -> Iterator[str]:
             yield f'{unit}: {line.name}="{line.value}" must be one of {", ".join(allowed)}'
 
 
-def _misspelt(unit: str, line: Line, known: frozenset[str]) -> Iterator[str]:
+def _misspelt(unit: str, line: Directive, known: frozenset[str]) -> Iterator[str]:
     near = difflib.get_close_matches(line.name, known, n=1, cutoff=0.8)
     same = [name for name in known if name.lower() == line.name.lower()]
     elsewhere = [section for section, listed in _DIRECTIVES.items() if line.name in listed]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from ignition.boot.unitfiles import Line
+from ignition.boot.unit_syntax import Directive
 
 # what systemd orders by itself; each waits for those named
 _BUILT_IN = {
@@ -21,7 +21,7 @@ _BUILT_IN = {
 _EARLY = (".mount", ".swap", ".target", ".slice", ".device", ".timer", ".socket", ".path")
 
 
-def circles(units: Mapping[str, tuple[Line, ...]]) -> Iterator[str]:
+def circles(units: Mapping[str, tuple[Directive, ...]]) -> Iterator[str]:
     """Each circle among the units of the configuration and those of the system, once."""
     waits: dict[str, set[str]] = {name: set(after) for name, after in _BUILT_IN.items()}
     for name, lines in units.items():
@@ -38,7 +38,7 @@ def circles(units: Mapping[str, tuple[Line, ...]]) -> Iterator[str]:
             return
 
 
-def _order(name: str, lines: tuple[Line, ...], waits: dict[str, set[str]]) -> None:
+def _order(name: str, lines: tuple[Directive, ...], waits: dict[str, set[str]]) -> None:
     own = waits.setdefault(name, set())
     plain = not any(
         line.name == "DefaultDependencies" and line.value in ("no", "false", "off", "0")

@@ -4,7 +4,7 @@ kubelet reads its configuration strictly: a field that it does not know, or a va
 keeps it from starting.
 """
 
-from ignition.boot.texts import names
+from ignition.boot.parsing import names
 
 # the JSON type of each field; a duration is a string
 _BY_TYPE: dict[type, frozenset[str]] = {

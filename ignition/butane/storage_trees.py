@@ -4,9 +4,9 @@ import posixpath
 from collections.abc import Callable
 from typing import cast
 
-from ignition.butane.local import FilesDir, Leaf, LocalError
+from ignition.butane.local_files import FilesDir, Leaf, LocalError
 from ignition.butane.problems import Path
-from ignition.butane.resources import data_url
+from ignition.butane.urls import data_url
 
 Values = dict[str, object]
 Say = Callable[[Path, str], None]

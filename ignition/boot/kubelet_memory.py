@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from hardware.catalogue import Hardware
-from ignition.boot.fields import DEFAULT_EVICTION, KINDS_OF_MEMORY, RESERVABLE, SIGNALS
+from ignition.boot.kubelet_fields import DEFAULT_EVICTION, KINDS_OF_MEMORY, RESERVABLE, SIGNALS
 from ignition.boot.quantities import QuantityError, threshold, to_bytes
 
 _GIB = 1024**3

@@ -6,8 +6,14 @@ Blogs repeat them; on a stock Flatcar node they do nothing or do harm, or the pl
 import re
 from collections.abc import Iterator, Mapping
 
-from ignition.plan.reasons import Reason
-from ignition.plan.sources import FLATCAR_KERNEL, GOVERNOR, KERNEL, NVIDIA_PARAMETERS, PARAMETERS
+from ignition.plan.plan_lines import (
+    FLATCAR_KERNEL,
+    GOVERNOR,
+    KERNEL,
+    NVIDIA_PARAMETERS,
+    PARAMETERS,
+    Reason,
+)
 
 _WORD = re.compile(r"[A-Za-z0-9_.-]+(=[^\s\"'\\]+)?", re.ASCII)
 _OPTION = re.compile(r"(NVreg_[A-Za-z0-9]+)=[A-Za-z0-9_=;,-]+", re.ASCII)

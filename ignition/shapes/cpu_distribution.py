@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ignition.shapes.cpu_picker import Accumulator, TakeError, packed
-from ignition.shapes.node import Node
+from ignition.shapes.node import EmptyNode
 
 
 class EndlessError(ValueError):
@@ -69,7 +69,7 @@ class _Choice:
     balance: float
 
 
-def distributed(node: Node, free: frozenset[int], wanted: int, group: int) -> frozenset[int]:
+def distributed(node: EmptyNode, free: frozenset[int], wanted: int, group: int) -> frozenset[int]:
     """An even share from each of the fewest NUMA nodes that can give it, in groups of CPUs.
 
     TakeError when there are too few CPUs; EndlessError where kubelet would not return.
@@ -89,7 +89,7 @@ def distributed(node: Node, free: frozenset[int], wanted: int, group: int) -> fr
     return packed(node, free, wanted)
 
 
-def _range(node: Node, available: int, wanted: int, group: int) -> tuple[int, int]:
+def _range(node: EmptyNode, available: int, wanted: int, group: int) -> tuple[int, int]:
     """How many NUMA nodes the CPUs can come from."""
     groups = -(-len(node.numa_of) // group)
     groups_per_node = -(-groups // len(node.cpus_of))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from types import NoneType
 
-from ignition.boot.texts import names
+from ignition.boot.parsing import names
 
 Json = dict[str, object]
 _RESOURCE: Json = {
