@@ -170,13 +170,6 @@ class Hardware:
         """Every physical core as the set of its CPUs, node by node."""
         return tuple(core for node in self.numa_nodes for core in node.cores())
 
-    def siblings(self, cpu: int) -> frozenset[int]:
-        """The CPUs of the core of `cpu`, itself included; HardwareError where it does not exist."""
-        for core in self.cores():
-            if cpu in core:
-                return core
-        raise HardwareError(f"{self.name} has no CPU {cpu}; its CPUs are {self.cpus}")
-
     @property
     def cpus(self) -> str:
         """Every CPU of the machine as a kernel CPU list."""

@@ -65,11 +65,6 @@ def gateways(
             yield wrong(f"{path}.hardware", tunnel.gateway.hardware, allowed)
 
 
-def first_address(tunnel: Tunnel) -> str:
-    """The gateway's end."""
-    return str(IPv4Network(tunnel.network)[1])
-
-
 def with_length(tunnel: Tunnel, address: str) -> str:
     """An address of a tunnel as an interface has it: 10.13.0.11/24."""
     return f"{address}/{IPv4Network(tunnel.network).prefixlen}"
