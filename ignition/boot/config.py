@@ -18,7 +18,6 @@ Json = dict[str, object]
 Fetch = Callable[[str], bytes]
 Role = Literal["node", "control-plane", "gateway"]
 T = TypeVar("T")
-_JSON_NAMES = {dict: "object", list: "array", str: "string", int: "number", bool: "boolean"}
 _VERSIONS = {f"3.{minor}.0" for minor in range(5)}
 _DEEPEST_MERGE = 8
 
@@ -99,42 +98,40 @@ def read(ignition: str, fetch: Fetch | None, problems: list[str]) -> BootConfig:
     """
     merged = _resolve(_parse(ignition, "the user data", problems), fetch, 0, problems)
     storage, systemd = _object(merged, "storage"), _object(merged, "systemd")
-    for kind in ("disks", "filesystems", "luks", "raid"):
-        _list(storage, kind, dict)
-    arguments = _list(_object(merged, "kernelArguments"), "shouldExist", str)
-    files = [_file(item) for item in _list(storage, "files", dict)]
-    units = [_unit(item) for item in _list(systemd, "units", dict)]
+    arguments: list[str] = _value(_object(merged, "kernelArguments"), "shouldExist", [])
+    files = [_file(item) for item in _objects(storage, "files")]
+    units = [_unit(item) for item in _objects(systemd, "units")]
     return BootConfig(
         arguments=tuple(arguments),
         files={file.path: file for file in files},
         directories={
-            _required(item, "path"): _typed(item, "mode", int, 0o755)
-            for item in _list(storage, "directories", dict)
+            _required(item, "path"): _value(item, "mode", 0o755)
+            for item in _objects(storage, "directories")
         },
         links={
-            _required(item, "path"): _text(item, "target") for item in _list(storage, "links", dict)
+            _required(item, "path"): _text(item, "target") for item in _objects(storage, "links")
         },
         units={unit.name: unit for unit in units},
         storage=storage,
     )
 
 
-def _typed(item: Json, key: str, kind: type[T], default: T) -> T:
-    """A value of a type, or the default where it is null or not given, as Ignition decodes it."""
+def _value(item: Json, key: str, default: T) -> T:
+    """The value of a key, which has the type of the default; the default where it is null."""
     value = item.get(key)
-    if value is None:
-        return default
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise ConfigError(f"{key} must be a JSON {_JSON_NAMES[kind]}, not {json.dumps(value)[:40]}")
-    return value
+    return default if value is None else cast("T", value)
 
 
 def _object(item: Json, key: str) -> Json:
-    return _typed(item, key, dict, {})
+    return _value(item, key, {})
+
+
+def _objects(item: Json, key: str) -> list[Json]:
+    return _value(item, key, [])
 
 
 def _text(item: Json, key: str) -> str:
-    return _typed(item, key, str, "")
+    return _value(item, key, "")
 
 
 def _required(item: Json, key: str) -> str:
@@ -142,13 +139,6 @@ def _required(item: Json, key: str) -> str:
     if not value:
         raise ConfigError(f'the {key} "{value}" of {json.dumps(item)[:40]} is no {key}; correct it')
     return value
-
-
-def _list(item: Json, key: str, kind: type[T]) -> list[T]:
-    values = _typed(item, key, list, [])
-    if not all(isinstance(value, kind) for value in values):
-        raise ConfigError(f"{key} must be a list of JSON {_JSON_NAMES[kind]}s")
-    return values
 
 
 def _parse(text: str | bytes, what: str, problems: list[str]) -> Json:
@@ -166,7 +156,10 @@ def _parse(text: str | bytes, what: str, problems: list[str]) -> Json:
             f'{what} has ignition.version "{version}", but Flatcar stable is sure to read 3.0.0 to '
             "3.4.0; transpile with variant flatcar, version 1.1.0"
         )
-    problems += config_schema.problems(config)
+    try:
+        problems += config_schema.problems(config)
+    except config_schema.WrongTypeError as error:
+        raise ConfigError(str(error)) from None
     return config
 
 
@@ -178,7 +171,7 @@ def _resolve(config: Json, fetch: Fetch | None, depth: int, problems: list[str])
     replace = _object(section, "replace")
     if _text(replace, "source"):
         return _child(replace, fetch, depth, problems)
-    for resource in _list(section, "merge", dict):
+    for resource in _objects(section, "merge"):
         child = _child(resource, fetch, depth, problems)
         config = cast("Json", _merge(config, {**child, "ignition": ignition}, ""))
     return config
@@ -218,11 +211,11 @@ def _merge(parent: object, child: object, key: str) -> object:
 def _without_replaced(parent: Json, child: Json) -> Json:
     """A path is a file, a directory or a link: the child's kind replaces the parent's."""
     kinds = ("directories", "files", "links")
-    paths = {kind: {_text(item, "path") for item in _list(child, kind, dict)} for kind in kinds}
+    paths = {kind: {_text(item, "path") for item in _objects(child, kind)} for kind in kinds}
     kept = dict(parent)
     for kind in kinds:
         others = set().union(*(paths[other] for other in kinds if other != kind))
-        items = _list(parent, kind, dict)
+        items = _objects(parent, kind)
         if items:
             kept[kind] = [item for item in items if _text(item, "path") not in others]
     return kept
@@ -244,18 +237,18 @@ def _file(item: Json) -> BootFile:
             text = load_resource(contents or {"source": source}, None).decode()
         except (SourceError, UnicodeDecodeError) as error:
             raise ConfigError(f"{path}: {error}") from error
-    return BootFile(path=path, mode=_typed(item, "mode", int, 0o644), source=source, text=text)
+    return BootFile(path=path, mode=_value(item, "mode", 0o644), source=source, text=text)
 
 
 def _unit(item: Json) -> BootUnit:
     return BootUnit(
         name=_required(item, "name"),
-        enabled=_typed(item, "enabled", bool, False),
-        masked=_typed(item, "mask", bool, False),
+        enabled=_value(item, "enabled", False),
+        masked=_value(item, "mask", False),
         contents=_text(item, "contents") or None,
         dropins={
             _required(dropin, "name"): _text(dropin, "contents")
-            for dropin in _list(item, "dropins", dict)
+            for dropin in _objects(item, "dropins")
         },
     )
 
