@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 Json = dict[str, object]
-_KEYS: dict[str, str] = json.loads(
+KEYS: dict[str, str] = json.loads(
     (Path(__file__).parent / "ignition-3.4.json").read_text(encoding="utf-8")
 )["keys"]
 _TYPES: dict[str, type] = {
@@ -59,11 +59,11 @@ def _items(config: Json, kind: str) -> list[Json]:
 
 
 def _keys(value: object, place: str) -> Iterator[str]:
-    """The keys below a place of _KEYS that Ignition passes over; WrongTypeError at a wrong value.
+    """The keys below a place of KEYS that Ignition passes over; WrongTypeError at a wrong value.
 
     Ignition decodes null as a key that is not given.
     """
-    shown, kind = place.replace("[]", ""), _KEYS.get(place, "object")
+    shown, kind = place.replace("[]", ""), KEYS.get(place, "object")
     if not isinstance(value, _TYPES[kind]) or isinstance(value, bool) != (kind == "boolean"):
         wanted = f"a list of JSON {kind}s" if place.endswith("[]") else f"a JSON {kind}"
         raise WrongTypeError(f"{shown} must be {wanted}, not {json.dumps(value)[:40]}")
@@ -75,7 +75,7 @@ def _keys(value: object, place: str) -> Iterator[str]:
             below = f"{place}.{key}".removeprefix(".")
             if below == "storage.luks[].clevis":
                 yield f"{shown}.clevis is not supported by Flatcar; remove it"
-            elif below not in _KEYS:
+            if below not in KEYS:
                 yield _unknown(key, place)
             elif inner is not None:
                 yield from _keys(inner, below)
@@ -91,7 +91,7 @@ def _unknown(key: str, place: str) -> str:
 
 def _names(place: str) -> Iterator[str]:
     """The names of the keys directly below a place."""
-    for known in _KEYS:
+    for known in KEYS:
         parent, _, name = known.rpartition(".")
         if parent == place and not name.endswith("[]"):
             yield name
