@@ -115,7 +115,7 @@ def _build(name: str, entry: dict[str, Any]) -> Hardware:
 
 
 def _contradictions(hardware: Hardware) -> Iterator[str]:
-    """Each part of the entry that contradicts another one, which the schema cannot see."""
+    """Yield each contradiction within an entry that the schema cannot see."""
     yield from _numa_nodes(hardware)
     yield from _devices(hardware)
     yield from _gpus(hardware)

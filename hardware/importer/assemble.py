@@ -1,4 +1,4 @@
-"""One catalogue entry from what the captures say; where they disagree, it says so."""
+"""Assembles a catalogue entry from the captures; CaptureError where they disagree."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _VENDORS = {"GenuineIntel": "intel", "AuthenticAMD": "amd", "Ampere": "ampere", 
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueEntry:
-    """A catalogue entry without price, and what nobody has measured, with the reason."""
+    """A catalogue entry without price; `unverified` has the facts not measured, with the reason."""
 
     fields: Mapping[str, Any]
     unverified: Mapping[str, str] = field(default_factory=dict)

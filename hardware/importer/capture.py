@@ -1,4 +1,4 @@
-"""What the parsers read from captured output, before it is put together."""
+"""Types of what the parsers read from captured output."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ class Drive:
 
 @dataclass(frozen=True, kw_only=True)
 class GpuFacts:
-    """What nvidia-smi --query-gpu says of one GPU."""
+    """One GPU in the output of nvidia-smi --query-gpu."""
 
     index: int
     model: str

@@ -28,7 +28,7 @@ price: # to fill in: what an hour costs, the source and its date
 
 @dataclass(frozen=True, kw_only=True)
 class Heading:
-    """What no capture shows: the catalogue name, who makes or rents it out, and the day."""
+    """The facts that no capture shows: catalogue name, vendor, kind, and date."""
 
     name: str
     vendor: str

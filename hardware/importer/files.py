@@ -14,7 +14,7 @@ MEMINFO = "cat /sys/devices/system/node/node*/meminfo"
 
 @dataclass(frozen=True, kw_only=True)
 class Files:
-    """Where the captured output lies. PCI comes from `sysfs`, or from `lspci` with `meminfo`."""
+    """Paths of the captured output. PCI comes from `sysfs`, or from `lspci` with `meminfo`."""
 
     lscpu: Path
     lspci: Path | None

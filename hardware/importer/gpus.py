@@ -51,7 +51,7 @@ def _gpu(capture: Capture, index: int, device: PciDevice) -> dict[str, Any]:
 
 
 def _facts(capture: Capture, index: int, device: PciDevice) -> Gpu | GpuFacts:
-    """What nvidia-smi says of the GPU; without it, what the catalogue says of the PCI id."""
+    """Return nvidia-smi's facts of the GPU; without them, the catalogue's for the PCI id."""
     for facts in capture.gpus or ():
         if facts.slot == device.slot:
             return facts
@@ -111,7 +111,7 @@ def _link_counts(topology: GpuTopology, index: int) -> list[int]:
 
 
 def nvswitch(capture: Capture) -> bool:
-    """Whether PCI shows an NVSwitch, or a GPU seems to have more links than any has."""
+    """Return whether PCI shows an NVSwitch, or a GPU seems to have more links than any has."""
     topology = capture.topology
     counted = topology is not None and any(
         sum(_link_counts(topology, index)) > MOST_LINKS for index in range(len(topology.gpus))

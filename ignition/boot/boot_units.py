@@ -1,4 +1,4 @@
-"""What a node does before kubelet starts: forget stale state, clear PCIe access control."""
+"""Judges the units that run before kubelet: they remove stale state and clear PCIe ACS."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ _STATE = ("cpu_manager_state", "memory_manager_state")
 
 
 def check(config: BootConfig, problems: list[str]) -> None:
-    """Add the duties that nothing does to `problems`."""
+    """Add to `problems` what no unit does before kubelet starts."""
     problems += _state(config)
     problems += _access_control(config)
 
@@ -40,7 +40,7 @@ def _state(config: BootConfig) -> Iterator[str]:
 
 
 def _access_control(config: BootConfig) -> Iterator[str]:
-    """PCIe access control is cleared before pods use the GPUs."""
+    """PCIe access control must be cleared before pods use the GPUs."""
     for unit in config.units.values():
         said = config.commands[unit.name]
         does = {"ECAP_ACS": "clears access control", "modprobe ": "loads a driver"}

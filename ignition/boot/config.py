@@ -53,7 +53,7 @@ class BootUnit:
 
 @dataclass(frozen=True, kw_only=True)
 class BootConfig:
-    """What Ignition does to the machine."""
+    """An Ignition configuration with all its merges."""
 
     arguments: tuple[str, ...]
     files: Mapping[str, BootFile]

@@ -59,7 +59,7 @@ def _items(config: Json, kind: str) -> list[Json]:
 
 
 def _keys(value: object, place: str) -> Iterator[str]:
-    """The keys below a place of KEYS that Ignition passes over; WrongTypeError at a wrong value.
+    """Yield the keys that Ignition passes over; WrongTypeError at a value of a wrong type.
 
     Ignition decodes null as a key that is not given.
     """

@@ -1,4 +1,4 @@
-"""containerd: which configuration it starts with, what that one includes, and its limits."""
+"""Judges containerd: the configuration that it starts with, its imports, and its limits."""
 
 import tomllib
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _BLOCK_IO = "io.containerd.service.v1.tasks-service"
 
 
 def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
-    """Add what keeps containerd from starting, or pods from their devices, to `problems`."""
+    """Add to `problems` what keeps containerd from starting or pods from their devices."""
     unit = config.units.get("containerd.service")
     lines = tuple(line for text in unit.dropins.values() for line in parse(text)) if unit else ()
     for command in values(lines, "ExecStart"):
@@ -40,7 +40,7 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
 
 @lru_cache(maxsize=64)
 def _toml(text: str) -> dict[str, object]:
-    """The same few lines lie on every node of a pool."""
+    """Parse TOML; cached, because every node of a pool has the same few lines."""
     return tomllib.loads(text)
 
 

@@ -1,4 +1,4 @@
-"""A server of the control plane: kubeadm founds the cluster or joins it, with the cluster's PKI."""
+"""Judges a control-plane server: kubeadm creates or joins the cluster, with the cluster's PKI."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _TOKEN = re.compile(r"[a-z0-9]{6}\.[a-z0-9]{16}", re.ASCII)
 
 
 def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> str | None:
-    """The name of the server; what keeps it from serving is added to `problems`."""
+    """Return the name of the server; what keeps it from serving is added to `problems`."""
     if hardware.gpus:
         problems.append(f"{hardware.name} has GPUs, which a control plane wastes; take another")
     runs = [unit for unit in config.units.values() if _FILES.search(config.commands[unit.name])]

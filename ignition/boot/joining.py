@@ -1,4 +1,4 @@
-"""How the node joins: kubeadm's configuration and the unit that runs it."""
+"""Judges how the node joins: kubeadm's configuration and the unit that runs it."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -51,7 +51,7 @@ _KNOWN: Json = {
 
 @dataclass(frozen=True, kw_only=True)
 class Joining:
-    """What the node joins with; `patches` is the folder whose patches kubeadm applies."""
+    """Name and labels of a joined node; `patches` is the folder whose patches kubeadm applies."""
 
     hostname: str | None
     patches: str | None
@@ -112,7 +112,7 @@ def _leftovers(unit: BootUnit, path: str | None) -> Iterator[str]:
 
 
 def unit_problems(unit: BootUnit, said: str) -> Iterator[str]:
-    """What keeps a unit that runs kubeadm, with its scripts in `said`, from doing so in time."""
+    """Yield what keeps a unit from running kubeadm in time; `said` has its commands and scripts."""
     lines = parse(unit.contents or "")
     after, pulled = (
         set(" ".join(text for name in names for text in values(lines, name)).split())
@@ -141,7 +141,7 @@ def unit_problems(unit: BootUnit, said: str) -> Iterator[str]:
 
 
 def configuration(config: BootConfig, path: str | None, problems: list[str]) -> Json:
-    """The JoinConfiguration at a path, or nothing where it could not be used."""
+    """Return the JoinConfiguration at a path, {} where kubeadm could not use it."""
     if path is None:
         return {}
     file = config.files.get(path)

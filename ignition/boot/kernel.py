@@ -15,7 +15,7 @@ _ISOLATION_FLAGS = {"domain", "managed_irq", "nohz"}
 
 @dataclass(frozen=True, kw_only=True)
 class Kernel:
-    """What the command line decides. Hugepages: size -> pages on each NUMA node."""
+    """The parsed command line. `hugepages` has the pages on each NUMA node by resource name."""
 
     words: tuple[str, ...]
     irq_cpus: frozenset[int] | None
@@ -24,7 +24,7 @@ class Kernel:
 
 
 def command_line(items: Sequence[str]) -> tuple[str, ...]:
-    """The words that Flatcar's helper adds: an item whose words stand there already is dropped."""
+    """Return the words that Flatcar's helper adds; it drops an item that is there already."""
     line = ""
     for item in items:
         words = " ".join(item.split())

@@ -1,4 +1,4 @@
-"""Kernel arguments one by one: known, with a value that the kernel takes, and not a placebo.
+"""Judges each kernel argument: the kernel must know it, take its value and act on it.
 
 Names and values follow Documentation/admin-guide/kernel-parameters.txt of Linux 6.12.
 """
@@ -67,7 +67,7 @@ _KNOWN = frozenset((*_VALUES, *_OTHERS, *_ONCE))
 
 
 def problems(items: Sequence[str], words: Sequence[str], hardware: Hardware) -> Iterator[str]:
-    """What is wrong with items of `kernelArguments.shouldExist` and the words that they leave."""
+    """Yield the mistakes in items of `kernelArguments.shouldExist` and in the words of the line."""
     for item in items:
         given = [word.partition("=")[0] for word in item.split()]
         if "hugepages" in given and "hugepagesz" not in given:
@@ -119,7 +119,7 @@ def _pci(word: str, value: str) -> Iterator[str]:
 
 
 def together(given: dict[str, str], hardware: Hardware) -> Iterator[str]:
-    """Arguments that need each other or exclude each other."""
+    """Yield the arguments that lack the one they need or stand beside one that excludes them."""
     if given.get("intel_iommu", "").startswith("on") and given.get("iommu") == "off":
         yield 'kernelArguments: "intel_iommu=on" and "iommu=off" contradict; keep one'
     if given.get("intel_iommu") == "off" and given.get("iommu") == "pt":

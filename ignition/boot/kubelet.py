@@ -24,7 +24,7 @@ _OBJECTS = ("reservedMemory", "registerWithTaints", "shutdownGracePeriodByPodPri
 
 @dataclass(frozen=True, kw_only=True)
 class Kubelet:
-    """What the configuration reserves, in bytes; `eviction` is by signal."""
+    """The parsed configuration; memory is in bytes, `eviction` is by signal."""
 
     configuration: Json
     reserved_cpus: frozenset[int]
@@ -68,7 +68,7 @@ def check(
 
 
 def _patched(config: BootConfig, patches: str | None, problems: list[str]) -> Json:
-    """The patches of folder `patches` put together; None means that kubeadm is given no folder."""
+    """Merge the patches in the folder `patches`; None means that kubeadm is given no folder."""
     found: Json = {}
     for path in sorted(config.files):
         if path.rpartition("/")[0] != (patches or "/etc/kubernetes/patches").rstrip("/"):
@@ -212,7 +212,7 @@ def _topology(found: Json, hardware: Hardware) -> Iterator[str]:
 
 
 def _policies(found: Json, hardware: Hardware) -> Iterator[str]:
-    """Without the three managers nothing keeps a pod's CPUs and memory beside its GPU."""
+    """The three managers are needed to keep a pod's CPUs and memory beside its GPU."""
     if found.get("failSwapOn") is False:
         yield "kubelet: failSwapOn false tolerates swap, which is on no NUMA node; set it to true"
     if not hardware.gpus:

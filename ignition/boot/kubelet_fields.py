@@ -1,4 +1,4 @@
-"""What KubeletConfiguration may say: k8s.io/kubelet/config/v1beta1 of Kubernetes 1.34.
+"""The fields of KubeletConfiguration: k8s.io/kubelet/config/v1beta1 of Kubernetes 1.34.
 
 kubelet reads its configuration strictly: a field that it does not know, or a value of another type,
 keeps it from starting.

@@ -1,4 +1,4 @@
-"""Memory that kubelet keeps from pods, and how the Static memory manager splits it."""
+"""Judges the memory that kubelet reserves, and its split by the Static memory manager."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ Json = dict[str, object]
 
 
 def reserved(found: Json, hardware: Hardware, problems: list[str]) -> tuple[int, Mapping[str, int]]:
-    """Bytes of kubeReserved and systemReserved together, and each eviction threshold in bytes."""
+    """Return the bytes of kubeReserved and systemReserved together, and each eviction threshold."""
     capacities = {
         "memory.available": hardware.memory_gib * _GIB,
         "nodefs.available": hardware.system_disk_gib * _GIB,

@@ -1,4 +1,4 @@
-"""How the node presents itself: labels, arguments of kubelet, the id of its instance."""
+"""Judges what the node registers with: labels, arguments of kubelet, the id of its instance."""
 
 import difflib
 import re

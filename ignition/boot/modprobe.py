@@ -1,4 +1,4 @@
-"""Options of kernel modules, above all of nvidia, whose parameters are often invented.
+"""Judges options of kernel modules, above all of nvidia, whose parameters are often invented.
 
 Names are those of kernel-open/nvidia/nv-reg.h of NVIDIA/open-gpu-kernel-modules, branch 570.
 """
@@ -50,7 +50,7 @@ _COMMANDS = ("options", "blacklist", "install", "alias", "softdep", "remove", "w
 
 
 def nvidia(name: str, value: str) -> Iterator[str]:
-    """What is wrong with a parameter of the module nvidia."""
+    """Yield the mistake in a parameter of the module nvidia."""
     if name in _DEAD:
         yield f'"{name}={value}" does nothing ({_DEAD[name]}); remove it'
     elif name not in _PARAMETERS:

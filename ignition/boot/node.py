@@ -57,7 +57,7 @@ class BootedNode:
 
 @dataclass(frozen=True, kw_only=True)
 class Booted:
-    """Either the node or what keeps it out, each problem one sentence that says what to change.
+    """A node, or the problems that keep it out; each sentence says what to change.
 
     A gateway that comes up has neither: it is a machine outside the cluster.
     """
@@ -109,7 +109,7 @@ def _worker(
     hardware: Hardware,
     problems: list[str],
 ) -> BootedNode:
-    """What only a node that runs pods of users must have."""
+    """Run the checks that hold only for a node that runs pods of users."""
     joined = joining.check(config, hardware, problems)
     configured = kubelet.check(config, joined.patches, hardware, problems, worker=True)
     extensions.check(config, hardware, problems)

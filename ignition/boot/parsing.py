@@ -1,4 +1,4 @@
-"""YAML and JSON documents and `name = value` files, as the programs on the node read them."""
+"""Parses YAML, JSON and `name = value` files as the programs on the node do; masks secrets."""
 
 import json
 import re
@@ -48,12 +48,12 @@ def settings(text: str) -> Iterator[tuple[str, str | None]]:
 
 
 def shown(text: str) -> str:
-    """A word for a message; anything that could be a key or a whole document stays out of it."""
+    """Return a word for a message, "…" where it could be a key or a whole document."""
     return text if re.fullmatch(r"[\w./:+-]{0,32}", text, re.ASCII) else "…"
 
 
 def masked(message: str) -> str:
-    """A message without bootstrap tokens, wherever they were written by mistake."""
+    """Return the message without bootstrap tokens."""
     return _TOKEN.sub("…", message)
 
 
@@ -63,7 +63,7 @@ def mappings(value: object) -> list[dict[str, object]]:
 
 
 def names(text: str) -> frozenset[str]:
-    """A table of names, written with white space between them."""
+    """Return the names of a table that is written with white space between them."""
     return frozenset(text.split())
 
 

@@ -1,4 +1,4 @@
-"""/etc/fleet/plan.json, which the check on the node compares the live machine with.
+"""Judges /etc/fleet/plan.json, with which the check on the node compares the live machine.
 
 Held to the catalogue and to what the rest of the configuration makes of the machine: where the two
 differ, either the machine is not what was planned or the check on it raises a false alarm.
@@ -28,7 +28,7 @@ Json = dict[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class ConfiguredMachine:
-    """What the rest of the configuration makes of the machine."""
+    """The machine as the rest of the configuration sets it up."""
 
     config: BootConfig
     command_line: Kernel
@@ -39,7 +39,7 @@ class ConfiguredMachine:
 
 
 def check(found: ConfiguredMachine, hardware: Hardware, problems: list[str]) -> None:
-    """Add where the expectations differ from the machine to `problems`."""
+    """Add to `problems` where plan.json differs from the machine."""
     text = found.config.text(PATH)
     if text is None:
         problems.append(
@@ -70,7 +70,7 @@ def check(found: ConfiguredMachine, hardware: Hardware, problems: list[str]) -> 
 
 
 def _where(key: str, given: object, right: object) -> str:
-    """The first place where two values differ, in few words."""
+    """Describe the first place where two values differ."""
     if isinstance(given, dict) and isinstance(right, dict):
         for name in {**given, **right}:
             if given.get(name) != right.get(name):
@@ -85,7 +85,7 @@ def _where(key: str, given: object, right: object) -> str:
 def _right(
     plan: Json, found: ConfiguredMachine, hardware: Hardware
 ) -> Iterator[tuple[str, object]]:
-    """Each key with what it must be, from the catalogue and the rest of the configuration."""
+    """Yield each key with its right value, from the catalogue and the rest of the configuration."""
     labels, words = (
         found.joined.labels,
         dict(word.partition("=")[::2] for word in found.command_line.words),

@@ -1,4 +1,4 @@
-"""Local drives: /scratch for jobs, with quotas, and file systems that Ignition makes."""
+"""Judges local drives: /scratch for jobs, with quotas, and file systems that Ignition makes."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _SYSTEM = ("ROOT", "OEM", "USR-A", "USR-B", "EFI-SYSTEM")
 
 
 def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
-    """Add what keeps jobs from the drives, or fills the system disk, to `problems`."""
+    """Add to `problems` what keeps jobs from the drives or fills the system disk."""
     mount = config.units.get(_MOUNT)
     lines = parse(mount.contents or "") if mount else ()
     if not any(line.name == "Where" for line in lines):
@@ -29,7 +29,7 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
 
 
 def filesystems(config: BootConfig, problems: list[str]) -> None:
-    """Add what is wrong with file systems and arrays that Ignition makes to `problems`."""
+    """Add to `problems` the mistakes in file systems and arrays that Ignition makes."""
     problems += _filesystems(config)
 
 
@@ -64,7 +64,7 @@ def _mount(lines: tuple[Directive, ...], config: BootConfig) -> Iterator[str]:
 
 
 def _quotas(lines: tuple[Directive, ...], config: BootConfig) -> Iterator[str]:
-    """One job must not fill the array: project quotas, given to each new directory."""
+    """Project quotas, set on each new directory, must keep one job from filling the array."""
     options = set(",".join(values(lines, "Options")).split(","))
     setters = [unit for unit in config.units.values() if "xfs_quota" in config.commands[unit.name]]
     if not options & {"prjquota", "pquota"}:

@@ -1,4 +1,4 @@
-"""Sysctls: whether the kernel has them, takes their values, and stays sane with them."""
+"""Judges sysctls: the kernel must have them, take their values and work with them together."""
 
 import difflib
 import re
@@ -88,7 +88,7 @@ _LARGEST_FREE_SHARE = 20  # min_free_kbytes above a twentieth of the memory star
 
 
 def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> Mapping[str, str]:
-    """The sysctls that hold after the boot; what is wrong with one is added to `problems`."""
+    """Return the sysctls that hold after the boot; mistakes are added to `problems`."""
     found: dict[str, str] = {}
     for path, raw, value in files.lines(config, "/etc/sysctl.d"):
         name = raw.removeprefix("-").replace("/", ".")

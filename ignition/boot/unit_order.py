@@ -1,4 +1,4 @@
-"""The order in which systemd starts units: a circle makes it drop one of them at boot."""
+"""Finds circles in the order of units; systemd drops a unit of a circle at boot."""
 
 from collections.abc import Iterator, Mapping
 
@@ -22,7 +22,7 @@ _EARLY = (".mount", ".swap", ".target", ".slice", ".device", ".timer", ".socket"
 
 
 def circles(units: Mapping[str, tuple[Directive, ...]]) -> Iterator[str]:
-    """Each circle among the units of the configuration and those of the system, once."""
+    """Yield a circle among the units of the configuration and those of the system."""
     waits: dict[str, set[str]] = {name: set(after) for name, after in _BUILT_IN.items()}
     for name, lines in units.items():
         _order(name, lines, waits)
@@ -67,7 +67,7 @@ def _order(name: str, lines: tuple[Directive, ...], waits: dict[str, set[str]]) 
 def _circle(
     name: str, waits: Mapping[str, set[str]], trail: list[str], done: set[str]
 ) -> list[str]:
-    """The first circle found on the way back from a unit."""
+    """Return the first circle among the units that a unit waits for, [] for none."""
     if name in trail:
         return trail[trail.index(name) :]
     if name in done:

@@ -1,4 +1,4 @@
-"""Unit files as systemd parses them, and what it would refuse or pass over in one.
+"""Parses unit files as systemd does, and finds what systemd would refuse or ignore.
 
 Section and directive names follow systemd.unit(5), systemd.service(5), systemd.timer(5),
 systemd.mount(5) and systemd-system.conf(5) of systemd 257.
@@ -105,7 +105,7 @@ def values(lines: tuple[Directive, ...], name: str) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def problems(unit: str, text: str) -> tuple[str, ...]:
-    """What systemd passes over in the text of a unit or of one of its drop-ins."""
+    """Return what systemd ignores or refuses in the text of a unit or drop-in."""
     return tuple(_problems(unit, text))
 
 

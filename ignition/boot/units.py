@@ -1,4 +1,4 @@
-"""Units: whether what must run is there, whole, enabled, and what it runs is on the disk."""
+"""Judges units: each must be valid and enabled, and what it names and runs must exist."""
 
 import difflib
 import posixpath
@@ -87,7 +87,7 @@ def _state(unit: BootUnit, config: BootConfig) -> Iterator[str]:
 
 
 def _named(name: str, config: BootConfig) -> bool:
-    """Whether another unit starts this one."""
+    """Return whether another unit names this one."""
     return any(
         name in text.split("[Install]")[0]
         for other in config.units.values()
@@ -97,7 +97,7 @@ def _named(name: str, config: BootConfig) -> bool:
 
 
 def _changed(unit: BootUnit, known: frozenset[str]) -> Iterator[str]:
-    """A drop-in for a unit that the system or an extension brings."""
+    """Yield mistakes in drop-ins of a unit that the system or an extension brings."""
     if unit.name not in known:
         near = difflib.get_close_matches(unit.name, known, n=1, cutoff=0.8)
         hint = f"write {near[0]}" if near else "write the unit"
@@ -146,7 +146,7 @@ def _service(unit: BootUnit, known: frozenset[str]) -> Iterator[str]:
 def _trigger(
     name: str, kind: str, lines: tuple[Directive, ...], known: frozenset[str]
 ) -> Iterator[str]:
-    """A timer or a path: what starts another unit."""
+    """Yield mistakes in a timer or path unit, which starts another unit."""
     when, example = {"timer": ("On[A-Z]", "OnCalendar"), "path": ("Path|Directory", "PathChanged")}[
         kind
     ]

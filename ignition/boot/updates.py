@@ -1,4 +1,4 @@
-"""Updates of Kubernetes and of the OS: staged, taken into use in turn, and taken back when bad."""
+"""Judges updates of Kubernetes and of the OS: staged, activated in turn, rolled back when bad."""
 
 import posixpath
 import re
@@ -31,7 +31,7 @@ _HEALTHY = {
 
 
 def check(config: BootConfig, problems: list[str]) -> None:
-    """Add what keeps updates from arriving or from being taken back to `problems`."""
+    """Add to `problems` what keeps updates from arriving or from being rolled back."""
     role = config.role
     if role != "gateway":
         problems += _kubernetes(config)
@@ -72,7 +72,7 @@ def _reboots(config: BootConfig, given: dict[str, str | None], role: Role) -> It
 
 
 def _healthy(config: BootConfig, role: Role) -> Iterator[str]:
-    """GRUB goes back to the old release unless update-engine, once started, marks the new one."""
+    """A health check must hold back update-engine, which marks the new release as good for GRUB."""
     engine = config.units.get("update-engine.service")
     lines: tuple[Directive, ...] = ()
     if engine is not None:
@@ -106,7 +106,7 @@ def _has_driver(config: BootConfig) -> bool:
 
 
 def _kubernetes(config: BootConfig) -> Iterator[str]:
-    """Patch releases of Kubernetes: staged by systemd-sysupdate, taken into use by kured."""
+    """systemd-sysupdate must stage patch releases of Kubernetes and ask kured for a reboot."""
     transfers = [path for path in config.files if path.startswith("/etc/sysupdate.kubernetes.d/")]
     timer = config.units.get("systemd-sysupdate.timer")
     service = config.units.get("systemd-sysupdate.service")
@@ -147,5 +147,5 @@ def _kubernetes(config: BootConfig) -> Iterator[str]:
 
 
 def _compared(commands: list[str]) -> str:
-    """What stands behind cmp in the commands."""
+    """The arguments of cmp in the commands."""
     return " ".join(match for each in commands for match in re.findall(r"\bcmp\b([^;|&]*)", each))

@@ -1,4 +1,4 @@
-"""WireGuard through systemd-networkd: whole, of valid keys and networks, its secret kept."""
+"""Judges WireGuard tunnels of systemd-networkd: complete, with valid keys, and the secret kept."""
 
 import base64
 import binascii
@@ -37,7 +37,7 @@ _ENDPOINT = re.compile(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5})", re.ASCI
 
 
 def check(config: BootConfig, problems: list[str]) -> None:
-    """Add what keeps a tunnel from coming up to `problems`; no message repeats a private key."""
+    """Add to `problems` what keeps a tunnel from coming up; no message repeats a private key."""
     networks: dict[str, list[Directive]] = {}
     for path, file in config.files.items():
         if path.rpartition("/")[0] != _FOLDER or file.text is None:

@@ -28,13 +28,13 @@ _HASHES = {"sha512": 128, "sha256": 64}
 
 @dataclass(frozen=True)
 class Context:
-    """What differs between the versions: S3 ARNs as sources."""
+    """The differences between the versions: `arn` allows S3 ARNs as sources."""
 
     arn: bool
 
 
 def _path_problem(path: str) -> str | None:
-    """Why Ignition refuses a path, None where it takes it."""
+    """Return why Ignition refuses a path, None where it accepts it."""
     if not path:
         return "a path is required"
     if not path.startswith("/"):
@@ -51,7 +51,7 @@ def _extension(name: str) -> str:
 
 
 def _url_problem(url: str, context: Context) -> str | None:
-    """Why Ignition refuses a source, None where it takes it."""
+    """Return why Ignition refuses a source, None where it accepts it."""
     try:
         urls.check(url, arn=context.arn)
     except urls.UrlError as error:
@@ -61,7 +61,7 @@ def _url_problem(url: str, context: Context) -> str | None:
 
 @lru_cache(maxsize=256)
 def _unit_text(text: str) -> tuple[tuple[tuple[str, str], ...], str | None]:
-    """The (section, option) pairs of a unit, or why it is none; nodes have many units in common."""
+    """Return the (section, option) pairs of a unit, or why it is none; nodes share many units."""
     try:
         return tuple(systemd_units.parse(text)), None
     except systemd_units.UnitError as error:
@@ -176,7 +176,7 @@ def partition(value: Value, _: Context) -> Problems:
 
 
 def disk(value: Value, _: Context) -> Problems:
-    """Device of a disk, and that its partitions do not meet."""
+    """Device of a disk; its partitions must not overlap."""
     if problem := _path_problem(value["device"]):
         yield ("device",), problem
     partitions = value.get("partitions", [])
@@ -197,7 +197,7 @@ def disk(value: Value, _: Context) -> Problems:
 
 
 def _overlapping(partitions: Sequence[Value]) -> int | None:
-    """Where the later of two overlapping partitions stands."""
+    """The position of the later of two overlapping partitions, None where none overlap."""
     placed = [
         (position, item["startMiB"], item["startMiB"] + max(item["sizeMiB"] - 1, 0))
         for position, item in enumerate(partitions)
@@ -210,7 +210,7 @@ def _overlapping(partitions: Sequence[Value]) -> int | None:
 
 
 def storage(value: Value, _: Context) -> Problems:
-    """What files, directories, links, disks and filesystems ask of each other."""
+    """Files below links, targets of links, and filesystems on disks that are partitioned."""
     links = value.get("links", ())
     for key in ("directories", "files", "links"):
         for position, item in enumerate(value.get(key, ())):

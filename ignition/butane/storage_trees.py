@@ -1,4 +1,4 @@
-"""Butane's `storage.trees`: what lies in a local directory, as files and links of the config."""
+"""Turns Butane's `storage.trees`, which are local directories, into files and links."""
 
 import posixpath
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _STORAGE = ("directories", "disks", "files", "filesystems", "links", "luks", "ra
 
 
 def add(config: Values, values: Values, files: FilesDir | None, say: Say) -> dict[Path, Path]:
-    """Add the trees of the document to the config, and say where each added node comes from."""
+    """Add the trees of the document to the config, and return the origin of each added node."""
     found = cast("list[Values]", cast("Values", values["storage"]).get("trees") or [])
     if not found:
         return {}

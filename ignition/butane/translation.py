@@ -83,7 +83,7 @@ class Translation:
         return None if path[-1] == "number" and value == 0 else value
 
     def _local(self, name: str, path: Path) -> bytes | None:
-        """The contents of a local file, None where it cannot be had, which is then said."""
+        """Return the contents of a local file, None (with a problem) where it cannot be read."""
         if self._files is None:
             self._text.say(path, NO_FILES)
             return None
@@ -169,7 +169,7 @@ class Translation:
 
 
 def with_units(config: Values, generated: list[tuple[Path, Values]]) -> dict[Path, Path]:
-    """Put generated units first, and say where each unit of the config comes from.
+    """Put generated units first, and return the place in the document of each unit of the config.
 
     One that the document has too takes the document's fields.
     """
@@ -198,7 +198,7 @@ def _ordered(unit: Values) -> Values:
 
 
 def _decimal_by_mistake(mode: int, *, directory: bool) -> bool:
-    """Whether `mode` is odd as it stands and usual when its decimal digits are read as octal."""
+    """Return whether a mode was meant as octal and written as decimal, by Butane's own rules."""
     digits = f"{mode:d}"
     if not 0 <= mode <= 7777 or set(digits) & set("89"):
         return False
@@ -212,7 +212,7 @@ def _usual(mode: int, *, directory: bool) -> bool:
 
 
 def _usual_permissions(mode: int) -> bool:
-    """Others have no more than the group, it no more than the owner, and w or x come with r."""
+    """Others have no more rights than the group, which has no more than the owner; w, x need r."""
     seen = 0
     for shift in (0, 3, 6):
         bits = mode >> shift & 7

@@ -21,7 +21,7 @@ def transpile(source: str) -> dict[str, object]:
 def translate(
     source: str, *, strict: bool = True, files: FilesDir | None = None
 ) -> tuple[dict[str, object], tuple[Problem, ...]]:
-    """The Ignition configuration and the warnings; there are none where `strict` refuses them.
+    """Return the Ignition configuration and the warnings; `strict` refuses what has warnings.
 
     Local files are read from `files`. ButaneError has what is wrong.
     """

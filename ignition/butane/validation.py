@@ -43,7 +43,7 @@ def validate(config: Mapping[str, object], version: str, say: Say) -> None:
 
 
 def conform(config: object, version: str, say: Say) -> bool:
-    """Whether what is known of JSON has the right types; says that, and which keys are unknown."""
+    """Return whether all known keys of JSON have the right type; `say` gets the mistakes."""
     return _conform(config, document(_BUTANE_VERSIONS[version]), (), say)
 
 

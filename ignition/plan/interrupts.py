@@ -1,4 +1,4 @@
-"""Where the interrupts of GPUs, NICs and NVMe drives are served: near the device, off the workload.
+"""Plans the interrupts of GPUs, NICs and NVMe drives: near the device, off the workload CPUs.
 
 `irqaffinity` is one list for all NUMA nodes, so a script writes each device's own CPUs afterwards.
 Vectors that the kernel manages refuse that; `isolcpus=managed_irq` moves those.
@@ -53,7 +53,7 @@ def _devices(hardware: Hardware) -> Iterator[tuple[Device, str, int]]:
 
 
 def line(tuning: Tuning) -> PlanLine:
-    """Why the unit is there."""
+    """The unit that places interrupts, with its reason."""
     where = (
         "all CPUs of its NUMA node, as asked for"
         if tuning.irq == "numa-local"

@@ -17,7 +17,7 @@ _THP_REASONS = {
 
 
 def isolates(hardware: Hardware, tuning: Tuning) -> bool:
-    """Whether interrupts and system services are kept off the workload CPUs.
+    """Return whether interrupts and system services are kept off the workload CPUs.
 
     A small guest with one NUMA node has nothing to align and its interrupts are the host's affair;
     asking for exclusive isolation asks for it there too.

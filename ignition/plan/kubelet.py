@@ -31,7 +31,7 @@ class Reservation:
 
 
 def reservation(hardware: Hardware) -> Reservation:
-    """What kubelet, system and eviction keep: growing with the machine, within fixed bounds."""
+    """The memory that kubelet, system and eviction reserve, a share of the machine's memory."""
     mib = hardware.memory_gib * 1024
     kube = min(max(mib // 512, 1024), 4096)
     system = min(max(mib // 256, 1024), 8192)

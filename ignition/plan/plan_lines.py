@@ -21,7 +21,7 @@ RESERVED_CPUS = "https://kubernetes.io/docs/tasks/administer-cluster/reserve-com
 
 @dataclass(frozen=True, kw_only=True)
 class Reason:
-    """Why a line is there, and the public source that says what it does."""
+    """The reason for a line, and the public source that says what it does."""
 
     reason: str
     source: str

@@ -183,7 +183,7 @@ REAL_OPTIONS = (
 
 
 def wrong_arguments(arguments: tuple[str, ...]) -> Iterator[str]:
-    """One sentence for each kernel argument that cannot be had."""
+    """Yield a sentence for each kernel argument that is refused."""
     names: list[str] = []
     for position, argument in enumerate(arguments):
         path = f"tuning.extra_kernel_arguments[{position}]"
@@ -217,7 +217,7 @@ def _wrong_argument(name: str, values: set[str]) -> str | None:
 
 
 def wrong_options(options: tuple[str, ...]) -> Iterator[str]:
-    """One sentence for each option of the nvidia module that cannot be had."""
+    """Yield a sentence for each option of the nvidia module that is refused."""
     names = []
     for position, option in enumerate(options):
         path = f"tuning.extra_module_options[{position}]"
@@ -239,7 +239,7 @@ def wrong_options(options: tuple[str, ...]) -> Iterator[str]:
 
 
 def why_not(word: str) -> str | None:
-    """Why no plan has a line that people ask for; None where the tables do not know it."""
+    """Return why no plan has this kernel argument or option; None where the tables lack it."""
     name = word.partition("=")[0].removeprefix("nvidia.")
     reason = ARGUMENTS.get(name) or OPTIONS.get(name) or PCI.get(word.removeprefix("pci="))
     if reason is not None:

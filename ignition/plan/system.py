@@ -1,4 +1,4 @@
-"""What the plan decides beside kernel and kubelet: units, limits and module options of the node."""
+"""The parts of the plan beside kernel and kubelet: units, limits and module options of the node."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

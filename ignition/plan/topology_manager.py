@@ -17,7 +17,7 @@ def gpus_per_numa_node(hardware: Hardware) -> int:
 
 
 def spans_numa_nodes(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> bool:
-    """Whether pods are expected that take the GPUs of more than one NUMA node."""
+    """Return whether pods may take the GPUs of more than one NUMA node."""
     if tuning.largest_pod_gpus is not None:
         return tuning.largest_pod_gpus > gpus_per_numa_node(hardware)
     return purpose == "training" and len({gpu.numa_node for gpu in hardware.gpus}) > 1

@@ -1,4 +1,4 @@
-"""Whether a machine can carry the choices of a pool; each problem is one sentence."""
+"""Checks that a machine can carry the tuning of a pool; each problem is one sentence."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ _LARGEST_IO_MIB_PER_S = 1024**2
 
 
 def problems(hardware: Hardware, tuning: Tuning, reserved_mib: tuple[int, ...]) -> Iterator[str]:
-    """What keeps the plan from being made; `reserved_mib` is the memory kept on each NUMA node."""
+    """Yield why no plan can be made; `reserved_mib` is the memory reserved on each NUMA node."""
     if hardware.gpus and hardware.arch != "amd64":
         yield (
             f"{hardware.name} has GPUs on {hardware.arch}, but Flatcar's NVIDIA driver extensions "
@@ -71,7 +71,7 @@ def _nodes(hardware: Hardware, tuning: Tuning, reserved_mib: tuple[int, ...]) ->
 
 
 def _hugepage_keys(gib: int, mib2: int) -> str:
-    """The keys of the choices that take huge pages."""
+    """The keys of the tuning that reserve huge pages."""
     sizes = {"1gi": gib, "2mi": mib2}
     keys = [f"hugepages_{size}_per_numa_node" for size, pages in sizes.items() if pages]
     return f"tuning.{' and '.join(keys)}"

@@ -1,4 +1,4 @@
-"""Which pods an empty node can ever admit, by the algorithms of kubelet's resource managers.
+"""Predicts the pods that an empty node can admit, by the algorithms of kubelet's managers.
 
 Held to kubelet's own code by tests/sweeps/test_kubelet_shapes.py.
 """

@@ -1,4 +1,4 @@
-"""Whether an empty node ever admits a pod: the scheduler's count first, then the node's kubelet."""
+"""Decides whether an empty node admits a pod: first the scheduler's count, then the kubelet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class PodAdmission:
 def insufficient(
     node: EmptyNode, pod: Sequence[ContainerRequest]
 ) -> dict[str, tuple[float, float]]:
-    """What the pod asks for beyond what the node offers, by resource: (asked, offered)."""
+    """The resources of which the pod asks for more than the node offers, as (asked, offered)."""
     whole = pod_request(pod)
     asked = {
         "cpu": whole.cpus,
@@ -52,7 +52,7 @@ def insufficient(
 
 
 def admit(node: EmptyNode, pod: Sequence[ContainerRequest]) -> PodAdmission:
-    """Whether the node, with nothing else on it, takes the pod."""
+    """Return the verdict on a pod for a node with nothing else on it."""
     lacking = insufficient(node, pod)
     if lacking:
         return _refused(INSUFFICIENT, insufficiency(lacking))

@@ -1,4 +1,4 @@
-"""Which CPUs the static CPU manager takes when it packs them into few NUMA nodes.
+"""Picks the CPUs that the static CPU manager takes when it packs them into few NUMA nodes.
 
 After pkg/kubelet/cm/cpumanager/cpu_assignment.go of Kubernetes 1.34, whose quirks are kept: a pod
 stands or falls with them.
@@ -50,7 +50,7 @@ class Accumulator:
 
     @property
     def numa_first(self) -> bool:
-        """Whether NUMA nodes hold sockets, and not sockets NUMA nodes."""
+        """True where NUMA nodes hold sockets, False where sockets hold NUMA nodes."""
         return self.node.sockets >= len(self.node.cpus_of)
 
     def numa_nodes(self) -> list[int]:
@@ -122,7 +122,7 @@ def _fewest_first(keys: Iterable[int], free: Mapping[int, frozenset[int]]) -> li
 
 
 def packed(node: EmptyNode, free: frozenset[int], wanted: int) -> frozenset[int]:
-    """Whole NUMA nodes and sockets, then whole cores, then single CPUs; TakeError if short."""
+    """Take whole NUMA nodes and sockets, then whole cores, then single CPUs; TakeError if short."""
     if wanted < 1:
         return frozenset()
     left = Accumulator(node, free, wanted)

@@ -23,7 +23,7 @@ def memory(mib: float) -> str:
 
 
 def insufficiency(lacking: Mapping[str, tuple[float, float]]) -> str:
-    """Why no scheduler binds the pod."""
+    """Say why no scheduler binds the pod."""
     parts = []
     for resource, (asked, offered) in lacking.items():
         unit = _UNITS[resource]
@@ -35,7 +35,7 @@ def insufficiency(lacking: Mapping[str, tuple[float, float]]) -> str:
 
 
 def verdict(node: EmptyNode, outcome: KubeletOutcome) -> str:
-    """Why kubelet admits the pod or not."""
+    """Say why kubelet admits the pod or not."""
     if outcome.reason:
         return _refusal(node, outcome)
     if len(node.cells) == 1:

@@ -17,7 +17,7 @@ AFFINITY = "TopologyAffinityError"
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """What a container gets: CPUs of its own as a list, GPUs, the NUMA nodes of its memory.
+    """The resources of a container: exclusive CPUs as a list, GPUs, the NUMA nodes of its memory.
 
     `hint` has the NUMA nodes that all resources agreed on, empty where any will do; `aligned` says
     whether no better ones could be had.
@@ -95,7 +95,7 @@ class _Run:
                 manager.allocate(index, self.pod[index], hint)
 
     def share(self, index: int) -> Share:
-        """What the container has got."""
+        """The resources that the container has got."""
         hint = self.merged.get(index, Hint(mask=None, preferred=False))
         cpus = self.cpus.assigned.get(index, frozenset()) if self.cpus else frozenset()
         memory = self.memory.assigned.get(index, 0) if self.memory else 0
@@ -109,7 +109,7 @@ class _Run:
 
 
 def run(node: EmptyNode, pod: Sequence[ContainerRequest]) -> KubeletOutcome:
-    """What the resource managers of an empty node do with a pod that was bound to it."""
+    """Run a pod through the resource managers of an empty node to which it was bound."""
     if node.policy != "none" and len(node.cells) > node.max_numa_nodes:
         return KubeletOutcome(
             reason=NO_START,

@@ -69,11 +69,11 @@ class MemoryManager:
         return found
 
     def _is_grouped(self, mask: int) -> bool:
-        """Whether it is a single node that already serves a group."""
+        """Return whether the set is a single node that already serves a group."""
         return mask.bit_count() == 1 and self._group[bits(mask)[0]].bit_count() > 1
 
     def _violates(self, mask: int) -> bool:
-        """Whether it is a group, one of whose nodes already serves itself or another group."""
+        """Return whether the set is a group with a node that serves itself or another group."""
         return mask.bit_count() > 1 and any(
             self._group[numa] not in (0, mask) for numa in bits(mask)
         )

@@ -150,7 +150,7 @@ def largest(hardware: Hardware, plan: NumaPlan, *, aligned: bool = False) -> tup
 
 
 def largest_on(node: EmptyNode, *, aligned: bool = False) -> tuple[Shape, ...]:
-    """As `largest`, for a node."""
+    """Return the same as `largest`, for a node."""
     judge = _aligning(node) if aligned else node
     if judge is None:
         return ()

@@ -1,4 +1,4 @@
-"""What the resource managers share: a pod's sum, preferred sets, and how a container is refused."""
+"""Helpers of the resource managers: a pod's total, preferred sets, and the error of a refusal."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -16,7 +16,7 @@ class RefusedError(ValueError):
 
 
 def pod_total(pod: Sequence[ContainerRequest], amounts: Sequence[float]) -> float:
-    """The most that a pod has at a time: init containers run one by one before the others."""
+    """The largest amount that a pod has at a time: init containers run before the others."""
     sidecars, most_before = 0.0, 0.0
     for request, amount in zip(pod, amounts, strict=True):
         if request.kind == "sidecar":
@@ -30,7 +30,7 @@ def pod_total(pod: Sequence[ContainerRequest], amounts: Sequence[float]) -> floa
 
 
 def pod_request(pod: Sequence[ContainerRequest]) -> ContainerRequest:
-    """What the pod as a whole asks for."""
+    """Sum the requests of the containers to the request of the pod."""
     return ContainerRequest(
         gpus=int(pod_total(pod, [request.gpus for request in pod])),
         cpus=pod_total(pod, [request.cpus for request in pod]),

@@ -91,7 +91,7 @@ def _common(hints: Sequence[Hints], every: int) -> set[int]:
 
 
 def _second_best(node: EmptyNode, hints: Sequence[Hints], every: int) -> int:
-    """What is left of the best combination of hints that are not all preferred, or not alike."""
+    """The NUMA nodes of the best combination of hints that do not all agree on a preferred set."""
     wishes = [[mask for mask in one if mask is not None] for one in hints if None not in one]
     merged = {every}
     for masks_of_one in wishes:
@@ -110,7 +110,7 @@ def _fit(node: EmptyNode, mask: int) -> tuple[int, float, int]:
 
 
 def _fall_back(node: EmptyNode, mask: int, widest: int) -> tuple[int, int, tuple[int, float, int]]:
-    """As many NUMA nodes as the neediest resource wants, else fewer, else more."""
+    """Rank first the sets as large as the neediest resource wants, then smaller, then larger."""
     count = mask.bit_count()
     if count == widest:
         return 0, 0, _fit(node, mask)

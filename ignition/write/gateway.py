@@ -13,7 +13,7 @@ _LENGTH = re.compile(r"[1-9]\d*(m|h)", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class LocksmithWindow:
-    """When locksmith may reboot a machine that no cluster drains: "Thu 04:00" (UTC) for "1h"."""
+    """When locksmith may reboot a machine outside the cluster: "Thu 04:00" (UTC) for "1h"."""
 
     start: str
     length: str
