@@ -12,9 +12,9 @@ from typing import Literal, TypeVar, cast
 from urllib.parse import unquote_to_bytes
 
 from ignition.boot import config_schema, parsing
+from ignition.boot.parsing import Json
 from ignition.boot.unit_syntax import parse
 
-Json = dict[str, object]
 Fetch = Callable[[str], bytes]
 Role = Literal["node", "control-plane", "gateway"]
 T = TypeVar("T")

@@ -4,14 +4,14 @@ Keys and types are those of Ignition's own schema (ignition-3.4.json, from coreo
 follow the `Validate` functions of its config/v3_4/types.
 """
 
-import difflib
 import json
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-Json = dict[str, object]
+from ignition.boot.parsing import Json, nearest
+
 KEYS: dict[str, str] = json.loads(
     (Path(__file__).parent / "ignition-3.4.json").read_text(encoding="utf-8")
 )["keys"]
@@ -83,8 +83,8 @@ def _keys(value: object, place: str) -> Iterator[str]:
 
 def _unknown(key: str, place: str) -> str:
     known = {name.lower(): name for name in _names(place)}
-    near = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.7)
-    hint = f"write {known[near[0]]}" if near else "remove it"
+    near = nearest(key.lower(), known, cutoff=0.7)
+    hint = f"write {known[near]}" if near else "remove it"
     shown = f"{place}.{key}".removeprefix(".").replace("[]", "")
     return f"{shown} is no key of Ignition 3.4, which passes over it; {hint}"
 

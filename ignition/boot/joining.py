@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from hardware.catalogue import Hardware
 from ignition.boot import labels, parsing
 from ignition.boot.config import BootConfig, BootUnit
+from ignition.boot.parsing import Json
 from ignition.boot.unit_syntax import parse, values
 
 _JOINS = re.compile(r"^ExecStart=.*\bkubeadm join\b(?:.*--config[= ](\S+))?", re.MULTILINE)
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", re.ASCII)
 _TOKEN = re.compile(r"[a-z0-9]{6}\.[a-z0-9]{16}", re.ASCII)
-Json = dict[str, object]
 _PATCHES = "/etc/kubernetes/patches"
 _CA = "/etc/kubernetes/pki/ca.crt"
 _SOCKET = "unix:///run/containerd/containerd.sock"

@@ -3,13 +3,12 @@
 Names and values follow Documentation/admin-guide/kernel-parameters.txt of Linux 6.12.
 """
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 
 from hardware.catalogue import Hardware
 from ignition.boot.modprobe import nvidia
-from ignition.boot.parsing import names
+from ignition.boot.parsing import names, nearest
 
 _ONCE = (
     "irqaffinity",
@@ -97,10 +96,8 @@ def _word(word: str, hardware: Hardware) -> Iterator[str]:
         yield f'kernelArguments: "{word}" must be one of {", ".join(_VALUES[name])}'
     elif name == "pci":
         yield from _pci(word, value)
-    elif name not in _KNOWN:
-        near = difflib.get_close_matches(name.lower(), _KNOWN, n=1, cutoff=0.8)
-        if near:
-            yield f'kernelArguments: the kernel knows no "{name}"; write {near[0]}'
+    elif name not in _KNOWN and (near := nearest(name.lower(), _KNOWN, cutoff=0.8)):
+        yield f'kernelArguments: the kernel knows no "{name}"; write {near}'
     if name in ("intel_iommu", "intel_idle.max_cstate", "intel_pstate"):
         if hardware.cpu_vendor != "intel":
             yield f'kernelArguments: "{word}" does nothing on {hardware.cpu_vendor}; remove it'

@@ -1,6 +1,5 @@
 """The kubelet configuration that the node starts with, held to kubelet's own start-up checks."""
 
-import difflib
 import json
 import posixpath
 import re
@@ -12,9 +11,8 @@ from hardware.catalogue import Hardware
 from ignition.boot import cpus, kubelet_memory
 from ignition.boot.config import BootConfig
 from ignition.boot.kubelet_fields import CHOICES, EFFECTS, FIELDS, MOST_NUMA_NODES, OPTIONS, TYPES
-from ignition.boot.parsing import QUALIFIED, VALUE, documents
+from ignition.boot.parsing import QUALIFIED, VALUE, Json, documents, nearest
 
-Json = dict[str, object]
 # kubeadm's own expression: cmd/kubeadm/app/util/patches/patches.go
 _PATCH = re.compile(r"(kubeletconfiguration)([^.+\n]*)?(\+)?(json|merge|strategic)?")
 _TARGETS = "kube-apiserver|kube-controller-manager|kube-scheduler|etcd|corednsdeployment"
@@ -136,9 +134,9 @@ def _shaped(found: Json, problems: list[str]) -> Json:
 
 def _fields(found: Json) -> Iterator[str]:
     for name in found.keys() - FIELDS:
-        near = difflib.get_close_matches(name, FIELDS, n=1)
-        hint = f"; the nearest is {near[0]}" if near else "; remove it"
-        yield f"kubelet: {name} is no field of KubeletConfiguration{hint}"
+        near = nearest(name, FIELDS)
+        hint = f"the nearest is {near}" if near else "remove it"
+        yield f"kubelet: {name} is no field of KubeletConfiguration; {hint}"
     for name, choices in CHOICES.items():
         if name in found and found[name] not in choices:
             yield f'kubelet: {name} "{found[name]}" is unknown; allowed are {", ".join(choices)}'

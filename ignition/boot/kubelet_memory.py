@@ -6,14 +6,13 @@ from typing import cast
 
 from hardware.catalogue import Hardware
 from ignition.boot.kubelet_fields import DEFAULT_EVICTION, KINDS_OF_MEMORY, RESERVABLE, SIGNALS
+from ignition.boot.parsing import Json
 from ignition.boot.quantities import QuantityError, threshold, to_bytes
 
 _GIB = 1024**3
 _MIB = 1024**2
 # below this share of the memory the daemons of a node are killed before a pod is evicted
 _LEAST_KEPT = 256 * _MIB
-
-Json = dict[str, object]
 
 
 def reserved(found: Json, hardware: Hardware, problems: list[str]) -> tuple[int, Mapping[str, int]]:

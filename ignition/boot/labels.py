@@ -1,6 +1,5 @@
 """Judges what the node registers with: labels, arguments of kubelet, the id of its instance."""
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 
@@ -74,8 +73,7 @@ def arguments(config: BootConfig, hardware: Hardware, problems: list[str]) -> Ma
 def _flags(path: str, flags: Mapping[str, str], hardware: Hardware) -> Iterator[str]:
     for flag in flags:
         if flag.removeprefix("--") not in _FLAGS:
-            near = difflib.get_close_matches(flag, [f"--{name}" for name in _FLAGS], n=1)
-            hint = f"write {near[0]}" if near else "remove it"
+            hint = parsing.hint(flag, [f"--{name}" for name in _FLAGS])
             yield f"{path}: kubelet 1.34 does not start with {parsing.shown(flag)}; {hint}"
     if hardware.kind == "hetzner" and flags.get("--cloud-provider") != "external":
         yield (

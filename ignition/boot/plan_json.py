@@ -15,15 +15,15 @@ from ignition.boot.extensions import drivers
 from ignition.boot.joining import Joining
 from ignition.boot.kernel import Kernel
 from ignition.boot.kubelet import Kubelet
-from ignition.boot.parsing import names
+from ignition.boot.parsing import Json, names
 
 PATH = "/etc/fleet/plan.json"
 _KEYS = names("""
     hardware purpose digest cpus kernel_arguments sysctls numa_nodes transparent_hugepages irqs gpus
     nvswitch driver governor kubelet absent_units
 """)
+_GPU_FACTS = names("index model memory_gib numa_node pcie_gen pcie_width nvlinks bar1_gib")
 _PAGES = {"hugepages_1gi": "hugepages-1Gi", "hugepages_2mi": "hugepages-2Mi"}
-Json = dict[str, object]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,19 +111,7 @@ def _right(
     yield "absent_units", [name for name in _list(plan["absent_units"]) if units[str(name)].masked]
     yield (
         "gpus",
-        [
-            {
-                "index": gpu.index,
-                "model": gpu.model,
-                "memory_gib": gpu.memory_gib,
-                "numa_node": gpu.numa_node,
-                "pcie_gen": gpu.pcie_gen,
-                "pcie_width": gpu.pcie_width,
-                "nvlinks": gpu.nvlinks,
-                "bar1_gib": gpu.bar1_gib,
-            }
-            for gpu in hardware.gpus
-        ],
+        [{fact: getattr(gpu, fact) for fact in _GPU_FACTS} for gpu in hardware.gpus],
     )
 
 

@@ -1,6 +1,5 @@
 """Judges sysctls: the kernel must have them, take their values and work with them together."""
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 
@@ -108,9 +107,8 @@ def _value(path: str, name: str, value: str) -> Iterator[str]:
     if name in _TEXTS:
         return
     if bounds is None:
-        near = difflib.get_close_matches(name, _NUMBERS, n=1, cutoff=0.85)
-        if near:
-            yield f"{path}: the kernel has no {parsing.shown(name)}; write {near[0]}"
+        if near := parsing.nearest(name, _NUMBERS, cutoff=0.85):
+            yield f"{path}: the kernel has no {parsing.shown(name)}; write {near}"
         return
     if not re.fullmatch(r"-?\d+", value):
         yield f'{path}: {name} = "{parsing.shown(value)}" is no number; write one'

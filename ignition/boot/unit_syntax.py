@@ -4,13 +4,12 @@ Section and directive names follow systemd.unit(5), systemd.service(5), systemd.
 systemd.mount(5) and systemd-system.conf(5) of systemd 257.
 """
 
-import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ignition.boot.parsing import names, shown
+from ignition.boot.parsing import names, nearest, shown
 
 _SECTIONS = names("Unit Install Service Timer Mount Automount Swap Socket Path Slice Scope Manager")
 _DIRECTIVES = {
@@ -125,14 +124,11 @@ def _problems(unit: str, text: str) -> Iterator[str]:
 
 
 def _misspelt(unit: str, line: Directive, known: frozenset[str]) -> Iterator[str]:
-    near = difflib.get_close_matches(line.name, known, n=1, cutoff=0.8)
     same = [name for name in known if name.lower() == line.name.lower()]
+    near = same[0] if same else nearest(line.name, known, cutoff=0.8)
     elsewhere = [section for section, listed in _DIRECTIVES.items() if line.name in listed]
-    if same or near:
-        yield (
-            f"{unit}: systemd passes over {shown(line.name)} in [{line.section}]; "
-            f"write {(same or near)[0]}"
-        )
+    if near:
+        yield (f"{unit}: systemd passes over {shown(line.name)} in [{line.section}]; write {near}")
     elif elsewhere:
         yield (
             f"{unit}: systemd passes over {line.name} in [{line.section}]; move it to "

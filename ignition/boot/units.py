@@ -1,6 +1,5 @@
 """Judges units: each must be valid and enabled, and what it names and runs must exist."""
 
-import difflib
 import posixpath
 import re
 from collections.abc import Iterator
@@ -8,7 +7,7 @@ from collections.abc import Iterator
 from ignition.boot import unit_order, unit_syntax
 from ignition.boot.config import BootConfig, BootUnit
 from ignition.boot.config_schema import UNIT
-from ignition.boot.parsing import names
+from ignition.boot.parsing import hint, names, nearest
 from ignition.boot.unit_syntax import Directive, parse, values
 
 # brought by Flatcar itself, so that a configuration may enable them without their text
@@ -99,9 +98,8 @@ def _named(name: str, config: BootConfig) -> bool:
 def _changed(unit: BootUnit, known: frozenset[str]) -> Iterator[str]:
     """Yield mistakes in drop-ins of a unit that the system or an extension brings."""
     if unit.name not in known:
-        near = difflib.get_close_matches(unit.name, known, n=1, cutoff=0.8)
-        hint = f"write {near[0]}" if near else "write the unit"
-        yield f"{unit.name} has a drop-in, but nothing brings the unit; {hint}"
+        right = hint(unit.name, known, "write the unit", cutoff=0.8)
+        yield f"{unit.name} has a drop-in, but nothing brings the unit; {right}"
     starts = [
         line.value
         for name in sorted(unit.dropins)
@@ -165,10 +163,10 @@ def _references(unit: str, lines: tuple[Directive, ...], known: frozenset[str]) 
             bare = re.sub(r"@[^.]*\.", "@.", name)
             if name in known or bare in known or "%" in name or name.startswith("dev-"):
                 continue
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+            near = nearest(name, known, cutoff=0.8)
             if not UNIT.fullmatch(name) or near:
-                hint = f"; write {near[0]}" if near else "; correct it"
-                yield f'{unit}: {line.name} names "{name}", which is no unit of the node{hint}'
+                right = f"write {near}" if near else "correct it"
+                yield f'{unit}: {line.name} names "{name}", which is no unit of the node; {right}'
             elif line.name in _HARD and not name.endswith((".mount", ".device", ".slice")):
                 yield f'{unit}: {line.name} names "{name}", which nothing brings; write that unit'
 
@@ -179,8 +177,10 @@ def _programs(unit: str, lines: tuple[Directive, ...], config: BootConfig) -> It
             continue
         program = _PROGRAM.match(line.value)
         name = program[1] if program else ""
-        if name.startswith("/usr/") and (base := posixpath.basename(name)) not in _KNOWN_PROGRAMS:
-            for near in difflib.get_close_matches(base, _KNOWN_PROGRAMS, n=1, cutoff=0.75):
+        base = posixpath.basename(name)
+        if name.startswith("/usr/") and base not in _KNOWN_PROGRAMS:
+            near = nearest(base, _KNOWN_PROGRAMS, cutoff=0.75)
+            if near:
                 yield f"{unit}: {line.name} runs {name}, which the system lacks; run {near}"
         if "/" in name and not name.startswith(("/", "$", "%")):
             yield f"{unit}: {line.name} runs {name}, which is no absolute path; write it in full"

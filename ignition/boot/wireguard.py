@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import difflib
 import ipaddress
 import posixpath
 import re
@@ -10,7 +9,7 @@ from collections.abc import Iterator
 
 from ignition.boot import unit_syntax
 from ignition.boot.config import BootConfig
-from ignition.boot.parsing import names, shown
+from ignition.boot.parsing import hint, names, nearest, shown
 from ignition.boot.unit_syntax import Directive
 
 _FOLDER = "/etc/systemd/network"
@@ -66,13 +65,11 @@ def _directives(path: str, lines: tuple[Directive, ...]) -> Iterator[str]:
     for line in lines:
         known = _DIRECTIVES.get(line.section)
         if known is None:
-            near = difflib.get_close_matches(line.section, _DIRECTIVES, n=1)
-            if near:
-                yield f"{path}: networkd has no section [{shown(line.section)}]; write [{near[0]}]"
+            if near := nearest(line.section, _DIRECTIVES):
+                yield f"{path}: networkd has no section [{shown(line.section)}]; write [{near}]"
         elif line.name not in known:
-            near = difflib.get_close_matches(line.name, known, n=1)
-            hint = f"write {near[0]}" if near else "remove it"
-            yield f"{path}: networkd passes over {shown(line.name)} in [{line.section}]; {hint}"
+            right = hint(line.name, known)
+            yield f"{path}: networkd passes over {shown(line.name)} in [{line.section}]; {right}"
 
 
 def _netdev(
