@@ -206,7 +206,7 @@ def _wrong_argument(name: str, values: set[str]) -> str | None:
     elif "nosmt" in values:
         reason = ARGUMENTS["nosmt"]
     if reason is not None:
-        return _told(reason)
+        return _cited(reason)
     if name in OWNED:
         return f"the plan decides it; use {OWNED[name]}"
     if name.startswith("nvidia"):
@@ -227,7 +227,7 @@ def wrong_options(options: tuple[str, ...]) -> Iterator[str]:
             continue
         name = match[1]
         if name in OPTIONS:
-            yield f"{path}: {option} is refused: {_told(OPTIONS[name])}"
+            yield f"{path}: {option} is refused: {_cited(OPTIONS[name])}"
         elif name not in REAL_OPTIONS:
             yield (
                 f"{path}: {option} is refused: the nvidia module has no such parameter "
@@ -243,9 +243,9 @@ def why_not(word: str) -> str | None:
     name = word.partition("=")[0].removeprefix("nvidia.")
     reason = ARGUMENTS.get(name) or OPTIONS.get(name) or PCI.get(word.removeprefix("pci="))
     if reason is not None:
-        return _told(reason)
+        return _cited(reason)
     return f"{OWNED[name]} decides it" if name in OWNED else None
 
 
-def _told(reason: Reason) -> str:
+def _cited(reason: Reason) -> str:
     return f"{reason.reason} ({reason.source})"

@@ -21,7 +21,7 @@ def problems(hardware: Hardware, tuning: Tuning, reserved_mib: tuple[int, ...]) 
     yield from _counts(tuning)
     yield from _nodes(hardware, tuning, reserved_mib)
     yield from _gpus(hardware, tuning)
-    yield from _place(hardware, tuning)
+    yield from _bare_metal(hardware, tuning)
     yield from _scheduling(tuning)
     yield from wrong_arguments(tuning.extra_kernel_arguments)
     yield from wrong_options(tuning.extra_module_options)
@@ -90,7 +90,7 @@ def _gpus(hardware: Hardware, tuning: Tuning) -> Iterator[str]:
         yield f"tuning.extra_module_options: {hardware.name} has no GPU; leave them out"
 
 
-def _place(hardware: Hardware, tuning: Tuning) -> Iterator[str]:
+def _bare_metal(hardware: Hardware, tuning: Tuning) -> Iterator[str]:
     for name, value, default in (
         ("iommu", tuning.iommu, "passthrough"),
         ("power", tuning.power, "default"),
