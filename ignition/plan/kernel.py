@@ -1,4 +1,7 @@
-"""The kernel command line of a plan. What the stock kernel ignores is refused by choices.py."""
+"""The kernel command line and the sysctls of a plan.
+
+Arguments that the stock kernel ignores are refused by refused_arguments.py.
+"""
 
 from collections.abc import Iterator, Sequence
 

@@ -2,7 +2,7 @@
 
 Guides repeat such lines: on the stock Flatcar kernel `nohz_full=` does nothing, no driver ever had
 `NVreg_EnablePCIeGen4`, and `pci=noaer` hides the errors by which a failing link is found. The table
-is that of `ignition/plan/refused.py`, each line with its reason and source.
+is that of `ignition/plan/refused_arguments.py`, each line with its reason and source.
 """
 
 import re
