@@ -17,13 +17,13 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
 
+from lakefs.action_files import FOLDER
 from lakefs.errors import LakefsError
-from lakefs.repository import REQUEST, Change, DataRepository
+from lakefs.repository import REQUEST, DataRepository, ObjectChange
 from workloads.backtest.provenance import Provenance
 from workloads.backtest.replay import COMMIT_ID, SOURCE_COMMIT, Replay
 
 NAME = re.compile(r"bt-[0-9]{8}-[0-9a-f]{8}")
-CHECKS = "_lakefs_actions/"
 
 
 class MergeRefusedError(LakefsError):
@@ -106,7 +106,7 @@ class BacktestBranch:
         """Commits what is staged with its provenance, and returns the id to replay it by."""
         return self.repository.commit(self.name, message, self._metadata(metadata or {}))
 
-    def diff(self) -> Iterator[Change]:
+    def diff(self) -> Iterator[ObjectChange]:
         """What the branch has changed since it left its source; conflicts are marked."""
         return self.repository.changes(self.source, self.name)
 
@@ -161,11 +161,11 @@ class BacktestBranch:
             raise self._refusal(f"{_some(uncommitted)} is not committed")
         if conflicts := self._conflicts():
             raise self._refusal(self._says_conflict(conflicts))
-        checks = self.repository.changes(self.source, self.name, prefix=CHECKS, since_base=False)
+        checks = self.repository.changes(self.source, self.name, prefix=FOLDER, since_base=False)
         if differing := [change.path for change in checks]:
             raise self._refusal(
                 f"its checks differ from those of {self.source!r} ({_some(differing)}), and lakeFS "
-                f"would run its own; call catch_up(), or leave {CHECKS} alone"
+                f"would run its own; call catch_up(), or leave {FOLDER} alone"
             )
 
     def _explained(self, error: LakefsError) -> LakefsError:

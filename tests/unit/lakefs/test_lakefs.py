@@ -10,10 +10,9 @@ from lakefs_sdk.models.revert_creation import RevertCreation
 from lakefs_sdk.models.tag_creation import TagCreation
 
 from lakefs.errors import LakefsError
-from lakefs.fake.model import Model
-from lakefs.fake.parts import matches
+from lakefs.fake.model import Model, matches
 from lakefs.fake.server import serving
-from lakefs.repository import Change, DataRepository
+from lakefs.repository import DataRepository, ObjectChange
 from tests.support.lakefs_ground import ACCESS_KEY, SECRET_KEY, Ground, on_fake
 from tests.unit.lakefs.asking import ask, diverged, refused
 from tests.unit.workloads.backtests import contents, put
@@ -24,9 +23,9 @@ def test_a_two_dot_diff_says_what_makes_the_right_of_the_left(repository: DataRe
     repository.remove("main", "a")
     second = put(repository, "main", b=b"2", c=b"1")
     assert list(repository.changes(first, second, since_base=False)) == [
-        Change(path="a", kind="removed"),
-        Change(path="b", kind="changed"),
-        Change(path="c", kind="added"),
+        ObjectChange(path="a", kind="removed"),
+        ObjectChange(path="b", kind="changed"),
+        ObjectChange(path="c", kind="added"),
     ]
 
 
