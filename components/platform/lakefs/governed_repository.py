@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import pulumi
 
+from lakefs.action_files import metadata_gate, webhook_gate
 from lakefs.resources.action import Action, ActionArgs
 from lakefs.resources.branch_protection import BranchProtection, BranchProtectionArgs
 from lakefs.resources.connection import Connection
-from lakefs.resources.gate import metadata_gate, webhook_gate
 from lakefs.resources.gc_rules import MOST_DAYS, GcRules, GcRulesArgs
 from lakefs.resources.repository import Repository, RepositoryArgs
 from workloads.backtest.provenance import REQUIRED
