@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pulumi
 
 import settings as fleet
-from components.platform.lakefs.lakefs import Lakefs, LakefsArgs
+from components.platform.lakefs.lakefs import LakefsService, LakefsServiceArgs
 from components.platform.lakefs.server import Postgres
 from components.platform.lakefs.values import Ingress
 from lakefs.resources.connection import Connection
@@ -23,7 +23,7 @@ def lakefs(
     site = settings.sites[chosen.site] if chosen is not None else None
     if chosen is None or not isinstance(site, fleet.AwsSite):  # the settings refuse another site
         return
-    args = LakefsArgs(
+    args = LakefsServiceArgs(
         connection=Connection(
             endpoint=chosen.endpoint,
             access_key_id=secrets["lakefs_access_key_id"],
@@ -38,7 +38,7 @@ def lakefs(
         ingress=_ingress(chosen),
         tags=tags(cluster.name, labels(site=chosen.site)),
     )
-    Lakefs("lakefs", args, at_site[chosen.site])
+    LakefsService("lakefs", args, at_site[chosen.site])
 
 
 def _ingress(chosen: fleet.Lakefs) -> Ingress | None:
