@@ -15,7 +15,6 @@ from components.platform.karpenter.release import Karpenter, KarpenterArgs
 from components.platform.kured import Kured, KuredArgs, RebootWindow
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dcgm import exporter_values
-from components.platform.monitoring.release import NAMESPACE as MONITORING
 from components.platform.monitoring.release import Monitoring, MonitoringArgs
 from components.platform.node_check import NodeCheck
 from components.platform.pool_domains import PoolDomains, PoolDomainsArgs
@@ -26,7 +25,6 @@ from components.platform.volcano import Volcano, VolcanoArgs
 from components.pools.aws_boot import node_role
 from hardware.catalogue import Hardware, load
 from policies.configuration import configure
-from policies.gates import alerts
 from policies.gates.admission import manifests
 from settings.checks import gpu_count
 from stacks.nodes import sharing, system_pools
@@ -112,7 +110,7 @@ def _monitoring(
     args = MonitoringArgs(
         pools=gpus,
         storage_class=chosen.storage_class or STORAGE_CLASS,
-        alerts=[alerts.manifest(configure(settings.policies), namespace=MONITORING)],
+        rules=configure(settings.policies),
         pagerduty_routing_key=key,
     )
     return Monitoring("monitoring", args, on_cluster)

@@ -66,7 +66,7 @@ class ObjectStore(pulumi.ComponentResource):
 
     bucket: pulumi.Output[str]
     storage_namespace: pulumi.Output[str]
-    """The address of the bucket; each repository takes a prefix of it that no other has ever had."""
+    """The address of the bucket; each repository takes a prefix that no other has ever had."""
 
     def __init__(
         self, name: str, args: ObjectStoreArgs, opts: pulumi.ResourceOptions | None = None

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Literal
 
-from components.platform.monitoring import names
+from components.platform.monitoring import promql
 
 SCRAPE_SECONDS = 15
 """Interval of the scrapes, from which the rules know how many samples a full window has."""
@@ -25,12 +25,12 @@ def _gauge(field: str, text: str) -> DcgmMetric:
 
 METRICS = (
     # what the rules stand on: ratios from 0 to 1 that MIG instances have too, unlike GPU_UTIL
-    _gauge(names.GR_ENGINE_ACTIVE, "Share of time in which the engine is active"),
-    _gauge(names.SM_ACTIVE, "Share of cycles with a warp on a multiprocessor"),
-    _gauge(names.TENSOR_ACTIVE, "Share of cycles in which the tensor pipe is active"),
+    _gauge(promql.GR_ENGINE_ACTIVE, "Share of time in which the engine is active"),
+    _gauge(promql.SM_ACTIVE, "Share of cycles with a warp on a multiprocessor"),
+    _gauge(promql.TENSOR_ACTIVE, "Share of cycles in which the tensor pipe is active"),
     _gauge("DCGM_FI_PROF_DRAM_ACTIVE", "Share of cycles in which the memory interface is active"),
-    _gauge(names.LAST_XID, "Code of the last XID"),
-    _gauge(names.XID_COUNT, "XIDs of the last five minutes by code"),
+    _gauge(promql.LAST_XID, "Code of the last XID"),
+    _gauge(promql.XID_COUNT, "XIDs of the last five minutes by code"),
     # what people look at next
     _gauge("DCGM_FI_DEV_FB_USED", "GPU memory in use (MiB)"),
     _gauge("DCGM_FI_DEV_FB_FREE", "GPU memory free (MiB)"),
@@ -72,13 +72,13 @@ def exporter_values() -> dict[str, object]:
             "enabled": True,
             "interval": f"{SCRAPE_SECONDS}s",
             "scrapeTimeout": "10s",
-            "honorLabels": names.HONOR_LABELS,
+            "honorLabels": promql.HONOR_LABELS,
             "relabelings": [
                 # the exporter's own label was Hostname and became hostname: no rule needs it
                 {
                     "action": "replace",
                     "sourceLabels": ["__meta_kubernetes_pod_node_name"],
-                    "targetLabel": names.NODE,
+                    "targetLabel": promql.NODE,
                 }
             ],
         },

@@ -37,7 +37,9 @@ def test_each_pool_has_its_own_price() -> None:
             "burst": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=4.975),
         }
     )
-    prices = {rule.labels["pool"]: rule.expr for rule in recorded if rule.name.endswith(":price")}
+    prices = {
+        rule.labels["pool"]: rule.expression for rule in recorded if rule.name.endswith(":price")
+    }
     assert prices == {"dgx": "vector(2.35)", "burst": "vector(4.975)"}
 
 
