@@ -7,7 +7,7 @@ message, so no values hold it and a new key needs no restart.
 from collections.abc import Sequence
 
 from components.platform.monitoring import promql
-from components.platform.node_check_pod import TEXTFILES
+from components.platform.node_check import TEXTFILES
 from policies.gates.prometheus_rule import Manifest
 from policies.language.rule import Severity
 

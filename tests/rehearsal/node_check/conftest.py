@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from components.platform.node_check import NodeCheck
-from components.platform.node_check_pod import NAME, NAMESPACE
+from components.platform.node_check import NAME, NAMESPACE, NodeCheck
 from rehearsal.control_plane import Launcher, Programs
 from rehearsal.processes import Processes
 from tests.recorder import plain, render

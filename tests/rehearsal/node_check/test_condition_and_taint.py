@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from components.platform.node_check_pod import NAME
+from components.platform.node_check import NAME
 from hardware.catalogue import load
 from rehearsal.api import ApiError
 from tests.conftest import ROOT
