@@ -72,9 +72,10 @@ def check(  # noqa: PLR0913  # an option each
     reading = import_module("fleet.check.reading")  # here, so that `fleet --help` need not wait
     judging = import_module("fleet.check.judging")
     settings = import_module("settings")
+    environments = import_module("policies.environment")
     configuration = import_module("policies.configuration")
     try:
-        policies = settings.load(settings.stack_file(ROOT, environment)).policies
+        policies = environments.load(settings.stack_file(ROOT, environment)).rule_settings
         checked = judging.check(environment, policies, reading.read(names, namespace))
     except (settings.SettingsError, configuration.PolicyConfigError) as error:
         refuse(error)
