@@ -23,7 +23,7 @@ import pulumi
 import yaml
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
-from settings.names import PREFIX
+from settings.names import POOL_LABEL, PREFIX
 from settings.versions import VOLCANO, VOLCANO_IMAGE_TAG
 
 NAMESPACE = "volcano-system"
@@ -114,7 +114,7 @@ def _groups(pools: Mapping[str, str]) -> list[dict[str, object]]:
                 "key": "namespace",
                 "value": sorted(queue for queue, other in pools.items() if other == pool),
             },
-            "labels": {f"{PREFIX}/pool": pool},
+            "labels": {POOL_LABEL: pool},
         }
         for pool in sorted(set(pools.values()))
     ]

@@ -8,7 +8,7 @@ from pulumi_kubernetes.helm.v3 import Release
 
 from components.platform.karpenter.access import KarpenterAccess, KarpenterAccessArgs
 from components.platform.karpenter.interruptions import Interruptions, InterruptionsArgs
-from settings.names import PREFIX
+from settings.names import POOL_LABEL, PREFIX
 from settings.versions import KARPENTER, KARPENTER_CRD
 
 NAMESPACE = "kube-system"
@@ -99,7 +99,7 @@ def _values(args: KarpenterArgs, queue: str, access: KarpenterAccess) -> dict[st
             },
         },
         # a pod reads its environment once: another key must start other pods
-        "podAnnotations": {"fleet.gpu/access-key": access.key_id},
+        "podAnnotations": {f"{PREFIX}/access-key": access.key_id},
         "affinity": _affinity(args.system_pools),
         # the chart wants zones, which owned machines have not; two pods never share a node anyway
         "topologySpreadConstraints": [],
@@ -115,7 +115,7 @@ def _affinity(pools: Sequence[str]) -> dict[str, object]:
         {"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"}
     ]
     if pools:
-        expressions.append({"key": f"{PREFIX}/pool", "operator": "In", "values": list(pools)})
+        expressions.append({"key": POOL_LABEL, "operator": "In", "values": list(pools)})
     terms = [{"matchExpressions": expressions}]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     return {"nodeAffinity": required}

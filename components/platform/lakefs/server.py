@@ -20,6 +20,7 @@ from components.platform.lakefs.values import (
     Serving,
     chart_values,
 )
+from settings.names import PREFIX
 from settings.versions import LAKEFS, LAKEFS_IMAGE_TAG
 
 KEY_LENGTH = 32
@@ -82,7 +83,7 @@ class LakefsServer(pulumi.ComponentResource):
         table = args.database if isinstance(args.database, DynamoDbTable) else None
         values = chart_values(installation, table, args.store, args.serving)
         # pods read the Secret when they start: another one must start others
-        restarts = {"podAnnotations": {"fleet.gpu/secret": pulumi.Output.all(**data).apply(digest)}}
+        restarts = {"podAnnotations": {f"{PREFIX}/secret": pulumi.Output.all(**data).apply(digest)}}
         self.release = Release(
             f"{name}-release",
             name=installation,

@@ -1,9 +1,8 @@
 """Recording rules on money: USD per hour by pool, team and branch, and a branch's cost so far."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hardware.catalogue import Hardware
 from policies.gates.prometheus_rule import EVALUATION_SECONDS, Recording
 
 BRANCH_DAYS = 30
@@ -25,19 +24,6 @@ class PoolGpus:
             )
         if self.usd_per_gpu_hour is not None and self.usd_per_gpu_hour < 0:
             raise ValueError(f"usd_per_gpu_hour is {self.usd_per_gpu_hour}; allowed: 0 or more.")
-
-    @classmethod
-    def of(cls, hardware: Hardware, capacities: Iterable[str] = ()) -> "PoolGpus":
-        """Takes the figures of a machine of the catalogue; its GPUs bear the whole price.
-
-        In a pool with several kinds of capacity the dearest counts: no series tells them apart.
-        """
-        known = [hardware.usd_per_hour_as(each) for each in capacities] or [hardware.usd_per_hour]
-        usd = max((each for each in known if each is not None), default=None)
-        return cls(
-            gpus_per_node=hardware.gpu_count,
-            usd_per_gpu_hour=None if usd is None else round(usd / hardware.gpu_count, 6),
-        )
 
 
 def catalogue(pools: Mapping[str, PoolGpus]) -> tuple[Recording, ...]:

@@ -10,7 +10,7 @@ renames them, so that recorded series say `pod` and `namespace` as kube-state-me
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from settings.names import PREFIX
+from settings.names import POOL_LABEL, PREFIX
 
 HONOR_LABELS = False
 """The `honorLabels` of the exporter's ServiceMonitor; the names below follow from it."""
@@ -47,7 +47,7 @@ POD_LABELS = {
     "branch": f"{PREFIX}/branch",
 }
 """Our label -> the Kubernetes label of a pod, which kube-state-metrics must be told to show."""
-NODE_LABELS = {"pool": f"{PREFIX}/pool", "sharing": f"{PREFIX}/sharing"}
+NODE_LABELS = {"pool": POOL_LABEL, "sharing": f"{PREFIX}/sharing"}
 """The same for nodes."""
 UNLABELLED = "unlabelled"
 """The team of pods that name none: their cost must not vanish."""
