@@ -1,4 +1,4 @@
-"""Volcano's view of the pools: each is a domain in which a gang runs whole or waits whole."""
+"""A HyperNode of Volcano for each pool, so that a gang runs whole in one pool or waits."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -62,13 +62,13 @@ ADMISSIONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class VolcanoArgs:
-    """The pool of each queue, by the namespace of the queue; queues of any pool are left out."""
+    """The pool of each queue by the queue's namespace; a queue that may use any pool is absent."""
 
     pools: Mapping[str, str]
 
 
 class Volcano(pulumi.ComponentResource):
-    """The chart with a scheduler configuration that lets gangs burst; it brings Volcano's CRDs.
+    """The chart with a scheduler configuration that lets gangs burst. It brings Volcano's CRDs.
 
     Its webhook adds the node selector of the queue's pool to each pod: Karpenter must know it too,
     or it takes idle machines of another pool for room.
@@ -106,7 +106,7 @@ class Volcano(pulumi.ComponentResource):
 
 
 def _groups(pools: Mapping[str, str]) -> list[dict[str, object]]:
-    """Volcano's resource groups: `labels` is its word for what it adds to the node selector."""
+    """Returns Volcano's resource groups; it adds their `labels` to the pods' node selector."""
     return [
         {
             "resourceGroup": pool,

@@ -7,7 +7,7 @@ from hashlib import md5
 from typing import Any
 
 from lakefs.fake import history
-from lakefs.fake.http import Answer, Call, page, route
+from lakefs.fake.http import Answer, HttpRequest, page, route
 from lakefs.fake.model import AnswerError, Commit, HookRun, Model, Repo, Run, StoredObject
 
 
@@ -30,7 +30,9 @@ def shown_commit(commit: Commit) -> dict[str, Any]:
     }
 
 
-def shown_diff(request: Call, changes: Iterable[tuple[str, str, StoredObject | None]]) -> Answer:
+def shown_diff(
+    request: HttpRequest, changes: Iterable[tuple[str, str, StoredObject | None]]
+) -> Answer:
     prefix = request.query.get("prefix", "")
     return page(
         request,
@@ -51,19 +53,21 @@ def shown_diff(request: Call, changes: Iterable[tuple[str, str, StoredObject | N
 
 
 @route("GET", "/repositories/{repository}/branches/{branch}/diff")
-def diff_branch(_model: Model, request: Call, repository: Repo, branch: str) -> Answer:
+def diff_branch(_model: Model, request: HttpRequest, repository: Repo, branch: str) -> Answer:
     head = repository.commits[repository.branch(branch).head]
     return shown_diff(request, history.two_dot(head.tree, repository.view(branch)))
 
 
 @route("GET", "/repositories/{repository}/refs/{left}/diff/{right}")
-def diff_refs(_model: Model, request: Call, repository: Repo, left: str, right: str) -> Answer:
+def diff_refs(
+    _model: Model, request: HttpRequest, repository: Repo, left: str, right: str
+) -> Answer:
     kind = request.query.get("type", "three_dot")
     return shown_diff(request, history.diff(repository, left, right, kind))
 
 
 @route("POST", "/repositories/{repository}/branches/{branch}/commits")
-def commit(_model: Model, request: Call, repository: Repo, branch: str) -> Answer:
+def commit(_model: Model, request: HttpRequest, repository: Repo, branch: str) -> Answer:
     body = request.json()
     if not body.get("message"):
         raise AnswerError(400, "commit message: empty commit message: required value")
@@ -78,12 +82,12 @@ def commit(_model: Model, request: Call, repository: Repo, branch: str) -> Answe
 
 
 @route("GET", "/repositories/{repository}/commits/{commit}")
-def get_commit(_model: Model, _request: Call, repository: Repo, commit: str) -> Answer:
+def get_commit(_model: Model, _request: HttpRequest, repository: Repo, commit: str) -> Answer:
     return Answer.of(200, shown_commit(repository.resolve(commit)))
 
 
 @route("GET", "/repositories/{repository}/refs/{ref}/commits")
-def log(_model: Model, request: Call, repository: Repo, ref: str) -> Answer:
+def log(_model: Model, request: HttpRequest, repository: Repo, ref: str) -> Answer:
     head = repository.resolve(ref)
     if request.flag("first_parent"):
         listed = [head]
@@ -100,7 +104,7 @@ def log(_model: Model, request: Call, repository: Repo, ref: str) -> Answer:
 
 @route("GET", "/repositories/{repository}/refs/{source}/merge/{destination}")
 def find_merge_base(
-    _model: Model, _request: Call, repository: Repo, source: str, destination: str
+    _model: Model, _request: HttpRequest, repository: Repo, source: str, destination: str
 ) -> Answer:
     theirs, ours = repository.resolve(source), repository.resolve(destination)
     return Answer.of(
@@ -114,7 +118,9 @@ def find_merge_base(
 
 
 @route("POST", "/repositories/{repository}/refs/{source}/merge/{destination}")
-def merge(_model: Model, request: Call, repository: Repo, source: str, destination: str) -> Answer:
+def merge(
+    _model: Model, request: HttpRequest, repository: Repo, source: str, destination: str
+) -> Answer:
     body = request.json()
     merging = history.Merging(
         message=body.get("message") or "",
@@ -129,7 +135,7 @@ def merge(_model: Model, request: Call, repository: Repo, source: str, destinati
 
 
 @route("POST", "/repositories/{repository}/branches/{branch}/revert")
-def revert(_model: Model, request: Call, repository: Repo, branch: str) -> Answer:
+def revert(_model: Model, request: HttpRequest, repository: Repo, branch: str) -> Answer:
     body = request.json()
     history.revert(repository, branch, body["ref"], int(body.get("parent_number", 0)))
     return Answer(status=204)
@@ -166,7 +172,7 @@ def run_of(repository: Repo, run_id: str) -> Run:
 
 
 @route("GET", "/repositories/{repository}/actions/runs")
-def list_runs(_model: Model, request: Call, repository: Repo) -> Answer:
+def list_runs(_model: Model, request: HttpRequest, repository: Repo) -> Answer:
     branch, commit_id = request.query.get("branch"), request.query.get("commit")
     return page(
         request,
@@ -179,17 +185,19 @@ def list_runs(_model: Model, request: Call, repository: Repo) -> Answer:
 
 
 @route("GET", "/repositories/{repository}/actions/runs/{run}")
-def get_run(_model: Model, _request: Call, repository: Repo, run: str) -> Answer:
+def get_run(_model: Model, _request: HttpRequest, repository: Repo, run: str) -> Answer:
     return Answer.of(200, shown_run(run_of(repository, run)))
 
 
 @route("GET", "/repositories/{repository}/actions/runs/{run}/hooks")
-def list_run_hooks(_model: Model, request: Call, repository: Repo, run: str) -> Answer:
+def list_run_hooks(_model: Model, request: HttpRequest, repository: Repo, run: str) -> Answer:
     return page(request, ((h.hook_run_id, shown_hook(h)) for h in run_of(repository, run).hooks))
 
 
 @route("GET", "/repositories/{repository}/actions/runs/{run}/hooks/{hook}/output")
-def hook_output(_model: Model, _request: Call, repository: Repo, run: str, hook: str) -> Answer:
+def hook_output(
+    _model: Model, _request: HttpRequest, repository: Repo, run: str, hook: str
+) -> Answer:
     for record in run_of(repository, run).hooks:
         if record.hook_run_id == hook:
             return Answer(status=200, body=record.output.encode())

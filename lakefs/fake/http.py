@@ -10,7 +10,7 @@ from lakefs.fake.model import AnswerError, Model
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
+class HttpRequest:
     """A request below /api/v1."""
 
     method: str
@@ -73,7 +73,7 @@ def route(method: str, path: str) -> Callable[[Operation], Operation]:
     return register
 
 
-def answer(model: Model, request: Call) -> Answer:
+def answer(model: Model, request: HttpRequest) -> Answer:
     for method, pattern, operation in ROUTES:
         matched = pattern.match(request.path)
         if matched and method == request.method:
@@ -88,7 +88,7 @@ def answer(model: Model, request: Call) -> Answer:
     raise AnswerError(404, "invalid API endpoint")
 
 
-def page(request: Call, items: Iterable[tuple[str, dict[str, Any]]]) -> Answer:
+def page(request: HttpRequest, items: Iterable[tuple[str, dict[str, Any]]]) -> Answer:
     """One page of (offset, item) pairs in their order, those behind the offset `after`."""
     listed = list(items)
     after = request.query.get("after", "")

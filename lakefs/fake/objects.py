@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lakefs.fake.http import Answer, Call, page, route
+from lakefs.fake.http import Answer, HttpRequest, page, route
 from lakefs.fake.model import AnswerError, Model, Repo, StoredObject
 
 
@@ -20,7 +20,7 @@ def shown_entry(path: str, entry: StoredObject) -> dict[str, Any]:
 
 
 @route("POST", "/repositories/{repository}/branches/{branch}/objects")
-def upload(model: Model, request: Call, repository: Repo, branch: str) -> Answer:
+def upload(model: Model, request: HttpRequest, repository: Repo, branch: str) -> Answer:
     repository.writable(branch, force=request.flag("force"))
     staging, path = repository.branch(branch), request.query.get("path", "")
     if not path:
@@ -38,7 +38,7 @@ def upload(model: Model, request: Call, repository: Repo, branch: str) -> Answer
 
 
 @route("DELETE", "/repositories/{repository}/branches/{branch}/objects")
-def delete_object(_model: Model, request: Call, repository: Repo, branch: str) -> Answer:
+def delete_object(_model: Model, request: HttpRequest, repository: Repo, branch: str) -> Answer:
     repository.writable(branch, force=request.flag("force"))
     staging, path = repository.branch(branch), request.query["path"]
     if path in repository.commits[staging.head].tree:
@@ -49,7 +49,7 @@ def delete_object(_model: Model, request: Call, repository: Repo, branch: str) -
 
 
 @route("GET", "/repositories/{repository}/refs/{ref}/objects/ls")
-def list_objects(_model: Model, request: Call, repository: Repo, ref: str) -> Answer:
+def list_objects(_model: Model, request: HttpRequest, repository: Repo, ref: str) -> Answer:
     prefix, delimiter = request.query.get("prefix", ""), request.query.get("delimiter", "")
     listed: dict[str, dict[str, Any]] = {}
     for path, entry in repository.view(ref).items():
@@ -65,7 +65,7 @@ def list_objects(_model: Model, request: Call, repository: Repo, ref: str) -> An
     return page(request, listed.items())
 
 
-def found(request: Call, repository: Repo, ref: str) -> tuple[str, StoredObject]:
+def found(request: HttpRequest, repository: Repo, ref: str) -> tuple[str, StoredObject]:
     path = request.query.get("path", "")
     entry = repository.view(ref).get(path)
     if entry is None:
@@ -74,13 +74,13 @@ def found(request: Call, repository: Repo, ref: str) -> tuple[str, StoredObject]
 
 
 @route("GET", "/repositories/{repository}/refs/{ref}/objects/stat")
-def stat(_model: Model, request: Call, repository: Repo, ref: str) -> Answer:
+def stat(_model: Model, request: HttpRequest, repository: Repo, ref: str) -> Answer:
     return Answer.of(200, shown_entry(*found(request, repository, ref)))
 
 
 @route("HEAD", "/repositories/{repository}/refs/{ref}/objects")
 @route("GET", "/repositories/{repository}/refs/{ref}/objects")
-def get_object(_model: Model, request: Call, repository: Repo, ref: str) -> Answer:
+def get_object(_model: Model, request: HttpRequest, repository: Repo, ref: str) -> Answer:
     _, entry = found(request, repository, ref)
     headers = {"Content-Type": entry.content_type, "ETag": f'"{entry.checksum}"'}
     return Answer(status=200, body=entry.content, headers=headers)

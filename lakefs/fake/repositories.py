@@ -5,7 +5,7 @@ import re
 from hashlib import md5
 from typing import Any
 
-from lakefs.fake.http import Answer, Call, page, route
+from lakefs.fake.http import Answer, HttpRequest, page, route
 from lakefs.fake.model import AnswerError, Branch, Model, Repo
 
 
@@ -20,17 +20,17 @@ def shown_repository(repository: Repo) -> dict[str, Any]:
 
 
 @route("GET", "/healthcheck")
-def health(_model: Model, _request: Call) -> Answer:
+def health(_model: Model, _request: HttpRequest) -> Answer:
     return Answer(status=204)
 
 
 @route("GET", "/setup_lakefs")
-def setup_state(model: Model, _request: Call) -> Answer:
+def setup_state(model: Model, _request: HttpRequest) -> Answer:
     return Answer.of(200, {"state": "initialized" if model.initialized else "not_initialized"})
 
 
 @route("POST", "/setup_lakefs")
-def setup(model: Model, request: Call) -> Answer:
+def setup(model: Model, request: HttpRequest) -> Answer:
     body = request.json()
     if model.initialized:
         raise AnswerError(409, "lakeFS already initialized")
@@ -51,19 +51,19 @@ def setup(model: Model, request: Call) -> Answer:
 
 
 @route("GET", "/user")
-def user(_model: Model, _request: Call) -> Answer:
+def user(_model: Model, _request: HttpRequest) -> Answer:
     return Answer.of(200, {"user": {"id": "admin", "creation_date": 0}})
 
 
 @route("GET", "/repositories")
-def list_repositories(model: Model, request: Call) -> Answer:
+def list_repositories(model: Model, request: HttpRequest) -> Answer:
     prefix = request.query.get("prefix", "")
     found = sorted(model.repositories.items())
     return page(request, ((n, shown_repository(r)) for n, r in found if n.startswith(prefix)))
 
 
 @route("POST", "/repositories")
-def create_repository(model: Model, request: Call) -> Answer:
+def create_repository(model: Model, request: HttpRequest) -> Answer:
     body = request.json()
     if not body.get("name") or not body.get("storage_namespace"):
         raise AnswerError(400, "request body has an error: property is missing")
@@ -77,12 +77,12 @@ def create_repository(model: Model, request: Call) -> Answer:
 
 
 @route("GET", "/repositories/{repository}")
-def get_repository(_model: Model, _request: Call, repository: Repo) -> Answer:
+def get_repository(_model: Model, _request: HttpRequest, repository: Repo) -> Answer:
     return Answer.of(200, shown_repository(repository))
 
 
 @route("DELETE", "/repositories/{repository}")
-def delete_repository(model: Model, request: Call, repository: Repo) -> Answer:
+def delete_repository(model: Model, request: HttpRequest, repository: Repo) -> Answer:
     repository.writable(force=request.flag("force"))
     del model.repositories[repository.id]
     return Answer(status=204)
@@ -93,13 +93,13 @@ def etag(repository: Repo) -> str:
 
 
 @route("GET", "/repositories/{repository}/settings/branch_protection")
-def get_protection(_model: Model, _request: Call, repository: Repo) -> Answer:
+def get_protection(_model: Model, _request: HttpRequest, repository: Repo) -> Answer:
     rules = [{"pattern": pattern} for pattern in repository.protection]
     return Answer.of(200, rules, ETag=etag(repository))
 
 
 @route("PUT", "/repositories/{repository}/settings/branch_protection")
-def set_protection(_model: Model, request: Call, repository: Repo) -> Answer:
+def set_protection(_model: Model, request: HttpRequest, repository: Repo) -> Answer:
     repository.writable()
     rules = json.loads(request.body or b"[]")
     expected = request.headers.get("if-match")
@@ -112,7 +112,7 @@ def set_protection(_model: Model, request: Call, repository: Repo) -> Answer:
 
 
 @route("GET", "/repositories/{repository}/settings/gc_rules")
-def get_gc_rules(_model: Model, _request: Call, repository: Repo) -> Answer:
+def get_gc_rules(_model: Model, _request: HttpRequest, repository: Repo) -> Answer:
     if repository.gc_rules is None:
         raise AnswerError(404, "not found")
     # the server has an empty list as null
@@ -122,7 +122,7 @@ def get_gc_rules(_model: Model, _request: Call, repository: Repo) -> Answer:
 
 
 @route("PUT", "/repositories/{repository}/settings/gc_rules")
-def set_gc_rules(_model: Model, request: Call, repository: Repo) -> Answer:
+def set_gc_rules(_model: Model, request: HttpRequest, repository: Repo) -> Answer:
     rules = request.json()
     if not isinstance(rules.get("default_retention_days"), int) or "branches" not in rules:
         raise AnswerError(400, "request body has an error: property is missing")
@@ -133,7 +133,7 @@ def set_gc_rules(_model: Model, request: Call, repository: Repo) -> Answer:
 
 
 @route("DELETE", "/repositories/{repository}/settings/gc_rules")
-def delete_gc_rules(_model: Model, _request: Call, repository: Repo) -> Answer:
+def delete_gc_rules(_model: Model, _request: HttpRequest, repository: Repo) -> Answer:
     repository.gc_rules = None
     return Answer(status=204)
 
@@ -143,7 +143,7 @@ def shown_branch(name: str, branch: Branch) -> dict[str, Any]:
 
 
 @route("GET", "/repositories/{repository}/branches")
-def list_branches(_model: Model, request: Call, repository: Repo) -> Answer:
+def list_branches(_model: Model, request: HttpRequest, repository: Repo) -> Answer:
     prefix, hidden = request.query.get("prefix", ""), request.flag("show_hidden")
     found = sorted(repository.branches.items())
     shown = ((n, shown_branch(n, b)) for n, b in found if n.startswith(prefix))
@@ -151,7 +151,7 @@ def list_branches(_model: Model, request: Call, repository: Repo) -> Answer:
 
 
 @route("POST", "/repositories/{repository}/branches")
-def create_branch(_model: Model, request: Call, repository: Repo) -> Answer:
+def create_branch(_model: Model, request: HttpRequest, repository: Repo) -> Answer:
     body = request.json()
     repository.writable(force=bool(body.get("force")))
     name = body.get("name", "")
@@ -165,12 +165,12 @@ def create_branch(_model: Model, request: Call, repository: Repo) -> Answer:
 
 
 @route("GET", "/repositories/{repository}/branches/{branch}")
-def get_branch(_model: Model, _request: Call, repository: Repo, branch: str) -> Answer:
+def get_branch(_model: Model, _request: HttpRequest, repository: Repo, branch: str) -> Answer:
     return Answer.of(200, shown_branch(branch, repository.branch(branch)))
 
 
 @route("DELETE", "/repositories/{repository}/branches/{branch}")
-def delete_branch(_model: Model, request: Call, repository: Repo, branch: str) -> Answer:
+def delete_branch(_model: Model, request: HttpRequest, repository: Repo, branch: str) -> Answer:
     repository.writable(force=request.flag("force"))
     repository.branch(branch)
     if branch == repository.default_branch:
@@ -180,7 +180,7 @@ def delete_branch(_model: Model, request: Call, repository: Repo, branch: str) -
 
 
 @route("PUT", "/repositories/{repository}/branches/{branch}")
-def reset_branch(_model: Model, request: Call, repository: Repo, branch: str) -> Answer:
+def reset_branch(_model: Model, request: HttpRequest, repository: Repo, branch: str) -> Answer:
     body = request.json()
     repository.writable(branch, force=bool(body.get("force")))
     staged = repository.branch(branch).staged
@@ -196,13 +196,13 @@ def reset_branch(_model: Model, request: Call, repository: Repo, branch: str) ->
 
 
 @route("GET", "/repositories/{repository}/tags")
-def list_tags(_model: Model, request: Call, repository: Repo) -> Answer:
+def list_tags(_model: Model, request: HttpRequest, repository: Repo) -> Answer:
     found = sorted(repository.tags.items())
     return page(request, ((n, {"id": n, "commit_id": c}) for n, c in found))
 
 
 @route("POST", "/repositories/{repository}/tags")
-def create_tag(_model: Model, request: Call, repository: Repo) -> Answer:
+def create_tag(_model: Model, request: HttpRequest, repository: Repo) -> Answer:
     body = request.json()
     repository.writable(force=bool(body.get("force")))
     if body["id"] in repository.tags:
@@ -213,14 +213,14 @@ def create_tag(_model: Model, request: Call, repository: Repo) -> Answer:
 
 
 @route("GET", "/repositories/{repository}/tags/{tag}")
-def get_tag(_model: Model, _request: Call, repository: Repo, tag: str) -> Answer:
+def get_tag(_model: Model, _request: HttpRequest, repository: Repo, tag: str) -> Answer:
     if tag not in repository.tags:
         raise AnswerError(404, "tag not found")
     return Answer.of(200, {"id": tag, "commit_id": repository.tags[tag]})
 
 
 @route("DELETE", "/repositories/{repository}/tags/{tag}")
-def delete_tag(_model: Model, request: Call, repository: Repo, tag: str) -> Answer:
+def delete_tag(_model: Model, request: HttpRequest, repository: Repo, tag: str) -> Answer:
     repository.writable(force=request.flag("force"))
     if repository.tags.pop(tag, None) is None:
         raise AnswerError(404, "tag not found")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from lakefs.fake import commits, http, objects, repositories
-from lakefs.fake.http import Answer, Call
+from lakefs.fake.http import Answer, HttpRequest
 from lakefs.fake.model import AnswerError, Model
 
 PREFIX = "/api/v1"
@@ -55,7 +55,7 @@ class FakeLakefs:
         """Returns how often a request was made."""
         return sum(m == method and re.search(path, p) is not None for m, p in self.requests)
 
-    def answer(self, request: Call, authorization: str) -> Answer:
+    def answer(self, request: HttpRequest, authorization: str) -> Answer:
         self.requests.append((request.method, request.path))
         try:
             self._authenticate(request.path, authorization)
@@ -72,7 +72,7 @@ class FakeLakefs:
         if PUBLIC.match(path) is None and (authorization != expected or not self.model.initialized):
             raise AnswerError(401, "error authenticating request")
 
-    def _happen(self, request: Call, *, after: bool) -> None:
+    def _happen(self, request: HttpRequest, *, after: bool) -> None:
         for incident in list(self.incidents):
             if incident.after == after and incident.concerns(request.method, request.path):
                 self.incidents.remove(incident)
@@ -90,7 +90,7 @@ class Handler(BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = urllib.parse.unquote(url.path.removeprefix(PREFIX))
-        request = Call(
+        request = HttpRequest(
             method=self.command,
             path=path,
             query=dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True)),

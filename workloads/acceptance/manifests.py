@@ -1,4 +1,4 @@
-"""The objects that take the measurements on one node, as `kubectl apply` takes them.
+"""The Kubernetes objects that run the measurements on one node.
 
 Jobs on one machine take all its GPUs and so wait for each other. The host's measurement starts its
 container with containerd's own `ctr` in the mount namespace of the machine's first process: beside
@@ -30,7 +30,7 @@ _KUBELET = "/var/lib/kubelet/pods"
 
 
 def manifests(hardware: Hardware, node: str) -> list[Manifest]:
-    """A namespace that nobody calls into, the code, three Jobs, the DaemonSet of the NUMA probe."""
+    """Returns a namespace without ingress, the code, three Jobs and the NUMA probe's DaemonSet."""
     return [
         _object(
             "v1",
@@ -133,7 +133,7 @@ def _job(
 
 
 def _pays(experiment: str) -> dict[str, str]:
-    """The labels of the cost of a pod with GPUs."""
+    """Returns the labels by which a pod with GPUs is paid."""
     own = {"project": "acceptance", "experiment": experiment, "branch": "main"}
     named = {f"{PREFIX}/{key}": value for key, value in own.items()}
     return {**owner_labels("platform", "platform"), **named}
@@ -149,7 +149,7 @@ def _pod(nodes: Mapping[str, str], container: Manifest) -> Manifest:
 
 
 def _probes(hardware: Hardware) -> Manifest:
-    """On every machine of the type: it takes no GPU and a moment."""
+    """The DaemonSet of the probe, on every machine of the type: it needs no GPU."""
     container = {
         "name": "probe",
         "image": PYTHON_IMAGE,
@@ -169,7 +169,7 @@ def _probes(hardware: Hardware) -> Manifest:
 
 
 def collecting(node: str) -> str:
-    """Shell lines that wait for the measurements and write <name>.log for each."""
+    """Returns shell lines that wait for the measurements and write <name>.log for each."""
     kubectl = f"kubectl --namespace {NAMESPACE}"
     lines = ["set -eu"]
     for name in JOBS:

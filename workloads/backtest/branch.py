@@ -32,7 +32,7 @@ class MergeRefusedError(LakefsError):
 
 @dataclass(frozen=True, kw_only=True)
 class BacktestBranch:
-    """A branch, where it came from, and what makes its commits. Use `open` or `resume`."""
+    """A branch, its source and the provenance of its commits. Use `open` or `resume`."""
 
     repository: DataRepository
     name: str
@@ -99,7 +99,7 @@ class BacktestBranch:
             error.add_note(f"Branch {self.name!r} is still there: {second}")
 
     def upload(self, path: str, content: bytes) -> None:
-        """Stages an object. It is no result before `commit`."""
+        """Stages an object; `commit` makes it a result."""
         self.repository.upload(self.name, path, content)
 
     def commit(self, message: str, metadata: Mapping[str, str] | None = None) -> str:
@@ -107,7 +107,7 @@ class BacktestBranch:
         return self.repository.commit(self.name, message, self._metadata(metadata or {}))
 
     def diff(self) -> Iterator[ObjectChange]:
-        """What the branch has changed since it left its source; conflicts are marked."""
+        """Yields the changes since the branch left its source; conflicts are marked."""
         return self.repository.changes(self.source, self.name)
 
     def merge(self, message: str | None = None) -> str:
@@ -140,7 +140,7 @@ class BacktestBranch:
         return caught_up
 
     def delete(self) -> None:
-        """Deletes the branch. What it has merged stays, and its commits keep their ids."""
+        """Deletes the branch. Its merged commits stay and keep their ids."""
         self.repository.delete_branch(self.name)
 
     def _metadata(self, extra: Mapping[str, str]) -> dict[str, str]:
@@ -169,7 +169,7 @@ class BacktestBranch:
             )
 
     def _explained(self, error: LakefsError) -> LakefsError:
-        """The refusal of a merge in the words of a backtest; other errors as they are."""
+        """Turns the refusal of a merge into a sentence about the backtest."""
         if error.status == 409:
             said = self._says_conflict(self._conflicts() or ["the same objects"])
             return self._refusal(said, status=409)

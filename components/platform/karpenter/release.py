@@ -1,4 +1,4 @@
-"""Karpenter as its two pinned charts: the kinds, and the controller that makes nodes of them."""
+"""Karpenter as its two pinned charts: the CRDs, and the controller."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

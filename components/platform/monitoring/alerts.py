@@ -1,4 +1,4 @@
-"""The alerts: what must not go on unseen, each with its reason and the first thing to do.
+"""The alerts of the fleet, and all its rules together. Each alert has a reason and a runbook.
 
 An alert without data stays silent, so the group BLIND fires where data is missing. What
 fleet-node-check finds reaches Prometheus through node exporter's textfile collector, which shows
@@ -115,14 +115,14 @@ def _listed(xids: Mapping[int, str]) -> str:
 
 
 def _drift(level: str) -> str:
-    """The number of findings by node and check, of checks that still run."""
+    """Counts findings by node and check, of checks that still run."""
     found = f'max by (check, {promql.NUMA_SCRAPE_NODE}) (fleet_node_check_drift{{level="{level}"}})'
     here = promql.moved(found, {"node": promql.NUMA_SCRAPE_NODE}, by=("check",))
     return f"{here} > 0 and on (node) {_fresh()}"
 
 
 def _fresh() -> str:
-    """Nodes whose last check is no older than a few intervals."""
+    """Selects nodes whose last check is no older than a few intervals."""
     checked = f"max by ({promql.NUMA_SCRAPE_NODE}) (fleet_node_check_timestamp_seconds)"
     at = promql.moved(checked, {"node": promql.NUMA_SCRAPE_NODE})
     return f"(time() - {at} < {CHECKS_MISSED * INTERVAL_S})"

@@ -36,7 +36,7 @@ _JOINED = "* on (namespace, pod) group_left (team) pod:fleet_labels:info"
 
 
 def dashboard_json() -> str:
-    """The dashboard as Grafana reads it, with a stable order of keys."""
+    """Returns the dashboard as JSON for Grafana, with a stable order of keys."""
     board = (
         dashboard.Dashboard("GPU fleet")
         .uid(UID)
@@ -261,7 +261,7 @@ def _machines() -> Panels:
 
 
 def _rows() -> tuple[tuple[str, Panels], ...]:
-    """Title and panels, from what one looks at first to what one looks up."""
+    """The rows: their titles and panels, the most important first."""
     return (
         ("Now", _numbers()),
         ("Who has what", _shares()),
@@ -274,7 +274,7 @@ def _rows() -> tuple[tuple[str, Panels], ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A panel's title, what it tells (its help text), its width of 24 columns and its height."""
+    """A panel's title, its help text `why`, its width of 24 columns and its height."""
 
     title: str
     why: str
@@ -290,7 +290,7 @@ def _placed(panel: _Panel, place: Place) -> _Panel:
 def number(
     place: Place, expr: str, *, unit: str = COUNT, warn_above: float | None = None
 ) -> stat.Panel:
-    """One figure with its course; orange above `warn_above`."""
+    """Returns a panel with one figure and its course; orange above `warn_above`."""
     steps = [models.Threshold(color="green", value=None)]
     if warn_above is not None:
         steps.append(models.Threshold(color="orange", value=warn_above))
@@ -302,7 +302,7 @@ def number(
 def lines(
     place: Place, queries: Mapping[str, str], *, unit: str = COUNT, stacked: bool = False
 ) -> timeseries.Panel:
-    """A course over time: legend -> expression."""
+    """Returns a panel with courses over time; `queries` is legend -> expression."""
     panel = _placed(timeseries.Panel(), place).unit(unit).min(0)
     if stacked:
         panel = panel.stacking(common.StackingConfig().mode(StackingMode.NORMAL)).fill_opacity(40)
@@ -315,7 +315,7 @@ def lines(
 def listing(
     place: Place, columns: Mapping[str, str], *, sort: str, hide: tuple[str, ...] = ()
 ) -> table.Panel:
-    """The present values: column -> expression; rows with the same labels are one row.
+    """Returns a table of the present values; `columns` is column -> expression.
 
     Columns with USD in their name are money. `hide` names labels that are not shown.
     """

@@ -1,4 +1,4 @@
-"""What the DCGM exporter measures and how it is scraped: its share of the GPU Operator's values."""
+"""The DCGM exporter's metrics and its scrape, as a block of the GPU Operator's values."""
 
 import hashlib
 from dataclasses import dataclass
@@ -49,12 +49,12 @@ METRICS = (
 
 
 def csv() -> str:
-    """The exporter's list of metrics; a comma in a help text would be a fourth field."""
+    """Returns the exporter's list of metrics; a comma in a help text would be a fourth field."""
     return "".join(f"{metric.field}, {metric.kind}, {metric.text}\n" for metric in METRICS)
 
 
 def exporter_values() -> dict[str, object]:
-    """The `dcgmExporter` block for the GPU Operator's chart.
+    """Returns the `dcgmExporter` block for the GPU Operator's chart.
 
     Pod labels stay off: teams and branches are joined from kube-state-metrics, where every pod is
     listed, time-sliced ones too, and the exporter needs no right to read pods.

@@ -28,7 +28,7 @@ JOB_XIDS = {
 
 
 def codes(xids: Mapping[int, str]) -> str:
-    """The codes as a pattern for the label `xid`."""
+    """Returns the codes as a pattern for the label `xid`."""
     return "|".join(str(code) for code in xids)
 
 

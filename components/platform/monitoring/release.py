@@ -43,7 +43,7 @@ class MonitoringArgs:
 
 
 class Monitoring(pulumi.ComponentResource):
-    """kube-prometheus-stack, its PrometheusRules, one dashboard, and how Volcano is scraped."""
+    """kube-prometheus-stack, its PrometheusRules, one dashboard, and Volcano's ServiceMonitor."""
 
     release: Release
 

@@ -147,7 +147,7 @@ def _alertmanager(*, paged: bool) -> dict[str, object]:
 
 
 def _config(routes: Sequence[object], receivers: Sequence[object]) -> dict[str, object]:
-    """Lists replace the chart's. `info` and the chart's own Watchdog reach nobody."""
+    """The routes and receivers, which replace the chart's. `info` and the Watchdog reach nobody."""
     return {
         "route": {"receiver": _NOBODY, "routes": routes},
         "receivers": [{"name": _NOBODY}, *receivers],

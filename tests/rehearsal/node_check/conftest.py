@@ -17,8 +17,8 @@ from rehearsal.processes import Processes
 from tests.recorder import plain, render
 from toolchain.build import ensure
 from workloads.node_check.drift import Drift
-from workloads.node_check.node_api import ApiError as Refused
 from workloads.node_check.node_api import NodeApi
+from workloads.node_check.node_api import NodeApiError as Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
