@@ -18,25 +18,25 @@ from ignition.plan.numa_plan import PlanError, plan
 from ignition.plan.tuning import PURPOSES, Tuning
 from ignition.shapes import from_plan
 from ignition.shapes.admission import insufficient
-from ignition.shapes.kubelet import NO_START, Outcome, run
+from ignition.shapes.cpu_distribution import EndlessError
+from ignition.shapes.kubelet import NO_START, KubeletOutcome, run
 from ignition.shapes.node import (
     DISTRIBUTE,
     FULL_CORES,
     POLICIES,
     SCOPES,
-    Cell,
-    Kind,
-    Node,
-    Request,
+    ContainerKind,
+    ContainerRequest,
+    EmptyNode,
+    NumaCell,
 )
-from ignition.shapes.spread import EndlessError
 from toolchain.build import ensure
 
 NUMA_NODES = (1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 4, 4, 4, 4, 4, 4, 8, 9)
-KINDS: tuple[Kind, ...] = ("app", "app", "app", "init", "sidecar")
+KINDS: tuple[ContainerKind, ...] = ("app", "app", "app", "init", "sidecar")
 
 
-def case(random: Random) -> tuple[Node, tuple[Request, ...]]:
+def case(random: Random) -> tuple[EmptyNode, tuple[ContainerRequest, ...]]:
     """A node and a pod that is bound to it."""
     node = _node(random)
     containers = random.choice((1, 1, 1, 1, 2, 2, 3, 4))
@@ -46,13 +46,13 @@ def case(random: Random) -> tuple[Node, tuple[Request, ...]]:
     return node, tuple(pod)
 
 
-def _node(random: Random) -> Node:
+def _node(random: Random) -> EmptyNode:
     count = random.choice(NUMA_NODES)
     cores, sockets = _cores(random, count)
     gpus = _dealt(random, count, random.choice((0, 1, 2, 4, 4, 8, 8, 12)))
     distances = _distances(random, count)
     cells = tuple(
-        Cell(
+        NumaCell(
             id=numa,
             cores=tuple(cores[numa]),
             core_sockets=_sockets(numa, len(cores[numa]), sockets, count),
@@ -63,7 +63,7 @@ def _node(random: Random) -> Node:
         for numa in range(count)
     )
     options = [name for name in (FULL_CORES, DISTRIBUTE) if random.random() < 0.5]
-    return Node(
+    return EmptyNode(
         cells=cells,
         sockets=sockets,
         reserved_cpus=_reserved(random, cells, whole=DISTRIBUTE in options),
@@ -148,7 +148,7 @@ def _distances(random: Random, count: int) -> list[tuple[int, ...]]:
     return [tuple(row) for row in table]
 
 
-def _reserved(random: Random, cells: Sequence[Cell], *, whole: bool) -> frozenset[int]:
+def _reserved(random: Random, cells: Sequence[NumaCell], *, whole: bool) -> frozenset[int]:
     """Whole cores of each NUMA node, or of one, or any CPUs.
 
     With `distribute-cpus-across-numa` cores are never cut: kubelet may then go round for ever.
@@ -163,7 +163,9 @@ def _reserved(random: Random, cells: Sequence[Cell], *, whole: bool) -> frozense
     return frozenset[int]().union(*(cell.cores[0] for cell in cells if cell.cores))
 
 
-def request(random: Random, node: Node, containers: int, *, guaranteed: bool) -> Request:
+def request(
+    random: Random, node: EmptyNode, containers: int, *, guaranteed: bool
+) -> ContainerRequest:
     """About what some NUMA nodes hold of each resource, shared by the containers of the pod."""
     wide = len(node.cells) > 4 and node.policy != "single-numa-node"
 
@@ -184,7 +186,7 @@ def request(random: Random, node: Node, containers: int, *, guaranteed: bool) ->
     memory = [cell.allocatable["memory"] for cell in node.cells]
     gpus = [len(cell.gpus) for cell in node.cells]
     pages = [not wide and random.random() < 0.15 for _ in range(2)]
-    return Request(
+    return ContainerRequest(
         gpus=near(gpus, 1) if random.random() < 0.7 else 0,
         cpus=cpus if guaranteed or random.random() < 0.3 else 0,
         memory_mib=max(1, near(memory, 1)) if guaranteed or random.random() < 0.3 else 0,
@@ -194,7 +196,9 @@ def request(random: Random, node: Node, containers: int, *, guaranteed: bool) ->
     )
 
 
-def ask(program: Path, cases: Sequence[tuple[Node, Sequence[Request]]]) -> list[dict[str, Any]]:
+def ask(
+    program: Path, cases: Sequence[tuple[EmptyNode, Sequence[ContainerRequest]]]
+) -> list[dict[str, Any]]:
     """What kubelet says to each node and pod."""
     lines = "\n".join(
         json.dumps(
@@ -209,7 +213,7 @@ def ask(program: Path, cases: Sequence[tuple[Node, Sequence[Request]]]) -> list[
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def _node_fields(node: Node) -> dict[str, Any]:
+def _node_fields(node: EmptyNode) -> dict[str, Any]:
     options = {"max-allowable-numa-nodes": str(node.max_numa_nodes)}
     if node.prefer_closest:
         options["prefer-closest-numa-nodes"] = "true"
@@ -227,7 +231,7 @@ def _node_fields(node: Node) -> dict[str, Any]:
     }
 
 
-def _container_fields(request: Request) -> dict[str, Any]:
+def _container_fields(request: ContainerRequest) -> dict[str, Any]:
     cpus = f"{round(request.cpus * 1000)}m" if request.cpus else ""
     return {**vars(request), "cpus": cpus}
 
@@ -235,7 +239,7 @@ def _container_fields(request: Request) -> dict[str, Any]:
 SEED = 20261121
 MOST_COMBINATIONS = 3_000  # of hints that kubelet walks through; eight NUMA nodes can make millions
 
-Case = tuple[Node, Sequence[Request]]
+Case = tuple[EmptyNode, Sequence[ContainerRequest]]
 
 
 @pytest.fixture(scope="module")
@@ -293,9 +297,9 @@ def _catalogue(random: Random) -> Iterator[Case]:
                         yield variant, [*asked[1:], replace(asked[0], kind="app")]
 
 
-def _judged(cases: Iterator[Case], count: int | None) -> list[tuple[Case, Outcome]]:
+def _judged(cases: Iterator[Case], count: int | None) -> list[tuple[Case, KubeletOutcome]]:
     """Our verdicts, leaving out what kubelet itself would take too long for."""
-    judged: list[tuple[Case, Outcome]] = []
+    judged: list[tuple[Case, KubeletOutcome]] = []
     endless = 0
     for node, pod in cases:
         try:
@@ -312,7 +316,7 @@ def _judged(cases: Iterator[Case], count: int | None) -> list[tuple[Case, Outcom
     return judged
 
 
-def _compare(program: Path, judged: Sequence[tuple[Case, Outcome]]) -> Counter[str]:
+def _compare(program: Path, judged: Sequence[tuple[Case, KubeletOutcome]]) -> Counter[str]:
     answers = ask(program, [one for one, _ in judged])
     assert len(answers) == len(judged)
     differing = []
@@ -324,7 +328,9 @@ def _compare(program: Path, judged: Sequence[tuple[Case, Outcome]]) -> Counter[s
     return Counter(outcome.reason for _, outcome in judged)
 
 
-def _ours(node: Node, pod: Sequence[Request], outcome: Outcome) -> dict[str, Any]:
+def _ours(
+    node: EmptyNode, pod: Sequence[ContainerRequest], outcome: KubeletOutcome
+) -> dict[str, Any]:
     if outcome.reason == NO_START:
         return {"error": outcome.message}
     return {
@@ -344,7 +350,7 @@ def _ours(node: Node, pod: Sequence[Request], outcome: Outcome) -> dict[str, Any
     }
 
 
-def _theirs(answer: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
+def _theirs(answer: dict[str, Any], outcome: KubeletOutcome) -> dict[str, Any]:
     if "error" in answer:
         return {"error": answer["error"]}
     if outcome.reason == "UnexpectedAdmissionError":  # kubelet wraps the message of the manager

@@ -18,8 +18,8 @@ import httpx
 import pytest
 import yaml
 
+from components.platform.monitoring.alerts import groups
 from components.platform.monitoring.dashboard import dashboard_json
-from components.platform.monitoring.groups import groups
 from tests.support.monitoring.exporters import (
     STEP_SECONDS,
     Device,
@@ -32,7 +32,7 @@ from tests.support.monitoring.exporters import (
     xid_count,
 )
 from tests.support.monitoring.kube_state_metrics import Pod
-from tests.support.monitoring.promtool import POOLS, rule_text
+from tests.support.monitoring.promtool import LIMITS, POOLS, rule_text
 from tests.support.monitoring.situations import (
     BUSY,
     GPU,
@@ -250,7 +250,7 @@ def test_every_rule_is_loaded_and_evaluated_without_an_error(server: Server) -> 
     rules = server.eventually(
         server.rules, lambda found: all(rule["health"] != "unknown" for rule in found)
     )
-    assert len(rules) == sum(len(group.rules) for group in groups(POOLS))
+    assert len(rules) == sum(len(group.rules) for group in groups(POOLS, LIMITS))
     assert {rule["name"]: rule.get("lastError") for rule in rules if rule["health"] != "ok"} == {}
 
 
