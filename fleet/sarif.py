@@ -18,7 +18,7 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from policies.rules.rule import Level, Rule
+    from policies.language.rule import Level, Rule
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

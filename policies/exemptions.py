@@ -6,7 +6,7 @@ from datetime import date
 from typing import Literal
 
 from policies.configuration import Configured, Exemption
-from policies.rules.rule import Rule
+from policies.language.rule import Rule
 
 Use = Literal["expired", "used", "unused"]
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from engine.events import EventLog, Outcome
+from engine.interrupts import Interrupted, shielded
 from rehearsal.control_plane import last_line
 from rehearsal.errors import RehearsalError
-from rehearsal.events import EventLog, Outcome
-from rehearsal.interrupts import Interrupted, shielded
 
 if TYPE_CHECKING:
     import subprocess

@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hardware.hardware import load
+from engine.events import Outcome
+from hardware.catalogue import load
 from policies.configuration import configure
 from policies.exemptions import leaves, named
-from rehearsal.events import Outcome
 from rehearsal.providers.kubernetes.charts import folder_of_kinds
 from rehearsal.report import (
     Chart,
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
 
-    from fleet.settings import Settings
+    from engine.events import Violation
     from policies.configuration import Configured, Exemption
     from policies.exemptions import Leave
-    from rehearsal.events import Violation
     from rehearsal.machines import Fleet, Refusal
     from rehearsal.nodes import Node
     from rehearsal.providers.cloud import CloudObject
     from rehearsal.report import RuleState
+    from settings import Settings
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 LAKEFS = "pulumi-python:dynamic/lakefs:"

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from policies.exemptions import Leave
-    from policies.rules.rule import Level
+    from policies.language.rule import Level
     from rehearsal.job import JobRun
     from rehearsal.machines import Refusal
     from rehearsal.progress import Phase

@@ -10,7 +10,7 @@ from fleet.sarif import Result
 from policies.configuration import configure
 from policies.exemptions import expired, leaves
 from policies.gates.judging import findings
-from policies.rules.manifest import describe
+from policies.language.manifest import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from policies.configuration import Configured
     from policies.exemptions import Leave
     from policies.gates.judging import Finding
-    from policies.rules.rule import Rule
+    from policies.language.rule import Rule
 
 State = Literal["violated", "told", "exempt"]
 LEVELS: Mapping[State, SarifLevel] = {"violated": "error", "told": "warning", "exempt": "note"}

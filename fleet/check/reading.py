@@ -21,7 +21,7 @@ from fleet.check.documents import documents
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from policies.rules.rule import Manifest
+    from policies.language.rule import Manifest
 
 STDIN = "-"
 SUFFIXES = (".yaml", ".yml", ".json")

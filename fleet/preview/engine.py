@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.events import EventLog
+from engine.interrupts import Interrupted, shielded
 from fleet.preview.deployed import usd_per_day_of_stack
 from fleet.preview.summary import Summary, summarise
 from policies.gates.plan import pack_config
-from policies.rules import cost_change_budget
-from rehearsal.events import EventLog
-from rehearsal.interrupts import Interrupted, shielded
+from policies.rules.cost import change_budget as cost_change_budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fleet.settings import Settings
+    from settings import Settings
     from toolchain.build import Tools
 
 STOP_DEADLINE_S = 20.0

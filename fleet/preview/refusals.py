@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fleet.settings import how_to_set
-from rehearsal.events import NOISE, Diagnostic, Outcome
+from engine.events import NOISE, Diagnostic, Outcome
+from settings import how_to_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fleet.preview.blocks import bullets, cell, code, rows, short
-from fleet.preview.words import count
+from fleet.preview.markdown_parts import bullets, cell, code, rows, short
+from fleet.preview.pool_sentences import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

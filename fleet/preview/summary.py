@@ -6,23 +6,23 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from engine.events import Outcome
 from fleet.preview.cost import Cost, cost
 from fleet.preview.exemptions import exemptions
+from fleet.preview.pool_sentences import everything_else, sentences
 from fleet.preview.pools import pools
 from fleet.preview.refusals import refusals
 from fleet.preview.sizes import Size, size
 from fleet.preview.steps import steps
 from fleet.preview.verdicts import Verdict, unknown, verdicts
-from fleet.preview.words import everything_else, sentences
-from rehearsal.events import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date
 
     from fleet.preview.rehearsal import Rehearsed
-    from fleet.settings import Settings
     from policies.exemptions import Leave
+    from settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)

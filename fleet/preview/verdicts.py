@@ -10,8 +10,8 @@ from policies.rules import ALL
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from policies.rules.rule import Rule
-    from rehearsal.events import Violation
+    from engine.events import Violation
+    from policies.language.rule import Rule
 
 State = Literal["violated", "told", "exempt", "not checked until up", "disabled", "held"]
 ORDER: tuple[State, ...] = (

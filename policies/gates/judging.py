@@ -14,8 +14,8 @@ from typing import cast
 
 from policies.configuration import Configured, Exemption
 from policies.gates.normal_form import NotKnownYet
-from policies.rules.encrypted import EncryptedText
-from policies.rules.rule import Level, Manifest, Rule
+from policies.language.encrypted import EncryptedText
+from policies.language.rule import Level, Manifest, Rule
 
 HIDDEN = "[secret]"  # as Pulumi shows one
 SHORTEST_SECRET = 3  # as Pulumi's own log has it: what is shorter stands in any sentence

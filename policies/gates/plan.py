@@ -28,8 +28,8 @@ from policies.configuration import Configured, RuleSettings, configure, schema
 from policies.exemptions import expired
 from policies.gates.judging import judge
 from policies.gates.normal_form import plain
+from policies.language.rule import Manifest, Rule
 from policies.rules import ALL
-from policies.rules.rule import Manifest, Rule
 
 POLICY = "fleet-resources"
 STACK_POLICY = "fleet-stack"
@@ -135,7 +135,7 @@ def _subject(resource: ResourceValidationArgs | PolicyResource) -> str:
 
 
 def _manifest(resource: ResourceValidationArgs | PolicyResource) -> Manifest:
-    """Returns the resource in normal form, see `policies.rules.rule.Manifest`.
+    """Returns the resource in normal form, see `policies.language.rule.Manifest`.
 
     An object whose name Kubernetes or Pulumi will complete goes by its Pulumi name.
     """

@@ -14,7 +14,7 @@ import yaml
 from fleet.preview.engine import Preview
 from fleet.preview.markdown import markdown
 from fleet.preview.summary import Summary
-from fleet.settings import load, needed_secrets, stack_file
+from settings import load, needed_secrets, stack_file
 from tests.conftest import ROOT
 from tests.engine.conftest import Change, Trial
 from tests.engine.history import readable_versions

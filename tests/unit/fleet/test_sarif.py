@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fleet.sarif import Result, document
-from policies.rules.idle_gpu_node_pool import RULE as NODE_POOL
-from policies.rules.numa_guaranteed_qos import RULE as QOS
+from policies.rules.idle.gpu_node_pool import RULE as NODE_POOL
+from policies.rules.numa.guaranteed_qos import RULE as QOS
 
 
 def one(**changed: Any) -> Result:

@@ -17,7 +17,7 @@ from benchmarks.objects import objects
 from policies.gates.analyzer import Analyzer
 from policies.gates.normal_form import NotKnownYet, from_wire, plain
 from policies.gates.plan import ADVISORY_POLICY, POLICY, STACK_POLICY, pack_config, policies
-from policies.rules import idle_gpu_node_pool
+from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
 from tests.unit.policies.node_pools import node_pool
 
 RULE = idle_gpu_node_pool.RULE

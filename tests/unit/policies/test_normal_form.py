@@ -9,7 +9,7 @@ from pulumi_policy.deserialize import SPECIAL_SECRET_SIG, SPECIAL_SIG_KEY
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
 
 from policies.gates.normal_form import NotKnownYet, from_wire, plain
-from policies.rules.encrypted import EncryptedText
+from policies.language.encrypted import EncryptedText
 
 
 def handed_over(props: dict[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ import pytest
 
 from policies.configuration import Configured, configure
 from policies.gates.judging import findings
+from policies.language.encrypted import EncryptedText
+from policies.language.rule import Rule
 from policies.rules import ALL
-from policies.rules.encrypted import EncryptedText
-from policies.rules.rule import Rule
 from tests.rehearsal.admission.cases import CASES, SETTINGS
 
 TODAY = date(2026, 11, 21)

@@ -11,8 +11,8 @@ from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
 from policies.configuration import Configured, configure
 from policies.gates.judging import findings
 from policies.gates.normal_form import plain
+from policies.language.rule import Rule
 from policies.rules import ALL
-from policies.rules.rule import Rule
 from tests.rehearsal.admission.cases import CASES, SETTINGS
 
 TODAY = date(2026, 11, 21)

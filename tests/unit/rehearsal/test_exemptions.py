@@ -4,9 +4,9 @@ from datetime import date
 
 import pytest
 
+from engine.events import Outcome, Violation
 from policies.rules import ALL
 from rehearsal import findings
-from rehearsal.events import Outcome, Violation
 
 RULE = ALL[0].id
 TODAY = date(2026, 11, 21)

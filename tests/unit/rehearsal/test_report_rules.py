@@ -3,11 +3,11 @@
 from dataclasses import replace
 from datetime import date
 
-from fleet.settings import Settings
+from engine.events import Outcome, Violation
 from policies.rules import ALL
 from rehearsal import findings
-from rehearsal.events import Outcome, Violation
 from rehearsal.report import Report
+from settings import Settings
 from tests.unit.rehearsal.reports import text
 
 

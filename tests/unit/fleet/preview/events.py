@@ -3,8 +3,8 @@
 from functools import cache
 from typing import Any
 
-from ignition.render import tuning_ignition
-from ignition.tuning import Tuning
+from ignition.plan.tuning import Tuning
+from ignition.write.render import tuning_ignition
 from tests.unit.ignition.nodes import node
 
 Event = dict[str, Any]

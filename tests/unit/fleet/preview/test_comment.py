@@ -11,9 +11,10 @@ from fleet.preview.findings import results
 from fleet.preview.markdown import markdown
 from fleet.preview.summary import Summary, summarise
 from fleet.sarif import document
-from fleet.settings import load, stack_file
-from policies.catalogue import page
-from policies.rules import ALL, idle_gpu_node_pool
+from policies.docs_page import page
+from policies.rules import ALL
+from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
+from settings import load, stack_file
 from tests.conftest import ROOT
 from tests.unit.fleet.preview.events import (
     HOST,
