@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from hardware.hardware import Hardware
-from ignition.numa_plan import NumaPlan
+from hardware.catalogue import Hardware
+from ignition.plan.numa_plan import NumaPlan
 from ignition.shapes import from_plan
+from policies.language.cuda import architectures, newest_cuda
 from policies.language.facts import Pool, Shape
-from policies.rules.cuda import architectures, newest_cuda
 
 _OFFERED = ("cpu", "memory", "hugepages-1Gi", "hugepages-2Mi")
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from string import Formatter
 
-from policies.rules.pods import OF_WORKFLOWS
+from policies.language.pods import OF_WORKFLOWS
 
 DESCRIBED = "object.kind + \" '\" + object.metadata.?name.orValue('') + \"'\""
 """What `manifest.describe` says of an object."""

@@ -1,11 +1,11 @@
-"""The forms that a rule has at the API server: what must hold of an object, its pods, containers."""
+"""The forms of a rule at the API server: what must hold of an object, its pods, its containers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from policies.rules.cel import PODS, RESOURCES
-from policies.rules.pods import KINDS
-from policies.rules.rule import Admission, Kind
+from policies.language.cel import PODS, RESOURCES
+from policies.language.pods import KINDS
+from policies.language.rule import Admission, Kind
 
 _IS_GPU = "(k.startsWith('nvidia.com/gpu') || k.startsWith('nvidia.com/mig-'))"
 ASKS_FOR_GPUS = (
@@ -61,9 +61,7 @@ def of_pods(
     return Admission(kinds=KINDS, shared=shared, variables=variables or {}, fault=said)
 
 
-def of_containers(
-    pods: str, faults: Sequence[Fault], *, containers: str = CONTAINERS
-) -> Admission:
+def of_containers(pods: str, faults: Sequence[Fault], *, containers: str = CONTAINERS) -> Admission:
     """Each container of the pods (a CEL list) must have none of the faults.
 
     A fault speaks of the container `c`. What is said is
@@ -75,7 +73,7 @@ def of_containers(
     )
     said = (
         f"(({pods}).map(p, {{'name': dyn(p.name), 'faults': dyn({of_pod})}})"
-        f".filter(p, size(p.faults) > 0).map(p, {_pod('p')} + \": container '\" + "
+        f'.filter(p, size(p.faults) > 0).map(p, {_pod("p")} + ": container \'" + '
         "p.faults[0].name + \"' \" + p.faults[0].fault) + [''])[0]"
     )
     return Admission(kinds=KINDS, shared=WITH_GPUS, fault=said)
@@ -104,4 +102,4 @@ def _first(faults: Sequence[Fault]) -> str:
 
 
 def _behind_a_blank(faults: Sequence[Fault]) -> str:
-    return _first([Fault(broken=each.broken, says=f"' ' + {each.says}") for each in faults])
+    return _first([Fault(broken=each.broken, says=f"' ' + ({each.says})") for each in faults])

@@ -12,12 +12,12 @@ from decimal import Decimal
 from string import Formatter
 from typing import TypeVar, cast
 
+from policies.language import cel
+from policies.language.cel_forms import Fault
 from policies.language.facts import KEY, NONE, Facts, Pool
-from policies.rules import cel
-from policies.rules.cel_forms import Fault
-from policies.rules.manifest import at, items, quantity
-from policies.rules.pods import Pod, asked
-from policies.rules.rule import Settings
+from policies.language.manifest import at, items, quantity
+from policies.language.pods import Pod, asked
+from policies.language.rule import Settings
 
 POOL = "fleet.gpu/pool"
 MIB = 1 << 20
@@ -118,7 +118,7 @@ def asking_pods(
 
 
 def with_pools(pods: str, having: str) -> str:
-    """CEL: pods of `cel.PODS` with the `pools` that are open to each and of which `having` holds."""
+    """CEL: pods with the `pools` that are open to each and of which `having` holds."""
     return (
         f"({pods}).map(p, {{'name': dyn(p.name), 'annotations': dyn(p.annotations), "
         f"'containers': dyn(p.containers), 'pools': dyn({_open_to(having)})}})"

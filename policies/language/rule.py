@@ -26,10 +26,10 @@ class Admission:
     `kinds` are the resources that the rule speaks of. `shared` are variables that other rules have
     by the same names and in the same words, such as the pods of an object; `variables` are the
     rule's own. Each may use those before it as `variables.<name>`, and what the environment says:
-    `variables.pools`, `variables.queues` (`policies.language.facts`) and `cel.setting`. `object` and
-    `request` are the API server's own. `fault` is what is said of an object that breaks the rule,
-    behind the object's name and in the words of the predicate's sentence; empty for one that keeps
-    it.
+    `variables.pools` and `variables.queues` (see `policies.language.facts`), and `cel.setting`.
+    `object` and `request` are the API server's own. `fault` is what is said of an object that
+    breaks the rule, behind the object's name and in the words of the predicate's sentence; empty
+    for one that keeps it.
     """
 
     kinds: tuple[Kind, ...]

@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from policies.language import cel
+from policies.language.cel_forms import Fault, of_containers
 from policies.language.manifest import at, items, quantity
 from policies.language.pods import GPU, asked, pods, subject
 from policies.language.rule import Manifest, Rule, Settings
@@ -175,10 +176,10 @@ RULE = Rule(
     source="https://github.com/pytorch/pytorch/blob/main/torch/distributed/run.py",
     watched_by=("GpuPodUsesFewOfItsGpus",),
     predicate=violations,
-    admission=cel.of_containers(
+    admission=of_containers(
         "variables.pods",
         [
-            cel.Fault(
+            Fault(
                 broken=(
                     f"({_ASKED}.hasValue() && {_MORE}.isGreaterThan(quantity(string(used.min())))))"
                 ),

@@ -11,12 +11,12 @@ pod with `nvidia.com/gpu` ever runs.
 
 from collections.abc import Mapping
 
+from policies.language import cel
+from policies.language.cel_forms import Fault, of_pods
 from policies.language.facts import Shape
-from policies.rules import cel
-from policies.rules.cel_forms import Fault, of_pods
-from policies.rules.manifest import quantity
-from policies.rules.pods import GPU, Pod, asked, pods, subject
-from policies.rules.pool_table import (
+from policies.language.manifest import quantity
+from policies.language.pods import GPU, Pod, asked, pods, subject
+from policies.language.pool_table import (
     MIB,
     Column,
     Malformed,

@@ -6,11 +6,11 @@ nothing spreads them, so that many share one while others idle. A pod says that 
 pool by the node selector `fleet.gpu/pool`; the pods of the system's own daemons select none.
 """
 
-from policies.rules.cel_forms import of_containers
-from policies.rules.numa_guaranteed_qos import fault_of, faults
-from policies.rules.pods import pods, subject
-from policies.rules.pool_table import SELECTED, open_to, selected
-from policies.rules.rule import Manifest, Rule, Settings
+from policies.language.cel_forms import of_containers
+from policies.language.pods import pods, subject
+from policies.language.pool_table import SELECTED, open_to, selected
+from policies.language.rule import Manifest, Rule, Settings
+from policies.rules.numa.guaranteed_qos import fault_of, faults
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:

@@ -9,12 +9,12 @@ hands out each GPU repeatedly. A pod without the annotation is not judged.
 import re
 from collections.abc import Iterator
 
-from policies.rules import cel
-from policies.rules.cel_forms import GPU_PODS, Fault, of_pods
-from policies.rules.gpu_work import PREFIX, asked_gpus, gpu_pods
-from policies.rules.manifest import quantity
-from policies.rules.pods import GPU, Pod, subject
-from policies.rules.pool_table import (
+from policies.language import cel
+from policies.language.cel_forms import GPU_PODS, Fault, of_pods
+from policies.language.gpu_work import PREFIX, asked_gpus, gpu_pods
+from policies.language.manifest import quantity
+from policies.language.pods import GPU, Pod, subject
+from policies.language.pool_table import (
     MIB,
     cel_asks_for,
     cel_no_pool_fits,
@@ -103,9 +103,7 @@ RULE = Rule(
                 says=cel.literal(_MALFORMED),
             ),
             Fault(broken=cel_asks_for(_SMALLER), says=cel.literal(_LARGER)),
-            Fault(
-                broken=f"{cel_asks_for(_IS_GPU)} && {_TOO_LARGE.broken}", says=_TOO_LARGE.says
-            ),
+            Fault(broken=f"{cel_asks_for(_IS_GPU)} && {_TOO_LARGE.broken}", says=_TOO_LARGE.says),
         ],
     ),
 )

@@ -15,12 +15,13 @@ GPUs, RDMA devices of one of the resources in `devices`, and a pool that has bot
 import re
 from collections.abc import Iterator
 
-from policies.rules import cel
-from policies.rules.cel_forms import ASKS_FOR_GPUS, Fault, of_pods
-from policies.rules.gpu_work import PREFIX, asks_for_gpus
-from policies.rules.manifest import at, items, mapping, quantity
-from policies.rules.pods import Pod, pods, subject
-from policies.rules.pool_table import (
+from policies.language import cel
+from policies.language.boot_data import Shipped, driver, is_pool, judged, texts, words
+from policies.language.cel_forms import ASKS_FOR_GPUS, Fault, of_pods
+from policies.language.gpu_work import PREFIX, asks_for_gpus
+from policies.language.manifest import at, items, mapping, quantity
+from policies.language.pods import Pod, pods, subject
+from policies.language.pool_table import (
     cel_asks_for,
     cel_no_pool_fits,
     cel_text,

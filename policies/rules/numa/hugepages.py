@@ -6,12 +6,12 @@ than its pool has stays pending for good. Any pod may ask for them, with GPUs or
 
 from collections.abc import Mapping
 
+from policies.language import cel
+from policies.language.cel_forms import Fault, of_pods
 from policies.language.facts import Pool
-from policies.rules import cel
-from policies.rules.cel_forms import Fault, of_pods
-from policies.rules.manifest import at, mapping, quantity
-from policies.rules.pods import Pod, asked, pods, subject
-from policies.rules.pool_table import (
+from policies.language.manifest import at, mapping, quantity
+from policies.language.pods import Pod, asked, pods, subject
+from policies.language.pool_table import (
     MIB,
     Column,
     Malformed,

@@ -9,11 +9,11 @@ image has. A pod without the annotation is not judged.
 
 import re
 
-from policies.rules import cel
-from policies.rules.cel_forms import GPU_PODS, Fault, of_pods
-from policies.rules.gpu_work import PREFIX, gpu_pods
-from policies.rules.pods import Pod, subject
-from policies.rules.pool_table import (
+from policies.language import cel
+from policies.language.cel_forms import GPU_PODS, Fault, of_pods
+from policies.language.gpu_work import PREFIX, gpu_pods
+from policies.language.pods import Pod, subject
+from policies.language.pool_table import (
     cel_no_pool_fits,
     cel_text,
     no_pool_fits,
@@ -70,9 +70,7 @@ RULE = Rule(
         ),
         [
             Fault(broken=f"!{_VALUE}.matches('^{_FORM}$')", says=cel.literal(_MALFORMED)),
-            cel_no_pool_fits(
-                f"{_VALUE}.split(',').exists(a, a in e.runs)", cel_text(_SAYS), _MUST
-            ),
+            cel_no_pool_fits(f"{_VALUE}.split(',').exists(a, a in e.runs)", cel_text(_SAYS), _MUST),
         ],
     ),
 )

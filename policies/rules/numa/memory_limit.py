@@ -7,12 +7,12 @@ of another pod for it. The fleet's own daemons, which select no pool, are not me
 
 from collections.abc import Mapping
 
-from policies.rules import cel
-from policies.rules.cel_forms import Fault, of_containers
-from policies.rules.manifest import at, mapping, quantity
-from policies.rules.pods import Pod, pods, subject
-from policies.rules.pool_table import SELECTED, cel_asks_for, open_to, selected
-from policies.rules.rule import Manifest, Rule, Settings
+from policies.language import cel
+from policies.language.cel_forms import Fault, of_containers
+from policies.language.manifest import at, mapping, quantity
+from policies.language.pods import Pod, pods, subject
+from policies.language.pool_table import SELECTED, cel_asks_for, open_to, selected
+from policies.language.rule import Manifest, Rule, Settings
 
 _VENDOR = "nvidia.com/"
 _SET = "must set limits.memory to more than 0."

@@ -5,13 +5,13 @@ pending for good. A profile with media engines, `1g.18gb+me`, is called `mig-1g.
 resource. A pod that selects no pool may run on any that has the profiles.
 """
 
+from policies.language import cel
+from policies.language.cel_forms import of_pods
 from policies.language.facts import Pool
-from policies.rules import cel
-from policies.rules.cel_forms import of_pods
-from policies.rules.manifest import mapping
-from policies.rules.pods import Pod, pods, subject
-from policies.rules.pool_table import cel_no_pool_fits, open_to, selected, with_pools
-from policies.rules.rule import Manifest, Rule, Settings
+from policies.language.manifest import mapping
+from policies.language.pods import Pod, pods, subject
+from policies.language.pool_table import cel_no_pool_fits, open_to, selected, with_pools
+from policies.language.rule import Manifest, Rule, Settings
 
 _MIG = "nvidia.com/mig-"
 _NONE = "no MIG instance on pool '{name}'"
@@ -54,9 +54,8 @@ def _offer(pool: Pool) -> str:
 _PROFILE = f"k.replace('{_MIG}', '').replace('.me', '+me')"
 _HAS = f"{cel.RESOURCES}.all(r, r.all(k, !k.startsWith('{_MIG}') || {_PROFILE} in e.mig_profiles))"
 _ASKS = f"{cel.RESOURCES}.exists(r, r.exists(k, k.startsWith('{_MIG}')))"
-_OFFERS = (
-    f"size(e.mig_profiles) == 0 ? {cel.text(_NONE, name='e.name')} : "
-    + cel.text(_SOME, name="e.name", profiles="e.mig_profiles.join(' ')")
+_OFFERS = f"size(e.mig_profiles) == 0 ? {cel.text(_NONE, name='e.name')} : " + cel.text(
+    _SOME, name="e.name", profiles="e.mig_profiles.join(' ')"
 )
 
 RULE = Rule(

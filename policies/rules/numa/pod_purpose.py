@@ -5,12 +5,12 @@ A pod says its purpose by the label `fleet.gpu/purpose` and its pool by the node
 that says none is not judged.
 """
 
-from policies.rules import cel
-from policies.rules.cel_forms import Fault, of_pods
-from policies.rules.manifest import at
-from policies.rules.pods import Pod, pods, subject
-from policies.rules.pool_table import SELECTED, cel_text, open_to, selected
-from policies.rules.rule import Manifest, Rule, Settings
+from policies.language import cel
+from policies.language.cel_forms import Fault, of_pods
+from policies.language.manifest import at
+from policies.language.pods import Pod, pods, subject
+from policies.language.pool_table import SELECTED, cel_text, open_to, selected
+from policies.language.rule import Manifest, Rule, Settings
 
 _PURPOSE = "fleet.gpu/purpose"
 _OF_POOL = f"must select a pool of its {_PURPOSE}, not pool '{{name}}', which is for {{purpose}}."

@@ -5,10 +5,10 @@ their pods run on CPUs of the other NUMA node. A share is what pods may have of 
 by its GPUs.
 """
 
+from policies.language.cel_forms import of_pods
 from policies.language.facts import Pool
-from policies.rules.cel_forms import of_pods
-from policies.rules.pods import GPU, Pod, pods, subject
-from policies.rules.pool_table import (
+from policies.language.pods import GPU, Pod, pods, subject
+from policies.language.pool_table import (
     MIB,
     Column,
     Malformed,
@@ -24,8 +24,7 @@ from policies.rules.pool_table import (
 from policies.language.rule import Manifest, Rule, Settings
 
 _SAYS = (
-    "at most {cpus_per_gpu} CPUs and {memory_mib_per_gpu}Mi of memory for each GPU on pool "
-    "'{name}'"
+    "at most {cpus_per_gpu} CPUs and {memory_mib_per_gpu}Mi of memory for each GPU on pool '{name}'"
 )
 _TRIFLE = 0.0005
 

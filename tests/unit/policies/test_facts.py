@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from policies.pools import PoolFacts, rule_settings
 
 from hardware.catalogue import load, names
 from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from ignition.shapes import Request, admit, from_plan, largest
 from policies.language.cuda import CAPABILITIES, architectures
-from policies.pools import PoolFacts, rule_settings
 from policies.rules import ALL
 
 GPU_MACHINES = [name for name in names() if load(name).gpus]
