@@ -22,10 +22,11 @@ from hardware import catalogue as machines
 from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import Tuning
 from policies.configuration import Configured, configure
+from policies.facts import PoolMachine, pool_facts
 from policies.gates.judging import judge
 from policies.gates.plan import pack_config
+from policies.language.facts import KEY
 from policies.language.rule import Manifest, Rule
-from policies.pools import PoolFacts, rule_settings
 from policies.rules import ALL
 from rehearsal.engine import Engine
 from toolchain.build import Tools
@@ -125,7 +126,7 @@ def _kinds(engine: Engine) -> dict[str, tuple[str, ...]]:
     settings = _settings()
 
     def flags(name: str, folder: Path, rules: Sequence[Rule]) -> tuple[str, str]:
-        said = {rule.id: settings[rule.id] for rule in rules}
+        said = {key: settings[key] for key in (KEY, *(rule.id for rule in rules))}
         config = engine.directory / f"{name}.json"
         config.write_text(json.dumps(pack_config(said, rules)))
         return f"--policy-pack={folder}", f"--policy-pack-config={config}"
@@ -145,9 +146,9 @@ def _kinds(engine: Engine) -> dict[str, tuple[str, ...]]:
 def _settings() -> dict[str, dict[str, object]]:
     """What the rules know of one pool, so that those on pods have something to compare with."""
     hardware = machines.load("dgx-h200")
-    pool = PoolFacts(hardware=hardware, plan=plan(hardware, Tuning(), "training"))
-    found = rule_settings({POOL: pool})
-    return {rule.id: {**found.get(rule.id, {}), "level": "advisory"} for rule in ALL}
+    pool = PoolMachine(hardware=hardware, plan=plan(hardware, Tuning(), "training"))
+    advisory: dict[str, dict[str, object]] = {rule.id: {"level": "advisory"} for rule in ALL}
+    return {**advisory, KEY: {"pools": pool_facts({POOL: pool})}}
 
 
 def rules_on(manifests: Sequence[Manifest]) -> list[Asked]:

@@ -1,6 +1,6 @@
 """Facts of an environment, as rules are told them in tests."""
 
-from policies.language.facts import Facts, Pool, Shape
+from policies.language.facts import KEY, Facts, Pool, Queue, Shape
 
 SHAPE: Shape = {
     "gpus": 8,
@@ -38,3 +38,9 @@ def shape(**offers: int) -> Shape:
 def of(*pools: Pool) -> Facts:
     """An environment with these pools and no queues."""
     return {"pools": pools, "queues": []}
+
+
+def queues(**gpus: int) -> dict[str, Facts]:
+    """The settings of a rule in an environment that has no pools and these queues."""
+    found = [Queue(name=name, gpus=most) for name, most in gpus.items()]
+    return {KEY: {"pools": [], "queues": found}}

@@ -12,10 +12,17 @@ from tests.conformance.monitoring.exporters import Series, steady
 from tests.conformance.monitoring.objects import Pod
 from tests.conformance.monitoring.promtool import Fires, Promtool
 from tests.conformance.monitoring.situations import TRAIN, dgx, series, train
+from tests.support.rule_facts import pool
 
 RULES = configure(
     {
-        "cost/capacity-block": {"ends": ["near 1970-01-03", "far 1970-01-31"], "notice_days": 7},
+        "facts": {
+            "pools": [
+                pool("near", reserved_until="1970-01-03"),
+                pool("far", reserved_until="1970-01-31"),
+            ]
+        },
+        "cost/capacity-block": {"notice_days": 7},
         "cost/daily-budget": {"usd_per_day": 1000},
         "idle/gpu-node-pool": {
             "exemptions": [

@@ -1,29 +1,40 @@
 """What the rules are told of an environment's pools, held to kubelet's own algorithms."""
 
-import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from policies.pools import PoolFacts, rule_settings
+from jsonschema import Draft202012Validator
 
 from hardware.catalogue import load, names
 from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from ignition.shapes import Request, admit, from_plan, largest
+from policies.facts import PoolMachine, pool_facts
 from policies.language.cuda import CAPABILITIES, architectures
-from policies.rules import ALL
+from policies.language.facts import SCHEMA, Pool, Shape
 
 GPU_MACHINES = [name for name in names() if load(name).gpus]
 
 
-def facts(name: str, purpose: Purpose = "training", **tuning: Any) -> PoolFacts:
+def machine(name: str, purpose: Purpose = "training", **tuning: Any) -> PoolMachine:
     hardware = load(name)
-    return PoolFacts(hardware=hardware, plan=plan(hardware, replace(Tuning(), **tuning), purpose))
+    return PoolMachine(hardware=hardware, plan=plan(hardware, replace(Tuning(), **tuning), purpose))
 
 
-def lines(rule: str, pool: PoolFacts) -> list[str]:
-    return rule_settings({"p": pool})[rule]["pools"]
+def facts(found: PoolMachine) -> Pool:
+    (pool,) = pool_facts({"p": found})
+    return pool
+
+
+def request(shape: Shape) -> Request:
+    return Request(
+        gpus=shape["gpus"],
+        cpus=shape["cpus"],
+        memory_mib=shape["memory_mib"],
+        hugepages_1gi=shape["hugepages_1gi_mib"] // 1024,
+        hugepages_2mi=shape["hugepages_2mi_mib"] // 2,
+    )
 
 
 @pytest.mark.parametrize("pages", [(0, 0), (2, 512)])
@@ -32,24 +43,24 @@ def lines(rule: str, pool: PoolFacts) -> list[str]:
 def test_the_largest_shape_is_admitted_and_nothing_beyond_it(
     name: str, purpose: Purpose, pages: tuple[int, int]
 ) -> None:
-    gib, mib = pages
-    pool = facts(name, purpose, hugepages_1gi_per_numa_node=gib, hugepages_2mi_per_numa_node=mib)
+    big, small = pages
+    pool = machine(
+        name, purpose, hugepages_1gi_per_numa_node=big, hugepages_2mi_per_numa_node=small
+    )
     node = from_plan(pool.hardware, pool.plan)
-    for line in lines("numa/admissible-shape", pool):
-        gpus, cpus, memory, group, gib, mib = map(int, line.split(" ")[1:])
-        gib, mib = gib // 1024, mib // 2
-        shape = Request(
-            gpus=gpus, cpus=cpus, memory_mib=memory, hugepages_1gi=gib, hugepages_2mi=mib
-        )
+    found = facts(pool)["shapes"]
+    assert found
+    for each in found:
+        shape, group = request(each), each["cpus_in_multiples_of"]
 
         assert admit(node, [shape]).admitted
         for wrong in (
-            replace(shape, gpus=gpus + 1),
-            replace(shape, cpus=cpus + group),
-            replace(shape, memory_mib=memory + 1),
-            replace(shape, hugepages_1gi=gib + 1),
-            replace(shape, hugepages_2mi=mib + 1),
-            *([replace(shape, cpus=cpus - 1)] if group > 1 else []),
+            replace(shape, gpus=shape.gpus + 1),
+            replace(shape, cpus=shape.cpus + group),
+            replace(shape, memory_mib=shape.memory_mib + 1),
+            replace(shape, hugepages_1gi=shape.hugepages_1gi + 1),
+            replace(shape, hugepages_2mi=shape.hugepages_2mi + 1),
+            *([replace(shape, cpus=shape.cpus - 1)] if group > 1 else []),
         ):
             assert not admit(node, [wrong]).admitted
 
@@ -57,115 +68,134 @@ def test_the_largest_shape_is_admitted_and_nothing_beyond_it(
 @pytest.mark.parametrize("name", ["dgx-h200", "p5e.48xlarge", "gex44"])
 def test_the_shapes_are_those_of_the_search_over_kubelets_algorithms(name: str) -> None:
     for purpose in PURPOSES:
-        pool = facts(name, purpose)
+        pool = machine(name, purpose)
         found = largest(pool.hardware, pool.plan)
-        (line,) = lines("numa/admissible-shape", pool)
-        gpus, cpus, memory, *_ = map(int, line.split(" ")[1:])
+        (shape,) = facts(pool)["shapes"]
 
-        assert {(shape.cpus, shape.memory_mib) for shape in found} == {(cpus, memory)}
-        assert gpus == max(shape.gpus for shape in found)
+        assert {(each.cpus, each.memory_mib) for each in found} == {
+            (shape["cpus"], shape["memory_mib"])
+        }
+        assert shape["gpus"] == max(each.gpus for each in found)
+
+
+def sizes(shape: Shape) -> tuple[int, ...]:
+    return tuple(shape[key] for key in Shape.__annotations__)  # type: ignore[literal-required]
 
 
 def test_a_pod_of_one_numa_node_has_its_huge_pages_alone() -> None:
     pages: dict[str, int] = {"hugepages_1gi_per_numa_node": 32, "hugepages_2mi_per_numa_node": 512}
-    node, machine = facts("dgx-h200", "inference", **pages), facts("dgx-h200", "training", **pages)
+    node, whole = (
+        facts(machine("dgx-h200", "inference", **pages)),
+        facts(machine("dgx-h200", "training", **pages)),
+    )
 
-    assert lines("numa/admissible-shape", node) == ["p 4 108 1008128 2 32768 1024"]
-    assert lines("numa/admissible-shape", machine) == ["p 8 216 2016256 2 65536 2048"]
+    assert [sizes(each) for each in node["shapes"]] == [(4, 108, 2, 1008128, 32768, 1024)]
+    assert [sizes(each) for each in whole["shapes"]] == [(8, 216, 2, 2016256, 65536, 2048)]
 
 
 def test_numa_nodes_of_which_none_has_all_that_another_has_are_told_each() -> None:
-    pool = facts("dgx-h200", "inference", hugepages_1gi_per_numa_node=32)
+    pool = machine("dgx-h200", "inference", hugepages_1gi_per_numa_node=32)
     first, second = pool.plan.nodes
     uneven = replace(first, hugepages_1gi=64), second
 
-    found = lines("numa/admissible-shape", replace(pool, plan=replace(pool.plan, nodes=uneven)))
+    found = facts(replace(pool, plan=replace(pool.plan, nodes=uneven)))["shapes"]
 
-    assert found == ["p 4 108 976384 2 65536 0", "p 4 108 1009152 2 32768 0"]
+    assert [sizes(each) for each in found] == [
+        (4, 108, 2, 976384, 65536, 0),
+        (4, 108, 2, 1009152, 32768, 0),
+    ]
 
 
 @pytest.mark.parametrize("name", GPU_MACHINES)
 def test_a_pod_with_the_whole_machine_stays_within_its_share(name: str) -> None:
-    pool = facts(name)
-    node = from_plan(pool.hardware, pool.plan)
-    (line,) = lines("numa/share", pool)
-    cpus, memory = map(int, line.split(" ")[1:])
+    pool = machine(name)
+    node, found = from_plan(pool.hardware, pool.plan), facts(pool)
 
-    assert cpus * node.gpu_count >= node.allocatable["cpu"]
-    assert memory * node.gpu_count >= node.allocatable["memory"]
+    assert found["cpus_per_gpu"] * node.gpu_count >= node.allocatable["cpu"]
+    assert found["memory_mib_per_gpu"] * node.gpu_count >= node.allocatable["memory"]
 
 
 def test_a_dgx_tells_what_follows_from_its_choices() -> None:
-    pool = facts("dgx-h200", isolation="exclusive", hugepages_1gi_per_numa_node=64)
+    pool = machine("dgx-h200", isolation="exclusive", hugepages_1gi_per_numa_node=64)
 
-    assert {rule: found["pools"] for rule, found in rule_settings({"dgx": pool}).items()} == {
-        "numa/admissible-shape": ["dgx 8 216 1952768 2 131072 0"],
-        "numa/share": ["dgx 27 244096"],
-        "numa/hugepages": ["dgx 131072 0"],
-        "numa/pod-purpose": ["dgx training"],
-        "numa/exclusive-pods": ["dgx"],
-        "numa/memory-limit": ["dgx"],
-        "numa/mig-profile": ["dgx"],
-        "numa/gpudirect": ["dgx rdma"],
-        "numa/gpu-memory": ["dgx 144384"],
-        "numa/image-architectures": [f"dgx sm_90 {' '.join(architectures('NVIDIA H200'))}"],
-        "numa/cuda-version": [],
+    assert facts(pool) == {
+        "name": "p",
+        "purpose": "training",
+        "gpus": 8,
+        "exclusive": True,
+        "shares_gpus": False,
+        "spot": False,
+        "rdma": True,
+        "hugepages_1gi_mib": 131072,
+        "hugepages_2mi_mib": 0,
+        "shapes": [
+            {
+                "gpus": 8,
+                "cpus": 216,
+                "cpus_in_multiples_of": 2,
+                "memory_mib": 1952768,
+                "hugepages_1gi_mib": 131072,
+                "hugepages_2mi_mib": 0,
+            }
+        ],
+        "mig_profiles": [],
+        "architecture": "sm_90",
+        "runs": list(architectures("NVIDIA H200")),
+        "gpu_memory_mib": 144384,
+        "cpus_per_gpu": 27,
+        "memory_mib_per_gpu": 244096,
     }
 
 
 def test_pools_that_share_their_gpus_tell_what_they_hand_out() -> None:
-    sliced = replace(facts("gex44"), copies=4)
-    cut = replace(facts("dgx-h200", "inference"), copies=0, mig_profiles=("1g.18gb", "3g.71gb"))
+    sliced = facts(replace(machine("gex44"), copies=4))
+    cut = facts(
+        replace(machine("dgx-h200", "inference"), copies=0, mig_profiles=("1g.18gb", "3g.71gb"))
+    )
 
-    assert lines("numa/admissible-shape", sliced) == ["p 4 16 63232 1 0 0"]
-    assert lines("numa/share", sliced) == []
-    assert lines("numa/admissible-shape", cut) == ["p 0 0 0 1 0 0"]
-    assert lines("numa/mig-profile", cut) == ["p 1g.18gb 3g.71gb"]
+    assert [sizes(each) for each in sliced["shapes"]] == [(4, 16, 1, 63232, 0, 0)]
+    assert "cpus_per_gpu" not in sliced
+    assert cut["shapes"] == []
+    assert cut["mig_profiles"] == ["1g.18gb", "3g.71gb"]
 
 
 def test_a_machine_without_gpus_has_huge_pages_and_a_purpose_alone() -> None:
-    found = rule_settings({"cpu": facts("ccx33", "batch", housekeeping_cores_per_numa_node=1)})
+    found = facts(machine("ccx33", "batch", housekeeping_cores_per_numa_node=1))
 
-    assert {rule for rule, value in found.items() if value["pools"]} == {
-        "numa/admissible-shape",
-        "numa/hugepages",
-        "numa/pod-purpose",
-    }
-    assert found["numa/admissible-shape"] == {"pools": ["cpu 0 0 0 1 0 0"]}
+    assert {key for key, value in found.items() if value} == {"name", "purpose"}
+    assert set(found) == Pool.__required_keys__
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_line_has_the_form_that_its_rule_allows(name: str) -> None:
-    known = {rule.id: rule for rule in ALL}
-    pool = facts(name, housekeeping_cores_per_numa_node=1)
-    for rule, value in rule_settings({"p-1": pool}).items():
-        pattern = known[rule].schema["pools"]["items"]["pattern"]  # type: ignore[index]  # a mapping
-        assert all(re.fullmatch(pattern, line) for line in value["pools"])
+def test_what_is_told_has_the_form_that_rules_are_promised(name: str) -> None:
+    pool = machine(name, housekeeping_cores_per_numa_node=1)
+    ending = replace(pool, nvidia_driver="570-open", reserved_until="2027-01-31")
+
+    Draft202012Validator(SCHEMA).validate({"pools": [facts(pool), facts(ending)]})
 
 
 def test_rdma_is_there_with_a_driver_for_the_network_cards() -> None:
-    assert lines("numa/gpudirect", facts("gex44")) == ["p none"]
-    assert lines("numa/gpudirect", facts("p5e.48xlarge")) == ["p none"]
-    assert lines("numa/gpudirect", replace(facts("p5e.48xlarge"), efa_driver=True)) == ["p rdma"]
+    assert not facts(machine("gex44"))["rdma"]
+    assert not facts(machine("p5e.48xlarge"))["rdma"]
+    assert facts(replace(machine("p5e.48xlarge"), efa_driver=True))["rdma"]
 
 
 def test_a_gpu_that_is_handed_out_repeatedly_has_its_part_of_the_memory() -> None:
-    assert lines("numa/gpu-memory", replace(facts("gex44"), copies=4)) == ["p 5120"]
-    assert lines("numa/gpu-memory", replace(facts("dgx-h200", "inference"), copies=0)) == []
+    assert facts(replace(machine("gex44"), copies=4))["gpu_memory_mib"] == 5120
+    assert "gpu_memory_mib" not in facts(replace(machine("dgx-h200", "inference"), copies=0))
 
 
 @pytest.mark.parametrize(
-    ("driver", "line"), [("535", "p 535 12"), ("570-open", "p 570 12"), ("580-open", "p 580 13")]
+    ("driver", "branch", "cuda"), [("535", 535, 12), ("570-open", 570, 12), ("580-open", 580, 13)]
 )
-def test_the_driver_says_which_cuda_runs(driver: str, line: str) -> None:
-    assert lines("numa/cuda-version", replace(facts("gex44"), nvidia_driver=driver)) == [line]
+def test_the_driver_says_which_cuda_runs(driver: str, branch: int, cuda: int) -> None:
+    found = facts(replace(machine("gex44"), nvidia_driver=driver))
+
+    assert (found["driver"], found["newest_cuda"]) == (branch, cuda)
 
 
 @pytest.mark.parametrize("name", GPU_MACHINES)
 def test_the_architecture_of_every_gpu_of_the_catalogue_is_known(name: str) -> None:
-    model = load(name).gpus[0].model
-    major, minor = CAPABILITIES[model]
+    major, minor = CAPABILITIES[load(name).gpus[0].model]
 
-    (line,) = lines("numa/image-architectures", facts(name))
-
-    assert line.startswith(f"p sm_{major}{minor} ")
+    assert facts(machine(name))["architecture"] == f"sm_{major}{minor}"

@@ -6,6 +6,7 @@ import pytest
 
 from policies.language.pods import KUBEFLOW
 from policies.rules.idle.gang_fits import RULE
+from tests.support.rule_facts import queues
 from tests.unit.policies.rules.gpu_pods import gpu_container
 from tests.unit.policies.rules.idle.test_gang_fits import pod_group, queue, volcano
 from tests.unit.policies.rules.machines import Resource, host, node_pool
@@ -42,7 +43,7 @@ def said(job: Resource, gpus: str = "16", *stack: Resource) -> list[str]:
     """What both gates say of a job in a queue of so many GPUs; they agree."""
     assert RULE.across is not None
     assert RULE.predicate is not None
-    alone = RULE.predicate(job, {"queues": ["other 1", f"research {gpus}"]})
+    alone = RULE.predicate(job, queues(other=1, research=int(gpus)))
     across = RULE.across(job, {}, [job, queue(gpus), *stack])
     assert alone in ([], across)
     return across

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.cuda_version import RULE
+from tests.support.rule_facts import pool
 from tests.unit.policies.rules.gpu_pods import (
     KINDS,
     Object,
@@ -17,7 +18,7 @@ from tests.unit.policies.rules.gpu_pods import (
 )
 
 DECLARED = "fleet.gpu/cuda"
-POOLS = ("dgx 570 12", "new 580 13")
+POOLS = (pool(driver=570, newest_cuda=12), pool("new", driver=580, newest_cuda=13))
 
 
 def of_cuda(version: object, **spec: Any) -> Object:

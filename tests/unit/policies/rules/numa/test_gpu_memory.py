@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.gpu_memory import RULE
+from tests.support.rule_facts import pool
 from tests.unit.policies.rules.gpu_pods import (
     KINDS,
     Object,
@@ -17,7 +18,7 @@ from tests.unit.policies.rules.gpu_pods import (
 )
 
 DECLARED = "fleet.gpu/gpu-memory"
-POOLS = ("dgx 144384", "slices 5120")
+POOLS = (pool(gpu_memory_mib=144384), pool("slices", gpu_memory_mib=5120))
 MIG = "nvidia.com/mig-"
 LARGER = f"Pod 'p' must ask for MIG instances with the memory of its annotation {DECLARED} or more."
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.image_architectures import RULE
+from tests.support.rule_facts import pool
 from tests.unit.policies.rules.gpu_pods import (
     KINDS,
     Object,
@@ -17,7 +18,10 @@ from tests.unit.policies.rules.gpu_pods import (
 )
 
 DECLARED = "fleet.gpu/cuda-architectures"
-POOLS = ("dgx sm_90 sm_90 sm_90a compute_80 compute_90", "ada sm_89 sm_86 sm_89 compute_80")
+POOLS = (
+    pool(architecture="sm_90", runs=["sm_90", "sm_90a", "compute_80", "compute_90"]),
+    pool("ada", architecture="sm_89", runs=["sm_86", "sm_89", "compute_80"]),
+)
 FORM = f"Pod 'p' must have architectures such as sm_90,compute_90 in its annotation {DECLARED}."
 
 
