@@ -78,8 +78,9 @@ def _given(value: str, otherwise: str) -> str:
 
 def _merged(of_all: str, own: str) -> str:
     """The entries of two maps; those of the second one win."""
-    keys = f"{of_all}.map(k, k).filter(k, !(k in {own})) + {own}.map(k, k)"
-    return f"({keys}).transformMapEntry(i, k, {{k: k in {own} ? {own}[k] : {of_all}[k]}})"
+    keys = f"{of_all}.map(k, k).filter(k, !(k in own)) + own.map(k, k)"
+    merged = f"({keys}).transformMapEntry(i, k, {{k: k in own ? own[k] : {of_all}[k]}})"
+    return f"[{own}].map(own, {merged})[0]"
 
 
 def _argo(template: str) -> str:
@@ -121,24 +122,32 @@ _ROLES = (
 )
 _WORKFLOW = "(object.kind == 'CronWorkflow' ? object.?spec.?workflowSpec : object.?spec)"
 
-_ALONE = "''"
-_NAMED = "t.?name.orValue('')"
-_TASKS = f".map(t, {_pod(_NAMED, 't.?template')})"
-_REPLICAS = f".map(role, {_pod('role', 'variables.roles[role].?template')})"
-_TEMPLATES = f".map(t, {_argo('t')})"
+
+def _template(name: str, optional: str) -> str:
+    """A pod's template by the name that tells it from others of its object."""
+    return f"{{'name': dyn({name}), 'template': dyn({optional}.orValue({{}}))}}"
+
+
+_ONE = (
+    "object.kind == 'Pod' ? object : object.kind == 'CronJob' ? "
+    "object.spec.jobTemplate.spec.template : object.spec.template"
+)
+_TASK = _template("t.?name.orValue('')", "t.?template")
+_ROLE = _template("role", "variables.roles[role].?template")
 
 PODS: Mapping[str, str] = {
     "shared": f"{_is('argoproj.io')} ? {_shared()} : {{}}",
     "roles": f"{_is('kubeflow.org')} ? {_ROLES} : {{}}",
-    "pods": " : ".join(
-        [
-            f"object.kind == 'Pod' ? [{_pod(_ALONE, 'object')}]",
-            f"object.kind == 'CronJob' ? [{_pod(_ALONE, 'object.spec.jobTemplate.spec.template')}]",
-            f"{_is('batch.volcano.sh')} ? {listed('object.?spec', 'tasks')}{_TASKS}",
-            f"{_is('kubeflow.org')} && object.kind != 'Notebook' ? variables.roles{_REPLICAS}",
-            f"{_is('argoproj.io')} ? {listed(_WORKFLOW, 'templates')}{_TEMPLATES}",
-            f"[{_pod(_ALONE, 'object.spec.template')}]",
-        ]
+    "templates": (
+        f"{_is('argoproj.io')} ? [] : "
+        f"{_is('batch.volcano.sh')} ? {listed('object.?spec', 'tasks')}.map(t, {_TASK}) : "
+        f"{_is('kubeflow.org')} && object.kind != 'Notebook' ? "
+        f"variables.roles.map(role, {_ROLE}) : "
+        f"[{_ONE}].map(t, {{'name': dyn(''), 'template': dyn(t)}})"
+    ),
+    "pods": (
+        f"{_is('argoproj.io')} ? {listed(_WORKFLOW, 'templates')}.map(t, {_argo('t')}) : "
+        f"variables.templates.map(t, {_pod('t.name', 't.template')})"
     ),
 }
 """Variables: an object's pods, each with name, labels, annotations, spec and containers."""
@@ -153,10 +162,12 @@ RESOURCES = (
 
 def asked(container: str, resource: str) -> str:
     """An optional: what a container asks for of a resource, its request or else its limit."""
-    return (
-        f"{container}.?resources.?requests[?'{resource}']"
-        f".or({container}.?resources.?limits[?'{resource}'])"
-    )
+    return asked_by(container, f"'{resource}'")
+
+
+def asked_by(container: str, key: str) -> str:
+    """The same of the resource that is called as the CEL `key` says."""
+    return f"{container}.?resources.?requests[?{key}].or({container}.?resources.?limits[?{key}])"
 
 
 def amount(value: str) -> str:

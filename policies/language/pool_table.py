@@ -89,6 +89,20 @@ def no_pool_fits(
     return f"{must} {' or '.join(says.format_map(each) for each in offers)}."
 
 
+def _cel_total() -> str:
+    """CEL: `total` of a pod `p` and a `resource`."""
+    first = (
+        f"{cel.listed('p.spec', 'initContainers')}.filter(i, "
+        "i.?restartPolicy.orValue('') != 'Always').map(i, i.?name.orValue(''))"
+    )
+    number = cel_amount("c", "resource")
+    return (
+        f"[{first}].map(first, ([p.containers.filter(c, !(c.?name.orValue('') in first))"
+        f".map(c, {number}).sum()] + p.containers.filter(c, c.?name.orValue('') in first)"
+        f".map(c, {number})).max())[0]"
+    )
+
+
 SELECTED = f"p.spec.?nodeSelector[?'{POOL}'].orValue('')"
 """CEL: `selected` of a pod."""
 
@@ -98,22 +112,24 @@ def asking_pods(
     of: Sequence[str],
     *,
     having: str = "true",
-    also: str = "false",
+    also: str | None = None,
     always: bool = False,
 ) -> str:
     """CEL: each pod that names a resource in `of`, or of which `also` holds.
 
-    It has its `name`, `pool` and `containers`, its total of each column, and the `pools` that are
+    It has its `name`, `pool` and `containers`, its `total` of each column, and the `pools` that are
     open to it and of which `having` holds. Unless `always`, none where there are no such pools.
     """
-    values = ", ".join(f"'{each.name}': dyn({_total(each.resource)})" for each in columns)
+    resources = cel.literal({each.name: each.resource for each in columns})
     named = " || ".join(f"{cel.asked('c', each)}.hasValue()" for each in of)
+    wanted = " || ".join([*([also] if also else []), f"p.containers.exists(c, {named})"])
     known = "true" if always else f"variables.pools.exists(e, {having})"
     return (
         f"({known} ? variables.pods : [])"
-        f".filter(p, {also} || p.containers.exists(c, {named}))"
+        f".filter(p, {wanted})"
         f".map(p, {{'name': dyn(p.name), 'pool': dyn({SELECTED}), 'containers': dyn(p.containers), "
-        f"'pools': dyn({_open_to(having)}), {values}}})"
+        f"'pools': dyn({_open_to(having)}), "
+        f"'total': dyn({resources}.transformMap(key, resource, {_cel_total()}))}})"
     )
 
 
@@ -125,9 +141,9 @@ def with_pools(pods: str, having: str) -> str:
     )
 
 
-def cel_amount(container: str, resource: str) -> str:
-    """CEL: what a container asks for of a resource, as a double."""
-    value = cel.asked(container, resource)
+def cel_amount(container: str, key: str) -> str:
+    """CEL: what a container asks for of the resource that is called `key`, as a double."""
+    value = cel.asked_by(container, key)
     number = f"{cel.amount(f'{value}.value()')}.asApproximateFloat()"
     return f"({value}.hasValue() ? {number} : 0.0)"
 
@@ -159,14 +175,3 @@ def _open_to(having: str) -> str:
         f"[{SELECTED}].map(pool, variables.pools.filter(e, {having} && "
         "(pool == '' || e.name == pool)))[0]"
     )
-
-
-def _total(resource: str) -> str:
-    first = (
-        f"{cel.listed('p.spec', 'initContainers')}.exists(i, i.?name.orValue('') == found && "
-        "i.?restartPolicy.orValue('') != 'Always')"
-    )
-    is_first = f"[c.?name.orValue('')].exists(found, {first})"
-    number = cel_amount("c", resource)
-    together = f"p.containers.filter(c, !{is_first}).map(c, {number}).sum()"
-    return f"([{together}] + p.containers.filter(c, {is_first}).map(c, {number})).max()"

@@ -43,7 +43,7 @@ _INLINE = r"\bCUDA_VISIBLE_DEVICES=[0-9]+(,[0-9]+)*"
 _LISTED = r"^[0-9]+(,[0-9]+)*$"
 _WHOLE = r"^[0-9]{1,4}$"
 _PROCESSES = "PET_NPROC_PER_NODE"
-_TOO_MANY = "must ask for no more GPUs than the {0} that its launcher uses."
+_TOO_MANY = "must ask for no more GPUs than the {used} that its launcher uses."
 
 
 def violations(manifest: Manifest, _settings: Settings) -> list[str]:
@@ -58,7 +58,7 @@ def violations(manifest: Manifest, _settings: Settings) -> list[str]:
             gpus = quantity(value)
             if used is not None and (gpus is None or gpus > used):
                 named = f"{subject(manifest, pod)}: container '{container.get('name') or ''}'"
-                said.append(f"{named} {_TOO_MANY.format(used)}")
+                said.append(f"{named} {_TOO_MANY.format(used=used)}")
     return said
 
 
@@ -167,7 +167,11 @@ _USED = " + ".join(
 )
 _USED = f"[{_WORDS}].map(words, {_USED})[0]"
 _ASKED = cel.asked("c", GPU)
-_MORE = f"[{_USED}].exists(used, size(used) > 0 && {cel.amount(f'{_ASKED}.value()')}"
+_LAUNCHED = (
+    f"variables.pods.map(p, {{'name': dyn(p.name), 'containers': dyn(p.containers"
+    f".filter(c, {_ASKED}.hasValue()).map(c, {{'name': dyn(c.?name.orValue('')), "
+    f"'gpus': dyn({_ASKED}.value()), 'used': dyn({_USED})}}).filter(c, size(c.used) > 0))}})"
+)
 
 RULE = Rule(
     id="idle/launcher",
@@ -177,16 +181,11 @@ RULE = Rule(
     watched_by=("GpuPodUsesFewOfItsGpus",),
     predicate=violations,
     admission=of_containers(
-        "variables.pods",
+        _LAUNCHED,
         [
             Fault(
-                broken=(
-                    f"({_ASKED}.hasValue() && {_MORE}.isGreaterThan(quantity(string(used.min())))))"
-                ),
-                says=(
-                    f"'must ask for no more GPUs than the ' + string(({_USED}).min()) + "
-                    "' that its launcher uses.'"
-                ),
+                broken=f"{cel.amount('c.gpus')}.isGreaterThan(quantity(string(c.used.min())))",
+                says=cel.text(_TOO_MANY, used="string(c.used.min())"),
             )
         ],
     ),

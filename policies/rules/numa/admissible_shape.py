@@ -110,19 +110,20 @@ def _in_cores(container: Mapping[str, object], threads: int) -> bool:
 def _cel_faults() -> list[Fault]:
     """The pod is `p`, a pool `e` and a shape of it `s`."""
     of_shape = {key: f"string(s.{key})" for key in Shape.__annotations__}
+    cpus = cel_amount("c", "'cpu'")
     in_cores = (
-        f"[{cel_amount('c', 'cpu')}].all(n, n >= {_COUNTABLE:.1f} || double(int(n)) != n || "
+        f"[{cpus}].all(n, n >= {_COUNTABLE:.1f} || double(int(n)) != n || "
         "int(n) % s.cpus_in_multiples_of == 0)"
     )
     fits = (
-        f"p.gpus <= double(s.gpus) && p.cpus <= double(s.cpus) + {_TRIFLE} && "
-        f"p.memory <= double(s.memory_mib) * {MIB}.0 && "
-        f"p.pages_1gi <= double(s.hugepages_1gi_mib) * {MIB}.0 && "
-        f"p.pages_2mi <= double(s.hugepages_2mi_mib) * {MIB}.0 && "
+        f"p.total.gpus <= double(s.gpus) && p.total.cpus <= double(s.cpus) + {_TRIFLE} && "
+        f"p.total.memory <= double(s.memory_mib) * {MIB}.0 && "
+        f"p.total.pages_1gi <= double(s.hugepages_1gi_mib) * {MIB}.0 && "
+        f"p.total.pages_2mi <= double(s.hugepages_2mi_mib) * {MIB}.0 && "
         f"p.containers.all(c, {in_cores})"
     )
     says = (
-        f"(p.pages_1gi + p.pages_2mi > 0.0 ? {cel_text(_SAYS_PAGES, **of_shape)} : "
+        f"(p.total.pages_1gi + p.total.pages_2mi > 0.0 ? {cel_text(_SAYS_PAGES, **of_shape)} : "
         f"{cel_text(_SAYS, **of_shape)})"
     )
     return [
@@ -153,7 +154,7 @@ RULE = Rule(
     source="https://kubernetes.io/docs/tasks/administer-cluster/topology-manager/",
     predicate=violations,
     admission=of_pods(
-        "variables.asking.filter(p, p.gpus > 0.0)",
+        "variables.asking.filter(p, p.total.gpus > 0.0)",
         _cel_faults(),
         variables={"asking": asking_pods(_COLUMNS, of=[GPU])},
     ),

@@ -103,8 +103,8 @@ def _cel_differs(size: str) -> str:
 _DIFFER = " || ".join(map(_cel_differs, _SIZES))
 _OTHER = cel_asks_for(f"k.startsWith('hugepages-') && !(k in {list(_SIZES)})")
 _PAGES = cel_no_pool_fits(
-    f"!{_OTHER} && p.pages_1gi <= double(e.hugepages_1gi_mib) * {MIB}.0 && "
-    f"p.pages_2mi <= double(e.hugepages_2mi_mib) * {MIB}.0",
+    f"!{_OTHER} && p.total.pages_1gi <= double(e.hugepages_1gi_mib) * {MIB}.0 && "
+    f"p.total.pages_2mi <= double(e.hugepages_2mi_mib) * {MIB}.0",
     cel_text(_SAYS),
 )
 
@@ -122,7 +122,9 @@ RULE = Rule(
         [
             Fault(broken=f"p.containers.exists(c, {_DIFFER})", says=cel.literal(_EQUAL)),
             Fault(
-                broken=f"(p.pages_1gi + p.pages_2mi > 0.0 || {_OTHER}) && {_PAGES.broken}",
+                broken=(
+                    f"(p.total.pages_1gi + p.total.pages_2mi > 0.0 || {_OTHER}) && {_PAGES.broken}"
+                ),
                 says=_PAGES.says,
             ),
         ],

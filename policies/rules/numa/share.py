@@ -72,11 +72,11 @@ RULE = Rule(
     source="https://kubernetes.io/docs/tasks/administer-cluster/topology-manager/",
     predicate=violations,
     admission=of_pods(
-        "variables.asking.filter(p, p.gpus > 0.0)",
+        "variables.asking.filter(p, p.total.gpus > 0.0)",
         [
             cel_no_pool_fits(
-                f"p.cpus <= p.gpus * double(e.cpus_per_gpu) + {_TRIFLE} && "
-                f"p.memory <= p.gpus * double(e.memory_mib_per_gpu) * {MIB}.0",
+                f"p.total.cpus <= p.total.gpus * double(e.cpus_per_gpu) + {_TRIFLE} && "
+                f"p.total.memory <= p.total.gpus * double(e.memory_mib_per_gpu) * {MIB}.0",
                 cel_text(_SAYS),
             )
         ],
