@@ -1,18 +1,18 @@
-"""The boot data of each pool of an environment as files, for people and reviews.
+"""Writes the boot data of each pool of an environment as files, for reviews.
 
-A folder for each pool: `butane.yaml` is the source of the plain part, `ignition.json` what it
-becomes, `join.json` the secret part with its secrets masked, and `user-data.json` both together, as
-`fleet boot` takes them.
+A folder for each pool: `butane.yaml` is the source of the plain part, `ignition.json` its
+translation, `join.json` the secret part with its secrets masked, `user-data.json` both parts in
+one, the input of `fleet boot`.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from ignition.write.render import (
     Join,
+    NodeBoot,
     RenderError,
     data_url,
     join_ignition,
@@ -21,29 +21,22 @@ from ignition.write.render import (
     with_merge,
 )
 from ignition.write.wireguard import WireGuardKey
-from settings import BareMetalPool, load, stack_file
+from settings import BareMetalPool, ResolvedPool, Settings, load, stack_file
+from settings.node_boot import node_boot, node_versions
 from settings.tunnels import of_site, with_length
-from stacks.nodes import boot_of, node_versions
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from ignition.write.render import NodeBoot
-    from settings import Pool, Settings
-
-# of the forms that a machine would take, so that what is shown boots
+# these have the forms of real secrets, so that the files boot
 MASKED = "masked.0000000000000000"
 MASKED_KEY = f"{'masked':A<43}="
 HOSTNAME = "name-of-the-machine"
 
 
 class OutputError(RuntimeError):
-    """Files that cannot be written, or boot data that cannot be rendered; one sentence."""
+    """Files cannot be written, or boot data cannot be rendered; one sentence."""
 
 
 def render(root: Path, environment: str, out: Path) -> tuple[Path, ...]:
-    """Writes the files of an environment of the checkout at `root` below `out`; returns them.
+    """Write the files of an environment of the checkout at `root` below `out`; return their paths.
 
     Raises SettingsError for a stack file with mistakes, OutputError for anything else.
     """
@@ -53,7 +46,7 @@ def render(root: Path, environment: str, out: Path) -> tuple[Path, ...]:
     for name, pool in settings.pools.items():
         try:
             tunnel = of_site(settings.sites[pool.site])
-            boot = boot_of(versions, name, pool, tunnel)
+            boot = node_boot(pool, versions, tunnel)
             files = dict(_files(settings, pool, boot))
         except RenderError as error:
             raise OutputError(f"pool {name}: {error}.") from error
@@ -61,7 +54,7 @@ def render(root: Path, environment: str, out: Path) -> tuple[Path, ...]:
     return tuple(written)
 
 
-def _files(settings: Settings, pool: Pool, boot: NodeBoot) -> Iterator[tuple[str, str]]:
+def _files(settings: Settings, pool: ResolvedPool, boot: NodeBoot) -> Iterator[tuple[str, str]]:
     yield "butane.yaml", tuning_butane(boot)
     plain = tuning_ignition(boot)
     yield "ignition.json", _pretty(plain)
@@ -70,16 +63,17 @@ def _files(settings: Settings, pool: Pool, boot: NodeBoot) -> Iterator[tuple[str
     yield "user-data.json", _pretty(with_merge(plain, data_url(secret)))
 
 
-def _join(settings: Settings, pool: Pool) -> Join:
-    """What a machine of the pool joins with; in a tunnel it has the end of the first machine."""
+def _join(settings: Settings, pool: ResolvedPool) -> Join:
+    """The secret part of the pool's boot data; for a tunnel, that of the first machine."""
     join = Join(
         api_server_endpoint=settings.cluster.endpoint,
         token=MASKED,
         ca_cert_hash=settings.cluster.ca_cert_hash,
-        hostname=None if pool.kind == "aws" else HOSTNAME,  # EC2 names its own instances
+        hostname=None if pool.rented else HOSTNAME,  # EC2 names its own instances
     )
     tunnel = of_site(settings.sites[pool.site])
-    address = pool.machines[0].tunnel_address if isinstance(pool, BareMetalPool) else None
+    declared = pool.declared
+    address = declared.machines[0].tunnel_address if isinstance(declared, BareMetalPool) else None
     if tunnel is None or address is None:
         return join
     return replace(

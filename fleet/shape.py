@@ -1,28 +1,35 @@
 """Which pods the empty nodes of a machine or pool ever admit, as data and as a table."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Table
 
+from fleet.plan.subject import Subject
 from hardware.cpuset import format_list, parse_list
-from ignition.shapes import Node, Policy, Request, Scope, admit, from_plan, largest_on, nearest
+from ignition.shapes import (
+    ContainerRequest,
+    EmptyNode,
+    Nearest,
+    Policy,
+    Scope,
+    Shape,
+    Share,
+    admit,
+    from_plan,
+    largest_on,
+    nearest,
+)
 from ignition.shapes.node import MIB_PER_GIB
 
-if TYPE_CHECKING:
-    from fleet.plan.subject import Subject
-    from ignition.shapes import Nearest, Shape, Share
 
-
-def node_of(subject: Subject, policy: Policy | None, scope: Scope | None) -> Node:
+def node_of(subject: Subject, policy: Policy | None, scope: Scope | None) -> EmptyNode:
     """The empty node, with another policy or scope of the Topology Manager where one is given."""
     node = from_plan(subject.hardware, subject.plan)
     return replace(node, policy=policy or node.policy, scope=scope or node.scope)
 
 
-def verdict(node: Node, request: Request) -> dict[str, Any]:
+def verdict(node: EmptyNode, request: ContainerRequest) -> dict[str, Any]:
     """Whether the node admits a pod of one container, why, and the nearest pods that it does."""
     admission = admit(node, [request])
     return {
@@ -41,7 +48,7 @@ def verdict(node: Node, request: Request) -> dict[str, Any]:
     }
 
 
-def _placed(node: Node, share: Share) -> dict[str, Any]:
+def _placed(node: EmptyNode, share: Share) -> dict[str, Any]:
     """What the container gets on an empty node, and on which NUMA nodes that is."""
     numa_of = {gpu: cell.id for cell in node.cells for gpu in cell.gpus}
     return {
@@ -93,7 +100,7 @@ def _sentence(title: str, found: dict[str, Any] | None) -> str:
     return f"{title}: {', '.join(found['changes'])}; {found['why']}."
 
 
-def largest_shapes(node: Node, gpus: int | None) -> list[dict[str, Any]]:
+def largest_shapes(node: EmptyNode, gpus: int | None) -> list[dict[str, Any]]:
     """The largest pod of each number of GPUs, or of one, with the largest aligned one beside it."""
     aligned = {shape.gpus: shape for shape in largest_on(node, aligned=True)}
     return [
@@ -107,7 +114,7 @@ def _plain(shape: Shape | None) -> dict[str, int] | None:
     return None if shape is None else {"cpus": shape.cpus, "memory_mib": shape.memory_mib}
 
 
-def table(node: Node, shapes: list[dict[str, Any]], name: str) -> Table:
+def table(node: EmptyNode, shapes: list[dict[str, Any]], name: str) -> Table:
     """The largest pods for people."""
     made = Table(
         title=f"Largest pods that an empty {name} admits, policy {node.policy}, scope {node.scope}",

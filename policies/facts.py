@@ -1,86 +1,87 @@
-"""From the pools of an environment to the facts by which the rules know them."""
+"""What follows from an environment for its rules: its budget, and the facts of its pools."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import ceil
 
-from hardware.catalogue import Hardware
-from ignition.plan.numa_plan import NumaPlan
 from ignition.shapes import from_plan
 from policies.language.cuda import architectures, newest_cuda
-from policies.language.facts import Pool, Shape
+from policies.language.facts import KEY, Facts, Pool, Shape
+from policies.rules.cost import daily_budget
+from settings.pools import AwsPool
+from settings.resolved import ResolvedPool
+from settings.types import Settings, Versions
+from settings.versions import NVIDIA_DRIVER
 
+RuleSettings = Mapping[str, Mapping[str, object]]
 _OFFERED = ("cpu", "memory", "hugepages-1Gi", "hugepages-2Mi")
 
 
-@dataclass(frozen=True, kw_only=True)
-class PoolMachine:
-    """A pool's machine and plan, and how often it hands out each of its GPUs.
-
-    `copies` is 1 for whole GPUs and 0 for a pool that has instances of MIG instead, by profile in
-    `mig_profiles`. `efa_driver` is whether machines of AWS have the driver of their network cards,
-    `nvidia_driver` the one of the GPUs, such as 570-open. `reserved_until` is the last day of
-    reserved capacity, such as 2027-01-31.
-    """
-
-    hardware: Hardware
-    plan: NumaPlan
-    copies: int = 1
-    mig_profiles: tuple[str, ...] = ()
-    shares_gpus: bool = False
-    spot: bool = False
-    efa_driver: bool = False
-    nvidia_driver: str | None = None
-    reserved_until: str | None = None
+def with_facts(said: RuleSettings, settings: Settings) -> dict[str, Mapping[str, object]]:
+    """Return the settings of rules with the facts; what the environment says itself goes first."""
+    facts: Facts = {
+        "pools": [pool_facts(pool, settings.versions) for pool in settings.pools.values()],
+        "queues": [
+            {"name": name, "gpus": queue.gpus}
+            for team in settings.teams.values()
+            for name, queue in team.queues.items()
+        ],
+    }
+    budget = {"usd_per_day": settings.budget.usd_per_day}
+    known: RuleSettings = {KEY: {**facts}, daily_budget.ID: budget}
+    return {key: {**known.get(key, {}), **said.get(key, {})} for key in {**said, **known}}
 
 
-def pool_facts(pools: Mapping[str, PoolMachine]) -> list[Pool]:
-    """What rules know of each pool, by its name."""
-    return [_pool(name, machine) for name, machine in pools.items()]
-
-
-def _pool(name: str, machine: PoolMachine) -> Pool:
-    hardware, plan = machine.hardware, machine.plan
-    pool: Pool = {
-        "name": name,
+def pool_facts(pool: ResolvedPool, versions: Versions) -> Pool:
+    """Return what rules know of a pool whose machines have the software of these versions."""
+    declared, hardware, plan = pool.declared, pool.hardware, pool.plan
+    rented = declared if isinstance(declared, AwsPool) else None
+    facts: Pool = {
+        "name": pool.name,
         "purpose": plan.purpose,
         "gpus": hardware.gpu_count,
         "exclusive": any(map(_isolates, plan.kernel_arguments)),
-        "shares_gpus": machine.shares_gpus,
-        "spot": machine.spot,
-        "rdma": bool(hardware.gpus) and _rdma(machine),
+        "shares_gpus": pool.sharing is not None and pool.sharing.mode != "whole",
+        "spot": rented is not None and "spot" in rented.gpu_limits,
+        "rdma": bool(hardware.gpus) and _rdma(pool, versions),
         "hugepages_1gi_mib": sum(node.hugepages_1gi * 1024 for node in plan.nodes),
         "hugepages_2mi_mib": sum(node.hugepages_2mi * 2 for node in plan.nodes),
         "shapes": [],
-        "mig_profiles": list(machine.mig_profiles),
+        "mig_profiles": [],
     }
-    if machine.reserved_until is not None:
-        pool["reserved_until"] = machine.reserved_until
+    if rented and rented.reserved_until is not None:
+        facts["reserved_until"] = rented.reserved_until
     if hardware.gpus:
-        _add_software(pool, machine)
-    if hardware.gpus and machine.copies:
-        pool["gpu_memory_mib"] = hardware.gpus[0].memory_gib * 1024 // machine.copies
-        pool["shapes"] = list(_shapes(machine))
-    if hardware.gpus and machine.copies == 1:
-        pool["cpus_per_gpu"], pool["memory_mib_per_gpu"] = _share(machine)
-    return pool
+        _add_software(facts, pool, versions.nvidia_driver or NVIDIA_DRIVER)
+        _add_gpus(facts, pool)
+    return facts
 
 
-def _add_software(pool: Pool, machine: PoolMachine) -> None:
-    """What images must be built for, as far as it is known of the GPU and the driver."""
-    runs = architectures(machine.hardware.gpus[0].model)
+def _add_software(facts: Pool, pool: ResolvedPool, driver: str) -> None:
+    """What images must be built for, as far as it is known of the GPU."""
+    runs = architectures(pool.hardware.gpus[0].model)
     if runs:
         own = (each for each in reversed(runs) if each.startswith("sm_") and each[-1].isdigit())
-        pool["architecture"], pool["runs"] = next(own), list(runs)
-    if machine.nvidia_driver is not None:
-        branch = int(machine.nvidia_driver.partition("-")[0])
-        pool["driver"], pool["newest_cuda"] = branch, newest_cuda(branch)
+        facts["architecture"], facts["runs"] = next(own), list(runs)
+    branch = int(driver.partition("-")[0])
+    facts["driver"], facts["newest_cuda"] = branch, newest_cuda(branch)
 
 
-def _rdma(machine: PoolMachine) -> bool:
+def _add_gpus(facts: Pool, pool: ResolvedPool) -> None:
+    """What the pool hands out: instances of MIG, or each GPU once or repeatedly."""
+    if pool.sharing and pool.sharing.mig_layout:
+        facts["mig_profiles"] = list(pool.sharing.mig_layout)
+        return
+    copies = (pool.sharing and pool.sharing.replicas) or 1
+    facts["gpu_memory_mib"] = pool.hardware.gpus[0].memory_gib * 1024 // copies
+    facts["shapes"] = list(_shapes(pool, copies))
+    if copies == 1:
+        facts["cpus_per_gpu"], facts["memory_mib_per_gpu"] = _share(pool)
+
+
+def _rdma(pool: ResolvedPool, versions: Versions) -> bool:
     """Whether the machine's network cards do RDMA, with a driver for those of AWS."""
-    efa = machine.efa_driver and machine.hardware.efa_interfaces > 0
-    return efa or any(nic.rdma for nic in machine.hardware.nics)
+    efa = versions.efa is not None and pool.hardware.efa_interfaces > 0
+    return efa or any(nic.rdma for nic in pool.hardware.nics)
 
 
 def _isolates(argument: str) -> bool:
@@ -89,16 +90,16 @@ def _isolates(argument: str) -> bool:
     return name == "isolcpus" and "domain" in value.split(",")
 
 
-def _shapes(machine: PoolMachine) -> Iterator[Shape]:
+def _shapes(pool: ResolvedPool, copies: int) -> Iterator[Shape]:
     """The largest pods.
 
     Where a pod must be on one NUMA node, each node with GPUs is one, if no other has as much of
     everything; else, and where GPUs are handed out repeatedly, the machine is.
     """
-    node = from_plan(machine.hardware, machine.plan)
-    whole = (node.gpu_count * machine.copies, *map(node.allocatable.__getitem__, _OFFERED))
+    node = from_plan(pool.hardware, pool.plan)
+    whole = (node.gpu_count * copies, *map(node.allocatable.__getitem__, _OFFERED))
     largest = {tuple(map(int, whole))}
-    if machine.copies == 1 and node.policy == "single-numa-node":
+    if copies == 1 and node.policy == "single-numa-node":
         cells = [
             (
                 len(cell.gpus),
@@ -125,9 +126,9 @@ def _exceeds(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return one != other and all(mine >= its for mine, its in zip(one, other, strict=True))
 
 
-def _share(machine: PoolMachine) -> tuple[int, int]:
+def _share(pool: ResolvedPool) -> tuple[int, int]:
     """The CPUs and MiB for each GPU of a NUMA node or of the machine, where that is most."""
-    node = from_plan(machine.hardware, machine.plan)
+    node = from_plan(pool.hardware, pool.plan)
     cpus = [int(node.allocatable["cpu"]) / node.gpu_count]
     memory = [node.allocatable["memory"] / node.gpu_count]
     for cell in node.cells:

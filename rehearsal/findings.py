@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from engine.events import Outcome
 from hardware.catalogue import load
-from policies.configuration import configure
 from policies.exemptions import leaves, named
-from rehearsal.providers.kubernetes.charts import folder_of_kinds
+from rehearsal.providers.kubernetes.release import folder_of_kinds
 from rehearsal.report import (
     Chart,
     Cost,
@@ -29,9 +28,10 @@ if TYPE_CHECKING:
 
     from engine.events import Violation
     from policies.configuration import Configured, Exemption
+    from policies.environment import Environment
     from policies.exemptions import Leave
     from rehearsal.machines import Fleet, Refusal
-    from rehearsal.nodes import Node
+    from rehearsal.nodes import ClusterNode
     from rehearsal.providers.cloud import CloudObject
     from rehearsal.report import RuleState
     from settings import Settings
@@ -48,19 +48,20 @@ GIVEN = (
 )
 
 
-def planned(settings: Settings) -> Report:
+def planned(environment: Environment) -> Report:
     """The report before anything has happened."""
+    settings = environment.settings
     sites = [Site(name=n, kind=s.kind, cidr=s.cidr) for n, s in settings.sites.items()]
     return Report(
         environment=settings.environment,
         sites=tuple(sites),
-        exemptions=exemptions(settings.policies, Outcome()),
+        exemptions=exemptions(environment.rules, Outcome()),
     )
 
 
 def with_up(
     report: Report,
-    settings: Settings,
+    environment: Environment,
     outcome: Outcome,
     things: Sequence[CloudObject],
     pinned: Mapping[str, str],
@@ -69,8 +70,8 @@ def with_up(
     return replace(
         report,
         resources=dict(sorted(outcome.types.items())),
-        rules=rules(outcome, settings.policies),
-        exemptions=exemptions(settings.policies, outcome),
+        rules=rules(outcome, environment.rules),
+        exemptions=exemptions(environment.rules, outcome),
         charts_not_rehearsed=tuple(
             Chart(
                 name=str(thing.inputs.get("name", thing.name)),
@@ -82,14 +83,14 @@ def with_up(
             if thing.type == RELEASE
         ),
         recorded_only=tuple(_recorded_only(things)),
-        taken_as_given=(*GIVEN, *_unverified(settings)),
+        taken_as_given=(*GIVEN, *_unverified(environment.settings)),
         version_differences=differences(outcome.exports.get("versions") or {}, pinned),
     )
 
 
 def _unverified(settings: Settings) -> Iterator[str]:
     """A sentence for each kind of machine of whose facts nobody has confirmed some."""
-    for name in sorted({pool.hardware for pool in settings.pools.values()}):
+    for name in sorted({pool.hardware.name for pool in settings.pools.values()}):
         facts = load(name).doubts
         if facts:
             yield f"Nobody has verified of {name}: {', '.join(facts)}."
@@ -117,9 +118,9 @@ def _stays_out(refusal: Refusal) -> str:
     return f"{refusal.name}{pool} stays out: {' '.join(refusal.reasons)}"
 
 
-def rules(outcome: Outcome, policies: Mapping[str, Mapping[str, object]]) -> tuple[Rule, ...]:
+def rules(outcome: Outcome, configured: Sequence[Configured]) -> tuple[Rule, ...]:
     """Every rule with its level in the environment and what the pack said of it."""
-    return tuple(_rule(configured, outcome.violations) for configured in configure(policies))
+    return tuple(_rule(each, outcome.violations) for each in configured)
 
 
 def _rule(configured: Configured, violations: Sequence[Violation]) -> Rule:
@@ -147,10 +148,9 @@ def _rule(configured: Configured, violations: Sequence[Violation]) -> Rule:
 
 
 def exemptions(
-    policies: Mapping[str, Mapping[str, object]], outcome: Outcome, today: date | None = None
+    configured: Sequence[Configured], outcome: Outcome, today: date | None = None
 ) -> tuple[Leave, ...]:
     """Every exemption of the environment; `today` is the day by which they end, in UTC."""
-    configured = configure(policies)
     told = [
         violation.message.splitlines()
         for violation in outcome.violations
@@ -194,7 +194,7 @@ def _minor(version: str) -> tuple[str, ...]:
 
 
 def _pool(name: str, settings: Settings, fleet: Fleet) -> Pool:
-    pool = settings.pools[name]
+    pool = settings.pools[name].declared
     nodes = [node for node in fleet.nodes if node.machine.pool == name]
     limit = getattr(pool, "gpu_limit", None)
     wanted = getattr(pool, "nodes", None) or len(getattr(pool, "machines", ()))
@@ -214,7 +214,7 @@ def _pool(name: str, settings: Settings, fleet: Fleet) -> Pool:
     )
 
 
-def _node(node: Node) -> NodeFacts:
+def _node(node: ClusterNode) -> NodeFacts:
     hardware, booted = node.hardware, node.booted
     gpus_of = [gpu.numa_node for gpu in hardware.gpus]
     return NodeFacts(

@@ -1,4 +1,4 @@
-"""The teams that share the fleet's GPUs: their queues, and for each the namespace of its jobs.
+"""The teams that share the fleet's GPUs: their queues, each with a namespace for its jobs.
 
 A queue is a namespace of the same name: so its pods get its pool without saying so, and its bound
 can hold before a pod exists. It must where machines are rented, because Karpenter makes one for
@@ -24,25 +24,16 @@ from pulumi_kubernetes.networking.v1 import (
 )
 
 from components.platform.queue_rules import queue_rules
-from components.platform.queue_shares import QueueShare, deserved
-from settings.names import owner_labels
-
-GPU = "nvidia.com/gpu"
-
-
-@dataclass(frozen=True, kw_only=True)
-class TeamShare:
-    """A team's queues by name, and the cost centre that pays for them."""
-
-    cost_centre: str
-    queues: Mapping[str, QueueShare]
+from components.platform.queue_shares import deserved
+from settings.names import GPU, owner_labels
+from settings.types import Queue, Team
 
 
 @dataclass(frozen=True, kw_only=True)
 class TeamsArgs:
     """The teams by name. `crds` brings Volcano's kinds."""
 
-    teams: Mapping[str, TeamShare]
+    teams: Mapping[str, Team]
     pools: Mapping[str, int]
     """The most GPUs of each pool that has any."""
     rented: frozenset[str]
@@ -51,7 +42,7 @@ class TeamsArgs:
 
 
 class Teams(pulumi.ComponentResource):
-    """For each queue of a team a Volcano Queue and a namespace; and the rules for jobs in them."""
+    """A Volcano Queue and a namespace for each queue of a team, and the rules for its jobs."""
 
     def __init__(
         self, name: str, args: TeamsArgs, opts: pulumi.ResourceOptions | None = None
@@ -62,9 +53,9 @@ class Teams(pulumi.ComponentResource):
         after_crds = pulumi.ResourceOptions(parent=self, depends_on=[args.crds])
         queues = _queues(args.teams)
         shares = deserved(queues, args.pools, args.rented)
-        for team, share in args.teams.items():
-            labelled = owner_labels(team, share.cost_centre)
-            for queue, bounds in share.queues.items():
+        for team, owner in args.teams.items():
+            labelled = owner_labels(team, owner.cost_centre)
+            for queue, bounds in owner.queues.items():
                 prefix = f"{name}-{team}-{queue}"
                 space = Namespace(
                     f"{prefix}-namespace", metadata=_namespace(queue, labelled), opts=child
@@ -94,7 +85,7 @@ class Teams(pulumi.ComponentResource):
         self.register_outputs({})
 
 
-def _bounds(queue: QueueShare, share: int, rented: frozenset[str]) -> dict[str, object]:
+def _bounds(queue: Queue, share: int, rented: frozenset[str]) -> dict[str, object]:
     return {
         "weight": queue.weight,
         "capability": {GPU: str(queue.gpus)},
@@ -114,8 +105,8 @@ def _own_pods_alone() -> NetworkPolicySpecArgs:
     )
 
 
-def _queues(teams: Mapping[str, TeamShare]) -> dict[str, QueueShare]:
-    return {name: bounds for share in teams.values() for name, bounds in share.queues.items()}
+def _queues(teams: Mapping[str, Team]) -> dict[str, Queue]:
+    return {name: queue for team in teams.values() for name, queue in team.queues.items()}
 
 
 def _namespace(queue: str, labelled: Mapping[str, str]) -> ObjectMetaArgs:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from policies.configuration import configure
 from policies.exemptions import leaves, named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import date
 
     from fleet.preview.verdicts import Verdict
+    from policies.configuration import Configured
     from policies.exemptions import Leave
 
 
 def exemptions(
-    policies: Mapping[str, Mapping[str, object]], verdicts: Sequence[Verdict], today: date
+    configured: Sequence[Configured], verdicts: Sequence[Verdict], today: date
 ) -> tuple[Leave, ...]:
     """Every exemption: expired ones first, then by the day on which they end."""
-    configured = configure(policies)
     exempt = {
         (verdict.rule, named(one.sentence))
         for verdict in verdicts

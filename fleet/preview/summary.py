@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from datetime import date
 
     from fleet.preview.rehearsal import Rehearsed
+    from policies.environment import Environment
     from policies.exemptions import Leave
-    from settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class Summary:
 
 
 def summarise(
-    settings: Settings,
+    environment: Environment,
     events: Sequence[Mapping[str, Any]],
     *,
     succeeded: bool,
@@ -66,13 +66,14 @@ def summarise(
     `output` is what the engine printed: all that there is where it did not begin. `today` is the
     day by which exemptions end, this one in UTC unless given.
     """
+    settings = environment.settings
     outcome = Outcome()
     for event in events:
         outcome.take(dict(event))
     found = steps(events)
     changes = pools(found)
     told = {change.name: lines for change in changes if (lines := sentences(change))}
-    judged = verdicts(outcome.violations, settings.policies)
+    judged = verdicts(outcome.violations, environment.rule_settings)
     stopped = any(verdict.state == "violated" for verdict in judged)
     errors = unknown(outcome.violations)
     if not (succeeded or stopped or errors):
@@ -85,7 +86,7 @@ def summarise(
         others=everything_else(changes, found),
         unchanged=sum(step.op == "same" and not step.is_component for step in found.values()),
         verdicts=judged,
-        exemptions=exemptions(settings.policies, judged, today or datetime.now(UTC).date()),
+        exemptions=exemptions(environment.rules, judged, today or datetime.now(UTC).date()),
         cost=cost(changes, found.values()),
         budget_usd_per_day=settings.budget.usd_per_day,
         errors=errors,

@@ -1,8 +1,6 @@
 """Hetzner: the network that lets nothing in, and servers that boot what they are given."""
 
 import dataclasses
-import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping
 from ipaddress import IPv4Network
@@ -12,13 +10,15 @@ from typing import Any
 import pytest
 
 from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
-from components.pools.boot import PoolError
+from components.pools.boot import PoolBoot, PoolError
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from hardware.catalogue import load
 from ignition.boot import boot as boot_machine
 from ignition.write.payload import HETZNER_LIMIT_BYTES
+from settings import HetznerPool as SettingsPool
 from tests.recorder import Registered, Secret, invoked, named, render
-from tests.unit.components.boots import boot, lengthened
+from tests.unit.components.boots import boot as boot_of
+from tests.unit.components.boots import changed, lengthened
 
 
 def network() -> HetznerNetwork:
@@ -28,12 +28,12 @@ def network() -> HetznerNetwork:
     )
 
 
-def pool(**changes: Any) -> Callable[[], None]:
+def pool(boot: PoolBoot | None = None, **changes: Any) -> Callable[[], None]:
+    """A program with one pool; `changes` are of what the stack file declares."""
+
     def program() -> None:
-        args = HetznerPoolArgs(
-            boot=boot("ccx33", purpose="batch"), network=network(), nodes=3, flatcar="4593.2.5"
-        )
-        HetznerPool("pool", dataclasses.replace(args, **changes))
+        made, declared = changed(boot or boot_of("ccx33", purpose="batch"), SettingsPool, changes)
+        HetznerPool("pool", HetznerPoolArgs(boot=made, pool=declared, network=network()))
 
     return program
 
@@ -118,8 +118,8 @@ def test_the_snapshot_is_searched_by_release_and_architecture() -> None:
     arm = dataclasses.replace(load("ccx33"), arch="arm64", name="cax41")
 
     def program() -> None:
-        made = boot("ccx33", purpose="batch")
-        pool(boot=dataclasses.replace(made, hardware=arm))()
+        made = boot_of("ccx33", purpose="batch")
+        pool(boot=dataclasses.replace(made, pool=dataclasses.replace(made.pool, hardware=arm)))()
 
     ((token, arguments),) = invoked(program)
     assert token == "hcloud:index/getImage:getImage"
@@ -160,35 +160,18 @@ def test_a_hetzner_that_cannot_be_asked_is_not_taken_for_a_missing_snapshot() ->
     assert "hcloud-upload-image" not in sentence
 
 
-def test_a_pool_without_servers_is_refused() -> None:
-    with pytest.raises(PoolError, match="nodes is 0; allowed: 1 or more"):
-        render(pool(nodes=0))
-
-
 def long_pool(text: str) -> Callable[[], None]:
     def program() -> None:
-        pool(boot=lengthened(boot("ccx33", purpose="batch"), text))()
+        pool(boot=lengthened(boot_of("ccx33", purpose="batch"), text))()
 
     return program
 
 
-def test_a_plain_part_that_is_too_long_for_hetzner_is_compressed_and_boots() -> None:
-    for server in servers(render(long_pool("x" * HETZNER_LIMIT_BYTES))):
-        user_data = server["userData"]
-        assert isinstance(user_data, Secret)
-        assert len(str(user_data.value).encode()) <= HETZNER_LIMIT_BYTES
-        first, _ = json.loads(str(user_data.value))["ignition"]["config"]["merge"]
-        assert first["compression"] == "gzip"
-        machine = boot_machine(str(user_data.value), load("ccx33"))
-        assert machine.problems == ()
-
-
 def test_user_data_that_hetzner_would_refuse_is_refused_with_the_sizes() -> None:
-    text = hashlib.shake_256(b"").hexdigest(40_000)
     with pytest.raises(PoolError) as caught:
-        render(long_pool(text))
+        render(long_pool("x" * HETZNER_LIMIT_BYTES))
     assert re.fullmatch(
-        r"pool pool: the boot data has \d+ bytes, and \d+ bytes compressed; there is no "
-        r"object store for what is longer; allowed: 32768 bytes for ccx33\.",
+        r"pool pool: the boot data has \d+ bytes, and there is no object store for what is longer "
+        r"than the user data; allowed: 32768 bytes for ccx33\.",
         str(caught.value),
     )

@@ -7,24 +7,28 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hardware.catalogue import load, names
-from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from ignition.shapes import Request, admit, from_plan, largest
-from policies.facts import PoolMachine, pool_facts
+from policies.facts import pool_facts
 from policies.language.cuda import CAPABILITIES, architectures
 from policies.language.facts import SCHEMA, Pool, Shape
+from settings.gpu_sharing import GpuSharing
+from settings.resolved import ResolvedPool, resolve
+from settings.types import Versions
+from tests.unit.components.boots import declared
 
+SLICED = GpuSharing(mode="time-slicing", replicas=4)
+CUT = GpuSharing(mode="mig", mig_layout={"1g.18gb": 1, "3g.71gb": 1})
 GPU_MACHINES = [name for name in names() if load(name).gpus]
 
 
-def machine(name: str, purpose: Purpose = "training", **tuning: Any) -> PoolMachine:
-    hardware = load(name)
-    return PoolMachine(hardware=hardware, plan=plan(hardware, replace(Tuning(), **tuning), purpose))
+def machine(name: str, purpose: Purpose = "training", **tuning: Any) -> ResolvedPool:
+    chosen = replace(Tuning(), **tuning)
+    return resolve("p", declared(name, purpose, chosen), load(name))
 
 
-def facts(found: PoolMachine) -> Pool:
-    (pool,) = pool_facts({"p": found})
-    return pool
+def facts(pool: ResolvedPool, **versions: Any) -> Pool:
+    return pool_facts(pool, Versions(**versions))
 
 
 def request(shape: Shape) -> Request:
@@ -141,6 +145,8 @@ def test_a_dgx_tells_what_follows_from_its_choices() -> None:
         "mig_profiles": [],
         "architecture": "sm_90",
         "runs": list(architectures("NVIDIA H200")),
+        "driver": 570,
+        "newest_cuda": 12,
         "gpu_memory_mib": 144384,
         "cpus_per_gpu": 27,
         "memory_mib_per_gpu": 244096,
@@ -148,10 +154,8 @@ def test_a_dgx_tells_what_follows_from_its_choices() -> None:
 
 
 def test_pools_that_share_their_gpus_tell_what_they_hand_out() -> None:
-    sliced = facts(replace(machine("gex44"), copies=4))
-    cut = facts(
-        replace(machine("dgx-h200", "inference"), copies=0, mig_profiles=("1g.18gb", "3g.71gb"))
-    )
+    sliced = facts(replace(machine("gex44"), sharing=SLICED))
+    cut = facts(replace(machine("dgx-h200", "inference"), sharing=CUT))
 
     assert [sizes(each) for each in sliced["shapes"]] == [(4, 16, 1, 63232, 0, 0)]
     assert "cpus_per_gpu" not in sliced
@@ -169,27 +173,26 @@ def test_a_machine_without_gpus_has_huge_pages_and_a_purpose_alone() -> None:
 @pytest.mark.parametrize("name", names())
 def test_what_is_told_has_the_form_that_rules_are_promised(name: str) -> None:
     pool = machine(name, housekeeping_cores_per_numa_node=1)
-    ending = replace(pool, nvidia_driver="570-open", reserved_until="2027-01-31")
 
-    Draft202012Validator(SCHEMA).validate({"pools": [facts(pool), facts(ending)]})
+    Draft202012Validator(SCHEMA).validate({"pools": [facts(pool)]})
 
 
 def test_rdma_is_there_with_a_driver_for_the_network_cards() -> None:
     assert not facts(machine("gex44"))["rdma"]
     assert not facts(machine("p5e.48xlarge"))["rdma"]
-    assert facts(replace(machine("p5e.48xlarge"), efa_driver=True))["rdma"]
+    assert facts(machine("p5e.48xlarge"), efa="https://a.example/efa.raw")["rdma"]
 
 
 def test_a_gpu_that_is_handed_out_repeatedly_has_its_part_of_the_memory() -> None:
-    assert facts(replace(machine("gex44"), copies=4))["gpu_memory_mib"] == 5120
-    assert "gpu_memory_mib" not in facts(replace(machine("dgx-h200", "inference"), copies=0))
+    assert facts(replace(machine("gex44"), sharing=SLICED))["gpu_memory_mib"] == 5120
+    assert "gpu_memory_mib" not in facts(replace(machine("dgx-h200", "inference"), sharing=CUT))
 
 
 @pytest.mark.parametrize(
     ("driver", "branch", "cuda"), [("535", 535, 12), ("570-open", 570, 12), ("580-open", 580, 13)]
 )
 def test_the_driver_says_which_cuda_runs(driver: str, branch: int, cuda: int) -> None:
-    found = facts(replace(machine("gex44"), nvidia_driver=driver))
+    found = facts(machine("gex44"), nvidia_driver=driver)
 
     assert (found["driver"], found["newest_cuda"]) == (branch, cuda)
 

@@ -5,6 +5,7 @@ from datetime import date
 import pytest
 
 from engine.events import Outcome, Violation
+from policies.configuration import configure
 from policies.rules import ALL
 from rehearsal import findings
 
@@ -32,6 +33,8 @@ def test_an_exemption_of_what_is_no_kubernetes_object_is_found_by_its_name(
     )
     leave = {"resource": resource, "owner": "desk", "reason": "public", "until": "2027-01-31"}
 
-    found = findings.exemptions({RULE: {"exemptions": [leave]}}, Outcome(violations=[told]), TODAY)
+    found = findings.exemptions(
+        configure({RULE: {"exemptions": [leave]}}), Outcome(violations=[told]), TODAY
+    )
 
     assert [one.use for one in found] == [use]

@@ -4,10 +4,11 @@ from dataclasses import replace
 from datetime import date
 
 from engine.events import Outcome, Violation
+from policies.configuration import configure
+from policies.environment import Environment
 from policies.rules import ALL
 from rehearsal import findings
 from rehearsal.report import Report
-from settings import Settings
 from tests.unit.rehearsal.reports import text
 
 
@@ -15,7 +16,7 @@ def test_every_rule_is_listed_and_held(whole: Report) -> None:
     assert [rule.id for rule in whole.rules if rule.state == "held"] == [rule.id for rule in ALL]
 
 
-def test_every_exemption_is_listed_with_its_use(settings: Settings) -> None:
+def test_every_exemption_is_listed_with_its_use(environment: Environment) -> None:
     def exempt(resource: str, until: str) -> dict[str, str]:
         return {"resource": resource, "owner": "desk", "reason": "warm-up", "until": until}
 
@@ -29,14 +30,16 @@ def test_every_exemption_is_listed_with_its_use(settings: Settings) -> None:
         "Job 'burst' must not be.\nIt is exempt until 2026-12-31 (desk: warm-up).\nSo it is."
     )
 
-    found = findings.exemptions({rule: {"exemptions": listed}}, outcome, date(2026, 11, 21))
+    found = findings.exemptions(
+        configure({rule: {"exemptions": listed}}), outcome, date(2026, 11, 21)
+    )
 
     assert [(one.resource, one.until, one.use) for one in found] == [
         ("Job/old", "2026-11-20", "expired"),
         ("Job/burst", "2026-12-31", "used"),
         ("Job/other", "2027-01-01", "unused"),
     ]
-    report = replace(findings.planned(settings), exemptions=found)
+    report = replace(findings.planned(environment), exemptions=found)
     shown = " ".join(text(report).split())
     assert f"✗ Job/old was exempt from {rule} until 2026-11-20, desk: warm-up" in shown
     assert (
@@ -47,11 +50,11 @@ def test_every_exemption_is_listed_with_its_use(settings: Settings) -> None:
 
 
 def test_a_rehearsal_that_stops_early_lists_the_exemptions_of_its_environment(
-    settings: Settings,
+    environment: Environment,
 ) -> None:
     rule, until = ALL[0].id, "2999-12-31"
     exempt = {"resource": "Job/x", "owner": "desk", "reason": "warm-up", "until": until}
-    asked = replace(settings, policies={rule: {"exemptions": [exempt]}})
+    asked = replace(environment, rules=configure({rule: {"exemptions": [exempt]}}))
 
     assert [one.resource for one in findings.planned(asked).exemptions] == ["Job/x"]
 
@@ -69,7 +72,7 @@ def said(message: str, level: str = "advisory") -> Outcome:
 
 def test_a_rule_that_is_only_advised_shows_its_violation(whole: Report) -> None:
     broken = said("NodePool 'burst' must set limits.\nBecause. See https://…")
-    found = findings.rules(broken, {ALL[0].id: {"level": "advisory"}})
+    found = findings.rules(broken, configure({ALL[0].id: {"level": "advisory"}}))
     assert (found[0].level, found[0].state) == ("advisory", "advisory")
     assert found[0].violations == ("NodePool 'burst' must set limits.",)
     shown = " ".join(text(replace(whole, rules=found[:1])).split())
@@ -79,7 +82,7 @@ def test_a_rule_that_is_only_advised_shows_its_violation(whole: Report) -> None:
 def test_an_exempted_rule_says_until_when_and_keeps_its_level(whole: Report) -> None:
     leave = "It is exempt until 2027-01-31 (research: long warm-up)."
     broken = said(f"NodePool 'burst' must set limits.\n{leave}\nBecause.")
-    found = findings.rules(broken, {ALL[0].id: {"level": "mandatory"}})
+    found = findings.rules(broken, configure({ALL[0].id: {"level": "mandatory"}}))
     assert (found[0].level, found[0].state) == ("mandatory", "exempt")
     assert found[0].violations == (f"NodePool 'burst' must set limits. {leave}",)
     shown = " ".join(text(replace(whole, rules=found[:1])).split())
@@ -87,7 +90,7 @@ def test_an_exempted_rule_says_until_when_and_keeps_its_level(whole: Report) -> 
 
 
 def test_a_disabled_rule_is_not_shown_as_held(whole: Report) -> None:
-    found = findings.rules(Outcome(), {ALL[0].id: {"level": "disabled"}})
+    found = findings.rules(Outcome(), configure({ALL[0].id: {"level": "disabled"}}))
     assert (found[0].level, found[0].state) == ("disabled", "disabled")
     shown = " ".join(text(replace(whole, rules=found[:1])).split())
     assert f"- {ALL[0].sentence} {ALL[0].id}, disabled Job" in shown
@@ -95,4 +98,4 @@ def test_a_disabled_rule_is_not_shown_as_held(whole: Report) -> None:
 
 def test_a_rule_that_could_not_be_asked_yet_is_not_called_broken() -> None:
     unknown = said("NodePool 'burst' is not checked until up, because spec is not known.")
-    assert findings.rules(unknown, {})[0].state == "not checked"
+    assert findings.rules(unknown, configure({}))[0].state == "not checked"

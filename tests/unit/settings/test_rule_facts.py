@@ -2,16 +2,15 @@
 
 from typing import Any
 
-from policies.configuration import configure
-from settings import parse
+from policies.environment import parse
 from tests.unit.settings.environment import config
 from tests.unit.settings.test_sharing import MIG, with_pool
 
 
 def told(name: str, configuration: dict[str, object]) -> dict[str, Any]:
     """What every rule is told of a pool."""
-    configured = configure(parse("dev", configuration).policies)
-    (found,) = {id(each.facts): each.facts for each in configured}.values()
+    rules = parse("dev", configuration).rules
+    (found,) = {id(each.facts): each.facts for each in rules}.values()
     return next({**pool} for pool in found["pools"] if pool["name"] == name)
 
 

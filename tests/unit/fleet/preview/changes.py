@@ -1,8 +1,9 @@
 """Changes of the pools of dev, and what a reviewer is told of them."""
 
 from fleet.preview.summary import Summary, summarise
+from policies.environment import load
 from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
-from settings import load, stack_file
+from settings import stack_file
 from tests.conftest import ROOT
 from tests.unit.fleet.preview.events import (
     NODE_POOL,
@@ -19,7 +20,7 @@ from tests.unit.fleet.preview.events import (
 RULE = idle_gpu_node_pool.RULE.id
 
 
-SETTINGS = load(stack_file(ROOT, "dev"))
+DEV = load(stack_file(ROOT, "dev"))
 
 
 CPU = urn("gpu:pools:HetznerPool", "cpu")
@@ -32,7 +33,7 @@ BURST = urn("gpu:pools:AwsGpuPool", "burst")
 
 
 def summary(*events: Event, succeeded: bool = True, output: str = "") -> Summary:
-    return summarise(SETTINGS, events, succeeded=succeeded, output=output)
+    return summarise(DEV, events, succeeded=succeeded, output=output)
 
 
 def cpu(*parts: Event, before: str = "", after: str = "") -> list[Event]:

@@ -11,10 +11,12 @@ from fleet.preview.findings import results
 from fleet.preview.markdown import markdown
 from fleet.preview.summary import Summary, summarise
 from fleet.sarif import document
+from policies.configuration import configure
 from policies.docs_page import page
+from policies.environment import load
 from policies.rules import ALL
 from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
-from settings import load, stack_file
+from settings import stack_file
 from tests.conftest import ROOT
 from tests.unit.fleet.preview.events import (
     HOST,
@@ -51,8 +53,9 @@ EXEMPT = {
 def summary(
     *events: Event, succeeded: bool = True, policies: dict[str, Any] | None = None
 ) -> Summary:
-    settings = replace(load(DEV), policies=policies or {})
-    return summarise(settings, events, succeeded=succeeded, today=TODAY)
+    said = policies or {}
+    environment = replace(load(DEV), rule_settings=said, rules=configure(said))
+    return summarise(environment, events, succeeded=succeeded, today=TODAY)
 
 
 def dgx(before: str, after: str, *, image: str = "a") -> Summary:

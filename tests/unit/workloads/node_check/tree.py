@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from hardware.cpuset import format_mask, parse_list
+from hardware.cpuset import parse_list
+from tests.support.cpu_masks import cpu_mask
 from tests.unit.workloads.node_check import recorded
 from workloads.node_check.__main__ import findings
-from workloads.node_check.machine import Machine
+from workloads.node_check.machine import LiveMachine
 
 HOUSEKEEPING = "0-3,56-59,112-115,168-171"
 NODE_CPUS = ("0-55,112-167", "56-111,168-223")
@@ -144,12 +145,12 @@ class Dgx:
         self.answers["nvidia-smi -q -x"] = recorded.query(*gpus)
 
     @property
-    def machine(self) -> Machine:
+    def machine(self) -> LiveMachine:
         def run(command: Sequence[str]) -> str:
             answer = self.answers[" ".join(command)]
             return answer if isinstance(answer, str) else answer()
 
-        return Machine(root=self.root, run=run)
+        return LiveMachine(root=self.root, run=run)
 
     def sentences(self) -> list[str]:
         """What the check says of the machine."""
@@ -165,7 +166,7 @@ class Dgx:
         for cpu in range(8):
             folder = f"sys/devices/system/cpu/cpu{cpu}/cpufreq"
             self.write(f"{folder}/scaling_governor", "performance")
-        self.write("proc/irq/default_smp_affinity", format_mask(parse_list(HOUSEKEEPING)))
+        self.write("proc/irq/default_smp_affinity", cpu_mask(parse_list(HOUSEKEEPING)))
 
     def _nodes(self) -> None:
         self.write("sys/devices/system/cpu/online", "0-223")
