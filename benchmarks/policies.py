@@ -7,7 +7,7 @@ too and stops nothing.
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -15,19 +15,18 @@ from statistics import median
 
 from rich.table import Table
 
-from benchmarks.objects import POOL, objects
+from benchmarks.objects import objects
 from benchmarks.previews import preview, program, twin
 from benchmarks.results import Goal, Taken, ratio, seconds
-from hardware import catalogue as machines
-from ignition.plan.numa_plan import plan
-from ignition.plan.tuning import Tuning
 from policies.configuration import Configured, configure
+from policies.environment import load
 from policies.gates.judging import judge
 from policies.gates.plan import pack_config
+from policies.language.facts import KEY
 from policies.language.rule import Manifest, Rule
-from policies.pools import PoolFacts, rule_settings
 from policies.rules import ALL
 from rehearsal.engine import Engine
+from settings import stack_file
 from toolchain.build import Tools
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -125,7 +124,7 @@ def _kinds(engine: Engine) -> dict[str, tuple[str, ...]]:
     settings = _settings()
 
     def flags(name: str, folder: Path, rules: Sequence[Rule]) -> tuple[str, str]:
-        said = {rule.id: settings[rule.id] for rule in rules}
+        said = {key: settings[key] for key in (KEY, *(rule.id for rule in rules))}
         config = engine.directory / f"{name}.json"
         config.write_text(json.dumps(pack_config(said, rules)))
         return f"--policy-pack={folder}", f"--policy-pack-config={config}"
@@ -142,12 +141,10 @@ def _kinds(engine: Engine) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _settings() -> dict[str, dict[str, object]]:
-    """What the rules know of one pool, so that those on pods have something to compare with."""
-    hardware = machines.load("dgx-h200")
-    pool = PoolFacts(hardware=hardware, plan=plan(hardware, Tuning(), "training"))
-    found = rule_settings({POOL: pool})
-    return {rule.id: {**found.get(rule.id, {}), "level": "advisory"} for rule in ALL}
+def _settings() -> dict[str, Mapping[str, object]]:
+    """Every rule advisory, and the facts of an environment for those that look at pools."""
+    facts = load(stack_file(ROOT, "dev")).rule_settings[KEY]
+    return {KEY: facts, **{rule.id: {"level": "advisory"} for rule in ALL}}
 
 
 def rules_on(manifests: Sequence[Manifest]) -> list[Asked]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from policies.configuration import Configured, PolicyConfigError, RuleSettings, configure
-from policies.rule_facts import with_facts
+from policies.facts import with_facts
 from settings import parse as settings_of
 from settings import stackfile
 from settings.names import PROJECT
@@ -25,7 +25,7 @@ class Environment:
     """The settings of an environment and its rules.
 
     `rule_settings` is what `rules` were configured from, by rule id: what the stack file says of
-    them, and what follows from its pools, queues and budget.
+    them, and what follows from its pools, queues and budget (`facts`, see `policies.facts`).
     """
 
     settings: Settings

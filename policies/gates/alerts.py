@@ -14,7 +14,6 @@ from textwrap import dedent
 
 from policies.configuration import Configured, Exemption
 from policies.gates.prometheus_rule import Group, Manifest, prometheus_rule
-from policies.language.manifest import items
 from policies.language.rule import Alert
 
 NAME = "fleet-policies"
@@ -37,13 +36,13 @@ def _alerts(rules: Sequence[Configured]) -> Iterator[Alert]:
 
 
 def _broken(configured: Configured, alert: Alert) -> Iterator[Alert]:
-    if alert.of_each is None:
+    if not alert.of_reserved_pools:
         yield _alert(configured, alert, labels={}, values={})
         return
-    for line in items(configured.settings[alert.of_each]):
-        pool, _, last = str(line).partition(" ")
-        values = {"end": _is_over(date.fromisoformat(last))}
-        yield _alert(configured, alert, labels={"pool": pool}, values=values)
+    for pool in configured.facts["pools"]:
+        if "reserved_until" in pool:
+            values = {"end": _is_over(date.fromisoformat(pool["reserved_until"]))}
+            yield _alert(configured, alert, labels={"pool": pool["name"]}, values=values)
 
 
 def _alert(

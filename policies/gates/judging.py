@@ -15,6 +15,7 @@ from typing import cast
 from policies.configuration import Configured, Exemption
 from policies.gates.normal_form import NotKnownYet
 from policies.language.encrypted import EncryptedText
+from policies.language.facts import KEY as FACTS
 from policies.language.rule import Level, Manifest, Rule
 
 HIDDEN = "[secret]"  # as Pulumi shows one
@@ -141,7 +142,7 @@ def _asked(
     rule = configured.rule
     if (rule.predicate if stack is None else rule.across) is None:
         return None
-    settings = {**configured.settings, "today": day}
+    settings = {**configured.settings, FACTS: configured.facts, "today": day}
     if stack is None:
         return rule.predicate and partial(rule.predicate, manifest, settings)
     return rule.across and partial(rule.across, manifest, settings, stack)

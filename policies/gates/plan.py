@@ -28,6 +28,8 @@ from policies.configuration import Configured, RuleSettings, configure, schema
 from policies.exemptions import expired
 from policies.gates.judging import judge
 from policies.gates.normal_form import plain
+from policies.language.facts import KEY as FACTS
+from policies.language.facts import SCHEMA as FACTS_SCHEMA
 from policies.language.rule import Manifest, Rule
 from policies.rules import ALL
 
@@ -52,7 +54,8 @@ def policies(
     rules: Sequence[Rule] = ALL, *, today: Callable[[], date] = lambda: datetime.now(UTC).date()
 ) -> list[Policy]:
     """Returns the Pulumi policies of the pack, which together judge every resource once."""
-    properties = PolicyConfigSchema({rule.id: schema(rule) for rule in rules})
+    forms = {rule.id: schema(rule) for rule in rules}
+    properties = PolicyConfigSchema({**forms, FACTS: {**FACTS_SCHEMA}})
     elsewhere = {rule.id for rule in ALL} - {rule.id for rule in rules}  # one file for all packs
     left: dict[str, list[str]] = {}
     inputs: dict[str, Manifest] = {}  # a stack shows outputs, and of user data a hash

@@ -65,6 +65,7 @@ def declared(machine_type: str, purpose: Purpose, tuning: Tuning) -> Pool:
         case "hetzner":
             return HetznerPool(**common, nodes=3)
         case _:
+            common["kind"] = "bare-metal"  # also of machines of which nobody can make a pool yet
             return BareMetalPool(**common, image=IMAGE, machines=(machine(1), machine(2)))
 
 

@@ -67,7 +67,8 @@ def _objects() -> Iterator[tuple[str, Any]]:
 
 @pytest.fixture(scope="module")
 def rules() -> tuple[Configured, ...]:
-    return configure({rule.id: dict(SETTINGS.get(rule.id, {})) for rule in ALL})
+    of_rules = {rule.id: SETTINGS.get(rule.id, {}) for rule in ALL}
+    return configure({"facts": SETTINGS["facts"], **of_rules})
 
 
 @pytest.mark.parametrize("rule", [rule for rule in ALL if rule.predicate], ids=lambda rule: rule.id)

@@ -46,7 +46,9 @@ def _unknown_at(manifest: Any, path: tuple[str | int, ...]) -> Any:
 
 @pytest.mark.parametrize("rule", [rule for rule in ALL if rule.predicate], ids=lambda rule: rule.id)
 def test_a_bad_object_of_which_one_value_is_unknown_is_never_held_for_good(rule: Rule) -> None:
-    asked: tuple[Configured, ...] = configure({rule.id: dict(SETTINGS.get(rule.id, {}))}, [rule])
+    asked: tuple[Configured, ...] = configure(
+        {"facts": SETTINGS["facts"], rule.id: SETTINGS.get(rule.id, {})}, [rule]
+    )
 
     def silent(manifest: Any) -> bool:
         return not list(findings(manifest, asked, subject="it", today=TODAY))

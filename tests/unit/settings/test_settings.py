@@ -1,6 +1,7 @@
 """What a configuration may say, and the sentence about each thing that it may not."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -242,21 +243,23 @@ def test_rules_know_which_pools_have_spot_machines_and_which_share_gpus() -> Non
     assert isinstance(pools, dict)
     pools["burst"] |= {"gpu_limits": {"reserved": 8, "spot": 8}, "reserved_until": "2027-01-31"}
     pools["dgx"] |= {"purpose": "inference", "sharing": "time-slicing", "replicas": 4}
-    configuration["policies"] = {"idle/notebooks": {"max_hours": 8}}
-    held = environments.parse("dev", configuration).rule_settings
-    assert held["idle/spot"] == {"spot_pools": ["burst"]}
-    assert held["cost/capacity-block"] == {"ends": ["burst 2027-01-31"]}
-    assert held["idle/fraction"] == {"shared_pools": ["dgx"]}
-    assert held["idle/notebooks"] == {"shared_pools": ["dgx"], "max_hours": 8}
+    found: Any = environments.parse("dev", configuration).rule_settings["facts"]["pools"]
+    held = {pool["name"]: pool for pool in found}
+    assert (held["burst"]["spot"], held["dgx"]["spot"]) == (True, False)
+    assert (held["burst"]["shares_gpus"], held["dgx"]["shares_gpus"]) == (False, True)
+    assert held["burst"]["reserved_until"] == "2027-01-31"
+    assert "reserved_until" not in held["dgx"]
 
 
 def test_rules_know_how_many_gpus_each_queue_may_hold() -> None:
     configuration = config()
     teams = configuration["teams"]
     assert isinstance(teams, dict)
-    held = environments.parse("dev", configuration).rule_settings["idle/gang-fits"]["queues"]
+    held = environments.parse("dev", configuration).rule_settings["facts"]["queues"]
     queues = [
-        (name, one["gpus"]) for team in teams.values() for name, one in team["queues"].items()
+        {"name": name, "gpus": one["gpus"]}
+        for team in teams.values()
+        for name, one in team["queues"].items()
     ]
     assert queues
-    assert held == [f"{name} {gpus}" for name, gpus in queues]
+    assert held == queues

@@ -15,9 +15,13 @@ from tests.support.policies.gpu_pods import (
     pod,
     told,
 )
+from tests.support.rule_facts import pool
 
 DECLARED = "fleet.gpu/cuda-architectures"
-POOLS = ("dgx sm_90 sm_90 sm_90a compute_80 compute_90", "ada sm_89 sm_86 sm_89 compute_80")
+POOLS = (
+    pool(architecture="sm_90", runs=["sm_90", "sm_90a", "compute_80", "compute_90"]),
+    pool("ada", architecture="sm_89", runs=["sm_86", "sm_89", "compute_80"]),
+)
 FORM = f"Pod 'p' must have architectures such as sm_90,compute_90 in its annotation {DECLARED}."
 
 
@@ -53,11 +57,11 @@ def test_an_architecture_that_nvcc_does_not_know_is_refused(declared: object) ->
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_pod_that_declares_no_architectures_passes(kind: str) -> None:
+def test_what_declares_nothing_is_left_alone(kind: str) -> None:
     assert told(RULE, KINDS[kind]({"containers": [gpu_container()], **on("dgx")}), *POOLS) == []
 
 
-def test_a_pod_without_gpus_or_on_no_known_pool_passes() -> None:
+def test_what_needs_no_gpu_or_runs_elsewhere_is_left_alone() -> None:
     without = annotated(pod(container(), **on("dgx")), {DECLARED: "sm_80"})
 
     assert told(RULE, without, *POOLS) == []
