@@ -1,6 +1,6 @@
-"""What a stack file says of an environment, parsed once into frozen dataclasses. Loads no Pulumi.
+"""The settings of an environment: its stack file, parsed once into frozen dataclasses.
 
-`policies.environment` reads the whole file, with what it says of rules; `load` reads all but that.
+Loads no Pulumi. `load` reads all but the settings of rules, which `policies.environment` adds.
 """
 
 from settings.forms import CapacityType

@@ -1,4 +1,4 @@
-"""A pool with everything that follows from it, made once at the end of parsing."""
+"""A pool with its hardware, NUMA plan and sharing, resolved once at the end of parsing."""
 
 from dataclasses import dataclass
 
@@ -18,21 +18,21 @@ class ResolvedPool:
     hardware: Hardware
     plan: NumaPlan
     sharing: GpuSharing | None
-    """How its GPUs are handed out; None where the hardware has no GPU."""
+    """The sharing of its GPUs; None where the hardware has no GPU."""
 
     @property
     def site(self) -> str:
-        """The name of the site in which its machines are."""
+        """The name of the site where its machines are."""
         return self.declared.site
 
     @property
     def rented(self) -> bool:
-        """Whether Karpenter rents its machines by the hour."""
+        """True where Karpenter rents the machines by the hour."""
         return isinstance(self.declared, AwsPool)
 
     @property
     def gpus(self) -> int:
-        """The most GPUs that the pool can bring."""
+        """The most GPUs that the pool can have."""
         match self.declared:
             case AwsPool():
                 return self.declared.gpu_limit
@@ -43,9 +43,10 @@ class ResolvedPool:
 
     @property
     def usd_per_gpu_hour(self) -> float | None:
-        """What an hour of one GPU costs in USD, with all that is in its machine.
+        """The price of a machine in USD per hour, divided by its GPUs.
 
-        The dearest kind of capacity where the pool has several; None without GPUs or a known price.
+        It is that of the most expensive capacity type where the pool has several, and None without
+        GPUs or a known price.
         """
         declared, machine = self.declared, self.hardware
         capacities = tuple(declared.gpu_limits) if isinstance(declared, AwsPool) else ()
@@ -55,7 +56,7 @@ class ResolvedPool:
 
     @property
     def labels(self) -> dict[str, str]:
-        """The labels by which the pool's nodes and objects are found."""
+        """The labels of the pool's nodes and objects."""
         return labels(
             site=self.site,
             pool=self.name,
@@ -72,7 +73,7 @@ class ResolvedPool:
 
 
 def resolve(name: str, pool: Pool, hardware: Hardware) -> ResolvedPool:
-    """Resolve a pool on its hardware; raises PlanError where the tuning does not fit that."""
+    """Return the resolved pool; raises PlanError where the tuning does not fit the hardware."""
     sharing = None
     if not isinstance(pool, HetznerPool) and hardware.gpu_count:
         sharing = GpuSharing(mode=pool.sharing, mig_layout=pool.mig_layout, replicas=pool.replicas)
