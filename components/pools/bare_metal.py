@@ -1,4 +1,4 @@
-"""A pool of machines of ours, installed by Metal3 from a Flatcar image."""
+"""A pool of bare-metal machines that Metal3 installs from a Flatcar image."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 @dataclass(frozen=True, kw_only=True)
 class BmcCredentials:
-    """The login that all BMCs of a pool share."""
+    """The login of all BMCs of a pool."""
 
     username: pulumi.Input[str] = field(repr=False)
     password: pulumi.Input[str] = field(repr=False)
@@ -25,9 +25,9 @@ class BmcCredentials:
 
 @dataclass(frozen=True, kw_only=True)
 class BareMetalPoolArgs:
-    """`pool` is what the stack file declares of the boot's pool.
+    """`pool` is the pool as the stack file declares it.
 
-    `tunnels` has the end of the site's tunnel of each machine by its name; empty without a tunnel.
+    `tunnels` has each machine's end of the site's tunnel by its name; empty without a tunnel.
     """
 
     boot: PoolBoot
@@ -37,10 +37,10 @@ class BareMetalPoolArgs:
 
 
 class BareMetalPool(pulumi.ComponentResource):
-    """A namespace with the hosts, their boot data and the BMCs' login; Metal3 is a prerequisite.
+    """A namespace with the hosts, their boot data and the BMC login; the cluster must have Metal3.
 
-    Changed boot data waits in its Secret: Metal3 installs a host again only when its BareMetalHost
-    is deleted and made anew, and when to do that to a machine with jobs on it is for people to say.
+    Changed boot data waits in its Secret: Metal3 reinstalls a host only when its BareMetalHost is
+    deleted and created again. People decide when, because jobs may run on the machine.
     """
 
     node_names: list[str]

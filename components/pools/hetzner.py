@@ -17,7 +17,7 @@ SERVERS_PER_PLACEMENT_GROUP = 10  # Hetzner's limit for a spread group
 
 @dataclass(frozen=True, kw_only=True)
 class HetznerPoolArgs:
-    """`pool` is what the stack file declares of the boot's pool; its servers are in `network`."""
+    """`pool` is the pool as the stack file declares it; its servers are in `network`."""
 
     boot: PoolBoot
     pool: settings.HetznerPool
@@ -27,12 +27,12 @@ class HetznerPoolArgs:
 class HetznerPool(pulumi.ComponentResource):
     """Servers spread over hosts, each replaced when its boot data changes: Ignition runs only once.
 
-    Each waits for the one before it, so a pool is replaced server by server and a server that
-    cannot be made stops the rest. The engine waits until a server runs, not until its node is
+    Each server waits for the one before it, so a pool is replaced one by one, and a server that
+    cannot be created stops the rest. The engine waits until a server runs, not until its node is
     Ready: where the pods of a node cannot move at once, drain it and update with `--target`.
 
-    The snapshot is looked up by its labels `os=flatcar` and `flatcar=<version>`, which
-    `hcloud-upload-image` gives it.
+    The snapshot is found by its labels `os=flatcar` and `flatcar=<version>`, which
+    `hcloud-upload-image` sets.
     """
 
     node_names: list[str]
@@ -68,7 +68,7 @@ class HetznerPool(pulumi.ComponentResource):
             in_turn = pulumi.ResourceOptions(
                 # a server's name is unique in its project, so the old one goes first
                 delete_before_replace=True,
-                depends_on=before,  # it deletes no dependent: none has an input from another
+                depends_on=before,  # a replaced server deletes no other, as none takes its outputs
             )
             server = hcloud.Server(
                 f"{name}-{index + 1}",
