@@ -1,19 +1,26 @@
 """Which pods the empty nodes of a machine or pool ever admit, as data and as a table."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Table
 
+from fleet.plan.subject import Subject
 from hardware.cpuset import format_list, parse_list
-from ignition.shapes import Node, Policy, Request, Scope, admit, from_plan, largest_on, nearest
+from ignition.shapes import (
+    Nearest,
+    Node,
+    Policy,
+    Request,
+    Scope,
+    Shape,
+    Share,
+    admit,
+    from_plan,
+    largest_on,
+    nearest,
+)
 from ignition.shapes.node import MIB_PER_GIB
-
-if TYPE_CHECKING:
-    from fleet.plan.subject import Subject
-    from ignition.shapes import Nearest, Shape, Share
 
 
 def node_of(subject: Subject, policy: Policy | None, scope: Scope | None) -> Node:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from engine.events import Outcome
 from hardware.catalogue import load
 from policies.exemptions import leaves, named
-from rehearsal.providers.kubernetes.charts import folder_of_kinds
+from rehearsal.providers.kubernetes.release import folder_of_kinds
 from rehearsal.report import (
     Chart,
     Cost,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from policies.environment import Environment
     from policies.exemptions import Leave
     from rehearsal.machines import Fleet, Refusal
-    from rehearsal.nodes import Node
+    from rehearsal.nodes import ClusterNode
     from rehearsal.providers.cloud import CloudObject
     from rehearsal.report import RuleState
     from settings import Settings
@@ -214,7 +214,7 @@ def _pool(name: str, settings: Settings, fleet: Fleet) -> Pool:
     )
 
 
-def _node(node: Node) -> NodeFacts:
+def _node(node: ClusterNode) -> NodeFacts:
     hardware, booted = node.hardware, node.booted
     gpus_of = [gpu.numa_node for gpu in hardware.gpus]
     return NodeFacts(

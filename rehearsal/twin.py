@@ -8,14 +8,13 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import yaml
-
 from policies.gates.plan import pack_config
 from rehearsal import stackfile
 from rehearsal.certificates import write_private
 from rehearsal.control_plane import ControlPlane, Launcher, Programs, last_line
 from rehearsal.engine import Engine, env_file, environment
 from rehearsal.errors import RehearsalError
+from rehearsal.providers.kubernetes.readiness import install_crds
 from rehearsal.tunnels import tunnel_keys
 from settings import SECRETS
 from settings.names import PROJECT
@@ -26,15 +25,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from policies.environment import Environment
-    from rehearsal.api import Api
     from rehearsal.workspace import Workspace
     from settings import Settings
     from toolchain.build import Tools
 
 PROVIDERS_DEADLINE_S = 90.0
-CRDS_DEADLINE_S = 30.0
 ANSWER = "providers.json"  # which ports the stand-in providers serve
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,29 +108,6 @@ def _start_providers(
         output=directory / ANSWER,
         cwd=workspace.root,
     )
-
-
-def install_crds(api: Api, folder: Path) -> None:
-    """Applies the definitions in `folder` and waits until the API server serves them."""
-    names = []
-    for path in sorted(folder.glob("*.yaml")):
-        for definition in yaml.safe_load_all(path.read_text()):
-            if definition:
-                names.append(definition["metadata"]["name"])
-                api.apply(f"{DEFINITIONS}/{names[-1]}", definition)
-    deadline = time.monotonic() + CRDS_DEADLINE_S
-    while waiting := [name for name in names if not _established(api, name)]:
-        if time.monotonic() > deadline:
-            raise RehearsalError(
-                f"The API server does not serve {', '.join(waiting)} after {CRDS_DEADLINE_S:.0f} s."
-            )
-        time.sleep(0.05)
-
-
-def _established(api: Api, name: str) -> bool:
-    found = api.get(f"{DEFINITIONS}/{name}") or {}
-    conditions = found.get("status", {}).get("conditions") or []
-    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 
 def _provider_ports(process: subprocess.Popen[bytes], answer: Path, log: Path) -> Mapping[str, int]:

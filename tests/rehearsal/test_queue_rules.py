@@ -9,8 +9,8 @@ import pytest
 
 from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import Volcano, VolcanoArgs
-from rehearsal.api import ApiError
-from rehearsal.twin import install_crds
+from rehearsal.api import ApiServerError
+from rehearsal.providers.kubernetes.readiness import install_crds
 from settings import Queue, Team
 from tests.recorder import named, render
 from toolchain.build import ensure
@@ -73,7 +73,7 @@ def refusal(launcher: Launcher) -> Callable[..., str]:
         path = f"/apis/batch.volcano.sh/v1alpha1/namespaces/{namespace}/jobs?dryRun=All"
         try:
             api.create(path, job(queue, members, topology))
-        except ApiError as error:
+        except ApiServerError as error:
             return str(error)
         return ""
 

@@ -13,7 +13,7 @@ from components.platform.pool_domains import PoolDomains, PoolDomainsArgs
 from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import SCHEDULER, Volcano, VolcanoArgs
 from rehearsal.control_plane import free_port
-from rehearsal.twin import install_crds
+from rehearsal.providers.kubernetes.readiness import install_crds
 from settings import Queue, Team
 from tests.recorder import named, render
 from toolchain.build import ToolchainError, ensure
