@@ -121,13 +121,7 @@ def write(
         return cipher.encrypt(generate(forms.get(name, "password")) if given is None else given)
 
     document = _compose(source)
-    top = dict(_items(document))
-    if "environment" in top:
-        raise RehearsalError(
-            f"{source.name}: environment: a rehearsal has no account and cannot open Pulumi ESC "
-            "environments; write their values under config:, secrets as secure: values."
-        )
-    config = top.get("config")
+    config = dict(_items(document)).get("config")
     if not isinstance(config, yaml.MappingNode):
         config = yaml.MappingNode(f"{TAG}map", [])
     config.value = [
@@ -159,6 +153,11 @@ def _compose(source: Path) -> yaml.MappingNode:
         return yaml.MappingNode(f"{TAG}map", [])
     if not isinstance(document, yaml.MappingNode):
         raise RehearsalError(f"{source.name}: must be a mapping with the key config.")
+    if "environment" in dict(_items(document)):
+        raise RehearsalError(
+            f"{source.name}: environment: a rehearsal has no account and cannot open Pulumi ESC "
+            "environments; write their values under config:, secrets as secure: values."
+        )
     return document
 
 

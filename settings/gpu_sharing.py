@@ -1,4 +1,4 @@
-"""The GPU sharing of a pool, and the node labels that tell NVIDIA's operator of it."""
+"""The GPU sharing of a pool, and the node labels that configure NVIDIA's operator."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -6,7 +6,8 @@ every mistake of a file.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast, get_args, get_type_hints
 
@@ -73,50 +74,66 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
     """
     reader = _Reader(config)
     reader.mistakes += _name_mistakes(environment, config)
-    cluster = reader.one("cluster", Cluster)
-    sites: dict[str, Site] = reader.kinds("sites", _by_kind(Site))
-    pools: dict[str, Pool] = reader.kinds("pools", _by_kind(Pool))
-    teams = reader.each("teams", Team)
-    versions = reader.one("versions", Versions, default=Versions())
-    budget = reader.one("budget", Budget)
-    lakefs = reader.one("lakefs", Lakefs) if "lakefs" in config else None
-    monitoring = reader.one("monitoring", Monitoring, default=Monitoring())
-    window = reader.one("reboots", Reboots) if "reboots" in config else None
-    admission = reader.admission()
-    named_sites, named_pools = reader.entries("sites"), reader.entries("pools")
-    resolved, unresolved = _resolved(pools, versions)
-    complete = len(resolved) == len(named_pools)
-    mistakes = [
-        *reader.mistakes,
-        *range_mistakes(cluster, sites),
-        *place_mistakes(named_pools, named_sites),
-        *release_mistakes(versions),
-        *unresolved,
-        *single_site_mistakes(pools),
-        *machine_mistakes(pools, cluster),
-        *image_mistakes(pools, versions),
-        *tunnel_mistakes(sites, pools),
-        *gateway_mistakes(sites, named_sites, named_pools),
-        *lakefs_mistakes(lakefs, named_sites, named_pools),
-        *reboot_mistakes(f"{PROJECT}:reboots", window),
-        *monitoring_mistakes(monitoring, named_pools),
-        *team_mistakes(teams, resolved if complete else None),
-    ]
+    read = reader.sections()
+    resolved, pool_errors = _resolved(read.pools, read.versions)
+    mistakes = [*reader.mistakes, *pool_errors, *_cross_mistakes(read, reader, resolved)]
+    cluster, versions, budget, monitoring = (
+        read.cluster,
+        read.versions,
+        read.budget,
+        read.monitoring,
+    )
     if mistakes or not (cluster and versions and budget and monitoring):
         raise SettingsError(mistakes)
     return Settings(
         environment=environment,
         cluster=cluster,
-        sites=sites,
+        sites=read.sites,
         pools=resolved,
-        teams=teams,
+        teams=read.teams,
         versions=versions,
         budget=budget,
-        lakefs=lakefs,
+        lakefs=read.lakefs,
         monitoring=monitoring,
-        reboots=window,
-        admission=admission,
+        reboots=read.reboots,
+        admission=read.admission,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Sections:
+    """The valid sections and entries of a configuration; None for an invalid section."""
+
+    cluster: Cluster | None
+    sites: Mapping[str, Site]
+    pools: Mapping[str, Pool]
+    teams: Mapping[str, Team]
+    versions: Versions | None
+    budget: Budget | None
+    lakefs: Lakefs | None
+    monitoring: Monitoring | None
+    reboots: Reboots | None
+    admission: Admission
+
+
+def _cross_mistakes(
+    read: _Sections, reader: "_Reader", resolved: Mapping[str, ResolvedPool]
+) -> Iterator[str]:
+    """Yield the mistakes that show when sections are compared."""
+    named_sites, named_pools = reader.entries("sites"), reader.entries("pools")
+    complete = len(resolved) == len(named_pools)
+    yield from range_mistakes(read.cluster, read.sites)
+    yield from place_mistakes(named_pools, named_sites)
+    yield from release_mistakes(read.versions)
+    yield from single_site_mistakes(read.pools)
+    yield from machine_mistakes(read.pools, read.cluster)
+    yield from image_mistakes(read.pools, read.versions)
+    yield from tunnel_mistakes(read.sites, read.pools)
+    yield from gateway_mistakes(read.sites, named_sites, named_pools)
+    yield from lakefs_mistakes(read.lakefs, named_sites, named_pools)
+    yield from reboot_mistakes(f"{PROJECT}:reboots", read.reboots)
+    yield from monitoring_mistakes(read.monitoring, named_pools)
+    yield from team_mistakes(read.teams, resolved if complete else None)
 
 
 def _resolved(
@@ -167,6 +184,22 @@ class _Reader:
     def __init__(self, config: Mapping[str, object]) -> None:
         self._config = config
         self.mistakes: list[str] = []
+
+    def sections(self) -> _Sections:
+        """Return all sections; collects their mistakes."""
+        has_lakefs, has_reboots = "lakefs" in self._config, "reboots" in self._config
+        return _Sections(
+            cluster=self.one("cluster", Cluster),
+            sites=self.kinds("sites", _by_kind(Site)),
+            pools=self.kinds("pools", _by_kind(Pool)),
+            teams=self.each("teams", Team),
+            versions=self.one("versions", Versions, default=Versions()),
+            budget=self.one("budget", Budget),
+            lakefs=self.one("lakefs", Lakefs) if has_lakefs else None,
+            monitoring=self.one("monitoring", Monitoring, default=Monitoring()),
+            reboots=self.one("reboots", Reboots) if has_reboots else None,
+            admission=self.admission(),
+        )
 
     def entries(self, section: str) -> dict[str, object]:
         """Return the entries of a section by name, valid or not."""

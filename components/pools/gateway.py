@@ -69,18 +69,8 @@ class Gateway(pulumi.ComponentResource):
         plain = pulumi.Output.unsecret(public_keys.apply(lambda keys: _plain(args, keys)))
         shown = {"site": args.site, "hardware": args.hardware.name, "ignition": plain}
         super().__init__("gpu:network:Gateway", name, shown, opts)
-        child = pulumi.ResourceOptions(parent=self)
         tagged = tags(args.cluster, labels(site=args.site))
-        public = hcloud.PrimaryIp(
-            f"{name}-address",
-            name=args.name,
-            type="ipv4",
-            assignee_type="server",
-            location=args.network.location,
-            auto_delete=False,
-            labels=tagged,
-            opts=child,
-        )
+        public = self._public_address(name, args, tagged)
         private_address = str(IPv4Network(args.network.servers_cidr)[-1 - args.number])
         server = hcloud.Server(
             f"{name}-server",
@@ -111,6 +101,20 @@ class Gateway(pulumi.ComponentResource):
     def _image(self, args: GatewayArgs) -> str:
         opts = pulumi.InvokeOptions(parent=self)
         return snapshot(f"the gateway of site {args.site}", args.hardware, args.flatcar, opts)
+
+    def _public_address(
+        self, name: str, args: GatewayArgs, tagged: dict[str, str]
+    ) -> hcloud.PrimaryIp:
+        return hcloud.PrimaryIp(
+            f"{name}-address",
+            name=args.name,
+            type="ipv4",
+            assignee_type="server",
+            location=args.network.location,
+            auto_delete=False,
+            labels=tagged,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
 
     def _firewall(self, name: str, args: GatewayArgs, tagged: dict[str, str]) -> hcloud.Firewall:
         everybody = ["0.0.0.0/0", "::/0"]  # WireGuard does not answer without a key

@@ -46,22 +46,10 @@ class HetznerPool(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         prefix = f"{boot.cluster.name}-{boot.pool.name}"
         tagged = tags(boot.cluster.name, boot.pool.labels)
-        self.image_id = snapshot(
-            f"pool {boot.pool.name}",
-            boot.pool.hardware,
-            args.boot.flatcar,
-            pulumi.InvokeOptions(parent=self),
-        )
-        groups = [
-            hcloud.PlacementGroup(
-                f"{name}-spread-{number}",
-                name=f"{prefix}-{number}",
-                type="spread",
-                labels=tagged,
-                opts=child,
-            )
-            for number in range(1, -(-args.pool.nodes // SERVERS_PER_PLACEMENT_GROUP) + 1)
-        ]
+        look_up = pulumi.InvokeOptions(parent=self)
+        who = f"pool {boot.pool.name}"
+        self.image_id = snapshot(who, boot.pool.hardware, boot.flatcar, look_up)
+        groups = self._placement_groups(name, prefix, args.pool.nodes, tagged)
         self.node_names = [f"{prefix}-{number}" for number in range(1, args.pool.nodes + 1)]
         before: list[pulumi.Resource] = []
         for index, node in enumerate(self.node_names):
@@ -88,3 +76,17 @@ class HetznerPool(pulumi.ComponentResource):
             )
             before = [server]
         self.register_outputs({"nodeNames": self.node_names, "imageId": self.image_id})
+
+    def _placement_groups(
+        self, name: str, prefix: str, servers: int, tagged: dict[str, str]
+    ) -> list[hcloud.PlacementGroup]:
+        return [
+            hcloud.PlacementGroup(
+                f"{name}-spread-{number}",
+                name=f"{prefix}-{number}",
+                type="spread",
+                labels=tagged,
+                opts=pulumi.ResourceOptions(parent=self),
+            )
+            for number in range(1, -(-servers // SERVERS_PER_PLACEMENT_GROUP) + 1)
+        ]

@@ -1,4 +1,4 @@
-"""Boot data for component tests, made as the program makes it."""
+"""Boot data for tests of components, made as the program makes it."""
 
 import dataclasses
 import json
@@ -40,7 +40,7 @@ IMAGE = Image(url="https://x.example/4593.2.5/flatcar.img", sha512="cd" * 64, fo
 
 
 def machine(number: int) -> Machine:
-    """The bare-metal machine `dgx-<number>`."""
+    """Return the bare-metal machine `dgx-<number>`."""
     return Machine(
         name=f"dgx-{number}",
         bmc_address=f"redfish-virtualmedia+https://10.10.250.{number}/redfish/v1/Systems/1",
@@ -49,7 +49,7 @@ def machine(number: int) -> Machine:
 
 
 def declared(machine_type: str, purpose: Purpose, tuning: Tuning) -> Pool:
-    """What a stack file says of a pool of the machine type, in the way of its kind."""
+    """Return a pool with this hardware as a stack file declares it."""
     hardware = load(machine_type)
     common: dict[str, Any] = {
         "kind": hardware.kind,
@@ -75,7 +75,7 @@ def boot(
     tuning: Tuning | None = None,
     tunnel: Tunnel | None = None,
 ) -> PoolBoot:
-    """The boot of a pool called `pool`; call it inside the program, its token is an Output."""
+    """Return the boot of a pool; call it inside the program, because its token is an Output."""
     said = declared(machine_type, purpose, Tuning() if tuning is None else tuning)
     pool = resolve("pool", said, load(machine_type))
     return PoolBoot(
@@ -92,7 +92,7 @@ def boot(
 
 
 def changed(made: PoolBoot, kind: type[P], changes: Mapping[str, Any]) -> tuple[PoolBoot, P]:
-    """A boot whose pool is declared with changes, and what is declared."""
+    """Return the boot of a pool with changed fields, and the declared pool."""
     declared = made.pool.declared
     assert isinstance(declared, kind)
     other: P = dataclasses.replace(declared, **changes)
@@ -100,7 +100,7 @@ def changed(made: PoolBoot, kind: type[P], changes: Mapping[str, Any]) -> tuple[
 
 
 def lengthened(short: PoolBoot, comment: str) -> PoolBoot:
-    """The same boot with a long comment in a file that something on the node reads."""
+    """Return the boot with a long comment in a file that a program on the node reads."""
     config = json.loads(short.ignition)
     (file,) = (f for f in config["storage"]["files"] if f["path"].startswith("/etc/sysctl.d/"))
     text = decode(file["contents"]["source"]).decode()

@@ -1,4 +1,4 @@
-"""Machines of ours: what Metal3 is told of each."""
+"""Bare-metal machines: the objects that Metal3 reads of each."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ def pool(
 
 
 def objects(resources: list[Registered], kind: str) -> dict[str, Mapping[str, Any]]:
-    """The objects of a kind by `metadata.name`."""
+    """Return the objects of a kind by `metadata.name`."""
     return {
         each.inputs["metadata"]["name"]: each.inputs  # type: ignore[index]  # every object has one
         for each in named(resources, kind).values()
@@ -66,7 +66,7 @@ KEYS = {f"dgx-{number}": f"{number}".ljust(43, "A") + "=" for number in (1, 2)}
 
 
 def behind_a_tunnel() -> None:
-    """A pool whose plain part has a tunnel, and each of whose hosts has its own end of it."""
+    """Return a program whose pool has a tunnel, with an end of it for each host."""
     ends = {
         name: TunnelEnd(address=f"10.13.0.1{name[-1]}/24", private_key=pulumi.Output.secret(key))
         for name, key in KEYS.items()
@@ -136,7 +136,7 @@ def test_one_login_serves_all_bmcs_of_a_pool_and_is_secret() -> None:
     assert login.value == {"username": "root", "password": "hunter2"}
 
 
-def test_all_objects_of_a_pool_stand_in_its_namespace() -> None:
+def test_all_objects_of_a_pool_are_in_its_namespace() -> None:
     resources = render(pool())
     assert set(objects(resources, "Namespace")) == {"metal3-pool"}
     for kind in ("Secret", "BareMetalHost"):

@@ -1,4 +1,4 @@
-"""What the rules are told of an environment's pools, and what an environment may say instead."""
+"""The facts that rules get about an environment's pools, and what may override them."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def told(rule: str, configuration: dict[str, object]) -> object:
         ("numa/pod-purpose", "dgx training"),
     ],
 )
-def test_rules_know_the_pools_without_being_told(rule: str, line: str) -> None:
+def test_rules_get_the_facts_of_the_pools_from_settings(rule: str, line: str) -> None:
     found = told(rule, config())
 
     assert isinstance(found, list)

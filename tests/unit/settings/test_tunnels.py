@@ -214,7 +214,7 @@ def test_a_malformed_key_is_named_and_not_shown(key: object) -> None:
     ]
 
 
-def test_two_machines_with_one_key_are_told_apart() -> None:
+def test_two_machines_with_one_key_are_refused() -> None:
     assert said({**TUNNEL_KEYS, "dgx-02": TUNNEL_KEYS["dgx-01"]}) == [
         "gpu-fleet:wireguard_keys.dgx-02 is also the key of dgx-01; allowed: a key of its own; "
         + HOW

@@ -1,4 +1,4 @@
-"""When an installed program is used in the place of a built one."""
+"""Installed programs that replace built ones."""
 
 import pytest
 
