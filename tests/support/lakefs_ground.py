@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import pytest
 from lakefs_sdk.models.repository_creation import RepositoryCreation
 
-from lakefs.client import Lakefs
+from lakefs.client import LakefsClient
 from lakefs.fake.model import Model
 from lakefs.fake.server import FakeLakefs, serving
 from lakefs.repository import DataRepository
@@ -33,8 +33,8 @@ class Ground:
     namespaces: str
 
     @property
-    def lakefs(self) -> Lakefs:
-        return Lakefs(self.endpoint, self.access_key_id, self.secret_access_key)
+    def lakefs(self) -> LakefsClient:
+        return LakefsClient(self.endpoint, self.access_key_id, self.secret_access_key)
 
     @property
     def properties(self) -> dict[str, str]:

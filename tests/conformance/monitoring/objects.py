@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 
-from components.platform.monitoring.names import sanitised, shown
+from components.platform.monitoring.promql import sanitised, shown
 from tests.conformance.monitoring.exporters import Series, Value, steady
 
 _KSM = {

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import yaml
 
-from components.platform.monitoring.alerts import ALERTS
+from components.platform.monitoring.alerts import IdleLimits, alerts, groups
 from components.platform.monitoring.cost import PoolGpus
-from components.platform.monitoring.groups import groups
-from components.platform.monitoring.rules import (
+from policies.gates.prometheus_rule import (
     EVALUATION_SECONDS,
-    Alert,
     Group,
     Recording,
     rule_file,
@@ -25,22 +23,23 @@ POOLS = {
     "burst": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=30),
     "lab": PoolGpus(gpus_per_node=1, usd_per_gpu_hour=None),
 }
+LIMITS = IdleLimits(node_minutes=15, job_minutes=30)
 
 
 @cache
 def rule_text() -> str:
     """The project's rules as text; to write them takes longer than to test one."""
-    return yaml.safe_dump(rule_file(groups(POOLS)), sort_keys=False)
+    return yaml.safe_dump(rule_file(groups(POOLS, LIMITS)), sort_keys=False)
 
 
 def below(expr: str) -> list[Group]:
     """The recordings that `expr` stands on: all others beside it would only take time."""
     kept: list[Group] = []
-    for group in reversed(groups(POOLS)):
-        rules: list[Recording | Alert] = []
+    for group in reversed(groups(POOLS, LIMITS)):
+        rules: list[Recording] = []
         for rule in reversed(group.rules):
             if isinstance(rule, Recording) and rule.name in expr:
-                expr += rule.expr
+                expr += rule.expression
                 rules.insert(0, rule)
         kept.insert(0, replace(group, rules=rules))
     return [group for group in kept if group.rules]
@@ -73,10 +72,15 @@ class Promtool:
         return "" if done.returncode == 0 else done.stdout + done.stderr
 
     def alert(
-        self, name: str, minutes: int, series: Sequence[Series], fires: Sequence[Fires]
+        self,
+        name: str,
+        minutes: int,
+        series: Sequence[Series],
+        fires: Sequence[Fires],
+        limits: IdleLimits = LIMITS,
     ) -> str:
         """Why the alert does not fire exactly so; empty where it does."""
-        (alert,) = (alert for alert in ALERTS if alert.name == name)
+        (alert,) = (alert for alert in alerts(limits) if alert.name == name)
         annotations = {"description": alert.why, "runbook": alert.runbook}
         expected = [
             {
@@ -87,7 +91,9 @@ class Promtool:
         ]
         test = {"eval_time": f"{minutes}m", "alertname": name, "exp_alerts": expected}
         own = Group(name="fleet-alerts", rules=(alert,))
-        rules = self.rules(yaml.safe_dump(rule_file([*below(alert.expr), own]), sort_keys=False))
+        rules = self.rules(
+            yaml.safe_dump(rule_file([*below(alert.expression), own]), sort_keys=False)
+        )
         return self._test(rules, series, {"alert_rule_test": [test]})
 
     def policy(
@@ -109,7 +115,7 @@ class Promtool:
             expected.append({"exp_labels": labels, "exp_annotations": summary})
         test = {"eval_time": f"{minutes}m", "alertname": name, "exp_alerts": expected}
         stood_on = below(" ".join(alert["expr"] for alert in alerts))
-        whole = [*(group.manifest() for group in stood_on), *written]
+        whole = [*yaml.safe_load(yaml.safe_dump(rule_file(stood_on)))["groups"], *written]
         rules = self.rules(yaml.safe_dump({"groups": whole}, sort_keys=False))
         return self._test(rules, series, {"alert_rule_test": [test]})
 
@@ -144,7 +150,7 @@ class Promtool:
                     "rule_files": [rules.name],
                     "evaluation_interval": f"{EVALUATION_SECONDS}s",
                     "fuzzy_compare": True,
-                    "group_eval_order": [group.name for group in groups(POOLS)],
+                    "group_eval_order": [group.name for group in groups(POOLS, LIMITS)],
                     "tests": [test],
                 }
             )

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from components.platform.monitoring.alerts import IdleLimits
 from tests.conformance.monitoring.exporters import Device, Series, Value, activity, steady, turn
 from tests.conformance.monitoring.objects import Node, Pod
-from tests.conformance.monitoring.promtool import Fires
+from tests.conformance.monitoring.promtool import LIMITS, Fires
 
 GPU = "nvidia.com/gpu"
 SHARED = "nvidia.com/gpu.shared"
@@ -33,6 +34,7 @@ class Case:
     series: Sequence[Series]
     minutes: int = 60
     fires: tuple[Fires, ...] = ()
+    limits: IdleLimits = LIMITS
 
 
 def dgx(name: str = "dgx-01", **changed: object) -> Node:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from components.platform.monitoring.alerts import groups
 from components.platform.monitoring.dashboard import dashboard_json
-from components.platform.monitoring.groups import groups
 from tests.conformance.monitoring.exporters import (
     Device,
     Series,
@@ -22,7 +22,7 @@ from tests.conformance.monitoring.exporters import (
     xid_count,
 )
 from tests.conformance.monitoring.objects import Pod
-from tests.conformance.monitoring.promtool import POOLS, rule_text
+from tests.conformance.monitoring.promtool import LIMITS, POOLS, rule_text
 from tests.conformance.monitoring.server import Server, fill, serving
 from tests.conformance.monitoring.situations import (
     BUSY,
@@ -101,7 +101,7 @@ def test_every_rule_is_loaded_and_evaluated_without_an_error(server: Server) -> 
     rules = server.eventually(
         server.rules, lambda found: all(rule["health"] != "unknown" for rule in found)
     )
-    assert len(rules) == sum(len(group.rules) for group in groups(POOLS))
+    assert len(rules) == sum(len(group.rules) for group in groups(POOLS, LIMITS))
     assert {rule["name"]: rule.get("lastError") for rule in rules if rule["health"] != "ok"} == {}
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import yaml
 
 from components.platform.monitoring import values
+from components.platform.monitoring.alerts import IdleLimits, groups
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dcgm import exporter_values
-from components.platform.monitoring.groups import groups
-from components.platform.monitoring.rules import prometheus_rule
+from policies.configuration import configure
+from policies.gates.prometheus_rule import prometheus_rule
 from settings.versions import KUBE_PROMETHEUS_STACK
 from tests.conformance.upstream import chart, faults, kinds, unknown_keys
 from tests.conftest import ROOT
@@ -23,7 +24,7 @@ SUBCHART_KEYS = {
 RULE = prometheus_rule(
     "gpu-fleet",
     "monitoring",
-    groups({"dgx": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=2.35)}),
+    groups({"dgx": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=2.35)}, IdleLimits.of(configure({}))),
 )
 CHART_VALUES = values.values(storage_class="hcloud-volumes", storage_gib=100, paged=True)
 

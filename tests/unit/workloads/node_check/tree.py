@@ -8,7 +8,7 @@ from typing import Any
 from hardware.cpuset import format_mask, parse_list
 from tests.unit.workloads.node_check import recorded
 from workloads.node_check.__main__ import findings
-from workloads.node_check.machine import Machine
+from workloads.node_check.machine import LiveMachine
 
 HOUSEKEEPING = "0-3,56-59,112-115,168-171"
 NODE_CPUS = ("0-55,112-167", "56-111,168-223")
@@ -144,12 +144,12 @@ class Dgx:
         self.answers["nvidia-smi -q -x"] = recorded.query(*gpus)
 
     @property
-    def machine(self) -> Machine:
+    def machine(self) -> LiveMachine:
         def run(command: Sequence[str]) -> str:
             answer = self.answers[" ".join(command)]
             return answer if isinstance(answer, str) else answer()
 
-        return Machine(root=self.root, run=run)
+        return LiveMachine(root=self.root, run=run)
 
     def sentences(self) -> list[str]:
         """What the check says of the machine."""

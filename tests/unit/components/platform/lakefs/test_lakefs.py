@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from components.platform.lakefs.lakefs import Lakefs, LakefsArgs
+from components.platform.lakefs.lakefs import LakefsService, LakefsServiceArgs
 from components.platform.lakefs.server import Postgres
 from lakefs.resources.connection import Connection
 from tests.recorder import Registered, named, render
@@ -12,7 +12,7 @@ from tests.recorder import Registered, named, render
 
 def program() -> Callable[[], None]:
     def declare() -> None:
-        args = LakefsArgs(
+        args = LakefsServiceArgs(
             connection=Connection(
                 endpoint="https://lakefs.fleet.example",
                 access_key_id="AKIAADMIN",
@@ -24,7 +24,7 @@ def program() -> Callable[[], None]:
             region="us-east-1",
             repositories=["ticks", "backtests"],
         )
-        Lakefs("lakefs", args)
+        LakefsService("lakefs", args)
 
     return declare
 

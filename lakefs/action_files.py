@@ -1,8 +1,8 @@
-"""Action files: the checks that lakeFS itself runs, above all before a merge. Pure, no Pulumi.
+"""Action files: the checks that lakeFS itself runs, above all before a merge.
 
 For a merge lakeFS reads them from the *source* branch, so a branch can leave a check out. Protect
-the destination, so that a merge is the only way in, and let `workloads.backtest` refuse a branch
-whose checks differ from those of its destination.
+the destination, so that a merge is the only way in, and refuse to merge a branch whose checks
+differ from those of its destination.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ EVENTS = frozenset(
         )
     }
 )
-# all that a hook must say, each with the properties that say it
+# the properties of each type of hook; of a tuple one must be there
 HOOK_NEEDS = {
     "webhook": (("url",),),
     "lua": (("script", "script_path"),),
@@ -49,7 +49,7 @@ end
 
 
 def metadata_gate(name: str, *, branches: Sequence[str], required: Sequence[str]) -> str:
-    """An action that lets a merge into `branches` pass only with these fields in its metadata.
+    """Returns an action that refuses a merge into `branches` without these metadata fields.
 
     It is Lua inside lakeFS, so it needs no server of its own.
     """
@@ -63,10 +63,10 @@ def metadata_gate(name: str, *, branches: Sequence[str], required: Sequence[str]
 
 
 def webhook_gate(name: str, *, branches: Sequence[str], url: str, timeout_seconds: int = 60) -> str:
-    """An action that asks `url` before a merge into `branches`; any answer but 2xx refuses it.
+    """Returns an action that asks `url` before a merge into `branches`; only 2xx lets it pass.
 
-    It is asked about its own installation too, with `managed-by: gpu-fleet` in the metadata: so it
-    must run before this action is there.
+    lakeFS also asks it about the merge that installs this action (metadata `managed-by:
+    gpu-fleet`), so the server behind `url` must run before.
     """
     hook = {
         "id": "webhook",
@@ -78,7 +78,10 @@ def webhook_gate(name: str, *, branches: Sequence[str], url: str, timeout_second
 
 
 def problems(content: str) -> list[str]:
-    """Why lakeFS would not run this action file, one sentence each; it says so only at an event."""
+    """Returns why lakeFS would not run this action file, a sentence each.
+
+    lakeFS itself accepts the file and says so at the first event.
+    """
     try:
         action = yaml.safe_load(content)
     except yaml.YAMLError as error:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lakefs.resources.gate import metadata_gate, problems, webhook_gate
+from lakefs.action_files import metadata_gate, problems, webhook_gate
 
 
 def gate() -> dict[str, Any]:

@@ -5,8 +5,13 @@ from typing import Any
 
 import pytest
 
-from components.platform.lakefs.access import LakefsAccess, LakefsAccessArgs, policy
-from components.platform.lakefs.object_store import ObjectStore, ObjectStoreArgs
+from components.platform.lakefs.storage import (
+    LakefsAccess,
+    LakefsAccessArgs,
+    ObjectStore,
+    ObjectStoreArgs,
+    policy,
+)
 from tests.recorder import Registered, named, render
 
 

@@ -1,15 +1,18 @@
-"""The AWS user under which lakeFS reads its buckets and its table from outside of AWS.
+"""The bucket on AWS in which lakeFS keeps its objects, and the AWS user that may use it.
 
-The servers run where the control plane is, without an instance role; so they need keys, and the
-keys are good for these buckets and this table alone.
+The servers of lakeFS run where the control plane is, without an instance role; so they need keys.
+The keys are good for these buckets and this table alone.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pulumi
 from pulumi_aws import iam
+
+from components.private_bucket import private_bucket
 
 OBJECT_ACTIONS = (
     "s3:GetObject",
@@ -37,6 +40,43 @@ TABLE_ACTIONS = (
     "dynamodb:Update*",
     "dynamodb:PutItem",
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectStoreArgs:
+    """`bucket` is unique in the world. Without `kms_key_arn` S3 encrypts with keys of its own."""
+
+    bucket: str
+    kms_key_arn: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", self.bucket):
+            raise ValueError(
+                f"bucket is {self.bucket!r}; allowed: 3 to 63 of a-z, 0-9, '.' and '-'."
+            )
+
+
+class ObjectStore(pulumi.ComponentResource):
+    """A bucket that is never public, only encrypted, and only reached over TLS.
+
+    It has no S3 versioning: lakeFS never overwrites an object, and a second history would keep what
+    its garbage collection has removed. A bucket with objects in it is never deleted.
+    """
+
+    bucket: pulumi.Output[str]
+    storage_namespace: pulumi.Output[str]
+    """The address of the bucket; each repository takes a prefix that no other has ever had."""
+
+    def __init__(
+        self, name: str, args: ObjectStoreArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("gpu:platform:ObjectStore", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        bucket = private_bucket(name, args.bucket, args.tags, child, kms_key_arn=args.kms_key_arn)
+        self.bucket = bucket.bucket
+        self.storage_namespace = pulumi.Output.concat("s3://", bucket.bucket)
+        self.register_outputs({"storageNamespace": self.storage_namespace})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +109,7 @@ class LakefsAccess(pulumi.ComponentResource):
 
 
 def policy(args: LakefsAccessArgs) -> str:
-    """What the documentation of lakeFS asks for, and no more: buckets, keys and table by name."""
+    """Returns the IAM policy that lakeFS's documentation asks for, for these resources alone."""
     buckets = [f"arn:aws:s3:::{bucket}" for bucket in args.buckets]
     statements = [
         _allow("Objects", OBJECT_ACTIONS, [f"{bucket}/*" for bucket in buckets]),
