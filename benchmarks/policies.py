@@ -90,8 +90,8 @@ class Policies:
         yield packs
         count = f"the slowest {RULES_SHOWN} of {len(self.rules)}"
         title = f"one rule on one resource, {count}: {slowest.verdict}"
-        columns = ("rule", "slowest on", "median, µs", "most, µs")
-        slow = Table(*columns, title=title, title_justify="left")
+        headings = ("rule", "slowest on", "median, µs", "most, µs")
+        slow = Table(*headings, title=title, title_justify="left")
         for rule in sorted(self.rules, key=lambda rule: -rule.median_us)[:RULES_SHOWN]:
             slow.add_row(rule.rule, rule.kind, f"{rule.median_us:.1f}", f"{rule.most_us:.1f}")
         yield slow

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
+from settings.forms import Sharing
 from settings.names import PREFIX
-
-Mode = Literal["whole", "mig", "time-slicing", "mps"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +15,7 @@ class GpuSharing:
     mps, `replicas` is the number of clients of each GPU.
     """
 
-    mode: Mode = "whole"
+    mode: Sharing = "whole"
     mig_layout: Mapping[str, int] | None = None
     replicas: int | None = None
 

@@ -9,14 +9,14 @@ from pydantic.dataclasses import dataclass
 
 from settings.problems import wrong
 
-Day = Literal["su", "mo", "tu", "we", "th", "fr", "sa"]
+Weekday = Literal["su", "mo", "tu", "we", "th", "fr", "sa"]
 TimeOfDay = Annotated[
     str,
     Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", description='a time of day such as "02:00"'),
 ]
 NOT_ZONES = {"Factory", "localtime"}
 """Names in the list of time zones that are not zones: kured would use UTC."""
-DAYS: tuple[Day, ...] = ("su", "mo", "tu", "we", "th", "fr", "sa")
+WEEKDAYS: tuple[Weekday, ...] = ("su", "mo", "tu", "we", "th", "fr", "sa")
 
 
 @dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid", strict=True))
@@ -26,8 +26,8 @@ class Reboots:
     start: TimeOfDay
     end: TimeOfDay
     days: Annotated[
-        tuple[Day, ...], Field(min_length=1, description="a list of one day or more")
-    ] = DAYS
+        tuple[Weekday, ...], Field(min_length=1, description="a list of one day or more")
+    ] = WEEKDAYS
     time_zone: str = "UTC"
 
 
