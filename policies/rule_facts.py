@@ -9,7 +9,7 @@ from policies.rules.idle import fraction as idle_fraction
 from policies.rules.idle import gang_fits as idle_gang_fits
 from policies.rules.idle import notebooks as idle_notebooks
 from policies.rules.idle import spot as idle_spot
-from settings.pools import AwsPool
+from settings.pools import AwsPoolSettings
 from settings.resolved import ResolvedPool
 from settings.types import Settings, Versions
 from settings.versions import NVIDIA_DRIVER
@@ -21,7 +21,7 @@ def with_facts(said: RuleSettings, settings: Settings) -> dict[str, Mapping[str,
     """The settings of rules with those facts; what is said of a rule goes before them."""
     pools = settings.pools.values()
     shared = [pool.name for pool in pools if pool.sharing and pool.sharing.mode != "whole"]
-    aws = {pool.name: pool.declared for pool in pools if isinstance(pool.declared, AwsPool)}
+    aws = {pool.name: pool.declared for pool in pools if isinstance(pool.declared, AwsPoolSettings)}
     spot = [name for name, pool in aws.items() if "spot" in pool.gpu_limits]
     known = {pool.name: _pool_facts(pool, settings.versions) for pool in pools}
     facts: dict[str, dict[str, object]] = {

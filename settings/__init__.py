@@ -5,7 +5,14 @@ Loads no Pulumi. `load` reads all but the settings of rules, which `policies.env
 
 from settings.forms import CapacityType
 from settings.parse import load, parse
-from settings.pools import AwsPool, BareMetalPool, HetznerPool, Image, Machine, Pool
+from settings.pools import (
+    AwsPoolSettings,
+    BareMetalPoolSettings,
+    HetznerPoolSettings,
+    ImageSettings,
+    MachineSettings,
+    PoolSettings,
+)
 from settings.problems import SettingsError
 from settings.resolved import ResolvedPool
 from settings.secrets import SECRETS, SecretForm, how_to_set, needed_secrets
@@ -14,10 +21,10 @@ from settings.types import (
     AwsSite,
     Budget,
     Cluster,
-    Gateway,
+    GatewaySettings,
     HetznerSite,
-    Lakefs,
-    Monitoring,
+    LakefsSettings,
+    MonitoringSettings,
     OnPremSite,
     Queue,
     Settings,
@@ -29,21 +36,21 @@ from settings.types import (
 
 __all__ = [
     "SECRETS",
-    "AwsPool",
+    "AwsPoolSettings",
     "AwsSite",
-    "BareMetalPool",
+    "BareMetalPoolSettings",
     "Budget",
     "CapacityType",
     "Cluster",
-    "Gateway",
-    "HetznerPool",
+    "GatewaySettings",
+    "HetznerPoolSettings",
     "HetznerSite",
-    "Image",
-    "Lakefs",
-    "Machine",
-    "Monitoring",
+    "ImageSettings",
+    "LakefsSettings",
+    "MachineSettings",
+    "MonitoringSettings",
     "OnPremSite",
-    "Pool",
+    "PoolSettings",
     "Queue",
     "ResolvedPool",
     "SecretForm",

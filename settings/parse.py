@@ -31,17 +31,17 @@ from settings.checks.services import lakefs_mistakes, monitoring_mistakes
 from settings.checks.teams import team_mistakes
 from settings.checks.tunnels import gateway_mistakes, tunnel_mistakes
 from settings.names import PROJECT
-from settings.pools import Pool
+from settings.pools import PoolSettings
 from settings.problems import SettingsError, sentences, unknown_key, wrong
 from settings.reboots import Reboots, reboot_mistakes
 from settings.resolved import ResolvedPool, resolve
 from settings.secrets import SECRETS
 from settings.types import (
-    Admission,
+    AdmissionStage,
     Budget,
     Cluster,
-    Lakefs,
-    Monitoring,
+    LakefsSettings,
+    MonitoringSettings,
     Settings,
     Site,
     Team,
@@ -106,14 +106,14 @@ class _Sections:
 
     cluster: Cluster | None
     sites: Mapping[str, Site]
-    pools: Mapping[str, Pool]
+    pools: Mapping[str, PoolSettings]
     teams: Mapping[str, Team]
     versions: Versions | None
     budget: Budget | None
-    lakefs: Lakefs | None
-    monitoring: Monitoring | None
+    lakefs: LakefsSettings | None
+    monitoring: MonitoringSettings | None
     reboots: Reboots | None
-    admission: Admission
+    admission: AdmissionStage
 
 
 def _cross_mistakes(
@@ -137,7 +137,7 @@ def _cross_mistakes(
 
 
 def _resolved(
-    pools: Mapping[str, Pool], versions: Versions | None
+    pools: Mapping[str, PoolSettings], versions: Versions | None
 ) -> tuple[dict[str, ResolvedPool], list[str]]:
     """Return the valid pools, resolved, and the mistakes of the others."""
     resolved: dict[str, ResolvedPool] = {}
@@ -191,12 +191,12 @@ class _Reader:
         return _Sections(
             cluster=self.one("cluster", Cluster),
             sites=self.kinds("sites", _by_kind(Site)),
-            pools=self.kinds("pools", _by_kind(Pool)),
+            pools=self.kinds("pools", _by_kind(PoolSettings)),
             teams=self.each("teams", Team),
             versions=self.one("versions", Versions, default=Versions()),
             budget=self.one("budget", Budget),
-            lakefs=self.one("lakefs", Lakefs) if has_lakefs else None,
-            monitoring=self.one("monitoring", Monitoring, default=Monitoring()),
+            lakefs=self.one("lakefs", LakefsSettings) if has_lakefs else None,
+            monitoring=self.one("monitoring", MonitoringSettings, default=MonitoringSettings()),
             reboots=self.one("reboots", Reboots) if has_reboots else None,
             admission=self.admission(),
         )
@@ -253,14 +253,14 @@ class _Reader:
                     read[name] = entry
         return read
 
-    def admission(self) -> Admission:
+    def admission(self) -> AdmissionStage:
         """Return the admission stage; without one the API server only warns."""
         found = self._config.get("admission", "audit")
-        for stage in get_args(Admission):
+        for stage in get_args(AdmissionStage):
             if found == stage:
-                return cast("Admission", stage)
+                return cast("AdmissionStage", stage)
         path = f"{PROJECT}:admission"
-        self.mistakes.append(wrong(path, found, " or ".join(get_args(Admission))))
+        self.mistakes.append(wrong(path, found, " or ".join(get_args(AdmissionStage))))
         return "audit"
 
     def _section(self, section: str) -> dict[str, object]:

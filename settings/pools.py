@@ -33,7 +33,7 @@ def _of_a_card(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
-class Machine:
+class MachineSettings:
     """A bare-metal machine, managed through its BMC."""
 
     name: HostName
@@ -60,7 +60,7 @@ class Machine:
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
-class Image:
+class ImageSettings:
     """The Flatcar image that Metal3 writes to a machine's disk."""
 
     url: HttpsUrl
@@ -71,16 +71,17 @@ class Image:
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
-class BareMetalPool:
+class BareMetalPoolSettings:
     """Bare-metal machines that Metal3 installs."""
 
     kind: Literal["bare-metal"]
     site: str
     hardware: str
     purpose: Purpose
-    image: Image
+    image: ImageSettings
     machines: Annotated[
-        tuple[Machine, ...], Field(min_length=1, description="a list of one machine or more")
+        tuple[MachineSettings, ...],
+        Field(min_length=1, description="a list of one machine or more"),
     ]
     tuning: Tuning = Field(default_factory=Tuning)
     snippets: Snippets = ()
@@ -91,7 +92,7 @@ class BareMetalPool:
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
-class AwsPool:
+class AwsPoolSettings:
     """GPU instances that Karpenter launches and terminates, up to a number of GPUs."""
 
     kind: Literal["aws"]
@@ -124,7 +125,7 @@ class AwsPool:
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
-class HetznerPool:
+class HetznerPoolSettings:
     """Servers of Hetzner Cloud."""
 
     kind: Literal["hetzner"]
@@ -136,4 +137,4 @@ class HetznerPool:
     snippets: Snippets = ()
 
 
-Pool = BareMetalPool | AwsPool | HetznerPool
+PoolSettings = BareMetalPoolSettings | AwsPoolSettings | HetznerPoolSettings

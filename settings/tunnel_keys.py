@@ -10,7 +10,7 @@ from ignition.write.documents import RenderError
 from ignition.write.wireguard import WireGuardKey
 from ignition.write.wireguard_keys import public_key
 from settings.names import PROJECT
-from settings.pools import BareMetalPool
+from settings.pools import BareMetalPoolSettings
 from settings.secrets import how_to_set
 from settings.tunnels import of_site
 from settings.types import Settings, Tunnel
@@ -28,7 +28,8 @@ def key_owners(settings: Settings) -> tuple[str, ...]:
     machines = [
         machine.name
         for pool in settings.pools.values()
-        if isinstance(pool.declared, BareMetalPool) and of_site(settings.sites.get(pool.site))
+        if isinstance(pool.declared, BareMetalPoolSettings)
+        and of_site(settings.sites.get(pool.site))
         for machine in pool.declared.machines
     ]
     return (*machines, *(name for name, _, _ in _gateways(settings)))

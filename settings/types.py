@@ -50,7 +50,7 @@ class Cluster:
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
-class Gateway:
+class GatewaySettings:
     """A gateway that this program makes, as a server of Hetzner Cloud."""
 
     site: str
@@ -74,7 +74,7 @@ class Tunnel:
         tuple[Cidr, ...], Field(min_length=1, description="a list of one range or more")
     ]
     """The ranges behind the gateway."""
-    gateway: Gateway | None = None
+    gateway: GatewaySettings | None = None
     """None where someone else runs the gateway."""
 
 
@@ -163,7 +163,7 @@ class Budget:
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
-class Lakefs:
+class LakefsSettings:
     """A lakeFS server in the cluster, and the repositories in it."""
 
     endpoint: HttpsEndpoint
@@ -192,7 +192,7 @@ class Lakefs:
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
-class Monitoring:
+class MonitoringSettings:
     """The storage of Prometheus, and the pager that gets its alerts."""
 
     storage_class: (
@@ -210,7 +210,7 @@ class Monitoring:
     """None for alerts in Alertmanager and Grafana only."""
 
 
-Admission = Literal["audit", "deny"]
+AdmissionStage = Literal["audit", "deny"]
 Site = OnPremSite | AwsSite | HetznerSite
 
 
@@ -228,7 +228,7 @@ class Settings:
     teams: Mapping[str, Team]
     versions: Versions
     budget: Budget
-    lakefs: Lakefs | None
-    monitoring: Monitoring
+    lakefs: LakefsSettings | None
+    monitoring: MonitoringSettings
     reboots: Reboots | None
-    admission: Admission
+    admission: AdmissionStage

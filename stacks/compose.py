@@ -16,8 +16,17 @@ from components.pools.boot import ClusterJoin, PoolBoot
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from ignition.write.render import tuning_ignition
 from policies.environment import Environment
-from settings import AwsSite, HetznerSite, ResolvedPool, Settings, Site, Tunnel
-from settings import pools as settings_of
+from settings import (
+    AwsPoolSettings,
+    AwsSite,
+    BareMetalPoolSettings,
+    HetznerPoolSettings,
+    HetznerSite,
+    ResolvedPool,
+    Settings,
+    Site,
+    Tunnel,
+)
 from settings.node_boot import NodeVersions, node_boot, node_versions
 from settings.tunnels import of_site
 from settings.versions import KARPENTER_CRD, LAKEFS_IMAGE_TAG, VOLCANO
@@ -122,14 +131,14 @@ def pool_boot(
 def _register(context: PoolContext, boot: PoolBoot, opts: pulumi.ResourceOptions) -> Summary:
     """Register the component of a pool, and return its exports."""
     match boot.pool.declared:
-        case settings_of.BareMetalPool() as pool:
+        case BareMetalPoolSettings() as pool:
             return _bare_metal(context, boot, pool, opts)
-        case settings_of.AwsPool() as pool:
+        case AwsPoolSettings() as pool:
             crds = context.karpenter[boot.pool.site].crds
             aws_args = AwsGpuPoolArgs(boot=boot, pool=pool, crds=crds)
             image = AwsGpuPool(boot.pool.name, aws_args, opts).image_id
             return {"gpu_limit": boot.pool.gpus, "image": image}
-        case settings_of.HetznerPool() as pool:
+        case HetznerPoolSettings() as pool:
             network = context.networks[boot.pool.site]
             args = HetznerPoolArgs(boot=boot, pool=pool, network=network)
             made = HetznerPool(boot.pool.name, args, opts)
@@ -139,7 +148,7 @@ def _register(context: PoolContext, boot: PoolBoot, opts: pulumi.ResourceOptions
 def _bare_metal(
     context: PoolContext,
     boot: PoolBoot,
-    pool: settings_of.BareMetalPool,
+    pool: BareMetalPoolSettings,
     opts: pulumi.ResourceOptions,
 ) -> Summary:
     secrets, site = context.secrets, context.sites[boot.pool.site]

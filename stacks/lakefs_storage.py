@@ -9,8 +9,7 @@ from components.platform.lakefs.lakefs import LakefsService, LakefsServiceArgs
 from components.platform.lakefs.server import Postgres
 from components.platform.lakefs.values import Ingress
 from lakefs.resources.connection import Connection
-from settings import AwsSite, Cluster, Settings
-from settings import Lakefs as LakefsSettings
+from settings import AwsSite, Cluster, LakefsSettings, Settings
 from settings.names import labels, tags
 
 

@@ -11,14 +11,14 @@ from components.pools.gateway import Gateway, GatewayArgs, TunnelPeer
 from hardware.catalogue import load
 from ignition.write.wireguard import WireGuardKey
 from ignition.write.wireguard_keys import public_key
-from settings import BareMetalPool, Machine, Settings, Site
+from settings import BareMetalPoolSettings, MachineSettings, Settings, Site
 from settings.tunnel_keys import gateway_name, key_of
 from settings.tunnels import of_site, with_length
 
 Secrets = Mapping[str, pulumi.Output[str]]
 
 
-def tunnel_end(secrets: Secrets, site: Site, machine: Machine) -> TunnelEnd | None:
+def tunnel_end(secrets: Secrets, site: Site, machine: MachineSettings) -> TunnelEnd | None:
     """Return a machine's end of the tunnel of its site; None where the site has no tunnel."""
     tunnel = of_site(site)
     if tunnel is None or machine.tunnel_address is None:  # settings refuse one without the other
@@ -71,7 +71,7 @@ def _peers(settings: Settings, secrets: Secrets, site: str) -> list[TunnelPeer]:
             public_key=secrets["wireguard_keys"].apply(partial(_public_key_of, machine.name)),
         )
         for pool in settings.pools.values()
-        if isinstance(pool.declared, BareMetalPool) and pool.site == site
+        if isinstance(pool.declared, BareMetalPoolSettings) and pool.site == site
         for machine in pool.declared.machines
         if machine.tunnel_address is not None
     ]

@@ -23,7 +23,7 @@ from settings.names import (
     tags,
 )
 from settings.node_boot import GPU_TAINT
-from settings.pools import AwsPool
+from settings.pools import AwsPoolSettings
 from settings.versions import FLATCAR_AMI_OWNER
 
 KUBELET_MAX_PODS = 110  # the kubelet's default; Karpenter's own counts addresses
@@ -44,7 +44,7 @@ class AwsGpuPoolArgs:
     """`pool` is the pool as the stack file declares it; `crds` installs Karpenter's CRDs."""
 
     boot: PoolBoot
-    pool: AwsPool
+    pool: AwsPoolSettings
     crds: pulumi.Resource
     root_volume_gib: int = 200
     termination_grace_hours: int = 24  # the longest time that a node drains

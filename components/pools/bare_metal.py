@@ -8,9 +8,9 @@ from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.core.v1 import Namespace, Secret
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-import settings
 from components.pools.boot import PoolBoot, TunnelEnd, user_data
 from settings.names import METAL3_PREFIX
+from settings.pools import BareMetalPoolSettings, MachineSettings
 
 ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
 
@@ -31,7 +31,7 @@ class BareMetalPoolArgs:
     """
 
     boot: PoolBoot
-    pool: settings.BareMetalPool
+    pool: BareMetalPoolSettings
     bmc: BmcCredentials
     tunnels: Mapping[str, TunnelEnd]
 
@@ -92,7 +92,7 @@ class BareMetalPool(pulumi.ComponentResource):
 
 def _host_spec(
     args: BareMetalPoolArgs,
-    host: settings.Machine,
+    host: MachineSettings,
     space: Namespace,
     credentials: Secret,
     boot_data: Secret,

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_hcloud as hcloud
 
-import settings
 from components.network.hetzner import HetznerNetwork
 from components.pools.boot import PoolBoot, user_data
 from components.pools.snapshot import snapshot
 from ignition.write.payload import HETZNER_LIMIT_BYTES
 from settings.names import tags
+from settings.pools import HetznerPoolSettings
 
 SERVERS_PER_PLACEMENT_GROUP = 10  # Hetzner's limit for a spread group
 
@@ -20,7 +20,7 @@ class HetznerPoolArgs:
     """`pool` is the pool as the stack file declares it; its servers are in `network`."""
 
     boot: PoolBoot
-    pool: settings.HetznerPool
+    pool: HetznerPoolSettings
     network: HetznerNetwork
 
 

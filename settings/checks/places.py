@@ -8,7 +8,7 @@ from itertools import combinations
 from hardware import catalogue
 from hardware.catalogue import Hardware
 from settings.names import PROJECT
-from settings.pools import Pool
+from settings.pools import PoolSettings
 from settings.problems import wrong
 from settings.types import Cluster, OnPremSite, Site
 
@@ -51,7 +51,7 @@ def place_mistakes(pools: Mapping[str, object], sites: Mapping[str, object]) -> 
                 yield wrong(f"{path}.hardware", machine, _fitting(kind, machine))
 
 
-def single_site_mistakes(pools: Mapping[str, Pool]) -> Iterator[str]:
+def single_site_mistakes(pools: Mapping[str, PoolSettings]) -> Iterator[str]:
     """Yield pools in a second AWS region or a second Hetzner network."""
     limits = {
         "aws": "Karpenter works in one region",

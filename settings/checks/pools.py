@@ -8,7 +8,7 @@ from hardware.mig import layout_fault
 from ignition.butane import ButaneError, transpile
 from ignition.write.extensions import efa_problem, fabric_manager_problem
 from settings.names import PROJECT
-from settings.pools import AwsPool, BareMetalPool, HetznerPool, Pool
+from settings.pools import AwsPoolSettings, BareMetalPoolSettings, HetznerPoolSettings, PoolSettings
 from settings.problems import wrong
 from settings.types import Cluster, Versions
 from settings.versions import FLATCAR, NVIDIA_DRIVER
@@ -26,12 +26,12 @@ _NO_TRAINING = {
 
 
 def pool_mistakes(
-    path: str, pool: Pool, hardware: Hardware, versions: Versions | None
+    path: str, pool: PoolSettings, hardware: Hardware, versions: Versions | None
 ) -> Iterator[str]:
     """Yield the mistakes of the pool at `path` that its hardware and the versions show."""
-    if isinstance(pool, AwsPool):
+    if isinstance(pool, AwsPoolSettings):
         yield from _rented_mistakes(path, pool, hardware)
-    if not isinstance(pool, HetznerPool) and hardware.gpus:
+    if not isinstance(pool, HetznerPoolSettings) and hardware.gpus:
         yield from _sharing_mistakes(path, pool, hardware, versions)
     yield from _extension_mistakes(path, hardware, versions)
     yield from _snippet_mistakes(path, pool)
@@ -49,7 +49,7 @@ def release_mistakes(versions: Versions | None) -> Iterator[str]:
         yield wrong(f"{PROJECT}:versions.flatcar", versions.flatcar, allowed)
 
 
-def image_mistakes(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[str]:
+def image_mistakes(pools: Mapping[str, PoolSettings], versions: Versions | None) -> Iterator[str]:
     """Yield images for Metal3 that are not of the environment's Flatcar release."""
     if versions is None:
         return
@@ -57,7 +57,7 @@ def image_mistakes(pools: Mapping[str, Pool], versions: Versions | None) -> Iter
     for name, pool in pools.items():
         # with digits before or after, it would be another release
         pattern = rf"(?<![0-9.]){re.escape(release)}(?!\.?[0-9])"
-        if isinstance(pool, BareMetalPool) and not re.search(pattern, pool.image.url):
+        if isinstance(pool, BareMetalPoolSettings) and not re.search(pattern, pool.image.url):
             yield wrong(
                 f"{PROJECT}:pools.{name}.image.url",
                 pool.image.url,
@@ -65,12 +65,12 @@ def image_mistakes(pools: Mapping[str, Pool], versions: Versions | None) -> Iter
             )
 
 
-def machine_mistakes(pools: Mapping[str, Pool], cluster: Cluster | None) -> Iterator[str]:
+def machine_mistakes(pools: Mapping[str, PoolSettings], cluster: Cluster | None) -> Iterator[str]:
     """Yield names, BMCs and network cards that two machines of the environment share."""
     servers = _servers(pools, cluster)
     first: dict[tuple[str, str], str] = {}
     for name, pool in pools.items():
-        if not isinstance(pool, BareMetalPool):
+        if not isinstance(pool, BareMetalPoolSettings):
             continue
         for position, machine in enumerate(pool.machines):
             path = f"{PROJECT}:pools.{name}.machines[{position}]"
@@ -84,17 +84,17 @@ def machine_mistakes(pools: Mapping[str, Pool], cluster: Cluster | None) -> Iter
                     yield wrong(f"{path}.{field}", value, f"one that {taken} does not have")
 
 
-def _servers(pools: Mapping[str, Pool], cluster: Cluster | None) -> dict[str, str]:
+def _servers(pools: Mapping[str, PoolSettings], cluster: Cluster | None) -> dict[str, str]:
     """Return the names of the servers at Hetzner, each with the path of its pool."""
     return {
         f"{cluster.name}-{name}-{number}": f"{PROJECT}:pools.{name}"
         for name, pool in pools.items()
-        if cluster is not None and isinstance(pool, HetznerPool)
+        if cluster is not None and isinstance(pool, HetznerPoolSettings)
         for number in range(1, pool.nodes + 1)
     }
 
 
-def _rented_mistakes(path: str, pool: AwsPool, hardware: Hardware) -> Iterator[str]:
+def _rented_mistakes(path: str, pool: AwsPoolSettings, hardware: Hardware) -> Iterator[str]:
     """Yield GPU limits and days that do not fit, and huge pages that no pod could use."""
     for key in _HUGE_PAGES:
         if pages := getattr(pool.tuning, key):
@@ -119,13 +119,16 @@ def _rented_mistakes(path: str, pool: AwsPool, hardware: Hardware) -> Iterator[s
 
 
 def _sharing_mistakes(
-    path: str, pool: AwsPool | BareMetalPool, hardware: Hardware, versions: Versions | None
+    path: str,
+    pool: AwsPoolSettings | BareMetalPoolSettings,
+    hardware: Hardware,
+    versions: Versions | None,
 ) -> Iterator[str]:
     """Yield the mistakes in `sharing`, `mig_layout` and `replicas`."""
     yield from _sharing_key_mistakes(path, pool)
     if pool.sharing == "whole":
         return
-    if isinstance(pool, AwsPool):
+    if isinstance(pool, AwsPoolSettings):
         yield (
             f'{path}.sharing is "{pool.sharing}"; allowed: whole, because Karpenter counts the '
             "GPUs that EC2 lists and would launch a node for each share of a GPU."
@@ -147,7 +150,9 @@ def _sharing_mistakes(
         )
 
 
-def _sharing_key_mistakes(path: str, pool: AwsPool | BareMetalPool) -> Iterator[str]:
+def _sharing_key_mistakes(
+    path: str, pool: AwsPoolSettings | BareMetalPoolSettings
+) -> Iterator[str]:
     """Yield `mig_layout` without MIG, `replicas` without time-slicing or MPS, and their lack."""
     if pool.sharing == "mig":
         if pool.mig_layout is None:
@@ -204,7 +209,7 @@ def _unfit(extension: str, path: str, found: Hardware, problem: str) -> str:
     )
 
 
-def _snippet_mistakes(path: str, pool: Pool) -> Iterator[str]:
+def _snippet_mistakes(path: str, pool: PoolSettings) -> Iterator[str]:
     """Yield what Butane refuses in the snippets of the pool at `path`."""
     for position, snippet in enumerate(pool.snippets):
         where = f"{path}.snippets[{position}]"

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from settings.checks.places import SITE_KIND, text_of
 from settings.names import PROJECT
 from settings.problems import wrong
-from settings.types import Lakefs, Monitoring
+from settings.types import LakefsSettings, MonitoringSettings
 
 
 def lakefs_mistakes(
-    lakefs: Lakefs | None, sites: Mapping[str, object], pools: Mapping[str, object]
+    lakefs: LakefsSettings | None, sites: Mapping[str, object], pools: Mapping[str, object]
 ) -> Iterator[str]:
     """Yield the mistakes in the section `lakefs`: its site, its endpoint, its repositories."""
     if lakefs is None:
@@ -41,7 +41,9 @@ def lakefs_mistakes(
             yield wrong(f"{path}.repositories[{position}]", name, "a name that is listed once")
 
 
-def monitoring_mistakes(chosen: Monitoring | None, pools: Mapping[str, object]) -> Iterator[str]:
+def monitoring_mistakes(
+    chosen: MonitoringSettings | None, pools: Mapping[str, object]
+) -> Iterator[str]:
     """Yield a missing storage class where no pool is at Hetzner, whose volumes would be used."""
     kinds = {text_of(pool, "kind") for pool in pools.values()}
     known = bool(kinds) and kinds <= set(SITE_KIND)

@@ -6,20 +6,20 @@ from ipaddress import IPv4Address, IPv4Network
 from hardware import catalogue
 from settings.checks.places import text_of
 from settings.names import PROJECT
-from settings.pools import BareMetalPool, Pool
+from settings.pools import BareMetalPoolSettings, PoolSettings
 from settings.problems import wrong
 from settings.tunnels import of_site
 from settings.types import OnPremSite, Site, Tunnel
 
 
-def tunnel_mistakes(sites: Mapping[str, Site], pools: Mapping[str, Pool]) -> Iterator[str]:
+def tunnel_mistakes(sites: Mapping[str, Site], pools: Mapping[str, PoolSettings]) -> Iterator[str]:
     """Yield networks behind a gateway that overlap, and wrong addresses of machines in a tunnel."""
     for name, site in sites.items():
         if isinstance(site, OnPremSite) and site.tunnel is not None:
             yield from _network_mistakes(f"{PROJECT}:sites.{name}", site, site.tunnel)
     taken: dict[str, str] = {}
     for name, pool in pools.items():
-        if not isinstance(pool, BareMetalPool) or pool.site not in sites:
+        if not isinstance(pool, BareMetalPoolSettings) or pool.site not in sites:
             continue
         tunnel = of_site(sites[pool.site])
         for position, machine in enumerate(pool.machines):

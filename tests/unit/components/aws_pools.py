@@ -11,7 +11,7 @@ from hardware.catalogue import load
 from ignition.boot import Booted
 from ignition.boot import boot as boot_machine
 from ignition.plan.tuning import Purpose, Tuning
-from settings import AwsPool
+from settings import AwsPoolSettings
 from tests.recorder import Registered, Secret, named
 from tests.unit.components.boots import boot as boot_of
 from tests.unit.components.boots import changed
@@ -26,7 +26,7 @@ def pool(
 
     def program() -> None:
         made = boot or boot_of("p5e.48xlarge", purpose=purpose, tuning=HUGEPAGES)
-        made, declared = changed(made, AwsPool, changes)
+        made, declared = changed(made, AwsPoolSettings, changes)
         crds = Release("crds", chart="karpenter-crd")
         AwsGpuPool("pool", AwsGpuPoolArgs(boot=made, pool=declared, crds=crds))
 

@@ -14,20 +14,20 @@ from ignition.plan.tuning import Purpose, Tuning
 from ignition.write.payload import data_url
 from ignition.write.render import tuning_ignition
 from settings import (
-    AwsPool,
-    BareMetalPool,
+    AwsPoolSettings,
+    BareMetalPoolSettings,
     CapacityType,
-    HetznerPool,
-    Image,
-    Machine,
-    Pool,
+    HetznerPoolSettings,
+    ImageSettings,
+    MachineSettings,
+    PoolSettings,
     Tunnel,
     versions,
 )
 from settings.node_boot import NodeVersions, node_boot
 from settings.resolved import resolve
 
-P = TypeVar("P", AwsPool, BareMetalPool, HetznerPool)
+P = TypeVar("P", AwsPoolSettings, BareMetalPoolSettings, HetznerPoolSettings)
 TOKEN = "abcdef.0123456789abcdef"
 NODE = NodeVersions(
     flatcar=versions.FLATCAR,
@@ -36,19 +36,21 @@ NODE = NodeVersions(
     nvidia_runtime=versions.NVIDIA_RUNTIME,
     fabric_manager="https://images.fleet.example/nvidia-fabricmanager-570.211.01-x86-64.raw",
 )
-IMAGE = Image(url="https://x.example/4593.2.5/flatcar.img", sha512="cd" * 64, format="qcow2")
+IMAGE = ImageSettings(
+    url="https://x.example/4593.2.5/flatcar.img", sha512="cd" * 64, format="qcow2"
+)
 
 
-def machine(number: int) -> Machine:
+def machine(number: int) -> MachineSettings:
     """Return the bare-metal machine `dgx-<number>`."""
-    return Machine(
+    return MachineSettings(
         name=f"dgx-{number}",
         bmc_address=f"redfish-virtualmedia+https://10.10.250.{number}/redfish/v1/Systems/1",
         boot_mac_address=f"94:6d:ae:01:00:0{number}",
     )
 
 
-def declared(machine_type: str, purpose: Purpose, tuning: Tuning) -> Pool:
+def declared(machine_type: str, purpose: Purpose, tuning: Tuning) -> PoolSettings:
     """Return a pool with this hardware as a stack file declares it."""
     hardware = load(machine_type)
     common: dict[str, Any] = {
@@ -61,11 +63,11 @@ def declared(machine_type: str, purpose: Purpose, tuning: Tuning) -> Pool:
     match hardware.kind:
         case "aws":
             limits: dict[CapacityType, int] = {"reserved": 8, "spot": 16}
-            return AwsPool(**common, gpu_limits=limits, consolidate_after_minutes=10)
+            return AwsPoolSettings(**common, gpu_limits=limits, consolidate_after_minutes=10)
         case "hetzner":
-            return HetznerPool(**common, nodes=3)
+            return HetznerPoolSettings(**common, nodes=3)
         case _:
-            return BareMetalPool(**common, image=IMAGE, machines=(machine(1), machine(2)))
+            return BareMetalPoolSettings(**common, image=IMAGE, machines=(machine(1), machine(2)))
 
 
 def boot(

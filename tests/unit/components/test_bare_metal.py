@@ -13,8 +13,7 @@ from ignition.boot import boot as boot_machine
 from ignition.butane.resources import decode
 from ignition.write.render import JOIN_FILE
 from ignition.write.wireguard import CREDENTIAL, NETWORK
-from settings import BareMetalPool as SettingsPool
-from settings import Tunnel
+from settings import BareMetalPoolSettings, Tunnel
 from tests.recorder import Registered, Secret, named, render
 from tests.unit.components.boots import IMAGE, changed
 from tests.unit.components.boots import boot as boot_of
@@ -24,7 +23,7 @@ def pool(
     boot: PoolBoot | None = None, tunnels: Mapping[str, TunnelEnd] | None = None
 ) -> Callable[[], None]:
     def program() -> None:
-        made, declared = changed(boot or boot_of("dgx-h200"), SettingsPool, {})
+        made, declared = changed(boot or boot_of("dgx-h200"), BareMetalPoolSettings, {})
         args = BareMetalPoolArgs(
             boot=made,
             pool=declared,

@@ -17,7 +17,7 @@ from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from hardware.catalogue import load
 from ignition.boot import boot as boot_machine
 from ignition.write.payload import HETZNER_LIMIT_BYTES
-from settings import HetznerPool as SettingsPool
+from settings import HetznerPoolSettings
 from tests.recorder import Registered, Secret, invoked, named, render
 from tests.unit.components.boots import boot as boot_of
 from tests.unit.components.boots import changed, lengthened
@@ -34,7 +34,9 @@ def pool(boot: PoolBoot | None = None, **changes: Any) -> Callable[[], None]:
     """Return a program with one pool; `changes` are fields of the declared pool."""
 
     def program() -> None:
-        made, declared = changed(boot or boot_of("ccx33", purpose="batch"), SettingsPool, changes)
+        made, declared = changed(
+            boot or boot_of("ccx33", purpose="batch"), HetznerPoolSettings, changes
+        )
         HetznerPool("pool", HetznerPoolArgs(boot=made, pool=declared, network=network()))
 
     return program

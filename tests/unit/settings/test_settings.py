@@ -7,9 +7,9 @@ import yaml
 
 from policies import environment as environments
 from settings import (
-    AwsPool,
-    BareMetalPool,
-    HetznerPool,
+    AwsPoolSettings,
+    BareMetalPoolSettings,
+    HetznerPoolSettings,
     SettingsError,
     Versions,
     how_to_set,
@@ -143,9 +143,9 @@ def test_a_right_configuration_becomes_frozen_settings() -> None:
     assert settings.environment == "dev"
     assert settings.cluster.ca_cert_hash == DIGEST
     dgx, burst, cpu = (settings.pools[name].declared for name in ("dgx", "burst", "cpu"))
-    assert isinstance(dgx, BareMetalPool)
-    assert isinstance(burst, AwsPool)
-    assert isinstance(cpu, HetznerPool)
+    assert isinstance(dgx, BareMetalPoolSettings)
+    assert isinstance(burst, AwsPoolSettings)
+    assert isinstance(cpu, HetznerPoolSettings)
     assert [machine.name for machine in dgx.machines] == ["dgx-01", "dgx-02"]
     assert burst.gpu_limits == {"reserved": 8, "spot": 8}
     assert burst.gpu_limit == 16, "the sum bounds the pool"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ignition.write.extensions import driver_version
-from settings import BareMetalPool, SettingsError, parse
+from settings import BareMetalPoolSettings, SettingsError, parse
 from settings.versions import FLATCAR
 from tests.unit.settings.environment import config
 
@@ -47,7 +47,7 @@ def mistakes(name: str, *changes: dict[str, Any], driver: str | None = None) -> 
 )
 def test_an_inference_pool_may_have_every_sharing_mode(change: dict[str, Any]) -> None:
     pool = parse("dev", with_pool("dgx", INFERENCE, change)).pools["dgx"].declared
-    assert isinstance(pool, BareMetalPool)
+    assert isinstance(pool, BareMetalPoolSettings)
     assert pool.sharing == change.get("sharing", "whole")
 
 

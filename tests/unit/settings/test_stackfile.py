@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from settings import (
-    AwsPool,
-    BareMetalPool,
-    HetznerPool,
+    AwsPoolSettings,
+    BareMetalPoolSettings,
+    HetznerPoolSettings,
     SettingsError,
     environments,
     load,
@@ -48,9 +48,9 @@ def test_the_environments_of_this_repository_are_right(
     settings = load(stack_file(ROOT, environment))
     assert settings.environment == environment
     owned, rented, small = (settings.pools[name].declared for name in ("dgx", "burst", "cpu"))
-    assert isinstance(owned, BareMetalPool)
-    assert isinstance(rented, AwsPool)
-    assert isinstance(small, HetznerPool)
+    assert isinstance(owned, BareMetalPoolSettings)
+    assert isinstance(rented, AwsPoolSettings)
+    assert isinstance(small, HetznerPoolSettings)
     assert (len(owned.machines), small.nodes, rented.gpu_limit) == (dgx, servers, burst_gpus)
 
 
@@ -148,7 +148,7 @@ def test_a_mapping_may_be_merged_into_another_that_goes_before_it(tmp_path: Path
     more = "    more:\n      <<: *cpu\n      nodes: 2\n"
     path.write_text(text.replace("  gpu-fleet:teams:\n", f"{more}  gpu-fleet:teams:\n"))
     pool = load(path).pools["more"].declared
-    assert isinstance(pool, HetznerPool)
+    assert isinstance(pool, HetznerPoolSettings)
     assert (pool.hardware, pool.nodes) == ("ccx33", 2)
 
 

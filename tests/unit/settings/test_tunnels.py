@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from settings import BareMetalPool, OnPremSite, SettingsError, needed_secrets, parse
+from settings import BareMetalPoolSettings, OnPremSite, SettingsError, needed_secrets, parse
 from settings.tunnel_keys import key_mistakes, key_of, key_owners
 from tests.unit.settings.environment import GATEWAY, TUNNEL, TUNNEL_KEYS, config, with_tunnel
 
@@ -51,7 +51,7 @@ def test_a_site_may_have_a_tunnel_and_its_machines_addresses_in_it() -> None:
     settings = parse("dev", with_tunnel())
     site, pool = settings.sites["fra"], settings.pools["dgx"].declared
     assert isinstance(site, OnPremSite)
-    assert isinstance(pool, BareMetalPool)
+    assert isinstance(pool, BareMetalPoolSettings)
     assert site.tunnel is not None
     assert site.tunnel.networks == ("10.12.0.0/16",)
     assert [each.tunnel_address for each in pool.machines] == ["10.13.0.11", "10.13.0.12"]
