@@ -13,14 +13,14 @@ from components.network.hetzner import HetznerNetwork
 from components.pools.boot import SAMPLE_KEY, PoolError
 from components.pools.snapshot import snapshot
 from hardware.catalogue import Hardware
-from ignition.write.gateway import GatewayBoot, RebootWindow, gateway_ignition, secret_ignition
+from ignition.write.gateway import GatewayBoot, LocksmithWindow, gateway_ignition, secret_ignition
 from ignition.write.payload import HETZNER_LIMIT_BYTES, Merge, PayloadError, data_url, fit
 from ignition.write.wireguard import Peer, WireGuard, WireGuardKey
 from settings.names import labels, tags
 
-REBOOTS = RebootWindow(start="Sun 03:00", length="1h")
-"""In UTC; no cluster drains a gateway. While it reboots, no machine of the site
-can join, and jobs go on."""
+REBOOTS = LocksmithWindow(start="Sun 03:00", length="1h")
+"""In UTC; no cluster drains a gateway. While it reboots, no machine of the site can join, and jobs
+go on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +160,7 @@ def _fitting(args: GatewayArgs, plain: str, private_key: str) -> str:
 
 
 def _refuse_too_many(args: GatewayArgs) -> None:
-    """Before anything is made, with keys that compress as badly as any."""
+    """Raise PoolError for more machines than user data has room for, before anything is made."""
     digests = (hashlib.sha256(peer.address.encode()).digest() for peer in args.peers)
     samples = [base64.b64encode(digest).decode() for digest in digests]
     _fitting(args, _plain(args, samples), SAMPLE_KEY)

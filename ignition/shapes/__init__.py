@@ -1,30 +1,30 @@
-"""Which pods an empty node can ever admit, by the algorithms of kubelet's resource managers.
+"""Predicts the pods that an empty node can admit, by the algorithms of kubelet's managers.
 
 Held to kubelet's own code by tests/sweeps/test_kubelet_shapes.py.
 """
 
-from ignition.shapes.admission import Admission, admit
+from ignition.shapes.admission import PodAdmission, admit
 from ignition.shapes.kubelet import Share
 from ignition.shapes.nearest import Nearest, Shape, largest, largest_on, nearest
 from ignition.shapes.node import (
     POLICIES,
     SCOPES,
-    Node,
+    ContainerRequest,
+    EmptyNode,
     Policy,
-    Request,
     Scope,
     ShapeError,
 )
-from ignition.shapes.plan import from_plan
+from ignition.shapes.node_of_plan import from_plan
 
 __all__ = [
     "POLICIES",
     "SCOPES",
-    "Admission",
+    "ContainerRequest",
+    "EmptyNode",
     "Nearest",
-    "Node",
+    "PodAdmission",
     "Policy",
-    "Request",
     "Scope",
     "Shape",
     "ShapeError",

@@ -9,17 +9,17 @@ from ignition.shapes.node import (
     FULL_CORES,
     POLICIES,
     SCOPES,
-    Cell,
-    Kind,
-    Node,
-    Request,
+    ContainerKind,
+    ContainerRequest,
+    EmptyNode,
+    NumaCell,
 )
 
 NUMA_NODES = (1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 4, 4, 4, 4, 4, 4, 8, 9)
-KINDS: tuple[Kind, ...] = ("app", "app", "app", "init", "sidecar")
+KINDS: tuple[ContainerKind, ...] = ("app", "app", "app", "init", "sidecar")
 
 
-def case(random: Random) -> tuple[Node, tuple[Request, ...]]:
+def case(random: Random) -> tuple[EmptyNode, tuple[ContainerRequest, ...]]:
     """A node and a pod that is bound to it."""
     node = _node(random)
     containers = random.choice((1, 1, 1, 1, 2, 2, 3, 4))
@@ -29,13 +29,13 @@ def case(random: Random) -> tuple[Node, tuple[Request, ...]]:
     return node, tuple(pod)
 
 
-def _node(random: Random) -> Node:
+def _node(random: Random) -> EmptyNode:
     count = random.choice(NUMA_NODES)
     cores, sockets = _cores(random, count)
     gpus = _dealt(random, count, random.choice((0, 1, 2, 4, 4, 8, 8, 12)))
     distances = _distances(random, count)
     cells = tuple(
-        Cell(
+        NumaCell(
             id=numa,
             cores=tuple(cores[numa]),
             core_sockets=_sockets(numa, len(cores[numa]), sockets, count),
@@ -46,7 +46,7 @@ def _node(random: Random) -> Node:
         for numa in range(count)
     )
     options = [name for name in (FULL_CORES, DISTRIBUTE) if random.random() < 0.5]
-    return Node(
+    return EmptyNode(
         cells=cells,
         sockets=sockets,
         reserved_cpus=_reserved(random, cells, whole=DISTRIBUTE in options),
@@ -131,7 +131,7 @@ def _distances(random: Random, count: int) -> list[tuple[int, ...]]:
     return [tuple(row) for row in table]
 
 
-def _reserved(random: Random, cells: Sequence[Cell], *, whole: bool) -> frozenset[int]:
+def _reserved(random: Random, cells: Sequence[NumaCell], *, whole: bool) -> frozenset[int]:
     """Whole cores of each NUMA node, or of one, or any CPUs.
 
     With `distribute-cpus-across-numa` cores are never cut: kubelet may then go round for ever.
@@ -146,7 +146,9 @@ def _reserved(random: Random, cells: Sequence[Cell], *, whole: bool) -> frozense
     return frozenset[int]().union(*(cell.cores[0] for cell in cells if cell.cores))
 
 
-def request(random: Random, node: Node, containers: int, *, guaranteed: bool) -> Request:
+def request(
+    random: Random, node: EmptyNode, containers: int, *, guaranteed: bool
+) -> ContainerRequest:
     """About what some NUMA nodes hold of each resource, shared by the containers of the pod."""
     wide = len(node.cells) > 4 and node.policy != "single-numa-node"
 
@@ -167,7 +169,7 @@ def request(random: Random, node: Node, containers: int, *, guaranteed: bool) ->
     memory = [cell.allocatable["memory"] for cell in node.cells]
     gpus = [len(cell.gpus) for cell in node.cells]
     pages = [not wide and random.random() < 0.15 for _ in range(2)]
-    return Request(
+    return ContainerRequest(
         gpus=near(gpus, 1) if random.random() < 0.7 else 0,
         cpus=cpus if guaranteed or random.random() < 0.3 else 0,
         memory_mib=max(1, near(memory, 1)) if guaranteed or random.random() < 0.3 else 0,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hardware.cpuset import format_list
-from ignition.shapes.node import Node, Request
+from ignition.shapes.node import ContainerRequest, EmptyNode
 from toolchain.build import ToolchainError, ensure
 
 
@@ -21,7 +21,9 @@ def kubelet() -> Path:
         pytest.skip(f"no kubelet to compare with: {error}")
 
 
-def ask(program: Path, cases: Sequence[tuple[Node, Sequence[Request]]]) -> list[dict[str, Any]]:
+def ask(
+    program: Path, cases: Sequence[tuple[EmptyNode, Sequence[ContainerRequest]]]
+) -> list[dict[str, Any]]:
     """What kubelet says to each node and pod."""
     lines = "\n".join(
         json.dumps({"node": _node(node), "pod": [_container(request) for request in pod]})
@@ -34,7 +36,7 @@ def ask(program: Path, cases: Sequence[tuple[Node, Sequence[Request]]]) -> list[
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def _node(node: Node) -> dict[str, Any]:
+def _node(node: EmptyNode) -> dict[str, Any]:
     options = {"max-allowable-numa-nodes": str(node.max_numa_nodes)}
     if node.prefer_closest:
         options["prefer-closest-numa-nodes"] = "true"
@@ -52,6 +54,6 @@ def _node(node: Node) -> dict[str, Any]:
     }
 
 
-def _container(request: Request) -> dict[str, Any]:
+def _container(request: ContainerRequest) -> dict[str, Any]:
     cpus = f"{round(request.cpus * 1000)}m" if request.cpus else ""
     return {**vars(request), "cpus": cpus}

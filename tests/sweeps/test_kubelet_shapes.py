@@ -13,10 +13,10 @@ import pytest
 from hardware.catalogue import load, names
 from ignition.plan.numa_plan import PlanError, plan
 from ignition.plan.tuning import PURPOSES, Tuning
-from ignition.shapes import POLICIES, SCOPES, Node, Request, from_plan
+from ignition.shapes import POLICIES, SCOPES, ContainerRequest, EmptyNode, from_plan
 from ignition.shapes.admission import insufficient
-from ignition.shapes.kubelet import NO_START, Outcome, run
-from ignition.shapes.spread import EndlessError
+from ignition.shapes.cpu_distribution import EndlessError
+from ignition.shapes.kubelet import NO_START, KubeletOutcome, run
 from tests.sweeps.kubelet_cases import case, request
 from tests.sweeps.kubelet_reference import ask, kubelet
 
@@ -24,7 +24,7 @@ SEED = 20261121
 RANDOM_CASES = 10_000
 MOST_COMBINATIONS = 3_000  # of hints that kubelet walks through; eight NUMA nodes can make millions
 
-Case = tuple[Node, Sequence[Request]]
+Case = tuple[EmptyNode, Sequence[ContainerRequest]]
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +80,9 @@ def _catalogue(random: Random) -> Iterator[Case]:
                         yield variant, [*asked[1:], replace(asked[0], kind="app")]
 
 
-def _judged(cases: Iterator[Case], count: int | None) -> list[tuple[Case, Outcome]]:
+def _judged(cases: Iterator[Case], count: int | None) -> list[tuple[Case, KubeletOutcome]]:
     """Our verdicts, leaving out what kubelet itself would take too long for."""
-    judged: list[tuple[Case, Outcome]] = []
+    judged: list[tuple[Case, KubeletOutcome]] = []
     endless = 0
     for node, pod in cases:
         try:
@@ -99,7 +99,7 @@ def _judged(cases: Iterator[Case], count: int | None) -> list[tuple[Case, Outcom
     return judged
 
 
-def _compare(program: Path, judged: Sequence[tuple[Case, Outcome]]) -> Counter[str]:
+def _compare(program: Path, judged: Sequence[tuple[Case, KubeletOutcome]]) -> Counter[str]:
     answers = ask(program, [one for one, _ in judged])
     assert len(answers) == len(judged)
     differing = []
@@ -111,7 +111,9 @@ def _compare(program: Path, judged: Sequence[tuple[Case, Outcome]]) -> Counter[s
     return Counter(outcome.reason for _, outcome in judged)
 
 
-def _ours(node: Node, pod: Sequence[Request], outcome: Outcome) -> dict[str, Any]:
+def _ours(
+    node: EmptyNode, pod: Sequence[ContainerRequest], outcome: KubeletOutcome
+) -> dict[str, Any]:
     if outcome.reason == NO_START:
         return {"error": outcome.message}
     return {
@@ -131,7 +133,7 @@ def _ours(node: Node, pod: Sequence[Request], outcome: Outcome) -> dict[str, Any
     }
 
 
-def _theirs(answer: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
+def _theirs(answer: dict[str, Any], outcome: KubeletOutcome) -> dict[str, Any]:
     if "error" in answer:
         return {"error": answer["error"]}
     if outcome.reason == "UnexpectedAdmissionError":  # kubelet wraps the message of the manager

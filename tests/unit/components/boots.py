@@ -9,7 +9,7 @@ import pulumi
 
 from components.pools.boot import ClusterJoin, PoolBoot
 from hardware.catalogue import load
-from ignition.butane.resources import decode
+from ignition.butane.urls import decode
 from ignition.plan.tuning import Purpose, Tuning
 from ignition.write.payload import data_url
 from ignition.write.render import tuning_ignition

@@ -10,7 +10,7 @@ from components.pools.bare_metal import BareMetalPool, BareMetalPoolArgs, BmcCre
 from components.pools.boot import PoolBoot, TunnelEnd
 from hardware.catalogue import load
 from ignition.boot import boot as boot_machine
-from ignition.butane.resources import decode
+from ignition.butane.urls import decode
 from ignition.write.render import JOIN_FILE
 from ignition.write.wireguard import CREDENTIAL, NETWORK
 from settings import BareMetalPoolSettings, Tunnel

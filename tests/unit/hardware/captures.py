@@ -9,8 +9,8 @@ from typing import Any
 import yaml
 
 from hardware.cpuset import parse_list
+from hardware.importer.catalogue_file import Heading
 from hardware.importer.files import Files, import_machine
-from hardware.importer.write import Heading
 
 LAYOUTS = Path(__file__).with_name("layouts")
 NAMES = tuple(sorted(path.stem for path in LAYOUTS.glob("*.yaml")))

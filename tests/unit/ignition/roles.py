@@ -10,7 +10,7 @@ from ignition.write.control_plane import (
     control_plane_butane,
     control_plane_ignition,
 )
-from ignition.write.gateway import GatewayBoot, RebootWindow, gateway_butane, gateway_ignition
+from ignition.write.gateway import GatewayBoot, LocksmithWindow, gateway_butane, gateway_ignition
 from ignition.write.wireguard import Peer, WireGuard, WireGuardKey
 from tests.unit.ignition.nodes import TOKEN
 
@@ -43,7 +43,7 @@ def gateway(*snippets: str) -> GatewayBoot:
     """The gateway of a site."""
     return GatewayBoot(
         wireguard=wireguard(),
-        reboot_window=RebootWindow(start="Thu 04:00", length="1h"),
+        reboot_window=LocksmithWindow(start="Thu 04:00", length="1h"),
         snippets=snippets,
     )
 

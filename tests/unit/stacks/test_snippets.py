@@ -4,7 +4,7 @@ import dataclasses
 import json
 
 from ignition.boot import boot
-from ignition.butane.resources import decode
+from ignition.butane.urls import decode
 from ignition.write.payload import Merge, data_url, merged
 from ignition.write.render import join_ignition, tuning_ignition
 from settings import load, stack_file

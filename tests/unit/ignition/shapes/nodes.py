@@ -5,13 +5,13 @@ from dataclasses import replace
 from hardware.catalogue import load
 from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import Tuning
-from ignition.shapes import Node, Policy, Request, from_plan
-from ignition.shapes.node import DISTRIBUTE, FULL_CORES, MIB_PER_GIB, Cell
+from ignition.shapes import ContainerRequest, EmptyNode, Policy, from_plan
+from ignition.shapes.node import DISTRIBUTE, FULL_CORES, MIB_PER_GIB, NumaCell
 
 GIB = MIB_PER_GIB
 
 
-def dgx(policy: Policy | None = None, *, pages: int = 0) -> Node:
+def dgx(policy: Policy | None = None, *, pages: int = 0) -> EmptyNode:
     """Two NUMA nodes of 112 CPUs, 108 of them for pods, 4 GPUs and 1017.5 GiB each."""
     hardware = load("dgx-h200")
     tuning = Tuning(hugepages_1gi_per_numa_node=pages)
@@ -19,11 +19,11 @@ def dgx(policy: Policy | None = None, *, pages: int = 0) -> Node:
     return replace(node, policy=policy or node.policy)
 
 
-def small(policy: Policy, *, numa_nodes: int = 2, cores: int = 4, gpus: int = 2) -> Node:
+def small(policy: Policy, *, numa_nodes: int = 2, cores: int = 4, gpus: int = 2) -> EmptyNode:
     """NUMA nodes of whole cores with two threads, the first core reserved, and 1 GiB for pods."""
-    return Node(
+    return EmptyNode(
         cells=tuple(
-            Cell(
+            NumaCell(
                 id=numa,
                 cores=tuple(
                     frozenset({core, core + numa_nodes * cores})
@@ -52,7 +52,7 @@ def small(policy: Policy, *, numa_nodes: int = 2, cores: int = 4, gpus: int = 2)
     )
 
 
-def ask(gpus: int, cpus: float, memory_gib: float, hugepages_1gi: int = 0) -> Request:
+def ask(gpus: int, cpus: float, memory_gib: float, hugepages_1gi: int = 0) -> ContainerRequest:
     """A container's request with its memory in GiB."""
     mib = round(memory_gib * GIB)
-    return Request(gpus=gpus, cpus=cpus, memory_mib=mib, hugepages_1gi=hugepages_1gi)
+    return ContainerRequest(gpus=gpus, cpus=cpus, memory_mib=mib, hugepages_1gi=hugepages_1gi)

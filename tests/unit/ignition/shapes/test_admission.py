@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ignition.shapes import POLICIES, Policy, Request, ShapeError, admit
+from ignition.shapes import POLICIES, ContainerRequest, Policy, ShapeError, admit
 from tests.unit.ignition.shapes.nodes import GIB, ask, dgx, small
 
 
@@ -92,7 +92,7 @@ def test_memory_kept_as_huge_pages_is_no_other_memory() -> None:
 
 
 def test_a_pod_that_is_not_guaranteed_is_aligned_by_its_gpus_alone() -> None:
-    admission = admit(dgx("single-numa-node"), [Request(gpus=4, memory_mib=1500 * GIB)])
+    admission = admit(dgx("single-numa-node"), [ContainerRequest(gpus=4, memory_mib=1500 * GIB)])
 
     assert admission.admitted
     assert admission.shares[0].cpus == ""
@@ -179,4 +179,4 @@ def test_a_kubelet_that_would_go_round_for_ever_is_said_to() -> None:
 
 def test_a_negative_request_is_no_request() -> None:
     with pytest.raises(ShapeError, match="gpus: -1 is negative"):
-        Request(gpus=-1)
+        ContainerRequest(gpus=-1)

@@ -8,7 +8,7 @@ from hardware.catalogue import load, names
 from ignition.plan.numa_plan import PlanError, plan
 from ignition.plan.tuning import Tuning
 from ignition.shapes import (
-    Request,
+    ContainerRequest,
     Shape,
     ShapeError,
     admit,
@@ -43,7 +43,7 @@ def test_gpus_stay_where_more_cpus_and_memory_make_the_pod_fit() -> None:
     found = nearest(dgx("restricted"), ask(8, 96, 800))
 
     assert found is not None
-    assert found.request == Request(gpus=8, cpus=114, memory_mib=ONE_NUMA_NODE[1] + 1)
+    assert found.request == ContainerRequest(gpus=8, cpus=114, memory_mib=ONE_NUMA_NODE[1] + 1)
 
 
 def test_half_a_core_is_rounded_to_the_nearer_whole_one_and_down_between_two() -> None:
@@ -57,7 +57,7 @@ def test_what_the_node_does_not_offer_is_cut_to_what_it_does() -> None:
     found = nearest(dgx("best-effort"), ask(9, 300, 3000, hugepages_1gi=4))
 
     assert found is not None
-    assert found.request == Request(gpus=8, cpus=216, memory_mib=2035 * GIB)
+    assert found.request == ContainerRequest(gpus=8, cpus=216, memory_mib=2035 * GIB)
 
 
 def test_the_nearest_aligned_pod_is_found_under_a_policy_that_does_not_insist() -> None:
@@ -76,7 +76,7 @@ def test_no_admitted_pod_is_nearer_than_the_nearest(policy: str) -> None:
     """All pods of a small node are tried."""
     node = small(policy)  # type: ignore[arg-type]  # the parameter is one of the policies
     every = [
-        Request(gpus=gpus, cpus=cpus, memory_mib=mib)
+        ContainerRequest(gpus=gpus, cpus=cpus, memory_mib=mib)
         for gpus in range(5)
         for cpus in range(1, 13)
         for mib in (1, 600, GIB, GIB + 1, 1500, 2 * GIB)
@@ -87,7 +87,9 @@ def test_no_admitted_pod_is_nearer_than_the_nearest(policy: str) -> None:
         found = nearest(node, wanted)
         assert found is not None
 
-        def far(one: Request, wanted: Request = wanted) -> tuple[float, float, float]:
+        def far(
+            one: ContainerRequest, wanted: ContainerRequest = wanted
+        ) -> tuple[float, float, float]:
             return (
                 abs(one.gpus - wanted.gpus),
                 abs(one.cpus - wanted.cpus),
@@ -135,9 +137,13 @@ def test_every_machine_of_the_catalogue_takes_its_largest_pods_and_no_larger_one
 
     assert shapes
     for gpus, cpus, mib in shapes:
-        assert admit(node, [Request(gpus=gpus, cpus=cpus, memory_mib=mib)]).admitted
-        assert not admit(node, [Request(gpus=gpus, cpus=cpus, memory_mib=mib + 1)]).admitted
-        assert not admit(node, [Request(gpus=gpus, cpus=cpus + 2, memory_mib=mib)]).admitted
+        assert admit(node, [ContainerRequest(gpus=gpus, cpus=cpus, memory_mib=mib)]).admitted
+        assert not admit(
+            node, [ContainerRequest(gpus=gpus, cpus=cpus, memory_mib=mib + 1)]
+        ).admitted
+        assert not admit(
+            node, [ContainerRequest(gpus=gpus, cpus=cpus + 2, memory_mib=mib)]
+        ).admitted
 
 
 def test_a_node_is_made_from_the_kubelet_of_the_plan() -> None:

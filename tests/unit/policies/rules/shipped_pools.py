@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from hardware.catalogue import load
-from ignition.boot.sources import load as fetched
+from ignition.boot.config import load_resource as fetched
 from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import Purpose, Tuning
 from ignition.write.render import NodeBoot, Taint, data_url, tuning_ignition

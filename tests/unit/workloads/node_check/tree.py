@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from hardware.cpuset import format_mask, parse_list
+from hardware.cpuset import parse_list
+from tests.support.cpu_masks import cpu_mask
 from tests.unit.workloads.node_check import recorded
 from workloads.node_check.__main__ import findings
 from workloads.node_check.machine import LiveMachine
@@ -165,7 +166,7 @@ class Dgx:
         for cpu in range(8):
             folder = f"sys/devices/system/cpu/cpu{cpu}/cpufreq"
             self.write(f"{folder}/scaling_governor", "performance")
-        self.write("proc/irq/default_smp_affinity", format_mask(parse_list(HOUSEKEEPING)))
+        self.write("proc/irq/default_smp_affinity", cpu_mask(parse_list(HOUSEKEEPING)))
 
     def _nodes(self) -> None:
         self.write("sys/devices/system/cpu/online", "0-223")

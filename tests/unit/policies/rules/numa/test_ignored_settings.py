@@ -3,7 +3,7 @@
 import pytest
 
 from hardware.catalogue import names
-from ignition.plan.refused import ARGUMENTS, OPTIONS, PCI
+from ignition.plan.refused_arguments import ARGUMENTS, OPTIONS, PCI
 from ignition.plan.tuning import Tuning
 from policies.rules.numa.ignored_settings import RULE
 from tests.unit.policies.rules.shipped_pools import argument, edited, file, pool, told

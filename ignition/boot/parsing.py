@@ -1,11 +1,13 @@
-"""YAML and JSON documents and `name = value` files, as the programs on the node read them."""
+"""Parses YAML, JSON and `name = value` files as the programs on the node do; masks secrets."""
 
+import difflib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import yaml
 
+Json = dict[str, object]
 # the parser in C, where PyYAML was built with it: many nodes are judged in one run
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -48,13 +50,27 @@ def settings(text: str) -> Iterator[tuple[str, str | None]]:
 
 
 def shown(text: str) -> str:
-    """A word for a message; anything that could be a key or a whole document stays out of it."""
+    """Return a word for a message, "…" where it could be a key or a whole document."""
     return text if re.fullmatch(r"[\w./:+-]{0,32}", text, re.ASCII) else "…"
 
 
 def masked(message: str) -> str:
-    """A message without bootstrap tokens, wherever they were written by mistake."""
+    """Return the message without bootstrap tokens."""
     return _TOKEN.sub("…", message)
+
+
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """Return the known name that is spelled most alike, None where none is near."""
+    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=cutoff)
+    return near[0] if near else None
+
+
+def hint(
+    name: str, known: Iterable[str], otherwise: str = "remove it", *, cutoff: float = 0.6
+) -> str:
+    """Return "write <the nearest known name>", `otherwise` where none is near."""
+    near = nearest(name, known, cutoff)
+    return f"write {near}" if near else otherwise
 
 
 def mappings(value: object) -> list[dict[str, object]]:
@@ -63,7 +79,7 @@ def mappings(value: object) -> list[dict[str, object]]:
 
 
 def names(text: str) -> frozenset[str]:
-    """A table of names, written with white space between them."""
+    """Return the names of a table that is written with white space between them."""
     return frozenset(text.split())
 
 

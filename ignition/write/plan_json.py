@@ -1,4 +1,4 @@
-"""What a node should look like: the JSON that lies on it as /etc/fleet/plan.json.
+"""Writes /etc/fleet/plan.json: the state that a node should be in.
 
 The check that runs on the node compares the live machine with it; null means "not checked".
 """

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from ignition.shapes.node import Node
+from ignition.shapes.node import EmptyNode
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ def totals(amounts: Mapping[int, int]) -> dict[int, int]:
     return found
 
 
-def merge(node: Node, resources: Iterable[Hints]) -> tuple[Hint, bool]:
+def merge(node: EmptyNode, resources: Iterable[Hints]) -> tuple[Hint, bool]:
     """The best hint of all resources together, and whether the node's policy admits it."""
     every = sum(1 << cell.id for cell in node.cells)
     hints = list(resources)
@@ -90,8 +90,8 @@ def _common(hints: Sequence[Hints], every: int) -> set[int]:
     return {every} if common is None else common
 
 
-def _second_best(node: Node, hints: Sequence[Hints], every: int) -> int:
-    """What is left of the best combination of hints that are not all preferred, or not alike."""
+def _second_best(node: EmptyNode, hints: Sequence[Hints], every: int) -> int:
+    """The NUMA nodes of the best combination of hints that do not all agree on a preferred set."""
     wishes = [[mask for mask in one if mask is not None] for one in hints if None not in one]
     merged = {every}
     for masks_of_one in wishes:
@@ -103,21 +103,21 @@ def _second_best(node: Node, hints: Sequence[Hints], every: int) -> int:
     return min(merged, key=lambda mask: _fall_back(node, mask, widest))
 
 
-def _fit(node: Node, mask: int) -> tuple[int, float, int]:
+def _fit(node: EmptyNode, mask: int) -> tuple[int, float, int]:
     """Narrow sets first, then near ones where that is asked for, then the lower numbers."""
     near = node.prefer_closest and node.policy != "single-numa-node"
     return mask.bit_count(), _distance(node, mask) if near else 0.0, mask
 
 
-def _fall_back(node: Node, mask: int, widest: int) -> tuple[int, int, tuple[int, float, int]]:
-    """As many NUMA nodes as the neediest resource wants, else fewer, else more."""
+def _fall_back(node: EmptyNode, mask: int, widest: int) -> tuple[int, int, tuple[int, float, int]]:
+    """Rank first the sets as large as the neediest resource wants, then smaller, then larger."""
     count = mask.bit_count()
     if count == widest:
         return 0, 0, _fit(node, mask)
     return (1, -count, _fit(node, mask)) if count < widest else (2, 0, _fit(node, mask))
 
 
-def _distance(node: Node, mask: int) -> float:
+def _distance(node: EmptyNode, mask: int) -> float:
     chosen = bits(mask)
     distances = {cell.id: cell.distances for cell in node.cells}
     return sum(distances[one][other] for one in chosen for other in chosen) / len(chosen) ** 2

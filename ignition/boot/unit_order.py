@@ -1,8 +1,8 @@
-"""The order in which systemd starts units: a circle makes it drop one of them at boot."""
+"""Finds circles in the order of units; systemd drops a unit of a circle at boot."""
 
 from collections.abc import Iterator, Mapping
 
-from ignition.boot.unitfiles import Line
+from ignition.boot.unit_syntax import Directive
 
 # what systemd orders by itself; each waits for those named
 _BUILT_IN = {
@@ -21,8 +21,8 @@ _BUILT_IN = {
 _EARLY = (".mount", ".swap", ".target", ".slice", ".device", ".timer", ".socket", ".path")
 
 
-def circles(units: Mapping[str, tuple[Line, ...]]) -> Iterator[str]:
-    """Each circle among the units of the configuration and those of the system, once."""
+def circles(units: Mapping[str, tuple[Directive, ...]]) -> Iterator[str]:
+    """Yield a circle among the units of the configuration and those of the system."""
     waits: dict[str, set[str]] = {name: set(after) for name, after in _BUILT_IN.items()}
     for name, lines in units.items():
         _order(name, lines, waits)
@@ -38,7 +38,7 @@ def circles(units: Mapping[str, tuple[Line, ...]]) -> Iterator[str]:
             return
 
 
-def _order(name: str, lines: tuple[Line, ...], waits: dict[str, set[str]]) -> None:
+def _order(name: str, lines: tuple[Directive, ...], waits: dict[str, set[str]]) -> None:
     own = waits.setdefault(name, set())
     plain = not any(
         line.name == "DefaultDependencies" and line.value in ("no", "false", "off", "0")
@@ -67,7 +67,7 @@ def _order(name: str, lines: tuple[Line, ...], waits: dict[str, set[str]]) -> No
 def _circle(
     name: str, waits: Mapping[str, set[str]], trail: list[str], done: set[str]
 ) -> list[str]:
-    """The first circle found on the way back from a unit."""
+    """Return the first circle among the units that a unit waits for, [] for none."""
     if name in trail:
         return trail[trail.index(name) :]
     if name in done:

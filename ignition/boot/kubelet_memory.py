@@ -1,11 +1,12 @@
-"""Memory that kubelet keeps from pods, and how the Static memory manager splits it."""
+"""Judges the memory that kubelet reserves, and its split by the Static memory manager."""
 
 import json
 from collections.abc import Iterator, Mapping
 from typing import cast
 
 from hardware.catalogue import Hardware
-from ignition.boot.fields import DEFAULT_EVICTION, KINDS_OF_MEMORY, RESERVABLE, SIGNALS
+from ignition.boot.kubelet_fields import DEFAULT_EVICTION, KINDS_OF_MEMORY, RESERVABLE, SIGNALS
+from ignition.boot.parsing import Json
 from ignition.boot.quantities import QuantityError, threshold, to_bytes
 
 _GIB = 1024**3
@@ -13,11 +14,9 @@ _MIB = 1024**2
 # below this share of the memory the daemons of a node are killed before a pod is evicted
 _LEAST_KEPT = 256 * _MIB
 
-Json = dict[str, object]
-
 
 def reserved(found: Json, hardware: Hardware, problems: list[str]) -> tuple[int, Mapping[str, int]]:
-    """Bytes of kubeReserved and systemReserved together, and each eviction threshold in bytes."""
+    """Return the bytes of kubeReserved and systemReserved together, and each eviction threshold."""
     capacities = {
         "memory.available": hardware.memory_gib * _GIB,
         "nodefs.available": hardware.system_disk_gib * _GIB,

@@ -1,12 +1,12 @@
-"""Butane's `storage.trees`: what lies in a local directory, as files and links of the config."""
+"""Turns Butane's `storage.trees`, which are local directories, into files and links."""
 
 import posixpath
 from collections.abc import Callable
 from typing import cast
 
-from ignition.butane.local import FilesDir, Leaf, LocalError
+from ignition.butane.local_files import FilesDir, Leaf, LocalError
 from ignition.butane.problems import Path
-from ignition.butane.resources import data_url
+from ignition.butane.urls import data_url
 
 Values = dict[str, object]
 Say = Callable[[Path, str], None]
@@ -17,7 +17,7 @@ _STORAGE = ("directories", "disks", "files", "filesystems", "links", "luks", "ra
 
 
 def add(config: Values, values: Values, files: FilesDir | None, say: Say) -> dict[Path, Path]:
-    """Add the trees of the document to the config, and say where each added node comes from."""
+    """Add the trees of the document to the config, and return the origin of each added node."""
     found = cast("list[Values]", cast("Values", values["storage"]).get("trees") or [])
     if not found:
         return {}

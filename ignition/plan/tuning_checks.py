@@ -1,9 +1,9 @@
-"""Whether a machine can carry the choices of a pool; each problem is one sentence."""
+"""Checks that a machine can carry the tuning of a pool; each problem is one sentence."""
 
 from collections.abc import Iterator
 
 from hardware.catalogue import Hardware
-from ignition.plan.refused import wrong_arguments, wrong_options
+from ignition.plan.refused_arguments import wrong_arguments, wrong_options
 from ignition.plan.tuning import Tuning
 
 _MIB_PER_GIB = 1024
@@ -12,7 +12,7 @@ _LARGEST_IO_MIB_PER_S = 1024**2
 
 
 def problems(hardware: Hardware, tuning: Tuning, reserved_mib: tuple[int, ...]) -> Iterator[str]:
-    """What keeps the plan from being made; `reserved_mib` is the memory kept on each NUMA node."""
+    """Yield why no plan can be made; `reserved_mib` is the memory reserved on each NUMA node."""
     if hardware.gpus and hardware.arch != "amd64":
         yield (
             f"{hardware.name} has GPUs on {hardware.arch}, but Flatcar's NVIDIA driver extensions "
@@ -21,7 +21,7 @@ def problems(hardware: Hardware, tuning: Tuning, reserved_mib: tuple[int, ...]) 
     yield from _counts(tuning)
     yield from _nodes(hardware, tuning, reserved_mib)
     yield from _gpus(hardware, tuning)
-    yield from _place(hardware, tuning)
+    yield from _bare_metal(hardware, tuning)
     yield from _scheduling(tuning)
     yield from wrong_arguments(tuning.extra_kernel_arguments)
     yield from wrong_options(tuning.extra_module_options)
@@ -71,7 +71,7 @@ def _nodes(hardware: Hardware, tuning: Tuning, reserved_mib: tuple[int, ...]) ->
 
 
 def _hugepage_keys(gib: int, mib2: int) -> str:
-    """The keys of the choices that take huge pages."""
+    """The keys of the tuning that reserve huge pages."""
     sizes = {"1gi": gib, "2mi": mib2}
     keys = [f"hugepages_{size}_per_numa_node" for size, pages in sizes.items() if pages]
     return f"tuning.{' and '.join(keys)}"
@@ -90,7 +90,7 @@ def _gpus(hardware: Hardware, tuning: Tuning) -> Iterator[str]:
         yield f"tuning.extra_module_options: {hardware.name} has no GPU; leave them out"
 
 
-def _place(hardware: Hardware, tuning: Tuning) -> Iterator[str]:
+def _bare_metal(hardware: Hardware, tuning: Tuning) -> Iterator[str]:
     for name, value, default in (
         ("iommu", tuning.iommu, "passthrough"),
         ("power", tuning.power, "default"),

@@ -1,83 +1,26 @@
-"""What Ignition 3.4 holds a configuration to before it touches a disk, and keys it passes over.
+"""The checks that Ignition 3.4 makes of a configuration before it touches a disk.
 
-Names follow the specification 3.4.0 (coreos/ignition docs/configuration-v3_4.md), rules the
-`Validate` functions of its config/v3_4/types.
+Keys and types are those of Ignition's own schema (ignition-3.4.json, from coreos/ignition), rules
+follow the `Validate` functions of its config/v3_4/types.
 """
 
-import difflib
+import json
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from types import NoneType
+from pathlib import Path
 
-from ignition.boot.texts import names
+from ignition.boot.parsing import Json, nearest
 
-Json = dict[str, object]
-_RESOURCE: Json = {
-    "source": None,
-    "compression": None,
-    "httpHeaders": {"name": None, "value": None},
-    "verification": {"hash": None},
-}
-_OWNER: Json = {"id": None, "name": None}
-_NODE: Json = {"path": None, "overwrite": None, "user": _OWNER, "group": _OWNER}
-_PARTITION = dict.fromkeys(
-    names("label number sizeMiB startMiB typeGuid guid wipePartitionEntry shouldExist resize")
-)
-_USER = dict.fromkeys(
-    names(
-        "name passwordHash sshAuthorizedKeys uid gecos homeDir noCreateHome primaryGroup groups "
-        "noUserGroup noLogInit shell shouldExist system"
-    )
-)
-# a list has the shape of its items
-_KEYS: Json = {
-    "ignition": {
-        "version": None,
-        "config": {"merge": _RESOURCE, "replace": _RESOURCE},
-        "timeouts": {"httpResponseHeaders": None, "httpTotal": None},
-        "security": {"tls": {"certificateAuthorities": _RESOURCE}},
-        "proxy": {"httpProxy": None, "httpsProxy": None, "noProxy": None},
-    },
-    "kernelArguments": {"shouldExist": None, "shouldNotExist": None},
-    "passwd": {
-        "users": _USER,
-        "groups": dict.fromkeys(names("name gid passwordHash shouldExist system")),
-    },
-    "storage": {
-        "disks": {"device": None, "wipeTable": None, "partitions": _PARTITION},
-        "raid": dict.fromkeys(names("name level devices spares options")),
-        "filesystems": dict.fromkeys(
-            names("device format path wipeFilesystem label uuid options mountOptions")
-        ),
-        "files": {**_NODE, "mode": None, "contents": _RESOURCE, "append": _RESOURCE},
-        "directories": {**_NODE, "mode": None},
-        "links": {**_NODE, "target": None, "hard": None},
-        "luks": {
-            **dict.fromkeys(names("name device label uuid options discard openOptions wipeVolume")),
-            "keyFile": _RESOURCE,
-        },
-    },
-    "systemd": {
-        "units": {
-            "name": None,
-            "enabled": None,
-            "mask": None,
-            "contents": None,
-            "dropins": {"name": None, "contents": None},
-        }
-    },
-}
-# the values that Ignition decodes strictly; all others are texts, lists and objects
-_TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(
-        names("overwrite enabled mask hard wipeTable wipeFilesystem wipePartitionEntry"),
-        (bool, NoneType),
-    ),
-    **dict.fromkeys(names("mode number sizeMiB startMiB spares uid gid"), (int, NoneType)),
-    **dict.fromkeys(
-        names("path target source hash compression device format level label"), (str, NoneType)
-    ),
+KEYS: dict[str, str] = json.loads(
+    (Path(__file__).parent / "ignition-3.4.json").read_text(encoding="utf-8")
+)["keys"]
+_TYPES: dict[str, type] = {
+    "string": str,
+    "integer": int,
+    "boolean": bool,
+    "array": list,
+    "object": dict,
 }
 UNIT = re.compile(
     r"[A-Za-z0-9:_.\\@-]+\.(service|timer|mount|automount|target|socket|path|slice|device|swap|scope)",
@@ -93,11 +36,13 @@ _LISTS = {
 }
 
 
+class WrongTypeError(ValueError):
+    """A value of another JSON type than Ignition decodes; the message names its key."""
+
+
 def problems(config: Json) -> Iterator[str]:
-    """What is wrong with a configuration before it is merged with others."""
-    found: list[str] = []
-    _unknown(config, _KEYS, "", found)
-    yield from found
+    """Yield the mistakes of a configuration before it is merged with others; WrongTypeError."""
+    yield from _keys(config, "")
     yield from _nodes(config)
     for (section, kind), key in _LISTS.items():
         yield from _twice(f"{section}.{kind}", [item.get(key) for item in _items(config, kind)])
@@ -113,27 +58,43 @@ def _items(config: Json, kind: str) -> list[Json]:
     return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
-def _unknown(value: object, known: Json, where: str, found: list[str]) -> None:
+def _keys(value: object, place: str) -> Iterator[str]:
+    """Yield the keys that Ignition passes over; WrongTypeError at a value of a wrong type.
+
+    Ignition decodes null as a key that is not given.
+    """
+    shown, kind = place.replace("[]", ""), KEYS.get(place, "object")
+    if not isinstance(value, _TYPES[kind]) or isinstance(value, bool) != (kind == "boolean"):
+        wanted = f"a list of JSON {kind}s" if place.endswith("[]") else f"a JSON {kind}"
+        raise WrongTypeError(f"{shown} must be {wanted}, not {json.dumps(value)[:40]}")
     if isinstance(value, list):
         for item in value:
-            _unknown(item, known, where, found)
+            yield from _keys(item, f"{place}[]")
     elif isinstance(value, dict):
         for key, inner in value.items():
-            if key not in known:
-                near = difflib.get_close_matches(
-                    key.lower(), {name.lower(): name for name in known}, n=1, cutoff=0.7
-                )
-                right = next((name for name in known if near and name.lower() == near[0]), None)
-                hint = f"write {right}" if right else "remove it"
-                found.append(
-                    f"{where}{key} is no key of Ignition 3.4, which passes over it; {hint}"
-                )
-            elif not isinstance(inner, _TYPES.get(key, object)) or (
-                isinstance(inner, bool) and key in ("mode", "number")
-            ):
-                found.append(f"{where}{key} has a value of a type that Ignition refuses; fix it")
-            elif isinstance(below := known[key], dict):
-                _unknown(inner, below, f"{where}{key}.", found)
+            below = f"{place}.{key}".removeprefix(".")
+            if below == "storage.luks[].clevis":
+                yield f"{shown}.clevis is not supported by Flatcar; remove it"
+            if below not in KEYS:
+                yield _unknown(key, place)
+            elif inner is not None:
+                yield from _keys(inner, below)
+
+
+def _unknown(key: str, place: str) -> str:
+    known = {name.lower(): name for name in _names(place)}
+    near = nearest(key.lower(), known, cutoff=0.7)
+    hint = f"write {known[near]}" if near else "remove it"
+    shown = f"{place}.{key}".removeprefix(".").replace("[]", "")
+    return f"{shown} is no key of Ignition 3.4, which passes over it; {hint}"
+
+
+def _names(place: str) -> Iterator[str]:
+    """The names of the keys directly below a place."""
+    for known in KEYS:
+        parent, _, name = known.rpartition(".")
+        if parent == place and not name.endswith("[]"):
+            yield name
 
 
 def _nodes(config: Json) -> Iterator[str]:

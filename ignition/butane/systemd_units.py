@@ -1,4 +1,4 @@
-"""systemd units: what Ignition accepts as one, escaped names, and Butane's mount units."""
+"""Parses systemd units as Ignition does, escapes their names, and writes Butane's mount units."""
 
 from collections.abc import Mapping
 
@@ -49,7 +49,7 @@ def _option(text: str) -> tuple[str, str]:
 
 
 def _after_continued(text: str, *, keep_spaces: bool) -> str:
-    """What follows a line and its continuations (lines that end with a backslash)."""
+    """Return the text after a line and its continuations (lines that end with a backslash)."""
     while True:
         line, found, text = text.partition("\n")
         # a comment may have one space after the backslash, a value may not

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from hardware.cpuset import CpusetError, parse_list
-from hardware.importer.capture import CaptureError, GpuRow, Topology
+from hardware.importer.capture import CaptureError, GpuRow, GpuTopology
 
 COMMAND = "nvidia-smi topo -m"
 NEAR = ("PIX", "PXB", "PHB", "NODE")
@@ -21,7 +21,7 @@ _LEGEND = re.compile(r"\s+(NIC\d+):\s+(\S+)")
 _CPUS = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 
 
-def parse(text: str, where: str) -> Topology:
+def parse(text: str, where: str) -> GpuTopology:
     """The matrix; CaptureError with file and line."""
     lines = _ESCAPE.sub("", text).splitlines()
     header = next((n for n, line in enumerate(lines) if _is_header(line.split())), None)
@@ -40,7 +40,7 @@ def parse(text: str, where: str) -> Topology:
         rows.append(_row(line, devices, where, position + 1))
     _symmetric(rows, gpus, where)
     legend = {match[1]: match[2] for line in lines if (match := _LEGEND.match(line))}
-    return Topology(
+    return GpuTopology(
         gpus=tuple(rows),
         nics=tuple(legend.get(device, device) for device in devices if device not in gpus),
     )

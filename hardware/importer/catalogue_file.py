@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from hardware.catalogue import read
-from hardware.importer.assemble import Entry
-from hardware.machine import Kind
+from hardware.importer.assemble import CatalogueEntry
+from hardware.machine import MachineKind
 
 _LISTS = ("numa_nodes", "gpus", "nics", "nvme")
 _PRICE = """\
@@ -28,15 +28,15 @@ price: # to fill in: what an hour costs, the source and its date
 
 @dataclass(frozen=True, kw_only=True)
 class Heading:
-    """What no capture shows: the catalogue name, who makes or rents it out, and the day."""
+    """The facts that no capture shows: catalogue name, vendor, kind, and date."""
 
     name: str
     vendor: str
-    kind: Kind
+    kind: MachineKind
     date: str
 
 
-def catalogue_text(heading: Heading, entry: Entry, commands: Sequence[str]) -> str:
+def catalogue_text(heading: Heading, entry: CatalogueEntry, commands: Sequence[str]) -> str:
     """The YAML of hardware/<name>.yaml; HardwareError where the captures contradict themselves."""
     name, date = heading.name, heading.date
     lines = [

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hardware.catalogue import Hardware
-from ignition.plan.reasons import Field
+from ignition.plan.plan_lines import KubeletField
 from ignition.plan.tuning import Purpose, Tuning
 
 _TOPOLOGY = "https://kubernetes.io/docs/tasks/administer-cluster/topology-manager/"
@@ -17,21 +17,21 @@ def gpus_per_numa_node(hardware: Hardware) -> int:
 
 
 def spans_numa_nodes(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> bool:
-    """Whether pods are expected that take the GPUs of more than one NUMA node."""
+    """Return whether pods may take the GPUs of more than one NUMA node."""
     if tuning.largest_pod_gpus is not None:
         return tuning.largest_pod_gpus > gpus_per_numa_node(hardware)
     return purpose == "training" and len({gpu.numa_node for gpu in hardware.gpus}) > 1
 
 
-def fields(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Sequence[Field]:
+def fields(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Sequence[KubeletField]:
     """The Topology Manager's fields; none where there is one NUMA node, with nothing to align."""
     nodes = len(hardware.numa_nodes)
     if nodes == 1:
         return ()
     policy, reason = _policy(hardware, tuning, purpose)
     decided = [
-        Field(name="topologyManagerPolicy", value=policy, reason=reason, source=_TOPOLOGY),
-        Field(
+        KubeletField(name="topologyManagerPolicy", value=policy, reason=reason, source=_TOPOLOGY),
+        KubeletField(
             name="topologyManagerScope",
             value="pod",
             reason="the containers of a pod are placed together",
@@ -47,7 +47,7 @@ def fields(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Sequence[Fie
         why.append(f"kubelet starts on {_DEFAULT_MAX_NUMA_NODES} NUMA nodes at most without it")
     if options:
         decided.append(
-            Field(
+            KubeletField(
                 name="topologyManagerPolicyOptions",
                 value=options,
                 reason="; ".join(why),

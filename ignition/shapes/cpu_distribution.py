@@ -1,4 +1,4 @@
-"""Which CPUs the static CPU manager takes with `distribute-cpus-across-numa`.
+"""Picks the CPUs that the static CPU manager takes with `distribute-cpus-across-numa`.
 
 After takeByTopologyNUMADistributed in pkg/kubelet/cm/cpumanager/cpu_assignment.go of Kubernetes
 1.34, whose quirks are kept: a pod stands or falls with them.
@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ignition.shapes.cpu_picker import Accumulator, TakeError, packed
-from ignition.shapes.node import Node
+from ignition.shapes.node import EmptyNode
 
 
 class EndlessError(ValueError):
@@ -69,7 +69,7 @@ class _Choice:
     balance: float
 
 
-def distributed(node: Node, free: frozenset[int], wanted: int, group: int) -> frozenset[int]:
+def distributed(node: EmptyNode, free: frozenset[int], wanted: int, group: int) -> frozenset[int]:
     """An even share from each of the fewest NUMA nodes that can give it, in groups of CPUs.
 
     TakeError when there are too few CPUs; EndlessError where kubelet would not return.
@@ -89,8 +89,8 @@ def distributed(node: Node, free: frozenset[int], wanted: int, group: int) -> fr
     return packed(node, free, wanted)
 
 
-def _range(node: Node, available: int, wanted: int, group: int) -> tuple[int, int]:
-    """How many NUMA nodes the CPUs can come from."""
+def _range(node: EmptyNode, available: int, wanted: int, group: int) -> tuple[int, int]:
+    """The smallest and largest number of NUMA nodes that the CPUs can come from."""
     groups = -(-len(node.numa_of) // group)
     groups_per_node = -(-groups // len(node.cpus_of))
     needed = -(-wanted // group)
@@ -109,7 +109,7 @@ def _best(available: Mapping[int, int], size: int, wanted: int, group: int) -> _
 
 
 def _judge(available: Mapping[int, int], nodes: Slice, wanted: int, group: int) -> _Choice | None:
-    """How even the use of the machine would be; None where these NUMA nodes cannot share evenly."""
+    """Rate how evenly these NUMA nodes would be used; None where they cannot share evenly."""
     share = wanted // len(nodes) // group * group
     if (
         sum(available[numa] for numa in nodes) < wanted
@@ -136,7 +136,7 @@ def _judge(available: Mapping[int, int], nodes: Slice, wanted: int, group: int) 
 def _after_rest(
     after: Mapping[int, int], subset: Collection[int], rest: int, group: int
 ) -> dict[int, int]:
-    """What is left of each NUMA node when those of the subset give the odd groups in turn."""
+    """The CPUs left on each NUMA node after those of the subset gave the odd groups in turn."""
     left = dict(after)
     while rest > 0:
         giving = [numa for numa in subset if left[numa] >= group]

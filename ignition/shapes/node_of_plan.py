@@ -13,8 +13,8 @@ from ignition.shapes.node import (
     MIB_PER_GIB,
     POLICIES,
     SCOPES,
-    Cell,
-    Node,
+    EmptyNode,
+    NumaCell,
     ShapeError,
 )
 
@@ -25,7 +25,7 @@ _WITHOUT_EFFECT = frozenset({"strict-cpu-reservation", "prefer-align-cpus-by-unc
 _DISTANCE_SELF, _DISTANCE_SOCKET, _DISTANCE_REMOTE = 10, 12, 21
 
 
-def from_plan(hardware: Hardware, plan: NumaPlan) -> Node:
+def from_plan(hardware: Hardware, plan: NumaPlan) -> EmptyNode:
     """The empty node that a machine with this plan becomes; ShapeError on unknown kubelet fields.
 
     The catalogue does not say which socket a NUMA node is on, nor how far two nodes are apart:
@@ -41,7 +41,7 @@ def from_plan(hardware: Hardware, plan: NumaPlan) -> Node:
         raise ShapeError(f"topologyManagerPolicy: {policy} with scope {scope} is not known")
     if unknown := options.keys() - {_CLOSEST, _MAX_NODES}:
         raise ShapeError(f"topologyManagerPolicyOptions: {', '.join(sorted(unknown))} not known")
-    return Node(
+    return EmptyNode(
         cells=_cells(hardware, plan),
         sockets=hardware.sockets,
         reserved_cpus=parse_list(plan.housekeeping),
@@ -61,13 +61,13 @@ def _cpu_options(options: Mapping[str, str]) -> frozenset[str]:
     return chosen - _WITHOUT_EFFECT
 
 
-def _cells(hardware: Hardware, plan: NumaPlan) -> tuple[Cell, ...]:
+def _cells(hardware: Hardware, plan: NumaPlan) -> tuple[NumaCell, ...]:
     cells = []
     nodes = hardware.numa_nodes
     for position, (node, planned) in enumerate(zip(nodes, plan.nodes, strict=True)):
         cores = node.cores()
         cells.append(
-            Cell(
+            NumaCell(
                 id=node.id,
                 cores=cores,
                 core_sockets=_sockets(hardware, position, len(cores)),

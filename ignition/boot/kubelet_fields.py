@@ -1,10 +1,10 @@
-"""What KubeletConfiguration may say: k8s.io/kubelet/config/v1beta1 of Kubernetes 1.34.
+"""The fields of KubeletConfiguration: k8s.io/kubelet/config/v1beta1 of Kubernetes 1.34.
 
 kubelet reads its configuration strictly: a field that it does not know, or a value of another type,
 keeps it from starting.
 """
 
-from ignition.boot.texts import names
+from ignition.boot.parsing import names
 
 # the JSON type of each field; a duration is a string
 _BY_TYPE: dict[type, frozenset[str]] = {

@@ -6,8 +6,14 @@ Blogs repeat them; on a stock Flatcar node they do nothing or do harm, or the pl
 import re
 from collections.abc import Iterator, Mapping
 
-from ignition.plan.reasons import Reason
-from ignition.plan.sources import FLATCAR_KERNEL, GOVERNOR, KERNEL, NVIDIA_PARAMETERS, PARAMETERS
+from ignition.plan.plan_lines import (
+    FLATCAR_KERNEL,
+    GOVERNOR,
+    KERNEL,
+    NVIDIA_PARAMETERS,
+    PARAMETERS,
+    Reason,
+)
 
 _WORD = re.compile(r"[A-Za-z0-9_.-]+(=[^\s\"'\\]+)?", re.ASCII)
 _OPTION = re.compile(r"(NVreg_[A-Za-z0-9]+)=[A-Za-z0-9_=;,-]+", re.ASCII)
@@ -177,7 +183,7 @@ REAL_OPTIONS = (
 
 
 def wrong_arguments(arguments: tuple[str, ...]) -> Iterator[str]:
-    """One sentence for each kernel argument that cannot be had."""
+    """Yield a sentence for each kernel argument that is refused."""
     names: list[str] = []
     for position, argument in enumerate(arguments):
         path = f"tuning.extra_kernel_arguments[{position}]"
@@ -200,7 +206,7 @@ def _wrong_argument(name: str, values: set[str]) -> str | None:
     elif "nosmt" in values:
         reason = ARGUMENTS["nosmt"]
     if reason is not None:
-        return _told(reason)
+        return _cited(reason)
     if name in OWNED:
         return f"the plan decides it; use {OWNED[name]}"
     if name.startswith("nvidia"):
@@ -211,7 +217,7 @@ def _wrong_argument(name: str, values: set[str]) -> str | None:
 
 
 def wrong_options(options: tuple[str, ...]) -> Iterator[str]:
-    """One sentence for each option of the nvidia module that cannot be had."""
+    """Yield a sentence for each option of the nvidia module that is refused."""
     names = []
     for position, option in enumerate(options):
         path = f"tuning.extra_module_options[{position}]"
@@ -221,7 +227,7 @@ def wrong_options(options: tuple[str, ...]) -> Iterator[str]:
             continue
         name = match[1]
         if name in OPTIONS:
-            yield f"{path}: {option} is refused: {_told(OPTIONS[name])}"
+            yield f"{path}: {option} is refused: {_cited(OPTIONS[name])}"
         elif name not in REAL_OPTIONS:
             yield (
                 f"{path}: {option} is refused: the nvidia module has no such parameter "
@@ -233,13 +239,13 @@ def wrong_options(options: tuple[str, ...]) -> Iterator[str]:
 
 
 def why_not(word: str) -> str | None:
-    """Why no plan has a line that people ask for; None where the tables do not know it."""
+    """Return why no plan has this kernel argument or option; None where the tables lack it."""
     name = word.partition("=")[0].removeprefix("nvidia.")
     reason = ARGUMENTS.get(name) or OPTIONS.get(name) or PCI.get(word.removeprefix("pci="))
     if reason is not None:
-        return _told(reason)
+        return _cited(reason)
     return f"{OWNED[name]} decides it" if name in OWNED else None
 
 
-def _told(reason: Reason) -> str:
+def _cited(reason: Reason) -> str:
     return f"{reason.reason} ({reason.source})"

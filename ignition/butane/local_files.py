@@ -1,4 +1,4 @@
-"""Local files that a document embeds: only those below one directory, as with --files-dir."""
+"""Reads the local files that a document embeds, only below one directory, as with --files-dir."""
 
 import os
 import stat
@@ -35,7 +35,7 @@ class FilesDir:
             raise LocalError(f'"{path}" cannot be read: {error.strerror}') from error
 
     def tree(self, path: str) -> Iterator[Leaf]:
-        """What is in a directory, files and links in the order of their names."""
+        """Yield the files and links of a directory in the order of their names."""
         root = self._inside(path)
         if not root.exists():
             raise LocalError(f'"{path}" does not exist below the directory of local files')

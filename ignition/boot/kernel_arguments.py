@@ -1,15 +1,14 @@
-"""Kernel arguments one by one: known, with a value that the kernel takes, and not a placebo.
+"""Judges each kernel argument: the kernel must know it, take its value and act on it.
 
 Names and values follow Documentation/admin-guide/kernel-parameters.txt of Linux 6.12.
 """
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 
 from hardware.catalogue import Hardware
 from ignition.boot.modprobe import nvidia
-from ignition.boot.texts import names
+from ignition.boot.parsing import names, nearest
 
 _ONCE = (
     "irqaffinity",
@@ -67,7 +66,7 @@ _KNOWN = frozenset((*_VALUES, *_OTHERS, *_ONCE))
 
 
 def problems(items: Sequence[str], words: Sequence[str], hardware: Hardware) -> Iterator[str]:
-    """What is wrong with items of `kernelArguments.shouldExist` and the words that they leave."""
+    """Yield the mistakes in items of `kernelArguments.shouldExist` and in the words of the line."""
     for item in items:
         given = [word.partition("=")[0] for word in item.split()]
         if "hugepages" in given and "hugepagesz" not in given:
@@ -97,10 +96,8 @@ def _word(word: str, hardware: Hardware) -> Iterator[str]:
         yield f'kernelArguments: "{word}" must be one of {", ".join(_VALUES[name])}'
     elif name == "pci":
         yield from _pci(word, value)
-    elif name not in _KNOWN:
-        near = difflib.get_close_matches(name.lower(), _KNOWN, n=1, cutoff=0.8)
-        if near:
-            yield f'kernelArguments: the kernel knows no "{name}"; write {near[0]}'
+    elif name not in _KNOWN and (near := nearest(name.lower(), _KNOWN, cutoff=0.8)):
+        yield f'kernelArguments: the kernel knows no "{name}"; write {near}'
     if name in ("intel_iommu", "intel_idle.max_cstate", "intel_pstate"):
         if hardware.cpu_vendor != "intel":
             yield f'kernelArguments: "{word}" does nothing on {hardware.cpu_vendor}; remove it'
@@ -119,7 +116,7 @@ def _pci(word: str, value: str) -> Iterator[str]:
 
 
 def together(given: dict[str, str], hardware: Hardware) -> Iterator[str]:
-    """Arguments that need each other or exclude each other."""
+    """Yield the arguments that lack the one they need or stand beside one that excludes them."""
     if given.get("intel_iommu", "").startswith("on") and given.get("iommu") == "off":
         yield 'kernelArguments: "intel_iommu=on" and "iommu=off" contradict; keep one'
     if given.get("intel_iommu") == "off" and given.get("iommu") == "pt":

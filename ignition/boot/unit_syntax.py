@@ -1,16 +1,15 @@
-"""Unit files as systemd parses them, and what it would refuse or pass over in one.
+"""Parses unit files as systemd does, and finds what systemd would refuse or ignore.
 
 Section and directive names follow systemd.unit(5), systemd.service(5), systemd.timer(5),
 systemd.mount(5) and systemd-system.conf(5) of systemd 257.
 """
 
-import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ignition.boot.texts import names, shown
+from ignition.boot.parsing import names, nearest, shown
 
 _SECTIONS = names("Unit Install Service Timer Mount Automount Swap Socket Path Slice Scope Manager")
 _DIRECTIVES = {
@@ -72,7 +71,7 @@ _VALUES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class Directive:
     """A directive with its section."""
 
     section: str
@@ -81,7 +80,7 @@ class Line:
 
 
 @lru_cache(maxsize=1024)
-def parse(text: str) -> tuple[Line, ...]:
+def parse(text: str) -> tuple[Directive, ...]:
     """The directives of a unit file in their order, continued lines joined."""
     section, lines = "", []
     for raw in re.sub(r"\\\n\s*", " ", text).splitlines():
@@ -90,11 +89,11 @@ def parse(text: str) -> tuple[Line, ...]:
             section = line[1:-1]
         elif line and line[0] not in "#;":
             name, _, value = line.partition("=")
-            lines.append(Line(section=section, name=name.strip(), value=value.strip()))
+            lines.append(Directive(section=section, name=name.strip(), value=value.strip()))
     return tuple(lines)
 
 
-def values(lines: tuple[Line, ...], name: str) -> list[str]:
+def values(lines: tuple[Directive, ...], name: str) -> list[str]:
     """The values of a directive; an empty one takes back those before it."""
     found: list[str] = []
     for line in lines:
@@ -105,7 +104,7 @@ def values(lines: tuple[Line, ...], name: str) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def problems(unit: str, text: str) -> tuple[str, ...]:
-    """What systemd passes over in the text of a unit or of one of its drop-ins."""
+    """Return what systemd ignores or refuses in the text of a unit or drop-in."""
     return tuple(_problems(unit, text))
 
 
@@ -124,15 +123,12 @@ def _problems(unit: str, text: str) -> Iterator[str]:
             yield f'{unit}: {line.name}="{line.value}" must be one of {", ".join(allowed)}'
 
 
-def _misspelt(unit: str, line: Line, known: frozenset[str]) -> Iterator[str]:
-    near = difflib.get_close_matches(line.name, known, n=1, cutoff=0.8)
+def _misspelt(unit: str, line: Directive, known: frozenset[str]) -> Iterator[str]:
     same = [name for name in known if name.lower() == line.name.lower()]
+    near = same[0] if same else nearest(line.name, known, cutoff=0.8)
     elsewhere = [section for section, listed in _DIRECTIVES.items() if line.name in listed]
-    if same or near:
-        yield (
-            f"{unit}: systemd passes over {shown(line.name)} in [{line.section}]; "
-            f"write {(same or near)[0]}"
-        )
+    if near:
+        yield (f"{unit}: systemd passes over {shown(line.name)} in [{line.section}]; write {near}")
     elif elsewhere:
         yield (
             f"{unit}: systemd passes over {line.name} in [{line.section}]; move it to "
