@@ -50,7 +50,9 @@ def test_eight_gpus_on_a_pool_that_wants_one_numa_node_are_refused(kind: str) ->
         {"gpus": 5},
     ],
 )
-def test_what_no_numa_node_has_is_refused_with_what_it_has(limits: dict[str, Any]) -> None:
+def test_a_pod_larger_than_a_numa_node_is_refused_with_the_size_of_the_node(
+    limits: dict[str, Any],
+) -> None:
     assert violations(pod(gpu_container(**limits), **on("serve"))) == [
         f"Pod 'p' must ask for {ON_SERVE}."
     ]
@@ -60,7 +62,7 @@ def test_what_no_numa_node_has_is_refused_with_what_it_has(limits: dict[str, Any
     "limits",
     [{"cpu": 108, "gpus": 4, "memory": "1041920Mi"}, {"cpu": "7.5"}, {"gpus": 0, "cpu": 500}],
 )
-def test_what_fits_and_what_asks_for_no_gpu_passes(limits: dict[str, Any]) -> None:
+def test_pods_that_fit_a_numa_node_and_pods_without_gpus_pass(limits: dict[str, Any]) -> None:
     assert violations(pod(gpu_container(**limits), **on("serve"))) == []
 
 

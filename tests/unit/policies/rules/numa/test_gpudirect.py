@@ -47,7 +47,7 @@ def declared(*containers: gpu_pods.Object, value: str = "rdma", **spec: Any) -> 
 
 
 @pytest.mark.parametrize("hardware", ["dgx-h200", "p5e.48xlarge", "gex44", "ccx33"])
-def test_what_the_program_renders_has_what_is_needed(hardware: str) -> None:
+def test_rendered_boot_data_has_all_that_gpudirect_needs(hardware: str) -> None:
     assert said(hardware, tuning=Tuning(housekeeping_cores_per_numa_node=1)) == []
 
 
