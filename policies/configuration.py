@@ -60,7 +60,7 @@ class PolicyConfigError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Exemption:
-    """Leave for one object to break one rule up to and including the day `until`."""
+    """Lets one object break one rule up to and including the day `until`."""
 
     resource: str
     """Kind and `metadata.name`: `NodePool/burst`, `aws:s3/bucket:Bucket/models`.
@@ -71,14 +71,9 @@ class Exemption:
     reason: str
     until: date
 
-    @property
-    def name(self) -> str:
-        """The object's name, behind its kind or type."""
-        return self.resource.rpartition("/")[2]
-
 
 @dataclass(frozen=True, kw_only=True)
-class Configured:
+class ConfiguredRule:
     """A rule as an environment wants it."""
 
     rule: Rule
@@ -108,7 +103,9 @@ def schema(rule: Rule) -> dict[str, object]:
     }
 
 
-def configure(rule_settings: RuleSettings, rules: Sequence[Rule] = ALL) -> tuple[Configured, ...]:
+def configure(
+    rule_settings: RuleSettings, rules: Sequence[Rule] = ALL
+) -> tuple[ConfiguredRule, ...]:
     """Returns every rule with its settings; raises PolicyConfigError with all mistakes at once."""
     rule_settings = json.loads(json.dumps(rule_settings, default=str))  # days that YAML has read
     mistakes = list(_mistakes(rule_settings, rules))
@@ -117,9 +114,9 @@ def configure(rule_settings: RuleSettings, rules: Sequence[Rule] = ALL) -> tuple
     return tuple(_configured(rule, rule_settings.get(rule.id, {})) for rule in rules)
 
 
-def _configured(rule: Rule, said: Mapping[str, object]) -> Configured:
+def _configured(rule: Rule, said: Mapping[str, object]) -> ConfiguredRule:
     entries = (cast("Mapping[str, str]", entry) for entry in items(said.get("exemptions")))
-    return Configured(
+    return ConfiguredRule(
         rule=rule,
         level=cast("Level", said.get("level", rule.level)),
         settings={name: said.get(name, default) for name, default in rule.defaults().items()},

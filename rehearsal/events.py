@@ -1,15 +1,11 @@
 """What the engine's event log says: resources by type and step, rule violations, errors."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 COLOUR = re.compile(r"<\{%[^%]*%\}>|\x1b\[[0-9;]*m")
 STACK = "pulumi:pulumi:Stack"
@@ -20,10 +16,16 @@ NOISE = ("preview failed", "update failed", "resource registration was canceled"
 class Violation:
     """A rule that a resource, or the stack, breaks."""
 
+    pack: str
     policy: str
     level: str  # advisory, mandatory, remediate
-    resource: str  # its name; the stack's for a rule about all resources
+    urn: str  # the stack's for a rule about all resources
     message: str
+
+    @property
+    def resource(self) -> str:
+        """The resource's name."""
+        return name_of(self.urn)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,9 +89,10 @@ class Outcome:
     def _violate(self, event: dict[str, Any]) -> None:
         self.violations.append(
             Violation(
+                pack=event.get("policyPackName", ""),
                 policy=event["policyName"],
                 level=event["enforcementLevel"],
-                resource=name_of(event.get("resourceUrn", "")),
+                urn=event.get("resourceUrn", ""),
                 message=_plain(event["message"]),
             )
         )

@@ -5,31 +5,25 @@ refusal, a broken machine, Ctrl-C), nothing of it keeps running; a rule or a pro
 preview ends it before anything is created.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from fleet.settings import Settings
 from policies.configuration import PolicyConfigError
-from rehearsal import findings, job
+from rehearsal import job, report_builder
 from rehearsal.control_plane import last_line
 from rehearsal.errors import RehearsalError
 from rehearsal.interrupts import shielded
 from rehearsal.machines import MachineRoom
 from rehearsal.progress import Phase, Progress
 from rehearsal.providers import cloud
+from rehearsal.report import Report
 from rehearsal.twin import set_up
+from rehearsal.workspace import Workspace
 from toolchain.build import ensure, versions
 from toolchain.errors import ToolchainError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fleet.settings import Settings
-    from rehearsal.report import Report
-    from rehearsal.workspace import Workspace
 
 
 class Rehearsal:
@@ -42,7 +36,7 @@ class Rehearsal:
         self.settings = settings
         self.tracked = tracked
         self.progress = progress
-        self.report = findings.planned(settings)
+        self.report = report_builder.planned(settings)
 
     def run(self, *, keep: bool) -> Report:
         """Runs every phase; the report says whether the environment holds, and if not, why.
@@ -100,12 +94,15 @@ class Rehearsal:
             )
         warnings = dict.fromkeys([*plan.warnings(), *outcome.warnings()])
         things = cloud.read(directory)
-        self.report = findings.with_up(self.report, self.settings, outcome, things, versions)
+        self.report = report_builder.with_up(self.report, self.settings, outcome, things, versions)
+        self.report = report_builder.with_verdicts(
+            self.report, self.settings, engine.findings("up")
+        )
         self.report = replace(self.report, warnings=tuple(warnings))
         with phase("machines") as now:
             room = MachineRoom(api=api, directory=directory)
             fleet = room.start(lambda ready, of: now.say(f"{ready} of {of} nodes Ready"))
-        self.report = findings.with_fleet(self.report, self.settings, fleet)
+        self.report = report_builder.with_fleet(self.report, self.settings, fleet)
         with phase("job") as now:
             run = job.run(api, fleet.nodes)
             now.say(f"{run.name} on {run.node}" if run else "no owned GPU machine to run it on")

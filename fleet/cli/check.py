@@ -1,10 +1,8 @@
 """`fleet check -f FILE… --env prod`: Kubernetes manifests against the rules of an environment."""
 
-from __future__ import annotations
-
 import json as json_text
 from importlib import import_module
-from pathlib import Path  # noqa: TC003  # typer reads the annotation
+from pathlib import Path  # typer reads the annotation
 from typing import Annotated, Any
 
 import typer
@@ -81,8 +79,8 @@ def check(  # noqa: PLR0913  # an option each
     if not checked.objects and not checked.unreadable:
         refuse(f"There is no Kubernetes object in {', '.join(names)}.")
     if sarif is not None:
-        said = (one.as_sarif() for one in checked.said)
-        found = import_module("fleet.sarif").document(said, checked.unreadable)
+        sarif_document = import_module("fleet.sarif").document
+        found = sarif_document(checked.verdicts, checked.sarif_place, checked.unreadable)
         _write(sarif, json_text.dumps(found, indent=2, ensure_ascii=False))
     if json:
         typer.echo(json_text.dumps(checked.as_json(), indent=2, ensure_ascii=False))

@@ -1,53 +1,21 @@
-"""The rules that a preview broke, each at the line of the stack file where its pool begins."""
+"""Where a finding of a preview stands: at the line of the stack file where its pool begins."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import yaml
 
-from fleet.sarif import Result
-from policies.exemptions import named
-from policies.rules import ALL
+from fleet.sarif import Place
+from policies.verdicts import Finding
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from fleet.preview.summary import Summary
-    from fleet.preview.verdicts import State
-    from fleet.sarif import SarifLevel
-
-LEVELS: Mapping[State, SarifLevel] = {
-    "violated": "error",
-    "told": "warning",
-    "exempt": "note",
-    "not checked until up": "note",
-}
 POOLS = "gpu-fleet:pools"
 
 
-def results(summary: Summary, stack_file: Path, root: Path) -> Iterator[Result]:
-    """One result for each sentence of a rule, in the tracked stack file of the environment."""
+def places(stack_file: Path, root: Path) -> Callable[[Finding], Place]:
+    """Returns what finds the place of a finding in the tracked stack file of the environment."""
     lines = _lines(stack_file)
-    rules = {rule.id: rule for rule in ALL}
-    leaves = {
-        (one.rule, one.resource.rpartition("/")[2]): f"{one.owner}: {one.reason}"
-        for one in summary.exemptions
-    }
-    for verdict in summary.verdicts:
-        for one in verdict.found:
-            yield Result(
-                rule=rules[verdict.rule],
-                sentence=one.sentence,
-                level=LEVELS[one.state],
-                file=stack_file.relative_to(root).as_posix(),
-                line=_line(one.resource, lines),
-                resource=one.resource,
-                leave=leaves.get((verdict.rule, named(one.sentence)), "")
-                if one.state == "exempt"
-                else "",
-            )
+    file = stack_file.relative_to(root).as_posix()
+    return lambda finding: (file, _line(finding.resource.name if finding.resource else "", lines))
 
 
 def _line(resource: str, lines: Mapping[str, int]) -> int:

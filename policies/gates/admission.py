@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Literal
 
-from policies.configuration import Configured
+from policies.configuration import ConfiguredRule
 from policies.rules.cel import DESCRIBED_SHORT, literal, setting_key
 from policies.rules.rule import Admission, Kind
 
@@ -41,7 +41,9 @@ def name(rule_id: str) -> str:
     return f"fleet-{rule_id.replace('/', '-')}"
 
 
-def manifests(rules: Sequence[Configured], *, stage: Stage, today: date) -> list[dict[str, object]]:
+def manifests(
+    rules: Sequence[ConfiguredRule], *, stage: Stage, today: date
+) -> list[dict[str, object]]:
     """The namespace and the settings, then the policy and the binding of every rule held here.
 
     Those are the rules with a CEL form that are not disabled. `audit` only tells and warns.
@@ -64,7 +66,7 @@ def manifests(rules: Sequence[Configured], *, stage: Stage, today: date) -> list
     ]
 
 
-def _of(configured: Configured, stage: Stage, today: date) -> Iterator[dict[str, object]]:
+def _of(configured: ConfiguredRule, stage: Stage, today: date) -> Iterator[dict[str, object]]:
     rule = configured.rule
     assert rule.admission is not None  # noqa: S101  # the caller has looked
     named = name(rule.id)

@@ -12,7 +12,7 @@ from string import Template
 from textwrap import dedent
 from typing import TypedDict
 
-from policies.configuration import Configured, Exemption
+from policies.configuration import ConfiguredRule, Exemption
 from policies.rules.manifest import items
 from policies.rules.rule import Alert
 
@@ -30,7 +30,7 @@ class Manifest(TypedDict):
     spec: dict[str, object]
 
 
-def manifest(rules: Sequence[Configured], *, namespace: str) -> Manifest:
+def manifest(rules: Sequence[ConfiguredRule], *, namespace: str) -> Manifest:
     """The PrometheusRule of the rules that are not disabled, with their settings."""
     return {
         "apiVersion": "monitoring.coreos.com/v1",
@@ -40,7 +40,7 @@ def manifest(rules: Sequence[Configured], *, namespace: str) -> Manifest:
     }
 
 
-def _alerts(rules: Sequence[Configured]) -> Iterator[Mapping[str, object]]:
+def _alerts(rules: Sequence[ConfiguredRule]) -> Iterator[Mapping[str, object]]:
     for each in rules:
         if each.level == "disabled":
             continue
@@ -50,7 +50,7 @@ def _alerts(rules: Sequence[Configured]) -> Iterator[Mapping[str, object]]:
             yield _ended(each, exemption)
 
 
-def _broken(configured: Configured, alert: Alert) -> Iterator[Mapping[str, object]]:
+def _broken(configured: ConfiguredRule, alert: Alert) -> Iterator[Mapping[str, object]]:
     if alert.of_each is None:
         yield _alert(configured, alert, labels={}, values={})
         return
@@ -61,7 +61,7 @@ def _broken(configured: Configured, alert: Alert) -> Iterator[Mapping[str, objec
 
 
 def _alert(
-    configured: Configured,
+    configured: ConfiguredRule,
     alert: Alert,
     *,
     labels: Mapping[str, str],
@@ -82,7 +82,7 @@ def _alert(
     }
 
 
-def _ended(configured: Configured, exemption: Exemption) -> Mapping[str, object]:
+def _ended(configured: ConfiguredRule, exemption: Exemption) -> Mapping[str, object]:
     rule = configured.rule
     whose = f"The exemption of {exemption.resource} from {rule.id} ended on {exemption.until}"
     return {

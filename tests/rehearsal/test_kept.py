@@ -234,7 +234,7 @@ def test_etcd_and_the_api_server_refuse_strangers(kept: Kept) -> None:
 def test_its_api_server_refuses_what_fleet_check_refuses_in_the_same_words(kept: Kept) -> None:
     policies = load(kept.checkout.stack_file("dev")).policies
     found = read([str(REFUSED)])
-    said = {one.sentence for one in check("dev", policies, found).said}
+    said = {text for one in check("dev", policies, found).findings for text in one.sentences}
     assert said == {"Job 'train': container 'main' must have a whole number of CPUs in limits.cpu."}
 
     jobs = "/apis/batch/v1/namespaces/default/jobs"

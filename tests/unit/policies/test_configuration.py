@@ -83,7 +83,7 @@ def test_a_release_of_helm_is_exempt_by_its_type_and_by_the_word_that_sentences_
     found = rule.exemption(release)
 
     assert found is not None
-    assert found.name == "volcano"
+    assert found.resource.endswith("Release/volcano")
 
 
 def test_what_is_no_object_of_kubernetes_is_exempt_by_its_pulumi_type() -> None:

@@ -2,22 +2,20 @@
 
 from fleet.preview.summary import Summary, summarise
 from fleet.settings import load, stack_file
-from policies.rules import idle_gpu_node_pool
+from policies.verdicts import Finding
 from tests.conftest import ROOT
 from tests.unit.fleet.preview.events import (
     NODE_POOL,
     SERVER,
     Event,
     component,
+    engine_run,
     ignition,
     node_pool,
     shown,
     step,
     urn,
 )
-
-RULE = idle_gpu_node_pool.RULE.id
-
 
 SETTINGS = load(stack_file(ROOT, "dev"))
 
@@ -31,8 +29,8 @@ DGX = urn("gpu:pools:BareMetalPool", "dgx")
 BURST = urn("gpu:pools:AwsGpuPool", "burst")
 
 
-def summary(*events: Event, succeeded: bool = True, output: str = "") -> Summary:
-    return summarise(SETTINGS, events, succeeded=succeeded, output=output)
+def summary(*things: Event | Finding, succeeded: bool = True, output: str = "") -> Summary:
+    return summarise(SETTINGS, engine_run(*things, succeeded=succeeded, output=output))
 
 
 def cpu(*parts: Event, before: str = "", after: str = "") -> list[Event]:

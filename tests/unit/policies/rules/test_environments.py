@@ -3,14 +3,14 @@
 import pytest
 
 from fleet.settings import load, stack_file
-from policies.configuration import Configured, configure
+from policies.configuration import ConfiguredRule, configure
 from policies.rules.rule import Manifest
 from tests.conftest import ROOT
 from tests.unit.policies.rules.environments import stack
 from tests.unit.stacks.programs import ENVIRONMENTS
 
 
-def broken(configured: Configured, manifests: tuple[Manifest, ...]) -> list[str]:
+def broken(configured: ConfiguredRule, manifests: tuple[Manifest, ...]) -> list[str]:
     rule, settings = configured.rule, configured.settings
     alone = rule.predicate and [each for one in manifests for each in rule.predicate(one, settings)]
     across = rule.across and [

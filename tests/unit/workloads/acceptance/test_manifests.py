@@ -98,4 +98,4 @@ def test_a_measurement_keeps_every_rule_of_an_environment(environment: str, tmp_
     policies = load_settings(stack_file(ROOT, environment)).policies
     checked = check(environment, policies, read([str(path)]))
     assert checked.objects == 7
-    assert [one.sentence for one in checked.said] == []
+    assert checked.findings == ()
