@@ -34,7 +34,7 @@ format: bootstrap ## Format the code and repair what ruff can repair
 	@exec .venv/bin/ruff format .
 
 docs: bootstrap ## Write docs/policies.md, the page of all rules
-	@exec $(RUN) policies.catalogue
+	@exec $(RUN) policies.docs_page
 
 preview: bootstrap ## Show what `make up` would change in the accounts of ENV (JSON=1; MARKDOWN=file, SARIF=file)
 	@exec .venv/bin/fleet preview $(ENV) $(if $(JSON),--json) \

@@ -12,10 +12,11 @@ from functools import partial
 from itertools import cycle, islice, product
 
 from benchmarks.results import Block, Nodes
-from hardware.hardware import Hardware, load, names
+from hardware.catalogue import Hardware, load, names
 from ignition.boot import boot
-from ignition.numa_plan import NumaPlan, plan
-from ignition.render import (
+from ignition.plan.numa_plan import NumaPlan, plan
+from ignition.plan.tuning import PURPOSES, Purpose, Tuning
+from ignition.write.render import (
     Join,
     NodeBoot,
     Taint,
@@ -25,7 +26,6 @@ from ignition.render import (
     tuning_ignition,
     with_merge,
 )
-from ignition.tuning import PURPOSES, Purpose, Tuning
 from toolchain.build import Tools
 
 NODES = 1000

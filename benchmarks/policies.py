@@ -18,15 +18,15 @@ from rich.table import Table
 from benchmarks.objects import POOL, objects
 from benchmarks.previews import preview, program, twin
 from benchmarks.results import Goal, Taken, ratio, seconds
-from hardware import hardware as machines
-from ignition.numa_plan import plan
-from ignition.tuning import Tuning
+from hardware import catalogue as machines
+from ignition.plan.numa_plan import plan
+from ignition.plan.tuning import Tuning
 from policies.configuration import ConfiguredRule, configure
 from policies.gates.judging import findings, paragraph
 from policies.gates.plan import pack_config
+from policies.language.rule import Manifest, Rule
 from policies.pools import PoolFacts, rule_settings
 from policies.rules import ALL
-from policies.rules.rule import Manifest, Rule
 from policies.verdicts import Resource
 from rehearsal.engine import Engine
 from toolchain.build import Tools

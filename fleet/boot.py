@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table
 
-from hardware.hardware import HardwareError, load
+from hardware.catalogue import HardwareError, load
 from ignition.boot import Booted, boot
 
 if TYPE_CHECKING:

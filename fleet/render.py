@@ -11,9 +11,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fleet.settings import BareMetalPool, load, stack_file
-from fleet.settings.tunnels import of_site, with_length
-from ignition.render import (
+from ignition.write.render import (
     Join,
     RenderError,
     data_url,
@@ -22,15 +20,17 @@ from ignition.render import (
     tuning_ignition,
     with_merge,
 )
-from ignition.wireguard import WireGuardKey
+from ignition.write.wireguard import WireGuardKey
+from settings import BareMetalPool, load, stack_file
+from settings.tunnels import of_site, with_length
 from stacks.nodes import boot_of, node_versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fleet.settings import Pool, Settings
-    from ignition.render import NodeBoot
+    from ignition.write.render import NodeBoot
+    from settings import Pool, Settings
 
 # of the forms that a machine would take, so that what is shown boots
 MASKED = "masked.0000000000000000"

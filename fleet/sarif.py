@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-from policies.rules.rule import Level
+from policies.language.rule import Level
 from policies.verdicts import Finding, State, Verdict
 
 SCHEMA = (

@@ -20,9 +20,9 @@ from typing import cast, get_args
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
+from policies.language.manifest import at, items, mapping
+from policies.language.rule import Level, Manifest, Rule
 from policies.rules import ALL
-from policies.rules.manifest import at, items, mapping
-from policies.rules.rule import Level, Manifest, Rule
 
 RuleSettings = Mapping[str, Mapping[str, object]]
 """Rule id -> `level`, `exemptions` and the rule's own settings."""

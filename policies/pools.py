@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from hardware.hardware import Hardware
-from ignition.numa_plan import NumaPlan
+from hardware.catalogue import Hardware
+from ignition.plan.numa_plan import NumaPlan
 from ignition.shapes import from_plan
-from policies.rules.cuda import architectures, newest_cuda
+from policies.language.cuda import architectures, newest_cuda
 
 _NO_GPUS = "0 0 0 1 0 0"
 """The shape of a pool that hands out no whole GPUs."""

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from engine import findings_log
 from policies.configuration import ConfiguredRule, Exemption
-from policies.rules.rule import Level
+from policies.language.rule import Level
 
 State = Literal["violated", "advisory", "exempt", "not checked", "disabled", "held"]
 """Worst first. Only `violated` stops.

@@ -16,11 +16,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from engine import findings_log
+from engine.events import EventLog, Outcome
+from engine.interrupts import Interrupted, shielded
 from policies.verdicts import Finding, read_log
 from rehearsal.control_plane import last_line
 from rehearsal.errors import RehearsalError
-from rehearsal.events import EventLog, Outcome
-from rehearsal.interrupts import Interrupted, shielded
 from rehearsal.processes import Processes
 
 FOREIGN = ("PULUMI_", "AWS_", "HCLOUD_", "KUBE", "FLEET_")  # of the user's real accounts

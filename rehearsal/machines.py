@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hardware.hardware import HardwareError, load
+from hardware.catalogue import HardwareError, load
 from ignition.boot import BootedNode, boot
 from rehearsal.nodes import SITE, Machine, Node, register, wait_until_ready
 from rehearsal.providers import cloud
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from hardware.hardware import Hardware
+    from hardware.catalogue import Hardware
     from rehearsal.api import Api
 
 HARDWARE = "fleet.gpu/hardware"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from hardware.hardware import Hardware
+    from hardware.catalogue import Hardware
     from ignition.boot import BootedNode
     from rehearsal.api import Api
 

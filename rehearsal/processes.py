@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from rehearsal.interrupts import shielded
+from engine.interrupts import shielded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -4,12 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
-from fleet.settings import Settings
-from hardware.hardware import load
+from engine.events import Outcome
+from hardware.catalogue import load
 from policies.configuration import configure
 from policies.exemptions import exemption_statuses
 from policies.verdicts import Finding, verdicts
-from rehearsal.events import Outcome
 from rehearsal.machines import Fleet, Refusal
 from rehearsal.nodes import Node
 from rehearsal.providers.cloud import CloudObject
@@ -24,6 +23,7 @@ from rehearsal.report import (
     Site,
     VersionDifference,
 )
+from settings import Settings
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 LAKEFS = "pulumi-python:dynamic/lakefs:"

@@ -88,7 +88,7 @@ class Known:
 
 
 def generate(form: str) -> str:
-    """A made-up secret of a declared form (see `fleet.settings.SECRETS`)."""
+    """A made-up secret of a declared form (see `settings.SECRETS`)."""
     letters = string.ascii_lowercase + string.digits
     if form == "join-token":  # kubeadm refuses any other shape
         return f"{_pick(letters, 6)}.{_pick(letters, 16)}"

@@ -8,14 +8,14 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fleet.settings.tunnel_keys import gateway_name, holders
-from ignition.wireguard import WireGuardKey
-from ignition.wireguard_keys import public_key
+from ignition.write.wireguard import WireGuardKey
+from ignition.write.wireguard_keys import public_key
+from settings.tunnel_keys import gateway_name, holders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fleet.settings import Settings
+    from settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)

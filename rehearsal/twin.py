@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from fleet.settings import NAMESPACE, SECRETS
 from policies.gates.plan import pack_config
 from rehearsal import stackfile
 from rehearsal.certificates import write_private
@@ -18,15 +17,16 @@ from rehearsal.control_plane import ControlPlane, Launcher, Programs, last_line
 from rehearsal.engine import Engine, env_file, environment
 from rehearsal.errors import RehearsalError
 from rehearsal.tunnels import tunnel_keys
+from settings import NAMESPACE, SECRETS
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Mapping
     from pathlib import Path
 
-    from fleet.settings import Settings
     from rehearsal.api import Api
     from rehearsal.workspace import Workspace
+    from settings import Settings
     from toolchain.build import Tools
 
 PROVIDERS_DEADLINE_S = 90.0

@@ -3,7 +3,7 @@
 import pulumi
 
 from components.pools.boot import PoolError
-from fleet.settings import SettingsError
+from settings import SettingsError
 from stacks.compose import compose
 from stacks.inputs import read_secrets, read_settings
 

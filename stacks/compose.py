@@ -8,6 +8,7 @@ import pulumi_aws as aws
 import pulumi_hcloud as hcloud
 import pulumi_kubernetes as kubernetes
 
+import settings as fleet
 from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
 from components.platform.karpenter.release import Karpenter
 from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs
@@ -20,11 +21,10 @@ from components.pools.bare_metal import (
 )
 from components.pools.boot import ClusterJoin, NodeVersions, PoolBoot
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
-from fleet import settings as fleet
-from fleet.settings.tunnels import of_site
-from fleet.versions import KARPENTER_CRD, LAKEFS_IMAGE_TAG, VOLCANO
-from stacks.data import lakefs
-from stacks.foundation import foundation
+from settings.tunnels import of_site
+from settings.versions import KARPENTER_CRD, LAKEFS_IMAGE_TAG, VOLCANO
+from stacks.cluster_platform import foundation
+from stacks.lakefs_storage import lakefs
 from stacks.nodes import node_versions, pool_boot
 from stacks.tunnels import gateways, tunnel_end
 

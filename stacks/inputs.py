@@ -7,7 +7,7 @@ from contextlib import suppress
 import pulumi
 from pulumi.runtime import config as runtime_config
 
-from fleet.settings import (
+from settings import (
     NAMESPACE,
     SECRETS,
     Settings,

@@ -9,17 +9,16 @@ from components.pools.boot import (
     node_boot,
     node_labels,
 )
-from components.pools.sharing import GpuSharing
-from fleet import versions
-from fleet.settings import HetznerPool, Pool, Settings, Tunnel, Versions
-from hardware.hardware import load
-from ignition.numa_plan import plan
-from ignition.render import NodeBoot, tuning_ignition
-from ignition.wireguard import Peer, WireGuard
+from hardware.catalogue import load
+from ignition.plan.numa_plan import plan
+from ignition.write.render import NodeBoot, tuning_ignition
+from ignition.write.wireguard import Peer, WireGuard
+from settings import HetznerPool, Pool, Settings, Tunnel, Versions, versions
+from settings.gpu_sharing import GpuSharing
 
 
 def node_versions(chosen: Versions) -> NodeVersions:
-    """What the environment chose, else what fleet/versions.py pins."""
+    """What the environment chose, else what settings/versions.py pins."""
 
     def pick(choice: str | None, pinned: str) -> str:
         return pinned if choice is None else choice

@@ -5,15 +5,15 @@ from functools import partial
 
 import pulumi
 
-from components.network.gateway import Gateway, GatewayArgs, TunnelPeer
+import settings as fleet
 from components.network.hetzner import HetznerNetwork
 from components.pools.boot import TunnelEnd
-from fleet import settings as fleet
-from fleet.settings.tunnel_keys import gateway_name, key_of
-from fleet.settings.tunnels import of_site, with_length
-from hardware.hardware import load
-from ignition.wireguard import WireGuardKey
-from ignition.wireguard_keys import public_key
+from components.pools.gateway import Gateway, GatewayArgs, TunnelPeer
+from hardware.catalogue import load
+from ignition.write.wireguard import WireGuardKey
+from ignition.write.wireguard_keys import public_key
+from settings.tunnel_keys import gateway_name, key_of
+from settings.tunnels import of_site, with_length
 
 Secrets = Mapping[str, pulumi.Output[str]]
 

@@ -6,7 +6,7 @@ from ipaddress import IPv4Network
 import pulumi
 import pulumi_hcloud as hcloud
 
-from components.labels import labels, tags
+from settings.names import labels, tags
 
 NETWORK_ZONES = {
     "fsn1": "eu-central",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
-from fleet.versions import CILIUM
+from settings.versions import CILIUM
 
 NAMESPACE = "kube-system"
 # The smallest link on the way of a packet: a Hetzner vSwitch carries 1,400 bytes, its cloud network

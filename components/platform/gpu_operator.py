@@ -8,8 +8,8 @@ import pulumi
 import yaml
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
-from components.pools.sharing import GpuSharing, mig_config
-from fleet.versions import GPU_OPERATOR
+from settings.gpu_sharing import GpuSharing, mig_config
+from settings.versions import GPU_OPERATOR
 
 NAMESPACE = "gpu-operator"
 GPU = "nvidia.com/gpu"

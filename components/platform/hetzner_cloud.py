@@ -7,7 +7,7 @@ from pulumi_kubernetes.core.v1 import Secret
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-from fleet.versions import HCLOUD_CLOUD_CONTROLLER_MANAGER, HCLOUD_CSI
+from settings.versions import HCLOUD_CLOUD_CONTROLLER_MANAGER, HCLOUD_CSI
 
 NAMESPACE = "kube-system"
 HCLOUD = "hcloud"  # the Secret for which both charts look

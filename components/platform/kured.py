@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
-from fleet.versions import KURED
+from settings.versions import KURED
 
 NAMESPACE = "kured"
 # a label of every pod of a Volcano job: a gang that runs is never ended by a reboot

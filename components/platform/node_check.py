@@ -18,10 +18,10 @@ from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, ServiceAccount
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 from pulumi_kubernetes.rbac.v1 import ClusterRole, ClusterRoleBinding, PolicyRuleArgsDict
 
-from components.labels import PREFIX
 from components.platform.node_check_pod import NAME, NAMESPACE, pod
 from components.platform.node_check_policy import policy
-from fleet.versions import PYTHON_IMAGE
+from settings.names import PREFIX
+from settings.versions import PYTHON_IMAGE
 from workloads.node_check.program import FILE, program
 
 RULES: list[PolicyRuleArgsDict] = [

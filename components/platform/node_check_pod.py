@@ -8,7 +8,7 @@ from pulumi_kubernetes.core.v1 import (
     VolumeMountArgsDict,
 )
 
-from components.labels import PREFIX
+from settings.names import PREFIX
 from workloads.node_check.program import FILE, INTERVAL_S
 
 NAME = "fleet-node-check"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from components.labels import PREFIX
+from settings.names import PREFIX
 
 
 def system_affinity(pools: Sequence[str]) -> dict[str, object]:

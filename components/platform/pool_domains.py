@@ -7,7 +7,7 @@ import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-from components.labels import PREFIX
+from settings.names import PREFIX
 
 TIER = 1
 """The tier of a pool: a job allows it as the highest with `networkTopology`."""

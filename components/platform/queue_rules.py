@@ -24,8 +24,8 @@ from pulumi_kubernetes.meta.v1 import (
     ObjectMetaArgs,
 )
 
-from components.labels import PREFIX
 from components.platform.pool_domains import TIER
+from settings.names import PREFIX
 
 NAME = "fleet-queues"
 OF_A_TEAM = LabelSelectorRequirementArgs(key=f"{PREFIX}/team", operator="Exists")

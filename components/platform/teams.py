@@ -23,9 +23,9 @@ from pulumi_kubernetes.networking.v1 import (
     NetworkPolicySpecArgs,
 )
 
-from components.labels import owner_labels
 from components.platform.queue_rules import queue_rules
 from components.platform.queue_shares import QueueShare, deserved
+from settings.names import owner_labels
 
 GPU = "nvidia.com/gpu"
 

@@ -23,8 +23,8 @@ import pulumi
 import yaml
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
-from components.labels import PREFIX
-from fleet.versions import VOLCANO, VOLCANO_IMAGE_TAG
+from settings.names import PREFIX
+from settings.versions import VOLCANO, VOLCANO_IMAGE_TAG
 
 NAMESPACE = "volcano-system"
 

@@ -10,10 +10,10 @@ from functools import partial
 import pulumi
 from pulumi_aws import iam, s3
 
-from components.labels import tags
 from components.pools.boot import PoolBoot, join_part, payload
 from components.private_bucket import private_bucket
-from ignition.payload import EC2_LIMIT_BYTES, Merge, Payload, sha512
+from ignition.write.payload import EC2_LIMIT_BYTES, Merge, Payload, sha512
+from settings.names import tags
 
 KEY = "join.ign"
 

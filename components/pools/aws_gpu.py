@@ -8,14 +8,14 @@ import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-from components.labels import PREFIX, tags
 from components.pools.aws_boot import AwsBootData
 from components.pools.aws_image import ami_name, published_image
 from components.pools.boot import GPU_TAINT, PoolBoot, PoolError
-from fleet.versions import FLATCAR_AMI_OWNER
+from hardware.catalogue import Hardware
 from hardware.cpuset import parse_list
-from hardware.hardware import Hardware
-from ignition.numa_plan import NumaPlan
+from ignition.plan.numa_plan import NumaPlan
+from settings.names import PREFIX, tags
+from settings.versions import FLATCAR_AMI_OWNER
 
 KUBELET_MAX_PODS = 110  # what a kubelet takes that is not told; Karpenter would count addresses
 ROOT_VOLUME = "/dev/xvda"

@@ -5,7 +5,7 @@ import re
 import pulumi
 
 from components.pools.boot import PoolBoot, PoolError
-from fleet.versions import FLATCAR_AMI_OWNER, FLATCAR_CHANNEL
+from settings.versions import FLATCAR_AMI_OWNER, FLATCAR_CHANNEL
 
 AMI_ARCHITECTURES = {"amd64": "x86_64", "arm64": "arm64"}
 NO_IMAGE = re.compile("no results|no AMI matches")

@@ -10,14 +10,14 @@ from functools import partial
 
 import pulumi
 
-from components.labels import labels
-from components.pools.sharing import GpuSharing, sharing_labels
-from hardware.hardware import Hardware
-from ignition.numa_plan import NumaPlan
-from ignition.payload import Merge, Payload, PayloadError, data_url, fit
-from ignition.render import Join, NodeBoot, Taint, join_ignition
-from ignition.tuning import Tuning
-from ignition.wireguard import WireGuardKey
+from hardware.catalogue import Hardware
+from ignition.plan.numa_plan import NumaPlan
+from ignition.plan.tuning import Tuning
+from ignition.write.payload import Merge, Payload, PayloadError, data_url, fit
+from ignition.write.render import Join, NodeBoot, Taint, join_ignition
+from ignition.write.wireguard import WireGuardKey
+from settings.gpu_sharing import GpuSharing, sharing_labels
+from settings.names import labels
 
 GPU_TAINT = Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule")
 # Karpenter takes a node over only if it registers with this taint, and adds nothing to user data

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_hcloud as hcloud
 
-from components.labels import tags
 from components.network.hetzner import HetznerNetwork
 from components.pools.boot import PoolBoot, PoolError, user_data
 from components.pools.snapshot import snapshot
-from ignition.payload import HETZNER_LIMIT_BYTES
+from ignition.write.payload import HETZNER_LIMIT_BYTES
+from settings.names import tags
 
 SERVERS_PER_PLACEMENT_GROUP = 10  # Hetzner's limit for a spread group
 

@@ -6,7 +6,7 @@ import pulumi
 import pulumi_hcloud as hcloud
 
 from components.pools.boot import PoolError
-from hardware.hardware import Hardware
+from hardware.catalogue import Hardware
 
 ARCHITECTURES = {"amd64": "x86", "arm64": "arm"}
 NO_IMAGE = re.compile("no image (found|matches)|Resource not found")

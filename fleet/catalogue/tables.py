@@ -13,7 +13,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hardware.hardware import Gpu, Hardware
+    from hardware.catalogue import Gpu, Hardware
 
 UNKNOWN = "—"
 

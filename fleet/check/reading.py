@@ -16,8 +16,8 @@ from typing import Any
 import yaml
 
 from fleet.check.documents import documents
-from policies.rules.manifest import at
-from policies.rules.rule import Manifest
+from policies.language.manifest import at
+from policies.language.rule import Manifest
 from policies.verdicts import Resource
 
 STDIN = "-"

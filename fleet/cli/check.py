@@ -69,7 +69,7 @@ def check(  # noqa: PLR0913  # an option each
         refuse(f"--sarif would write over {sarif}: name a file for the SARIF after it, or -.")
     reading = import_module("fleet.check.reading")  # here, so that `fleet --help` need not wait
     judging = import_module("fleet.check.judging")
-    settings = import_module("fleet.settings")
+    settings = import_module("settings")
     configuration = import_module("policies.configuration")
     try:
         policies = settings.load(settings.stack_file(ROOT, environment)).policies

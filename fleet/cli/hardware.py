@@ -106,7 +106,7 @@ def import_(  # noqa: PLR0913  # one option for each capture, as the user gives 
         text = importer.import_machine(files, heading, system_disk=system_disk)
         if output is not None:
             output.write_text(text, encoding="utf-8")
-    except (import_module("hardware.hardware").HardwareError, OSError) as error:
+    except (import_module("hardware.catalogue").HardwareError, OSError) as error:
         refuse(error)
     if output is None:
         typer.echo(text, nl=False)
@@ -115,7 +115,7 @@ def import_(  # noqa: PLR0913  # one option for each capture, as the user gives 
 
 
 def _modules() -> tuple[Any, Any]:
-    return import_module("hardware.hardware"), import_module("fleet.catalogue.tables")
+    return import_module("hardware.catalogue"), import_module("fleet.catalogue.tables")
 
 
 def _load(catalogue: Any, name: str) -> Any:

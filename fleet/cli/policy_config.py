@@ -18,7 +18,7 @@ def policy_config(
 
     Exit code 1 when its stack file does not hold, 2 when there is none.
     """
-    settings = import_module("fleet.settings")  # here, so that `fleet --help` need not wait
+    settings = import_module("settings")  # here, so that `fleet --help` need not wait
     configuration = import_module("policies.configuration")
     gate = import_module("policies.gates.plan")
     code = 2

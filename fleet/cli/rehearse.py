@@ -20,5 +20,5 @@ def rehearse(
 
     Exit code 0 when it holds, 1 when it does not, 2 when there is no such environment.
     """
-    command = import_module("rehearsal.command")  # here, so that `fleet --help` need not wait
+    command = import_module("rehearsal.cli")  # here, so that `fleet --help` need not wait
     raise typer.Exit(command.rehearse(ROOT, environment, as_json=json, keep=keep))

@@ -14,5 +14,5 @@ def rehearse_stop(
     environment: Annotated[str, typer.Argument(metavar="ENV", help="Such as dev or prod.")],
 ) -> None:
     """End a rehearsal that runs or was kept, with everything that it started."""
-    command = import_module("rehearsal.command")  # here, so that `fleet --help` need not wait
+    command = import_module("rehearsal.cli")  # here, so that `fleet --help` need not wait
     raise typer.Exit(command.rehearse_stop(ROOT, environment))

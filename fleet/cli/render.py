@@ -24,7 +24,7 @@ def render(
     Exit code 2 where there is no such environment or the folder cannot be written.
     """
     rendering = import_module("fleet.render")  # here, so that `fleet --help` need not wait
-    settings = import_module("fleet.settings")
+    settings = import_module("settings")
     try:
         written = rendering.render(ROOT, environment, out)
     except (settings.SettingsError, rendering.OutputError) as error:

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fleet.plan.subject import Subject
-    from hardware.hardware import NumaNode
-    from ignition.numa_plan import NodePlan, NumaPlan
+    from hardware.catalogue import NumaNode
+    from ignition.plan.numa_plan import NodePlan, NumaPlan
 
 Group = Literal["kernel argument", "sysctl", "kubelet", "system"]
 GROUPS: tuple[Group, ...] = ("kernel argument", "sysctl", "kubelet", "system")

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fleet.plan.subject import Subject
-    from hardware.hardware import NumaNode
-    from ignition.numa_plan import NodePlan
+    from hardware.catalogue import NumaNode
+    from ignition.plan.numa_plan import NodePlan
 
 T = TypeVar("T")
 WIDTH = 1160

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from fleet.plan.description import PlanLine, lines
 from fleet.plan.subject import SubjectError
-from hardware.hardware import load, names
-from ignition.numa_plan import PlanError, plan
-from ignition.refused import why_not
-from ignition.tuning import PURPOSES, Tuning
+from hardware.catalogue import load, names
+from ignition.plan.numa_plan import PlanError, plan
+from ignition.plan.refused import why_not
+from ignition.plan.tuning import PURPOSES, Tuning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from fleet.settings import SettingsError, load, stack_file
-from fleet.settings.problems import sentences
-from hardware import hardware as catalogue
-from ignition.numa_plan import NumaPlan, PlanError, plan
-from ignition.tuning import PURPOSES, Purpose, Tuning
+from hardware import catalogue
+from ignition.plan.numa_plan import NumaPlan, PlanError, plan
+from ignition.plan.tuning import PURPOSES, Purpose, Tuning
+from settings import SettingsError, load, stack_file
+from settings.problems import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from hardware.hardware import Hardware
+    from hardware.catalogue import Hardware
 
 DEFAULT_PURPOSE: Purpose = "training"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.plan.difference import difference as held_against
-from hardware.hardware import HardwareError, load
+from hardware.catalogue import HardwareError, load
 from ignition.boot import boot
 from ignition.boot.config import ConfigError, read
-from ignition.render import Join, data_url, join_ignition, with_merge
-from policies.rules.manifest import at, items
+from ignition.write.render import Join, data_url, join_ignition, with_merge
+from policies.language.manifest import at, items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from rich.console import Console
 
+from engine.interrupts import Interrupted, interruptible
 from fleet.preview.engine import Preview, variables
 from fleet.preview.markdown import DOCS, mark, markdown
 from fleet.preview.rehearsal import RehearsalFileError, read
 from fleet.preview.sarif_results import places
 from fleet.preview.summary import Summary
 from fleet.sarif import document
-from fleet.settings import SettingsError, load, stack_file
 from policies.configuration import PolicyConfigError
-from rehearsal.interrupts import Interrupted, interruptible
+from settings import SettingsError, load, stack_file
 from toolchain.build import ensure
 from toolchain.errors import ToolchainError
 

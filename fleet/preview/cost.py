@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.preview.pools import SERVER, Pool
-from hardware.hardware import Hardware, HardwareError, load
-from policies.rules.money import Machines
+from hardware.catalogue import Hardware, HardwareError, load
+from policies.language.money import Machines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

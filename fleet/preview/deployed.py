@@ -6,14 +6,14 @@ import json
 import subprocess
 from typing import TYPE_CHECKING
 
-from policies.rules.manifest import at, items, mapping
-from policies.rules.money import usd_per_day_by_pool
+from policies.language.manifest import at, items, mapping
+from policies.language.money import usd_per_day_by_pool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from policies.rules.rule import Manifest
+    from policies.language.rule import Manifest
 
 DEADLINE_S = 60.0
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine import findings_log
+from engine.events import EventLog
+from engine.interrupts import Interrupted, shielded
 from fleet.preview.deployed import usd_per_day_of_stack
 from fleet.preview.summary import EngineRun, Summary, summarise
-from fleet.settings import Settings
 from policies.gates.plan import pack_config
-from policies.rules import cost_change_budget
+from policies.rules.cost import change_budget as cost_change_budget
 from policies.verdicts import read_log
-from rehearsal.events import EventLog
-from rehearsal.interrupts import Interrupted, shielded
+from settings import Settings
 from toolchain.build import Tools
 
 STOP_DEADLINE_S = 20.0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.preview.blocks import bullets, cell, rows
 from fleet.preview.cost import HOURS_PER_DAY, HOURS_PER_MONTH
+from fleet.preview.markdown_parts import bullets, cell, rows
+from fleet.preview.pool_sentences import count
 from fleet.preview.rules import rules
-from fleet.preview.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

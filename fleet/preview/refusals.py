@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from fleet.settings import how_to_set
+from engine.events import NOISE, STACK, Diagnostic, Outcome, Violation
 from policies.verdicts import PackFindings
-from rehearsal.events import NOISE, STACK, Diagnostic, Outcome, Violation
+from settings import how_to_set
 
 CLOSING = (*NOISE, "an unhandled error occurred: program exited")
 TRACEBACK = "Traceback (most recent call last)"

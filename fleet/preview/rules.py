@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from fleet.preview.blocks import bullets, cell, code, rows, short
-from fleet.preview.words import count
+from fleet.preview.markdown_parts import bullets, cell, code, rows, short
+from fleet.preview.pool_sentences import count
 from policies.exemptions import ExemptionStatus
 from policies.verdicts import State, Verdict
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fleet.preview.boot_data import needs
 from fleet.preview.pools import MACHINES, class_changes, reinstalled
-from hardware.hardware import HardwareError, load
+from hardware.catalogue import HardwareError, load
 
 if TYPE_CHECKING:
     from fleet.preview.pools import Pool, PoolChange

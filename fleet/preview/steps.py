@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from rehearsal.events import STACK, name_of
+from engine.events import STACK, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
+from engine.events import Outcome
 from fleet.preview.cost import Cost, cost
+from fleet.preview.pool_sentences import everything_else, sentences
 from fleet.preview.pools import pools
 from fleet.preview.refusals import refusals, unexplained
 from fleet.preview.rehearsal import Rehearsed
 from fleet.preview.sizes import Size, size
 from fleet.preview.steps import steps
-from fleet.preview.words import everything_else, sentences
-from fleet.settings import Settings
 from policies.configuration import configure
 from policies.exemptions import ExemptionStatus, exemption_statuses
 from policies.verdicts import WORST_FIRST, PackFindings, Verdict, as_json, verdicts
-from rehearsal.events import Outcome
+from settings import Settings
 
 UNHEARD = "The policy pack has written no findings: nobody knows whether the rules hold."
 

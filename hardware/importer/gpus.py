@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from hardware.catalogue import load, names
 from hardware.cpuset import format_list
-from hardware.hardware import load, names
 from hardware.importer.capture import Capture, CaptureError, GpuFacts, PciDevice, Topology
 from hardware.importer.query import COMMAND as QUERY
 from hardware.importer.topo import COMMAND as TOPO

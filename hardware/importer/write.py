@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from hardware.hardware import read
+from hardware.catalogue import read
 from hardware.importer.assemble import Entry
 from hardware.machine import Kind
 

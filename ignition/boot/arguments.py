@@ -7,7 +7,7 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 
-from hardware.hardware import Hardware
+from hardware.catalogue import Hardware
 from ignition.boot.modprobe import nvidia
 from ignition.boot.texts import names
 

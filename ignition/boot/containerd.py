@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import lru_cache
 
-from hardware.hardware import Hardware
+from hardware.catalogue import Hardware
 from ignition.boot import texts
 from ignition.boot.config import BootConfig
 from ignition.boot.unitfiles import parse, values

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from hardware.hardware import Hardware
+from hardware.catalogue import Hardware
 from ignition.boot import joining, labels, texts
 from ignition.boot.config import BootConfig
 from ignition.boot.texts import mappings

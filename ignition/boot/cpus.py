@@ -2,7 +2,7 @@
 
 from functools import cache, lru_cache
 
-from hardware.hardware import Hardware, NumaNode
+from hardware.catalogue import Hardware, NumaNode
 
 
 class ListError(ValueError):

@@ -4,7 +4,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
-from hardware.hardware import Hardware
+from hardware.catalogue import Hardware
 from ignition.boot.config import BootConfig, BootUnit
 from ignition.boot.texts import shown
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from hardware.hardware import Hardware
+from hardware.catalogue import Hardware
 from ignition.boot import cpus
 from ignition.boot.config import BootConfig
 from ignition.boot.kernel import Kernel

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from hardware.hardware import Hardware
+from hardware.catalogue import Hardware
 from ignition.boot import labels, texts
 from ignition.boot.config import BootConfig, BootUnit
 from ignition.boot.unitfiles import parse, values

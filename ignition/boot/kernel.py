@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hardware.hardware import Hardware
+from hardware.catalogue import Hardware
 from ignition.boot import arguments, cpus
 
 _MIB = {"2M": 2, "1G": 1024}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from hardware.hardware import Hardware
+from hardware.catalogue import Hardware
 from ignition.boot import cpus, memory
 from ignition.boot.config import BootConfig
 from ignition.boot.fields import CHOICES, EFFECTS, FIELDS, MOST_NUMA_NODES, OPTIONS

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from hardware.hardware import Hardware
+from hardware.catalogue import Hardware
 from ignition.boot.fields import DEFAULT_EVICTION, KINDS_OF_MEMORY, RESERVABLE, SIGNALS
 from ignition.boot.quantities import QuantityError, threshold, to_bytes
 

@@ -3,14 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from hardware.hardware import Hardware
+from hardware.catalogue import Hardware
+from ignition.boot import boot_units as duties
 from ignition.boot import (
-    agreement,
     containerd,
     control_plane,
     cpus,
-    duties,
-    expected,
     extensions,
     files,
     interrupts,
@@ -24,11 +22,13 @@ from ignition.boot import (
     updates,
     wireguard,
 )
+from ignition.boot import memory_sums as agreement
+from ignition.boot import plan_json as expected
 from ignition.boot.config import BootConfig, ConfigError, read
-from ignition.boot.expected import Found
 from ignition.boot.joining import Joining
 from ignition.boot.kernel import PAGE, Kernel
 from ignition.boot.kubelet import Kubelet
+from ignition.boot.plan_json import Found
 from ignition.boot.quantities import kibibytes
 from ignition.boot.roles import Role
 from ignition.boot.roles import role as role_of

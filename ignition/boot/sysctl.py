@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping
 
-from hardware.hardware import Hardware
+from hardware.catalogue import Hardware
 from ignition.boot import files, texts
 from ignition.boot.config import BootConfig
 

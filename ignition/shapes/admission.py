@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ignition.shapes.asking import pod_request
+from ignition.shapes.explanation import insufficiency, verdict
 from ignition.shapes.kubelet import Outcome, Share, run
 from ignition.shapes.node import Node, Request
+from ignition.shapes.pod_request import pod_request
 from ignition.shapes.spread import EndlessError
-from ignition.shapes.words import insufficiency, verdict
 
 INSUFFICIENT = "Insufficient"
 ENDLESS = "KubeletHangs"

@@ -7,11 +7,11 @@ https://kubernetes.io/docs/tasks/administer-cluster/cpu-management-policies/.
 from collections import Counter
 from collections.abc import Sequence
 
-from ignition.shapes.asking import RefusedError, pod_total, preferred_masks
+from ignition.shapes.cpu_picker import TakeError, packed
 from ignition.shapes.hints import ANY, NEVER, Hint, Hints, bits, totals
 from ignition.shapes.node import DISTRIBUTE, FULL_CORES, Node, Request
+from ignition.shapes.pod_request import RefusedError, pod_total, preferred_masks
 from ignition.shapes.spread import distributed
-from ignition.shapes.take import TakeError, packed
 
 
 class CpuManager:

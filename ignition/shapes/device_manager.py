@@ -7,9 +7,9 @@ device plugin does.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ignition.shapes.asking import RefusedError, pod_total, preferred_masks
 from ignition.shapes.hints import ANY, NEVER, Hint, Hints, totals
 from ignition.shapes.node import Node, Request
+from ignition.shapes.pod_request import RefusedError, pod_total, preferred_masks
 
 
 class DeviceManager:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hardware.cpuset import format_list
-from ignition.shapes.asking import RefusedError, pod_request
 from ignition.shapes.cpu_manager import CpuManager
 from ignition.shapes.device_manager import DeviceManager
 from ignition.shapes.hints import Hint, Hints, bits, merge
 from ignition.shapes.memory_manager import MemoryManager
 from ignition.shapes.node import Node, Request
+from ignition.shapes.pod_request import RefusedError, pod_request
 
 NO_START = "KubeletDoesNotStart"
 AFFINITY = "TopologyAffinityError"

@@ -7,9 +7,9 @@ of its own or a group of nodes, never both.
 
 from collections.abc import Mapping, Sequence
 
-from ignition.shapes.asking import RefusedError, pod_total, preferred_masks
 from ignition.shapes.hints import ANY, Hint, Hints, bits, masks, totals
 from ignition.shapes.node import Node, Request
+from ignition.shapes.pod_request import RefusedError, pod_total, preferred_masks
 
 
 class MemoryManager:

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from hardware.hardware import Hardware
-from ignition.numa_plan import NumaPlan
+from hardware.catalogue import Hardware
+from ignition.plan.numa_plan import NumaPlan
 from ignition.shapes.admission import Admission, admit
+from ignition.shapes.explanation import memory
 from ignition.shapes.hints import totals
 from ignition.shapes.node import Node, Request
 from ignition.shapes.plan import from_plan
-from ignition.shapes.words import memory
 
 
 @dataclass(frozen=True, kw_only=True)

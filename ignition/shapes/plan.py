@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import cast
 
+from hardware.catalogue import Hardware
 from hardware.cpuset import parse_list
-from hardware.hardware import Hardware
-from ignition.numa_plan import NumaPlan
+from ignition.plan.numa_plan import NumaPlan
 from ignition.shapes.node import (
     DEFAULT_MAX_NODES,
     DISTRIBUTE,

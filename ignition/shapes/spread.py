@@ -8,8 +8,8 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ignition.shapes.cpu_picker import Accumulator, TakeError, packed
 from ignition.shapes.node import Node
-from ignition.shapes.take import Accumulator, TakeError, packed
 
 
 class EndlessError(ValueError):

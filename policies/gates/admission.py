@@ -14,8 +14,8 @@ from datetime import date
 from typing import Literal
 
 from policies.configuration import ConfiguredRule
-from policies.rules.cel import DESCRIBED_SHORT, literal, setting_key
-from policies.rules.rule import Admission, Kind
+from policies.language.cel import DESCRIBED_SHORT, literal, setting_key
+from policies.language.rule import Admission, Kind
 
 Stage = Literal["audit", "deny"]
 NAMESPACE = "fleet-policies"

@@ -13,8 +13,8 @@ from textwrap import dedent
 from typing import TypedDict
 
 from policies.configuration import ConfiguredRule, Exemption
-from policies.rules.manifest import items
-from policies.rules.rule import Alert
+from policies.language.manifest import items
+from policies.language.rule import Alert
 
 NAME = "fleet-policies"
 ENDED = "PolicyExemptionEnded"

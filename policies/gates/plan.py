@@ -28,8 +28,8 @@ from policies.configuration import ConfiguredRule, RuleSettings, configure, sche
 from policies.exemptions import expired
 from policies.gates.judging import findings, paragraph
 from policies.gates.normal_form import plain
+from policies.language.rule import Manifest, Rule
 from policies.rules import ALL
-from policies.rules.rule import Manifest, Rule
 from policies.verdicts import Finding, Resource
 
 POLICY = "fleet-resources"
@@ -163,7 +163,7 @@ def _resource(resource: ResourceValidationArgs | PolicyResource) -> Resource:
 
 
 def _manifest(resource: ResourceValidationArgs | PolicyResource) -> Manifest:
-    """Returns the resource in normal form, see `policies.rules.rule.Manifest`.
+    """Returns the resource in normal form, see `policies.language.rule.Manifest`.
 
     An object whose name Kubernetes or Pulumi will complete goes by its Pulumi name.
     """

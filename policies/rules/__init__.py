@@ -1,12 +1,14 @@
-"""The guard rails of the fleet: pure, one file each, and `ALL` of them for the gates.
+"""The rules of the fleet: pure, one file each, and `ALL` of them for the gates.
 
-Every module here with a `RULE` is one, so that a new one is its file and nothing else.
+A rule `<pack>/<name>` is the module `<pack>.<name>` here; a new rule is its file and nothing else.
 """
 
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
-from policies.rules.rule import Rule
+from policies.language.rule import Rule
 
-_MODULES = [import_module(f"{__name__}.{each.name}") for each in iter_modules(__path__)]
-ALL: tuple[Rule, ...] = tuple(module.RULE for module in _MODULES if hasattr(module, "RULE"))
+_MODULES = [
+    import_module(each.name) for each in walk_packages(__path__, f"{__name__}.") if not each.ispkg
+]
+ALL: tuple[Rule, ...] = tuple(module.RULE for module in _MODULES)

@@ -10,7 +10,7 @@ import yaml
 from ignition.butane import ButaneError, transpile
 from ignition.butane.schema import ListOf, Struct
 from ignition.butane.schema import document as schema
-from ignition.render import tuning_butane, tuning_ignition
+from ignition.write.render import tuning_butane, tuning_ignition
 from tests.conformance.butane_reference import reference
 from tests.unit.ignition.nodes import PURPOSE_OF, node, user_data
 

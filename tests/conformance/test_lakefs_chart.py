@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from components.platform.lakefs.values import S3, DynamoDbTable, Ingress, Serving, chart_values
-from fleet.versions import LAKEFS, LAKEFS_IMAGE_TAG
+from settings.versions import LAKEFS, LAKEFS_IMAGE_TAG
 from tests.conformance.upstream import chart, unknown_keys
 
 # maps whose keys the user of the chart makes up

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote
 
-from ignition.render import tuning_ignition
+from ignition.write.render import tuning_ignition
 from tests.unit.ignition.nodes import node
 
 NVME, ETHERNET, INFINIBAND, GPU, BRIDGE, USB = (

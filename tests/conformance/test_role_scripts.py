@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ignition.control_plane import control_plane_ignition
-from ignition.render import tuning_ignition
+from ignition.write.control_plane import control_plane_ignition
+from ignition.write.render import tuning_ignition
 from tests.unit.ignition.nodes import node
 from tests.unit.ignition.roles import server
 from tests.unit.ignition.test_render import files, text

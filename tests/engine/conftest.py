@@ -11,11 +11,11 @@ from zlib import crc32
 import pytest
 import yaml
 
-from fleet.settings import load
+from engine.events import Outcome
 from rehearsal.engine import Engine
-from rehearsal.events import Outcome
 from rehearsal.twin import Twin, set_up
 from rehearsal.workspace import Workspace
+from settings import load
 from tests.conftest import ROOT
 from toolchain.build import Tools, ensure
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from fleet.settings import SettingsError, parse
+from settings import SettingsError, parse
 from tests.conftest import ROOT
 
 _OURS = "gpu-fleet:"

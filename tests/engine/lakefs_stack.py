@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lakefs.fake.server import FakeLakefs
+from lakefs.repository import DataRepository
 from tests.conftest import ROOT
-from tests.fakes.lakefs.ground import on_fake
-from tests.fakes.lakefs.server import FakeLakefs
-from workloads.lakefs.repository import DataRepository
+from tests.support.lakefs_ground import on_fake
 
 KEY_ID = "AKIANEVERINCLEAR"
 
@@ -20,12 +20,12 @@ SECRET = "never-in-clear-5f1e0c"
 
 PROGRAM = """\
 import json, pathlib, pulumi
-from components.platform.lakefs.administrator import Administrator, AdministratorArgs
-from components.platform.lakefs.connection import Connection
+from lakefs.resources.administrator import Administrator, AdministratorArgs
+from lakefs.resources.connection import Connection
 from components.platform.lakefs.governed_repository import (
     GovernedRepository, GovernedRepositoryArgs,
 )
-from components.platform.lakefs.repository import Repository, RepositoryArgs
+from lakefs.resources.repository import Repository, RepositoryArgs
 
 declared = json.loads(pathlib.Path("declared.json").read_text())
 config = pulumi.Config()

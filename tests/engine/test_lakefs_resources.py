@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from lakefs.fake.model import Model
+from lakefs.fake.server import serving
 from tests.conftest import ROOT
 from tests.engine.lakefs_stack import KEY_ID, PROGRAM, SECRET, SETTINGS, Stack
-from tests.fakes.lakefs.model import Model
-from tests.fakes.lakefs.server import serving
 
 CHECK = "_lakefs_actions/merge-check.yaml"
 

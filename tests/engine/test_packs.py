@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from engine.events import EventLog, Outcome, Violation
 from policies.gates.plan import ADVISORY_POLICY, POLICY, pack_config
-from rehearsal.events import EventLog, Outcome, Violation
 from tests.conftest import ROOT
 from tests.engine.conftest import Trial
 

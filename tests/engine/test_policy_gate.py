@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from engine.events import Outcome, Violation
 from policies.gates.plan import ADVISORY_POLICY, POLICY
-from policies.rules import idle_gpu_node_pool
+from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
 from rehearsal.engine import EngineError
-from rehearsal.events import Outcome, Violation
 from tests.engine.conftest import Trial
 
 RULE = idle_gpu_node_pool.RULE

@@ -19,10 +19,10 @@ import yaml
 
 from fleet.check.judging import check
 from fleet.check.reading import read
-from fleet.settings import load
 from rehearsal.api import Api, ApiError
 from rehearsal.certificates import Certificates, Pair
 from rehearsal.stackfile import Cipher
+from settings import load
 from tests.conftest import ROOT
 from tests.rehearsal.kept import Kept
 from toolchain.build import versions

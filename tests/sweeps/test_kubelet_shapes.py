@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from hardware.hardware import load, names
-from ignition.numa_plan import PlanError, plan
+from hardware.catalogue import load, names
+from ignition.plan.numa_plan import PlanError, plan
+from ignition.plan.tuning import PURPOSES, Tuning
 from ignition.shapes import POLICIES, SCOPES, Node, Request, from_plan
 from ignition.shapes.admission import insufficient
 from ignition.shapes.kubelet import NO_START, Outcome, run
 from ignition.shapes.spread import EndlessError
-from ignition.tuning import PURPOSES, Tuning
 from tests.sweeps.kubelet_cases import case, request
 from tests.sweeps.kubelet_reference import ask, kubelet
 

@@ -10,12 +10,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tests.fakes.lakefs.ground import ACCESS_KEY, SECRET_KEY, on_fake
-from tests.fakes.lakefs.model import Model
-from tests.fakes.lakefs.server import serving
+from lakefs.errors import LakefsError
+from lakefs.fake.model import Model
+from lakefs.fake.server import serving
+from tests.support.lakefs_ground import ACCESS_KEY, SECRET_KEY, on_fake
 from tests.unit.workloads.backtests import PROVENANCE, contents
 from workloads.backtest.branch import BacktestBranch, MergeRefusedError
-from workloads.lakefs.errors import LakefsError
 
 PATHS = st.sampled_from(["a", "b", "c"])
 CONTENT = st.sampled_from([b"1", b"2"])

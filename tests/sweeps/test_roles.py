@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from hardware.hardware import load, names
-from ignition import control_plane, gateway
-from ignition.numa_plan import plan
-from ignition.payload import Merge, data_url, fit, merged
-from ignition.render import Join, NodeBoot, join_ignition, tuning_butane, tuning_ignition
-from ignition.tuning import PURPOSES, Tuning
+from hardware.catalogue import load, names
+from ignition.plan.numa_plan import plan
+from ignition.plan.tuning import PURPOSES, Tuning
+from ignition.write import control_plane, gateway
+from ignition.write.payload import Merge, data_url, fit, merged
+from ignition.write.render import Join, NodeBoot, join_ignition, tuning_butane, tuning_ignition
 from tests.conformance.butane_reference import reference
 from tests.unit.ignition import roles
 from tests.unit.ignition.choices import node_boots

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from policies.language.rule import Rule
 from policies.rules import ALL
-from policies.rules.rule import Rule
 from tests.conftest import ROOT
 from tests.unit.policies.mutation import MUTATIONS, file_name
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from hardware.hardware import HardwareError, load
+from hardware.catalogue import HardwareError, load
 from workloads.acceptance import verdict
 from workloads.acceptance.manifests import collecting, manifests
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fleet.versions import NCCL_IMAGE, PYTHON_IMAGE, PYTORCH_IMAGE
-from hardware.hardware import Hardware
+from hardware.catalogue import Hardware
+from settings.versions import NCCL_IMAGE, PYTHON_IMAGE, PYTORCH_IMAGE
 from workloads.acceptance.numa.program import FILE as PROBE
 from workloads.acceptance.numa.program import program as probe
 

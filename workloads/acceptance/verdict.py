@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hardware.catalogue import Hardware
 from hardware.cpuset import parse_list
-from hardware.hardware import Hardware
 from workloads.acceptance import nccl
 
 NCCL_SHARE = 0.95

@@ -17,10 +17,10 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
 
+from lakefs.errors import LakefsError
+from lakefs.repository import REQUEST, Change, DataRepository
 from workloads.backtest.provenance import Provenance
 from workloads.backtest.replay import COMMIT_ID, SOURCE_COMMIT, Replay
-from workloads.lakefs.errors import LakefsError
-from workloads.lakefs.repository import REQUEST, Change, DataRepository
 
 NAME = re.compile(r"bt-[0-9]{8}-[0-9a-f]{8}")
 CHECKS = "_lakefs_actions/"

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from lakefs.errors import LakefsError
+from lakefs.repository import DataRepository
 from workloads.backtest.provenance import Provenance
-from workloads.lakefs.errors import LakefsError
-from workloads.lakefs.repository import DataRepository
 
 COMMIT_ID = re.compile("[0-9a-f]{64}")
 SOURCE_COMMIT = "source-commit"

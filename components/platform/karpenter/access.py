@@ -14,8 +14,8 @@ from pulumi_aws import iam
 from pulumi_kubernetes.core.v1 import Secret
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-from components.labels import tags
 from components.platform.karpenter import policies
+from settings.names import tags
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_aws import cloudwatch, sqs
 
-from components.labels import tags
 from components.platform.karpenter import policies
+from settings.names import tags
 
 KEEP_SECONDS = 300  # a spot machine has two minutes: an older warning is worth nothing
 

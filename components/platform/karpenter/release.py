@@ -9,7 +9,7 @@ from pulumi_kubernetes.helm.v3 import Release
 from components.platform.karpenter.access import KarpenterAccess, KarpenterAccessArgs
 from components.platform.karpenter.interruptions import Interruptions, InterruptionsArgs
 from components.platform.placement import system_affinity
-from fleet.versions import KARPENTER, KARPENTER_CRD
+from settings.versions import KARPENTER, KARPENTER_CRD
 
 NAMESPACE = "kube-system"
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components.platform.lakefs.action import Action, ActionArgs
-from components.platform.lakefs.branch_protection import BranchProtection, BranchProtectionArgs
-from components.platform.lakefs.connection import Connection
-from components.platform.lakefs.gate import metadata_gate, webhook_gate
-from components.platform.lakefs.gc_rules import MOST_DAYS, GcRules, GcRulesArgs
-from components.platform.lakefs.repository import Repository, RepositoryArgs
+from lakefs.resources.action import Action, ActionArgs
+from lakefs.resources.branch_protection import BranchProtection, BranchProtectionArgs
+from lakefs.resources.connection import Connection
+from lakefs.resources.gate import metadata_gate, webhook_gate
+from lakefs.resources.gc_rules import MOST_DAYS, GcRules, GcRulesArgs
+from lakefs.resources.repository import Repository, RepositoryArgs
 from workloads.backtest.provenance import REQUIRED
 
 

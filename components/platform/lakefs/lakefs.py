@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, replace
 import pulumi
 
 from components.platform.lakefs.access import LakefsAccess, LakefsAccessArgs
-from components.platform.lakefs.administrator import Administrator, AdministratorArgs
-from components.platform.lakefs.connection import Connection
 from components.platform.lakefs.governed_repository import (
     GovernedRepository,
     GovernedRepositoryArgs,
@@ -15,6 +13,8 @@ from components.platform.lakefs.governed_repository import (
 from components.platform.lakefs.object_store import ObjectStore, ObjectStoreArgs
 from components.platform.lakefs.server import LakefsServer, LakefsServerArgs, Postgres
 from components.platform.lakefs.values import S3, Ingress, Serving
+from lakefs.resources.administrator import Administrator, AdministratorArgs
+from lakefs.resources.connection import Connection
 
 
 @dataclass(frozen=True, kw_only=True)

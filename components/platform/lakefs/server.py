@@ -20,7 +20,7 @@ from components.platform.lakefs.values import (
     Serving,
     chart_values,
 )
-from fleet.versions import LAKEFS, LAKEFS_IMAGE_TAG
+from settings.versions import LAKEFS, LAKEFS_IMAGE_TAG
 
 KEY_LENGTH = 32
 PLACEHOLDER_WORDS = ("change", "encrypt", "example", "placeholder", "random", "secret")

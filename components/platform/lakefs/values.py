@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from fleet.versions import LAKEFS_IMAGE_TAG
+from settings.versions import LAKEFS_IMAGE_TAG
 
 AUTH_KEY = "auth_encrypt_secret_key"
 DATABASE_KEY = "database_connection_string"

@@ -11,7 +11,7 @@ from components.platform.monitoring.health import HARDWARE_XIDS, JOB_XIDS, codes
 from components.platform.monitoring.nodes import NODES
 from components.platform.monitoring.promql import moved
 from components.platform.monitoring.rules import Alert
-from components.platform.monitoring.use import (
+from components.platform.monitoring.usage import (
     ACTIVE_RATIO,
     UNMAPPED,
     UNMAPPED_SHARING,

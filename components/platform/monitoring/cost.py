@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from components.platform.monitoring.rules import EVALUATION_SECONDS, Recording
-from hardware.hardware import Hardware
+from hardware.catalogue import Hardware
 
 BRANCH_DAYS = 30
 """How far back a branch's cost is added up; Prometheus must keep its series for longer."""

@@ -6,7 +6,7 @@ from components.platform.monitoring.alerts import ALERTS
 from components.platform.monitoring.cost import COST, PoolGpus, catalogue
 from components.platform.monitoring.health import HEALTH
 from components.platform.monitoring.rules import Group
-from components.platform.monitoring.use import ASKED, HELD, MEASURED
+from components.platform.monitoring.usage import ASKED, HELD, MEASURED
 
 
 def groups(pools: Mapping[str, PoolGpus]) -> tuple[Group, ...]:

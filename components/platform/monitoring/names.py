@@ -9,7 +9,7 @@ renames them, so that recorded series say `pod` and `namespace` as kube-state-me
 
 import re
 
-from components.labels import PREFIX
+from settings.names import PREFIX
 
 HONOR_LABELS = False
 """What the exporter's ServiceMonitor says; everything below follows from it."""

@@ -15,7 +15,7 @@ from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dashboard import dashboard_json
 from components.platform.monitoring.groups import groups
 from components.platform.monitoring.rules import Manifest, prometheus_rule
-from fleet.versions import KUBE_PROMETHEUS_STACK
+from settings.versions import KUBE_PROMETHEUS_STACK
 
 NAMESPACE = "monitoring"
 

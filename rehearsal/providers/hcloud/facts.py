@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from hardware import hardware
+from hardware import catalogue as hardware
 
 # https://docs.hetzner.com/cloud/general/locations
 NETWORK_ZONE_OF = {

@@ -11,7 +11,7 @@ from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dcgm import exporter_values
 from components.platform.monitoring.groups import groups
 from components.platform.monitoring.rules import prometheus_rule
-from fleet.versions import KUBE_PROMETHEUS_STACK
+from settings.versions import KUBE_PROMETHEUS_STACK
 from tests.conformance.upstream import chart, faults, kinds, unknown_keys
 from tests.conftest import ROOT
 

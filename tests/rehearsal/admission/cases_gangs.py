@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from policies.rules.pods import KUBEFLOW
+from policies.language.pods import KUBEFLOW
 from tests.rehearsal.admission.objects import GPU, JOBS, Object, gpus, made, template, volcano
 from tests.rehearsal.admission.server import NAMESPACE
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from policies.rules import isolation_rbac_wildcards
+from policies.rules.isolation import rbac_wildcards as isolation_rbac_wildcards
 from tests.rehearsal.admission.cases_isolation import allows, role
 from tests.rehearsal.admission.server import Server
 from tests.rehearsal.admission.verdicts import deny

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from policies.gates.admission import manifests, name
-from policies.rules.rule import Rule
+from policies.language.rule import Rule
 from tests.rehearsal.admission.cases import Case, of
 from tests.rehearsal.admission.objects import Object
 from tests.rehearsal.admission.server import ADMITTED, Server

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policies.rules.pods import Pod, pods
+from policies.language.pods import Pod, pods
 from tests.rehearsal.admission.cases import CASES
 from tests.rehearsal.admission.verdicts import planned
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from policies.rules import numa_guaranteed_qos
+from policies.rules.numa import guaranteed_qos as numa_guaranteed_qos
 from tests.rehearsal.admission.objects import GPU, gpus, pod
 from tests.rehearsal.admission.server import Answer, Server
 from tests.rehearsal.admission.verdicts import deny

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from policies.rules.rule import Rule
+from policies.language.rule import Rule
 from tests.rehearsal.admission.cases import CASES, Case
 from tests.rehearsal.admission.server import ADMITTED, Answer, Server
 from tests.rehearsal.admission.verdicts import RULES, canary, deny, planned, warn

@@ -8,7 +8,7 @@ from typing import Any
 from policies.configuration import ConfiguredRule, configure
 from policies.gates.admission import manifests
 from policies.gates.judging import findings
-from policies.rules.rule import Manifest, Rule
+from policies.language.rule import Manifest, Rule
 from policies.verdicts import Resource
 from tests.rehearsal.admission.cases import SETTINGS, Case, of
 from tests.rehearsal.admission.server import ADMITTED, Server

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from components.platform.node_check_pod import NAME
-from hardware.hardware import load
+from hardware.catalogue import load
 from rehearsal.api import ApiError
 from tests.conftest import ROOT
 from tests.rehearsal.node_check.conftest import DEADLINE_S, DRIFT, GROUPS, NOW, Cluster

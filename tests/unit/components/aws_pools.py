@@ -7,10 +7,10 @@ from typing import Any
 from pulumi_kubernetes.helm.v3 import Release
 
 from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs
-from hardware.hardware import load
+from hardware.catalogue import load
 from ignition.boot import Booted
 from ignition.boot import boot as boot_machine
-from ignition.tuning import Purpose, Tuning
+from ignition.plan.tuning import Purpose, Tuning
 from tests.recorder import Registered, Secret, named
 from tests.unit.components.boots import boot
 

@@ -12,15 +12,15 @@ from components.pools.boot import (
     node_boot,
     node_labels,
 )
-from components.pools.sharing import GpuSharing
-from fleet import versions
-from hardware.hardware import load
+from hardware.catalogue import load
 from ignition.butane.resources import decode
-from ignition.numa_plan import plan
-from ignition.payload import data_url
-from ignition.render import tuning_ignition
-from ignition.tuning import Purpose, Tuning
-from ignition.wireguard import WireGuard
+from ignition.plan.numa_plan import plan
+from ignition.plan.tuning import Purpose, Tuning
+from ignition.write.payload import data_url
+from ignition.write.render import tuning_ignition
+from ignition.write.wireguard import WireGuard
+from settings import versions
+from settings.gpu_sharing import GpuSharing
 
 TOKEN = "abcdef.0123456789abcdef"
 NODE = NodeVersions(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 from components.pools.aws_boot import plain_key
-from ignition.payload import EC2_LIMIT_BYTES
+from ignition.write.payload import EC2_LIMIT_BYTES
 from tests.recorder import named, render
 from tests.unit.components.aws_pools import booted, join_text, objects, pool, spec
 from tests.unit.components.boots import TOKEN, boot, lengthened

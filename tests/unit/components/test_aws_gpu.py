@@ -8,7 +8,7 @@ import pytest
 
 from components.pools.aws_gpu import reservations
 from components.pools.boot import PoolError
-from ignition.tuning import Purpose
+from ignition.plan.tuning import Purpose
 from tests.recorder import Registered, named, render
 from tests.unit.components.aws_pools import HUGEPAGES, booted, pool, spec
 from tests.unit.components.boots import boot

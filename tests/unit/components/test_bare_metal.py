@@ -16,11 +16,11 @@ from components.pools.bare_metal import (
     Image,
 )
 from components.pools.boot import PoolError, TunnelEnd
-from hardware.hardware import load
+from hardware.catalogue import load
 from ignition.boot import boot as boot_machine
 from ignition.butane.resources import decode
-from ignition.render import JOIN_FILE
-from ignition.wireguard import CREDENTIAL, NETWORK, Peer, WireGuard
+from ignition.write.render import JOIN_FILE
+from ignition.write.wireguard import CREDENTIAL, NETWORK, Peer, WireGuard
 from tests.recorder import Registered, Secret, named, render
 from tests.unit.components.boots import boot
 

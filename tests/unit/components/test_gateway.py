@@ -8,10 +8,10 @@ from typing import Any, cast
 import pulumi
 import pytest
 
-from components.network.gateway import Gateway, GatewayArgs, TunnelPeer
 from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
 from components.pools.boot import PoolError
-from hardware.hardware import load
+from components.pools.gateway import Gateway, GatewayArgs, TunnelPeer
+from hardware.catalogue import load
 from ignition.boot import boot
 from tests.recorder import Secret, named, render
 

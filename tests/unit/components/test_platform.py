@@ -8,7 +8,7 @@ import yaml
 from components.platform.pool_domains import TIER, PoolDomains, PoolDomainsArgs
 from components.platform.priority_classes import PriorityClasses
 from components.platform.volcano import Volcano, VolcanoArgs
-from fleet.versions import VOLCANO
+from settings.versions import VOLCANO
 from tests.recorder import Registered, named, render
 
 POOLS = {"research": "dgx", "scavenger": "dgx", "research-burst": "burst"}

@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 from fleet.cli.main import app
 from fleet.render import render
-from fleet.settings import load, stack_file
-from hardware.hardware import load as load_hardware
+from hardware.catalogue import load as load_hardware
 from ignition.boot import boot
 from ignition.butane import transpile
-from ignition.wireguard import CREDENTIAL, NETWORK
+from ignition.write.wireguard import CREDENTIAL, NETWORK
+from settings import load, stack_file
 from tests.conftest import ROOT
 
 

@@ -11,27 +11,20 @@ import pytest
 from fleet.sarif import document
 from policies.configuration import Exemption, configure
 from policies.rules import ALL
-from policies.rules.idle_gpu_node_pool import RULE as NODE_POOL
-from policies.rules.numa_guaranteed_qos import RULE as QOS
+from policies.rules.idle.gpu_node_pool import RULE as NODE_POOL
+from policies.rules.numa.guaranteed_qos import RULE as QOS
 from policies.verdicts import Finding, Resource, verdicts
 
 
-def one(**changed: Any) -> Finding:
-    place = {key: changed.pop(key) for key in ("file", "line", "name") if key in changed}
+def one(
+    *, file: str = "stacks/Pulumi.dev.yaml", line: int = 31, name: str = "burst", **changed: Any
+) -> Finding:
     said = {
         "rule": NODE_POOL.id,
         "level": "mandatory",
         "state": "violated",
         "sentences": ("NodePool 'burst' must set spec.limits.nvidia.com/gpu.",),
-        "resource": Resource(
-            **{
-                "kind": "NodePool",
-                "name": "burst",
-                "file": "stacks/Pulumi.dev.yaml",
-                "line": 31,
-                **place,
-            }
-        ),
+        "resource": Resource(kind="NodePool", name=name, file=file, line=line),
     }
     return Finding(**{**said, **changed})
 

@@ -10,10 +10,10 @@ import jsonschema
 import pytest
 import yaml
 
+from hardware.catalogue import CATALOGUE, USD_PER_EUR, HardwareError, load, names, parse, read
 from hardware.cpuset import parse_list
-from hardware.hardware import CATALOGUE, USD_PER_EUR, HardwareError, load, names, parse, read
-from ignition.numa_plan import PlanError, plan
-from ignition.tuning import Tuning
+from ignition.plan.numa_plan import PlanError, plan
+from ignition.plan.tuning import Tuning
 
 every_machine = pytest.mark.parametrize("name", names())
 
@@ -37,7 +37,7 @@ def test_the_catalogue_has_the_machines_of_the_market() -> None:
 def test_a_yaml_file_in_the_folder_is_a_machine(monkeypatch: Any, tmp_path: Path) -> None:
     (tmp_path / "schema.json").write_text((CATALOGUE / "schema.json").read_text())
     (tmp_path / "rack7.yaml").write_text((CATALOGUE / "dgx-h100.yaml").read_text())
-    monkeypatch.setattr("hardware.hardware.CATALOGUE", tmp_path)
+    monkeypatch.setattr("hardware.catalogue.CATALOGUE", tmp_path)
     assert names() == ("rack7",)
     assert load("rack7").cpus == "0-223"
 

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fleet.cli.main import app
-from hardware.hardware import load, names, read
+from hardware.catalogue import load, names, read
 from tests.unit.hardware.captures import files, layout
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from hardware.catalogue import Hardware, load, read
 from hardware.cpuset import parse_list
-from hardware.hardware import Hardware, load, read
 from hardware.importer.files import import_machine
 from hardware.importer.write import Heading
-from ignition.numa_plan import PlanError, plan
-from ignition.tuning import PURPOSES, Purpose, Tuning
+from ignition.plan.numa_plan import PlanError, plan
+from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from tests.unit.hardware.captures import HEADING, NAMES, Layout, files, imported, layout
 
 every_layout = pytest.mark.parametrize("name", NAMES)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardware.hardware import HardwareError, read
+from hardware.catalogue import HardwareError, read
 from hardware.importer.capture import CaptureError
 from hardware.importer.files import Files, import_machine
 from tests.unit.hardware.captures import HEADING, files, imported, layout

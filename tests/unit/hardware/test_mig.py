@@ -2,7 +2,7 @@
 
 import pytest
 
-from hardware.hardware import load, names
+from hardware.catalogue import load, names
 from hardware.mig import MIG_PROFILES, layout_fault
 
 A100, H100, H200 = "NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3", "NVIDIA H200"

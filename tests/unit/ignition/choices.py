@@ -4,14 +4,14 @@ import dataclasses
 from collections.abc import Iterator
 from itertools import product
 
-from hardware.hardware import Hardware, load, names
-from ignition.control_plane import control_plane_ignition
-from ignition.control_plane import secret_ignition as control_plane_secret
-from ignition.gateway import gateway_ignition
-from ignition.gateway import secret_ignition as gateway_secret
-from ignition.numa_plan import plan
-from ignition.render import NodeBoot, data_url, join_ignition, tuning_ignition, with_merge
-from ignition.tuning import PURPOSES, Purpose, Tuning
+from hardware.catalogue import Hardware, load, names
+from ignition.plan.numa_plan import plan
+from ignition.plan.tuning import PURPOSES, Purpose, Tuning
+from ignition.write.control_plane import control_plane_ignition
+from ignition.write.control_plane import secret_ignition as control_plane_secret
+from ignition.write.gateway import gateway_ignition
+from ignition.write.gateway import secret_ignition as gateway_secret
+from ignition.write.render import NodeBoot, data_url, join_ignition, tuning_ignition, with_merge
 from tests.unit.ignition import roles
 from tests.unit.ignition.mutants.bases import Base
 from tests.unit.ignition.nodes import FABRIC_MANAGER, GPU, UNREGISTERED, join

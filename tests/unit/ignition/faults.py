@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
-from hardware.hardware import load
+from hardware.catalogue import load
 from ignition.boot import boot
 from tests.unit.ignition.nodes import node, user_data
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hardware.hardware import Hardware, load, names
-from ignition.numa_plan import plan
-from ignition.render import Join, NodeBoot, Taint, data_url, join_ignition, with_merge
-from ignition.render import tuning_ignition as render_ignition
-from ignition.tuning import PURPOSES, Purpose, Tuning
+from hardware.catalogue import Hardware, load, names
+from ignition.plan.numa_plan import plan
+from ignition.plan.tuning import PURPOSES, Purpose, Tuning
+from ignition.write.render import Join, NodeBoot, Taint, data_url, join_ignition, with_merge
+from ignition.write.render import tuning_ignition as render_ignition
 
 FABRIC_MANAGER = "https://images.fleet.example/sysext/nvidia-fabricmanager-570.211.01-x86-64.raw"
 TOKEN = "abcdef.0123456789abcdef"

@@ -2,16 +2,16 @@
 
 import base64
 
-from hardware.hardware import Arch
-from ignition.control_plane import (
+from hardware.catalogue import Arch
+from ignition.write.control_plane import (
     PKI,
     ControlPlaneBoot,
     ControlPlaneSecrets,
     control_plane_butane,
     control_plane_ignition,
 )
-from ignition.gateway import GatewayBoot, RebootWindow, gateway_butane, gateway_ignition
-from ignition.wireguard import Peer, WireGuard, WireGuardKey
+from ignition.write.gateway import GatewayBoot, RebootWindow, gateway_butane, gateway_ignition
+from ignition.write.wireguard import Peer, WireGuard, WireGuardKey
 from tests.unit.ignition.nodes import TOKEN
 
 ENDPOINT = "api.fleet.example:6443"

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from hardware.hardware import load
+from hardware.catalogue import load
 from ignition.boot import BootedNode, boot
-from ignition.render import tuning_ignition, with_merge
+from ignition.write.render import tuning_ignition, with_merge
 from tests.unit.ignition.nodes import PURPOSE_OF, node, user_data
 
 GIB = 1024**3

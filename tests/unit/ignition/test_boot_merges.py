@@ -6,11 +6,11 @@ import gzip
 import hashlib
 import json
 
-from hardware.hardware import load
+from hardware.catalogue import load
 from ignition.boot import boot
 from ignition.boot.config import read
 from ignition.boot.kernel import command_line
-from ignition.render import data_url, join_ignition, tuning_ignition, with_merge
+from ignition.write.render import data_url, join_ignition, tuning_ignition, with_merge
 from tests.unit.ignition.nodes import join, node, user_data
 
 STORED = "s3://gpu-fleet-boot/dgx/join.ign"

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardware.hardware import load
+from hardware.catalogue import load
 from ignition.boot import boot
 from tests.unit.ignition.faults import JOIN, PATCH, changed, decoded, find
 from tests.unit.ignition.nodes import node, user_data

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from hardware.hardware import load, names
-from ignition.numa_plan import PlanError, plan
-from ignition.refused import ARGUMENTS, KNOWN, OPTIONS, OWNED, PCI, REAL_OPTIONS
-from ignition.tuning import Tuning
+from hardware.catalogue import load, names
+from ignition.plan.numa_plan import PlanError, plan
+from ignition.plan.refused import ARGUMENTS, KNOWN, OPTIONS, OWNED, PCI, REAL_OPTIONS
+from ignition.plan.tuning import Tuning
 
 ONE_CORE = Tuning(housekeeping_cores_per_numa_node=1)
 

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from ignition.documents import RenderError
-from ignition.extensions import driver_version, efa_problem, fabric_manager_problem
-from ignition.render import NodeBoot, tuning_butane, tuning_ignition
+from ignition.write.documents import RenderError
+from ignition.write.extensions import driver_version, efa_problem, fabric_manager_problem
+from ignition.write.render import NodeBoot, tuning_butane, tuning_ignition
 from tests.unit.ignition.nodes import node
 from tests.unit.ignition.test_render import files, text, units
 

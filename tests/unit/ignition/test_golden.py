@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ignition.render import tuning_butane, tuning_ignition
+from ignition.write.render import tuning_butane, tuning_ignition
 from tests.unit.ignition import roles
 from tests.unit.ignition.nodes import PURPOSE_OF, node
 

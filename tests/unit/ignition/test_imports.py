@@ -38,7 +38,7 @@ def test_there_is_a_boot_check_to_look_at() -> None:
 @pytest.mark.parametrize("path", BOOT, ids=lambda path: path.name)
 def test_the_boot_check_imports_nothing_that_writes_boot_data(path: Path) -> None:
     ours = {name for name in imports(path) if name.split(".")[0] in ("hardware", "ignition")}
-    allowed = ("ignition.boot", "hardware.hardware")
+    allowed = ("ignition.boot", "hardware.catalogue")
     assert not {name for name in ours if not name.startswith(allowed) and name != "ignition"}
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from hardware.hardware import Hardware, load, names
-from ignition.expectations import expectations
-from ignition.numa_plan import NumaPlan, plan
-from ignition.render import tuning_butane
-from ignition.tuning import PURPOSES, Purpose, Tuning
+from hardware.catalogue import Hardware, load, names
+from ignition.plan.numa_plan import NumaPlan, plan
+from ignition.plan.tuning import PURPOSES, Purpose, Tuning
+from ignition.write.expectations import expectations
+from ignition.write.render import tuning_butane
 from tests.unit.ignition.nodes import PURPOSE_OF, node
 
 every_machine = pytest.mark.parametrize("name", names())

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hardware.catalogue import Hardware, NumaNode, load, names
 from hardware.cpuset import parse_list
-from hardware.hardware import Hardware, NumaNode, load, names
-from ignition.numa_plan import NumaPlan, PlanError, plan
-from ignition.system import lines
-from ignition.tuning import PURPOSES, Purpose, Tuning
+from ignition.plan.numa_plan import NumaPlan, PlanError, plan
+from ignition.plan.system import lines
+from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 
 every_machine = pytest.mark.parametrize("name", names())
 every_purpose = pytest.mark.parametrize("purpose", PURPOSES)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ignition import payload
 from ignition.boot.sources import load
-from ignition.deflate import compress
-from ignition.payload import Merge, Payload, PayloadError, fit, size
+from ignition.write import payload
+from ignition.write.deflate import compress
+from ignition.write.payload import Merge, Payload, PayloadError, fit, size
 
 JOIN = Merge(source="s3://bucket/join.ign", sha512="a" * 128)
 STORE = "s3://bucket/plain.ign"

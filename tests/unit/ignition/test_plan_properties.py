@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hardware.catalogue import Hardware, load, names
 from hardware.cpuset import format_mask, parse_list, parse_mask
-from hardware.hardware import Hardware, load, names
 from ignition.boot import boot
-from ignition.expectations import expectations
-from ignition.numa_plan import NumaPlan, plan
-from ignition.refused import ARGUMENTS, OPTIONS
-from ignition.system import lines
-from ignition.topology import gpus_per_numa_node
-from ignition.tuning import PURPOSES, Purpose, Tuning
+from ignition.plan.numa_plan import NumaPlan, plan
+from ignition.plan.refused import ARGUMENTS, OPTIONS
+from ignition.plan.system import lines
+from ignition.plan.topology import gpus_per_numa_node
+from ignition.plan.tuning import PURPOSES, Purpose, Tuning
+from ignition.write.expectations import expectations
 from tests.unit.ignition.nodes import node, user_data
 
 tunings = st.builds(

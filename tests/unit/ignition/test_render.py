@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 import yaml
 
-from ignition.render import (
+from ignition.write.render import (
     RenderError,
     data_url,
     join_ignition,

@@ -9,14 +9,21 @@ from typing import Any
 import pytest
 import yaml
 
-from ignition import control_plane, gateway
 from ignition.boot import boot
-from ignition.control_plane import PKI, control_plane_ignition
-from ignition.documents import RenderError
-from ignition.gateway import RebootWindow, gateway_ignition
-from ignition.render import JOIN_FILE, data_url, join_ignition, tuning_ignition, with_merge
-from ignition.wireguard import CREDENTIAL, NETWORK, Peer, WireGuard, WireGuardKey, address_file
-from ignition.wireguard_keys import public_key
+from ignition.write import control_plane, gateway
+from ignition.write.control_plane import PKI, control_plane_ignition
+from ignition.write.documents import RenderError
+from ignition.write.gateway import RebootWindow, gateway_ignition
+from ignition.write.render import JOIN_FILE, data_url, join_ignition, tuning_ignition, with_merge
+from ignition.write.wireguard import (
+    CREDENTIAL,
+    NETWORK,
+    Peer,
+    WireGuard,
+    WireGuardKey,
+    address_file,
+)
+from ignition.write.wireguard_keys import public_key
 from tests.unit.ignition import roles
 from tests.unit.ignition.nodes import TOKEN, join, node
 from tests.unit.ignition.test_render import files, text, units

@@ -7,9 +7,10 @@ from pulumi_policy import PolicyResource, ResourceValidationArgs, StackValidatio
 from pulumi_policy.proxy import unknown_checking_proxy
 
 from policies.gates.plan import POLICY, pack_config, policies
-from policies.rules import ALL, idle_gpu_node_pool
-from policies.rules.manifest import at, describe
-from policies.rules.rule import Manifest, Rule, Settings
+from policies.language.manifest import at, describe
+from policies.language.rule import Manifest, Rule, Settings
+from policies.rules import ALL
+from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
 
 HELD = idle_gpu_node_pool.RULE
 RULE = HELD.id

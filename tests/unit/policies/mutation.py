@@ -20,7 +20,7 @@ from policies.rules import ALL
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from policies.rules.rule import Rule
+    from policies.language.rule import Rule
 
     Predicate = Callable[..., list[str]]
 

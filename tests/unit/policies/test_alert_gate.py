@@ -7,8 +7,11 @@ import pytest
 from components.platform.monitoring.alerts import ALERTS
 from policies.configuration import PolicyConfigError, configure
 from policies.gates.alerts import ENDED, manifest
-from policies.rules import ALL, cost_capacity_block, cost_daily_budget, idle_gpu_node_pool
-from policies.rules.rule import Rule
+from policies.language.rule import Rule
+from policies.rules import ALL
+from policies.rules.cost import capacity_block as cost_capacity_block
+from policies.rules.cost import daily_budget as cost_daily_budget
+from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
 
 WATCHED = cost_daily_budget.RULE
 BLOCK = cost_capacity_block.RULE

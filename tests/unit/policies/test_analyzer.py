@@ -18,7 +18,7 @@ from policies.gates.analyzer import Analyzer
 from policies.gates.normal_form import from_wire, plain
 from policies.gates.plan import ADVISORY_POLICY, POLICY, STACK_POLICY, pack_config, policies
 from policies.gates.unknown import NotKnownYet
-from policies.rules import idle_gpu_node_pool
+from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
 from tests.unit.policies.node_pools import node_pool
 
 RULE = idle_gpu_node_pool.RULE

@@ -6,7 +6,8 @@ import pytest
 
 from policies.configuration import Exemption, PolicyConfigError, configure
 from policies.gates.plan import POLICY, STACK_POLICY, pack_config
-from policies.rules import ALL, idle_gpu_node_pool
+from policies.rules import ALL
+from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
 
 RULE = "idle/gpu-node-pool"
 EXEMPTION = {

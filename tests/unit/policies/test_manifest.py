@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from policies.rules.manifest import at, quantity, seconds
+from policies.language.manifest import at, quantity, seconds
 
 
 @pytest.mark.parametrize(

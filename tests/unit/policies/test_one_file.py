@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 RULE = '''
 """A ConfigMap must have data."""
 
-from policies.rules.rule import Admission, Alert, Rule
+from policies.language.rule import Admission, Alert, Rule
 
 RULE = Rule(
     id="cost/new",
@@ -31,7 +31,7 @@ RULE = Rule(
 ASKED = """
 import json
 from datetime import date
-from policies.catalogue import page
+from policies.docs_page import page
 from policies.configuration import configure
 from policies.gates import admission, alerts
 from policies.gates.judging import findings

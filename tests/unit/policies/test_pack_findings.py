@@ -74,7 +74,8 @@ def test_what_two_packs_find_alike_is_one_finding(log: Path) -> None:
 
     found = read_log(log, preview=True)
 
-    assert (found.packs, found.findings) == ({PACK, "gpu-fleet-idle"}, (finding("x"),))
+    assert found.packs == {PACK, "gpu-fleet-idle"}
+    assert found.findings == (finding("x"),)
 
 
 def _write(pack: str) -> None:

@@ -4,8 +4,8 @@ import pytest
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE
 
 from policies.gates.plan import ADVISORY_POLICY, POLICY, policies
+from policies.language.rule import Manifest, Settings
 from policies.rules import ALL
-from policies.rules.rule import Manifest, Settings
 from tests.unit.policies.engine_calls import (
     AFTER,
     HELD,

@@ -7,8 +7,8 @@ from pulumi_policy import PolicyResource
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
 
 from policies.gates.plan import policies
-from policies.rules.manifest import at, describe
-from policies.rules.rule import Manifest, Rule, Settings
+from policies.language.manifest import at, describe
+from policies.language.rule import Manifest, Rule, Settings
 from tests.unit.policies.engine_calls import (
     TODAY,
     heard,

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from hardware.hardware import load, names
-from ignition.numa_plan import plan
+from hardware.catalogue import load, names
+from ignition.plan.numa_plan import plan
+from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from ignition.shapes import Request, admit, from_plan, largest
-from ignition.tuning import PURPOSES, Purpose, Tuning
+from policies.language.cuda import CAPABILITIES, architectures
 from policies.pools import PoolFacts, rule_settings
 from policies.rules import ALL
-from policies.rules.cuda import CAPABILITIES, architectures
 
 GPU_MACHINES = [name for name in names() if load(name).gpus]
 

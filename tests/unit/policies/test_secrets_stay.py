@@ -9,9 +9,9 @@ import pytest
 
 from policies.configuration import ConfiguredRule, configure
 from policies.gates.judging import findings
+from policies.language.encrypted import EncryptedText
+from policies.language.rule import Rule
 from policies.rules import ALL
-from policies.rules.encrypted import EncryptedText
-from policies.rules.rule import Rule
 from policies.verdicts import Resource
 from tests.rehearsal.admission.cases import CASES, SETTINGS
 

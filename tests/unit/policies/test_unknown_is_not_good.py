@@ -11,8 +11,8 @@ from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
 from policies.configuration import configure
 from policies.gates.judging import findings
 from policies.gates.normal_form import plain
+from policies.language.rule import Rule
 from policies.rules import ALL
-from policies.rules.rule import Rule
 from policies.verdicts import Resource
 from tests.rehearsal.admission.cases import CASES, SETTINGS
 

@@ -9,7 +9,7 @@ import pytest
 from policies.configuration import ConfiguredRule, configure
 from policies.exemptions import exemption_statuses, expired
 from policies.gates.judging import findings
-from policies.rules.rule import Manifest, Rule, Settings
+from policies.language.rule import Manifest, Rule, Settings
 from policies.verdicts import Finding, Resource, State, as_json, verdicts
 from tests.unit.policies.engine_calls import look_at_data, refuse, rule, throw
 
@@ -100,9 +100,14 @@ def test_a_verdict_is_as_bad_as_its_worst_finding_and_a_rule_without_one_has_hel
     rules = (rule("a/one", refuse), rule("a/two", refuse), rule("a/off", refuse))
     asked, _found = judged("Job", "x", *rules, said={"a/off": {"level": "disabled"}})
     about = Resource(kind="Job", name="x")
+    said: tuple[tuple[State, str], ...] = (
+        ("not checked", "w"),
+        ("violated", "c"),
+        ("violated", "b"),
+    )
     found = [
         Finding(rule="a/one", level="mandatory", state=state, resource=about, sentences=(text,))
-        for state, text in (("not checked", "w"), ("violated", "c"), ("violated", "b"))
+        for state, text in said
     ]
 
     one, two, off = verdicts(asked, found)

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from fleet import settings as fleet_settings
-from fleet.settings import Settings
+import settings as fleet_settings
 from rehearsal import report_builder
 from rehearsal.job import JobRun
 from rehearsal.progress import Phase
 from rehearsal.report import Report
+from settings import Settings
 from tests.conftest import ROOT
 from tests.unit.rehearsal import fleets
 from tests.unit.rehearsal.reports import UP, VOLCANO

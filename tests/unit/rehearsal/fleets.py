@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hardware.hardware import load
+from hardware.catalogue import load
 from ignition.boot import BootedNode
 from rehearsal.machines import Fleet, NodeClass, Refusal
 from rehearsal.nodes import Machine, Node

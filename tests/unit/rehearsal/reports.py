@@ -4,8 +4,8 @@ from io import StringIO
 
 from rich.console import Console
 
+from engine.events import Outcome
 from rehearsal import report_builder
-from rehearsal.events import Outcome
 from rehearsal.providers.cloud import CloudObject
 from rehearsal.report import Report
 from rehearsal.tables import render

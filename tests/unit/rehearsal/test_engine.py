@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.events import Diagnostic, Outcome, Violation
 from rehearsal.engine import EngineError, environment, variables
-from rehearsal.events import Diagnostic, Outcome, Violation
 
 PORTS = {"hcloud": 1, "aws": 2, "kubernetes": 3}
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from fleet.settings import Settings
-from hardware.hardware import load
+from hardware.catalogue import load
 from rehearsal import report_builder
 from rehearsal.machines import Gateway, Refusal
 from rehearsal.providers.cloud import CloudObject
 from rehearsal.providers.values import Value
 from rehearsal.report import Report
+from settings import Settings
 from tests.unit.rehearsal import fleets
 from tests.unit.rehearsal.reports import UP, VOLCANO, text
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from fleet.settings import Settings
 from policies.configuration import Exemption, configure
 from policies.exemptions import exemption_statuses
 from policies.rules import ALL
 from policies.verdicts import Finding, Resource, State
 from rehearsal import report_builder
 from rehearsal.report import Report
+from settings import Settings
 from tests.unit.rehearsal.reports import text
 
 RULE = ALL[0].id

@@ -3,10 +3,10 @@
 import dataclasses
 import json
 
-from fleet.settings import OnPremSite, parse
-from fleet.settings.tunnel_keys import faults
 from rehearsal.tunnels import tunnel_keys
-from tests.unit.fleet.environment import GATEWAY, TUNNEL_KEYS, config, with_tunnel
+from settings import OnPremSite, parse
+from settings.tunnel_keys import faults
+from tests.unit.settings.environment import GATEWAY, TUNNEL_KEYS, config, with_tunnel
 
 
 def test_the_program_finds_no_fault_in_made_up_keys() -> None:

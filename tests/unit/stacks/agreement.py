@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from fleet import versions
+from settings import versions
 from tests.unit.stacks.described import Environment, Where, walk
 
 BUILT_IN_NAMESPACES = {"default", "kube-system"}
@@ -203,10 +203,10 @@ def pins(environment: Environment) -> Iterator[str]:
     for chart, release in environment.releases.items():
         repository = release.get("repositoryOpts", {}).get("repo")
         if (release["chart"], release["version"], repository) not in pinned:
-            yield f"chart {chart} {release['version']} is not pinned in fleet/versions.py"
+            yield f"chart {chart} {release['version']} is not pinned in settings/versions.py"
         for key, value in walk(release.get("values", {})):
             if key in ("tag", "image_tag_version") and value not in constants:
-                yield f"{chart} sets the image {value}, not pinned in fleet/versions.py"
+                yield f"{chart} sets the image {value}, not pinned in settings/versions.py"
 
 
 def karpenter(environment: Environment) -> Iterator[str]:

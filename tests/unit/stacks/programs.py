@@ -7,7 +7,7 @@ from functools import cache
 
 import pulumi
 
-from fleet.settings import load, stack_file
+from settings import load, stack_file
 from stacks.compose import compose
 from tests.conftest import ROOT
 from tests.recorder import Registered, render

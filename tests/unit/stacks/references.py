@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fleet import versions
+from settings import versions
 from tests.unit.stacks.described import Environment, Where, walk
 from workloads.node_check.node_api import TAINT
 
@@ -125,4 +125,4 @@ def images(environment: Environment) -> Iterator[str]:
     for _, pod in pods(environment):
         for key, image in walk(pod):
             if key == "image" and not isinstance(image, Mapping) and image not in constants:
-                yield f"the image {image} is not pinned in fleet/versions.py"
+                yield f"the image {image} is not pinned in settings/versions.py"

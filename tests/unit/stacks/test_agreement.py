@@ -149,11 +149,11 @@ BROKEN = {
     ),
     "a chart of another release": (
         with_input("cilium-release", "version", "1.0.0"),
-        "chart cilium 1.0.0 is not pinned in fleet/versions.py",
+        "chart cilium 1.0.0 is not pinned in settings/versions.py",
     ),
     "an image of another release": (
         with_input("volcano-release", "values/basic/image_tag_version", "latest"),
-        "volcano sets the image latest, not pinned in fleet/versions.py",
+        "volcano sets the image latest, not pinned in settings/versions.py",
     ),
     "an account gone": (
         without("node-check-account"),
@@ -173,7 +173,7 @@ BROKEN = {
     ),
     "an image of a pod that nobody pins": (
         with_input("node-check-pods", "spec/template/spec/containers/0/image", "python:latest"),
-        "the image python:latest is not pinned in fleet/versions.py",
+        "the image python:latest is not pinned in settings/versions.py",
     ),
     "a taint that no node has is tolerated": (
         with_input("kured-release", "values/tolerations", [{"key": "gpu", "operator": "Exists"}]),

@@ -9,8 +9,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from fleet.settings import load, stack_file
-from fleet.settings.checks import RESERVED_NAMESPACES, RESERVED_PREFIXES
+from settings import load, stack_file
+from settings.checks import RESERVED_NAMESPACES, RESERVED_PREFIXES
 from tests.conftest import ROOT
 from tests.recorder import Registered, Secret, exported, named, plain
 from tests.unit.stacks.programs import ENVIRONMENTS, NEVER_SHOWN, SECRETS, program, resources

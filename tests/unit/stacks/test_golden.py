@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rehearsal.events import STACK
+from engine.events import STACK
 from tests.conftest import ROOT
 from tests.recorder import Registered, plain
 from tests.unit.stacks.programs import ENVIRONMENTS, NEVER_SHOWN

@@ -7,10 +7,10 @@ import pulumi
 import pytest
 from pulumi.runtime import config as runtime_config
 
-from fleet.settings import SECRETS, SettingsError, how_to_set
+from settings import SECRETS, SettingsError, how_to_set
 from stacks.inputs import read_secrets, read_settings
 from tests.recorder import Secret, render
-from tests.unit.fleet.environment import TUNNEL_KEYS, config, with_tunnel, with_value
+from tests.unit.settings.environment import TUNNEL_KEYS, config, with_tunnel, with_value
 from tests.unit.stacks.configuration import configure
 
 ALL = {name: f"value of {name}" for name in SECRETS} | {"wireguard_keys": json.dumps(TUNNEL_KEYS)}

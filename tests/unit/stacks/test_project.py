@@ -6,7 +6,7 @@ import pulumi
 import pytest
 import yaml
 
-from fleet.settings import NAMESPACE, SECRETS
+from settings import NAMESPACE, SECRETS
 from tests.conftest import ROOT
 from tests.unit.stacks.configuration import configure
 

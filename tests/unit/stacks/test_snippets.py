@@ -3,12 +3,12 @@
 import dataclasses
 import json
 
-from fleet.settings import load, stack_file
-from fleet.versions import FLATCAR
 from ignition.boot import boot
 from ignition.butane.resources import decode
-from ignition.payload import Merge, data_url, merged
-from ignition.render import join_ignition, tuning_ignition
+from ignition.write.payload import Merge, data_url, merged
+from ignition.write.render import join_ignition, tuning_ignition
+from settings import load, stack_file
+from settings.versions import FLATCAR
 from stacks.nodes import boot_of, node_versions
 from tests.conftest import ROOT
 from tests.unit.ignition.nodes import join

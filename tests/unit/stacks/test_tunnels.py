@@ -9,14 +9,14 @@ from typing import Literal, cast
 import pulumi
 import pytest
 
-from fleet.settings import parse
-from hardware.hardware import load
+from hardware.catalogue import load
 from ignition.boot import boot
-from ignition.wireguard import WireGuardKey
-from ignition.wireguard_keys import public_key
+from ignition.write.wireguard import WireGuardKey
+from ignition.write.wireguard_keys import public_key
+from settings import parse
 from stacks.compose import compose
 from tests.recorder import Registered, Secret, exported, named, plain, render
-from tests.unit.fleet.environment import GATEWAY, TUNNEL, TUNNEL_KEYS, config, with_tunnel
+from tests.unit.settings.environment import GATEWAY, TUNNEL, TUNNEL_KEYS, config, with_tunnel
 from tests.unit.stacks.programs import SECRETS
 from tests.unit.stacks.test_environments import texts
 

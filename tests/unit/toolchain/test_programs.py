@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-import fleet.versions
+import settings.versions
 from toolchain.build import Tools, versions
 from toolchain.layout import HOME
 from toolchain.program import SOURCES, Program, pinned
@@ -34,7 +34,7 @@ def test_kubernetes_and_its_staging_modules_are_of_one_version(program: Program)
 
 
 def test_the_scheduler_of_volcano_is_of_one_version_with_its_kinds_and_its_chart() -> None:
-    assert VOLCANO.version() == versions["volcano"] == fleet.versions.VOLCANO.version
+    assert VOLCANO.version() == versions["volcano"] == settings.versions.VOLCANO.version
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=lambda program: program.name)

@@ -1,7 +1,7 @@
 """A backtest of nobody, and a repository with data for it."""
 
+from lakefs.repository import DataRepository
 from workloads.backtest.provenance import Provenance
-from workloads.lakefs.repository import DataRepository
 
 PROVENANCE = Provenance(
     experiment="momentum-7",

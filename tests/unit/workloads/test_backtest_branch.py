@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from tests.fakes.lakefs.ground import Ground
+from lakefs.errors import LakefsError
+from lakefs.repository import Change, DataRepository
+from tests.support.lakefs_ground import Ground
 from tests.unit.workloads.backtests import PROVENANCE, contents, put
 from workloads.backtest.branch import BacktestBranch, MergeRefusedError
 from workloads.backtest.replay import Replay
-from workloads.lakefs.errors import LakefsError
-from workloads.lakefs.repository import Change, DataRepository
 
 AT_TAGS_ONLY = b"""
 name: at tags only

@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.fakes.lakefs.ground import Ground
+from lakefs.errors import LakefsError
+from lakefs.repository import DataRepository
+from tests.support.lakefs_ground import Ground
 from tests.unit.workloads.backtests import PROVENANCE, put
 from workloads.backtest.branch import BacktestBranch
 from workloads.backtest.provenance import ProvenanceError
 from workloads.backtest.replay import Replay
-from workloads.lakefs.errors import LakefsError
-from workloads.lakefs.repository import DataRepository
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from components.platform.lakefs.gate import webhook_gate
-from tests.fakes.lakefs.ground import on_fake
-from tests.fakes.lakefs.server import FakeLakefs
+from lakefs.fake.server import FakeLakefs
+from lakefs.resources.gate import webhook_gate
+from tests.support.lakefs_ground import on_fake
 from tests.unit.workloads.backtests import PROVENANCE, put
 from workloads.backtest.branch import BacktestBranch, MergeRefusedError
 

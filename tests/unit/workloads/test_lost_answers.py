@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.fakes.lakefs.ground import on_fake
-from tests.fakes.lakefs.parts import ApiError
-from tests.fakes.lakefs.server import DroppedError, FakeLakefs
+from lakefs.errors import LakefsError
+from lakefs.fake.parts import ApiError
+from lakefs.fake.server import DroppedError, FakeLakefs
+from lakefs.repository import DataRepository
+from tests.support.lakefs_ground import on_fake
 from tests.unit.workloads.backtests import PROVENANCE, contents, put
 from workloads.backtest.branch import BacktestBranch, MergeRefusedError
-from workloads.lakefs.errors import LakefsError
-from workloads.lakefs.repository import DataRepository
 
 COMMITS, MERGES, BRANCHES = "/commits$", "/merge/", "/branches$"
 

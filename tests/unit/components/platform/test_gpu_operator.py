@@ -8,10 +8,10 @@ import yaml
 from pulumi_kubernetes.core.v1 import Namespace
 
 from components.platform.gpu_operator import GpuOperator, GpuOperatorArgs
-from components.pools.sharing import GpuSharing, sharing_labels
-from fleet.versions import GPU_OPERATOR
-from hardware.hardware import load, names
+from hardware.catalogue import load, names
 from hardware.mig import MIG_PROFILES, layout_fault
+from settings.gpu_sharing import GpuSharing, sharing_labels
+from settings.versions import GPU_OPERATOR
 from tests.recorder import named, render
 
 MIG = GpuSharing(mode="mig", mig_layout={"1g.18gb": 2, "2g.35gb": 1, "3g.71gb": 1})

@@ -10,8 +10,8 @@ import pytest
 from components.platform.karpenter import policies
 from components.platform.karpenter.interruptions import EVENTS
 from components.platform.karpenter.release import Karpenter, KarpenterArgs
-from fleet.versions import KARPENTER, KARPENTER_CRD
 from rehearsal.providers.aws.policies import IDENTITY, RESOURCE_POLICY
+from settings.versions import KARPENTER, KARPENTER_CRD
 from tests.recorder import ACCESS_KEY, Registered, Secret, named, plain, render
 
 CLUSTER, REGION = "fleet-test", "us-east-1"

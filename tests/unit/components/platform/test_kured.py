@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from components.platform.kured import Kured, KuredArgs, RebootWindow
-from fleet.versions import KURED
+from settings.versions import KURED
 from tests.recorder import named, render
 
 NIGHT = RebootWindow(days=("sa", "su"), start="02:00", end="05:00", time_zone="Europe/Berlin")

@@ -8,7 +8,7 @@ import pulumi
 
 from components.platform.cilium import Cilium, CiliumArgs
 from components.platform.hetzner_cloud import HetznerCloud, HetznerCloudArgs
-from fleet.versions import CILIUM, HCLOUD_CLOUD_CONTROLLER_MANAGER, HCLOUD_CSI
+from settings.versions import CILIUM, HCLOUD_CLOUD_CONTROLLER_MANAGER, HCLOUD_CSI
 from tests.recorder import Registered, Secret, named, render
 
 TOKEN = "t" * 64

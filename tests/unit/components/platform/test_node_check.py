@@ -8,7 +8,7 @@ from typing import Any
 from components.platform.monitoring.values import values
 from components.platform.node_check import NodeCheck
 from components.platform.node_check_pod import TEXTFILES
-from fleet.versions import PYTHON_IMAGE
+from settings.versions import PYTHON_IMAGE
 from tests.recorder import Registered, named, render
 from workloads.node_check.program import FILE, program
 

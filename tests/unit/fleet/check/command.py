@@ -5,7 +5,7 @@ from typing import Any
 from typer.testing import CliRunner, Result
 
 from fleet.cli.main import app
-from policies.rules import idle_gpu_node_pool
+from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
 
 ID = idle_gpu_node_pool.RULE.id
 LATE = "NodePool 'burst' has spec.disruption.consolidateAfter 60m; it must be at most 15m."

@@ -10,7 +10,7 @@ from fleet.check.judging import Checked, check
 from fleet.check.reading import read
 from policies.configuration import configure
 from policies.gates.judging import findings
-from policies.rules import idle_gpu_node_pool
+from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
 from policies.verdicts import Finding
 from tests.unit.fleet.check.command import CONFIG_MAP, ID, LATE, run
 from tests.unit.policies.node_pools import node_pool

@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from fleet.cli.main import app
-from ignition.gateway import gateway_ignition, secret_ignition
-from ignition.payload import sha512
-from ignition.render import data_url, join_ignition, tuning_ignition, with_merge
+from ignition.write.gateway import gateway_ignition, secret_ignition
+from ignition.write.payload import sha512
+from ignition.write.render import data_url, join_ignition, tuning_ignition, with_merge
 from tests.unit.ignition import roles
 from tests.unit.ignition.faults import argument, changed
 from tests.unit.ignition.nodes import TOKEN, join, node, user_data

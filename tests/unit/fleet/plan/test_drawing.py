@@ -7,7 +7,7 @@ import pytest
 
 from fleet.plan.drawing import draw
 from fleet.plan.subject import Subject, SubjectError, subject
-from hardware.hardware import names
+from hardware.catalogue import names
 from tests.conftest import ROOT
 from tests.unit.fleet.plan.test_plan import fleet
 

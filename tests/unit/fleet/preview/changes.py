@@ -1,8 +1,8 @@
 """Changes of the pools of dev, and what a reviewer is told of them."""
 
 from fleet.preview.summary import Summary, summarise
-from fleet.settings import load, stack_file
 from policies.verdicts import Finding
+from settings import load, stack_file
 from tests.conftest import ROOT
 from tests.unit.fleet.preview.events import (
     NODE_POOL,

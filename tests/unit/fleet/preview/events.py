@@ -4,9 +4,9 @@ from functools import cache
 from typing import Any
 
 from fleet.preview.summary import EngineRun
-from ignition.render import tuning_ignition
-from ignition.tuning import Tuning
-from policies.rules import idle_gpu_node_pool
+from ignition.plan.tuning import Tuning
+from ignition.write.render import tuning_ignition
+from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
 from policies.verdicts import Finding, PackFindings, Resource, State
 from tests.unit.ignition.nodes import node
 

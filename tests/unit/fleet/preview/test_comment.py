@@ -11,11 +11,11 @@ from fleet.preview.markdown import markdown
 from fleet.preview.sarif_results import places
 from fleet.preview.summary import Summary, summarise
 from fleet.sarif import document
-from fleet.settings import load, stack_file
-from policies.catalogue import page
 from policies.configuration import Exemption, configure
+from policies.docs_page import page
 from policies.rules import ALL
 from policies.verdicts import Finding, Resource
+from settings import load, stack_file
 from tests.conftest import ROOT
 from tests.unit.fleet.preview.events import (
     HOST,

@@ -3,8 +3,8 @@
 import pytest
 from markdown_it import MarkdownIt
 
-from fleet.preview.blocks import cell
 from fleet.preview.markdown import markdown
+from fleet.preview.markdown_parts import cell
 from tests.unit.fleet.preview.changes import summary
 from tests.unit.fleet.preview.events import found
 

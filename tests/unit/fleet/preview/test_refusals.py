@@ -2,8 +2,8 @@
 
 import pytest
 
+from engine.events import Diagnostic, Outcome
 from fleet.preview.refusals import refusals
-from rehearsal.events import Diagnostic, Outcome
 
 SAID = {
     "PULUMI_ACCESS_TOKEN must be set for login during non-interactive CLI sessions": (

@@ -1,7 +1,7 @@
 """From the engine's event log to what a reviewer reads."""
 
 from fleet.preview.markdown import markdown
-from hardware import hardware
+from hardware import catalogue as hardware
 from tests.unit.fleet.preview.changes import DGX, burst, cpu, limit, server, summary
 from tests.unit.fleet.preview.events import (
     HOST,

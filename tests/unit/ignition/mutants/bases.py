@@ -7,8 +7,8 @@ from functools import cached_property
 from random import Random
 from typing import Any
 
+from hardware.catalogue import Hardware
 from hardware.cpuset import parse_list
-from hardware.hardware import Hardware
 from tests.unit.ignition.faults import changed, decoded, encoded, find
 
 Json = dict[str, Any]

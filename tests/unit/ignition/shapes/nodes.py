@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from hardware.hardware import load
-from ignition.numa_plan import plan
+from hardware.catalogue import load
+from ignition.plan.numa_plan import plan
+from ignition.plan.tuning import Tuning
 from ignition.shapes import Node, Policy, Request, from_plan
 from ignition.shapes.node import DISTRIBUTE, FULL_CORES, MIB_PER_GIB, Cell
-from ignition.tuning import Tuning
 
 GIB = MIB_PER_GIB
 

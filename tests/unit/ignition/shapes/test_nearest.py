@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from hardware.hardware import load, names
-from ignition.numa_plan import PlanError, plan
+from hardware.catalogue import load, names
+from ignition.plan.numa_plan import PlanError, plan
+from ignition.plan.tuning import Tuning
 from ignition.shapes import (
     Request,
     Shape,
@@ -17,7 +18,6 @@ from ignition.shapes import (
     nearest,
 )
 from ignition.shapes.node import FULL_CORES
-from ignition.tuning import Tuning
 from tests.unit.ignition.shapes.nodes import GIB, ask, dgx, small
 
 WHOLE = (216, 2035 * GIB)

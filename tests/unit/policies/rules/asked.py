@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from policies.rules.rule import Rule
+from policies.language.rule import Rule
 
 TODAY = "2026-11-21"
 Resource = dict[str, Any]

@@ -3,8 +3,8 @@
 from functools import cache
 from typing import Any
 
-from policies.rules.encrypted import EncryptedText
-from policies.rules.rule import Manifest
+from policies.language.encrypted import EncryptedText
+from policies.language.rule import Manifest
 from tests.recorder import Registered, Secret, render
 from tests.unit.stacks.programs import program
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from policies.rules.rule import Rule
+from policies.language.rule import Rule
 
 GPU = "nvidia.com/gpu"
 Object = dict[str, Any]

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from hardware.hardware import load
+from hardware.catalogue import load
 from ignition.boot.sources import load as fetched
-from ignition.numa_plan import plan
-from ignition.render import NodeBoot, Taint, data_url, tuning_ignition
-from ignition.tuning import Purpose, Tuning
-from policies.rules.rule import Rule
+from ignition.plan.numa_plan import plan
+from ignition.plan.tuning import Purpose, Tuning
+from ignition.write.render import NodeBoot, Taint, data_url, tuning_ignition
+from policies.language.rule import Rule
 
 FABRIC_MANAGER = "https://images.fleet.example/nvidia-fabricmanager-570.211.01-x86-64.raw"
 Config = dict[str, Any]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from policies.rules.cuda import architectures, newest_cuda
+from policies.language.cuda import architectures, newest_cuda
 
 
 @pytest.mark.parametrize(

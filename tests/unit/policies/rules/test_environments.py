@@ -2,9 +2,9 @@
 
 import pytest
 
-from fleet.settings import load, stack_file
 from policies.configuration import ConfiguredRule, configure
-from policies.rules.rule import Manifest
+from policies.language.rule import Manifest
+from settings import load, stack_file
 from tests.conftest import ROOT
 from tests.unit.policies.rules.environments import stack
 from tests.unit.stacks.programs import ENVIRONMENTS

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from policies.rules.idle_gang_fits import RULE
-from policies.rules.pods import KUBEFLOW
+from policies.language.pods import KUBEFLOW
+from policies.rules.idle.gang_fits import RULE
 from tests.unit.policies.rules.gpu_pods import gpu_container
+from tests.unit.policies.rules.idle.test_gang_fits import pod_group, queue, volcano
 from tests.unit.policies.rules.machines import Resource, host, node_pool
-from tests.unit.policies.rules.test_idle_gang_fits import pod_group, queue, volcano
 
 OF_RESEARCH = "at most the 16 GPUs of queue 'research'"
 

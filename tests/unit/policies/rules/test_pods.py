@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from policies.rules.pods import KINDS, pods
+from policies.language.pods import KINDS, pods
 from tests.unit.policies.rules import gpu_pods
 
 

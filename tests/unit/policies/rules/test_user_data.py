@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from ignition.payload import Merge, data_url, fit, sha512
-from ignition.render import Join, join_ignition
-from policies.rules.numa_shipped_plan import RULE
-from policies.rules.rule import Manifest
-from policies.rules.shipped import is_pool
+from ignition.write.payload import Merge, data_url, fit, sha512
+from ignition.write.render import Join, join_ignition
+from policies.language.boot_data import is_pool
+from policies.language.rule import Manifest
+from policies.rules.numa.shipped_plan import RULE
 from tests.unit.policies.rules.environments import stack as environment
 from tests.unit.policies.rules.shipped_pools import (
     Edit,

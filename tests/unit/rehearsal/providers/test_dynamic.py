@@ -8,8 +8,8 @@ import pytest
 from pulumi.dynamic.dynamic import serialize_provider
 from pulumi.runtime.proto import provider_pb2
 
-from components.platform.lakefs.administrator import AdministratorProvider
-from components.platform.lakefs.repository import RepositoryProvider
+from lakefs.resources.administrator import AdministratorProvider
+from lakefs.resources.repository import RepositoryProvider
 from rehearsal.providers.cloud import Cloud, read
 from rehearsal.providers.dynamic import PROVIDER, DynamicProvider
 from rehearsal.providers.values import UNKNOWN, Properties, Secret

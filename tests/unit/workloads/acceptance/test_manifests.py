@@ -9,9 +9,9 @@ import yaml
 
 from fleet.check.judging import check
 from fleet.check.reading import read
-from fleet.settings import load as load_settings
-from fleet.settings import stack_file
-from hardware.hardware import load
+from hardware.catalogue import load
+from settings import load as load_settings
+from settings import stack_file
 from tests.conftest import ROOT
 from tests.unit.stacks.programs import ENVIRONMENTS
 from workloads.acceptance.__main__ import main

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hardware.hardware import load
+from hardware.catalogue import load
 from tests.unit.workloads.acceptance.recorded import H200, SIXTEEN_H100
 from workloads.acceptance import verdict
 from workloads.acceptance.__main__ import main

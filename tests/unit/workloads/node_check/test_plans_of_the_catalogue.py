@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
+from hardware.catalogue import load, names
 from hardware.cpuset import format_mask, parse_list
-from hardware.hardware import load, names
-from ignition.expectations import expectations
-from ignition.numa_plan import plan
-from ignition.tuning import Purpose, Tuning
+from ignition.plan.numa_plan import plan
+from ignition.plan.tuning import Purpose, Tuning
+from ignition.write.expectations import expectations
 from tests.unit.workloads.node_check.tree import Dgx
 from workloads.node_check.plan import parse
 

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 import yaml
 
-from components.platform.lakefs.connection import Connection
-from components.platform.lakefs.gc_rules import MOST_DAYS
 from components.platform.lakefs.governed_repository import (
     GovernedRepository,
     GovernedRepositoryArgs,
 )
+from lakefs.resources.connection import Connection
+from lakefs.resources.gc_rules import MOST_DAYS
 from tests.recorder import Registered, Secret, named, plain, render
 from workloads.backtest.provenance import REQUIRED
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from components.platform.lakefs.connection import Connection
 from components.platform.lakefs.lakefs import Lakefs, LakefsArgs
 from components.platform.lakefs.server import Postgres
+from lakefs.resources.connection import Connection
 from tests.recorder import Registered, named, render
 
 

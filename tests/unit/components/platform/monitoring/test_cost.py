@@ -3,7 +3,7 @@
 import pytest
 
 from components.platform.monitoring.cost import PoolGpus, catalogue
-from hardware import hardware
+from hardware import catalogue as hardware
 
 
 def test_a_pools_gpus_bear_the_price_of_their_machine() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from components.platform.monitoring import dcgm, names
-from components.platform.monitoring.use import ENOUGH_SAMPLES, WINDOW_MINUTES
+from components.platform.monitoring.usage import ENOUGH_SAMPLES, WINDOW_MINUTES
 
 
 def values() -> dict[str, Any]:

@@ -11,7 +11,7 @@ from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.groups import groups
 from components.platform.monitoring.release import NAMESPACE, Monitoring, MonitoringArgs
 from components.platform.monitoring.rules import prometheus_rule, rule_file
-from fleet.versions import KUBE_PROMETHEUS_STACK
+from settings.versions import KUBE_PROMETHEUS_STACK
 from tests.recorder import Registered, named, render
 
 POOLS = {"dgx": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=2.35)}

@@ -1,0 +1,169 @@
+"""The gateway of a hall: a server at Hetzner to which each machine of the hall has a tunnel."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from ipaddress import IPv4Network
+
+import pulumi
+import pulumi_hcloud as hcloud
+
+from components.network.hetzner import HetznerNetwork
+from components.pools.boot import SAMPLE_KEY, PoolError
+from components.pools.snapshot import snapshot
+from hardware.catalogue import Hardware
+from ignition.write.gateway import GatewayBoot, RebootWindow, gateway_ignition, secret_ignition
+from ignition.write.payload import HETZNER_LIMIT_BYTES, Merge, PayloadError, data_url, fit
+from ignition.write.wireguard import Peer, WireGuard, WireGuardKey
+from settings.names import labels, tags
+
+REBOOTS = RebootWindow(start="Sun 03:00", length="1h")
+"""In UTC: no cluster drains a gateway, and a hall without it joins nothing and loses no job."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TunnelPeer:
+    """A machine of the hall by its address in the tunnel; its public key follows from its own."""
+
+    address: str
+    public_key: pulumi.Input[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatewayArgs:
+    """The gateway of `site`, standing where `network` is, on Flatcar release `flatcar`.
+
+    `number` counts the gateways in that network from 1. `port` is the UDP port that the machines
+    call, `tunnel` the tunnel's range, whose first address is the gateway's.
+    """
+
+    cluster: str
+    site: str
+    name: str
+    network: HetznerNetwork
+    number: int
+    hardware: Hardware
+    flatcar: str
+    tunnel: str
+    port: int
+    private_key: pulumi.Input[str] = field(repr=False)
+    peers: Sequence[TunnelPeer]
+
+
+class Gateway(pulumi.ComponentResource):
+    """A server, a firewall that lets in its tunnel's port and ICMP, and the way to the machines.
+
+    The server is replaced when its boot data changes, as when a machine comes or goes. Its public
+    address is one that stays: machines look the name of the endpoint up at boot alone.
+    """
+
+    address: pulumi.Output[str]
+
+    def __init__(
+        self, name: str, args: GatewayArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        _refuse_too_many(args)
+        public_keys = pulumi.Output.all(*(peer.public_key for peer in args.peers))
+        plain = pulumi.Output.unsecret(public_keys.apply(lambda keys: _plain(args, keys)))
+        shown = {"site": args.site, "hardware": args.hardware.name, "ignition": plain}
+        super().__init__("gpu:network:Gateway", name, shown, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        tagged = tags(args.cluster, labels(site=args.site))
+        public = hcloud.PrimaryIp(
+            f"{name}-address",
+            name=args.name,
+            type="ipv4",
+            assignee_type="server",
+            location=args.network.location,
+            auto_delete=False,
+            labels=tagged,
+            opts=child,
+        )
+        private_address = str(IPv4Network(args.network.servers_cidr)[-1 - args.number])
+        server = hcloud.Server(
+            f"{name}-server",
+            name=args.name,
+            server_type=args.hardware.name,
+            image=self._image(args),
+            location=args.network.location,
+            user_data=_user_data(args, plain),
+            public_nets=[_public(public)],
+            networks=[_private(args, private_address)],
+            firewall_ids=[self._firewall(name, args, tagged).id.apply(int)],
+            labels=tags(args.cluster, labels(site=args.site, pool=args.name)),  # of one machine
+            # names and addresses are unique, so the old one goes first
+            opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),
+        )
+        hcloud.NetworkRoute(
+            f"{name}-route",
+            network_id=args.network.network_id,
+            destination=args.tunnel,
+            gateway=private_address,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[server]),
+        )
+        self.address = public.ip_address
+        self.register_outputs({"address": self.address})
+
+    def _image(self, args: GatewayArgs) -> str:
+        opts = pulumi.InvokeOptions(parent=self)
+        return snapshot(f"the gateway of site {args.site}", args.hardware, args.flatcar, opts)
+
+    def _firewall(self, name: str, args: GatewayArgs, tagged: dict[str, str]) -> hcloud.Firewall:
+        everybody = ["0.0.0.0/0", "::/0"]  # who has no key gets no answer from WireGuard
+        return hcloud.Firewall(
+            f"{name}-firewall",
+            name=args.name,
+            labels=tagged,
+            rules=[
+                hcloud.FirewallRuleArgs(
+                    direction="in", protocol="udp", port=str(args.port), source_ips=everybody
+                ),
+                hcloud.FirewallRuleArgs(direction="in", protocol="icmp", source_ips=everybody),
+            ],
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+
+
+def _plain(args: GatewayArgs, public_keys: Sequence[str]) -> str:
+    network = IPv4Network(args.tunnel)
+    peers = tuple(
+        Peer(public_key=key, allowed_ips=(f"{peer.address}/32",))
+        for peer, key in zip(args.peers, public_keys, strict=True)
+    )
+    wireguard = WireGuard(
+        address=f"{network[1]}/{network.prefixlen}", peers=peers, listen_port=args.port
+    )
+    return gateway_ignition(GatewayBoot(wireguard=wireguard, reboot_window=REBOOTS))
+
+
+def _user_data(args: GatewayArgs, plain: pulumi.Output[str]) -> pulumi.Output[str]:
+    """Secret, because the private key stands in it."""
+    key = pulumi.Output.secret(args.private_key)
+    return pulumi.Output.all(plain, key).apply(lambda known: _fitting(args, known[0], known[1]))
+
+
+def _fitting(args: GatewayArgs, plain: str, private_key: str) -> str:
+    secret = secret_ignition(WireGuardKey(private_key=private_key), args.name)
+    try:
+        merge = Merge(source=data_url(secret))
+        return fit(plain, (merge,), limit_bytes=HETZNER_LIMIT_BYTES).user_data
+    except PayloadError as error:
+        raise PoolError(f"the gateway of site {args.site}: {error}.") from error
+
+
+def _refuse_too_many(args: GatewayArgs) -> None:
+    """Before anything is made, with keys that compress as badly as any."""
+    digests = (hashlib.sha256(peer.address.encode()).digest() for peer in args.peers)
+    samples = [base64.b64encode(digest).decode() for digest in digests]
+    _fitting(args, _plain(args, samples), SAMPLE_KEY)
+
+
+def _public(address: hcloud.PrimaryIp) -> hcloud.ServerPublicNetArgs:
+    return hcloud.ServerPublicNetArgs(
+        ipv4_enabled=True, ipv4=address.id.apply(int), ipv6_enabled=False
+    )
+
+
+def _private(args: GatewayArgs, address: str) -> hcloud.ServerNetworkArgs:
+    return hcloud.ServerNetworkArgs(subnet_id=args.network.subnet_id, ip=address, alias_ips=[])

@@ -1,0 +1,118 @@
+"""What the plan decides beside kernel and kubelet: units, limits and module options of the node."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hardware.catalogue import Hardware
+from ignition.plan import interrupts
+from ignition.plan.kernel import isolates
+from ignition.plan.reasons import Line
+from ignition.plan.sources import (
+    CONTAINERD,
+    GOVERNOR,
+    IRQBALANCE,
+    NCCL,
+    NVIDIA_PARAMETERS,
+    RESERVED_CPUS,
+)
+from ignition.plan.tuning import Tuning
+
+MASKED_UNITS = ("irqbalance.service",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """`cpu_affinity` is systemd's CPUAffinity list, None where services may run anywhere.
+
+    `governor` is what the node should have, None where nobody on the node decides it.
+    """
+
+    cpu_affinity: str | None
+    places_interrupts: bool
+    clears_acs: bool
+    unlimited_memlock: bool
+    background_io_mib_per_s: int | None
+    containerd_config: str
+    module_options: tuple[str, ...]
+    governor: str | None
+    masked_units: tuple[str, ...] = MASKED_UNITS
+
+
+def system(hardware: Hardware, tuning: Tuning, *, housekeeping: str) -> System:
+    """The decisions for a machine."""
+    isolated = isolates(hardware, tuning)
+    rdma = hardware.efa_interfaces > 0 or any(nic.rdma for nic in hardware.nics)
+    peers = hardware.gpu_count > 1 or (bool(hardware.gpus) and rdma)
+    return System(
+        cpu_affinity=housekeeping if isolated else None,
+        places_interrupts=isolated,
+        clears_acs=peers and not hardware.virtual and tuning.iommu != "vfio",
+        unlimited_memlock=rdma,
+        background_io_mib_per_s=tuning.background_io_mib_per_s,
+        # what Flatcar's unit reads, and what the NVIDIA runtime makes it read instead
+        containerd_config=(
+            "/etc/containerd/config-nvidia.toml"
+            if hardware.gpus
+            else "/usr/share/containerd/config.toml"
+        ),
+        module_options=tuning.extra_module_options,
+        # Flatcar's default; a guest and most arm64 servers have no cpufreq driver to ask
+        governor=None if hardware.virtual or hardware.arch != "amd64" else "performance",
+    )
+
+
+def lines(decided: System, tuning: Tuning) -> Iterator[Line]:
+    """Each decision with its reason."""
+    if decided.cpu_affinity is not None:
+        yield Line(
+            text=f"systemd CPUAffinity={decided.cpu_affinity}",
+            reason="services stay on the housekeeping CPUs: reservedSystemCPUs does not move them; "
+            "containers do not inherit it, because runc resets their affinity",
+            source=RESERVED_CPUS,
+        )
+    if decided.places_interrupts:
+        yield interrupts.line(tuning)
+    for unit in decided.masked_units:
+        yield Line(
+            text=f"mask {unit}",
+            reason="it would move the interrupts that the plan has placed; Flatcar has none, but "
+            "an extension could bring it",
+            source=IRQBALANCE,
+        )
+    if decided.clears_acs:
+        yield Line(
+            text="unit fleet-acs.service",
+            reason="access control of PCIe bridges sends traffic between GPUs and NICs through the "
+            "root complex; cleared before kubelet, as no guest gets devices of this machine",
+            source=NCCL,
+        )
+    if decided.governor is not None:
+        yield Line(
+            text=f"governor {decided.governor}",
+            reason="Flatcar's default; nothing is written, the check on the node holds it",
+            source=GOVERNOR,
+        )
+    yield from _containerd(decided)
+    for option in decided.module_options:
+        yield Line(
+            text=f"options nvidia {option}",
+            reason="asked for by tuning.extra_module_options",
+            source=NVIDIA_PARAMETERS,
+        )
+
+
+def _containerd(decided: System) -> Iterator[Line]:
+    if decided.unlimited_memlock:
+        yield Line(
+            text="containerd LimitMEMLOCK=infinity",
+            reason="RDMA pins memory; containers have containerd's limits, because CRI sets none, "
+            "and Flatcar's unit raises those of files and processes but not this one",
+            source=f"{CONTAINERD}/internal/cri/opts/spec_opts.go",
+        )
+    if decided.background_io_mib_per_s is not None:
+        yield Line(
+            text=f"containerd blockio background {decided.background_io_mib_per_s}MiB/s",
+            reason="pods of this class leave the disks to checkpoints; a throttle and no weight, "
+            "which does nothing without the scheduler bfq",
+            source=f"{CONTAINERD}/docs/man/containerd-config.toml.5.md",
+        )

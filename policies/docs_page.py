@@ -1,0 +1,126 @@
+"""The page of all rules, `docs/policies.md`: `make docs` writes it."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from policies.language.manifest import items, mapping
+from policies.language.rule import Rule
+from policies.rules import ALL
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "policies.md"
+
+_HEAD = """\
+# Rules
+
+Written by `make docs` from `policies/rules/`; do not edit by hand.
+
+A rule is written once and held at up to three gates, which each rule names:
+
+- *preview*: `pulumi preview` and `pulumi up` with the pack in `policies/`
+  (`--policy-pack policies`), and `fleet check` for manifests in files. `policies/numa`, `idle`,
+  `cost` and `isolation` are packs of their own, for any other project (below);
+- *admission*: a ValidatingAdmissionPolicy in the cluster, in the same words;
+- *alert*: a rule of Prometheus for what shows at run time alone.
+
+An environment sets levels, settings and exemptions in its stack file:
+
+```yaml
+config:
+  gpu-fleet:policies:
+    idle/gpu-node-pool:
+      level: advisory                      # mandatory, advisory or disabled
+      max_consolidate_after_minutes: 10    # a setting of the rule
+      exemptions:                          # told at every preview, over at the end of their day
+        - resource: NodePool/burst
+          owner: research
+          reason: its images take 20 minutes to load
+          until: "2027-01-31"
+```
+
+- A *mandatory* violation stops the preview before anything is created; an *advisory* one is told.
+- `resource` of an exemption is the kind and the name of an object, `NodePool/burst`. Of what is no
+  object of Kubernetes it is the type and the name in Pulumi, `aws:s3/bucket:Bucket/models`; of
+  the type the last word will do, `Release/volcano`.
+- The API server lets through what an update before has told it: an exemption or a looser setting
+  goes ahead in an update of its own where `gpu-fleet:admission` is `deny`.
+- Another project takes one pack by its path, with a file of the same settings, which
+  `fleet policy-config ENV` also writes for an environment of this one:
+  `pulumi preview --policy-pack …/policies/idle --policy-pack-config f.json`, where f.json is
+  `{"fleet-resources": {"idle/job-deadline": {"max_hours": 24}}}`. Rules on a whole stack,
+  `fleet-stack`, take their settings from there, too.
+- A value that is not known at preview leaves that resource "not checked until up" for the rules
+  that read it. All other rules and resources are checked, and the rest is checked during `up`.
+- A rule that fails counts as broken, and is named with the resource on which it failed.
+"""
+
+
+def page(catalogue: Sequence[Rule] = ALL) -> str:
+    """Returns the catalogue as Markdown."""
+    return "\n".join([_HEAD, *(_section(rule) for rule in catalogue)])
+
+
+def _section(rule: Rule) -> str:
+    return "\n".join(
+        [
+            f"## {rule.id}",
+            "",
+            rule.sentence,
+            "",
+            f"Why: {rule.why} Source: <{rule.source}>",
+            "",
+            f"Level: {rule.level} unless the environment says otherwise. Gates: {_gates(rule)}.",
+            "",
+            *_details(rule),
+            *_settings(rule),
+        ]
+    )
+
+
+def _gates(rule: Rule) -> str:
+    held = []
+    if rule.predicate or rule.across:
+        held.append("preview" if rule.predicate else "preview (of a whole stack)")
+    if rule.admission:
+        held.append("admission")
+    if rule.alert:
+        held.append(f"alert `{rule.alert.name}`")
+    held += [f"alert `{name}`" for name in rule.watched_by]
+    return ", ".join(held)
+
+
+def _details(rule: Rule) -> Iterator[str]:
+    """The docstring of the rule's module, without its first line."""
+    name = rule.id.replace("/", ".").replace("-", "_")
+    module = sys.modules.get(f"policies.rules.{name}")
+    if module is not None:
+        _, _, more = (module.__doc__ or "").partition("\n\n")
+        if more:
+            yield more
+
+
+def _settings(rule: Rule) -> Iterator[str]:
+    if not rule.schema:
+        return
+    yield "| setting | default | allowed | meaning |"
+    yield "|---|---|---|---|"
+    for name, form in rule.schema.items():
+        default = json.dumps(form["default"])
+        yield f"| `{name}` | {default} | {_allowed(form)} | {form['description']} |"
+    yield ""
+
+
+def _allowed(form: Mapping[str, object]) -> str:
+    if "minimum" in form:
+        return f"{form['minimum']} to {form['maximum']}"
+    if "enum" in form:
+        return ", ".join(map(str, items(form["enum"])))
+    if "items" in form:
+        return f"a list, each {_allowed(mapping(form['items']))}"
+    pattern = str(form.get("pattern", "")).replace("|", "\\|")
+    return f"`{pattern}`" if pattern else str(form["type"])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,86 @@
+"""What objects declare of themselves by annotations `fleet.gpu/<name>`, in both gates' words."""
+
+import re
+from datetime import date
+
+from policies.language import cel
+from policies.language.gpu_work import COUNT_PATTERN, PREFIX
+from policies.language.manifest import at
+from policies.language.rule import Manifest, Settings
+
+CHECKPOINT = f"{PREFIX}checkpoint-seconds"
+"""Of a pod: that it writes a checkpoint when it is told to end, and in how many seconds."""
+FRACTION = f"{PREFIX}gpu-fraction"
+"""Of a pod: which part of each GPU it uses, such as 0.25."""
+LIFETIME = f"{PREFIX}time-to-live-hours"
+"""Of a notebook: after how many hours whoever runs it takes it away."""
+_DAY = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
+DAY_PATTERN = f"^{_DAY.pattern}$"
+
+
+_CLASSES = (
+    ("spec", "priorityClassName"),
+    ("spec", "podPriorityClassName"),
+    ("spec", "workflowSpec", "podPriorityClassName"),
+    ("spec", "runPolicy", "schedulingPolicy", "priorityClass"),
+)
+
+
+def classes_of_job(manifest: Manifest) -> list[object]:
+    """The priority classes that Volcano, Argo or Kubeflow give to all pods of a job."""
+    return [at(manifest, *path) for path in _CLASSES]
+
+
+CLASSES_OF_JOB = f"[{', '.join('dyn(object).?' + '.?'.join(path) for path in _CLASSES)}]"
+"""CEL: `classes_of_job`, as optionals."""
+
+
+def day(value: object) -> date | None:
+    """Returns the day that a text such as 2027-01-31 names, None where it names none."""
+    if not isinstance(value, str) or not _DAY.fullmatch(value):
+        return None
+    try:
+        return date.fromisoformat(value)
+    except ValueError:  # 2027-02-30 looks like a day
+        return None
+
+
+def today(settings: Settings) -> date:
+    """The day on which the rules are asked."""
+    return date.fromisoformat(str(settings["today"]))
+
+
+def is_over(end: date, settings: Settings) -> bool:
+    """Whether a last day lies before the one on which the rules are asked."""
+    return end < today(settings)
+
+
+def is_count(optional: str) -> str:
+    """CEL: whether an optional is there and what `gpu_work.counted` reads."""
+    text = f"'%s'.format([{optional}.value()])"
+    return f"({optional}.hasValue() && {text}.matches('{COUNT_PATTERN}'))"
+
+
+def count(optional: str) -> str:
+    """CEL: the number of an optional that `is_count`."""
+    return f"int('%s'.format([{optional}.value()]))"
+
+
+def within(optional: str, limit: str) -> str:
+    """CEL: whether an optional is a whole number from 1 to the limit."""
+    return f"({is_count(optional)} && {count(optional)} <= {limit})"
+
+
+def is_day(optional: str) -> str:
+    """CEL: whether an optional is written as a day; the API server knows no calendar."""
+    return f"({optional}.hasValue() && '%s'.format([{optional}.value()]).matches('{DAY_PATTERN}'))"
+
+
+def filled(text: str, *values: str) -> str:
+    """CEL: a text with `{0}`, `{1}`… where the values go, each a CEL expression of a text."""
+    parts = re.split(r"\{([0-9])\}", text)
+    told = [
+        cel.literal(part) if place % 2 == 0 else values[int(part)]
+        for place, part in enumerate(parts)
+    ]
+    return " + ".join(part for part in told if part != '""')

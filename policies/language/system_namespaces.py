@@ -1,0 +1,38 @@
+"""The namespaces of system parts, which a rule of isolation lets do what nobody else may.
+
+A rule names them in its setting `namespaces`. They hold what the pinned charts install and the
+fleet's own daemons; who may make something there is for RBAC to say.
+"""
+
+from collections.abc import Mapping
+
+from policies.language import cel
+from policies.language.manifest import at, items
+from policies.language.rule import Manifest, Settings
+
+CHARTS = ("gpu-operator", "kube-system", "kured", "lakefs", "monitoring", "volcano-system")
+"""The namespaces of the charts that the fleet installs."""
+
+
+def schema(default: tuple[str, ...], description: str) -> Mapping[str, Mapping[str, object]]:
+    """The schema of the setting `namespaces`."""
+    return {
+        "namespaces": {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^[a-z0-9-]+$"},
+            "default": list(default),
+            "description": description,
+        }
+    }
+
+
+def is_system(manifest: Manifest, settings: Settings) -> bool:
+    """Whether an object stands in one of the namespaces; without one it is in `default`."""
+    space = at(manifest, "metadata", "namespace") or "default"
+    return space in items(settings["namespaces"])
+
+
+def cel_is_system(rule_id: str) -> str:
+    """The twin of `is_system`."""
+    listed = f"{cel.setting(rule_id, 'namespaces')}.split(',')"
+    return f"(object.metadata.?namespace.orValue('default') in {listed})"

@@ -1,0 +1,102 @@
+"""What is kept warm: capacity that is paid for before anybody has work for it.
+
+- A *floor*: machines of a GPU pool that are there without work: `replicas` of a NodePool,
+  `minSize` of an EKS node group or of an Auto Scaling group with GPU instances.
+- A *reserve*: a CapacityBuffer of Karpenter, and pods that hold GPUs and only pause: with the
+  image pause, `sleep infinity` or `tail -f /dev/null`.
+
+Each says why and until when by `fleet.gpu/keep-warm-reason` and `fleet.gpu/keep-warm-until`: a
+Kubernetes object by annotations, another resource by its tags.
+"""
+
+import re
+from collections.abc import Mapping
+
+from policies.language import cel
+from policies.language.gpu_node_pools import is_gpu_node_pool, names_gpu_instances
+from policies.language.gpu_work import IS_OWNED_POD, PREFIX, gpu_pods, is_owned_pod
+from policies.language.manifest import at, items, mapping
+from policies.language.rule import Kind, Manifest
+
+REASON = f"{PREFIX}keep-warm-reason"
+UNTIL = f"{PREFIX}keep-warm-until"
+SCHEDULE = f"{PREFIX}keep-warm-schedule"
+USD = f"{PREFIX}keep-warm-usd-per-day"
+_PAUSE = re.compile(r"(^|/)pause(-[a-z0-9]+)?([:@]|$)")
+_WAIT = re.compile(
+    r"(((/usr)?/bin/)?(ba)?sh -l?c )?((/usr)?/bin/)?(sleep inf(inity)?|tail -[fF] /dev/null)"
+)
+_GROUPS = {
+    "aws:eks/nodeGroup:NodeGroup": ("scalingConfig", "minSize"),
+    "aws:autoscaling/group:Group": ("minSize",),
+}
+BUFFERS: Kind = ("autoscaling.x-k8s.io", "capacitybuffers")
+
+
+def floor(manifest: Manifest) -> bool:
+    """Whether a GPU pool has machines without work."""
+    kind = str(manifest.get("kind"))
+    if kind in _GROUPS:
+        least = at(manifest, "spec", *_GROUPS[kind])
+        return (
+            isinstance(least, int | float)
+            and least > 0
+            and names_gpu_instances(ec2_types(manifest))
+        )
+    if kind != "NodePool" or not is_gpu_node_pool(manifest):
+        return False
+    replicas = at(manifest, "spec", "replicas")
+    return isinstance(replicas, int) and replicas > 0
+
+
+def ec2_types(manifest: Manifest) -> list[str]:
+    """The instance types that a resource of AWS names."""
+    overrides = items(at(manifest, "spec", "mixedInstancesPolicy", "launchTemplate", "overrides"))
+    types = [
+        at(manifest, "spec", "instanceType"),
+        *items(at(manifest, "spec", "instanceTypes")),
+        *(at(each, "instanceType") for each in overrides),
+    ]
+    return [str(each) for each in types if each is not None]
+
+
+def reserve(manifest: Manifest) -> bool:
+    """Whether an object holds capacity for work that is not there yet.
+
+    What such an object says is not said again by the pods that are made from it.
+    """
+    if manifest.get("kind") == "CapacityBuffer":
+        return True
+    if is_owned_pod(manifest):
+        return False
+    return any(pod.containers and all(map(_pauses, pod.containers)) for pod in gpu_pods(manifest))
+
+
+def _pauses(container: Mapping[str, object]) -> bool:
+    words = [*items(container.get("command")), *items(container.get("args"))]
+    if _WAIT.fullmatch(" ".join(map(str, words))):
+        return True
+    return _PAUSE.search(str(container.get("image"))) is not None
+
+
+def said(manifest: Manifest) -> Mapping[str, object]:
+    """What a resource says of itself, as annotations or tags; a group of AWS lists its tags."""
+    tags = at(manifest, "spec", "tags")
+    listed = {str(at(tag, "key")): at(tag, "value") for tag in items(tags)}
+    return {**listed, **mapping(tags), **mapping(at(manifest, "metadata", "annotations"))}
+
+
+def cel_said(name: str) -> str:
+    """CEL: an optional, what an object says of itself by an annotation."""
+    return f"object.metadata.?annotations[?'{name}']"
+
+
+def cel_reserve(gpu_pods: str) -> str:
+    """CEL: `reserve` of an object with `cel.PODS`."""
+    words = "(c.?command.orValue([]) + c.?args.orValue([])).map(w, '%s'.format([w])).join(' ')"
+    paused = (
+        f"({words}.matches({cel.literal(f'^({_WAIT.pattern})$')}) || "
+        f"c.?image.orValue('').matches({cel.literal(_PAUSE.pattern)}))"
+    )
+    waits = f"{gpu_pods}.exists(p, size(p.containers) > 0 && p.containers.all(c, {paused}))"
+    return f"(object.kind == 'CapacityBuffer' || !{IS_OWNED_POD} && {waits})"

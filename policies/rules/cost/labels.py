@@ -1,0 +1,153 @@
+"""What costs money must say whose money it is.
+
+- Pods that ask for GPUs carry the labels of `pod_labels`, each `fleet.gpu/<name>`, on the template
+  of whatever makes them: the cost of a shared machine is told apart by the pods on it. Kubeflow's
+  Notebook has them itself: its controller copies them to the pod, whose template has no metadata.
+- What is rented from a cloud carries those of `cloud_labels` as AWS tags or Hetzner labels:
+  servers, volumes, buckets, addresses, balancers, file systems, databases, reservations. What costs
+  nothing (roles, networks, firewalls) is not asked.
+- Machines, and the EC2NodeClass by which Karpenter rents them, also carry `fleet.gpu/pool`.
+"""
+
+from policies.language import cel
+from policies.language.cel_forms import GPU_PODS
+from policies.language.gpu_work import PREFIX, gpu_pods
+from policies.language.manifest import at, describe, items, mapping
+from policies.language.pods import KINDS, subject
+from policies.language.rule import Admission, Kind, Manifest, Rule, Settings
+from policies.language.warm_capacity import said
+
+ID = "cost/labels"
+_MUST = "must have on its pods the labels"
+_MUST_CLOUD = "must have the tags or labels"
+_MUST_CLASS = "must have in spec.tags"
+_MACHINES = ("hcloud:index/server:Server", "aws:ec2/instance:Instance")
+_BILLED = frozenset(
+    (
+        *_MACHINES,
+        *(
+            f"hcloud:index/{kind}:{kind[0].upper()}{kind[1:]}"
+            for kind in ("volume", "loadBalancer", "floatingIp", "primaryIp", "snapshot")
+        ),
+        "aws:alb/loadBalancer:LoadBalancer",
+        "aws:autoscaling/group:Group",
+        "aws:cloudwatch/logGroup:LogGroup",
+        "aws:dynamodb/table:Table",
+        "aws:ebs/volume:Volume",
+        "aws:ec2/capacityBlockReservation:CapacityBlockReservation",
+        "aws:ec2/capacityReservation:CapacityReservation",
+        "aws:ec2/eip:Eip",
+        "aws:ec2/natGateway:NatGateway",
+        "aws:ec2/vpcEndpoint:VpcEndpoint",
+        "aws:efs/fileSystem:FileSystem",
+        "aws:eks/cluster:Cluster",
+        "aws:eks/nodeGroup:NodeGroup",
+        "aws:fsx/lustreFileSystem:LustreFileSystem",
+        "aws:fsx/openZfsFileSystem:OpenZfsFileSystem",
+        "aws:kms/key:Key",
+        "aws:lb/loadBalancer:LoadBalancer",
+        "aws:rds/instance:Instance",
+        "aws:s3/bucket:Bucket",
+        "aws:s3/bucketV2:BucketV2",
+        "aws:sqs/queue:Queue",
+    )
+)
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns which labels of the cost are missing on what costs."""
+    kind = str(manifest.get("kind"))
+    if kind in _BILLED:
+        found = {
+            **mapping(at(manifest, "spec", "tagsAll")),
+            **said(manifest),
+            **mapping(at(manifest, "spec", "labels")),
+        }
+        extra = ["pool"] if kind in _MACHINES else []
+        missing = _missing(found, [*items(settings["cloud_labels"]), *extra])
+        return [f"{describe(manifest)} {_MUST_CLOUD} {missing}."] if missing else []
+    if kind == "EC2NodeClass":
+        tags = mapping(at(manifest, "spec", "tags"))
+        missing = _missing(tags, [*items(settings["cloud_labels"]), "pool"])
+        return [f"{describe(manifest)} {_MUST_CLASS} {missing}."] if missing else []
+    of_notebook = mapping(at(manifest, "metadata", "labels")) if kind == "Notebook" else {}
+    faults = []
+    for pod in gpu_pods(manifest):
+        missing = _missing({**of_notebook, **pod.labels}, items(settings["pod_labels"]))
+        if missing:
+            faults.append(f"{subject(manifest, pod)} {_MUST} {missing}.")
+    return faults
+
+
+def _missing(found: object, wanted: object) -> str:
+    names = (f"{PREFIX}{name}" for name in items(wanted))
+    return ", ".join(name for name in names if not mapping(found).get(name))
+
+
+def _lacking(found: str, names: str) -> str:
+    """CEL for a list of the labels that a map lacks."""
+    return f"{names}.map(n, '{PREFIX}' + n).filter(n, '%s'.format([{found}[?n].orValue('')]) == '')"
+
+
+def _admission() -> Admission:
+    own = "(object.kind == 'Notebook' ? object.metadata.?labels.orValue({}) : {})"
+    lacking = (
+        f"{_lacking('p.labels', 'variables.podLabels')}"
+        f".filter(l, '%s'.format([{own}[?l].orValue('')]) == '')"
+    )
+    pods = cel.of_pods(
+        f"object.kind == 'EC2NodeClass' ? [] : {GPU_PODS}",
+        [
+            cel.Fault(
+                broken=f"size({lacking}) > 0",
+                says=f"'{_MUST} ' + {lacking}.join(', ') + '.'",
+            )
+        ],
+        variables={
+            "podLabels": f"{cel.setting(ID, 'pod_labels')}.split(',')",
+            "tags": "object.kind == 'EC2NodeClass' ? dyn(object).spec.?tags.orValue({}) : {}",
+            "lacking": (
+                "object.kind == 'EC2NodeClass' ? "
+                + _lacking(
+                    "variables.tags", f"({cel.setting(ID, 'cloud_labels')}.split(',') + ['pool'])"
+                )
+                + " : []"
+            ),
+        },
+    )
+    nodes: Kind = ("karpenter.k8s.aws", "ec2nodeclasses")
+    return Admission(
+        kinds=(*KINDS, nodes),
+        variables=pods.variables,
+        holds=f"{pods.holds} && size(variables.lacking) == 0",
+        message=(
+            f"(size(variables.lacking) > 0 ? {cel.DESCRIBED} + ' {_MUST_CLASS} ' + "
+            f"variables.lacking.join(', ') + '.' : {pods.message})"
+        ),
+    )
+
+
+RULE = Rule(
+    id=ID,
+    sentence="What costs money must carry the labels that say who pays for it.",
+    why="A cost that nobody can be told of is paid by all and questioned by none.",
+    source="https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/cost-alloc-tags.html",
+    schema={
+        "pod_labels": {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^[a-z-]+$"},
+            "minItems": 1,
+            "default": ["team", "cost-centre", "project", "experiment", "branch"],
+            "description": "Labels that pods with GPUs carry, without fleet.gpu/.",
+        },
+        "cloud_labels": {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^[a-z-]+$"},
+            "minItems": 1,
+            "default": ["cluster"],
+            "description": "Tags or labels of what is rented from a cloud, without fleet.gpu/.",
+        },
+    },
+    predicate=violations,
+    admission=_admission(),
+)

@@ -1,0 +1,82 @@
+"""A pod that uses a part of a GPU must ask for a part of one.
+
+The annotation `fleet.gpu/gpu-fraction` declares which part of each of its GPUs a pod uses, such as
+0.25. Where that is at most `max_fraction`, `nvidia.com/gpu` must be a time-slice (the pod selects a
+shared pool, or nodes by `fleet.gpu/sharing`), or the pod asks for a MIG device instead.
+"""
+
+import re
+from typing import cast
+
+from policies.language import cel
+from policies.language.annotations import FRACTION
+from policies.language.pods import Pod, pods, subject
+from policies.language.rule import Manifest, Rule, Settings
+from policies.language.shared_gpus import (
+    ASKS_WHOLE,
+    asks_whole,
+    cel_is_shared,
+    is_shared,
+    pools_schema,
+)
+
+ID = "idle/fraction"
+_FORM = re.compile(r"0\.[0-9]{1,4}|1|1\.0{1,4}")
+_NO_NUMBER = f"must have as annotation {FRACTION} a number above 0 and at most 1, such as 0.25."
+_WHOLE = (
+    "must ask for a MIG device or a time-slice, not for a whole GPU, of which it uses a part by "
+    f"its annotation {FRACTION}."
+)
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns the pods that hold whole GPUs and say that they use a part."""
+    faults = [(pod, _fault(pod, settings)) for pod in pods(manifest) if FRACTION in pod.annotations]
+    return [f"{subject(manifest, pod)} {fault}" for pod, fault in faults if fault]
+
+
+def _fault(pod: Pod, settings: Settings) -> str | None:
+    said = str(pod.annotations[FRACTION])
+    if not _FORM.fullmatch(said) or float(said) == 0:
+        return _NO_NUMBER
+    small = float(said) <= cast("float", settings["max_fraction"])
+    return _WHOLE if small and asks_whole(pod) and not is_shared(pod, settings) else None
+
+
+_SAID = f"'%s'.format([p.annotations['{FRACTION}']])"
+_CEL_FORM = cel.literal(f"^({_FORM.pattern})$")
+_SMALL = f"double({_SAID}) <= double({cel.setting(ID, 'max_fraction')})"
+
+RULE = Rule(
+    id=ID,
+    sentence="A pod that uses a part of a GPU must ask for a MIG device or a time-slice.",
+    why=(
+        "A GPU that is used to a quarter costs what a whole one costs, and three more pods could "
+        "have run on it."
+    ),
+    source="https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-sharing.html",
+    schema={
+        "max_fraction": {
+            "type": "number",
+            "minimum": 0,
+            "maximum": 1,
+            "default": 0.5,
+            "description": "The largest part of a GPU for which a whole one is refused.",
+        },
+        **pools_schema(),
+    },
+    predicate=violations,
+    admission=cel.of_pods(
+        f"variables.pods.filter(p, p.annotations[?'{FRACTION}'].hasValue())",
+        [
+            cel.Fault(
+                broken=f"(!{_SAID}.matches({_CEL_FORM}) || double({_SAID}) == 0.0)",
+                says=cel.literal(_NO_NUMBER),
+            ),
+            cel.Fault(
+                broken=f"({_SMALL} && {ASKS_WHOLE} && !{cel_is_shared(ID)})",
+                says=cel.literal(_WHOLE),
+            ),
+        ],
+    ),
+)

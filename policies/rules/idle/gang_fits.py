@@ -1,0 +1,167 @@
+"""A gang must fit its queue, and a queue the pools that its jobs can run on.
+
+A gang starts whole or not at all, so that one larger than its queue's capability, or than all the
+machines of its pool, waits for ever; a queue larger than its pool promises what nobody can get.
+
+- A gang is a Job of Volcano or a PodGroup. Its GPUs are those of its `minAvailable` smallest pods
+  (without it the `minAvailable` of its tasks, and all pods without that), or its `minResources`.
+  Its queue is `spec.queue`, else the one with the name of its namespace.
+- A training job of Kubeflow is a gang of all its replicas, or of what `minAvailable` says in
+  `spec.runPolicy.schedulingPolicy`, where its queue stands, too; with `minResources` there it
+  needs those GPUs at the least. The training operator writes this into a PodGroup of Volcano and
+  makes no pod before that one may start, whatever `schedulerName` and `elasticPolicy` say
+  (https://github.com/kubeflow/training-operator/blob/v1.9.0/pkg/controller.v1/common/job.go).
+  An operator without gang scheduling makes no PodGroup, which a job does not show; the job is held
+  to the same, as its ranks wait for each other and a queue's namespace has that queue's GPUs.
+- A queue's pool is what Volcano's admission configuration gives its namespace; a queue that has
+  none may use all pools.
+- A pool has the GPUs of its BareMetalHosts by the hardware catalogue, and those that the limits of
+  its NodePools allow.
+
+What the stack does not hold (another project's queue, an unknown machine) is not judged. A gang
+that is judged alone, as at the API server, counts without its largest pods, against `queues`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+
+import yaml
+
+from policies.language import cel
+from policies.language.gangs import KINDS, SCHEDULING, VARIABLES, gpus, is_gang, least, queue_of
+from policies.language.gpu_node_pools import is_gpu_node_pool
+from policies.language.manifest import at, describe, items, quantity
+from policies.language.money import POOL, machines
+from policies.language.pods import GPU
+from policies.language.rule import Admission, Manifest, Rule, Settings
+
+ID = "idle/gang-fits"
+_RELEASE = "kubernetes:helm.sh/v3:Release"
+
+
+def alone(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns what makes a gang wait for ever in a queue of which the bound is a setting."""
+    if not is_gang(manifest):
+        return []
+    bounds = dict(str(line).split(" ") for line in items(settings["queues"]))
+    queue, wanted = queue_of(manifest), least(manifest)
+    if queue not in bounds or wanted is None or wanted <= int(bounds[queue]):
+        return []
+    return [_too_large(manifest, bounds[queue], f"queue '{queue}'", wanted)]
+
+
+def violations(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest]) -> list[str]:
+    """Returns what makes a queue promise too much, or a gang wait for ever."""
+    kind, version = manifest.get("kind"), str(manifest.get("apiVersion"))
+    if kind == "Queue" and version.startswith(SCHEDULING):
+        return _queue(manifest, stack)
+    return _gang(manifest, stack) if is_gang(manifest) else []
+
+
+def _too_large(gang: Manifest, most: str, of: str, wanted: Decimal) -> str:
+    must = f"must be a gang of at most the {most} GPUs of {of}"
+    return f"{describe(gang)} {must}; it asks for {wanted:f} at once."
+
+
+def _queue(queue: Manifest, stack: Sequence[Manifest]) -> list[str]:
+    most = _capability(queue)
+    pool, room = _room(str(at(queue, "metadata", "name")), stack)
+    if most is None or room is None or most <= room:
+        return []
+    must = f"must have at most the {room:f} GPUs of {pool} in spec.capability['{GPU}']"
+    return [f"{describe(queue)} {must}; it has {most:f}."]
+
+
+def _gang(gang: Manifest, stack: Sequence[Manifest]) -> list[str]:
+    wanted, name = gpus(gang), queue_of(gang)
+    queue = next((each for each in stack if _is_queue(each, name)), None)
+    if queue is None or wanted is None:
+        return []
+    pool, room = _room(name, stack)
+    limits = [(f"queue '{name}'", _capability(queue)), (pool, room)]
+    for of, most in limits:
+        if most is not None and wanted > most:
+            return [_too_large(gang, f"{most:f}", of, wanted)]
+    return []
+
+
+def _is_queue(manifest: Manifest, name: str) -> bool:
+    is_queue = manifest.get("kind") == "Queue" and at(manifest, "metadata", "name") == name
+    return is_queue and str(manifest.get("apiVersion")).startswith(SCHEDULING)
+
+
+def _capability(queue: Manifest) -> Decimal | None:
+    return quantity(at(queue, "spec", "capability", GPU))
+
+
+def _room(queue: str, stack: Sequence[Manifest]) -> tuple[str, Decimal | None]:
+    """What a queue's jobs can run on: in words, and its GPUs; None where the stack has none."""
+    pool = _pools(stack).get(queue)
+    gpus = [
+        found for found in map(_gpus_of, stack) if found is not None and pool in (None, found[0])
+    ]
+    of = "all pools" if pool is None else f"pool '{pool}'"
+    return of, sum((amount for _, amount in gpus), Decimal(0)) if gpus else None
+
+
+def _gpus_of(manifest: Manifest) -> tuple[str, Decimal] | None:
+    """A pool's name and the GPUs that a resource adds to it."""
+    if manifest.get("kind") == "BareMetalHost":
+        found = machines(manifest)
+        return None if found is None else (found.pool, Decimal(found.hardware.gpu_count))
+    if not is_gpu_node_pool(manifest):
+        return None
+    pool = at(manifest, "spec", "template", "metadata", "labels", POOL)
+    limit = quantity(at(manifest, "spec", "limits", GPU))
+    return None if pool is None or limit is None else (str(pool), limit)
+
+
+def _pools(stack: Iterable[Manifest]) -> Mapping[str, str]:
+    """The pool of each namespace, from the configuration that Volcano's chart is given."""
+    found = {}
+    for release in stack:
+        if release.get("kind") == _RELEASE and at(release, "spec", "chart") == "volcano":
+            custom = at(release, "spec", "values", "custom")
+            text = at(custom, "admission_config_override")
+            groups = items(at(yaml.safe_load(str(text)), "resourceGroups")) if text else ()
+            for group in groups:
+                for namespace in items(at(group, "object", "value")):
+                    found[str(namespace)] = str(at(group, "labels", POOL))
+    return found
+
+
+RULE = Rule(
+    id=ID,
+    sentence="A gang must fit its queue, and a queue the machines of its pool.",
+    why=(
+        "A gang that can never start waits without a word, and what it was promised stands empty "
+        "or is never rented."
+    ),
+    source="https://volcano.sh/en/docs/queue/",
+    schema={
+        "queues": {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^[a-z0-9.-]+ [0-9]+$"},
+            "default": [],
+            "description": "Of each queue the name and its GPUs; the environment's own are known.",
+        }
+    },
+    predicate=alone,
+    across=violations,
+    admission=Admission(
+        kinds=KINDS,
+        variables={
+            **VARIABLES,
+            "bounds": (
+                f"{cel.setting(ID, 'queues')}.split(',').map(e, e.split(' '))"
+                ".filter(e, e[0] == variables.queue).map(e, e[1])"
+            ),
+        },
+        holds="size(variables.bounds) == 0 || variables.wanted <= double(variables.bounds[0])",
+        message=(
+            f"{cel.DESCRIBED} + ' must be a gang of at most the ' + variables.bounds[0] + "
+            '" GPUs of queue \'" + variables.queue + "\'; it asks for " + '
+            "string(int(variables.wanted)) + ' at once.'"
+        ),
+    ),
+)

@@ -1,0 +1,150 @@
+"""A job on GPUs must end some day: by a wall-clock limit, or by an idle deadline of its own.
+
+A job is what is meant to end: a Job, a CronJob, a Job of Volcano, a training job of Kubeflow, a
+Workflow of Argo, a Pod that nobody made. A Deployment or StatefulSet is a service and has none.
+
+- The wall-clock limit is `activeDeadlineSeconds`: of the job where its kind has one (Kubeflow has
+  it in `runPolicy`), else of the pod. Volcano's Job has none, so that each of its tasks' templates
+  must. Argo's `templateDefaults` counts for each template.
+- The idle deadline is the annotation `fleet.gpu/idle-deadline-minutes` of the pods: after so many
+  minutes without work the program ends itself. The alert GpuPodIdle tells of one that does not.
+
+Both are whole numbers; the longest that counts is a setting.
+"""
+
+from collections.abc import Mapping
+from typing import cast
+
+from policies.language import cel
+from policies.language.annotations import filled, within
+from policies.language.cel_forms import GPU_PODS
+from policies.language.gpu_work import (
+    IS_OWNED_POD,
+    IS_SERVICE,
+    PREFIX,
+    counted,
+    gpu_pods,
+    is_owned_pod,
+    is_service,
+)
+from policies.language.manifest import at
+from policies.language.pods import Pod, subject
+from policies.language.rule import Manifest, Rule, Settings
+
+ID = "idle/job-deadline"
+IDLE = f"{PREFIX}idle-deadline-minutes"
+_MUST = (
+    f"must have activeDeadlineSeconds of at most {{0}} hours or the annotation {IDLE} of at most "
+    "{1} on its pods."
+)
+_WORKFLOWS: Mapping[str, tuple[str, ...]] = {
+    "Workflow": ("spec",),
+    "WorkflowTemplate": ("spec",),
+    "ClusterWorkflowTemplate": ("spec",),
+    "CronWorkflow": ("spec", "workflowSpec"),
+}
+_WHOLE_JOB: Mapping[str, tuple[str, ...]] = {
+    "Job": ("spec",),
+    "CronJob": ("spec", "jobTemplate", "spec"),
+    **_WORKFLOWS,
+}
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns the pods with GPUs of a job that nothing ends."""
+    if is_service(manifest) or is_owned_pod(manifest):
+        return []
+    hours, minutes = cast("int", settings["max_hours"]), cast("int", settings["max_idle_minutes"])
+    if _within(_of_the_job(manifest), hours * 3600):
+        return []
+    by_default = _within(_of_each_template(manifest), hours * 3600)
+    return [
+        f"{subject(manifest, pod)} {_MUST.format(hours, minutes)}"
+        for pod in gpu_pods(manifest)
+        if not (by_default or _ends(pod, hours * 3600, minutes))
+    ]
+
+
+def _of_the_job(manifest: Manifest) -> object:
+    kind = str(manifest.get("kind"))
+    if str(manifest.get("apiVersion")).startswith("batch.volcano.sh/"):
+        return None
+    path = _WHOLE_JOB.get(kind, ("spec", "runPolicy"))
+    return at(manifest, *path, "activeDeadlineSeconds")
+
+
+def _of_each_template(manifest: Manifest) -> object:
+    path = _WORKFLOWS.get(str(manifest.get("kind")), ())
+    return at(manifest, *path, "templateDefaults", "activeDeadlineSeconds") if path else None
+
+
+def _ends(pod: Pod, limit: int, minutes: int) -> bool:
+    deadline = pod.spec.get("activeDeadlineSeconds")
+    return _within(deadline, limit) or _within(pod.annotations.get(IDLE), minutes)
+
+
+def _within(value: object, limit: int) -> bool:
+    number = counted(value)
+    return number is not None and number <= limit
+
+
+_HOURS, _MINUTES = cel.setting(ID, "max_hours"), cel.setting(ID, "max_idle_minutes")
+_LIMIT = f"int({_HOURS}) * 3600"
+_ANNOTATED = f"p.annotations[?'{IDLE}']"
+_OF_THE_JOB = (
+    "object.apiVersion.startsWith('batch.volcano.sh/') ? optional.none() : "
+    "object.kind == 'CronJob' ? dyn(object).spec.jobTemplate.spec.?activeDeadlineSeconds : "
+    "object.kind == 'CronWorkflow' ? dyn(object).spec.?workflowSpec.?activeDeadlineSeconds : "
+    "object.apiVersion.startsWith('kubeflow.org/') ? "
+    "dyn(object).spec.?runPolicy.?activeDeadlineSeconds : "
+    "dyn(object).?spec.?activeDeadlineSeconds"
+)
+_BY_DEFAULT = (
+    "!object.apiVersion.startsWith('argoproj.io/') ? optional.none() : "
+    "object.kind == 'CronWorkflow' ? "
+    "dyn(object).spec.?workflowSpec.?templateDefaults.?activeDeadlineSeconds : "
+    "dyn(object).spec.?templateDefaults.?activeDeadlineSeconds"
+)
+_JUDGED = f"!{IS_SERVICE} && !{IS_OWNED_POD}"
+
+RULE = Rule(
+    id=ID,
+    sentence="A job on GPUs must have a wall-clock limit or an idle deadline.",
+    why=(
+        "A job that hangs holds its GPUs until somebody looks: nobody else gets them, and "
+        "Karpenter cannot remove their node."
+    ),
+    source="https://kubernetes.io/docs/concepts/workloads/controllers/job/",
+    schema={
+        "max_hours": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 8760,
+            "default": 168,
+            "description": "Hours of the longest wall-clock limit that counts as one.",
+        },
+        "max_idle_minutes": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 1440,
+            "default": 120,
+            "description": "Minutes of the longest idle deadline that counts as one.",
+        },
+    },
+    watched_by=("GpuPodIdle", "GpuNodeAllocatedButIdle"),
+    predicate=violations,
+    admission=cel.of_pods(
+        f"{_JUDGED} && !{within('variables.ofTheJob', _LIMIT)} && "
+        f"!{within('variables.byDefault', _LIMIT)} ? {GPU_PODS} : []",
+        [
+            cel.Fault(
+                broken=(
+                    f"!{within('p.spec.?activeDeadlineSeconds', _LIMIT)} && "
+                    f"!{within(_ANNOTATED, f'int({_MINUTES})')}"
+                ),
+                says=filled(_MUST, _HOURS, _MINUTES),
+            )
+        ],
+        variables={"ofTheJob": _OF_THE_JOB, "byDefault": _BY_DEFAULT},
+    ),
+)

@@ -1,0 +1,115 @@
+"""Capacity that is kept for work to come must have hours, a budget and a last day.
+
+Such are a CapacityBuffer of Karpenter and pods that hold GPUs and only pause. By annotation they
+say
+
+- `fleet.gpu/keep-warm-schedule`: when, such as `mon-fri 08:00-18:00 Europe/Berlin`;
+- `fleet.gpu/keep-warm-usd-per-day`: what it may cost, a whole number up to the setting;
+- `fleet.gpu/keep-warm-until`: the last day.
+
+All budgets of a stack together keep within the setting, too. The API server knows no clock and one
+object alone: a last day that is over and the sum are told at the preview.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import cast
+
+from policies.language import cel
+from policies.language import warm_capacity as warm
+from policies.language.annotations import day, filled, is_day, is_over, within
+from policies.language.cel_forms import GPU_PODS, of_object
+from policies.language.gpu_work import counted
+from policies.language.manifest import describe
+from policies.language.pods import KINDS
+from policies.language.rule import Manifest, Rule, Settings
+
+ID = "idle/keep-warm"
+_DAYS = "(mon|tue|wed|thu|fri|sat|sun)"
+_CLOCK = "([01][0-9]|2[0-4]):[0-5][0-9]"
+_SCHEDULE = re.compile(f"{_DAYS}(-{_DAYS})? {_CLOCK}-{_CLOCK}( [A-Za-z]+(/[A-Za-z_-]+)*)?")
+_NO_SCHEDULE = (
+    f"must say when it is kept warm by the annotation {warm.SCHEDULE}, such as mon-fri 08:00-18:00 "
+    "Europe/Berlin."
+)
+_NO_BUDGET = f"must have the annotation {warm.USD}, a whole number of at most {{0}}."
+_NO_END = f"must say by the annotation {warm.UNTIL} its last day, such as 2027-01-31."
+_OVER = f"must no longer be kept warm: its last day, by {warm.UNTIL}, was {{0}}."
+_SUM = (
+    "must be one of reserves that are kept warm for at most {0} USD a day; together they say {1}."
+)
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns what a reserve does not say of itself."""
+    if not warm.reserve(manifest):
+        return []
+    return [f"{describe(manifest)} {fault}" for fault in _faults(manifest, settings)]
+
+
+def _faults(manifest: Manifest, settings: Settings) -> list[str]:
+    declared, budget = warm.said(manifest), cast("int", settings["usd_per_day"])
+    usd, end = counted(declared.get(warm.USD)), day(declared.get(warm.UNTIL))
+    faults = []
+    if not _SCHEDULE.fullmatch(str(declared.get(warm.SCHEDULE))):
+        faults.append(_NO_SCHEDULE)
+    if usd is None or usd > budget:
+        faults.append(_NO_BUDGET.format(budget))
+    if end is None:
+        faults.append(_NO_END)
+    elif is_over(end, settings):
+        faults.append(_OVER.format(end))
+    return faults
+
+
+def together(manifest: Manifest, settings: Settings, stack: Sequence[Manifest]) -> list[str]:
+    """Returns by how much all reserves exceed the budget, told of the first of them."""
+    if not warm.reserve(manifest):
+        return []
+    reserves = [each for each in stack if warm.reserve(each)]
+    total = sum(counted(warm.said(each).get(warm.USD)) or 0 for each in reserves)
+    budget = cast("int", settings["usd_per_day"])
+    if reserves[0] is not manifest or len(reserves) == 1 or total <= budget:
+        return []
+    return [f"{describe(manifest)} {_SUM.format(budget, total)}"]
+
+
+_BUDGET = cel.setting(ID, "usd_per_day")
+_SAID = f"'%s'.format([{warm.cel_said(warm.SCHEDULE)}.orValue('')])"
+
+RULE = Rule(
+    id=ID,
+    sentence="Capacity that is kept warm must have a schedule, a budget and a last day.",
+    why=(
+        "A warm machine saves minutes to whoever comes, and costs the whole day and night; after "
+        "the launch for which it was made nobody remembers it."
+    ),
+    source="https://karpenter.sh/docs/concepts/nodepools/",
+    schema={
+        "usd_per_day": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": 1_000_000,
+            "default": 500,
+            "description": "USD that a day of all that is kept warm may cost.",
+        }
+    },
+    predicate=violations,
+    across=together,
+    admission=of_object(
+        (*KINDS, warm.BUFFERS),
+        warm.cel_reserve(f"(object.kind == 'CapacityBuffer' ? [] : {GPU_PODS})"),
+        [
+            cel.Fault(
+                broken=f"!{_SAID}.matches({cel.literal(f'^({_SCHEDULE.pattern})$')})",
+                says=filled(_NO_SCHEDULE),
+            ),
+            cel.Fault(
+                broken=f"!{within(warm.cel_said(warm.USD), f'int({_BUDGET})')}",
+                says=filled(_NO_BUDGET, _BUDGET),
+            ),
+            cel.Fault(broken=f"!{is_day(warm.cel_said(warm.UNTIL))}", says=filled(_NO_END)),
+        ],
+        cel.PODS,
+    ),
+)

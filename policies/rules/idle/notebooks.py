@@ -1,0 +1,136 @@
+"""A notebook must run on a part of a GPU, and for a limited time.
+
+A notebook is what somebody types into: Kubeflow's Notebook, a user's server of JupyterHub (label
+`component: singleuser-server`), and any pod of which a container's command, or image where it has
+no command, is one of JupyterLab, code-server, RStudio or marimo. A run of a notebook by papermill
+or nbconvert is a job.
+
+- A part of a GPU is a MIG device, or `nvidia.com/gpu` on a pool that shares its GPUs.
+- The limited time is `activeDeadlineSeconds` of the pod, or the annotation
+  `fleet.gpu/time-to-live-hours` where another one, such as the hub's culler, ends it. Kubeflow's
+  Notebook has it itself: its controller copies it to the pod, whose template has no metadata.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import cast
+
+from policies.language import cel
+from policies.language.annotations import LIFETIME, filled, within
+from policies.language.cel_forms import GPU_PODS
+from policies.language.gpu_work import counted, gpu_pods
+from policies.language.manifest import at, items, mapping
+from policies.language.pods import Pod, subject
+from policies.language.rule import Manifest, Rule, Settings
+from policies.language.shared_gpus import (
+    ASKS_WHOLE,
+    asks_whole,
+    cel_is_shared,
+    is_shared,
+    pools_schema,
+)
+
+ID = "idle/notebooks"
+_COMMAND = re.compile(
+    r"jupyter[- ](lab|notebook|server)|jupyterhub-singleuser|start-(notebook|singleuser)"
+    r"|code-server|rserver|marimo edit"
+)
+_IMAGE = re.compile(r"jupyter|notebook|code-server|rstudio|marimo")
+_WHOLE = "must ask for a MIG device or a time-slice, as a notebook."
+_FOR_EVER = (
+    f"must have activeDeadlineSeconds of at most {{0}} hours or the annotation {LIFETIME} of at "
+    "most {0}, as a notebook."
+)
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns the notebooks that hold whole GPUs, or hold any for ever."""
+    hours = cast("int", settings["max_hours"])
+    of_notebook = (
+        mapping(at(manifest, "metadata", "annotations"))
+        if manifest.get("kind") == "Notebook"
+        else {}
+    )
+    said = []
+    for pod in gpu_pods(manifest):
+        if not _is_notebook(manifest, pod):
+            continue
+        if asks_whole(pod) and not is_shared(pod, settings):
+            said.append(f"{subject(manifest, pod)} {_WHOLE}")
+        if not _ends(pod, hours) and not _lives(of_notebook, hours):
+            said.append(f"{subject(manifest, pod)} {_FOR_EVER.format(hours)}")
+    return said
+
+
+def _is_notebook(manifest: Manifest, pod: Pod) -> bool:
+    return (
+        manifest.get("kind") == "Notebook"
+        or pod.labels.get("component") == "singleuser-server"
+        or any(map(_shows_one, pod.containers))
+    )
+
+
+def _shows_one(container: Mapping[str, object]) -> bool:
+    words = " ".join(map(str, (*items(container.get("command")), *items(container.get("args")))))
+    if _COMMAND.search(words):
+        return True
+    return not items(container.get("command")) and bool(
+        _IMAGE.search(str(container.get("image", "")))
+    )
+
+
+def _ends(pod: Pod, hours: int) -> bool:
+    seconds = counted(pod.spec.get("activeDeadlineSeconds"))
+    return (seconds is not None and seconds <= hours * 3600) or _lives(pod.annotations, hours)
+
+
+def _lives(annotations: Mapping[str, object], hours: int) -> bool:
+    lifetime = counted(annotations.get(LIFETIME))
+    return lifetime is not None and lifetime <= hours
+
+
+_HOURS = cel.setting(ID, "max_hours")
+_WORDS = "(c.?command.orValue([]) + c.?args.orValue([])).map(w, '%s'.format([w])).join(' ')"
+_SHOWS = (
+    f"({_WORDS}.matches({cel.literal(_COMMAND.pattern)}) || (size(c.?command.orValue([])) == 0 && "
+    f"c.?image.orValue('').matches({cel.literal(_IMAGE.pattern)})))"
+)
+_NOTEBOOK = (
+    "(object.kind == 'Notebook' || p.labels[?'component'].orValue('') == 'singleuser-server' || "
+    f"p.containers.exists(c, {_SHOWS}))"
+)
+_LIMITED = (
+    f"({within('p.spec.?activeDeadlineSeconds', f'int({_HOURS}) * 3600')} || "
+    + within(f"p.annotations[?'{LIFETIME}']", f"int({_HOURS})")
+    + " || object.kind == 'Notebook' && "
+    + within(f"object.metadata.?annotations[?'{LIFETIME}']", f"int({_HOURS})")
+    + ")"
+)
+
+RULE = Rule(
+    id=ID,
+    sentence="A notebook must run on a part of a GPU and for a limited time.",
+    why=(
+        "Who types leaves a GPU idle between two cells and over the weekend; a slice of one is "
+        "enough to try things, and what is tried out runs as a job."
+    ),
+    source="https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-sharing.html",
+    schema={
+        "max_hours": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 8760,
+            "default": 12,
+            "description": "Hours that a notebook may live.",
+        },
+        **pools_schema(),
+    },
+    predicate=violations,
+    admission=cel.of_pods(
+        f"{GPU_PODS}.filter(p, {_NOTEBOOK})",
+        [
+            cel.Fault(broken=f"({ASKS_WHOLE} && !{cel_is_shared(ID)})", says=cel.literal(_WHOLE)),
+            cel.Fault(broken=f"!{_LIMITED}", says=filled(_FOR_EVER, _HOURS)),
+        ],
+    ),
+)

@@ -1,0 +1,140 @@
+"""Scavenger work must be such that others can take its GPUs at any time.
+
+- Its priority class is below 0, the priority of a pod without one, and itself evicts nobody.
+- Its queue, by the name of the class, may be reclaimed by other queues.
+- Its pods, those of the class or of a job in its queue, do not keep Volcano or Karpenter from
+  ending them: no `volcano.sh/preemptable: "false"` as annotation or label, no annotation
+  `karpenter.sh/do-not-disrupt: "true"`. What a Job of Volcano is annotated with its pods are, too.
+"""
+
+from collections.abc import Iterator
+
+from policies.language import cel
+from policies.language.annotations import CLASSES_OF_JOB, classes_of_job, filled
+from policies.language.cel_forms import pods_or_object
+from policies.language.manifest import at, describe, is_false
+from policies.language.pods import KINDS, Pod, pods, subject
+from policies.language.rule import Manifest, Rule, Settings
+
+ID = "idle/scavenger"
+_PREEMPTABLE = "volcano.sh/preemptable"
+_KEEPS = "karpenter.sh/do-not-disrupt"
+_TRUE = ("1", "t", "T", "TRUE", "true", "True")  # what Go's ParseBool takes, as Volcano does
+_VALUE = "must have a value below 0, the priority of pods without a class."
+_EVICTS = "must have preemptionPolicy Never."
+_QUEUE = "must not have spec.reclaimable false, as the queue of the class '{0}'."
+_POD = (
+    f"must be preemptible in the class '{{0}}': without {_PREEMPTABLE} false and without {_KEEPS}."
+)
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns what keeps others from the GPUs of scavenger work."""
+    scavenger = str(settings["priority_class"])
+    if at(manifest, "metadata", "name") == scavenger:
+        faults = list(_of_object(manifest, scavenger))
+        if faults:
+            return [f"{describe(manifest)} {fault}" for fault in faults]
+    of_job = [*classes_of_job(manifest), at(manifest, "spec", "queue")]
+    of_all = _of_all_pods(manifest)
+    return [
+        f"{subject(manifest, pod)} {_POD.format(scavenger)}"
+        for pod in pods(manifest)
+        if scavenger in (*of_job, pod.spec.get("priorityClassName")) and _stays(pod, of_all)
+    ]
+
+
+def _of_all_pods(manifest: Manifest) -> object:
+    volcano = str(manifest.get("apiVersion")).startswith("batch.volcano.sh/")
+    return at(manifest, "metadata", "annotations", _PREEMPTABLE) if volcano else None
+
+
+def _of_object(manifest: Manifest, scavenger: str) -> Iterator[str]:
+    if manifest.get("kind") == "PriorityClass":
+        value = manifest.get("value")
+        if not isinstance(value, int) or value >= 0:
+            yield _VALUE
+        if manifest.get("preemptionPolicy") != "Never":
+            yield _EVICTS
+    if (
+        manifest.get("kind") == "Queue"
+        and str(manifest.get("apiVersion")).startswith("scheduling.volcano.sh/")
+        and is_false(at(manifest, "spec", "reclaimable"))
+    ):
+        yield _QUEUE.format(scavenger)
+
+
+def _stays(pod: Pod, of_job: object) -> bool:
+    own = pod.annotations.get(_PREEMPTABLE, pod.labels.get(_PREEMPTABLE))
+    said = own if of_job is None else of_job
+    return (said is not None and said not in _TRUE) or pod.annotations.get(_KEEPS) == "true"
+
+
+_CLASS = cel.setting(ID, "priority_class")
+_NAMED = f"object.metadata.?name.orValue('') == {_CLASS}"
+_OF_JOB = (
+    "(object.apiVersion.startsWith('batch.volcano.sh/') ? "
+    f"object.metadata.?annotations[?'{_PREEMPTABLE}'] : optional.none())"
+)
+_SAID = f"{_OF_JOB}.or(p.annotations[?'{_PREEMPTABLE}']).or(p.labels[?'{_PREEMPTABLE}'])"
+_PODS = (
+    "object.kind in ['PriorityClass', 'Queue'] ? [] : variables.pods.filter(p, "
+    f"({CLASSES_OF_JOB} + [dyn(object).?spec.?queue, p.spec.?priorityClassName])"
+    f".exists(each, each.hasValue() && each.value() == {_CLASS}))"
+)
+_OBJECT_FAULTS = [
+    cel.Fault(
+        broken=(
+            f"object.kind == 'PriorityClass' && {_NAMED} && dyn(object).?value.orValue(0) >= 0"
+        ),
+        says=cel.literal(_VALUE),
+    ),
+    cel.Fault(
+        broken=(
+            f"object.kind == 'PriorityClass' && {_NAMED} && "
+            "dyn(object).?preemptionPolicy.orValue('') != 'Never'"
+        ),
+        says=cel.literal(_EVICTS),
+    ),
+    cel.Fault(
+        broken=(
+            f"object.kind == 'Queue' && {_NAMED} && !dyn(object).?spec.?reclaimable.orValue(true)"
+        ),
+        says=filled(_QUEUE, _CLASS),
+    ),
+]
+
+RULE = Rule(
+    id=ID,
+    sentence="Scavenger work must be preemptible, and its class must evict nobody.",
+    why=(
+        "Work that only fills gaps is worth its GPUs as long as nobody else wants them; where it "
+        "cannot be taken away, it fills the fleet."
+    ),
+    source="https://github.com/volcano-sh/volcano/blob/v1.14.1/pkg/scheduler/api/pod_info.go",
+    schema={
+        "priority_class": {
+            "type": "string",
+            "pattern": "^[a-z0-9.-]+$",
+            "default": "scavenger",
+            "description": "The priority class of such work, and the name of its queue.",
+        }
+    },
+    predicate=violations,
+    admission=pods_or_object(
+        (*KINDS, ("scheduling.k8s.io", "priorityclasses"), ("scheduling.volcano.sh", "queues")),
+        _OBJECT_FAULTS,
+        cel.of_pods(
+            _PODS,
+            [
+                cel.Fault(
+                    broken=(
+                        f"({_SAID}.hasValue() && !({_SAID}.value() in {list(_TRUE)})) || "
+                        f"p.annotations[?'{_KEEPS}'].orValue('') == 'true'"
+                    ),
+                    says=filled(_POD, _CLASS),
+                )
+            ],
+        ),
+    ),
+)

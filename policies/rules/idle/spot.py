@@ -1,0 +1,164 @@
+"""What runs on spot capacity must survive losing it.
+
+A pod may run on spot capacity where it selects `karpenter.sh/capacity-type: spot`, where its
+required node affinity allows it, or where it selects, by either, a pool that has some
+(`spot_pools`) and no capacity type. Such a pod
+
+- must not have one of the priority classes of production, nor must its job;
+- must declare by the annotation `fleet.gpu/checkpoint-seconds` that it writes a checkpoint when it
+  is told to end, within the notice that EC2 gives. A Deployment, StatefulSet or DaemonSet is a
+  service and has no work to lose, and neither have its pods.
+"""
+
+from typing import cast
+
+from policies.language import cel
+from policies.language.annotations import (
+    CHECKPOINT,
+    CLASSES_OF_JOB,
+    classes_of_job,
+    filled,
+    within,
+)
+from policies.language.cel_forms import GPU_PODS
+from policies.language.gpu_work import IS_SERVICE, counted, gpu_pods, is_service
+from policies.language.manifest import at, items
+from policies.language.pods import Pod, subject
+from policies.language.rule import Manifest, Rule, Settings
+
+ID = "idle/spot"
+_TYPE = "karpenter.sh/capacity-type"
+_POOL = "fleet.gpu/pool"
+_PRODUCTION = "must not run on spot capacity, as it is of a priority class of production."
+_NO_CHECKPOINT = (
+    f"must have the annotation {CHECKPOINT} of at most {{0}} on its pods to run on spot capacity."
+)
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns the pods on spot capacity that must not be there, or lose their work there."""
+    notice = cast("int", settings["notice_seconds"])
+    of_job = classes_of_job(manifest)
+    said = []
+    for pod in gpu_pods(manifest):
+        if not _may_run_on_spot(pod, settings):
+            continue
+        classes = [*of_job, pod.spec.get("priorityClassName")]
+        if any(each in items(settings["production_classes"]) for each in classes):
+            said.append(f"{subject(manifest, pod)} {_PRODUCTION}")
+        seconds = counted(pod.annotations.get(CHECKPOINT))
+        if not is_service(manifest) and (seconds is None or seconds > notice):
+            said.append(f"{subject(manifest, pod)} {_NO_CHECKPOINT.format(notice)}")
+    return said
+
+
+def _may_run_on_spot(pod: Pod, settings: Settings) -> bool:
+    selector = at(pod.spec, "nodeSelector")
+    chosen = at(selector, _TYPE)
+    if chosen is not None:
+        return chosen == "spot"
+    required = at(
+        pod.spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    demands = [
+        demand
+        for term in items(at(required, "nodeSelectorTerms"))
+        for demand in items(at(term, "matchExpressions"))
+    ]
+    types = [demand for demand in demands if at(demand, "key") == _TYPE]
+    if types:
+        return any(map(_takes_spot, types))
+    chosen = at(selector, _POOL)
+    pools = (
+        [chosen]
+        if chosen is not None
+        else [
+            pool
+            for demand in demands
+            if at(demand, "key") == _POOL and at(demand, "operator") == "In"
+            for pool in items(at(demand, "values"))
+        ]
+    )
+    return any(pool in items(settings["spot_pools"]) for pool in pools)
+
+
+def _takes_spot(demand: object) -> bool:
+    named, operator = "spot" in items(at(demand, "values")), at(demand, "operator")
+    return named if operator == "In" else operator != "DoesNotExist" and not named
+
+
+_NOTICE = cel.setting(ID, "notice_seconds")
+_TERMS = (
+    "p.spec.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution"
+    ".?nodeSelectorTerms.orValue([])"
+)
+_TYPES = (
+    f"{_TERMS}.map(t, t.?matchExpressions.orValue([])"
+    f".filter(d, d.key == '{_TYPE}')).filter(t, size(t) > 0)"
+)
+_TAKES_SPOT = (
+    "(d.operator == 'In' ? 'spot' in d.?values.orValue([]) : "
+    "d.operator != 'DoesNotExist' && !('spot' in d.?values.orValue([])))"
+)
+_SPOT_POOLS = f"{cel.setting(ID, 'spot_pools')}.split(',')"
+_ON_SPOT = (
+    f"(p.spec.?nodeSelector[?'{_TYPE}'].hasValue() ? p.spec.nodeSelector['{_TYPE}'] == 'spot' : "
+    f"size({_TYPES}) > 0 ? {_TYPES}.exists(t, t.exists(d, {_TAKES_SPOT})) : "
+    f"p.spec.?nodeSelector[?'{_POOL}'].hasValue() ? "
+    f"p.spec.nodeSelector['{_POOL}'] in {_SPOT_POOLS} : "
+    f"{_TERMS}.exists(t, t.?matchExpressions.orValue([]).exists(d, d.key == '{_POOL}' && "
+    f"d.operator == 'In' && d.?values.orValue([]).exists(v, v in {_SPOT_POOLS}))))"
+)
+_SAID = f"p.annotations[?'{CHECKPOINT}']"
+_CLASSES = f"{cel.setting(ID, 'production_classes')}.split(',')"
+
+RULE = Rule(
+    id=ID,
+    sentence=(
+        "On spot capacity must run no production, and only batch work that writes a checkpoint in "
+        "time."
+    ),
+    why=(
+        "EC2 takes a spot instance back with two minutes of notice: what is not saved by then is "
+        "computed, and paid, again."
+    ),
+    source="https://aws.amazon.com/about-aws/whats-new/2015/01/05/announcing-amazon-ec2-spot-instance-termination-notices/",
+    schema={
+        "notice_seconds": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 3600,
+            "default": 120,
+            "description": "Seconds from the notice to the end of a spot instance.",
+        },
+        "production_classes": {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^[a-z0-9.-]+$"},
+            "default": ["production", "system-cluster-critical", "system-node-critical"],
+            "description": "Priority classes of production.",
+        },
+        "spot_pools": {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^[a-z0-9-]+$"},
+            "default": [],
+            "description": "Pools that have spot capacity; the environment's own are known.",
+        },
+    },
+    predicate=violations,
+    admission=cel.of_pods(
+        f"{GPU_PODS}.filter(p, {_ON_SPOT})",
+        [
+            cel.Fault(
+                broken=(
+                    f"({CLASSES_OF_JOB} + [p.spec.?priorityClassName])"
+                    f".exists(each, each.hasValue() && each.value() in {_CLASSES})"
+                ),
+                says=cel.literal(_PRODUCTION),
+            ),
+            cel.Fault(
+                broken=f"(!{IS_SERVICE} && !{within(_SAID, f'int({_NOTICE})')})",
+                says=filled(_NO_CHECKPOINT, _NOTICE),
+            ),
+        ],
+    ),
+)

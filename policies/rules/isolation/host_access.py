@@ -1,0 +1,137 @@
+"""A pod must keep to itself: neither privileged nor in the host's namespaces, files or ports.
+
+System parts may, in the namespaces of the setting. That is also how a gang without an RDMA or
+SR-IOV device gets the host's network: by an exemption with an end, because the next cluster has the
+device. Of capabilities a container may add those of a container runtime's default set, and those of
+the setting: IPC_LOCK pins memory for RDMA, SYS_NICE binds it to a NUMA node.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from policies.language import cel
+from policies.language.cel_containers import EVERY
+from policies.language.manifest import at, is_true, items
+from policies.language.pods import Pod, pods, subject
+from policies.language.rule import Manifest, Rule, Settings
+from policies.language.system_namespaces import cel_is_system, is_system, schema
+
+ID = "isolation/host-access"
+_SHARED = {"hostNetwork": "network", "hostPID": "processes", "hostIPC": "memory"}
+_RUNTIME = (
+    "AUDIT_WRITE",
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FOWNER",
+    "FSETID",
+    "KILL",
+    "MKNOD",
+    "NET_BIND_SERVICE",
+    "SETFCAP",
+    "SETGID",
+    "SETPCAP",
+    "SETUID",
+    "SYS_CHROOT",
+)
+_SHARES = "must not share the host's {}."
+_PATH = "must not mount a path of the host."
+_PRIVILEGED = "must not have a privileged container."
+_PORT = "must not take a port of the host."
+_ADDS = "must not add a capability beyond those that are allowed."
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns what gives the pods of an object a part of their node."""
+    found = pods(manifest)
+    if not found or is_system(manifest, settings):
+        return []
+    allowed = {*_RUNTIME, *items(settings["capabilities"])}
+    return [f"{subject(manifest, pod)} {fault}" for pod in found for fault in _faults(pod, allowed)]
+
+
+def _faults(pod: Pod, allowed: set[object]) -> Iterator[str]:
+    for field, what in _SHARED.items():
+        if is_true(pod.spec.get(field)):
+            yield _SHARES.format(what)
+    if any(at(volume, "hostPath") is not None for volume in items(pod.spec.get("volumes"))):
+        yield _PATH
+    containers = (*pod.containers, *pod.ephemeral)
+    if any(is_true(_context(each).get("privileged")) for each in containers):
+        yield _PRIVILEGED
+    ports = (port for each in containers for port in items(each.get("ports")))
+    if any(at(port, "hostPort") not in (None, 0) for port in ports):
+        yield _PORT
+    added = (name for c in containers for name in items(at(_context(c), "capabilities", "add")))
+    if any(name not in allowed for name in added):
+        yield _ADDS
+
+
+def _context(container: Mapping[str, object]) -> Mapping[str, object]:
+    context = container.get("securityContext")
+    return context if isinstance(context, Mapping) else {}
+
+
+def _any(broken: str) -> str:
+    return f"{EVERY}.exists(c, {broken})"
+
+
+def _cel_faults() -> list[cel.Fault]:
+    shared = [
+        cel.Fault(broken=f"p.spec.?{field}.orValue(false)", says=cel.literal(_SHARES.format(what)))
+        for field, what in _SHARED.items()
+    ]
+    runtime = ", ".join(map(cel.literal, _RUNTIME))
+    setting = f"{cel.setting(ID, 'capabilities')}.split(',')"
+    return [
+        *shared,
+        cel.Fault(
+            broken="p.spec.?volumes.orValue([]).exists(v, v.?hostPath.hasValue())",
+            says=cel.literal(_PATH),
+        ),
+        cel.Fault(
+            broken=_any("c.?securityContext.?privileged.orValue(false)"),
+            says=cel.literal(_PRIVILEGED),
+        ),
+        cel.Fault(
+            broken=_any("c.?ports.orValue([]).exists(o, o.?hostPort.orValue(0) != 0)"),
+            says=cel.literal(_PORT),
+        ),
+        cel.Fault(
+            broken=_any(
+                "c.?securityContext.?capabilities.?add.orValue([])"
+                f".exists(a, !(a in [{runtime}] || a in {setting}))"
+            ),
+            says=cel.literal(_ADDS),
+        ),
+    ]
+
+
+RULE = Rule(
+    id=ID,
+    sentence="A pod must have no part of its node: no privilege, host namespace, path or port.",
+    why=(
+        "Whoever has the host's files, processes or devices has every other team's data and GPUs "
+        "on that node, and the node's own credentials."
+    ),
+    source="https://kubernetes.io/docs/concepts/security/pod-security-standards/",
+    schema={
+        **schema(
+            (
+                "fleet-acceptance",
+                "fleet-node-check",
+                "gpu-operator",
+                "kube-system",
+                "kured",
+                "monitoring",
+            ),
+            "Namespaces of the system parts that need their node.",
+        ),
+        "capabilities": {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^[A-Z_]+$"},
+            "default": ["IPC_LOCK", "SYS_NICE"],
+            "description": "Capabilities that a container may add beside the runtime's own.",
+        },
+    },
+    predicate=violations,
+    admission=cel.of_pods(f"({cel_is_system(ID)} ? [] : variables.pods)", _cel_faults()),
+)

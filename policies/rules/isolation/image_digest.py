@@ -1,0 +1,60 @@
+"""Every image must be named by its digest: `name@sha256:…`, with or without a tag before it.
+
+Init containers and those that somebody puts into a pod that runs are meant, too. The charts of the
+fleet name their images by tags, each chart in its pinned version: their namespaces are a setting.
+"""
+
+import re
+from collections.abc import Mapping
+
+from policies.language import cel
+from policies.language.cel_containers import of_every_container
+from policies.language.pods import pods, subject
+from policies.language.rule import Manifest, Rule, Settings
+from policies.language.system_namespaces import CHARTS, cel_is_system, is_system, schema
+
+ID = "isolation/image-digest"
+_BY_DIGEST = "[^@ ]+@sha256:[0-9a-f]{64}"
+_MUST = "must name its image by digest: name@sha256: and 64 hexadecimal digits."
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns the containers whose image may be another one tomorrow."""
+    found = pods(manifest)
+    if not found or is_system(manifest, settings):
+        return []
+    return [
+        f"{subject(manifest, pod)}: container '{container.get('name') or ''}' {_MUST}"
+        for pod in found
+        for container in (*pod.containers, *pod.ephemeral)
+        if not _is_by_digest(container)
+    ]
+
+
+def _is_by_digest(container: Mapping[str, object]) -> bool:
+    return re.fullmatch(_BY_DIGEST, str(container.get("image"))) is not None
+
+
+RULE = Rule(
+    id=ID,
+    sentence="A container must name its image by digest.",
+    why=(
+        "A tag can be moved to another image at any time: the next pod, or the same one on another "
+        "node, then runs what nobody has tested or reviewed."
+    ),
+    source="https://kubernetes.io/docs/concepts/containers/images/",
+    schema=schema(
+        (*CHARTS, "fleet-acceptance"),
+        "Namespaces whose images have tags: those of charts, and of measurements of a machine.",
+    ),
+    predicate=violations,
+    admission=of_every_container(
+        f"({cel_is_system(ID)} ? [] : variables.pods)",
+        [
+            cel.Fault(
+                broken=f"!c.?image.orValue('').matches({cel.literal(f'^{_BY_DIGEST}$')})",
+                says=cel.literal(_MUST),
+            )
+        ],
+    ),
+)

@@ -1,0 +1,81 @@
+"""The CUDA that an image declares must run with the driver of the pool.
+
+A pod declares it by the annotation `fleet.gpu/cuda`, such as `12.8`. Programs of a CUDA major run
+from one driver branch on:
+
+| CUDA | oldest driver branch |
+|---|---|
+| 11.x | 450 |
+| 12.x | 525 |
+| 13.x | 580, which Flatcar does not publish |
+
+Within a major, a newer minor than the driver's own runs without its new features, and without
+compiling PTX. A pod without the annotation is not judged; one whose image brings CUDA's forward
+compatibility package leaves it out.
+"""
+
+import re
+
+from policies.language import cel
+from policies.language.cel_forms import GPU_PODS
+from policies.language.gpu_work import PREFIX, gpu_pods
+from policies.language.pods import Pod, subject
+from policies.language.pool_table import (
+    cel_lines,
+    cel_misfit,
+    filled,
+    misfit,
+    pooled,
+    schema,
+    selected,
+)
+from policies.language.rule import Manifest, Rule, Settings
+
+_ID = "numa/cuda-version"
+_DECLARED = f"{PREFIX}cuda"
+_FORM = "[1-9][0-9]?([.][0-9]{1,2}){0,2}"
+_MALFORMED = f"must have a version such as 12.8 in its annotation {_DECLARED}."
+_MUST = "must have an image of"
+_SAYS = "CUDA {2} or older for driver {1} of pool '{0}'"
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns the pods whose images are of a CUDA that their pool's driver does not run."""
+    faults = [(pod, _fault(pod, settings)) for pod in gpu_pods(manifest)]
+    return [f"{subject(manifest, pod)} {fault}" for pod, fault in faults if fault]
+
+
+def _fault(pod: Pod, settings: Settings) -> str | None:
+    declared = pod.annotations.get(_DECLARED)
+    if declared is None:
+        return None
+    if not re.fullmatch(_FORM, str(declared)):
+        return _MALFORMED
+    major = int(str(declared).partition(".")[0])
+    return misfit(settings, selected(pod), lambda facts: major <= int(facts[2]), _SAYS, _MUST)
+
+
+_VALUE = f"'%s'.format([p.annotations['{_DECLARED}']])"
+
+RULE = Rule(
+    id=_ID,
+    sentence="The CUDA that an image declares must run with the driver of the pool.",
+    why=(
+        "With an older driver than its CUDA needs a program ends with 'driver version is "
+        "insufficient' on the first call, after the machine was rented and the image loaded."
+    ),
+    source="https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
+    schema=schema(
+        " [0-9]+ [0-9]+",
+        "Of each pool with GPUs its name, its driver branch, then the newest CUDA major for it.",
+    ),
+    predicate=violations,
+    admission=cel.of_pods(
+        pooled(f"({GPU_PODS}).filter(p, p.annotations[?'{_DECLARED}'].hasValue())"),
+        [
+            cel.Fault(broken=f"!{_VALUE}.matches('^{_FORM}$')", says=cel.literal(_MALFORMED)),
+            cel_misfit(f"int({_VALUE}.split('.')[0]) <= int(e[2])", filled(_SAYS), _MUST),
+        ],
+        variables={"lines": cel_lines(_ID)},
+    ),
+)

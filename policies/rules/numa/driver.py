@@ -1,0 +1,71 @@
+"""A GPU pool's driver must be one that its Flatcar publishes and that knows the pool's GPU.
+
+| what | from | read at |
+|---|---|---|
+| Flatcar has NVIDIA drivers as extensions: 535, 550 and 570, open and closed, amd64 alone | 4344.0.0 | flatcar.org, sys-ext |
+| Flatcar 4593.2.5 has 535.309.01, 550.163.01, 570.211.01 | | flatcar/scripts, ebuilds |
+| a B200, a RTX PRO 6000 Blackwell Max-Q | 570 | NVIDIA/open-gpu-kernel-modules, README of 570.211.01; those of 550 and 565 have neither |
+| a H200 is cut by MIG | 550.90.07 | NVIDIA, MIG user guide 620 |
+| a B200 is cut by MIG | 570.133.20 | the same |
+| a RTX PRO 6000 Blackwell is cut by MIG | 575.51.03, of no extension | the same |
+| Blackwell has open kernel modules alone | | NVIDIA, 17 July 2024 |
+
+NVIDIA's note on the modules is
+<https://developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules/>,
+its table of MIG
+<https://docs.nvidia.com/datacenter/tesla/mig-user-guide/620/deployment-considerations.html>.
+Which CUDA a driver runs is for numa/cuda-version.
+"""  # noqa: E501  # a table of Markdown has its rows on one line each
+
+import re
+from collections.abc import Iterator
+
+from policies.language.boot_data import Shipped, driver, drivers, judged, node_labels
+from policies.language.rule import Rule
+
+_PUBLISHED = ("535", "550", "570")
+_DRIVER = re.compile(r"([0-9]{3})(-open)?")
+_FIRST_FLATCAR = 4344
+_FROM = {"NVIDIA B200": 570, "NVIDIA RTX PRO 6000 Blackwell": 570}
+_MIG_FROM = {"NVIDIA H200": 550, "NVIDIA RTX PRO 6000 Blackwell": 575}
+_OPEN_ALONE = ("NVIDIA B200", "NVIDIA RTX PRO 6000 Blackwell")
+
+
+def _judge(shipped: Shipped) -> list[str]:
+    if not shipped.hardware.gpus:
+        return []
+    if len(drivers(shipped.config)) > 1:
+        return ["enable one NVIDIA driver alone"]
+    parts = _DRIVER.fullmatch(driver(shipped.config) or "")
+    if parts is None or parts[1] not in _PUBLISHED or shipped.hardware.arch != "amd64":
+        listed = ", ".join(_PUBLISHED)
+        return [f"enable a NVIDIA driver that Flatcar publishes: {listed}, for amd64 alone"]
+    return list(_faults(shipped, int(parts[1]), is_open=bool(parts[2])))
+
+
+def _faults(shipped: Shipped, branch: int, *, is_open: bool) -> Iterator[str]:
+    model = shipped.hardware.gpus[0].model
+    release = str(shipped.inputs.get("flatcar") or _FIRST_FLATCAR).partition(".")[0]
+    if not release.isdecimal() or int(release) < _FIRST_FLATCAR:
+        yield f"run Flatcar {_FIRST_FLATCAR}.0.0 or newer, the first with NVIDIA drivers"
+    if model.startswith(_OPEN_ALONE) and not is_open:
+        yield f"have a NVIDIA driver with open kernel modules (…-open) for {model}"
+    for name, first in _FROM.items():
+        if model.startswith(name) and branch < first:
+            yield f"have a NVIDIA driver of branch {first} or newer for {model}"
+    if node_labels(shipped.config).get("fleet.gpu/sharing") == "mig":
+        for name, first in _MIG_FROM.items():
+            if model.startswith(name) and branch < first:
+                yield f"have a NVIDIA driver of branch {first} or newer for MIG on {name}"
+
+
+RULE = Rule(
+    id="numa/driver",
+    sentence="A GPU pool's driver must be one that its Flatcar publishes and that knows the GPU.",
+    why=(
+        "A driver that does not know the GPU, or that Flatcar does not publish, leaves a node that "
+        "joins the cluster and offers no GPU."
+    ),
+    source="https://www.flatcar.org/docs/latest/setup/customization/using-nvidia/",
+    predicate=judged(_judge),
+)

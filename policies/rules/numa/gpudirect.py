@@ -1,0 +1,140 @@
+"""Pools with GPUs and RDMA, and pods that declare GPUDirect, must have what it needs.
+
+Of a pool, on the way between a GPU and a network card:
+
+- The driver's open kernel modules, which export GPU memory by DMA-BUF; the other way, peermem,
+  needs drivers for the network cards that Flatcar does not have.
+- No limit on locked memory in containerd, because RDMA pins what it sends.
+- On bare metal an IOMMU that lets the host's devices pass: `iommu=pt`, or off. A pool that gives
+  devices to guests (`iommu: vfio` in its tuning) is let off.
+
+A pod declares that it counts on it by the annotation `fleet.gpu/gpudirect: rdma`. It then needs
+GPUs, RDMA devices of one of the resources in `devices`, and a pool that has both.
+"""
+
+import re
+from collections.abc import Iterator
+
+from policies.language import cel
+from policies.language.boot_data import Shipped, driver, is_pool, judged, texts, words
+from policies.language.cel_forms import ASKS_FOR_GPUS
+from policies.language.gpu_work import PREFIX, asks_for_gpus
+from policies.language.manifest import at, items, mapping, quantity
+from policies.language.pods import Pod, pods, subject
+from policies.language.pool_table import (
+    cel_asks_for,
+    cel_lines,
+    cel_misfit,
+    filled,
+    misfit,
+    pooled,
+    schema,
+    selected,
+)
+from policies.language.rule import Manifest, Rule, Settings
+
+_ID = "numa/gpudirect"
+_DECLARED = f"{PREFIX}gpudirect"
+_PASS = {"iommu=pt", "iommu.passthrough=1", "intel_iommu=off", "amd_iommu=off", "iommu=off"}
+_UNLIMITED = re.compile(r"^LimitMEMLOCK=infinity\s*$", re.MULTILINE)
+_KNOWN = f"must have rdma in its annotation {_DECLARED}."
+_DEVICES = "must ask for GPUs and for a device of {0}, which GPUDirect RDMA needs."
+_SAYS = "pool '{0}' is not"
+_MUST = "must ask for a pool with GPUs and RDMA, which"
+
+
+def _judge(shipped: Shipped) -> list[str]:
+    machine = shipped.hardware
+    rdma = machine.efa_interfaces > 0 or any(nic.rdma for nic in machine.nics)
+    return list(_needs(shipped)) if machine.gpus and rdma else []
+
+
+def _needs(shipped: Shipped) -> Iterator[str]:
+    config, machine = shipped.config, shipped.hardware
+    found = driver(config)
+    if found is not None and not found.endswith("-open"):
+        yield "have a driver with open kernel modules (…-open), which GPUDirect RDMA needs"
+    if not any(map(_UNLIMITED.search, texts(config.units.get("containerd.service")))):
+        yield "set LimitMEMLOCK=infinity for containerd.service, which GPUDirect RDMA needs"
+    guests = at(shipped.inputs, "tuning", "iommu") == "vfio"
+    if not machine.virtual and not guests and not _PASS & set(words(config)):
+        yield "have the kernel argument iommu=pt, which GPUDirect RDMA needs"
+
+
+_of_a_pool = judged(_judge)
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns what a pool, or the pods of an object, lack for GPUDirect RDMA."""
+    if is_pool(manifest):
+        return _of_a_pool(manifest, settings)
+    faults = [(pod, _fault(pod, settings)) for pod in pods(manifest)]
+    return [f"{subject(manifest, pod)} {fault}" for pod, fault in faults if fault]
+
+
+def _fault(pod: Pod, settings: Settings) -> str | None:
+    declared = pod.annotations.get(_DECLARED)
+    if declared is None:
+        return None
+    if declared != "rdma":
+        return _KNOWN
+    devices = tuple(map(str, items(settings["devices"])))
+    if not asks_for_gpus(pod) or not _has(pod, devices):
+        return _DEVICES.format(" or ".join(devices))
+    return misfit(settings, selected(pod), lambda facts: facts[1] == "rdma", _SAYS, _MUST)
+
+
+def _has(pod: Pod, devices: tuple[str, ...]) -> bool:
+    asked = [
+        quantity(amount)
+        for container in pod.containers
+        for part in ("limits", "requests")
+        for name, amount in mapping(at(container, "resources", part)).items()
+        if name.startswith(devices)
+    ]
+    return any(amount is not None and amount > 0 for amount in asked)
+
+
+_PREFIXES = f"{cel.setting(_ID, 'devices')}.split(',')"
+_AMOUNT = "'%s'.format([r[k]])"
+_HAS = cel_asks_for(
+    f"variables.devices.exists(d, k.startsWith(d)) && isQuantity({_AMOUNT}) && "
+    f"quantity({_AMOUNT}).isGreaterThan(quantity('0'))"
+)
+_BEFORE, _AFTER = (cel.literal(part) for part in _DEVICES.split("{0}"))
+
+RULE = Rule(
+    id=_ID,
+    sentence="Pools with GPUs and RDMA, and pods on them, must have what GPUDirect RDMA needs.",
+    why=(
+        "Where one part is missing the traffic of a gang goes through the host's memory or stops "
+        "with an error in the first collective, hours after the nodes were paid for."
+    ),
+    source=(
+        "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-rdma.html"
+    ),
+    schema={
+        **schema(
+            " (rdma|none)", "Of each pool its name, then rdma where GPUs and network cards have it."
+        ),
+        "devices": {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^[a-z0-9./-]+$"},
+            "default": ["rdma/", "vpc.amazonaws.com/efa"],
+            "description": "How the names of resources begin that are RDMA devices.",
+        },
+    },
+    predicate=violations,
+    admission=cel.of_pods(
+        pooled(f"variables.pods.filter(p, p.annotations[?'{_DECLARED}'].hasValue())"),
+        [
+            cel.Fault(broken=f"p.annotations['{_DECLARED}'] != 'rdma'", says=cel.literal(_KNOWN)),
+            cel.Fault(
+                broken=f"!({ASKS_FOR_GPUS} && {_HAS})",
+                says=f"{_BEFORE} + variables.devices.join(' or ') + {_AFTER}",
+            ),
+            cel_misfit("e[1] == 'rdma'", filled(_SAYS), _MUST),
+        ],
+        variables={"lines": cel_lines(_ID), "devices": _PREFIXES},
+    ),
+)

@@ -1,0 +1,83 @@
+"""An image that declares its architectures must have code for the pool's GPU.
+
+A pod declares what its image was built for by the annotation `fleet.gpu/cuda-architectures`, in
+nvcc's words and with commas: `sm_80,sm_90a,compute_90`. `sm_` is machine code (SASS) and runs on
+GPUs of that major alone; `compute_` is PTX, which the driver compiles when the program starts, for
+any GPU from that one on. One that fits is enough. `cuobjdump --list-elf --list-ptx` shows what an
+image has. A pod without the annotation is not judged.
+"""
+
+import re
+
+from policies.language import cel
+from policies.language.cel_forms import GPU_PODS
+from policies.language.gpu_work import PREFIX, gpu_pods
+from policies.language.pods import Pod, subject
+from policies.language.pool_table import (
+    cel_lines,
+    cel_misfit,
+    filled,
+    misfit,
+    pooled,
+    schema,
+    selected,
+)
+from policies.language.rule import Manifest, Rule, Settings
+
+_ID = "numa/image-architectures"
+_DECLARED = f"{PREFIX}cuda-architectures"
+_FORM = "(sm|compute)_[0-9]{2,3}[af]?(,(sm|compute)_[0-9]{2,3}[af]?)*"
+_MALFORMED = f"must have architectures such as sm_90,compute_90 in its annotation {_DECLARED}."
+_MUST = "must have an image with code for"
+_SAYS = "{1} of pool '{0}'"
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns the pods whose images have no code for the GPUs that they may run on."""
+    faults = [(pod, _fault(pod, settings)) for pod in gpu_pods(manifest)]
+    return [f"{subject(manifest, pod)} {fault}" for pod, fault in faults if fault]
+
+
+def _fault(pod: Pod, settings: Settings) -> str | None:
+    declared = pod.annotations.get(_DECLARED)
+    if declared is None:
+        return None
+    if not re.fullmatch(_FORM, str(declared)):
+        return _MALFORMED
+    found = str(declared).split(",")
+    return misfit(
+        settings,
+        selected(pod),
+        lambda facts: any(each in facts for each in found),
+        _SAYS,
+        _MUST,
+    )
+
+
+_VALUE = f"'%s'.format([p.annotations['{_DECLARED}']])"
+
+RULE = Rule(
+    id=_ID,
+    sentence="An image that declares its architectures must have code for the pool's GPU.",
+    why=(
+        "A program without code for its GPU ends with 'no kernel image is available' after the "
+        "machine was rented and the image loaded."
+    ),
+    source=(
+        "https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/"
+        "compute-capabilities.html"
+    ),
+    schema=schema(
+        " sm_[0-9]+( (sm|compute)_[0-9]+[af]?)*",
+        "Of each pool with GPUs its name, the architecture of its GPUs, then all whose code runs.",
+    ),
+    predicate=violations,
+    admission=cel.of_pods(
+        pooled(f"({GPU_PODS}).filter(p, p.annotations[?'{_DECLARED}'].hasValue())"),
+        [
+            cel.Fault(broken=f"!{_VALUE}.matches('^{_FORM}$')", says=cel.literal(_MALFORMED)),
+            cel_misfit(f"{_VALUE}.split(',').exists(a, a in e)", filled(_SAYS), _MUST),
+        ],
+        variables={"lines": cel_lines(_ID)},
+    ),
+)

@@ -1,0 +1,132 @@
+"""`fleet rehearse` and `fleet rehearse-stop`: what they print and the exit code they end with."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import traceback
+from pathlib import Path
+
+from rich.console import Console
+
+from engine.interrupts import Interrupted, interruptible
+from rehearsal.errors import RehearsalError
+from rehearsal.progress import Progress
+from rehearsal.report import Report
+from rehearsal.run import Rehearsal
+from rehearsal.tables import render
+from rehearsal.workspace import Workspace
+from settings import SettingsError, load, stack_file
+
+HOLDS, FAILS, UNKNOWN = 0, 1, 2
+WIDTH = 100
+
+
+def rehearse(root: Path, environment: str, *, as_json: bool, keep: bool) -> int:
+    """Rehearses an environment of the checkout at `root`; returns the exit code.
+
+    Progress goes to standard error; standard output gets the report alone.
+    """
+    errors = Console(stderr=True, soft_wrap=True)
+    workspace = Workspace(root=root, environment=environment)
+    try:
+        tracked = stack_file(root, environment)
+    except SettingsError as error:
+        return _refused(Report(environment=environment), error, UNKNOWN, errors, as_json=as_json)
+    try:
+        with interruptible():
+            rehearsal = Rehearsal(workspace, load(tracked), tracked, Progress(errors))
+            report = rehearsal.run(keep=keep)
+    except (SettingsError, RehearsalError) as error:
+        return _refused(Report(environment=environment), error, FAILS, errors, as_json=as_json)
+    except Interrupted as interrupted:
+        return interrupted.exit_code
+    except Exception as error:  # a mistake of ours; the user gets a sentence like any other
+        return _refused(
+            Report(environment=environment),
+            _unexpected(error, workspace),
+            FAILS,
+            errors,
+            as_json=as_json,
+        )
+    _show(report, workspace, as_json=as_json)
+    return HOLDS if report.passed else FAILS
+
+
+def rehearse_stop(root: Path, environment: str) -> int:
+    """Ends a rehearsal of `environment`, running or kept; returns the exit code."""
+    errors = Console(stderr=True, soft_wrap=True)
+    workspace = Workspace(root=root, environment=environment)
+    try:
+        if not workspace.directory.is_dir():
+            stack_file(root, environment)
+        ended = workspace.stop()
+    except SettingsError as error:
+        return _say(error, UNKNOWN, errors)
+    except RehearsalError as error:
+        return _say(error, FAILS, errors)
+    if ended:
+        print(f"Stopped the rehearsal of {environment}: {', '.join(ended)}.")  # noqa: T201  # its answer
+    else:
+        print(f"No rehearsal of {environment} is running.")  # noqa: T201  # its answer
+    return HOLDS
+
+
+def _refused(report: Report, error: Exception, code: int, errors: Console, *, as_json: bool) -> int:
+    if as_json:
+        _print_json(report.failed(*str(error).splitlines()))
+    return _say(error, code, errors)
+
+
+def _say(error: Exception, code: int, errors: Console) -> int:
+    errors.print(str(error), style="red", markup=False, highlight=False)
+    return code
+
+
+def _unexpected(error: Exception, workspace: Workspace) -> RehearsalError:
+    log = workspace.directory / "logs" / "fleet.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("".join(traceback.format_exception(error)))
+    return RehearsalError(
+        f"The rehearsal met a mistake of its own ({type(error).__name__}: {error}); "
+        f"its place is in {log}."
+    )
+
+
+def _show(report: Report, workspace: Workspace, *, as_json: bool) -> None:
+    if as_json:
+        _print_json(report)
+        return
+    console = Console()
+    if not console.is_terminal:
+        console.width = WIDTH  # a log has no width of its own
+    if report.resources is not None:
+        console.print(render(report))
+    for problem in report.problems:
+        console.print(f"✗ {problem}", style="red", markup=False, highlight=False, soft_wrap=True)
+    if report.kept:
+        console.print(_how_to_use(workspace), markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_json(report: Report) -> None:
+    print(json.dumps(report.as_json(), indent=2))  # noqa: T201  # the output itself
+
+
+def _how_to_use(workspace: Workspace) -> str:
+    """How to go on with a kept rehearsal, ready to paste; short paths in the checkout itself."""
+    directory, name = workspace.directory, workspace.environment
+    if Path.cwd() == workspace.root:
+        directory = directory.relative_to(workspace.root)
+    config = directory / f"Pulumi.{name}.yaml"
+    environment, kubeconfig, config_file = (
+        shlex.quote(str(path)) for path in (directory / "env.sh", directory / "kubeconfig", config)
+    )
+    return "\n".join(
+        [
+            f"\n{name} is kept up. To look at it, and to run the program on it again:",
+            f"  export KUBECONFIG={kubeconfig}",
+            f"  source {environment} && pulumi up --stack {name} --config-file {config_file}",
+            "To end it:",
+            f"  make rehearse-stop ENV={name}",
+        ]
+    )

@@ -1,0 +1,127 @@
+"""One rehearsal from its first process to its report.
+
+Phases: binaries, control plane, preview, up, machines, job, stop. Whatever ends it early (a
+refusal, a broken machine, Ctrl-C), nothing of it keeps running; a rule or a program that fails at
+preview ends it before anything is created.
+"""
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from engine.interrupts import shielded
+from policies.configuration import PolicyConfigError
+from rehearsal import job, report_builder
+from rehearsal.control_plane import last_line
+from rehearsal.errors import RehearsalError
+from rehearsal.machines import MachineRoom
+from rehearsal.progress import Phase, Progress
+from rehearsal.providers import cloud
+from rehearsal.report import Report
+from rehearsal.twin import set_up
+from rehearsal.workspace import Workspace
+from settings import Settings
+from toolchain.build import ensure, versions
+from toolchain.errors import ToolchainError
+
+
+class Rehearsal:
+    """A rehearsal of the environment in the stack file `tracked`."""
+
+    def __init__(
+        self, workspace: Workspace, settings: Settings, tracked: Path, progress: Progress
+    ) -> None:
+        self.workspace = workspace
+        self.settings = settings
+        self.tracked = tracked
+        self.progress = progress
+        self.report = report_builder.planned(settings)
+
+    def run(self, *, keep: bool) -> Report:
+        """Runs every phase; the report says whether the environment holds, and if not, why.
+
+        To be run inside `interruptible()`: `Interrupted` comes out after everything was stopped.
+        Raises RehearsalError when another rehearsal of the environment is there.
+        """
+        with self.workspace.held():
+            left = self.workspace.begin()
+            if left:
+                self.progress.note(f"Ended what a killed rehearsal had left: {', '.join(left)}.")
+            try:
+                self._rehearse()
+            except (RehearsalError, ToolchainError, PolicyConfigError) as error:
+                self.report = self.report.failed(*self._blame(str(error)).splitlines())
+            except BaseException:
+                ended = ", ".join(self._end()) or "nothing was running yet"
+                self.progress.note(f"Stopped in {self.progress.current}: {ended}.")
+                raise
+            with shielded(forget=True):
+                self._finish(keep=keep)
+        return self.report
+
+    def _finish(self, *, keep: bool) -> None:
+        """Ends or keeps the twin, and writes the report; what came up is kept even if it failed."""
+        kept = keep and self.report.resources is not None
+        if kept:
+            self.workspace.kept_mark.touch()
+        else:
+            with self.progress.phase("stop"):
+                self._end()
+        self.report = replace(
+            self.report,
+            passed=not self.report.problems,
+            phases=tuple(self.progress.phases),
+            kept=kept,
+        )
+        text = json.dumps(self.report.as_json(), indent=1)
+        (self.workspace.directory / "report.json").write_text(text)
+
+    def _rehearse(self) -> None:
+        phase, directory = self.progress.phase, self.workspace.directory
+        started = time.monotonic()
+        tools = ensure(console=self.progress.console)
+        self.progress.phases.append(Phase(name="binaries", seconds=time.monotonic() - started))
+        with phase("control plane") as now:
+            twin = set_up(self.workspace, self.settings, self.tracked, tools)
+            now.say(f"Kubernetes {versions['kubernetes']}")
+        engine, api = twin.engine, twin.control_plane.api
+        with phase("preview") as now:
+            plan = engine.preview(lambda done: now.say(f"{done.started} resources"))
+        with phase("up") as now:
+            outcome = engine.up(
+                lambda done: now.say(f"{done.finished} of {plan.started} resources")
+            )
+        warnings = dict.fromkeys([*plan.warnings(), *outcome.warnings()])
+        things = cloud.read(directory)
+        self.report = report_builder.with_up(self.report, self.settings, outcome, things, versions)
+        self.report = report_builder.with_verdicts(
+            self.report, self.settings, engine.findings("up")
+        )
+        self.report = replace(self.report, warnings=tuple(warnings))
+        with phase("machines") as now:
+            room = MachineRoom(api=api, directory=directory)
+            fleet = room.start(lambda ready, of: now.say(f"{ready} of {of} nodes Ready"))
+        self.report = report_builder.with_fleet(self.report, self.settings, fleet)
+        with phase("job") as now:
+            run = job.run(api, fleet.nodes)
+            now.say(f"{run.name} on {run.node}" if run else "no owned GPU machine to run it on")
+        self.report = replace(self.report, job=run)
+        api.close()
+
+    def _end(self) -> tuple[str, ...]:
+        ended = self.workspace.processes.stop()
+        self.workspace.clear_twin()
+        return ended
+
+    def _blame(self, problem: str) -> str:
+        """The problem, or the server whose sudden end is behind it."""
+        processes = self.workspace.processes
+        for record in processes.records():
+            if not record.name.startswith("pulumi") and not record.leader():
+                log = processes.log(record.name)
+                return (
+                    f"{record.name} ended in the middle of the rehearsal: {last_line(log)} "
+                    f"(log: {log}). It showed as: {problem}"
+                )
+        return problem

@@ -1,0 +1,54 @@
+"""The secrets of an environment: their names and forms. Their values never enter Settings."""
+
+from typing import Literal
+
+from settings.types import OnPremSite, Settings
+
+NAMESPACE = "gpu-fleet"
+
+SecretForm = Literal[
+    "kubeconfig",
+    "join-token",
+    "hcloud-token",
+    "username",
+    "password",
+    "hex-key",
+    "postgres-url",
+    "wireguard-keys",
+]
+
+SECRETS: dict[str, SecretForm] = {
+    "kubeconfig": "kubeconfig",  # of the cluster that the machines join
+    "join_token": "join-token",  # kubeadm's form: [a-z0-9]{6}.[a-z0-9]{16}
+    "hcloud_token": "hcloud-token",  # 64 letters and digits
+    "bmc_username": "username",
+    "bmc_password": "password",
+    "wireguard_keys": "wireguard-keys",  # JSON: the private key of each end of a tunnel by its name
+    "lakefs_access_key_id": "username",  # of its administrator; you choose both, lakeFS takes them
+    "lakefs_secret_access_key": "password",
+    "lakefs_auth_encrypt_key": "hex-key",  # 64 hexadecimal digits, as `openssl rand -hex 32` prints
+    "lakefs_database": "postgres-url",  # postgres://user:password@host/database
+    "pagerduty_routing_key": "password",  # of an integration with the Events API v2
+}
+
+
+def needed_secrets(settings: Settings) -> tuple[str, ...]:
+    """The secrets that an environment uses: the cluster's, and those of the parts that it has."""
+    kinds = {pool.kind for pool in settings.pools.values()}
+    names = ["kubeconfig", "join_token"]
+    if "hetzner" in kinds:
+        names += ["hcloud_token"]
+    if "bare-metal" in kinds:
+        names += ["bmc_username", "bmc_password"]
+    if any(isinstance(site, OnPremSite) and site.tunnel for site in settings.sites.values()):
+        names += ["wireguard_keys"]
+    if settings.lakefs is not None:
+        names += [name for name in SECRETS if name.startswith("lakefs_")]
+    if settings.monitoring.pager == "pagerduty":
+        names += ["pagerduty_routing_key"]
+    return tuple(names)
+
+
+def how_to_set(name: str, environment: str) -> str:
+    """The command that sets a secret; it asks for the value, so that no shell history keeps it."""
+    return f"pulumi config set --secret {NAMESPACE}:{name} --stack {environment}"

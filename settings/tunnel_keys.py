@@ -1,0 +1,87 @@
+"""The secret `wireguard_keys`: the private key of each end of a tunnel by the name of its machine.
+
+It is read where it is needed and never enters Settings; no sentence repeats a key.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+
+from ignition.write.documents import RenderError
+from ignition.write.wireguard import WireGuardKey
+from ignition.write.wireguard_keys import public_key
+from settings.pools import BareMetalPool
+from settings.secrets import NAMESPACE, how_to_set
+from settings.tunnels import of_site
+from settings.types import Settings, Tunnel
+
+PATH = f"{NAMESPACE}:wireguard_keys"
+
+
+def gateway_name(settings: Settings, site: str) -> str:
+    """The name of the server that is the gateway of a hall."""
+    return f"{settings.cluster.name}-{site}-gateway"
+
+
+def holders(settings: Settings) -> tuple[str, ...]:
+    """Whose keys the secret has: the machines behind tunnels, and the gateways of ours."""
+    machines = [
+        machine.name
+        for pool in settings.pools.values()
+        if isinstance(pool, BareMetalPool) and of_site(settings.sites.get(pool.site))
+        for machine in pool.machines
+    ]
+    return (*machines, *(name for name, _, _ in _gateways(settings)))
+
+
+def key_of(name: str, text: str) -> str:
+    """The private key of one machine, from the text of the secret in which `faults` finds none."""
+    return str(json.loads(text)[name])
+
+
+def faults(settings: Settings, text: str) -> Iterator[str]:
+    """What is wrong with the text of the secret, each a sentence without a key."""
+    command = f"set it with `{how_to_set('wireguard_keys', settings.environment)}`."
+    try:
+        keys = json.loads(text)
+    except ValueError:
+        keys = None
+    if not isinstance(keys, Mapping):
+        yield f"{PATH} is no JSON object from names of machines to private keys; {command}"
+        return
+    wanted = holders(settings)
+    if missing := [name for name in wanted if name not in keys]:
+        yield f"{PATH} has no key of {', '.join(missing)}; {command}"
+    first: dict[str, str] = {}
+    for name in (name for name in wanted if name in keys):
+        key = _key(keys[name])
+        if key is None:
+            yield f"{PATH}.{name} is no private key; allowed: what `wg genkey` prints; {command}"
+        elif (other := first.setdefault(key.private_key, name)) != name:
+            yield f"{PATH}.{name} is the key of {other} too; allowed: one of its own; {command}"
+    yield from _pairs(settings, keys, command)
+
+
+def _pairs(settings: Settings, keys: Mapping[str, object], command: str) -> Iterator[str]:
+    """The key of a gateway of ours belongs to the public one that the machines know."""
+    for name, site, tunnel in _gateways(settings):
+        key = _key(keys.get(name))
+        if key is not None and public_key(key) != tunnel.public_key:
+            yield (
+                f'{NAMESPACE}:sites.{site}.tunnel.public_key is "{tunnel.public_key}"; allowed: '
+                f'"{public_key(key)}", which belongs to {PATH}.{name}, or another key there; '
+                f"{command}"
+            )
+
+
+def _gateways(settings: Settings) -> Iterator[tuple[str, str, Tunnel]]:
+    for name, site in settings.sites.items():
+        tunnel = of_site(site)
+        if tunnel is not None and tunnel.gateway is not None:
+            yield gateway_name(settings, name), name, tunnel
+
+
+def _key(value: object) -> WireGuardKey | None:
+    try:
+        return WireGuardKey(private_key=value) if isinstance(value, str) else None
+    except RenderError:
+        return None

@@ -1,0 +1,54 @@
+"""Where an environment keeps the versions of its data: lakeFS, if its stack file has it."""
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import pulumi
+
+import settings as fleet
+from components.platform.lakefs.lakefs import Lakefs, LakefsArgs
+from components.platform.lakefs.server import Postgres
+from components.platform.lakefs.values import Ingress
+from lakefs.resources.connection import Connection
+from settings.names import labels, tags
+
+
+def lakefs(
+    settings: fleet.Settings,
+    secrets: Mapping[str, pulumi.Output[str]],
+    at_site: Mapping[str, pulumi.ResourceOptions],
+) -> None:
+    """Register lakeFS with its repositories; nothing where there is no section `lakefs`."""
+    chosen, cluster = settings.lakefs, settings.cluster
+    site = settings.sites[chosen.site] if chosen is not None else None
+    if chosen is None or not isinstance(site, fleet.AwsSite):  # the settings refuse another site
+        return
+    args = LakefsArgs(
+        connection=Connection(
+            endpoint=chosen.endpoint,
+            access_key_id=secrets["lakefs_access_key_id"],
+            secret_access_key=secrets["lakefs_secret_access_key"],
+        ),
+        database=Postgres(connection_string=secrets["lakefs_database"]),
+        auth_encrypt_key=secrets["lakefs_auth_encrypt_key"],
+        bucket=bucket_name(cluster, chosen.site),
+        region=site.region,
+        repositories=chosen.repositories,
+        keep_days=chosen.keep_days,
+        ingress=_ingress(chosen),
+        tags=tags(cluster.name, labels(site=chosen.site)),
+    )
+    Lakefs("lakefs", args, at_site[chosen.site])
+
+
+def _ingress(chosen: fleet.Lakefs) -> Ingress | None:
+    """The endpoint's own host, where the stack file has a certificate for it."""
+    if chosen.tls_secret is None:
+        return None
+    host = urlsplit(chosen.endpoint).hostname or ""
+    return Ingress(host=host, class_name="cilium", tls_secret=chosen.tls_secret)
+
+
+def bucket_name(cluster: fleet.Cluster, site: str) -> str:
+    """Unique in the world by the cluster's certificate, of which pools' buckets bear the start."""
+    return f"{cluster.name}-{site}-{cluster.ca_cert_hash[-12:]}"

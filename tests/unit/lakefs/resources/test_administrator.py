@@ -1,0 +1,76 @@
+"""The user of a server that nobody has set up yet: on the fake, for a real one has its user."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from lakefs.errors import LakefsError
+from lakefs.fake.model import Model
+from lakefs.fake.server import FakeLakefs, serving
+from lakefs.resources.administrator import AdministratorProvider
+
+PROVIDER = AdministratorProvider()
+
+
+@pytest.fixture
+def new() -> Iterator[FakeLakefs]:
+    with serving(Model(access_key_id="", secret_access_key="", initialized=False)) as server:
+        yield server
+
+
+CHOSEN = "chosen-by-the-stack"
+
+
+def declared(server: FakeLakefs, secret: str = CHOSEN) -> dict[str, Any]:
+    return {
+        "endpoint": server.endpoint,
+        "access_key_id": "AKIACHOSEN",
+        "secret_access_key": secret,
+        "user_name": "admin",
+    }
+
+
+def test_a_new_server_gets_the_keys_of_the_stack(new: FakeLakefs) -> None:
+    assert not PROVIDER.read("administrator", declared(new)).id
+    made = PROVIDER.create(declared(new))
+    assert made.outs == declared(new)
+    assert (new.model.access_key_id, new.model.secret_access_key) == ("AKIACHOSEN", CHOSEN)
+    assert PROVIDER.read(made.id, declared(new)).id == made.id
+
+
+def test_an_older_server_is_not_set_up_again(new: FakeLakefs) -> None:
+    PROVIDER.create(declared(new))
+    PROVIDER.create(declared(new))
+    assert new.count("POST", "/setup_lakefs") == 1
+
+
+def test_an_older_server_with_other_keys_is_one_sentence_without_keys(new: FakeLakefs) -> None:
+    PROVIDER.create(declared(new))
+    with pytest.raises(LakefsError, match="is set up already, and not with these keys") as error:
+        PROVIDER.create(declared(new, "another-secret"))
+    assert "another-secret" not in str(error.value)
+
+
+def test_new_keys_are_tried_before_they_are_kept(new: FakeLakefs) -> None:
+    PROVIDER.create(declared(new))
+    new.model.secret_access_key = "rotated"
+    rotated = declared(new, "rotated")
+    assert PROVIDER.diff("administrator", declared(new), rotated).changes
+    assert PROVIDER.update("administrator", declared(new), rotated).outs == rotated
+    with pytest.raises(LakefsError):
+        PROVIDER.update("administrator", rotated, declared(new))
+
+
+def test_deleting_it_leaves_the_server_as_it_is(new: FakeLakefs) -> None:
+    PROVIDER.create(declared(new))
+    PROVIDER.delete("administrator", declared(new))
+    assert PROVIDER.read("administrator", declared(new)).id
+
+
+def test_empty_keys_are_refused_at_preview(new: FakeLakefs) -> None:
+    (failure,) = PROVIDER.check({}, declared(new, "")).failures
+    assert failure.property == "secret_access_key"
+    assert failure.reason == (
+        "The administrator of lakeFS needs a value for secret_access_key, and it is empty."
+    )

@@ -1,0 +1,118 @@
+"""The rule on plain manifests: nobody may do what nobody has named."""
+
+import json
+from typing import Any
+
+import pytest
+
+from policies.rules.isolation.rbac_wildcards import RULE
+
+Object = dict[str, Any]
+NODES = {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "patch"]}
+
+
+def told(manifest: Object) -> list[str]:
+    assert RULE.predicate is not None
+    return RULE.predicate(manifest, RULE.defaults())
+
+
+def role(*rules: Object, kind: str = "ClusterRole", name: str = "desk") -> Object:
+    version = "rbac.authorization.k8s.io/v1"
+    return {
+        "apiVersion": version,
+        "kind": kind,
+        "metadata": {"name": name},
+        "rules": list(rules),
+    }
+
+
+def binding(kind: str, bound: str) -> Object:
+    return {**role(kind=kind), "roleRef": {"kind": "ClusterRole", "name": bound}}
+
+
+def policy(*statements: object, text: bool = True) -> Object:
+    document = {"Statement": list(statements)}
+    spec = {"policy": json.dumps(document) if text else document}
+    return {"kind": "aws:iam/policy:Policy", "metadata": {"name": "desk"}, "spec": spec}
+
+
+def allow(action: object) -> Object:
+    return {"Effect": "Allow", "Action": action, "Resource": "*"}
+
+
+@pytest.mark.parametrize("kind", ["Role", "ClusterRole"])
+@pytest.mark.parametrize("field", ["verbs", "resources", "apiGroups", "nonResourceURLs"])
+def test_a_wildcard_is_refused(kind: str, field: str) -> None:
+    manifest = role(NODES, {**NODES, field: ["get", "*"]}, kind=kind)
+
+    assert told(manifest) == [f"{kind} 'desk' must name its {field} and not use a wildcard."]
+
+
+def test_all_paths_are_a_wildcard_however_they_are_written() -> None:
+    (said,) = told(role({"nonResourceURLs": ["/*"], "verbs": ["get"]}))
+
+    assert said.endswith("must name its nonResourceURLs and not use a wildcard.")
+    assert told(role({"nonResourceURLs": ["/logs/*"], "verbs": ["get"]})) == []
+
+
+@pytest.mark.parametrize("name", ["admin-user", "cluster-admin-binding", "cluster-admin-of-desk"])
+def test_a_binding_does_not_pass_by_a_name_like_that_of_kubernetes_own(name: str) -> None:
+    manifest = binding("ClusterRoleBinding", "cluster-admin")
+    manifest["metadata"] = {"name": name}
+
+    assert told(manifest) == [f"ClusterRoleBinding '{name}' must not bind cluster-admin."]
+    assert told({**manifest, "metadata": {"name": "cluster-admin"}}) == []
+
+
+@pytest.mark.parametrize("kind", ["RoleBinding", "ClusterRoleBinding"])
+def test_nobody_is_bound_to_cluster_admin(kind: str) -> None:
+    assert told(binding(kind, "cluster-admin")) == [f"{kind} 'desk' must not bind cluster-admin."]
+    assert told(binding(kind, "view")) == []
+
+
+def test_a_role_that_names_what_it_allows_passes() -> None:
+    assert told(role(NODES)) == []
+    assert told(role()) == []
+    assert told({**role(), "rules": None}) == []
+
+
+@pytest.mark.parametrize("name", ["system:controller:job", "cluster-admin", "volcano-controllers"])
+def test_roles_of_kubernetes_and_of_charts_are_known_by_their_names(name: str) -> None:
+    assert told(role({**NODES, "verbs": ["*"]}, name=name)) == []
+
+
+@pytest.mark.parametrize("action", ["*", "s3:*", ["s3:GetObject", "ec2:*"]])
+@pytest.mark.parametrize("text", [True, False])
+def test_a_policy_of_aws_that_allows_all_is_refused(action: object, text: bool) -> None:
+    must = "must name the actions that it allows and not use a wildcard."
+
+    assert told(policy(allow(action), text=text)) == [f"aws:iam/policy:Policy 'desk' {must}"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        allow(["s3:GetObject", "ec2:Describe*"]),
+        {"Effect": "Deny", "Action": "s3:*"},
+    ],
+)
+def test_a_policy_of_aws_that_names_actions_or_denies_passes(statement: Object) -> None:
+    assert told(policy(statement)) == []
+
+
+def test_a_policy_of_aws_that_allows_all_but_a_few_is_refused() -> None:
+    assert told(policy({"Effect": "Allow", "NotAction": "iam:*"})) != []
+    assert told(policy({"Effect": "Deny", "NotAction": "iam:*"})) == []
+
+
+def test_a_policy_that_nobody_can_read_is_refused() -> None:
+    manifest = policy()
+    manifest["spec"]["policy"] = "{"
+
+    assert told(manifest) == ["aws:iam/policy:Policy 'desk' must be a policy that can be read."]
+
+
+def test_a_role_of_another_api_is_nobodys_business() -> None:
+    other = {**role({**NODES, "verbs": ["*"]}), "apiVersion": "example.com/v1"}
+
+    assert told(other) == []

@@ -1,0 +1,167 @@
+"""The rule on plain manifests: which pods no machine of a pool will ever admit."""
+
+from typing import Any
+
+import pytest
+
+from policies.rules.numa.admissible_shape import RULE
+from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container, on, pod, told
+
+SERVE = "serve 4 108 1041920 2 32768 2048"
+DGX = "dgx 8 216 2083840 2 0 0"
+ON_SERVE = "at most 4 GPUs, 108 CPUs in multiples of 2 and 1041920Mi of memory on pool 'serve'"
+PAGES_ON_SERVE = (
+    "at most 4 GPUs, 108 CPUs in multiples of 2, 1041920Mi of memory, 32768Mi of hugepages-1Gi and "
+    "2048Mi of hugepages-2Mi on pool 'serve'"
+)
+BIG, SMALL = "hugepages-1Gi", "hugepages-2Mi"
+ON_DGX = "at most 8 GPUs, 216 CPUs in multiples of 2 and 2083840Mi of memory on pool 'dgx'"
+
+
+def violations(manifest: dict[str, Any]) -> list[str]:
+    return told(RULE, manifest, SERVE, DGX)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_eight_gpus_on_a_pool_that_wants_one_numa_node_are_refused(kind: str) -> None:
+    (said,) = violations(KINDS[kind]({"containers": [gpu_container(gpus=8)], **on("serve")}))
+
+    assert said.endswith(f" must ask for {ON_SERVE}.")
+    assert violations(KINDS[kind]({"containers": [gpu_container(gpus=8)], **on("dgx")})) == []
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"cpu": 110},
+        {"cpu": 7},
+        {"cpu": "7000m"},
+        {"memory": "1018Gi"},
+        {"cpu": "99999999999999999999"},
+        {"gpus": 5},
+    ],
+)
+def test_what_no_numa_node_has_is_refused_with_what_it_has(limits: dict[str, Any]) -> None:
+    assert violations(pod(gpu_container(**limits), **on("serve"))) == [
+        f"Pod 'p' must ask for {ON_SERVE}."
+    ]
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [{"cpu": 108, "gpus": 4, "memory": "1041920Mi"}, {"cpu": "7.5"}, {"gpus": 0, "cpu": 500}],
+)
+def test_what_fits_and_what_asks_for_no_gpu_passes(limits: dict[str, Any]) -> None:
+    assert violations(pod(gpu_container(**limits), **on("serve"))) == []
+
+
+@pytest.mark.parametrize(
+    "limits", [{BIG: "33Gi"}, {BIG: "64Gi"}, {SMALL: "2050Mi"}, {BIG: "1Gi", "gpus": 5}]
+)
+def test_huge_pages_of_two_numa_nodes_are_refused_with_those_of_one(limits: dict[str, Any]) -> None:
+    assert violations(pod(gpu_container(**limits), **on("serve"))) == [
+        f"Pod 'p' must ask for {PAGES_ON_SERVE}."
+    ]
+
+
+def test_huge_pages_of_a_numa_node_pass_beside_all_of_its_memory() -> None:
+    every = {"cpu": 108, "memory": "1041920Mi", BIG: "32Gi", SMALL: "2Gi"}
+
+    assert violations(pod(gpu_container(gpus=4, **every), **on("serve"))) == []
+    assert violations(pod(container(limits={BIG: "64Gi"}), **on("serve"))) == []
+    assert violations(pod(gpu_container(**{BIG: 0}), **on("dgx"))) == []
+
+
+def test_huge_pages_of_containers_count_together_and_of_init_containers_each() -> None:
+    some, first = gpu_container(**{BIG: "20Gi"}), gpu_container("i", **{BIG: "20Gi"})
+
+    assert violations(pod(some, initContainers=[first], **on("serve"))) == []
+    assert violations(pod(some, gpu_container("b", **{BIG: "20Gi"}), **on("serve"))) != []
+
+
+def test_a_pod_with_huge_pages_needs_all_of_it_from_the_same_numa_node() -> None:
+    lines = ("odd 2 30 250000 1 1024 0", "odd 2 60 500000 1 0 0")
+
+    assert told(RULE, pod(gpu_container(cpu=30, **{BIG: "1Gi"}), **on("odd")), *lines) == []
+    assert told(RULE, pod(gpu_container(cpu=60), **on("odd")), *lines) == []
+    assert told(RULE, pod(gpu_container(cpu=60, **{BIG: "1Gi"}), **on("odd")), *lines) != []
+
+
+def test_containers_count_together_and_init_containers_each() -> None:
+    three = gpu_container(gpus=3)
+    assert violations(pod(three, gpu_container("b", gpus=2), **on("serve"))) != []
+    assert violations(pod(three, initContainers=[gpu_container("i", gpus=3)], **on("serve"))) == []
+    assert violations(pod(three, initContainers=[gpu_container("i", gpus=5)], **on("serve"))) != []
+
+
+def test_a_pod_that_selects_no_pool_is_refused_only_where_none_admits_it() -> None:
+    assert violations(pod(gpu_container(gpus=8))) == []
+    assert violations(pod(gpu_container(gpus=9))) == [
+        f"Pod 'p' must ask for {ON_SERVE} or {ON_DGX}."
+    ]
+
+
+def test_a_pool_may_have_one_shape_for_few_gpus_and_another_for_more() -> None:
+    lines = ("odd 1 60 500000 1 0 0", "odd 2 30 250000 1 0 0")
+
+    assert told(RULE, pod(gpu_container(cpu=60), **on("odd")), *lines) == []
+    assert told(RULE, pod(gpu_container(gpus=2, cpu=60), **on("odd")), *lines) != []
+
+
+@pytest.mark.parametrize("resource", ["cpu", BIG, SMALL])
+def test_a_quantity_that_nobody_can_read_is_named(resource: str) -> None:
+    assert violations(pod(gpu_container(**{resource: "abc"}))) == [
+        f"Pod 'p' must have a well-formed quantity of {resource}."
+    ]
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        pod(container(limits={"cpu": "abc"})),
+        pod(gpu_container(gpus=64), **on("nobody")),
+        {"apiVersion": "v1", "kind": "Pod"},
+        {"kind": "ConfigMap", "metadata": {"name": "c"}},
+    ],
+)
+def test_other_pools_and_other_things_are_left_alone(manifest: dict[str, Any]) -> None:
+    assert violations(manifest) == []
+
+
+def test_without_known_pools_there_is_nothing_to_hold_a_pod_to() -> None:
+    assert told(RULE, pod(gpu_container(gpus=64))) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gpus_on_a_pool_that_has_none_are_refused(kind: str) -> None:
+    found = KINDS[kind]({"containers": [gpu_container()], **on("cpu")})
+
+    (said,) = told(RULE, found, SERVE, "cpu 0 0 0 1 0 0")
+
+    assert said.endswith(" must ask for no nvidia.com/gpu on pool 'cpu', which has none.")
+
+
+def test_a_pool_without_gpus_is_no_advice() -> None:
+    assert told(RULE, pod(gpu_container(gpus=5)), "cpu 0 0 0 1 0 0", SERVE) == [
+        f"Pod 'p' must ask for {ON_SERVE}."
+    ]
+    assert told(RULE, pod(container(limits={"cpu": 8}), **on("cpu")), "cpu 0 0 0 1 0 0") == []
+
+
+def test_a_sidecar_counts_with_the_containers_because_it_runs_with_them() -> None:
+    def beside(**fields: str) -> list[str]:
+        first = {**gpu_container("i", gpus=0, cpu=60), **fields}
+        return violations(pod(gpu_container(cpu=60), initContainers=[first], **on("serve")))
+
+    assert beside(restartPolicy="Always") == [f"Pod 'p' must ask for {ON_SERVE}."]
+    assert beside() == []
+
+
+def test_a_pool_that_a_workflow_selects_for_all_its_pods_counts() -> None:
+    found = KINDS["Workflow"]({"containers": [gpu_container(gpus=8)]})
+    found["spec"]["nodeSelector"] = {"fleet.gpu/pool": "serve"}
+
+    assert violations(found) == [f"Workflow 'p', 'step' must ask for {ON_SERVE}."]
+
+    found["spec"]["templates"][0]["nodeSelector"] = {"fleet.gpu/pool": "dgx"}
+    assert violations(found) == []

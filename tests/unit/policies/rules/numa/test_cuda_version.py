@@ -1,0 +1,64 @@
+"""The rule on pods that declare the CUDA of their images."""
+
+from typing import Any
+
+import pytest
+
+from policies.rules.numa.cuda_version import RULE
+from tests.unit.policies.rules.gpu_pods import (
+    KINDS,
+    Object,
+    annotated,
+    container,
+    gpu_container,
+    on,
+    pod,
+    told,
+)
+
+DECLARED = "fleet.gpu/cuda"
+POOLS = ("dgx 570 12", "new 580 13")
+
+
+def of_cuda(version: object, **spec: Any) -> Object:
+    return annotated(pod(gpu_container(), **spec), {DECLARED: version})
+
+
+@pytest.mark.parametrize("version", ["12.8", "12", "11.8", "12.9.1", "12.0"])
+def test_a_cuda_that_the_driver_runs_passes(version: str) -> None:
+    assert told(RULE, of_cuda(version, **on("dgx")), *POOLS) == []
+
+
+@pytest.mark.parametrize("version", ["13.0", "13", "14.1"])
+def test_a_newer_major_than_the_driver_runs_is_refused(version: str) -> None:
+    assert told(RULE, of_cuda(version, **on("dgx")), *POOLS) == [
+        "Pod 'p' must have an image of CUDA 12 or older for driver 570 of pool 'dgx'."
+    ]
+
+
+def test_without_a_pool_one_whose_driver_runs_it_is_enough() -> None:
+    assert told(RULE, of_cuda("13.0"), *POOLS) == []
+    (said,) = told(RULE, of_cuda("14.0"), *POOLS)
+    assert said.endswith(
+        "driver 570 of pool 'dgx' or CUDA 13 or older for driver 580 of pool 'new'."
+    )
+
+
+@pytest.mark.parametrize("version", ["", "cu128", "v12.8", "12.8 ", "0.9", "12.", "1280"])
+def test_what_is_no_version_is_refused(version: str) -> None:
+    said = [f"Pod 'p' must have a version such as 12.8 in its annotation {DECLARED}."]
+
+    assert told(RULE, of_cuda(version, **on("dgx")), *POOLS) == said
+    assert told(RULE, of_cuda(version)) == said
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_declares_nothing_is_left_alone(kind: str) -> None:
+    assert told(RULE, KINDS[kind]({"containers": [gpu_container()], **on("dgx")}), *POOLS) == []
+
+
+def test_what_needs_no_gpu_or_runs_elsewhere_is_left_alone() -> None:
+    without = annotated(pod(container(), **on("dgx")), {DECLARED: "13.0"})
+
+    assert told(RULE, without, *POOLS) == []
+    assert told(RULE, of_cuda("13.0", **on("elsewhere")), *POOLS) == []

@@ -1,0 +1,32 @@
+"""The rule on plain manifests: pools whose CPUs nothing balances are for exclusive pods."""
+
+import pytest
+
+from policies.rules.numa.exclusive_pods import RULE
+from tests.unit.policies.rules.gpu_pods import KINDS, container, on, pod, told
+
+WHOLE = container(limits={"cpu": 2, "memory": "1Gi"})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pod_without_cpus_of_its_own_is_refused_on_an_exclusive_pool(kind: str) -> None:
+    shared = KINDS[kind]({"containers": [WHOLE, container("log")], **on("dgx")})
+
+    (said,) = told(RULE, shared, "dgx")
+
+    assert said.endswith(": container 'log' must set limits.cpu.")
+    assert told(RULE, KINDS[kind]({"containers": [WHOLE], **on("dgx")}), "dgx") == []
+
+
+def test_a_fraction_of_a_cpu_is_refused_there() -> None:
+    half = container(limits={"cpu": "500m", "memory": "1Gi"})
+
+    assert told(RULE, pod(half, **on("dgx")), "dgx") == [
+        "Pod 'p': container 'main' must have a whole number of CPUs in limits.cpu."
+    ]
+
+
+def test_pods_of_other_pools_and_of_none_are_left_alone() -> None:
+    assert told(RULE, pod(container(), **on("cpu")), "dgx") == []
+    assert told(RULE, pod(container()), "dgx") == []
+    assert told(RULE, pod(container(), **on("dgx"))) == []

@@ -1,0 +1,219 @@
+"""Stack files as they lie on disk, those of this repository among them."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from settings import (
+    AwsPool,
+    BareMetalPool,
+    HetznerPool,
+    SettingsError,
+    environments,
+    load,
+    stack_file,
+)
+from tests.conftest import ROOT
+from tests.unit.settings.environment import config
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "Pulumi.dev.yaml"
+    path.write_text(text)
+    return path
+
+
+def right(folder: Path, **more: object) -> Path:
+    keys = {f"gpu-fleet:{key}": value for key, value in config().items()}
+    keys |= {f"gpu-fleet:{key}": value for key, value in more.items()}
+    return written(
+        folder, yaml.safe_dump({"encryptionsalt": "v1:x", "config": keys}, sort_keys=False)
+    )
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(SettingsError) as caught:
+        load(path)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("environment", "dgx", "servers", "burst_gpus"),
+    [("dev", 2, 3, 16), ("research", 8, 5, 32), ("prod", 16, 9, 64)],
+)
+def test_the_environments_of_this_repository_are_right(
+    environment: str, dgx: int, servers: int, burst_gpus: int
+) -> None:
+    settings = load(stack_file(ROOT, environment))
+    assert settings.environment == environment
+    owned, rented, small = (settings.pools[name] for name in ("dgx", "burst", "cpu"))
+    assert isinstance(owned, BareMetalPool)
+    assert isinstance(rented, AwsPool)
+    assert isinstance(small, HetznerPool)
+    assert (len(owned.machines), small.nodes, rented.gpu_limit) == (dgx, servers, burst_gpus)
+
+
+def test_no_environment_holds_a_secret_in_the_repository() -> None:
+    for environment in environments(ROOT):
+        text = stack_file(ROOT, environment).read_text()
+        assert "secure:" not in text
+        assert "encryptionsalt" not in text
+
+
+def test_default_providers_are_off_in_every_environment() -> None:
+    for environment in environments(ROOT):
+        document = yaml.safe_load(stack_file(ROOT, environment).read_text())
+        disabled = document["config"]["pulumi:disable-default-providers"]
+        assert set(disabled) == {"kubernetes", "aws", "hcloud"}
+
+
+def test_an_unknown_environment_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(SettingsError) as caught:
+        stack_file(ROOT, "stage")
+    assert str(caught.value) == (
+        'there is no environment "stage" (stacks/Pulumi.stage.yaml); known: dev, prod, research.'
+    )
+
+
+def test_encrypted_secrets_are_tolerated(tmp_path: Path) -> None:
+    assert load(right(tmp_path, join_token={"secure": "v1:abc"})).environment == "dev"
+
+
+def test_a_secret_in_clear_is_refused_without_showing_it(tmp_path: Path) -> None:
+    assert refusal(right(tmp_path, bmc_password="hunter2")) == (
+        "gpu-fleet:bmc_password stands in clear in the stack file; allowed: an encrypted value, "
+        "set by `pulumi config set --secret gpu-fleet:bmc_password --stack dev`."
+    )
+
+
+def test_wrong_yaml_is_one_sentence_with_its_line(tmp_path: Path) -> None:
+    path = written(tmp_path, "config:\n  gpu-fleet:budget: {usd_per_day: 3\n  x: 1\n")
+    sentence = refusal(path)
+    assert sentence.startswith(f"{path} line 3, column 4 is not YAML: ")
+    assert "\n" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"config: \xff\n", "is not YAML: its byte 9 is not UTF-8."),
+        (b"config: a\x07b\n", "is not YAML: its character 10 (U+0007) is not allowed."),
+        (b"config: &all\n  a: *all\n", "is not YAML: an alias stands within what it refers to."),
+        (b"config:\n  ? [a]\n  : b\n", "line 2, column 5 is not YAML: a key is a list."),
+        (b"config:\n  2026-01-01: b\n", "line 2, column 3 is not YAML: a key is 2026-01-01."),
+        (b"config:\n  ~: b\n", "line 2, column 3 is not YAML: a key is empty."),
+        (b"config: {}\n---\nx: 1\n", "line 2, column 1 is not YAML: found another document."),
+        (b"config: " + b"[" * 5000, "is not YAML: it is nested too deeply."),
+    ],
+)
+def test_what_no_yaml_can_hold_is_one_sentence(tmp_path: Path, content: bytes, reason: str) -> None:
+    path = tmp_path / "Pulumi.dev.yaml"
+    path.write_bytes(content)
+    assert refusal(path) == f"{path} {reason}"
+
+
+@pytest.mark.parametrize(
+    ("plain", "text"),
+    [("2026-01-01", "2026-01-01 00:00:00 +0000 UTC"), ("2027-02-30", "2027-02-30")],
+)
+def test_a_date_without_quotes_is_what_pulumi_makes_of_it(
+    tmp_path: Path, plain: str, text: str
+) -> None:
+    path = right(tmp_path)
+    path.write_text(path.read_text().replace("site: hel1", f"site: {plain}"))
+    assert refusal(path) == (
+        f'gpu-fleet:pools.cpu.site is "{text}"; allowed: a site of kind hetzner (hel1).'
+    )
+
+
+@pytest.mark.parametrize("plain", ["yes", "off", "1:30", "1:30.5"])
+def test_words_and_clocks_are_text_as_they_are_to_pulumi(tmp_path: Path, plain: str) -> None:
+    path = right(tmp_path)
+    path.write_text(path.read_text().replace("nodes: 3", f"nodes: {plain}"))
+    assert refusal(path) == (
+        f'gpu-fleet:pools.cpu.nodes is "{plain}"; allowed: a whole number from 1 to 100.'
+    )
+
+
+def test_a_pool_may_be_called_on_as_pulumi_takes_it(tmp_path: Path) -> None:
+    path = right(tmp_path)
+    path.write_text(path.read_text().replace("    cpu:\n", "    on:\n"))
+    assert "on" in load(path).pools
+
+
+def test_a_mapping_may_be_merged_into_another_that_goes_before_it(tmp_path: Path) -> None:
+    path = right(tmp_path)
+    text = path.read_text().replace("    cpu:\n", "    cpu: &cpu\n")
+    more = "    more:\n      <<: *cpu\n      nodes: 2\n"
+    path.write_text(text.replace("  gpu-fleet:teams:\n", f"{more}  gpu-fleet:teams:\n"))
+    pool = load(path).pools["more"]
+    assert isinstance(pool, HetznerPool)
+    assert (pool.hardware, pool.nodes) == ("ccx33", 2)
+
+
+def test_a_key_that_stands_twice_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = written(tmp_path, "config:\n  gpu-fleet:budget: {}\n  gpu-fleet:budget: {}\n")
+    expected = f'{path} line 3, column 3 is not YAML: key "gpu-fleet:budget" stands twice.'
+    assert refusal(path) == expected
+
+
+def test_a_key_without_namespace_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "config:\n  pools: {}\n")
+    assert refusal(path).splitlines()[0] == (
+        'the key "pools" has no namespace; allowed: gpu-fleet:pools.'
+    )
+
+
+@pytest.mark.parametrize("text", ["", "- a\n", "config:\n", "config: 4\n"])
+def test_a_file_without_settings_is_one_sentence(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path, text)
+    assert refusal(path) == f"{path} has no settings; allowed: a mapping under `config:`."
+
+
+def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "Pulumi.dev.yaml"
+    assert refusal(path) == f"{path} cannot be read: No such file or directory."
+
+
+def test_keys_of_other_namespaces_are_not_ours_to_judge(tmp_path: Path) -> None:
+    path = right(tmp_path)
+    path.write_text(path.read_text() + "  aws:region: us-east-1\n")
+    assert load(path).environment == "dev"
+
+
+def test_a_namespace_that_is_nearly_ours_is_a_slip(tmp_path: Path) -> None:
+    path = right(tmp_path)
+    path.write_text(path.read_text() + "  gpufleet:admission: deny\n")
+    assert refusal(path) == (
+        'gpufleet:admission is not a known key; did you mean "gpu-fleet:admission"? Pulumi would '
+        "read it for nobody."
+    )
+
+
+def test_aliases_that_make_a_file_endless_are_refused_before_they_are_written_out(
+    tmp_path: Path,
+) -> None:
+    layers = ["  a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    for number in range(1, 30):
+        ten = ", ".join([f"*a{number - 1}"] * 10)
+        layers.append(f"  a{number}: &a{number} [{ten}]")
+    path = written(tmp_path, "\n".join(["config:", *layers, ""]))
+    assert refusal(path) == f"{path} is not YAML: its aliases make more than 100000 values of it."
+
+
+def test_an_alias_for_what_pools_share_is_read(tmp_path: Path) -> None:
+    path = right(tmp_path)
+    document = yaml.safe_load(path.read_text())
+    pools = document["config"]["gpu-fleet:pools"]
+    pools["more"] = {**pools["cpu"], "tuning": pools["cpu"].setdefault("tuning", {})}
+    path.write_text(yaml.safe_dump(document))
+    assert "&id001" in path.read_text()
+    assert "more" in load(path).pools
+
+
+def test_an_api_server_may_have_an_address_for_a_name(tmp_path: Path) -> None:
+    cluster = config()["cluster"]
+    assert isinstance(cluster, dict)
+    path = right(tmp_path, cluster={**cluster, "endpoint": "192.0.2.10:6443"})
+    assert load(path).cluster.endpoint == "192.0.2.10:6443"
