@@ -10,12 +10,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from hardware.catalogue import HardwareError, load
-from ignition.boot import Booted, boot
+from ignition.boot.node import Booted, boot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ignition.boot import BootedNode
+    from ignition.boot.node import BootedNode
 
 
 class BootInputError(ValueError):

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from hardware.cpuset import format_list, parse_list
-from ignition.shapes import Node, Policy, Request, Scope, admit, from_plan, largest_on, nearest
-from ignition.shapes.node import MIB_PER_GIB
+from ignition.shapes.admission import admit
+from ignition.shapes.nearest import largest_on, nearest
+from ignition.shapes.node import MIB_PER_GIB, Node, Policy, Request, Scope
+from ignition.shapes.plan import from_plan
 
 if TYPE_CHECKING:
     from fleet.plan.subject import Subject
-    from ignition.shapes import Nearest, Shape, Share
+    from ignition.shapes.kubelet import Share
+    from ignition.shapes.nearest import Nearest, Shape
 
 
 def node_of(subject: Subject, policy: Policy | None, scope: Scope | None) -> Node:

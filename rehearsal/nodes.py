@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from hardware.catalogue import Hardware
-    from ignition.boot import BootedNode
+    from ignition.boot.node import BootedNode
     from rehearsal.api import Api
 
 NODES = "/api/v1/nodes"

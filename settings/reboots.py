@@ -1,12 +1,12 @@
 """When the nodes of an environment may be rebooted."""
 
-import zoneinfo
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from settings.forms import STRICT
 from settings.problems import wrong
 
 Day = Literal["su", "mo", "tu", "we", "th", "fr", "sa"]
@@ -19,7 +19,7 @@ NOBODYS = {"Factory", "localtime"}
 DAYS: tuple[Day, ...] = ("su", "mo", "tu", "we", "th", "fr", "sa")
 
 
-@dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid", strict=True))
+@dataclass(frozen=True, kw_only=True, config=STRICT)
 class Reboots:
     """The window of a day, on some days; it does not go over midnight, because kured's do not."""
 
@@ -35,6 +35,8 @@ def faults(path: str, reboots: Reboots | None) -> Iterator[str]:
     """What the forms of the values at `path` do not say."""
     if reboots is None:
         return
+    import zoneinfo  # noqa: PLC0415  # slow to load, and few have a window
+
     if reboots.end <= reboots.start:
         yield wrong(
             f"{path}.end",

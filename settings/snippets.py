@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 
-from ignition.butane import ButaneError, transpile
 from settings.pools import Pool
 
 
 def faults(path: str, pool: Pool) -> Iterator[str]:
     """What the transpiler says of each snippet of the pool at `path`."""
+    if not pool.snippets:
+        return
+    from ignition.butane import ButaneError, transpile  # noqa: PLC0415  # slow, and rarely used
+
     for position, snippet in enumerate(pool.snippets):
         where = f"{path}.snippets[{position}]"
         try:

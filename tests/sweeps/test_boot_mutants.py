@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ignition.boot import boot
+from ignition.boot.node import boot
 from tests.unit.ignition.choices import TUNINGS, choices, other_roles
 from tests.unit.ignition.mutants.bases import Base
 from tests.unit.ignition.mutants.harmless import HARMLESS

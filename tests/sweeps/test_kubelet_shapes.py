@@ -13,9 +13,10 @@ import pytest
 from hardware.catalogue import load, names
 from ignition.plan.numa_plan import PlanError, plan
 from ignition.plan.tuning import PURPOSES, Tuning
-from ignition.shapes import POLICIES, SCOPES, Node, Request, from_plan
 from ignition.shapes.admission import insufficient
 from ignition.shapes.kubelet import NO_START, Outcome, run
+from ignition.shapes.node import POLICIES, SCOPES, Node, Request
+from ignition.shapes.plan import from_plan
 from ignition.shapes.spread import EndlessError
 from tests.sweeps.kubelet_cases import case, request
 from tests.sweeps.kubelet_reference import ask, kubelet

@@ -8,8 +8,8 @@ from pulumi_kubernetes.helm.v3 import Release
 
 from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs
 from hardware.catalogue import load
-from ignition.boot import Booted
-from ignition.boot import boot as boot_machine
+from ignition.boot.node import Booted
+from ignition.boot.node import boot as boot_machine
 from ignition.plan.tuning import Purpose, Tuning
 from tests.recorder import Registered, Secret, named
 from tests.unit.components.boots import boot

@@ -17,7 +17,7 @@ from components.pools.bare_metal import (
 )
 from components.pools.boot import PoolError, TunnelEnd
 from hardware.catalogue import load
-from ignition.boot import boot as boot_machine
+from ignition.boot.node import boot as boot_machine
 from ignition.butane.resources import decode
 from ignition.write.render import JOIN_FILE
 from ignition.write.wireguard import CREDENTIAL, NETWORK, Peer, WireGuard

@@ -15,7 +15,7 @@ from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
 from components.pools.boot import PoolError
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from hardware.catalogue import load
-from ignition.boot import boot as boot_machine
+from ignition.boot.node import boot as boot_machine
 from ignition.write.payload import HETZNER_LIMIT_BYTES
 from tests.recorder import Registered, Secret, invoked, named, render
 from tests.unit.components.boots import boot, lengthened

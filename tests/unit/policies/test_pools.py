@@ -9,7 +9,10 @@ import pytest
 from hardware.catalogue import load, names
 from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
-from ignition.shapes import Request, admit, from_plan, largest
+from ignition.shapes.admission import admit
+from ignition.shapes.nearest import largest
+from ignition.shapes.node import Request
+from ignition.shapes.plan import from_plan
 from policies.language.cuda import CAPABILITIES, architectures
 from policies.pools import PoolFacts, rule_settings
 from policies.rules import ALL

@@ -5,8 +5,8 @@ from dataclasses import replace
 from hardware.catalogue import load
 from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import Tuning
-from ignition.shapes import Node, Policy, Request, from_plan
-from ignition.shapes.node import DISTRIBUTE, FULL_CORES, MIB_PER_GIB, Cell
+from ignition.shapes.node import DISTRIBUTE, FULL_CORES, MIB_PER_GIB, Cell, Node, Policy, Request
+from ignition.shapes.plan import from_plan
 
 GIB = MIB_PER_GIB
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from ignition.shapes import POLICIES, Policy, Request, ShapeError, admit
+from ignition.shapes.admission import admit
+from ignition.shapes.node import POLICIES, Policy, Request, ShapeError
 from tests.unit.ignition.shapes.nodes import GIB, ask, dgx, small
 
 
