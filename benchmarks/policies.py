@@ -23,7 +23,7 @@ from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import Tuning
 from policies.configuration import ConfiguredRule, configure
 from policies.gates.judging import findings, paragraph
-from policies.gates.plan import pack_config
+from policies.gates.pack_config import pack_config
 from policies.language.rule import Manifest, Rule
 from policies.pools import PoolFacts, rule_settings
 from policies.rules import ALL

@@ -108,7 +108,8 @@ def configure(
 ) -> tuple[ConfiguredRule, ...]:
     """Returns every rule with its settings; raises PolicyConfigError with all mistakes at once."""
     rule_settings = json.loads(json.dumps(rule_settings, default=str))  # days that YAML has read
-    mistakes = list(_mistakes(rule_settings, rules))
+    # of two keys that are missing jsonschema tells twice, each time with both
+    mistakes = list(dict.fromkeys(_mistakes(rule_settings, rules)))
     if mistakes:
         raise PolicyConfigError(mistakes)
     return tuple(_configured(rule, rule_settings.get(rule.id, {})) for rule in rules)
@@ -175,9 +176,9 @@ def _sentences(error: ValidationError, root: str) -> Iterator[str]:
             if key not in known:
                 yield f"{path}.{key} is not a known key; {_nearest(key, known)}."
     elif error.validator == "required":
-        missing = error.message.split("'")[1]
-        wanted = mapping(at(form, "properties", missing))
-        yield f"{path}.{missing} is missing; allowed: {_allowed(wanted)}."
+        for missing in (key for key in error.validator_value if key not in value):
+            wanted = mapping(at(form, "properties", missing))
+            yield f"{path}.{missing} is missing; allowed: {_allowed(wanted)}."
     else:
         yield f"{path} is {_seen(value)}; allowed: {_allowed(form)}."
 

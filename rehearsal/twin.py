@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from policies.gates.plan import pack_config
+from policies.gates.pack_config import pack_config
 from rehearsal import stackfile
 from rehearsal.certificates import write_private
 from rehearsal.control_plane import ControlPlane, Launcher, Programs, last_line

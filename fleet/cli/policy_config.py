@@ -20,7 +20,7 @@ def policy_config(
     """
     settings = import_module("settings")  # here, so that `fleet --help` need not wait
     configuration = import_module("policies.configuration")
-    gate = import_module("policies.gates.plan")
+    gate = import_module("policies.gates.pack_config")
     code = 2
     try:
         path = settings.stack_file(ROOT, environment)

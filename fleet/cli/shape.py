@@ -71,7 +71,7 @@ def _table(node: Any, gpus: int | None, name: str, *, json: bool) -> None:
 
 
 def _judge(node: Any, asked: dict[str, Any], *, json: bool) -> None:
-    shapes, types = import_module("fleet.shape"), import_module("ignition.shapes")
+    shapes, types = import_module("fleet.shape"), import_module("ignition.shapes.node")
     try:
         request = types.Request(**asked)
     except types.ShapeError as error:
@@ -89,7 +89,7 @@ def _node(
 ) -> Any:
     """The node to ask; refuses what is not known."""
     subjects = import_module("fleet.plan.subject")  # here, so that `fleet --help` need not wait
-    types = import_module("ignition.shapes")
+    types = import_module("ignition.shapes.node")
     for flag, value, allowed in (
         ("--policy", policy, types.POLICIES),
         ("--scope", scope, types.SCOPES),

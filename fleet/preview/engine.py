@@ -16,7 +16,7 @@ from engine.events import EventLog
 from engine.interrupts import Interrupted, shielded
 from fleet.preview.deployed import usd_per_day_of_stack
 from fleet.preview.summary import EngineRun, Summary, summarise
-from policies.gates.plan import pack_config
+from policies.gates.pack_config import pack_config
 from policies.rules.cost import change_budget as cost_change_budget
 from policies.verdicts import read_log
 from settings import Settings

@@ -24,29 +24,18 @@ from pulumi_policy import (
     StackValidationPolicy,
 )
 
-from policies.configuration import ConfiguredRule, RuleSettings, configure, schema
+from policies.configuration import ConfiguredRule, configure, schema
 from policies.exemptions import expired
 from policies.gates.judging import findings, paragraph
 from policies.gates.normal_form import plain
+from policies.gates.pack_config import POLICY, STACK_POLICY
 from policies.language.rule import Manifest, Rule
 from policies.rules import ALL
 from policies.verdicts import Finding, Resource
 
-POLICY = "fleet-resources"
-STACK_POLICY = "fleet-stack"
 ADVISORY_POLICY = f"{POLICY}-advisory"
 ADVISORY_STACK_POLICY = f"{STACK_POLICY}-advisory"
 KUBERNETES = "kubernetes:"
-
-
-def pack_config(rule_settings: RuleSettings, rules: Sequence[Rule] = ALL) -> dict[str, object]:
-    """Returns the content of a `--policy-pack-config` file for the settings of an environment.
-
-    Raises PolicyConfigError with a sentence for each unknown rule and bad setting.
-    """
-    plain_settings = json.loads(json.dumps(rule_settings, default=str))  # days that YAML has read
-    configure(plain_settings, rules)
-    return {POLICY: plain_settings, STACK_POLICY: plain_settings}
 
 
 class _Dispatch:

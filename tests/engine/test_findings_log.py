@@ -10,7 +10,7 @@ import pytest
 from engine.events import EventLog, Outcome
 from engine.findings_log import VARIABLE
 from fleet.preview.refusals import unexplained
-from policies.gates.plan import pack_config
+from policies.gates.pack_config import pack_config
 from policies.rules import ALL
 from policies.verdicts import PackFindings, read_log
 from tests.conftest import ROOT

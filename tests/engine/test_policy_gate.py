@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from engine.events import Outcome, Violation
-from policies.gates.plan import ADVISORY_POLICY, POLICY
+from policies.gates.pack_config import POLICY
+from policies.gates.plan import ADVISORY_POLICY
 from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
 from rehearsal.engine import EngineError
 from tests.engine.conftest import Trial

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from policies.configuration import Exemption, PolicyConfigError, configure
-from policies.gates.plan import POLICY, STACK_POLICY, pack_config
+from policies.gates.pack_config import POLICY, STACK_POLICY, pack_config
 from policies.rules import ALL
 from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
 
@@ -51,6 +51,18 @@ def test_the_pack_configuration_carries_the_settings_of_the_stack_file() -> None
     settings = {RULE: {"max_consolidate_after_minutes": 7}}
 
     assert pack_config(settings) == {POLICY: settings, STACK_POLICY: settings}
+
+
+def test_each_key_that_is_missing_is_told_once() -> None:
+    bare = {key: EXEMPTION[key] for key in ("resource", "until")}
+
+    with pytest.raises(PolicyConfigError) as error:
+        configure({RULE: {"exemptions": [bare]}}, [idle_gpu_node_pool.RULE])
+
+    assert error.value.mistakes == tuple(
+        f"gpu-fleet:policies.{RULE}.exemptions[0].{key} is missing; allowed: text that is not empty."
+        for key in ("owner", "reason")
+    )
 
 
 def test_an_exemption_is_found_by_kind_and_name() -> None:

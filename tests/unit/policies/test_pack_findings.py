@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.findings_log import DRY_RUN, VARIABLE, recorder
-from policies.gates.plan import POLICY, pack_config, policies
+from policies.gates.pack_config import POLICY, pack_config
+from policies.gates.plan import policies
 from policies.rules import ALL
 from policies.verdicts import Finding, Resource, as_json, read_log
 from tests.unit.policies.engine_calls import AFTER, RULE, TODAY, heard
