@@ -24,9 +24,10 @@ test: lint ## Check format, style and types, then run all tests
 	@exec $(RUN) pytest -n 2 --dist loadscope tests/unit tests/conformance
 	@exec $(RUN) pytest -n 3 --dist loadscope tests/sweeps tests/engine tests/rehearsal
 
-lint: bootstrap ## Check format, style and types
+lint: bootstrap ## Check format, style, types and import contracts
 	@exec .venv/bin/ruff format --check .
 	@exec .venv/bin/ruff check .
+	@exec .venv/bin/lint-imports --no-logo
 	@exec .venv/bin/mypy
 
 format: bootstrap ## Format the code and repair what ruff can repair
@@ -56,7 +57,7 @@ clean: ## Stop kept rehearsals and remove everything that these targets made
 	    .venv/bin/fleet rehearse-stop "$$(basename "$$kept")" || exit 1; \
 	  fi; \
 	done
-	@rm -rf .rehearsal .preview .toolchain .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .rehearsal .preview .toolchain .venv .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 bootstrap:
 	@command -v $(PYTHON) > /dev/null || \

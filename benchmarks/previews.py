@@ -19,11 +19,12 @@ from resource import RUSAGE_CHILDREN, getrusage
 import yaml
 
 from benchmarks.results import Previews, Taken
+from policies.environment import load
 from rehearsal import stackfile
 from rehearsal.engine import Engine, environment
 from rehearsal.twin import set_up
 from rehearsal.workspace import Workspace
-from settings import load, stack_file
+from settings import stack_file
 from toolchain.build import Tools
 
 ROOT = Path(__file__).resolve().parent.parent

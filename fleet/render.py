@@ -22,15 +22,15 @@ from ignition.write.render import (
 )
 from ignition.write.wireguard import WireGuardKey
 from settings import BareMetalPool, load, stack_file
+from settings.node_boot import node_boot, node_versions
 from settings.tunnels import of_site, with_length
-from stacks.nodes import boot_of, node_versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from ignition.write.render import NodeBoot
-    from settings import Pool, Settings
+    from settings import ResolvedPool, Settings
 
 # of the forms that a machine would take, so that what is shown boots
 MASKED = "masked.0000000000000000"
@@ -53,7 +53,7 @@ def render(root: Path, environment: str, out: Path) -> tuple[Path, ...]:
     for name, pool in settings.pools.items():
         try:
             tunnel = of_site(settings.sites[pool.site])
-            boot = boot_of(versions, name, pool, tunnel)
+            boot = node_boot(pool, versions, tunnel)
             files = dict(_files(settings, pool, boot))
         except RenderError as error:
             raise OutputError(f"pool {name}: {error}.") from error
@@ -61,7 +61,7 @@ def render(root: Path, environment: str, out: Path) -> tuple[Path, ...]:
     return tuple(written)
 
 
-def _files(settings: Settings, pool: Pool, boot: NodeBoot) -> Iterator[tuple[str, str]]:
+def _files(settings: Settings, pool: ResolvedPool, boot: NodeBoot) -> Iterator[tuple[str, str]]:
     yield "butane.yaml", tuning_butane(boot)
     plain = tuning_ignition(boot)
     yield "ignition.json", _pretty(plain)
@@ -70,16 +70,17 @@ def _files(settings: Settings, pool: Pool, boot: NodeBoot) -> Iterator[tuple[str
     yield "user-data.json", _pretty(with_merge(plain, data_url(secret)))
 
 
-def _join(settings: Settings, pool: Pool) -> Join:
+def _join(settings: Settings, pool: ResolvedPool) -> Join:
     """What a machine of the pool joins with; in a tunnel it has the end of the first machine."""
     join = Join(
         api_server_endpoint=settings.cluster.endpoint,
         token=MASKED,
         ca_cert_hash=settings.cluster.ca_cert_hash,
-        hostname=None if pool.kind == "aws" else HOSTNAME,  # EC2 names its own instances
+        hostname=None if pool.rented else HOSTNAME,  # EC2 names its own instances
     )
     tunnel = of_site(settings.sites[pool.site])
-    address = pool.machines[0].tunnel_address if isinstance(pool, BareMetalPool) else None
+    declared = pool.declared
+    address = declared.machines[0].tunnel_address if isinstance(declared, BareMetalPool) else None
     if tunnel is None or address is None:
         return join
     return replace(

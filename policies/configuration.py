@@ -108,7 +108,7 @@ def configure(
 ) -> tuple[ConfiguredRule, ...]:
     """Returns every rule with its settings; raises PolicyConfigError with all mistakes at once."""
     rule_settings = json.loads(json.dumps(rule_settings, default=str))  # days that YAML has read
-    # of two keys that are missing jsonschema tells twice, each time with both
+    # jsonschema reports a mapping without two of its keys twice, and each time both are named
     mistakes = list(dict.fromkeys(_mistakes(rule_settings, rules)))
     if mistakes:
         raise PolicyConfigError(mistakes)
@@ -176,9 +176,10 @@ def _sentences(error: ValidationError, root: str) -> Iterator[str]:
             if key not in known:
                 yield f"{path}.{key} is not a known key; {_nearest(key, known)}."
     elif error.validator == "required":
-        for missing in (key for key in error.validator_value if key not in value):
-            wanted = mapping(at(form, "properties", missing))
-            yield f"{path}.{missing} is missing; allowed: {_allowed(wanted)}."
+        for key in map(str, items(form["required"])):
+            if key not in mapping(value):
+                wanted = mapping(at(form, "properties", key))
+                yield f"{path}.{key} is missing; allowed: {_allowed(wanted)}."
     else:
         yield f"{path} is {_seen(value)}; allowed: {_allowed(form)}."
 

@@ -1,96 +1,182 @@
-"""The rehearsal's own door to its API server: JSON over TLS, errors as the server words them."""
+"""The client of a Kubernetes API server, for the rehearsal and for its `kubernetes` provider."""
 
-from __future__ import annotations
-
+import json
 import ssl
-from typing import TYPE_CHECKING, Any
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import httpx
 
-from rehearsal.errors import RehearsalError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rehearsal.certificates import Certificates
+from rehearsal.errors import RefusedError
 
 FIELD_MANAGER = "gpu-fleet-rehearsal"
-TIMEOUT_S = 30.0
+TIMEOUT_S = 60.0  # admission webhooks may take half a minute
+READY_TIMEOUT_S = 2.0
+PARALLEL = 64
+OVERLOAD_TRIES = 5
 
 
-class ApiError(RehearsalError):
-    """The API server refused a request; `status` is its HTTP code."""
+class ApiServerError(RefusedError):
+    """The API server answers with an error; the text is its message, `status` its HTTP code."""
 
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        super().__init__(message, summary=f"{status} {reason}")
         self.status = status
 
 
+@dataclass(frozen=True)
 class Api:
-    """Requests as the administrator. Paths start with /api or /apis."""
+    """A client of one API server, safe to use from several threads. Paths start with /api(s).
 
-    def __init__(self, server: str, certificates: Certificates) -> None:
-        context = ssl.create_default_context(cafile=str(certificates.authority))
-        context.load_cert_chain(certificates.admin.certificate, certificates.admin.key)
-        self.server = server
-        self._client = httpx.Client(
-            base_url=server, verify=context, timeout=TIMEOUT_S, trust_env=False
+    A request raises ApiServerError where the server refuses it, RefusedError where no server
+    answers or where `cancelled` is set during a wait.
+    """
+
+    client: httpx.Client = field(repr=False)
+    cancelled: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    @classmethod
+    def connect(
+        cls,
+        server: str,
+        trust: ssl.SSLContext,
+        *,
+        headers: Mapping[str, str] | None = None,
+        cancelled: threading.Event | None = None,
+    ) -> "Api":
+        """The client of the API server at the URL `server`."""
+        client = httpx.Client(
+            base_url=server,
+            verify=trust,
+            headers=headers,
+            timeout=TIMEOUT_S,
+            limits=httpx.Limits(max_connections=PARALLEL, max_keepalive_connections=PARALLEL),
+            trust_env=False,
         )
+        return cls(client, cancelled or threading.Event())
+
+    @property
+    def server(self) -> str:
+        """The URL of the server."""
+        return str(self.client.base_url).rstrip("/")
 
     def close(self) -> None:
         """Closes the connections; the cluster stays."""
-        self._client.close()
+        self.client.close()
 
     def ready(self) -> str | None:
-        """None when the server, or an etcd in its place, is ready; else what it waits for."""
+        """None when the server (or an etcd) is ready, else what it waits for."""
         try:
-            response = self._client.get("/readyz", timeout=2)
+            response = self.client.get("/readyz", timeout=READY_TIMEOUT_S)
         except httpx.HTTPError as error:
             return str(error) or type(error).__name__
         return None if response.status_code == httpx.codes.OK else response.text.strip()
 
     def get(self, path: str, **query: str) -> dict[str, Any] | None:
-        """The object or list at `path`, or None where there is none (yet)."""
-        try:
-            return self._request("GET", path, params=query)
-        except ApiError as error:
-            if error.status == httpx.codes.NOT_FOUND:
-                return None
-            raise
+        """The object or list at `path`; None where there is none."""
+        return self._unless(httpx.codes.NOT_FOUND, "GET", path, query=query)
 
     def items(self, path: str, **query: str) -> list[dict[str, Any]]:
-        """The objects of the list at `path`; none where the kind does not exist."""
+        """The objects of the list at `path`; empty where the kind does not exist."""
         found = self.get(path, **query)
         return list(found["items"]) if found else []
 
     def create(self, path: str, body: Mapping[str, object]) -> bool:
-        """Creates an object in the collection `path`; False when there is one of its name."""
+        """Creates an object in the collection `path`; False where one has its name already."""
+        return self._unless(httpx.codes.CONFLICT, "POST", path, body) is not None
+
+    def apply(
+        self,
+        path: str,
+        body: Mapping[str, object],
+        *,
+        manager: str = FIELD_MANAGER,
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        """Applies the object at `path` on the server and returns it.
+
+        A field that the schema lacks is an error. (The real `kubernetes` provider creates with a
+        warning, and the server drops the field.)
+        """
+        query = {
+            "fieldManager": manager,
+            "force": "true" if force else "false",
+            "fieldValidation": "Strict",
+            **({"dryRun": "All"} if dry_run else {}),
+        }
+        headers = {"Content-Type": "application/apply-patch+yaml"}
+        return self.request("PATCH", path, body, query=query, headers=headers)
+
+    def delete(self, path: str) -> dict[str, Any] | None:
+        """Deletes an object, its dependents first; None where it is gone already."""
+        body = {"propagationPolicy": "Foreground"}
+        return self._unless(httpx.codes.NOT_FOUND, "DELETE", path, body)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Sends one request and returns the answer; tries again where the server is overloaded."""
+        content = None if body is None else json.dumps(body)
+        for _ in range(OVERLOAD_TRIES):
+            try:
+                response = self.client.request(
+                    method,
+                    path,
+                    params=query or None,  # an empty one would delete the query in `path`
+                    content=content,
+                    headers={"Content-Type": "application/json", **(headers or {})},
+                )
+            except httpx.TransportError as error:
+                raise RefusedError(
+                    f"The API server {self.server} cannot be reached: {type(error).__name__}.",
+                    summary="unreachable",
+                ) from None
+            if response.status_code != httpx.codes.TOO_MANY_REQUESTS:
+                break
+            self.pause(float(response.headers.get("Retry-After", "1")))
+        return _answer(response)
+
+    def pause(self, seconds: float) -> None:
+        """Waits; raises RefusedError when the engine asks to stop."""
+        if self.cancelled.wait(seconds):
+            raise RefusedError("Cancelled while waiting for the API server.", summary="cancelled")
+
+    def _unless(
+        self,
+        status: int,
+        method: str,
+        path: str,
+        body: object = None,
+        query: Mapping[str, str] | None = None,
+    ) -> dict[str, Any] | None:
+        """The answer to a request; None where the server answers with the code `status`."""
         try:
-            self._request("POST", path, json=body)
-        except ApiError as error:
-            if error.status == httpx.codes.CONFLICT:
-                return False
+            return self.request(method, path, body, query=query)
+        except ApiServerError as error:
+            if error.status == status:
+                return None
             raise
-        return True
 
-    def apply(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
-        """Server-side apply of the object at `path`."""
-        return self._request(
-            "PATCH",
-            path,
-            json=body,
-            params={"fieldManager": FIELD_MANAGER, "force": "true"},
-            headers={"Content-Type": "application/apply-patch+yaml"},
-        )
 
-    def _request(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        try:
-            response = self._client.request(method, path, **options)
-        except httpx.HTTPError as error:
-            raise ApiError(
-                0, f"The API server at {self.server} does not answer: {error}"
-            ) from error
-        body = response.json() if response.content else {}
-        if response.is_error:
-            raise ApiError(response.status_code, body.get("message", response.reason_phrase))
-        return dict(body)
+def _answer(response: httpx.Response) -> dict[str, Any]:
+    try:
+        body = response.json()
+    except ValueError:
+        body = {}
+    answer = body if isinstance(body, dict) else {}
+    if response.is_success:
+        return answer
+    raise ApiServerError(
+        response.status_code,
+        str(answer.get("reason") or response.reason_phrase),
+        str(answer.get("message") or response.text[:200] or response.reason_phrase),
+    )

@@ -10,13 +10,14 @@ from pathlib import Path
 from rich.console import Console
 
 from engine.interrupts import Interrupted, interruptible
+from policies.environment import load
 from rehearsal.errors import RehearsalError
 from rehearsal.progress import Progress
 from rehearsal.report import Report
 from rehearsal.run import Rehearsal
 from rehearsal.tables import render
 from rehearsal.workspace import Workspace
-from settings import SettingsError, load, stack_file
+from settings import SettingsError, stack_file
 
 HOLDS, FAILS, UNKNOWN = 0, 1, 2
 WIDTH = 100

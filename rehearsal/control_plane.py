@@ -1,19 +1,19 @@
-"""A real Kubernetes control plane on 127.0.0.1: etcd, API server, controllers, scheduler, kwok.
+"""Starts a real Kubernetes control plane on 127.0.0.1: etcd, API server, controllers, kwok.
 
-Nothing listens outside the loopback interface, etcd asks for a certificate like the API server,
-and every port is picked free; when another program takes one between the pick and the start, the
-process is started again on the next.
+All processes listen on the loopback interface alone, and etcd asks for a certificate like the API
+server. Ports are free ones; when another program takes one before the process listens, the process
+is started again on another.
 """
-
-from __future__ import annotations
 
 import base64
 import socket
+import ssl
+import subprocess
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
@@ -21,12 +21,7 @@ from rehearsal import certificates
 from rehearsal.api import Api
 from rehearsal.certificates import Certificates, write_private
 from rehearsal.errors import RehearsalError
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable, Mapping
-
-    from rehearsal.processes import Processes
+from rehearsal.processes import Processes
 
 STAGES = Path(__file__).with_name("stages.yaml")
 READY_DEADLINE_S = 90.0  # a loaded laptop; 3 s is usual
@@ -127,11 +122,12 @@ class Launcher:
     def _on_free_port(
         self, name: str, arguments: Callable[[int], tuple[str, ...]], pki: Certificates
     ) -> Api:
-        """Starts the server `name` on a free port and waits until it serves us."""
+        """Starts the server `name` on a free port and waits until it is ready."""
+        trust = _trust(pki)
         for _ in range(PORT_ATTEMPTS):
             port = free_port()
             process = self._start(name, (self.programs.control_plane, name, *arguments(port)))
-            api = Api(f"https://127.0.0.1:{port}", pki)
+            api = Api.connect(f"https://127.0.0.1:{port}", trust)
             problem = self._wait(name, process, api)
             if problem is None:
                 return api
@@ -144,7 +140,7 @@ class Launcher:
         )
 
     def _wait(self, name: str, process: subprocess.Popen[bytes], api: Api) -> str | None:
-        """None when the server is ready, else one sentence with the end of its log."""
+        """Waits until the server is ready; returns one sentence with the end of its log if not."""
         log = self.processes.log(name)
         deadline = time.monotonic() + READY_DEADLINE_S
         while True:
@@ -163,17 +159,24 @@ class Launcher:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens on at this moment."""
+    """A port of 127.0.0.1 on which nothing listens at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def last_line(log: Path) -> str:
-    """What a log ends with, at most 400 characters; a line about a taken port goes first."""
+    """The last line of a log, at most 400 characters; a line about a taken port comes first."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     telling = [line for line in lines if PORT_TAKEN in line] or lines or ["its log is empty"]
     return telling[-1][-400:]
+
+
+def _trust(pki: Certificates) -> ssl.SSLContext:
+    """Trusts the control plane's own authority and logs in as its administrator."""
+    context = ssl.create_default_context(cafile=str(pki.authority))
+    context.load_cert_chain(pki.admin.certificate, pki.admin.key)
+    return context
 
 
 def _api_server(pki: Certificates, etcd: str, service_cidr: str, port: int) -> tuple[str, ...]:
@@ -200,7 +203,7 @@ def _api_server(pki: Certificates, etcd: str, service_cidr: str, port: int) -> t
 
 
 def _kubeconfig(server: str, pki: Certificates) -> str:
-    """One file with everything in it, so that it can travel as the stack's secret."""
+    """A kubeconfig with its keys inside, so that it can be the stack's secret."""
 
     def embedded(path: Path) -> str:
         return base64.b64encode(path.read_bytes()).decode()

@@ -1,11 +1,16 @@
-"""What ends a rehearsal: one sentence for the user, never a traceback."""
-
-from __future__ import annotations
+"""Errors of a rehearsal: each is one sentence for the user, never a traceback."""
 
 
 class RehearsalError(RuntimeError):
     """A rehearsal cannot go on; the text is a sentence with the way out."""
 
 
-class UnknownEnvironmentError(RehearsalError):
-    """The environment that was asked for has no stack file."""
+class RefusedError(RehearsalError):
+    """A cloud or an API server refuses a request; nothing was created or changed.
+
+    `summary` goes into the log of calls, so it holds no property values.
+    """
+
+    def __init__(self, sentence: str, *, summary: str = "refused") -> None:
+        super().__init__(sentence)
+        self.summary = summary

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rehearsal.api import Api
-    from rehearsal.nodes import Node
+    from rehearsal.nodes import ClusterNode
 
 MANIFEST = Path(__file__).resolve().parent.parent / "workloads" / "smoke" / "job.yaml"
 GPUS = 2
@@ -35,7 +35,7 @@ class JobRun:
     seconds: float  # from its creation to its completion
 
 
-def run(api: Api, nodes: Sequence[Node]) -> JobRun | None:
+def run(api: Api, nodes: Sequence[ClusterNode]) -> JobRun | None:
     """Runs the smoke Job on an owned GPU machine; None when the environment has no such machine.
 
     Raises RehearsalError with the scheduler's own sentence when it cannot be placed.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hardware.catalogue import HardwareError, load
 from ignition.boot.node import BootedNode, boot
-from rehearsal.nodes import SITE, Machine, Node, register, wait_until_ready
+from rehearsal.nodes import SITE, ClusterNode, RequestedMachine, register, wait_until_ready
 from rehearsal.providers import cloud
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class NodeClass:
 class Fleet:
     """What the program's machines came to."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[ClusterNode, ...]
     node_classes: tuple[NodeClass, ...]
     refusals: tuple[Refusal, ...]
     gateways: tuple[Gateway, ...] = ()
@@ -80,7 +80,7 @@ class MachineRoom:
         """Boots every machine and waits until those that come up are Ready."""
         machines = [*self._bare_metal(), *self._servers()]
         done = _without_namesakes(map(self._boot, machines))
-        nodes = [node for node in done if isinstance(node, Node)]
+        nodes = [node for node in done if isinstance(node, ClusterNode)]
         refusals = [refusal for refusal in done if isinstance(refusal, Refusal)]
         register(self.api, nodes)
         late = wait_until_ready(self.api, [node.name for node in nodes], progress)
@@ -98,7 +98,7 @@ class MachineRoom:
             gateways=tuple(found for found in done if isinstance(found, Gateway)),
         )
 
-    def _bare_metal(self) -> Iterable[Machine]:
+    def _bare_metal(self) -> Iterable[RequestedMachine]:
         for host in self.api.items("/apis/metal3.io/v1alpha1/baremetalhosts"):
             metadata = host["metadata"]
             labels = metadata.get("labels", {})
@@ -106,7 +106,7 @@ class MachineRoom:
             namespace = reference.get("namespace", metadata["namespace"])
             secret = self.api.get(f"/api/v1/namespaces/{namespace}/secrets/{reference.get('name')}")
             text = ((secret or {}).get("data") or {}).get("userData", "")
-            yield Machine(
+            yield RequestedMachine(
                 name=metadata["name"],
                 pool=labels.get(POOL, ""),
                 site=labels.get(SITE, ""),
@@ -115,13 +115,13 @@ class MachineRoom:
                 provider_id=f"metal3://{metadata['uid']}",
             )
 
-    def _servers(self) -> Iterable[Machine]:
+    def _servers(self) -> Iterable[RequestedMachine]:
         for server in cloud.read(self.directory):
             if server.type != SERVER:
                 continue
             values = {**server.inputs, **server.outputs}
             labels = _mapping(values.get("labels"))
-            yield Machine(
+            yield RequestedMachine(
                 name=str(values.get("name", server.name)),
                 pool=labels.get(POOL, ""),
                 site=labels.get(SITE, ""),
@@ -131,13 +131,13 @@ class MachineRoom:
                 address=str(values.get("ipv4Address") or "") or None,
             )
 
-    def _boot(self, machine: Machine) -> Node | Gateway | Refusal:
+    def _boot(self, machine: RequestedMachine) -> ClusterNode | Gateway | Refusal:
         booted, hardware, problems = self._try(machine.hardware, machine.ignition)
         if hardware is not None and booted is None and not problems:
             return Gateway(name=machine.name, hardware=hardware)
         if booted is None or hardware is None:
             return Refusal(name=machine.name, pool=machine.pool, reasons=problems)
-        return Node(machine=machine, hardware=hardware, booted=booted)
+        return ClusterNode(machine=machine, hardware=hardware, booted=booted)
 
     def _try(
         self, name: str, ignition: str
@@ -175,18 +175,18 @@ class MachineRoom:
 
 
 def _without_namesakes(
-    done: Iterable[Node | Gateway | Refusal],
-) -> list[Node | Gateway | Refusal]:
+    done: Iterable[ClusterNode | Gateway | Refusal],
+) -> list[ClusterNode | Gateway | Refusal]:
     """Refuses a machine that would register with the name of another."""
     pools: dict[str, str] = {}
-    found: list[Node | Gateway | Refusal] = []
+    found: list[ClusterNode | Gateway | Refusal] = []
     for thing in done:
-        if isinstance(thing, Node) and thing.name in pools:
+        if isinstance(thing, ClusterNode) and thing.name in pools:
             reason = f"It names itself {thing.name}, as a machine of {pools[thing.name]} does."
             pool = thing.machine.pool
             found.append(Refusal(name=thing.machine.name, pool=pool, reasons=(reason,)))
             continue
-        if isinstance(thing, Node):
+        if isinstance(thing, ClusterNode):
             pools[thing.name] = thing.machine.pool
         found.append(thing)
     return found

@@ -1,18 +1,14 @@
-"""Nodes of the rehearsal's cluster: made as a kubelet would register them, kept alive by kwok."""
-
-from __future__ import annotations
+"""Creates the Nodes of the rehearsal's cluster as a kubelet would; kwok keeps them alive."""
 
 import time
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from hardware.catalogue import Hardware
-    from ignition.boot.node import BootedNode
-    from rehearsal.api import Api
+from hardware.catalogue import Hardware
+from ignition.boot.node import BootedNode
+from rehearsal.api import Api
 
 NODES = "/api/v1/nodes"
 SITE = "fleet.gpu/site"
@@ -21,8 +17,8 @@ AT_ONCE = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Machine:
-    """A machine that the program asked for; `hardware` is a name of the catalogue."""
+class RequestedMachine:
+    """A machine that the program requests; `hardware` is a name of the catalogue."""
 
     name: str
     pool: str
@@ -34,21 +30,21 @@ class Machine:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Node:
-    """A machine that came up, Ready in the cluster."""
+class ClusterNode:
+    """A machine that has booted and joins the cluster as a Node."""
 
-    machine: Machine
+    machine: RequestedMachine
     hardware: Hardware
     booted: BootedNode
 
     @property
     def name(self) -> str:
-        """Its host name: the one that Ignition gives it, else its machine's."""
+        """The host name that Ignition sets, else the machine's name."""
         return self.booted.hostname or self.machine.name
 
 
-def register(api: Api, nodes: Sequence[Node]) -> None:
-    """Makes the Nodes; one that is there already is kept."""
+def register(api: Api, nodes: Sequence[ClusterNode]) -> None:
+    """Creates the Nodes; one that exists already stays as it is."""
     version = str((api.get("/version") or {}).get("gitVersion", ""))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(lambda node: api.create(NODES, manifest(node, version)), nodes))
@@ -57,7 +53,7 @@ def register(api: Api, nodes: Sequence[Node]) -> None:
 def wait_until_ready(
     api: Api, names: Iterable[str], progress: Callable[[int, int], None]
 ) -> dict[str, str]:
-    """Waits for kwok; returns the reason of every Node that is not Ready in time."""
+    """Waits for kwok; returns the reason for each Node that is not Ready in time, by name."""
     wanted = set(names)
     deadline = time.monotonic() + READY_DEADLINE_S
     while True:
@@ -70,8 +66,8 @@ def wait_until_ready(
         time.sleep(0.1)
 
 
-def manifest(node: Node, kubelet_version: str) -> dict[str, Any]:
-    """The Node as kubelet and cloud controller make it: labels, taints, what pods may have."""
+def manifest(node: ClusterNode, kubelet_version: str) -> dict[str, Any]:
+    """The Node as kubelet and cloud controller make it: labels, taints, capacity, allocatable."""
     machine, booted = node.machine, node.booted
     addresses = [{"type": "Hostname", "address": node.name}]
     if machine.address:
@@ -105,7 +101,7 @@ def manifest(node: Node, kubelet_version: str) -> dict[str, Any]:
 
 
 def _node_info(arch: str, kubelet_version: str) -> dict[str, str]:
-    """What `kubectl get nodes` shows of a machine; the API wants every field."""
+    """The columns of `kubectl get nodes`; the API requires every field."""
     unknown = ("kubeProxyVersion", "kernelVersion", "containerRuntimeVersion")
     identities = ("bootID", "machineID", "systemUUID")
     return {

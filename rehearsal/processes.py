@@ -1,27 +1,22 @@
-"""The processes of a rehearsal: each in its own session, each on record, ended in order.
+"""Starts, records and ends the processes of a rehearsal; each has a session of its own.
 
-A record holds pid and start time, so a pid that the system has given to someone else is never
-hit. Every process also carries the rehearsal's directory in its environment: what was left
-behind by a leader that is gone (a language host, a start cut short by SIGKILL) is known by that.
-Clients end before the API server, the API server before etcd, so that nobody waits for a server.
+A record holds pid and start time, so that no other process is ended that has the pid by now. Every
+process also has the rehearsal's directory in its environment, by which those are found whose leader
+is gone (a language host, a start cut short by SIGKILL). Clients end before the API server, and the
+API server before etcd, so that no process waits for a server that is gone.
 """
-
-from __future__ import annotations
 
 import json
 import os
 import subprocess
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import psutil
 
 from engine.interrupts import shielded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
 
 MARK = "GPU_FLEET_REHEARSAL"
 SERVERS = ("kube-apiserver", "etcd")  # in the order in which they end, after everything else
@@ -39,7 +34,7 @@ class Record:
     started: float  # seconds since the epoch, as psutil tells it
 
     def leader(self) -> psutil.Process | None:
-        """The process itself, or None when it is gone or its pid belongs to another one now."""
+        """The process; None when it is gone or its pid belongs to another one now."""
         try:
             process = psutil.Process(self.pid)
             same = abs(process.create_time() - self.started) < START_TOLERANCE_S
@@ -49,7 +44,7 @@ class Record:
 
 
 class Processes:
-    """What runs for the rehearsal in `directory`, by the records in its folder `processes`."""
+    """The processes of the rehearsal in `directory`; its folder `processes` has their records."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory.resolve()
@@ -88,11 +83,11 @@ class Processes:
         return process
 
     def log(self, name: str) -> Path:
-        """Where the process called `name` writes."""
+        """The log file of the process `name`."""
         return self.logs / f"{name}.log"
 
     def records(self) -> tuple[Record, ...]:
-        """Every process on record, ended or not, oldest first."""
+        """Every recorded process, running or ended, oldest first."""
         found = []
         for path in self.records_directory.glob("*.json"):
             try:
@@ -102,11 +97,11 @@ class Processes:
         return tuple(sorted(found, key=lambda record: record.started))
 
     def running(self) -> tuple[str, ...]:
-        """Names of the processes on record that still run."""
+        """The names of the recorded processes that still run."""
         return tuple(record.name for record in self.records() if record.leader())
 
     def stop(self) -> tuple[str, ...]:
-        """Ends everything, clients first, servers last; returns the names of what still ran."""
+        """Ends all processes, clients first, servers last; returns the names of those that ran."""
         with shielded(forget=True):
             records = self.records()
             names = tuple(record.name for record in records if self._members([record]))
@@ -130,7 +125,7 @@ class Processes:
         scratch.rename(path)
 
     def _end(self, records: Sequence[Record]) -> None:
-        """SIGTERM to every process of the sessions, SIGKILL to what is left after the grace."""
+        """Sends SIGTERM to every process of the sessions, and SIGKILL after the grace period."""
         members = self._members(records)
         for process in members:
             _signal(process.terminate)
@@ -185,7 +180,7 @@ def _signal(send: Callable[[], None]) -> None:
 
 
 def _kill(processes: Iterable[psutil.Process]) -> None:
-    """SIGKILL, and a wait until nothing of them runs; a zombie waits only for its parent."""
+    """Sends SIGKILL and waits until none runs; a zombie does not count, it waits for its parent."""
     victims = list(processes)
     for process in victims:
         _signal(process.kill)

@@ -6,13 +6,13 @@ from datetime import UTC, date, datetime
 
 from engine.events import Outcome
 from hardware.catalogue import load
-from policies.configuration import configure
+from policies.environment import Environment
 from policies.exemptions import exemption_statuses
 from policies.verdicts import Finding, verdicts
 from rehearsal.machines import Fleet, Refusal
-from rehearsal.nodes import Node
+from rehearsal.nodes import ClusterNode
 from rehearsal.providers.cloud import CloudObject
-from rehearsal.providers.kubernetes.charts import folder_of_kinds
+from rehearsal.providers.kubernetes.release import folder_of_kinds
 from rehearsal.report import (
     Chart,
     Cost,
@@ -34,19 +34,20 @@ GIVEN = (
 )
 
 
-def planned(settings: Settings) -> Report:
+def planned(environment: Environment) -> Report:
     """The report before anything has happened."""
+    settings = environment.settings
     sites = [Site(name=n, kind=s.kind, cidr=s.cidr) for n, s in settings.sites.items()]
     return Report(
         environment=settings.environment,
         sites=tuple(sites),
-        exemptions=exemption_statuses(configure(settings.policies), (), _today()),
+        exemptions=exemption_statuses(environment.rules, (), _today()),
     )
 
 
 def with_up(
     report: Report,
-    settings: Settings,
+    environment: Environment,
     outcome: Outcome,
     things: Sequence[CloudObject],
     pinned: Mapping[str, str],
@@ -66,18 +67,17 @@ def with_up(
             if thing.type == RELEASE
         ),
         recorded_only=tuple(_recorded_only(things)),
-        taken_as_given=(*GIVEN, *_unverified(settings)),
+        taken_as_given=(*GIVEN, *_unverified(environment.settings)),
         version_differences=differences(outcome.exports.get("versions") or {}, pinned),
     )
 
 
-def with_verdicts(report: Report, settings: Settings, findings: Sequence[Finding]) -> Report:
+def with_verdicts(report: Report, environment: Environment, findings: Sequence[Finding]) -> Report:
     """Adds what the policy pack found in the update."""
-    configured = configure(settings.policies)
     return replace(
         report,
-        verdicts=verdicts(configured, findings),
-        exemptions=exemption_statuses(configured, findings, _today()),
+        verdicts=verdicts(environment.rules, findings),
+        exemptions=exemption_statuses(environment.rules, findings, _today()),
     )
 
 
@@ -88,7 +88,7 @@ def _today() -> date:
 
 def _unverified(settings: Settings) -> Iterator[str]:
     """A sentence for each kind of machine of whose facts nobody has confirmed some."""
-    for name in sorted({pool.hardware for pool in settings.pools.values()}):
+    for name in sorted({pool.hardware.name for pool in settings.pools.values()}):
         facts = load(name).doubts
         if facts:
             yield f"Nobody has verified of {name}: {', '.join(facts)}."
@@ -132,7 +132,7 @@ def _minor(version: str) -> tuple[str, ...]:
 
 
 def _pool(name: str, settings: Settings, fleet: Fleet) -> Pool:
-    pool = settings.pools[name]
+    pool = settings.pools[name].declared
     nodes = [node for node in fleet.nodes if node.machine.pool == name]
     limit = getattr(pool, "gpu_limit", None)
     wanted = getattr(pool, "nodes", None) or len(getattr(pool, "machines", ()))
@@ -152,7 +152,7 @@ def _pool(name: str, settings: Settings, fleet: Fleet) -> Pool:
     )
 
 
-def _node(node: Node) -> NodeFacts:
+def _node(node: ClusterNode) -> NodeFacts:
     hardware, booted = node.hardware, node.booted
     gpus_of = [gpu.numa_node for gpu in hardware.gpus]
     return NodeFacts(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine.interrupts import shielded
-from policies.configuration import PolicyConfigError
+from policies.environment import Environment
 from rehearsal import job, report_builder
 from rehearsal.control_plane import last_line
 from rehearsal.errors import RehearsalError
@@ -21,7 +21,6 @@ from rehearsal.providers import cloud
 from rehearsal.report import Report
 from rehearsal.twin import set_up
 from rehearsal.workspace import Workspace
-from settings import Settings
 from toolchain.build import ensure, versions
 from toolchain.errors import ToolchainError
 
@@ -30,13 +29,13 @@ class Rehearsal:
     """A rehearsal of the environment in the stack file `tracked`."""
 
     def __init__(
-        self, workspace: Workspace, settings: Settings, tracked: Path, progress: Progress
+        self, workspace: Workspace, environment: Environment, tracked: Path, progress: Progress
     ) -> None:
         self.workspace = workspace
-        self.settings = settings
+        self.environment = environment
         self.tracked = tracked
         self.progress = progress
-        self.report = report_builder.planned(settings)
+        self.report = report_builder.planned(environment)
 
     def run(self, *, keep: bool) -> Report:
         """Runs every phase; the report says whether the environment holds, and if not, why.
@@ -50,7 +49,7 @@ class Rehearsal:
                 self.progress.note(f"Ended what a killed rehearsal had left: {', '.join(left)}.")
             try:
                 self._rehearse()
-            except (RehearsalError, ToolchainError, PolicyConfigError) as error:
+            except (RehearsalError, ToolchainError) as error:
                 self.report = self.report.failed(*self._blame(str(error)).splitlines())
             except BaseException:
                 ended = ", ".join(self._end()) or "nothing was running yet"
@@ -83,7 +82,7 @@ class Rehearsal:
         tools = ensure(console=self.progress.console)
         self.progress.phases.append(Phase(name="binaries", seconds=time.monotonic() - started))
         with phase("control plane") as now:
-            twin = set_up(self.workspace, self.settings, self.tracked, tools)
+            twin = set_up(self.workspace, self.environment, self.tracked, tools)
             now.say(f"Kubernetes {versions['kubernetes']}")
         engine, api = twin.engine, twin.control_plane.api
         with phase("preview") as now:
@@ -94,15 +93,17 @@ class Rehearsal:
             )
         warnings = dict.fromkeys([*plan.warnings(), *outcome.warnings()])
         things = cloud.read(directory)
-        self.report = report_builder.with_up(self.report, self.settings, outcome, things, versions)
+        self.report = report_builder.with_up(
+            self.report, self.environment, outcome, things, versions
+        )
         self.report = report_builder.with_verdicts(
-            self.report, self.settings, engine.findings("up")
+            self.report, self.environment, engine.findings("up")
         )
         self.report = replace(self.report, warnings=tuple(warnings))
         with phase("machines") as now:
             room = MachineRoom(api=api, directory=directory)
             fleet = room.start(lambda ready, of: now.say(f"{ready} of {of} nodes Ready"))
-        self.report = report_builder.with_fleet(self.report, self.settings, fleet)
+        self.report = report_builder.with_fleet(self.report, self.environment.settings, fleet)
         with phase("job") as now:
             run = job.run(api, fleet.nodes)
             now.say(f"{run.name} on {run.node}" if run else "no owned GPU machine to run it on")

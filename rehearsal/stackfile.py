@@ -24,12 +24,12 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from rehearsal.certificates import write_private
 from rehearsal.errors import RehearsalError
+from settings.names import PROJECT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-NAMESPACE = "gpu-fleet"
 ITERATIONS = 1_000_000  # fixed by the format, as are SHA-256, the 8-byte salt and the 12-byte nonce
 TAG = "tag:yaml.org,2002:"
 
@@ -120,7 +120,7 @@ def write(
     cipher = Cipher.of(passphrase)
 
     def value_of(key: str) -> str:
-        name = key.removeprefix(f"{NAMESPACE}:")
+        name = key.removeprefix(f"{PROJECT}:")
         given = known.secret.get(name)
         return cipher.encrypt(generate(forms.get(name, "password")) if given is None else given)
 
@@ -137,12 +137,12 @@ def write(
     config.value = [
         (key, _replaced(value, partial(value_of, key.value)))
         for key, value in config.value
-        if key.value.removeprefix(f"{NAMESPACE}:") not in forms
+        if key.value.removeprefix(f"{PROJECT}:") not in forms
     ]
     for path, text in known.plain.items():
         _put(config, path, text)
     config.value += [
-        (_text(f"{NAMESPACE}:{name}"), _secure(value_of(name))) for name in sorted(forms)
+        (_text(f"{PROJECT}:{name}"), _secure(value_of(name))) for name in sorted(forms)
     ]
     document.value = [(_text("encryptionsalt"), _text(cipher.state)), (_text("config"), config)]
     write_private(passphrase_file, passphrase.encode())

@@ -8,31 +8,29 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import yaml
-
 from policies.gates.pack_config import pack_config
 from rehearsal import stackfile
 from rehearsal.certificates import write_private
 from rehearsal.control_plane import ControlPlane, Launcher, Programs, last_line
 from rehearsal.engine import Engine, env_file, environment
 from rehearsal.errors import RehearsalError
+from rehearsal.providers.kubernetes.readiness import install_crds
 from rehearsal.tunnels import tunnel_keys
-from settings import NAMESPACE, SECRETS
+from settings import SECRETS
+from settings.names import PROJECT
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Mapping
     from pathlib import Path
 
-    from rehearsal.api import Api
+    from policies.environment import Environment
     from rehearsal.workspace import Workspace
     from settings import Settings
     from toolchain.build import Tools
 
 PROVIDERS_DEADLINE_S = 90.0
-CRDS_DEADLINE_S = 30.0
 ANSWER = "providers.json"  # which ports the stand-in providers serve
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,12 +41,12 @@ class Twin:
     engine: Engine
 
 
-def set_up(workspace: Workspace, settings: Settings, tracked: Path, tools: Tools) -> Twin:
+def set_up(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tools) -> Twin:
     """Starts everything for the stack file `tracked`; the stack is there and empty."""
     directory, processes = workspace.directory.resolve(), workspace.processes
     plain = environment(tools.environment(), directory, provider_ports={})
     providers = _start_providers(workspace, tools, plain)
-    policy_config = json.dumps(pack_config(settings.policies))
+    policy_config = json.dumps(pack_config(wanted.rule_settings))
     (directory / "policy-config.json").write_text(policy_config)
     launcher = Launcher(
         directory=directory,
@@ -56,7 +54,7 @@ def set_up(workspace: Workspace, settings: Settings, tracked: Path, tools: Tools
         programs=Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok")),
         environment=plain,
     )
-    cluster = settings.cluster
+    cluster = wanted.settings.cluster
     control_plane = launcher.launch(service_cidr=cluster.service_cidr, pod_cidr=cluster.pod_cidr)
     engine = Engine(
         root=workspace.root,
@@ -70,7 +68,7 @@ def set_up(workspace: Workspace, settings: Settings, tracked: Path, tools: Tools
         tracked,
         engine.stack_file,
         forms=SECRETS,
-        known=_known(settings, control_plane),
+        known=_known(wanted.settings, control_plane),
         passphrase_file=directory / "passphrase",
     )
     engine.create_stack()
@@ -91,7 +89,7 @@ def _known(settings: Settings, control_plane: ControlPlane) -> stackfile.Known:
     return stackfile.Known(
         secret={"kubeconfig": kubeconfig, "wireguard_keys": keys.secret},
         plain={
-            (f"{NAMESPACE}:sites", site, "tunnel", "public_key"): key
+            (f"{PROJECT}:sites", site, "tunnel", "public_key"): key
             for site, key in keys.public.items()
         },
     )
@@ -110,29 +108,6 @@ def _start_providers(
         output=directory / ANSWER,
         cwd=workspace.root,
     )
-
-
-def install_crds(api: Api, folder: Path) -> None:
-    """Applies the definitions in `folder` and waits until the API server serves them."""
-    names = []
-    for path in sorted(folder.glob("*.yaml")):
-        for definition in yaml.safe_load_all(path.read_text()):
-            if definition:
-                names.append(definition["metadata"]["name"])
-                api.apply(f"{DEFINITIONS}/{names[-1]}", definition)
-    deadline = time.monotonic() + CRDS_DEADLINE_S
-    while waiting := [name for name in names if not _established(api, name)]:
-        if time.monotonic() > deadline:
-            raise RehearsalError(
-                f"The API server does not serve {', '.join(waiting)} after {CRDS_DEADLINE_S:.0f} s."
-            )
-        time.sleep(0.05)
-
-
-def _established(api: Api, name: str) -> bool:
-    found = api.get(f"{DEFINITIONS}/{name}") or {}
-    conditions = found.get("status", {}).get("conditions") or []
-    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 
 def _provider_ports(process: subprocess.Popen[bytes], answer: Path, log: Path) -> Mapping[str, int]:

@@ -1,15 +1,15 @@
-"""What an environment is: its stack file, parsed once into frozen dataclasses. Pure, no Pulumi.
+"""What a stack file says of an environment, parsed once into frozen dataclasses. Loads no Pulumi.
 
-`load(stack_file(root, "dev"))` reads a file, `parse("dev", config)` what Pulumi has read of one.
-Both raise SettingsError with every mistake of the file, one sentence a line.
+`policies.environment` reads the whole file, with what it says of rules; `load` reads all but that.
 """
 
 from settings.forms import CapacityType
-from settings.parse import parse
+from settings.parse import load, parse
 from settings.pools import AwsPool, BareMetalPool, HetznerPool, Image, Machine, Pool
 from settings.problems import SettingsError
-from settings.secrets import NAMESPACE, SECRETS, SecretForm, how_to_set, needed_secrets
-from settings.stackfile import environments, load, stack_file
+from settings.resolved import ResolvedPool
+from settings.secrets import SECRETS, SecretForm, how_to_set, needed_secrets
+from settings.stackfile import environments, stack_file
 from settings.types import (
     AwsSite,
     Budget,
@@ -28,7 +28,6 @@ from settings.types import (
 )
 
 __all__ = [
-    "NAMESPACE",
     "SECRETS",
     "AwsPool",
     "AwsSite",
@@ -46,6 +45,7 @@ __all__ = [
     "OnPremSite",
     "Pool",
     "Queue",
+    "ResolvedPool",
     "SecretForm",
     "Settings",
     "SettingsError",

@@ -11,19 +11,11 @@ Mode = Literal["whole", "mig", "time-slicing", "mps"]
 
 @dataclass(frozen=True, kw_only=True)
 class GpuSharing:
-    """The mode; with mig the instances of a GPU by profile, with the last two how often it goes."""
+    """The mode; with mig the instances of each GPU by profile, with the last two its replicas."""
 
     mode: Mode = "whole"
     mig_layout: Mapping[str, int] | None = None
     replicas: int | None = None
-
-    def __post_init__(self) -> None:
-        if (self.mode == "mig") != (self.mig_layout is not None):
-            raise ValueError(f"sharing is {self.mode}; allowed: a mig_layout with mig alone.")
-        if (self.mode in ("time-slicing", "mps")) != (self.replicas is not None):
-            raise ValueError(
-                f"sharing is {self.mode}; allowed: replicas with time-slicing or mps alone."
-            )
 
     @property
     def config(self) -> str:

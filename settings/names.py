@@ -1,8 +1,70 @@
-"""The names under which the fleet's objects are found: Kubernetes labels and cloud tags."""
+"""The names that the parts of the fleet share: namespaces, labels, resources, type tokens."""
 
 from collections.abc import Mapping
+from typing import Literal
+
+PROJECT = "gpu-fleet"
+"""The namespace of the configuration keys, which is the name of the Pulumi project."""
+
+GPU = "nvidia.com/gpu"
+"""The extended resource of whole GPUs, and the key of the taint of nodes that have some."""
 
 PREFIX = "fleet.gpu"
+POOL_LABEL = f"{PREFIX}/pool"
+HARDWARE_LABEL = f"{PREFIX}/hardware"
+RESERVED_UNTIL = f"{PREFIX}/reserved-until"
+CAPACITY_LABEL = "karpenter.sh/capacity-type"
+INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
+
+# Pulumi's type tokens of what stands for machines
+SERVER = "hcloud:index/server:Server"
+BARE_METAL_HOST = "kubernetes:metal3.io/v1alpha1:BareMetalHost"
+NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
+NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
+RELEASE = "kubernetes:helm.sh/v3:Release"
+
+KUBE_SYSTEM = "kube-system"
+ACCEPTANCE_NAMESPACE = "fleet-acceptance"
+GPU_OPERATOR_NAMESPACE = "gpu-operator"
+KURED_NAMESPACE = "kured"
+LAKEFS_NAMESPACE = "lakefs"
+MONITORING_NAMESPACE = "monitoring"
+NODE_CHECK_NAMESPACE = "fleet-node-check"
+VOLCANO_NAMESPACE = "volcano-system"
+
+Guard = Literal["host-access", "image-digest", "network-policy"]
+"""A rule of isolation that system parts are exempt from."""
+
+SYSTEM_NAMESPACES: Mapping[str, tuple[Guard, ...]] = {
+    "cilium-secrets": (),
+    "default": (),
+    "fleet-policies": (),
+    ACCEPTANCE_NAMESPACE: ("host-access", "image-digest"),
+    NODE_CHECK_NAMESPACE: ("host-access", "network-policy"),
+    GPU_OPERATOR_NAMESPACE: ("host-access", "image-digest", "network-policy"),
+    KUBE_SYSTEM: ("host-access", "image-digest", "network-policy"),
+    KURED_NAMESPACE: ("host-access", "image-digest", "network-policy"),
+    LAKEFS_NAMESPACE: ("image-digest", "network-policy"),
+    MONITORING_NAMESPACE: ("host-access", "image-digest", "network-policy"),
+    VOLCANO_NAMESPACE: ("image-digest", "network-policy"),
+}
+"""The namespaces of the cluster and of this program, each with the rules that its pods may break.
+
+Their images have tags because charts name them so; who may make something there is for RBAC to say.
+"""
+METAL3_PREFIX = "metal3-"
+"""The namespace of a bare-metal pool's hosts is this and the name of the pool."""
+_SYSTEM_PREFIXES = ("kube-", METAL3_PREFIX)
+
+
+def exempt_from(guard: Guard) -> tuple[str, ...]:
+    """Return the system namespaces whose pods may break a rule, in alphabetical order."""
+    return tuple(sorted(name for name, guards in SYSTEM_NAMESPACES.items() if guard in guards))
+
+
+def is_system_namespace(name: str) -> bool:
+    """Return whether a namespace belongs to the cluster or to this program, and so to no team."""
+    return name in SYSTEM_NAMESPACES or name.startswith(_SYSTEM_PREFIXES)
 
 
 def labels(
@@ -13,7 +75,7 @@ def labels(
     purpose: str | None = None,
     numa_plan: str | None = None,
 ) -> dict[str, str]:
-    """The `fleet.gpu/` labels of a node or an object; what does not apply is left out."""
+    """Return the `fleet.gpu/` labels of a node or an object, without those that do not apply."""
     given = {
         "site": site,
         "pool": pool,
@@ -25,10 +87,10 @@ def labels(
 
 
 def owner_labels(team: str, cost_centre: str) -> dict[str, str]:
-    """The labels of what belongs to a team."""
+    """Return the labels of what belongs to a team."""
     return {f"{PREFIX}/team": team, f"{PREFIX}/cost-centre": cost_centre}
 
 
 def tags(cluster: str, labelled: Mapping[str, str]) -> dict[str, str]:
-    """The tags of a cloud resource: an account may hold several environments, so they name ours."""
+    """Return the tags of a cloud resource, with the cluster: an account may hold several."""
     return {f"{PREFIX}/cluster": cluster, **labelled}

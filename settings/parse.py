@@ -5,17 +5,29 @@ others are wrong, so that one run shows every mistake of a file.
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TypeVar, cast, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from policies.configuration import PolicyConfigError, configure
-from settings import checks, extensions, machines, reboots, tunnels
+from ignition.plan.numa_plan import PlanError
+from settings import reboots, stackfile
+from settings.checks import places
+from settings.checks.pools import (
+    image_mistakes,
+    machine_mistakes,
+    pool_mistakes,
+    release_mistakes,
+)
+from settings.checks.services import lakefs_mistakes, monitoring_mistakes
+from settings.checks.teams import team_mistakes
+from settings.checks.tunnels import gateway_mistakes, tunnel_mistakes
+from settings.names import PROJECT
 from settings.pools import Pool
 from settings.problems import SettingsError, sentences, unknown_key, wrong
 from settings.reboots import Reboots
-from settings.rule_facts import with_facts
-from settings.secrets import NAMESPACE, SECRETS
+from settings.resolved import ResolvedPool, resolve
+from settings.secrets import SECRETS
 from settings.types import (
     Admission,
     Budget,
@@ -63,20 +75,25 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
     lakefs = reader.one("lakefs", Lakefs) if "lakefs" in config else None
     monitoring = reader.one("monitoring", Monitoring, default=Monitoring())
     window = reader.one("reboots", Reboots) if "reboots" in config else None
-    policies = reader.policies()
     admission = reader.admission()
     named_sites, named_pools = reader.entries("sites"), reader.entries("pools")
+    resolved, unresolved = _resolved(pools, versions)
+    complete = len(resolved) == len(named_pools)
     mistakes = [
         *reader.mistakes,
-        *checks.ranges(cluster, sites),
-        *checks.places(named_pools, named_sites),
-        *_wrong_machines(pools, cluster, versions),
-        *tunnels.faults(sites, pools),
-        *tunnels.gateways(sites, named_sites, named_pools),
-        *checks.lakefs(lakefs, named_sites, named_pools),
-        *reboots.faults(f"{NAMESPACE}:reboots", window),
-        *checks.monitoring(monitoring, named_pools),
-        *checks.teams(teams, pools, complete=len(pools) == len(named_pools)),
+        *places.ranges(cluster, sites),
+        *places.places(named_pools, named_sites),
+        *release_mistakes(versions),
+        *unresolved,
+        *places.single_sites(pools),
+        *machine_mistakes(pools, cluster),
+        *image_mistakes(pools, versions),
+        *tunnel_mistakes(sites, pools),
+        *gateway_mistakes(sites, named_sites, named_pools),
+        *lakefs_mistakes(lakefs, named_sites, named_pools),
+        *reboots.faults(f"{PROJECT}:reboots", window),
+        *monitoring_mistakes(monitoring, named_pools),
+        *team_mistakes(teams, resolved if complete else None),
     ]
     if mistakes or not (cluster and versions and budget and monitoring):
         raise SettingsError(mistakes)
@@ -84,38 +101,48 @@ def parse(environment: str, config: Mapping[str, object]) -> Settings:
         environment=environment,
         cluster=cluster,
         sites=sites,
-        pools=pools,
+        pools=resolved,
         teams=teams,
         versions=versions,
         budget=budget,
         lakefs=lakefs,
         monitoring=monitoring,
         reboots=window,
-        policies=with_facts(policies, budget, pools, versions, teams),
         admission=admission,
     )
+
+
+def _resolved(
+    pools: Mapping[str, Pool], versions: Versions | None
+) -> tuple[dict[str, ResolvedPool], list[str]]:
+    """The pools with what follows from them, and what is wrong with the others."""
+    resolved: dict[str, ResolvedPool] = {}
+    mistakes: list[str] = []
+    for name, pool in pools.items():
+        path = f"{PROJECT}:pools.{name}"
+        hardware = places.hardware_of(pool.kind, pool.hardware)
+        if hardware is None:
+            continue
+        try:
+            resolved[name] = resolve(name, pool, hardware)
+        except PlanError as error:
+            mistakes.append(f"{path}.{error}.")
+        mistakes += pool_mistakes(path, pool, hardware, versions)
+    return resolved, mistakes
+
+
+def load(path: Path) -> Settings:
+    """Return the settings of a stack file; raises SettingsError with every mistake of it."""
+    return stackfile.load(path, parse)
 
 
 def _wrong_names(environment: str, config: Mapping[str, object]) -> list[str]:
     """What is wrong with the name of the environment and with those of its sections."""
     unknown = [key for key in config if key not in SECTIONS and key not in SECRETS]
-    mistakes = [unknown_key(f"{NAMESPACE}:{key}", key, SECTIONS) for key in unknown]
+    mistakes = [unknown_key(f"{PROJECT}:{key}", key, SECTIONS) for key in unknown]
     if _NAME.fullmatch(environment):
         return mistakes
     return [wrong("the environment's name", environment, _NAME_ALLOWED), *mistakes]
-
-
-def _wrong_machines(
-    pools: Mapping[str, Pool], cluster: Cluster | None, versions: Versions | None
-) -> list[str]:
-    """What the pools' machines cannot be, by the catalogue, each other and their images."""
-    return [
-        *extensions.release(versions),
-        *checks.hardware(pools, versions),
-        *checks.single_sites(pools),
-        *machines.machines(pools, cluster),
-        *machines.images(pools, versions),
-    ]
 
 
 def _by_kind(union: object) -> dict[str, type]:
@@ -145,7 +172,7 @@ class _Reader:
 
     def one(self, section: str, kind: type[T], *, default: T | None = None) -> T | None:
         """A section that is one thing."""
-        path = f"{NAMESPACE}:{section}"
+        path = f"{PROJECT}:{section}"
         if section not in self._config:
             if default is None:
                 fields = ", ".join(get_type_hints(kind))
@@ -157,7 +184,7 @@ class _Reader:
         """A section that maps names to things of one kind; it may be missing."""
         read = {}
         for name, value in self._section(section).items():
-            path = f"{NAMESPACE}:{section}.{name}"
+            path = f"{PROJECT}:{section}.{name}"
             thing = self._value(path, kind, value)
             if thing is not None:
                 read[name] = thing
@@ -167,13 +194,13 @@ class _Reader:
         """A section that maps names to things told apart by their `kind`; at least one."""
         if section not in self._config or self._config[section] == {}:
             self.mistakes.append(
-                f"{NAMESPACE}:{section} has no entry; allowed: one or more, each with a kind of "
+                f"{PROJECT}:{section} has no entry; allowed: one or more, each with a kind of "
                 f"{', '.join(members)}."
             )
             return {}
         read = {}
         for name, value in self._section(section).items():
-            path = f"{NAMESPACE}:{section}.{name}"
+            path = f"{PROJECT}:{section}.{name}"
             if not isinstance(value, Mapping):
                 self.mistakes.append(wrong(path, value, "a mapping"))
             elif "kind" not in value:
@@ -186,31 +213,18 @@ class _Reader:
                     read[name] = thing
         return read
 
-    def policies(self) -> dict[str, Mapping[str, object]]:
-        """The settings of rules by rule id, judged by the rules themselves."""
-        section = json.loads(json.dumps(self._config.get("policies", {}), default=str))
-        if not isinstance(section, dict):
-            path = f"{NAMESPACE}:policies"
-            self.mistakes.append(wrong(path, section, "a mapping from rule ids to their settings"))
-            return {}
-        try:
-            configure(section)
-        except PolicyConfigError as error:
-            self.mistakes += error.mistakes
-        return section
-
     def admission(self) -> Admission:
         """What the API server does with an object that breaks a rule; first only tell it."""
         found = self._config.get("admission", "audit")
         for stage in get_args(Admission):
             if found == stage:
                 return cast("Admission", stage)
-        path = f"{NAMESPACE}:admission"
+        path = f"{PROJECT}:admission"
         self.mistakes.append(wrong(path, found, " or ".join(get_args(Admission))))
         return "audit"
 
     def _section(self, section: str) -> dict[str, object]:
-        path = f"{NAMESPACE}:{section}"
+        path = f"{PROJECT}:{section}"
         found = self._config.get(section, {})
         if not isinstance(found, Mapping):
             self.mistakes.append(wrong(path, found, f"a mapping from names to {section}"))

@@ -2,9 +2,8 @@
 
 from typing import Literal
 
+from settings.names import PROJECT
 from settings.types import OnPremSite, Settings
-
-NAMESPACE = "gpu-fleet"
 
 SecretForm = Literal[
     "kubeconfig",
@@ -34,7 +33,7 @@ SECRETS: dict[str, SecretForm] = {
 
 def needed_secrets(settings: Settings) -> tuple[str, ...]:
     """The secrets that an environment uses: the cluster's, and those of the parts that it has."""
-    kinds = {pool.kind for pool in settings.pools.values()}
+    kinds = {pool.declared.kind for pool in settings.pools.values()}
     names = ["kubeconfig", "join_token"]
     if "hetzner" in kinds:
         names += ["hcloud_token"]
@@ -51,4 +50,4 @@ def needed_secrets(settings: Settings) -> tuple[str, ...]:
 
 def how_to_set(name: str, environment: str) -> str:
     """The command that sets a secret; it asks for the value, so that no shell history keeps it."""
-    return f"pulumi config set --secret {NAMESPACE}:{name} --stack {environment}"
+    return f"pulumi config set --secret {PROJECT}:{name} --stack {environment}"

@@ -2,17 +2,19 @@
 
 import difflib
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from datetime import date, datetime
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 import yaml
 
-from settings.parse import parse
+from settings.names import PROJECT
 from settings.problems import SettingsError, seen
-from settings.secrets import NAMESPACE, SECRETS, how_to_set
-from settings.types import Settings
+from settings.secrets import SECRETS, how_to_set
+
+T = TypeVar("T")
 
 MOST_VALUES = 100_000  # of a stack file: more machines than a cluster may have nodes
 
@@ -34,17 +36,20 @@ def stack_file(root: Path, environment: str) -> Path:
     return path
 
 
-def load(path: Path) -> Settings:
-    """The settings of a stack file; SettingsError with every mistake of it."""
+def load(path: Path, parsed: Callable[[str, Mapping[str, object]], T]) -> T:
+    """Return what `parsed` makes of a stack file's environment and configuration.
+
+    Raises SettingsError with every mistake of the file.
+    """
     environment = path.name.removeprefix("Pulumi.").removesuffix(".yaml")
     config, mistakes = _ours(_read(path), environment)
     try:
-        settings = parse(environment, config)
+        found = parsed(environment, config)
     except SettingsError as error:
         raise SettingsError([*mistakes, *error.mistakes]) from None
     if mistakes:
         raise SettingsError(mistakes)
-    return settings
+    return found
 
 
 def _read(path: Path) -> Mapping[object, object]:
@@ -107,17 +112,17 @@ def _ours(config: Mapping[object, object], environment: str) -> tuple[dict[str, 
     for key, value in config.items():
         namespace, colon, name = str(key).partition(":")
         if not colon:
-            mistakes.append(f'the key "{key}" has no namespace; allowed: {NAMESPACE}:{key}.')
-        elif namespace == NAMESPACE and name not in SECRETS:
+            mistakes.append(f'the key "{key}" has no namespace; allowed: {PROJECT}:{key}.')
+        elif namespace == PROJECT and name not in SECRETS:
             ours[name] = value
-        elif namespace == NAMESPACE and not (isinstance(value, Mapping) and "secure" in value):
+        elif namespace == PROJECT and not (isinstance(value, Mapping) and "secure" in value):
             mistakes.append(
                 f"{key} stands in clear in the stack file; allowed: an encrypted value, set by "
                 f"`{how_to_set(name, environment)}`."
             )
-        elif namespace != NAMESPACE and difflib.get_close_matches(namespace, [NAMESPACE]):
+        elif namespace != PROJECT and difflib.get_close_matches(namespace, [PROJECT]):
             mistakes.append(
-                f'{key} is not a known key; did you mean "{NAMESPACE}:{name}"? Pulumi would read '
+                f'{key} is not a known key; did you mean "{PROJECT}:{name}"? Pulumi would read '
                 "it for nobody."
             )
     return ours, mistakes

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from ignition.write.documents import RenderError
 from ignition.write.wireguard import WireGuardKey
 from ignition.write.wireguard_keys import public_key
+from settings.names import PROJECT
 from settings.pools import BareMetalPool
-from settings.secrets import NAMESPACE, how_to_set
+from settings.secrets import how_to_set
 from settings.tunnels import of_site
 from settings.types import Settings, Tunnel
 
-PATH = f"{NAMESPACE}:wireguard_keys"
+PATH = f"{PROJECT}:wireguard_keys"
 
 
 def gateway_name(settings: Settings, site: str) -> str:
@@ -27,8 +28,8 @@ def holders(settings: Settings) -> tuple[str, ...]:
     machines = [
         machine.name
         for pool in settings.pools.values()
-        if isinstance(pool, BareMetalPool) and of_site(settings.sites.get(pool.site))
-        for machine in pool.machines
+        if isinstance(pool.declared, BareMetalPool) and of_site(settings.sites.get(pool.site))
+        for machine in pool.declared.machines
     ]
     return (*machines, *(name for name, _, _ in _gateways(settings)))
 
@@ -67,7 +68,7 @@ def _pairs(settings: Settings, keys: Mapping[str, object], command: str) -> Iter
         key = _key(keys.get(name))
         if key is not None and public_key(key) != tunnel.public_key:
             yield (
-                f'{NAMESPACE}:sites.{site}.tunnel.public_key is "{tunnel.public_key}"; allowed: '
+                f'{PROJECT}:sites.{site}.tunnel.public_key is "{tunnel.public_key}"; allowed: '
                 f'"{public_key(key)}", which belongs to {PATH}.{name}, or another key there; '
                 f"{command}"
             )

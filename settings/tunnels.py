@@ -1,12 +1,7 @@
-"""Whether the tunnels of halls lead somewhere, and every machine behind one has its own end."""
+"""The tunnel of a site and the addresses in it."""
 
-from collections.abc import Iterator, Mapping
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Network
 
-from hardware import catalogue
-from settings.pools import BareMetalPool, Pool
-from settings.problems import wrong
-from settings.secrets import NAMESPACE
 from settings.types import OnPremSite, Site, Tunnel
 
 
@@ -15,89 +10,6 @@ def of_site(site: Site | None) -> Tunnel | None:
     return site.tunnel if isinstance(site, OnPremSite) else None
 
 
-def faults(sites: Mapping[str, Site], pools: Mapping[str, Pool]) -> Iterator[str]:
-    """What a tunnel leads to against its own hall, and the addresses of the machines in it."""
-    for name, site in sites.items():
-        if isinstance(site, OnPremSite) and site.tunnel is not None:
-            yield from _networks(f"{NAMESPACE}:sites.{name}", site, site.tunnel)
-    taken: dict[str, str] = {}
-    for name, pool in pools.items():
-        if not isinstance(pool, BareMetalPool) or pool.site not in sites:
-            continue
-        tunnel = of_site(sites[pool.site])
-        for position, machine in enumerate(pool.machines):
-            path = f"{NAMESPACE}:pools.{name}.machines[{position}].tunnel_address"
-            address = machine.tunnel_address
-            if tunnel is None and address is not None:
-                yield wrong(path, address, f"nothing, because site {pool.site} has no tunnel")
-            elif tunnel is not None:
-                yield from _address(path, address, pool.site, tunnel)
-            if address is not None and taken.setdefault(address, path) != path:
-                yield wrong(path, address, f"one that {taken[address]} does not have")
-
-
-def gateways(
-    sites: Mapping[str, Site], named_sites: Mapping[str, object], pools: Mapping[str, object]
-) -> Iterator[str]:
-    """A gateway of ours is a server of Hetzner in a network that is there because of a pool.
-
-    Reads entries of `named_sites` and `pools` that may be wrong elsewhere.
-    """
-    used = {_text(pool, "site") for pool in pools.values() if _text(pool, "kind") == "hetzner"}
-    fitting = sorted(
-        name
-        for name, site in named_sites.items()
-        if _text(site, "kind") == "hetzner" and name in used
-    )
-    for name, site in sites.items():
-        tunnel = of_site(site)
-        if tunnel is None or tunnel.gateway is None:
-            continue
-        path = f"{NAMESPACE}:sites.{name}.tunnel.gateway"
-        if tunnel.gateway.site not in fitting:
-            allowed = (
-                f"a site of kind hetzner with a pool ({', '.join(fitting) or 'there is none'})"
-            )
-            yield wrong(f"{path}.site", tunnel.gateway.site, allowed)
-        servers = [each for each in catalogue.names() if catalogue.load(each).kind == "hetzner"]
-        if tunnel.gateway.hardware not in servers:
-            allowed = f"a hetzner machine of the catalogue ({', '.join(servers)})"
-            yield wrong(f"{path}.hardware", tunnel.gateway.hardware, allowed)
-
-
-def first_address(tunnel: Tunnel) -> str:
-    """The gateway's end."""
-    return str(IPv4Network(tunnel.network)[1])
-
-
 def with_length(tunnel: Tunnel, address: str) -> str:
     """An address of a tunnel as an interface has it: 10.13.0.11/24."""
     return f"{address}/{IPv4Network(tunnel.network).prefixlen}"
-
-
-def _networks(path: str, site: OnPremSite, tunnel: Tunnel) -> Iterator[str]:
-    """What is behind the gateway is neither in front of it nor there twice."""
-    others = {f"{path}.cidr": site.cidr, f"{path}.tunnel.network": tunnel.network}
-    for position, network in enumerate(tunnel.networks):
-        at = f"{path}.tunnel.networks[{position}]"
-        for other, cidr in others.items():
-            if IPv4Network(network).overlaps(IPv4Network(cidr)):
-                yield wrong(at, network, f"a range that does not overlap {other} ({cidr})")
-        others[at] = network
-
-
-def _address(path: str, address: str | None, site: str, tunnel: Tunnel) -> Iterator[str]:
-    network = IPv4Network(tunnel.network)
-    allowed = (
-        f"an address from {network[2]} to {network[-2]}, which are the machines' in the tunnel of "
-        f"site {site}"
-    )
-    if address is None:
-        yield f"{path} is missing; allowed: {allowed}."
-    elif not network[2] <= IPv4Address(address) <= network[-2]:
-        yield wrong(path, address, allowed)
-
-
-def _text(entry: object, key: str) -> str | None:
-    value = entry.get(key) if isinstance(entry, Mapping) else None
-    return value if isinstance(value, str) else None

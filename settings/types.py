@@ -27,8 +27,8 @@ from settings.forms import (
     TunnelEndpoint,
     Version,
 )
-from settings.pools import Pool
 from settings.reboots import Reboots
+from settings.resolved import ResolvedPool
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -216,7 +216,7 @@ Site = OnPremSite | AwsSite | HetznerSite
 
 @plain_dataclass(frozen=True, kw_only=True)
 class Settings:
-    """One environment. The name is the stack's; `policies` maps a rule id to its settings.
+    """One environment; its name is the stack's. `policies.environment` reads what it says of rules.
 
     `admission` is what the API server does with an object that breaks a rule: warn, or refuse it.
     """
@@ -224,12 +224,11 @@ class Settings:
     environment: str
     cluster: Cluster
     sites: Mapping[str, Site]
-    pools: Mapping[str, Pool]
+    pools: Mapping[str, ResolvedPool]
     teams: Mapping[str, Team]
     versions: Versions
     budget: Budget
     lakefs: Lakefs | None
     monitoring: Monitoring
     reboots: Reboots | None
-    policies: Mapping[str, Mapping[str, object]]
     admission: Admission

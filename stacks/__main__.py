@@ -5,10 +5,10 @@ import pulumi
 from components.pools.boot import PoolError
 from settings import SettingsError
 from stacks.compose import compose
-from stacks.inputs import read_secrets, read_settings
+from stacks.inputs import read_environment, read_secrets
 
 try:
-    settings = read_settings()
-    compose(settings, read_secrets(settings))
+    environment = read_environment()
+    compose(environment, read_secrets(environment.settings))
 except (SettingsError, PoolError) as error:
     raise pulumi.RunError(str(error)) from None  # shown without a traceback

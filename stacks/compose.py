@@ -1,6 +1,6 @@
 """From settings to components: providers are made here and nowhere else, and so is the summary."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pulumi
@@ -8,24 +8,21 @@ import pulumi_aws as aws
 import pulumi_hcloud as hcloud
 import pulumi_kubernetes as kubernetes
 
-import settings as fleet
 from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
 from components.platform.karpenter.release import Karpenter
 from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs
-from components.pools.bare_metal import (
-    BareMetalPool,
-    BareMetalPoolArgs,
-    BmcCredentials,
-    Host,
-    Image,
-)
-from components.pools.boot import ClusterJoin, NodeVersions, PoolBoot
+from components.pools.bare_metal import BareMetalPool, BareMetalPoolArgs, BmcCredentials
+from components.pools.boot import ClusterJoin, PoolBoot
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
+from policies.environment import Environment
+from settings import AwsSite, HetznerSite, ResolvedPool, Settings, Site
+from settings import pools as settings_of
+from settings.node_boot import NodeVersions, node_versions
 from settings.tunnels import of_site
 from settings.versions import KARPENTER_CRD, LAKEFS_IMAGE_TAG, VOLCANO
-from stacks.cluster_platform import foundation
+from stacks.cluster_platform import cluster_platform
 from stacks.lakefs_storage import lakefs
-from stacks.nodes import node_versions, pool_boot
+from stacks.nodes import pool_boot
 from stacks.tunnels import gateways, tunnel_end
 
 Secrets = Mapping[str, pulumi.Output[str]]
@@ -33,29 +30,28 @@ Summary = Mapping[str, object]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ground:
-    """What pools stand on: their sites, the secrets, what runs on a node, the parts before them."""
+class PoolContext:
+    """What a pool needs from its environment: sites, secrets, versions and the parts before it."""
 
-    sites: Mapping[str, fleet.Site]
+    sites: Mapping[str, Site]
     secrets: Secrets
-    versions: NodeVersions
     networks: Mapping[str, HetznerNetwork]
     karpenter: Mapping[str, Karpenter]
 
 
-def compose(settings: fleet.Settings, secrets: Secrets) -> None:
+def compose(environment: Environment, secrets: Secrets) -> None:
     """Register every resource of an environment and export its summary."""
+    settings = environment.settings
     cluster = kubernetes.Provider("cluster", kubeconfig=secrets["kubeconfig"])
+    on_cluster = pulumi.ResourceOptions(providers=[cluster])
     at_site = _site_options(settings, secrets, cluster)
     networks = _networks(settings, at_site)
-    ground = Ground(
+    versions = node_versions(settings.versions)
+    context = PoolContext(
         sites=settings.sites,
         secrets=secrets,
-        versions=node_versions(settings.versions),
         networks=networks,
-        karpenter=foundation(
-            settings, secrets, networks, at_site, pulumi.ResourceOptions(providers=[cluster])
-        ),
+        karpenter=cluster_platform(environment, secrets, networks, at_site, on_cluster),
     )
     lakefs(settings, secrets, at_site)
     join = ClusterJoin(
@@ -66,17 +62,15 @@ def compose(settings: fleet.Settings, secrets: Secrets) -> None:
     )
     summaries = {}
     for name, pool in settings.pools.items():
-        tunnel = of_site(settings.sites[pool.site])
-        boot = pool_boot(join, ground.versions, name, pool, tunnel)
-        made = POOLS[pool.kind](ground, boot, pool, at_site[pool.site])
-        summaries[name] = {"kind": pool.kind, **_facts(boot), **made}
-    addresses = gateways(settings, secrets, networks, at_site, ground.versions.flatcar)
-    pulumi.export("gateways", addresses)
-    _export(settings, ground.versions, summaries)
+        boot = pool_boot(join, versions, pool, of_site(settings.sites[pool.site]))
+        made = _register(context, boot, at_site[pool.site])
+        summaries[name] = {"kind": pool.declared.kind, **_facts(pool), **made}
+    pulumi.export("gateways", gateways(settings, secrets, networks, at_site, versions.flatcar))
+    _export(settings, versions, summaries)
 
 
 def _site_options(
-    settings: fleet.Settings, secrets: Secrets, cluster: kubernetes.Provider
+    settings: Settings, secrets: Secrets, cluster: kubernetes.Provider
 ) -> dict[str, pulumi.ResourceOptions]:
     """The providers of each site: the one cluster's, and the cloud's where it is one."""
     hetzner: list[pulumi.ProviderResource] = []
@@ -85,16 +79,16 @@ def _site_options(
     found = {}
     for name, site in settings.sites.items():
         cloud: list[pulumi.ProviderResource] = []
-        if isinstance(site, fleet.AwsSite):
+        if isinstance(site, AwsSite):
             cloud = [aws.Provider(f"aws-{name}", region=site.region)]
-        elif isinstance(site, fleet.HetznerSite):
+        elif isinstance(site, HetznerSite):
             cloud = hetzner
         found[name] = pulumi.ResourceOptions(providers=[cluster, *cloud])
     return found
 
 
 def _networks(
-    settings: fleet.Settings, at_site: Mapping[str, pulumi.ResourceOptions]
+    settings: Settings, at_site: Mapping[str, pulumi.ResourceOptions]
 ) -> dict[str, HetznerNetwork]:
     """A network for each Hetzner site that has a pool."""
     used = {pool.site for pool in settings.pools.values()}
@@ -107,82 +101,56 @@ def _networks(
             at_site[name],
         )
         for name, site in settings.sites.items()
-        if isinstance(site, fleet.HetznerSite) and name in used
+        if isinstance(site, HetznerSite) and name in used
     }
+
+
+def _register(context: PoolContext, boot: PoolBoot, opts: pulumi.ResourceOptions) -> Summary:
+    """Register the component that a pool of its kind becomes; returns what it exports."""
+    match boot.pool.declared:
+        case settings_of.BareMetalPool() as pool:
+            return _bare_metal(context, boot, pool, opts)
+        case settings_of.AwsPool() as pool:
+            crds = context.karpenter[boot.pool.site].crds
+            aws_args = AwsGpuPoolArgs(boot=boot, pool=pool, crds=crds)
+            image = AwsGpuPool(boot.pool.name, aws_args, opts).image_id
+            return {"gpu_limit": boot.pool.gpus, "image": image}
+        case settings_of.HetznerPool() as pool:
+            network = context.networks[boot.pool.site]
+            args = HetznerPoolArgs(boot=boot, pool=pool, network=network)
+            made = HetznerPool(boot.pool.name, args, opts)
+            return {"nodes": made.node_names, "image": made.image_id}
 
 
 def _bare_metal(
-    ground: Ground, boot: PoolBoot, pool: fleet.BareMetalPool, opts: pulumi.ResourceOptions
+    context: PoolContext,
+    boot: PoolBoot,
+    pool: settings_of.BareMetalPool,
+    opts: pulumi.ResourceOptions,
 ) -> Summary:
-    hosts = [
-        Host(
-            name=machine.name,
-            bmc_address=machine.bmc_address,
-            boot_mac_address=machine.boot_mac_address,
-            tunnel=tunnel_end(ground.secrets, ground.sites[pool.site], machine),
-        )
-        for machine in pool.machines
-    ]
+    secrets, site = context.secrets, context.sites[boot.pool.site]
+    ends = {machine.name: tunnel_end(secrets, site, machine) for machine in pool.machines}
     args = BareMetalPoolArgs(
         boot=boot,
-        hosts=hosts,
-        image=Image(url=pool.image.url, sha512=pool.image.sha512, format=pool.image.format),
-        bmc=BmcCredentials(
-            username=ground.secrets["bmc_username"], password=ground.secrets["bmc_password"]
-        ),
-        flatcar=ground.versions.flatcar,
+        pool=pool,
+        bmc=BmcCredentials(username=secrets["bmc_username"], password=secrets["bmc_password"]),
+        tunnels={name: end for name, end in ends.items() if end is not None},
     )
-    return {"nodes": BareMetalPool(boot.pool, args, opts).node_names}
+    return {"nodes": BareMetalPool(boot.pool.name, args, opts).node_names}
 
 
-def _aws(
-    ground: Ground, boot: PoolBoot, pool: fleet.AwsPool, opts: pulumi.ResourceOptions
-) -> Summary:
-    args = AwsGpuPoolArgs(
-        boot=boot,
-        gpu_limits=pool.gpu_limits,
-        crds=ground.karpenter[boot.site].crds,
-        flatcar=ground.versions.flatcar,
-        consolidate_after_minutes=pool.consolidate_after_minutes,
-        expire_after_hours=pool.expire_after_hours,
-        reserved_until=pool.reserved_until,
-    )
-    return {"gpu_limit": pool.gpu_limit, "image": AwsGpuPool(boot.pool, args, opts).image_id}
-
-
-def _hetzner(
-    ground: Ground, boot: PoolBoot, pool: fleet.HetznerPool, opts: pulumi.ResourceOptions
-) -> Summary:
-    args = HetznerPoolArgs(
-        boot=boot,
-        network=ground.networks[boot.site],
-        nodes=pool.nodes,
-        flatcar=ground.versions.flatcar,
-    )
-    made = HetznerPool(boot.pool, args, opts)
-    return {"nodes": made.node_names, "image": made.image_id}
-
-
-# which component a pool of each kind becomes
-POOLS: Mapping[str, Callable[..., Summary]] = {
-    "bare-metal": _bare_metal,
-    "aws": _aws,
-    "hetzner": _hetzner,
-}
-
-
-def _facts(boot: PoolBoot) -> Summary:
+def _facts(pool: ResolvedPool) -> Summary:
     return {
-        "site": boot.site,
-        "hardware": boot.hardware.name,
-        "purpose": boot.plan.purpose,
-        "numa_plan": boot.plan.digest,
-        "gpus_per_node": boot.hardware.gpu_count,
-        "usd_per_node_hour": boot.hardware.usd_per_hour,
+        "site": pool.site,
+        "hardware": pool.hardware.name,
+        "purpose": pool.plan.purpose,
+        "numa_plan": pool.plan.digest,
+        "gpus_per_node": pool.hardware.gpu_count,
+        "usd_per_node_hour": pool.hardware.usd_per_hour,
     }
 
 
-def _export(settings: fleet.Settings, node: NodeVersions, pools: Mapping[str, Summary]) -> None:
+def _export(settings: Settings, node: NodeVersions, pools: Mapping[str, Summary]) -> None:
     """What a user of the fleet wants to know of it; nothing secret."""
     pulumi.export("environment", settings.environment)
     pulumi.export("endpoint", settings.cluster.endpoint)

@@ -7,20 +7,20 @@ from contextlib import suppress
 import pulumi
 from pulumi.runtime import config as runtime_config
 
+from policies.environment import Environment, parse
 from settings import (
-    NAMESPACE,
     SECRETS,
     Settings,
     SettingsError,
     how_to_set,
     needed_secrets,
-    parse,
     tunnel_keys,
 )
+from settings.names import PROJECT
 
 
-def read_settings() -> Settings:
-    """The settings of the stack being deployed; SettingsError with every mistake."""
+def read_environment() -> Environment:
+    """The environment of the stack being deployed; SettingsError with every mistake."""
     return parse(pulumi.get_stack(), _structured())
 
 
@@ -29,15 +29,15 @@ def read_secrets(settings: Settings) -> Mapping[str, pulumi.Output[str]]:
 
     The keys of tunnels are looked into as well: inside an Output they could only crash.
     """
-    config = pulumi.Config(NAMESPACE)
+    config = pulumi.Config(PROJECT)
     mistakes = []
     for name in needed_secrets(settings):
         command = how_to_set(name, settings.environment)
         if not config.get(name):
-            mistakes.append(f"{NAMESPACE}:{name} is not set; set it with `{command}`.")
-        elif not runtime_config.is_config_secret(f"{NAMESPACE}:{name}"):
+            mistakes.append(f"{PROJECT}:{name} is not set; set it with `{command}`.")
+        elif not runtime_config.is_config_secret(f"{PROJECT}:{name}"):
             mistakes.append(
-                f"{NAMESPACE}:{name} stands in clear in the stack file; set it with `{command}`."
+                f"{PROJECT}:{name} stands in clear in the stack file; set it with `{command}`."
             )
         elif name == "wireguard_keys":
             mistakes += tunnel_keys.faults(settings, config.require(name))
@@ -52,7 +52,7 @@ def _structured() -> dict[str, object]:
     ours = {}
     for key, value in found.items():
         namespace, _, name = key.partition(":")
-        if namespace == NAMESPACE and name not in SECRETS:
+        if namespace == PROJECT and name not in SECRETS:
             ours[name] = _parsed(value)
     return ours
 

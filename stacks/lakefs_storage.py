@@ -5,23 +5,24 @@ from urllib.parse import urlsplit
 
 import pulumi
 
-import settings as fleet
 from components.platform.lakefs.lakefs import Lakefs, LakefsArgs
 from components.platform.lakefs.server import Postgres
 from components.platform.lakefs.values import Ingress
 from lakefs.resources.connection import Connection
+from settings import AwsSite, Cluster, Settings
+from settings import Lakefs as LakefsSettings
 from settings.names import labels, tags
 
 
 def lakefs(
-    settings: fleet.Settings,
+    settings: Settings,
     secrets: Mapping[str, pulumi.Output[str]],
     at_site: Mapping[str, pulumi.ResourceOptions],
 ) -> None:
     """Register lakeFS with its repositories; nothing where there is no section `lakefs`."""
     chosen, cluster = settings.lakefs, settings.cluster
     site = settings.sites[chosen.site] if chosen is not None else None
-    if chosen is None or not isinstance(site, fleet.AwsSite):  # the settings refuse another site
+    if chosen is None or not isinstance(site, AwsSite):  # the settings refuse another site
         return
     args = LakefsArgs(
         connection=Connection(
@@ -41,7 +42,7 @@ def lakefs(
     Lakefs("lakefs", args, at_site[chosen.site])
 
 
-def _ingress(chosen: fleet.Lakefs) -> Ingress | None:
+def _ingress(chosen: LakefsSettings) -> Ingress | None:
     """The endpoint's own host, where the stack file has a certificate for it."""
     if chosen.tls_secret is None:
         return None
@@ -49,6 +50,6 @@ def _ingress(chosen: fleet.Lakefs) -> Ingress | None:
     return Ingress(host=host, class_name="cilium", tls_secret=chosen.tls_secret)
 
 
-def bucket_name(cluster: fleet.Cluster, site: str) -> str:
+def bucket_name(cluster: Cluster, site: str) -> str:
     """Unique in the world by the cluster's certificate, of which pools' buckets bear the start."""
     return f"{cluster.name}-{site}-{cluster.ca_cert_hash[-12:]}"

@@ -5,20 +5,20 @@ from functools import partial
 
 import pulumi
 
-import settings as fleet
 from components.network.hetzner import HetznerNetwork
 from components.pools.boot import TunnelEnd
 from components.pools.gateway import Gateway, GatewayArgs, TunnelPeer
 from hardware.catalogue import load
 from ignition.write.wireguard import WireGuardKey
 from ignition.write.wireguard_keys import public_key
+from settings import BareMetalPool, Machine, Settings, Site
 from settings.tunnel_keys import gateway_name, key_of
 from settings.tunnels import of_site, with_length
 
 Secrets = Mapping[str, pulumi.Output[str]]
 
 
-def tunnel_end(secrets: Secrets, site: fleet.Site, machine: fleet.Machine) -> TunnelEnd | None:
+def tunnel_end(secrets: Secrets, site: Site, machine: Machine) -> TunnelEnd | None:
     """A machine's end of the tunnel of its site; None where there is none."""
     tunnel = of_site(site)
     if tunnel is None or machine.tunnel_address is None:  # the settings refuse one of them alone
@@ -30,7 +30,7 @@ def tunnel_end(secrets: Secrets, site: fleet.Site, machine: fleet.Machine) -> Tu
 
 
 def gateways(
-    settings: fleet.Settings,
+    settings: Settings,
     secrets: Secrets,
     networks: Mapping[str, HetznerNetwork],
     at_site: Mapping[str, pulumi.ResourceOptions],
@@ -63,7 +63,7 @@ def gateways(
     return made
 
 
-def _peers(settings: fleet.Settings, secrets: Secrets, site: str) -> list[TunnelPeer]:
+def _peers(settings: Settings, secrets: Secrets, site: str) -> list[TunnelPeer]:
     """The machines of a hall, each with the public key that belongs to its own."""
     return [
         TunnelPeer(
@@ -71,8 +71,8 @@ def _peers(settings: fleet.Settings, secrets: Secrets, site: str) -> list[Tunnel
             public_key=secrets["wireguard_keys"].apply(partial(_public_key_of, machine.name)),
         )
         for pool in settings.pools.values()
-        if isinstance(pool, fleet.BareMetalPool) and pool.site == site
-        for machine in pool.machines
+        if isinstance(pool.declared, BareMetalPool) and pool.site == site
+        for machine in pool.declared.machines
         if machine.tunnel_address is not None
     ]
 

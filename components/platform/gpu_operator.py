@@ -9,10 +9,10 @@ import yaml
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
 from settings.gpu_sharing import GpuSharing, mig_config
+from settings.names import GPU
 from settings.versions import GPU_OPERATOR
 
 NAMESPACE = "gpu-operator"
-GPU = "nvidia.com/gpu"
 ALL_DISABLED = "all-disabled"  # the operator gives it to every node that names no layout
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
+from settings.reboots import Reboots
 from settings.versions import KURED
 
 NAMESPACE = "kured"
@@ -18,20 +19,10 @@ CHECK_EVERY = "5m"  # a window is not missed by a check an hour
 
 
 @dataclass(frozen=True, kw_only=True)
-class RebootWindow:
-    """When nodes may be rebooted: days such as "sa", times such as "02:00", and their zone."""
-
-    days: tuple[str, ...]
-    start: str
-    end: str
-    time_zone: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class KuredArgs:
     """`window` None is at any time."""
 
-    window: RebootWindow | None
+    window: Reboots | None
 
 
 class Kured(pulumi.ComponentResource):
@@ -65,7 +56,7 @@ class Kured(pulumi.ComponentResource):
         self.register_outputs({"version": KURED.version})
 
 
-def _times(window: RebootWindow | None) -> dict[str, object]:
+def _times(window: Reboots | None) -> dict[str, object]:
     if window is None:
         return {}
     return {

@@ -6,22 +6,13 @@ machines would have a share of the owned ones, which it may not use: they would 
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
-
-@dataclass(frozen=True, kw_only=True)
-class QueueShare:
-    """A queue's weight in a full pool, the most GPUs that it may hold, and where it runs."""
-
-    weight: int
-    gpus: int
-    pool: str | None = None
-    """The one pool of its pods; None for any."""
+from settings.types import Queue
 
 
 def deserved(
-    queues: Mapping[str, QueueShare], pools: Mapping[str, int], rented: Collection[str]
+    queues: Mapping[str, Queue], pools: Mapping[str, int], rented: Collection[str]
 ) -> dict[str, int]:
     """Whole GPUs by queue, at most its bound; `pools` has the most GPUs of each pool.
 
@@ -41,7 +32,7 @@ def deserved(
     return {name: min(int(sums[name]), queue.gpus) for name, queue in queues.items()}
 
 
-def _by_weight(gpus: int, queues: Mapping[str, QueueShare]) -> dict[str, Fraction]:
+def _by_weight(gpus: int, queues: Mapping[str, Queue]) -> dict[str, Fraction]:
     """Shares of a pool; what is beyond a queue's bound goes to the others."""
     shares: dict[str, Fraction] = {}
     left, others = Fraction(gpus), dict(queues)

@@ -24,25 +24,16 @@ from pulumi_kubernetes.networking.v1 import (
 )
 
 from components.platform.queue_rules import queue_rules
-from components.platform.queue_shares import QueueShare, deserved
-from settings.names import owner_labels
-
-GPU = "nvidia.com/gpu"
-
-
-@dataclass(frozen=True, kw_only=True)
-class TeamShare:
-    """A team's queues by name, and the cost centre that pays for them."""
-
-    cost_centre: str
-    queues: Mapping[str, QueueShare]
+from components.platform.queue_shares import deserved
+from settings.names import GPU, owner_labels
+from settings.types import Queue, Team
 
 
 @dataclass(frozen=True, kw_only=True)
 class TeamsArgs:
     """The teams by name. `crds` brings Volcano's kinds."""
 
-    teams: Mapping[str, TeamShare]
+    teams: Mapping[str, Team]
     pools: Mapping[str, int]
     """The most GPUs of each pool that has any."""
     rented: frozenset[str]
@@ -62,9 +53,9 @@ class Teams(pulumi.ComponentResource):
         after_crds = pulumi.ResourceOptions(parent=self, depends_on=[args.crds])
         queues = _queues(args.teams)
         shares = deserved(queues, args.pools, args.rented)
-        for team, share in args.teams.items():
-            labelled = owner_labels(team, share.cost_centre)
-            for queue, bounds in share.queues.items():
+        for team, owner in args.teams.items():
+            labelled = owner_labels(team, owner.cost_centre)
+            for queue, bounds in owner.queues.items():
                 prefix = f"{name}-{team}-{queue}"
                 space = Namespace(
                     f"{prefix}-namespace", metadata=_namespace(queue, labelled), opts=child
@@ -94,7 +85,7 @@ class Teams(pulumi.ComponentResource):
         self.register_outputs({})
 
 
-def _bounds(queue: QueueShare, share: int, rented: frozenset[str]) -> dict[str, object]:
+def _bounds(queue: Queue, share: int, rented: frozenset[str]) -> dict[str, object]:
     return {
         "weight": queue.weight,
         "capability": {GPU: str(queue.gpus)},
@@ -114,8 +105,8 @@ def _own_pods_alone() -> NetworkPolicySpecArgs:
     )
 
 
-def _queues(teams: Mapping[str, TeamShare]) -> dict[str, QueueShare]:
-    return {name: bounds for share in teams.values() for name, bounds in share.queues.items()}
+def _queues(teams: Mapping[str, Team]) -> dict[str, Queue]:
+    return {name: queue for team in teams.values() for name, queue in team.queues.items()}
 
 
 def _namespace(queue: str, labelled: Mapping[str, str]) -> ObjectMetaArgs:

@@ -32,7 +32,7 @@ class AwsBootData(pulumi.ComponentResource):
     ) -> None:
         super().__init__("gpu:pools:AwsBootData", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
-        tagged = tags(boot.cluster.name, boot.labels)
+        tagged = tags(boot.cluster.name, boot.pool.labels)
         stored = _payload(boot, sha512("")).stored
         join = join_part(boot.cluster, None)
         bucket = private_bucket(name, bucket_name(boot), tagged, child)
@@ -69,9 +69,8 @@ class AwsBootData(pulumi.ComponentResource):
 
 def bucket_name(boot: PoolBoot) -> str:
     """A name that no other AWS account has taken: the cluster's own certificate is part of it."""
-    return (
-        f"{boot.cluster.name}-{boot.pool}-{boot.cluster.ca_cert_hash.removeprefix('sha256:')[:12]}"
-    )
+    certificate = boot.cluster.ca_cert_hash.removeprefix("sha256:")[:12]
+    return f"{boot.cluster.name}-{boot.pool.name}-{certificate}"
 
 
 def node_role(cluster: str, pool: str) -> str:
@@ -102,11 +101,11 @@ def _node_role(
     tagged: dict[str, str],
     child: pulumi.ResourceOptions,
 ) -> iam.InstanceProfile:
-    role_name = node_role(boot.cluster.name, boot.pool)
+    role_name = node_role(boot.cluster.name, boot.pool.name)
     role = iam.Role(
         f"{name}-role",
         name=role_name,
-        description=f"Machines of the pool {boot.pool}: they read their boot data and no more",
+        description=f"Machines of the pool {boot.pool.name}: they read their boot data and no more",
         assume_role_policy=json.dumps(_trust("ec2.amazonaws.com")),
         tags=tagged,
         opts=child,

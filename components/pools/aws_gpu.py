@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
@@ -10,16 +9,25 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.pools.aws_boot import AwsBootData
 from components.pools.aws_image import ami_name, published_image
-from components.pools.boot import GPU_TAINT, PoolBoot, PoolError
+from components.pools.boot import PoolBoot
 from hardware.catalogue import Hardware
 from hardware.cpuset import parse_list
 from ignition.plan.numa_plan import NumaPlan
-from settings.names import PREFIX, tags
+from settings.forms import CapacityType
+from settings.names import (
+    CAPACITY_LABEL,
+    GPU,
+    INSTANCE_TYPE_LABEL,
+    POOL_LABEL,
+    RESERVED_UNTIL,
+    tags,
+)
+from settings.node_boot import GPU_TAINT
+from settings.pools import AwsPool
 from settings.versions import FLATCAR_AMI_OWNER
 
 KUBELET_MAX_PODS = 110  # what a kubelet takes that is not told; Karpenter would count addresses
 ROOT_VOLUME = "/dev/xvda"
-CapacityType = Literal["reserved", "spot", "on-demand"]
 # which NodePool Karpenter tries first: what is paid for already, then what is cheaper
 WEIGHTS: Mapping[CapacityType, int] = {"reserved": 100, "spot": 50, "on-demand": 10}
 # A training job is never moved, be it to save a node or to change one: empty nodes go, all at once,
@@ -33,33 +41,13 @@ STARTUP_TAINT = {"key": "node.cilium.io/agent-not-ready", "effect": "NoSchedule"
 
 @dataclass(frozen=True, kw_only=True)
 class AwsGpuPoolArgs:
-    """At most so many GPUs of the hardware by capacity type. `crds` brings Karpenter's CRDs."""
+    """`pool` is what the stack file declares of the boot's pool. `crds` brings Karpenter's CRDs."""
 
     boot: PoolBoot
-    gpu_limits: Mapping[CapacityType, int]
+    pool: AwsPool
     crds: pulumi.Resource
-    # on which release the machines run
-    flatcar: str
     root_volume_gib: int = 200
-    # how long a node lives: without work, at most (None: as long as its job), and while it drains
-    consolidate_after_minutes: int
-    expire_after_hours: int | None = None
-    reserved_until: str | None = None  # the last day of the reserved machines, as 2027-01-31
-    termination_grace_hours: int = 24
-
-    def __post_init__(self) -> None:
-        gpus = self.boot.hardware.gpu_count
-        if not self.gpu_limits or not set(self.gpu_limits) <= set(WEIGHTS):
-            given = ", ".join(self.gpu_limits) or "nothing"
-            raise PoolError(
-                f"pool {self.boot.pool}: gpu_limits is for {given}; allowed: {', '.join(WEIGHTS)}."
-            )
-        for capacity, limit in self.gpu_limits.items():
-            if not gpus or limit < gpus or limit % gpus:
-                raise PoolError(
-                    f"pool {self.boot.pool}: gpu_limits.{capacity} is {limit}; allowed: a multiple "
-                    f"of {gpus}, the GPUs of one {self.boot.hardware.name}."
-                )
+    termination_grace_hours: int = 24  # how long a node drains at most
 
 
 class AwsGpuPool(pulumi.ComponentResource):
@@ -76,16 +64,16 @@ class AwsGpuPool(pulumi.ComponentResource):
     ) -> None:
         super().__init__("gpu:pools:AwsGpuPool", name, args.boot.inputs, opts)
         boot = args.boot
-        if boot.hardware.efa_interfaces and not boot.efa:
+        if boot.pool.hardware.efa_interfaces and not boot.efa:
             pulumi.log.warn(_slow_network(boot), self)
         child = pulumi.ResourceOptions(parent=self)
         # the API server knows these kinds only once the chart with their CRDs is installed
         after_crds = pulumi.ResourceOptions.merge(
             child, pulumi.ResourceOptions(depends_on=[args.crds])
         )
-        self.image_id = published_image(boot, args.flatcar, pulumi.InvokeOptions(parent=self))
+        self.image_id = published_image(boot, args.boot.flatcar, pulumi.InvokeOptions(parent=self))
         boot_data = AwsBootData(f"{name}-boot", boot, child)
-        metadata = ObjectMetaArgs(name=boot.pool, labels=boot.labels)
+        metadata = ObjectMetaArgs(name=boot.pool.name, labels=boot.pool.labels)
         CustomResource(
             f"{name}-class",
             api_version="karpenter.k8s.aws/v1",
@@ -94,7 +82,7 @@ class AwsGpuPool(pulumi.ComponentResource):
             spec=_class_spec(args, boot_data),
             opts=after_crds,
         )
-        for capacity in args.gpu_limits:
+        for capacity in args.pool.gpu_limits:
             CustomResource(
                 f"{name}-{capacity}",
                 api_version="karpenter.sh/v1",
@@ -107,8 +95,9 @@ class AwsGpuPool(pulumi.ComponentResource):
 
 
 def _slow_network(boot: PoolBoot) -> str:
+    hardware = boot.pool.hardware
     return (
-        f"pool {boot.pool}: {boot.hardware.name} has {boot.hardware.efa_interfaces} EFA interfaces "
+        f"pool {boot.pool.name}: {hardware.name} has {hardware.efa_interfaces} EFA interfaces "
         "and the environment no driver for them, so traffic between nodes goes over TCP; "
         "gpu-fleet:versions.efa names a system extension with it, Flatcar has none."
     )
@@ -148,7 +137,7 @@ def _class_spec(args: AwsGpuPoolArgs, boot_data: AwsBootData) -> dict[str, objec
     discovery = [{"tags": {"karpenter.sh/discovery": boot.cluster.name}}]
     spec: dict[str, object] = {
         "amiFamily": "Custom",
-        "amiSelectorTerms": [{"name": ami_name(args.flatcar), "owner": FLATCAR_AMI_OWNER}],
+        "amiSelectorTerms": [{"name": ami_name(args.boot.flatcar), "owner": FLATCAR_AMI_OWNER}],
         "subnetSelectorTerms": discovery,
         "securityGroupSelectorTerms": discovery,
         "associatePublicIPAddress": False,  # with several network cards a launch with one fails
@@ -160,14 +149,14 @@ def _class_spec(args: AwsGpuPoolArgs, boot_data: AwsBootData) -> dict[str, objec
             "httpTokens": "required",
         },
         "blockDeviceMappings": [_root_volume(args.root_volume_gib)],
-        "kubelet": reservations(boot.plan),
-        "tags": tags(boot.cluster.name, boot.labels),
+        "kubelet": reservations(boot.pool.plan),
+        "tags": tags(boot.cluster.name, boot.pool.labels),
         "userData": boot_data.user_data,
     }
     # no instanceStorePolicy: with Custom it changes no node, and Karpenter would count the drives
     # below /scratch as ephemeral storage
-    if "reserved" in args.gpu_limits:
-        spec["capacityReservationSelectorTerms"] = [{"tags": {"fleet.gpu/pool": boot.pool}}]
+    if "reserved" in args.pool.gpu_limits:
+        spec["capacityReservationSelectorTerms"] = [{"tags": {POOL_LABEL: boot.pool.name}}]
     return spec
 
 
@@ -186,35 +175,35 @@ def _root_volume(size_gib: int) -> dict[str, object]:
 
 def _pool_metadata(args: AwsGpuPoolArgs, capacity: CapacityType) -> ObjectMetaArgs:
     boot = args.boot
-    until = args.reserved_until if capacity == "reserved" else None
+    until = args.pool.reserved_until if capacity == "reserved" else None
     return ObjectMetaArgs(
-        name=f"{boot.pool}-{capacity}",
-        labels=boot.labels,
-        annotations=None if until is None else {f"{PREFIX}/reserved-until": until},
+        name=f"{boot.pool.name}-{capacity}",
+        labels=boot.pool.labels,
+        annotations=None if until is None else {RESERVED_UNTIL: until},
     )
 
 
 def _pool_spec(args: AwsGpuPoolArgs, capacity: CapacityType) -> dict[str, object]:
     boot = args.boot
-    training = boot.plan.purpose == "training"
-    expire = "Never" if args.expire_after_hours is None else f"{args.expire_after_hours}h"
+    training = boot.pool.plan.purpose == "training"
+    expire = "Never" if args.pool.expire_after_hours is None else f"{args.pool.expire_after_hours}h"
     return {
         "weight": WEIGHTS[capacity],
-        "limits": {"nvidia.com/gpu": str(args.gpu_limits[capacity])},
+        "limits": {GPU: str(args.pool.gpu_limits[capacity])},
         "disruption": {
             "consolidationPolicy": "WhenEmpty" if training else "WhenEmptyOrUnderutilized",
-            "consolidateAfter": f"{args.consolidate_after_minutes}m",
+            "consolidateAfter": f"{args.pool.consolidate_after_minutes}m",
             **({"budgets": _AFTER_THE_JOB} if training else {}),
         },
         "template": {
-            "metadata": {"labels": boot.node_labels},
+            "metadata": {"labels": boot.pool.node_labels},
             "spec": {
                 "nodeClassRef": {
                     "group": "karpenter.k8s.aws",
                     "kind": "EC2NodeClass",
-                    "name": boot.pool,
+                    "name": boot.pool.name,
                 },
-                "requirements": _requirements(args.boot.hardware, capacity),
+                "requirements": _requirements(args.boot.pool.hardware, capacity),
                 "taints": [
                     {"key": GPU_TAINT.key, "value": GPU_TAINT.value, "effect": GPU_TAINT.effect}
                 ],
@@ -228,8 +217,8 @@ def _pool_spec(args: AwsGpuPoolArgs, capacity: CapacityType) -> dict[str, object
 
 def _requirements(hardware: Hardware, capacity: str) -> list[dict[str, object]]:
     wanted = {
-        "node.kubernetes.io/instance-type": hardware.name,
-        "karpenter.sh/capacity-type": capacity,
+        INSTANCE_TYPE_LABEL: hardware.name,
+        CAPACITY_LABEL: capacity,
         "kubernetes.io/arch": hardware.arch,
         "kubernetes.io/os": "linux",
     }

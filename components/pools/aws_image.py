@@ -18,7 +18,7 @@ def published_image(boot: PoolBoot, flatcar: str, opts: pulumi.InvokeOptions) ->
     PoolError where there is none, and where AWS could not be asked.
     """
     name = ami_name(flatcar)
-    architecture = AMI_ARCHITECTURES[boot.hardware.arch]
+    architecture = AMI_ARCHITECTURES[boot.pool.hardware.arch]
     try:
         # what `pulumi_aws.ec2.get_ami` does, without the 0.3 s that loading pulumi_aws.ec2 takes
         found = pulumi.runtime.invoke(
@@ -37,12 +37,12 @@ def published_image(boot: PoolBoot, flatcar: str, opts: pulumi.InvokeOptions) ->
         cause = " ".join(str(error).split())
         if NO_IMAGE.search(cause):
             raise PoolError(
-                f"pool {boot.pool}: the image {name} was not found; Flatcar unpublishes an "
+                f"pool {boot.pool.name}: the image {name} was not found; Flatcar unpublishes an "
                 f"image after nine months, so raise gpu-fleet:versions.flatcar ({cause})."
             ) from error
         raise PoolError(
-            f"pool {boot.pool}: AWS could not be asked for the image {name}; check the AWS "
-            f"credentials, the network and gpu-fleet:sites.{boot.site}.region ({cause})."
+            f"pool {boot.pool.name}: AWS could not be asked for the image {name}; check the AWS "
+            f"credentials, the network and gpu-fleet:sites.{boot.pool.site}.region ({cause})."
         ) from error
 
 

@@ -1,6 +1,6 @@
 """A pool of machines of ours, installed by Metal3 from a Flatcar image."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pulumi
@@ -8,31 +8,11 @@ from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.core.v1 import Namespace, Secret
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-from components.pools.boot import PoolBoot, PoolError, TunnelEnd, user_data
+import settings
+from components.pools.boot import PoolBoot, TunnelEnd, user_data
+from settings.names import METAL3_PREFIX
 
 ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Host:
-    """A machine by its BMC (a Metal3 address) and the network card that it boots from.
-
-    `tunnel` is its end of the tunnel that its pool's boot has, where it has one.
-    """
-
-    name: str
-    bmc_address: str
-    boot_mac_address: str
-    tunnel: TunnelEnd | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Image:
-    """The disk image: its address, its SHA-512 in hexadecimal and its format (qcow2 or raw)."""
-
-    url: str
-    sha512: str
-    format: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,22 +25,15 @@ class BmcCredentials:
 
 @dataclass(frozen=True, kw_only=True)
 class BareMetalPoolArgs:
-    """`hosts` of the boot's hardware. The image must be of Flatcar release `flatcar`."""
+    """`pool` is what the stack file declares of the boot's pool.
+
+    `tunnels` has the end of the site's tunnel of each machine by its name; empty without a tunnel.
+    """
 
     boot: PoolBoot
-    hosts: Sequence[Host]
-    image: Image
+    pool: settings.BareMetalPool
     bmc: BmcCredentials
-    flatcar: str
-
-    def __post_init__(self) -> None:
-        if not self.hosts:
-            raise PoolError(f"pool {self.boot.pool} has no host; allowed: one or more.")
-        if self.flatcar not in self.image.url:
-            raise PoolError(
-                f"pool {self.boot.pool}: image.url is {self.image.url}; allowed: an address that "
-                f"names Flatcar {self.flatcar}, the release of this environment."
-            )
+    tunnels: Mapping[str, TunnelEnd]
 
 
 class BareMetalPool(pulumi.ComponentResource):
@@ -79,7 +52,9 @@ class BareMetalPool(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         space = Namespace(
             f"{name}-namespace",
-            metadata=ObjectMetaArgs(name=f"metal3-{args.boot.pool}", labels=args.boot.labels),
+            metadata=ObjectMetaArgs(
+                name=f"{METAL3_PREFIX}{args.boot.pool.name}", labels=args.boot.pool.labels
+            ),
             opts=child,
         )
         credentials = Secret(
@@ -88,12 +63,14 @@ class BareMetalPool(pulumi.ComponentResource):
             string_data={"username": args.bmc.username, "password": args.bmc.password},
             opts=child,
         )
-        self.node_names = [host.name for host in args.hosts]
-        for host in args.hosts:
+        self.node_names = [machine.name for machine in args.pool.machines]
+        for host in args.pool.machines:
             boot_data = Secret(
                 f"{name}-{host.name}-boot",
                 metadata=self._metadata(args, space, f"{host.name}-boot"),
-                string_data={"userData": user_data(args.boot, host.name, tunnel=host.tunnel)},
+                string_data={
+                    "userData": user_data(args.boot, host.name, tunnel=args.tunnels.get(host.name))
+                },
                 opts=child,
             )
             CustomResource(
@@ -108,15 +85,21 @@ class BareMetalPool(pulumi.ComponentResource):
 
     @staticmethod
     def _metadata(args: BareMetalPoolArgs, space: Namespace, name: str) -> ObjectMetaArgs:
-        return ObjectMetaArgs(name=name, namespace=space.metadata.name, labels=args.boot.labels)
+        return ObjectMetaArgs(
+            name=name, namespace=space.metadata.name, labels=args.boot.pool.labels
+        )
 
 
 def _host_spec(
-    args: BareMetalPoolArgs, host: Host, space: Namespace, credentials: Secret, boot_data: Secret
+    args: BareMetalPoolArgs,
+    host: settings.Machine,
+    space: Namespace,
+    credentials: Secret,
+    boot_data: Secret,
 ) -> dict[str, object]:
     return {
         "online": True,
-        "architecture": ARCHITECTURES[args.boot.hardware.arch],
+        "architecture": ARCHITECTURES[args.boot.pool.hardware.arch],
         "bootMode": "UEFI",
         "bootMACAddress": host.boot_mac_address,
         "bmc": {
@@ -124,10 +107,10 @@ def _host_spec(
             "credentialsName": credentials.metadata.name,
         },
         "image": {
-            "url": args.image.url,
-            "checksum": args.image.sha512,
+            "url": args.pool.image.url,
+            "checksum": args.pool.image.sha512,
             "checksumType": "sha512",
-            "format": args.image.format,
+            "format": args.pool.image.format,
         },
         "userData": {"name": boot_data.metadata.name, "namespace": space.metadata.name},
     }

@@ -4,24 +4,17 @@ Every pool component takes a `PoolBoot`, whatever its site, and hands the plain 
 of its own, so that a rule can read each line even where the user data is secret or not yet known.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
 import pulumi
 
-from hardware.catalogue import Hardware
-from ignition.plan.numa_plan import NumaPlan
 from ignition.plan.tuning import Tuning
 from ignition.write.payload import Merge, Payload, PayloadError, data_url, fit
-from ignition.write.render import Join, NodeBoot, Taint, join_ignition
+from ignition.write.render import Join, join_ignition
 from ignition.write.wireguard import WireGuardKey
-from settings.gpu_sharing import GpuSharing, sharing_labels
-from settings.names import labels
+from settings.resolved import ResolvedPool
 
-GPU_TAINT = Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule")
-# Karpenter takes a node over only if it registers with this taint, and adds nothing to user data
-UNREGISTERED_TAINT = Taint(key="karpenter.sh/unregistered", value="", effect="NoExecute")
 SAMPLE_TOKEN = "000000.0000000000000000"  # noqa: S105  # as long as every token of kubeadm
 SAMPLE_KEY = f"{'A' * 43}="  # as long as every key of WireGuard
 
@@ -53,54 +46,28 @@ class TunnelEnd:
 
 @dataclass(frozen=True, kw_only=True)
 class PoolBoot:
-    """A pool's place, its hardware and plan, and the plain Ignition that follows from them."""
+    """A pool, what its machines run, and the plain Ignition that follows from both."""
 
     cluster: ClusterJoin
-    site: str
-    pool: str
-    hardware: Hardware
-    plan: NumaPlan
-    tuning: Tuning  # what the plan was made from
+    pool: ResolvedPool
     flatcar: str  # the release that the machines run
     ignition: str
-    sharing: GpuSharing | None = None  # of its GPUs, where it has any
     efa: bool = False  # whether its machines load the driver of their EFA interfaces
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """The labels of the pool's objects, which its nodes have too."""
-        return pool_labels(self.site, self.pool, self.plan)
-
-    @property
-    def node_labels(self) -> dict[str, str]:
-        """The labels that the pool's nodes register with."""
-        return node_labels(self.site, self.pool, self.plan, self.sharing)
 
     @property
     def inputs(self) -> dict[str, object]:
         """What a pool component shows of itself to rules and in previews."""
+        pool = self.pool
         return {
-            "pool": self.pool,
-            "site": self.site,
-            "hardware": self.hardware.name,
-            "purpose": self.plan.purpose,
-            "tuning": _chosen(self.tuning),
-            "numaPlan": self.plan.digest,
+            "pool": pool.name,
+            "site": pool.site,
+            "hardware": pool.hardware.name,
+            "purpose": pool.plan.purpose,
+            "tuning": _chosen(pool.declared.tuning),
+            "numaPlan": pool.plan.digest,
             "flatcar": self.flatcar,
             "ignition": self.ignition,
         }
-
-
-@dataclass(frozen=True, kw_only=True)
-class NodeVersions:
-    """What runs on a node. The driver is the suffix of Flatcar's extension, e.g. 570-open."""
-
-    flatcar: str
-    kubernetes: str
-    nvidia_driver: str
-    nvidia_runtime: str
-    fabric_manager: str | None
-    efa: str | None = None
 
 
 def _chosen(tuning: Tuning) -> dict[str, object]:
@@ -111,50 +78,6 @@ def _chosen(tuning: Tuning) -> dict[str, object]:
         for name, value in values.items()
         if value != defaults[name]
     }
-
-
-def pool_labels(site: str, pool: str, plan: NumaPlan) -> dict[str, str]:
-    """The labels by which a pool's nodes and objects are found."""
-    return labels(
-        site=site, pool=pool, hardware=plan.hardware, purpose=plan.purpose, numa_plan=plan.digest
-    )
-
-
-def node_labels(site: str, pool: str, plan: NumaPlan, sharing: GpuSharing | None) -> dict[str, str]:
-    """The labels that every node of a pool registers with."""
-    shared = {} if sharing is None else sharing_labels(pool, sharing)
-    return {**pool_labels(site, pool, plan), **shared}
-
-
-def node_boot(
-    hardware: Hardware,
-    plan: NumaPlan,
-    labelled: Mapping[str, str],
-    versions: NodeVersions,
-    *,
-    snippets: tuple[str, ...] = (),
-) -> NodeBoot:
-    """What a pool's machines boot from; GPU extensions only where there is a GPU.
-
-    `snippets` are Butane documents that are merged last.
-    """
-    gpu = hardware.gpu_count > 0
-    taints: tuple[Taint, ...] = (GPU_TAINT,) if gpu else ()
-    if hardware.kind == "aws":
-        taints += (UNREGISTERED_TAINT,)
-    return NodeBoot(
-        hardware=hardware,
-        plan=plan,
-        labels=labelled,
-        taints=taints,
-        kubernetes_version=versions.kubernetes,
-        nvidia_driver=versions.nvidia_driver if gpu else None,
-        nvidia_runtime=versions.nvidia_runtime if gpu else None,
-        fabric_manager=versions.fabric_manager if hardware.nvswitch else None,
-        flatcar=versions.flatcar,
-        efa=versions.efa if hardware.efa_interfaces else None,
-        snippets=snippets,
-    )
 
 
 def join_part(
@@ -200,7 +123,7 @@ def payload(
     try:
         return fit(boot.ignition, (join,), limit_bytes=limit_bytes, store=store)
     except PayloadError as error:
-        raise PoolError(f"pool {boot.pool}: {error} for {boot.hardware.name}.") from error
+        raise PoolError(f"pool {boot.pool.name}: {error} for {boot.pool.hardware.name}.") from error
 
 
 def _join_ignition(

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_hcloud as hcloud
 
+import settings
 from components.network.hetzner import HetznerNetwork
-from components.pools.boot import PoolBoot, PoolError, user_data
+from components.pools.boot import PoolBoot, user_data
 from components.pools.snapshot import snapshot
 from ignition.write.payload import HETZNER_LIMIT_BYTES
 from settings.names import tags
@@ -16,16 +17,11 @@ SERVERS_PER_PLACEMENT_GROUP = 10  # Hetzner's limit for a spread group
 
 @dataclass(frozen=True, kw_only=True)
 class HetznerPoolArgs:
-    """`nodes` servers of the boot's hardware where `network` is, on Flatcar release `flatcar`."""
+    """`pool` is what the stack file declares of the boot's pool; its servers are in `network`."""
 
     boot: PoolBoot
+    pool: settings.HetznerPool
     network: HetznerNetwork
-    nodes: int
-    flatcar: str
-
-    def __post_init__(self) -> None:
-        if self.nodes < 1:
-            raise PoolError(f"pool {self.boot.pool}: nodes is {self.nodes}; allowed: 1 or more.")
 
 
 class HetznerPool(pulumi.ComponentResource):
@@ -48,10 +44,13 @@ class HetznerPool(pulumi.ComponentResource):
         super().__init__("gpu:pools:HetznerPool", name, args.boot.inputs, opts)
         boot = args.boot
         child = pulumi.ResourceOptions(parent=self)
-        prefix = f"{boot.cluster.name}-{boot.pool}"
-        tagged = tags(boot.cluster.name, boot.labels)
+        prefix = f"{boot.cluster.name}-{boot.pool.name}"
+        tagged = tags(boot.cluster.name, boot.pool.labels)
         self.image_id = snapshot(
-            f"pool {boot.pool}", boot.hardware, args.flatcar, pulumi.InvokeOptions(parent=self)
+            f"pool {boot.pool.name}",
+            boot.pool.hardware,
+            args.boot.flatcar,
+            pulumi.InvokeOptions(parent=self),
         )
         groups = [
             hcloud.PlacementGroup(
@@ -61,9 +60,9 @@ class HetznerPool(pulumi.ComponentResource):
                 labels=tagged,
                 opts=child,
             )
-            for number in range(1, -(-args.nodes // SERVERS_PER_PLACEMENT_GROUP) + 1)
+            for number in range(1, -(-args.pool.nodes // SERVERS_PER_PLACEMENT_GROUP) + 1)
         ]
-        self.node_names = [f"{prefix}-{number}" for number in range(1, args.nodes + 1)]
+        self.node_names = [f"{prefix}-{number}" for number in range(1, args.pool.nodes + 1)]
         before: list[pulumi.Resource] = []
         for index, node in enumerate(self.node_names):
             in_turn = pulumi.ResourceOptions(
@@ -74,7 +73,7 @@ class HetznerPool(pulumi.ComponentResource):
             server = hcloud.Server(
                 f"{name}-{index + 1}",
                 name=node,
-                server_type=boot.hardware.name,
+                server_type=boot.pool.hardware.name,
                 image=self.image_id,
                 location=args.network.location,
                 user_data=user_data(boot, node, HETZNER_LIMIT_BYTES),

@@ -1,13 +1,13 @@
 """What the rules of an environment say of objects that were read from files."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
 from fleet.check.reading import STDIN, ReadObject, ReadResult
 from fleet.sarif import Place
-from policies.configuration import ConfiguredRule, configure
+from policies.configuration import ConfiguredRule
 from policies.exemptions import ExemptionStatus, exemption_statuses, expired
 from policies.gates.judging import findings
 from policies.verdicts import Finding, Verdict, as_json, verdicts
@@ -60,33 +60,32 @@ class Checked:
 
 def check(
     environment: str,
-    policies: Mapping[str, Mapping[str, object]],
+    rules: Sequence[ConfiguredRule],
     read: ReadResult,
     today: date | None = None,
 ) -> Checked:
-    """Holds objects against the rules; `policies` are the rules' settings of the environment.
+    """Holds objects against the rules as an environment configures them.
 
     `today` is the day by which exemptions end, this one in UTC unless given.
     """
     today = today or datetime.now(UTC).date()
-    configured = configure(policies)
-    found = [*_findings(read.objects, configured, today), *expired(configured, today)]
+    found = [*_findings(read.objects, rules, today), *expired(rules, today)]
     return Checked(
         environment=environment,
         objects=len(read.objects),
         others=read.others,
-        verdicts=tuple(one for one in verdicts(configured, found) if one.findings),
-        exemptions=exemption_statuses(configured, found, today),
+        verdicts=tuple(one for one in verdicts(rules, found) if one.findings),
+        exemptions=exemption_statuses(rules, found, today),
         unreadable=tuple(read.unreadable),
     )
 
 
 def _findings(
-    objects: Sequence[ReadObject], configured: Sequence[ConfiguredRule], today: date
+    objects: Sequence[ReadObject], rules: Sequence[ConfiguredRule], today: date
 ) -> Iterator[Finding]:
     every = [each.manifest for each in objects]
     for each in objects:
         for stack in (None, every):
             yield from findings(
-                each.manifest, configured, resource=each.resource, today=today, stack=stack
+                each.manifest, rules, resource=each.resource, today=today, stack=stack
             )

@@ -70,11 +70,11 @@ def check(  # noqa: PLR0913  # an option each
     reading = import_module("fleet.check.reading")  # here, so that `fleet --help` need not wait
     judging = import_module("fleet.check.judging")
     settings = import_module("settings")
-    configuration = import_module("policies.configuration")
+    environments = import_module("policies.environment")
     try:
-        policies = settings.load(settings.stack_file(ROOT, environment)).policies
-        checked = judging.check(environment, policies, reading.read(names, namespace))
-    except (settings.SettingsError, configuration.PolicyConfigError) as error:
+        rules = environments.load(settings.stack_file(ROOT, environment)).rules
+        checked = judging.check(environment, rules, reading.read(names, namespace))
+    except settings.SettingsError as error:
         refuse(error)
     if not checked.objects and not checked.unreadable:
         refuse(f"There is no Kubernetes object in {', '.join(names)}.")

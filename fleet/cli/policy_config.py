@@ -18,6 +18,7 @@ def policy_config(
 
     Exit code 1 when its stack file does not hold, 2 when there is none.
     """
+    environments = import_module("policies.environment")
     settings = import_module("settings")  # here, so that `fleet --help` need not wait
     configuration = import_module("policies.configuration")
     gate = import_module("policies.gates.pack_config")
@@ -25,7 +26,7 @@ def policy_config(
     try:
         path = settings.stack_file(ROOT, environment)
         code = 1
-        config = gate.pack_config(settings.load(path).policies)
+        config = gate.pack_config(environments.load(path).rule_settings)
     except (settings.SettingsError, configuration.PolicyConfigError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(code) from error

@@ -66,7 +66,7 @@ def _pool(root: Path, word: str) -> tuple[str, Purpose, Tuning]:
         known = ", ".join(f"{environment}/{pool}" for pool in pools)
         raise SubjectError(f'{word}: {environment} has no pool "{name}"; it has {known}.')
     pool = pools[name]
-    return pool.hardware, pool.purpose, pool.tuning
+    return pool.hardware.name, pool.plan.purpose, pool.declared.tuning
 
 
 def _purpose(word: str) -> Purpose:

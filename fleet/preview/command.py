@@ -13,8 +13,8 @@ from fleet.preview.rehearsal import RehearsalFileError, read
 from fleet.preview.sarif_results import places
 from fleet.preview.summary import Summary
 from fleet.sarif import document
-from policies.configuration import PolicyConfigError
-from settings import SettingsError, load, stack_file
+from policies.environment import load
+from settings import SettingsError, stack_file
 from toolchain.build import ensure
 from toolchain.errors import ToolchainError
 
@@ -32,7 +32,7 @@ class Wanted:
     docs: str = DOCS  # the address of the page of all rules
 
 
-def preview(root: Path, environment: str, wanted: Wanted) -> int:
+def preview(root: Path, name: str, wanted: Wanted) -> int:
     """Previews an environment of the checkout at `root`; returns the exit code.
 
     Progress and refusals go to standard error, the summary to standard output.
@@ -42,27 +42,27 @@ def preview(root: Path, environment: str, wanted: Wanted) -> int:
         if not _takes(target):  # else it is told after minutes
             reason = f"{target} cannot be written; allowed: a file in a folder that is there."
             elsewhere = replace(wanted, markdown=None)
-            return _refused(environment, reason, UNKNOWN, errors, elsewhere)
+            return _refused(name, reason, UNKNOWN, errors, elsewhere)
     try:
-        tracked = stack_file(root, environment)
-        rehearsed = read(wanted.rehearsal, environment) if wanted.rehearsal else None
+        tracked = stack_file(root, name)
+        rehearsed = read(wanted.rehearsal, name) if wanted.rehearsal else None
     except (SettingsError, RehearsalFileError) as error:
-        return _refused(environment, str(error), UNKNOWN, errors, wanted)
+        return _refused(name, str(error), UNKNOWN, errors, wanted)
     try:
-        settings = load(tracked)
+        environment = load(tracked)
         with interruptible():
             tools = ensure(("pulumi",), console=errors)
             engine = Preview(
                 root=root,
-                settings=settings,
+                environment=environment,
                 stack_file=tracked,
                 pulumi=tools.path("pulumi"),
                 variables=variables(tools),
             )
             with errors.status("pulumi preview") as now:
                 summary = engine.run(lambda n: now.update(f"pulumi preview: {n} resources"))
-    except (SettingsError, PolicyConfigError, ToolchainError) as error:
-        return _refused(environment, str(error), STOPPED, errors, wanted)
+    except (SettingsError, ToolchainError) as error:
+        return _refused(name, str(error), STOPPED, errors, wanted)
     except Interrupted as interrupted:
         return interrupted.exit_code
     summary = replace(summary, rehearsal=rehearsed)

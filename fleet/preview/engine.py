@@ -16,10 +16,10 @@ from engine.events import EventLog
 from engine.interrupts import Interrupted, shielded
 from fleet.preview.deployed import usd_per_day_of_stack
 from fleet.preview.summary import EngineRun, Summary, summarise
+from policies.environment import Environment
 from policies.gates.pack_config import pack_config
 from policies.rules.cost import change_budget as cost_change_budget
 from policies.verdicts import read_log
-from settings import Settings
 from toolchain.build import Tools
 
 STOP_DEADLINE_S = 20.0
@@ -30,7 +30,7 @@ class Preview:
     """The preview of one environment, with the login and the credentials of `variables`."""
 
     root: Path  # of the checkout
-    settings: Settings
+    environment: Environment
     stack_file: Path
     pulumi: Path
     variables: Mapping[str, str]
@@ -38,7 +38,7 @@ class Preview:
     @property
     def log(self) -> Path:
         """Where the engine's own words are kept."""
-        return self.root / ".preview" / f"{self.settings.environment}.log"
+        return self.root / ".preview" / f"{self.environment.settings.environment}.log"
 
     def run(self, progress: Callable[[int], None] = lambda _resources: None) -> Summary:
         """Previews; `progress` hears how many resources the engine has come to."""
@@ -68,24 +68,24 @@ class Preview:
                 succeeded=code == 0,
                 output=self.log.read_text(),
             )
-        return summarise(self.settings, run)
+        return summarise(self.environment, run)
 
     def _policies(self) -> Mapping[str, Mapping[str, object]]:
         """The settings of the rules, and what is deployed for the rule on a change's cost."""
         before = usd_per_day_of_stack(
-            self.root, self.settings.environment, self.pulumi, self.variables
+            self.root, self.environment.settings.environment, self.pulumi, self.variables
         )
         if before is None:
-            return self.settings.policies
-        said = self.settings.policies.get(cost_change_budget.ID, {})
+            return self.environment.rule_settings
+        said = self.environment.rule_settings.get(cost_change_budget.ID, {})
         held = {"usd_per_day_before": before, **said}
-        return {**self.settings.policies, cost_change_budget.ID: held}
+        return {**self.environment.rule_settings, cost_change_budget.ID: held}
 
     def _command(self, stack_file: Path, events: Path, config: Path) -> tuple[str, ...]:
         return (
             str(self.pulumi),
             "preview",
-            f"--stack={self.settings.environment}",
+            f"--stack={self.environment.settings.environment}",
             f"--config-file={stack_file}",
             f"--policy-pack={self.root / 'policies'}",
             f"--policy-pack-config={config}",

@@ -13,10 +13,9 @@ from fleet.preview.refusals import refusals, unexplained
 from fleet.preview.rehearsal import Rehearsed
 from fleet.preview.sizes import Size, size
 from fleet.preview.steps import steps
-from policies.configuration import configure
+from policies.environment import Environment
 from policies.exemptions import ExemptionStatus, exemption_statuses
 from policies.verdicts import WORST_FIRST, PackFindings, Verdict, as_json, verdicts
-from settings import Settings
 
 UNHEARD = "The policy pack has written no findings: nobody knows whether the rules hold."
 
@@ -62,8 +61,9 @@ class EngineRun:
     output: str = ""
 
 
-def summarise(settings: Settings, run: EngineRun, today: date | None = None) -> Summary:
+def summarise(environment: Environment, run: EngineRun, today: date | None = None) -> Summary:
     """The summary of a preview; `today` is the day by which exemptions end, this one in UTC."""
+    settings, rules = environment.settings, environment.rules
     heard, succeeded = run.heard, run.succeeded
     outcome = Outcome()
     for event in run.events:
@@ -71,8 +71,7 @@ def summarise(settings: Settings, run: EngineRun, today: date | None = None) -> 
     found = steps(run.events)
     changes = pools(found)
     told = {change.name: lines for change in changes if (lines := sentences(change))}
-    configured = configure(settings.policies)
-    judged = verdicts(configured, heard.findings) if heard.packs else ()
+    judged = verdicts(rules, heard.findings) if heard.packs else ()
     stopped = any(verdict.state == "violated" for verdict in judged)
     errors = unexplained(outcome.violations, heard)
     if succeeded and not heard.packs:
@@ -87,9 +86,7 @@ def summarise(settings: Settings, run: EngineRun, today: date | None = None) -> 
         others=everything_else(changes, found),
         unchanged=sum(step.op == "same" and not step.is_component for step in found.values()),
         verdicts=tuple(sorted(judged, key=lambda one: WORST_FIRST.index(one.state))),
-        exemptions=exemption_statuses(
-            configured, heard.findings, today or datetime.now(UTC).date()
-        ),
+        exemptions=exemption_statuses(rules, heard.findings, today or datetime.now(UTC).date()),
         cost=cost(changes, found.values()),
         budget_usd_per_day=settings.budget.usd_per_day,
         errors=errors,

@@ -1,5 +1,5 @@
-"""Stand-ins for the Pulumi providers of a rehearsal: three packages, and Python's own resources.
+"""The providers of a rehearsal: `aws`, `hcloud`, `kubernetes` and Python's dynamic resources.
 
-The engine attaches to them through PULUMI_DEBUG_PROVIDERS, so the program is the one that would be
-deployed. The clouds are simulated; `kubernetes` speaks to a real API server.
+The engine attaches to them through PULUMI_DEBUG_PROVIDERS, so the program runs unmodified. The
+clouds are simulated; `kubernetes` uses a real API server.
 """

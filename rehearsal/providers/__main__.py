@@ -1,18 +1,35 @@
 """`python -m rehearsal.providers --directory .rehearsal/dev --crds .toolchain/crds`
 
-Prints the ports as one JSON line when the four stand-ins are ready; ends on SIGTERM.
+Serves four gRPC servers, one for each package, on free ports of 127.0.0.1, prints the ports as one
+JSON line when they are ready, and ends on SIGTERM.
 """
-
-from __future__ import annotations
 
 import argparse
 import json
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
-from rehearsal.providers.serving import served
+import grpc  # type: ignore[import-untyped]  # grpcio ships no types
+from pulumi.runtime.proto import provider_pb2_grpc
+
+from rehearsal.providers.aws.package import package as aws
+from rehearsal.providers.calls import CallLog
+from rehearsal.providers.cloud import Cloud
+from rehearsal.providers.contract import Provider
+from rehearsal.providers.dynamic import DynamicProvider
+from rehearsal.providers.hcloud.package import package as hcloud
+from rehearsal.providers.kubernetes.provider import KubernetesProvider
+from rehearsal.providers.servicer import Servicer
+from rehearsal.providers.simulated import SimulatedProvider
+
+PARALLEL_CALLS = 32
+MESSAGE_LIMIT_BYTES = 400 * 1024 * 1024  # the engine's own
+STOP_GRACE_S = 0.5
 
 
 def main() -> None:
@@ -27,6 +44,46 @@ def main() -> None:
         sys.stdout.write(json.dumps(ports) + "\n")
         sys.stdout.flush()
         ended.wait()
+
+
+@contextmanager
+def served(directory: Path, crds: Path) -> Iterator[dict[str, int]]:
+    """Serves the providers of the rehearsal in `directory`; yields the port of each package."""
+    log = CallLog(directory)
+    providers = _providers(Cloud(directory), crds)
+    servicers = {provider.package: Servicer(provider, log) for provider in providers}
+    servers = {name: _server(servicer) for name, servicer in servicers.items()}
+    ports = {name: server.add_insecure_port("127.0.0.1:0") for name, server in servers.items()}
+    for server in servers.values():
+        server.start()
+    try:
+        yield ports
+    finally:
+        for servicer in servicers.values():
+            servicer.stop()
+        for stopped in [server.stop(STOP_GRACE_S) for server in servers.values()]:
+            stopped.wait()
+
+
+def _providers(cloud: Cloud, crds: Path) -> tuple[Provider, ...]:
+    return (
+        SimulatedProvider(hcloud(), cloud),
+        SimulatedProvider(aws(), cloud),
+        KubernetesProvider(cloud=cloud, crds=crds),
+        DynamicProvider(cloud=cloud),
+    )
+
+
+def _server(servicer: Servicer) -> grpc.Server:
+    server = grpc.server(
+        ThreadPoolExecutor(max_workers=PARALLEL_CALLS),
+        options=[
+            ("grpc.max_receive_message_length", MESSAGE_LIMIT_BYTES),
+            ("grpc.max_send_message_length", MESSAGE_LIMIT_BYTES),
+        ],
+    )
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(servicer, server)
+    return server
 
 
 def _arguments() -> argparse.Namespace:

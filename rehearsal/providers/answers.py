@@ -1,40 +1,41 @@
-"""Answers of a provider as the protobuf messages that the engine expects."""
-
-from __future__ import annotations
+"""Turns a provider's answers into the protobuf messages that the engine expects."""
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from pulumi.runtime.proto import provider_pb2, status_pb2
 
-from rehearsal.providers.contract import Resource, State
+from rehearsal.providers.contract import (
+    CheckResult,
+    Failure,
+    PropertyChange,
+    PropertyDifference,
+    Resource,
+    State,
+    UnfinishedError,
+)
 from rehearsal.providers.values import decode, encode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rehearsal.providers.contract import Change, Checked, Difference, Failure, Unfinished
 
 UNKNOWN_STATUS = 2
 
 
 def failures(found: Iterable[Failure]) -> list[provider_pb2.CheckFailure]:
-    """Refused inputs, one sentence each, which begins with the property path.
+    """The refused inputs, one sentence each, which begins with the property path.
 
-    The path is not given apart: the engine would print the property's value beside it, secret or
-    not, and nothing for a path inside a property.
+    The field for the path stays empty: the engine would print the property's value beside it,
+    secret or not, and nothing for a path inside a property.
     """
     return [provider_pb2.CheckFailure(reason=failure.sentence) for failure in found]
 
 
-def checked(answer: Checked) -> provider_pb2.CheckResponse:
+def checked(answer: CheckResult) -> provider_pb2.CheckResponse:
     """The answer to Check."""
     return provider_pb2.CheckResponse(
         inputs=encode(answer.inputs), failures=failures(answer.failures)
     )
 
 
-def difference(answer: Difference) -> provider_pb2.DiffResponse:
+def difference(answer: PropertyDifference) -> provider_pb2.DiffResponse:
     """The answer to Diff and DiffConfig."""
     some = provider_pb2.DiffResponse.DIFF_SOME
     none = provider_pb2.DiffResponse.DIFF_NONE
@@ -51,7 +52,7 @@ def difference(answer: Difference) -> provider_pb2.DiffResponse:
     )
 
 
-def _property_diff(change: Change, *, replaces: bool) -> provider_pb2.PropertyDiff:
+def _property_diff(change: PropertyChange, *, replaces: bool) -> provider_pb2.PropertyDiff:
     # In the protocol, the kind that replaces comes right after the one that does not.
     number = change.value + (1 if replaces else 0)
     return provider_pb2.PropertyDiff(
@@ -60,7 +61,7 @@ def _property_diff(change: Change, *, replaces: bool) -> provider_pb2.PropertyDi
 
 
 def read(state: State | None) -> provider_pb2.ReadResponse:
-    """The answer to Read; without an id it says that the resource is gone."""
+    """The answer to Read; an answer without an id means that the resource is gone."""
     if state is None:
         return provider_pb2.ReadResponse()
     return provider_pb2.ReadResponse(
@@ -68,8 +69,8 @@ def read(state: State | None) -> provider_pb2.ReadResponse:
     )
 
 
-def unfinished(error: Unfinished) -> bytes:
-    """The status details by which the engine learns that a resource is there all the same."""
+def unfinished(error: UnfinishedError) -> bytes:
+    """The status details that tell the engine that the resource exists all the same."""
     detail = provider_pb2.ErrorResourceInitFailed(
         id=error.id, properties=encode(error.outputs), reasons=[str(error)]
     )
@@ -79,7 +80,7 @@ def unfinished(error: Unfinished) -> bytes:
 
 
 def resource_of(urn: str) -> Resource:
-    """The resource that a URN names: `urn:pulumi:stack::project::parent$type::name`."""
+    """The resource of a URN, `urn:pulumi:stack::project::parent$type::name`."""
     _, _, types, name = urn.split("::", 3)
     return Resource(urn=urn, type=types.rpartition("$")[2], name=name)
 
@@ -87,7 +88,7 @@ def resource_of(urn: str) -> Resource:
 def state_of(
     request: provider_pb2.DiffRequest | provider_pb2.UpdateRequest | provider_pb2.DeleteRequest,
 ) -> State:
-    """What the engine remembers of the resource that a request is about."""
+    """The engine's state of the resource of a request."""
     outputs = (
         request.properties if isinstance(request, provider_pb2.DeleteRequest) else request.olds
     )

@@ -1,23 +1,18 @@
-"""The log of calls, `calls.jsonl`: what the engine asked of which stand-in, and what was refused.
+"""The log of calls, `calls.jsonl`: each call of the engine to a simulated provider.
 
-It holds no property values: whoever reads it sees that a server was created, not with what.
+It holds no property values: it shows that a server was created, but not with which inputs.
 """
-
-from __future__ import annotations
 
 import json
 import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rehearsal.providers.contract import Resource
+from rehearsal.providers.contract import Resource
 
 
 class CallLog:
-    """Appends one JSON line per call; lines of parallel calls never mix."""
+    """Appends one JSON line for each call; lines of parallel calls never mix."""
 
     def __init__(self, directory: Path) -> None:
         self._descriptor = os.open(
@@ -33,10 +28,10 @@ class CallLog:
         preview: bool | None,
         error: str | None = None,
     ) -> None:
-        """Notes a call that has ended.
+        """Logs a call that has ended.
 
         `preview` is None where the engine does not say (Check, Diff, Read); `error` is a word or
-        two on why it was refused.
+        two on why the call was refused.
         """
         line = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),

@@ -1,38 +1,31 @@
-"""Checks of single values, for the tables of what each resource allows.
+"""Checks of single values, from which the tables of each cloud's input checks are made.
 
 A check returns None for a good value, else the end of a sentence that says what is allowed.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from rehearsal.providers.contract import Failure
 from rehearsal.providers.difference import join
-from rehearsal.providers.values import Secret, Unknown, Value, plain, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rehearsal.providers.values import Properties
+from rehearsal.providers.values import Properties, Secret, Unknown, Value, plain, shown
 
 Check: TypeAlias = Callable[[Value], str | None]
 
 
 @dataclass(frozen=True)
-class Rule:
+class InputCheck:
     """A check of every value at `path`, in which `[*]` stands for each item of a list."""
 
     path: str
     check: Check
 
     def failures(self, inputs: Properties) -> Iterator[Failure]:
-        """What the rule refuses; a value that is not known yet, or absent, is let through."""
+        """Yields a failure for each refused value; an absent or unknown value passes."""
         for path, value in find(inputs, self.path):
             if allowed := self.check(plain(value)):
                 yield Failure(path=path, sentence=f"{path} is {shown(value)}, but {allowed}.")
@@ -61,7 +54,7 @@ def _find(
 
 
 def one_of(*names: str) -> Check:
-    """One of a closed set of words."""
+    """Allows a closed set of words."""
 
     def check(value: Value) -> str | None:
         return None if value in names else f"it must be one of {', '.join(names)}"
@@ -70,7 +63,7 @@ def one_of(*names: str) -> Check:
 
 
 def matching(pattern: str, allowed: str) -> Check:
-    """A string that matches the whole of `pattern`; `allowed` says in words what that is."""
+    """Allows a string that matches all of `pattern`; `allowed` describes such a string."""
     compiled = re.compile(pattern)
 
     def check(value: Value) -> str | None:
@@ -81,7 +74,7 @@ def matching(pattern: str, allowed: str) -> Check:
 
 
 def whole_number(low: int, high: int) -> Check:
-    """A whole number from `low` to `high`."""
+    """Allows a whole number from `low` to `high`."""
 
     def check(value: Value) -> str | None:
         good = number(value) is not None and low <= (number(value) or 0) <= high
@@ -91,14 +84,14 @@ def whole_number(low: int, high: int) -> Check:
 
 
 def number(value: Value) -> int | None:
-    """The whole number that a value is or says, as the real providers read ids."""
+    """A value as a whole number, also from decimal text, as the real providers read ids."""
     if isinstance(value, str) and value.isdecimal():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def at_most_kib(limit_kib: int, why: str) -> Check:
-    """Text of at most `limit_kib` KiB in UTF-8."""
+    """Allows text of at most `limit_kib` KiB in UTF-8; `why` ends the refusal."""
 
     def check(value: Value) -> str | None:
         size = len(str(value).encode())
@@ -110,7 +103,7 @@ def at_most_kib(limit_kib: int, why: str) -> Check:
 
 
 def cidr(*, version: int | None = None, longest: int | None = None) -> Check:
-    """A network in CIDR notation that starts at its first address."""
+    """Allows a network in CIDR notation without host bits, of prefix length up to `longest`."""
     kind = f"an IPv{version} network" if version else "an IP network"
 
     def check(value: Value) -> str | None:
@@ -125,7 +118,7 @@ def cidr(*, version: int | None = None, longest: int | None = None) -> Check:
 
 
 def network(value: Value) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
-    """The network that a value says, or None."""
+    """A value as an IP network; None where it is none."""
     try:
         return ipaddress.ip_network(value) if isinstance(value, str) and "/" in value else None
     except ValueError:
@@ -133,7 +126,7 @@ def network(value: Value) -> ipaddress.IPv4Network | ipaddress.IPv6Network | Non
 
 
 def address(value: Value) -> str | None:
-    """An IP address."""
+    """Allows an IP address."""
     try:
         ipaddress.ip_address(str(value))
     except ValueError:
@@ -142,7 +135,7 @@ def address(value: Value) -> str | None:
 
 
 def json_object(value: Value) -> str | None:
-    """A JSON object as text."""
+    """Allows a JSON object as text."""
     try:
         good = isinstance(json.loads(str(value)), dict)
     except ValueError:
@@ -151,5 +144,5 @@ def json_object(value: Value) -> str | None:
 
 
 def never(reason: str) -> Check:
-    """A property that the real provider refuses whatever its value."""
+    """Allows no value, as the real provider does for a removed property."""
     return lambda _: reason

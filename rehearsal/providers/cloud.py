@@ -1,26 +1,20 @@
-"""What the simulated clouds hold, kept in `cloud.json` of the rehearsal's directory.
+"""The objects of the simulated clouds, in the file `cloud.json` of the rehearsal's directory.
 
-The file outlives the provider process, so that a kept rehearsal goes on where it was. It holds the
-inputs and outputs of every object in clear (boot data has keys in it) and is readable by its owner
-alone.
+The file outlives the provider process, so that a kept rehearsal goes on where it was. It holds all
+inputs and outputs as clear text (boot data contains keys), and only its owner can read it.
 """
-
-from __future__ import annotations
 
 import base64
 import json
 import os
 import tempfile
 import threading
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rehearsal.providers.values import Value
+from rehearsal.providers.values import Value
 
 FILE = "cloud.json"
 S3_OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
@@ -34,13 +28,13 @@ class CloudObject:
     type: str
     id: str
     name: str
-    """The Pulumi name of the resource that made it."""
+    """The Pulumi name of its resource."""
     inputs: dict[str, Value] = field(repr=False)
     outputs: dict[str, Value] = field(repr=False)
 
 
 def read(directory: Path) -> list[CloudObject]:
-    """What the clouds of the rehearsal in `directory` hold; nothing where there was none yet."""
+    """The objects of the rehearsal in `directory`; empty where none has run yet."""
     path = directory / FILE
     if not path.exists():
         return []
@@ -48,7 +42,7 @@ def read(directory: Path) -> list[CloudObject]:
 
 
 def fetch(directory: Path, url: str) -> bytes:
-    """The bytes behind `s3://bucket/key`; KeyError with a sentence where there are none."""
+    """The bytes of `s3://bucket/key`; KeyError with a sentence where there is no such object."""
     parts = urlsplit(url)
     bucket, key = parts.netloc, parts.path.removeprefix("/")
     if parts.scheme != "s3" or not bucket or not key:
@@ -78,7 +72,7 @@ def _contents(inputs: Mapping[str, Value]) -> bytes:
 class Cloud:
     """The simulated clouds of one rehearsal; safe to use from several threads.
 
-    Hold `lock` around a look and the change that rests on it.
+    Hold `lock` around a read and the change that depends on it.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -88,29 +82,29 @@ class Cloud:
         self._number = max((_number(thing.id) for thing in self._objects.values()), default=0)
 
     def next_number(self) -> int:
-        """A number that no object of these clouds has had: what ids and addresses are made of."""
+        """A number that no object has had yet; ids and addresses are made from it."""
         with self.lock:
             self._number += 1
             return self._number
 
     def get(self, type_: str, id_: str) -> CloudObject | None:
-        """The object of that type and id, if it is there."""
+        """The object of that type and id; None where there is none."""
         with self.lock:
             return self._objects.get((type_, id_))
 
     def all(self, type_: str) -> list[CloudObject]:
-        """Every object of a type, in the order of their making."""
+        """Every object of a type, in the order of creation."""
         with self.lock:
             return [thing for thing in self._objects.values() if thing.type == type_]
 
     def put(self, thing: CloudObject) -> None:
-        """Adds an object, or takes the place of the one with its type and id."""
+        """Adds an object, or replaces the one with its type and id."""
         with self.lock:
             self._objects[thing.type, thing.id] = thing
             self._save()
 
     def remove(self, type_: str, id_: str) -> None:
-        """Removes an object; one that is gone already is fine."""
+        """Removes an object, if it is there."""
         with self.lock:
             if self._objects.pop((type_, id_), None):
                 self._save()

@@ -1,31 +1,25 @@
-"""Which provider instance a call is for, and what becomes of a call that goes wrong."""
-
-from __future__ import annotations
+"""Finds the provider instance of a call, logs the call and turns its errors into gRPC ones."""
 
 import threading
 import traceback
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import grpc  # type: ignore[import-untyped]  # grpcio ships no types
 
+from rehearsal.errors import RefusedError
 from rehearsal.providers import answers
-from rehearsal.providers.contract import Instance, Refusal, Resource, Session, Unfinished
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rehearsal.providers.calls import CallLog
-
+from rehearsal.providers.calls import CallLog
+from rehearsal.providers.contract import Instance, Resource, Session, UnfinishedError
 
 OF_THE_PROVIDER = frozenset({"CheckConfig", "DiffConfig", "Configure"})
-"""Calls about no resource, which the log leaves out unless they fail."""
+"""Calls that have no resource; the log leaves them out unless they fail."""
 
 
 class Connections:
-    """The engine's connections to one package, each with the instance it was configured for.
+    """The engine's connections to one package, each with its configured instance.
 
     The engine opens one connection for each `Provider(...)` of a program.
     """
@@ -37,29 +31,29 @@ class Connections:
         self._configured: dict[str, tuple[Session, Instance]] = {}
 
     def configure(self, peer: str, session: Session, instance: Instance) -> None:
-        """From now on, calls from `peer` are for `instance`."""
+        """Sends the calls from `peer` to `instance` from now on."""
         with self._lock:
             self._configured[peer] = (session, instance)
 
     def cancel(self, peer: str) -> None:
-        """Makes whoever waits on behalf of `peer` give up."""
+        """Ends the waits of the calls from `peer`."""
         with self._lock:
             known = self._configured.get(peer)
         if known:
             known[0].cancelled.set()
 
     def cancel_all(self) -> None:
-        """Makes whoever waits give up: the process ends."""
+        """Ends all waits, because the process ends."""
         with self._lock:
             for session, _ in self._configured.values():
                 session.cancelled.set()
 
     def instance(self, peer: str) -> Instance:
-        """The instance that `peer` was configured for."""
+        """The instance that `peer` configured; RefusedError before that."""
         with self._lock:
             known = self._configured.get(peer)
         if known is None:
-            raise Refusal(
+            raise RefusedError(
                 f"The {self._package} provider was called before it was configured.",
                 summary="not configured",
             )
@@ -73,15 +67,15 @@ class Connections:
         context: grpc.ServicerContext,
         *,
         preview: bool | None = None,
-    ) -> Iterator[Call]:
-        """Notes a call about a resource, and turns what goes wrong in it into one sentence."""
+    ) -> Iterator["Call"]:
+        """Logs a call and aborts it with one sentence where it raises."""
         call = Call(connections=self, peer=context.peer())
         try:
             yield call
-        except Refusal as refusal:
+        except RefusedError as refusal:
             call.error = refusal.summary
             context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(refusal))
-        except Unfinished as unfinished:
+        except UnfinishedError as unfinished:
             call.error = unfinished.summary
             details = ("grpc-status-details-bin", answers.unfinished(unfinished))
             context.set_trailing_metadata((details,))
@@ -94,7 +88,7 @@ class Connections:
                 self._log.write(self._package, method, resource, preview=preview, error=call.error)
 
     def _sentence(self, resource: Resource, fault: Exception) -> str:
-        # The fault's own text may quote a secret, so only its kind and place are told.
+        # The fault's own text may quote a secret, so the sentence has only its type and place.
         frame = traceback.extract_tb(fault.__traceback__)[-1]
         place = f"{Path(frame.filename).name}:{frame.lineno}"
         return (
@@ -105,7 +99,7 @@ class Connections:
 
 @dataclass(kw_only=True)
 class Call:
-    """One call under way; `error` is what the log will say of it."""
+    """One running call; `error` is what the log will show."""
 
     connections: Connections
     peer: str
@@ -113,5 +107,5 @@ class Call:
 
     @property
     def instance(self) -> Instance:
-        """The instance that the call is for."""
+        """The instance that answers the call."""
         return self.connections.instance(self.peer)

@@ -1,34 +1,23 @@
-"""What a provider of the rehearsal is asked and answers, free of gRPC.
+"""The engine's calls to a provider and the provider's answers, without gRPC.
 
-`servicer.py` turns the calls of the engine into these; `simulated.py` and `kubernetes/` answer.
+`servicer.py` turns the engine's calls into these types; `simulated.py`, `dynamic.py` and
+`kubernetes/` answer them.
 """
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rehearsal.providers.values import Properties
+from rehearsal.providers.values import Properties
 
 
-class Refusal(Exception):  # noqa: N818  # it is an answer that a cloud gives, not a fault
-    """The cloud says no: one sentence for the user, and nothing was created or changed.
+class UnfinishedError(Exception):
+    """A resource was created but is not ready; the engine keeps it in its state.
 
     `summary` goes into the log of calls, so it holds no property values.
     """
-
-    def __init__(self, sentence: str, *, summary: str = "refused") -> None:
-        super().__init__(sentence)
-        self.summary = summary
-
-
-class Unfinished(Exception):  # noqa: N818  # likewise
-    """Something was created but did not become what it should; the engine keeps it in its state."""
 
     def __init__(self, sentence: str, *, id_: str, outputs: Properties, summary: str) -> None:
         super().__init__(sentence)
@@ -39,7 +28,7 @@ class Unfinished(Exception):  # noqa: N818  # likewise
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """One input that is refused: its property path, and a sentence: value seen, what is allowed."""
+    """One refused input: its property path, and a sentence with the value and what is allowed."""
 
     path: str
     sentence: str
@@ -47,7 +36,7 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class Resource:
-    """The resource that a call is about."""
+    """The resource of a call."""
 
     urn: str
     type: str
@@ -55,7 +44,7 @@ class Resource:
 
 
 class NameMode(Enum):
-    """What the engine's `pulumi:autonaming` configuration wants of a missing name."""
+    """How the engine's `pulumi:autonaming` configuration treats a missing name."""
 
     PROPOSE = 0
     ENFORCE = 1
@@ -64,7 +53,7 @@ class NameMode(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Naming:
-    """How a missing name is to be made; `seed` is empty where the engine gives none."""
+    """How to make a missing name; `seed` is empty where the engine gives none."""
 
     seed: bytes = b""
     proposed: str | None = None
@@ -72,15 +61,15 @@ class Naming:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
-    """Inputs with defaults and names filled in, or what is wrong with them."""
+class CheckResult:
+    """The answer to Check: inputs with their names filled in, or the failures."""
 
     inputs: Properties = field(repr=False)
     failures: Sequence[Failure] = ()
 
 
-class Change(Enum):
-    """How one property differs; the values are those of the engine's PropertyDiff."""
+class PropertyChange(Enum):
+    """How one property differs; the values are those of the engine's `PropertyDiff.Kind`."""
 
     ADD = 0
     DELETE = 2
@@ -88,17 +77,17 @@ class Change(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
-    """What differs between old and new inputs, by property path."""
+class PropertyDifference:
+    """The differences between old and new inputs, by property path."""
 
-    changes: Mapping[str, Change]
+    changes: Mapping[str, PropertyChange]
     replaces: frozenset[str] = frozenset()
     delete_before_replace: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class State:
-    """What the engine remembers of a resource."""
+    """A resource in the engine's state."""
 
     id: str
     inputs: Properties = field(repr=False)
@@ -107,22 +96,22 @@ class State:
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """One configured provider instance: the resource `Provider(...)` of a program."""
+    """One configured provider: the resource `Provider(...)` of a program."""
 
     name: str
     config: Properties = field(repr=False)
     cancelled: threading.Event = field(default_factory=threading.Event)
-    """Set when the engine asks to stop; whoever waits gives up with a sentence."""
+    """Set when the engine asks to stop; every wait then ends with a RefusedError."""
 
 
 class Instance(Protocol):
-    """A configured provider instance that answers for its resources."""
+    """A configured provider that answers the calls about its resources."""
 
     def check(
         self, resource: Resource, old: Properties, new: Properties, naming: Naming
-    ) -> Checked: ...
+    ) -> CheckResult: ...
 
-    def diff(self, resource: Resource, state: State, new: Properties) -> Difference: ...
+    def diff(self, resource: Resource, state: State, new: Properties) -> PropertyDifference: ...
 
     def create(
         self, resource: Resource, inputs: Properties, *, preview: bool, timeout_s: float
@@ -146,7 +135,7 @@ class Instance(Protocol):
 
 
 class Provider(Protocol):
-    """A package: makes instances from their configuration."""
+    """A package that makes an instance from each configuration."""
 
     @property
     def package(self) -> str: ...
@@ -156,6 +145,6 @@ class Provider(Protocol):
 
     def check_config(self, config: Properties) -> Sequence[Failure]: ...
 
-    def diff_config(self, old: Properties, new: Properties) -> Difference: ...
+    def diff_config(self, old: Properties, new: Properties) -> PropertyDifference: ...
 
     def configure(self, session: Session) -> Instance: ...

@@ -1,17 +1,10 @@
-"""What differs between two sets of inputs, by property path."""
-
-from __future__ import annotations
+"""Compares two sets of inputs, by property path."""
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
-from rehearsal.providers.contract import Change, Difference
-from rehearsal.providers.values import Asset, Value, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from rehearsal.providers.values import Properties
+from rehearsal.providers.contract import PropertyChange, PropertyDifference
+from rehearsal.providers.values import Asset, Properties, Value, plain
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
@@ -28,16 +21,16 @@ def join(path: str, key: str | int) -> str:
 
 def difference(
     old: Properties, new: Properties, *, replace_on: Iterable[str] = (), fixed_name: bool = False
-) -> Difference:
-    """How `new` differs from `old`; a change at or around a path of `replace_on` replaces.
+) -> PropertyDifference:
+    """The differences of `new` from `old`; one at, in or around a path of `replace_on` replaces.
 
-    `fixed_name` says that the replacement would bear the name of what it replaces, so that the old
-    one must go first. An unknown differs from everything; null is the same as absent.
+    With `fixed_name` the replacement has the name of the old object, which must then be deleted
+    first. An unknown differs from everything; null equals absent.
     """
     changed = dict(_changes("", plain(dict(old)), plain(dict(new))))
     wanted = tuple(replace_on)
     replaces = frozenset(path for path in changed if any(_touches(path, other) for other in wanted))
-    return Difference(
+    return PropertyDifference(
         changes=changed,
         replaces=replaces,
         delete_before_replace=bool(replaces) and fixed_name,
@@ -52,7 +45,7 @@ def _touches(path: str, other: str) -> bool:
     )
 
 
-def _changes(path: str, old: Value, new: Value) -> Iterator[tuple[str, Change]]:
+def _changes(path: str, old: Value, new: Value) -> Iterator[tuple[str, PropertyChange]]:
     match old, new:
         case dict(), dict():
             for key in sorted({*old, *new} - {"__defaults"}):
@@ -62,14 +55,14 @@ def _changes(path: str, old: Value, new: Value) -> Iterator[tuple[str, Change]]:
                 yield from _changes(join(path, index), _item(old, index), _item(new, index))
         case Asset(), Asset():
             if old.hash != new.hash:
-                yield path, Change.UPDATE
+                yield path, PropertyChange.UPDATE
         case _:
             if old is None and new is not None:
-                yield path, Change.ADD
+                yield path, PropertyChange.ADD
             elif old is not None and new is None:
-                yield path, Change.DELETE
+                yield path, PropertyChange.DELETE
             elif old != new:
-                yield path, Change.UPDATE
+                yield path, PropertyChange.UPDATE
 
 
 def _item(values: list[Value], index: int) -> Value:

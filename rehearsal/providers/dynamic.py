@@ -1,40 +1,48 @@
-"""`pulumi-python`: resources whose provider is Python of the program; recorded, not made.
+"""The package `pulumi-python`: resources whose provider is Python code of the program.
 
-What such a provider says of its inputs is asked of it, as in a real run. What it would do is not
-done: there is no server in a rehearsal that it could speak to.
+The provider's own `check` and `diff` run, as in a real run. Its `create`, `update` and `delete` do
+not, because a rehearsal has no server that they could call: the resource is only recorded.
 """
 
-from __future__ import annotations
-
 import base64
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import dill  # type: ignore[import-untyped]  # it ships no types
+from pulumi.dynamic import ResourceProvider
 
-from rehearsal.providers.cloud import CloudObject
-from rehearsal.providers.concealing import conceal_properties
-from rehearsal.providers.contract import Change, Checked, Difference, Failure, Refusal, State
-from rehearsal.providers.values import UNKNOWN, UNKNOWN_TEXT, Unknown, Value, plain_properties
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pulumi.dynamic import ResourceProvider
-
-    from rehearsal.providers.cloud import Cloud
-    from rehearsal.providers.contract import Naming, Resource, Session
-    from rehearsal.providers.values import Properties
+from rehearsal.errors import RefusedError
+from rehearsal.providers.cloud import Cloud, CloudObject
+from rehearsal.providers.contract import (
+    CheckResult,
+    Failure,
+    Naming,
+    PropertyChange,
+    PropertyDifference,
+    Resource,
+    Session,
+    State,
+)
+from rehearsal.providers.secrets import conceal_properties
+from rehearsal.providers.values import (
+    UNKNOWN,
+    UNKNOWN_TEXT,
+    Properties,
+    Unknown,
+    Value,
+    plain_properties,
+)
 
 PACKAGE = "pulumi-python"
 PROVIDER = "__provider"
-"""The property in which the program hands over its provider, pickled and in base64."""
+"""The property with the program's provider, pickled and in base64."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DynamicProvider:
-    """The package of all dynamic resources of Python programs."""
+    """The provider of all dynamic resources of a Python program."""
 
     cloud: Cloud = field(repr=False)
 
@@ -49,35 +57,35 @@ class DynamicProvider:
         return version("pulumi")
 
     def check_config(self, config: Properties) -> Sequence[Failure]:
-        """It has no arguments of its own."""
+        """Accepts any configuration: the package has no arguments."""
         del config
         return ()
 
-    def diff_config(self, old: Properties, new: Properties) -> Difference:
-        """Other settings of the program replace nothing."""
+    def diff_config(self, old: Properties, new: Properties) -> PropertyDifference:
+        """A changed configuration replaces nothing."""
         del old, new
-        return Difference(changes={})
+        return PropertyDifference(changes={})
 
-    def configure(self, session: Session) -> DynamicInstance:
-        """The instance; the settings of the program that it gets are for making things alone."""
+    def configure(self, session: Session) -> "DynamicInstance":
+        """The instance; it needs no configuration, because it creates nothing."""
         del session
         return DynamicInstance(cloud=self.cloud)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DynamicInstance:
-    """Asks the providers of the program, and remembers what they would have made."""
+    """Runs the checks of the program's providers and records their resources."""
 
     cloud: Cloud = field(repr=False)
 
     def check(
         self, resource: Resource, old: Properties, new: Properties, naming: Naming
-    ) -> Checked:
-        """What the resource's own provider says of its inputs."""
+    ) -> CheckResult:
+        """Checks the inputs by the resource's own provider."""
         del naming
         answer = _provider(resource, new, old).check(_handed(old), _handed(new))
         inputs = {**_taken(answer.inputs or {}), PROVIDER: new[PROVIDER]}
-        return Checked(
+        return CheckResult(
             inputs=conceal_properties(inputs, new),
             failures=[
                 Failure(path=failure.property, sentence=failure.reason)
@@ -85,15 +93,15 @@ class DynamicInstance:
             ],
         )
 
-    def diff(self, resource: Resource, state: State, new: Properties) -> Difference:
-        """What its provider says is to be changed, and whether that replaces it."""
+    def diff(self, resource: Resource, state: State, new: Properties) -> PropertyDifference:
+        """The changes and replacements that the resource's own provider finds."""
         old, wanted = _handed(state.outputs), _handed(new)
         answer = _provider(resource, new, state.outputs).diff(state.id, old, wanted)
         if answer.changes is False:
-            return Difference(changes={})
+            return PropertyDifference(changes={})
         changed = {key for key in (*old, *wanted) if old.get(key) != wanted.get(key)}
         replaces = frozenset(answer.replaces or ())
-        return Difference(
+        return PropertyDifference(
             changes={key: _change(old, wanted, key) for key in changed | replaces},
             replaces=replaces,
             delete_before_replace=bool(answer.delete_before_replace),
@@ -102,7 +110,7 @@ class DynamicInstance:
     def create(
         self, resource: Resource, inputs: Properties, *, preview: bool, timeout_s: float
     ) -> tuple[str, Properties]:
-        """Records it; its outputs are its inputs, for nobody was there to say more."""
+        """Records the resource; its outputs are its inputs."""
         del timeout_s
         if preview:
             return "", inputs
@@ -110,7 +118,7 @@ class DynamicInstance:
         return resource.name, inputs
 
     def read(self, resource: Resource, state: State) -> State | None:
-        """The resource as it is remembered."""
+        """The resource as recorded; None when it is gone."""
         return state if self.cloud.get(resource.type, state.id) else None
 
     def update(
@@ -122,21 +130,21 @@ class DynamicInstance:
         preview: bool,
         timeout_s: float,
     ) -> Properties:
-        """Records it anew."""
+        """Records the new inputs."""
         del timeout_s
         if not preview:
             self._record(resource, state.id, new)
         return new
 
     def delete(self, resource: Resource, state: State, *, timeout_s: float) -> None:
-        """Forgets it."""
+        """Deletes the record."""
         del timeout_s
         self.cloud.remove(resource.type, state.id)
 
     def invoke(self, token: str, arguments: Properties) -> Properties:
-        """There are no functions of dynamic providers."""
+        """Refuses every function: dynamic providers have none."""
         del arguments
-        raise Refusal(f"{token} cannot be rehearsed: nobody answers it.", summary="unknown")
+        raise RefusedError(f"{token} cannot be rehearsed: nobody answers it.", summary="unknown")
 
     def _record(self, resource: Resource, id_: str, inputs: Properties) -> None:
         given = plain_properties(inputs)
@@ -154,26 +162,26 @@ class DynamicInstance:
 
 
 def _provider(resource: Resource, new: Properties, old: Properties) -> ResourceProvider:
-    """The provider that the program pickled; of before, where the new one is not known yet."""
+    """The provider that the program pickled; the old one where the new one is unknown."""
     for properties in (new, old):
         text = plain_properties(properties).get(PROVIDER)
         if isinstance(text, str):
             pickled = base64.b64decode(text)
             provider = dill.loads(pickled)  # noqa: S301  # the program that just ran wrote it
             return cast("ResourceProvider", provider)
-    raise Refusal(
+    raise RefusedError(
         f"{resource.type} {resource.name} comes without its provider.", summary="no provider"
     )
 
 
 def _handed(properties: Mapping[str, Value]) -> dict[str, Any]:
-    """Properties as the SDK hands them to a provider: secrets open, unknowns by their text."""
+    """Properties as the SDK passes them to a provider: secrets clear, unknowns as their text."""
     opened = plain_properties(properties)
     return {key: _worded(value) for key, value in opened.items()}
 
 
 def _taken(properties: Mapping[str, Any]) -> Properties:
-    """Properties that a provider answered."""
+    """The properties in a provider's answer."""
     return {key: _unknowns(value) for key, value in properties.items()}
 
 
@@ -195,7 +203,7 @@ def _unknowns(value: Any) -> Value:
     return cast("Value", value)
 
 
-def _change(old: Mapping[str, Any], new: Mapping[str, Any], key: str) -> Change:
+def _change(old: Mapping[str, Any], new: Mapping[str, Any], key: str) -> PropertyChange:
     if key not in old:
-        return Change.ADD
-    return Change.UPDATE if key in new else Change.DELETE
+        return PropertyChange.ADD
+    return PropertyChange.UPDATE if key in new else PropertyChange.DELETE

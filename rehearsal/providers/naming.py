@@ -1,22 +1,17 @@
-"""Names for resources that a program leaves unnamed, as the real providers make them."""
-
-from __future__ import annotations
+"""Makes names for unnamed resources, as the real providers do."""
 
 import hashlib
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from rehearsal.providers.contract import NameMode, Refusal
-
-if TYPE_CHECKING:
-    from rehearsal.providers.contract import Naming, Resource
-    from rehearsal.providers.values import Properties
+from rehearsal.errors import RefusedError
+from rehearsal.providers.contract import NameMode, Naming, Resource
+from rehearsal.providers.values import Properties
 
 
 @dataclass(frozen=True, kw_only=True)
 class AutoName:
-    """Which property is named when the program does not, and how, as in the real provider."""
+    """The property that gets a name when the program gives none, and the form of that name."""
 
     property: str = "name"
     digits: int = 7
@@ -27,13 +22,13 @@ class AutoName:
 def automatic_name(
     resource: Resource, naming: Naming, *, digits: int, limit: int | None = None, path: str
 ) -> str:
-    """A name for `resource`: its own, a hyphen and `digits` hexadecimal digits.
+    """A name for `resource`: its own name, a hyphen and `digits` hexadecimal digits.
 
-    The digits follow from the engine's seed, so that a retried call gives the same name. A name
-    longer than `limit` loses the end of its readable part. `path` names the property in a refusal.
+    The digits follow from the engine's seed, so that a retried call gives the same name. The
+    readable part is cut so that the name has at most `limit` characters. A refusal names `path`.
     """
     if naming.mode is NameMode.DISABLE:
-        raise Refusal(
+        raise RefusedError(
             f"{resource.name} ({resource.type}) has no {path}, and pulumi:autonaming is off: "
             f"give it one.",
             summary="unnamed",
@@ -51,27 +46,33 @@ def _hexadecimal(seed: bytes, urn: str, digits: int) -> str:
 
 
 def with_name(
-    rule: AutoName | None, resource: Resource, old: Properties, new: Properties, naming: Naming
+    auto_name: AutoName | None, resource: Resource, old: Properties, new: Properties, naming: Naming
 ) -> Properties:
-    """The inputs with a name, and with the list of what was filled in, as the real ones have it."""
+    """The inputs with a name, and with `__defaults`, the list of what was filled in."""
     inputs = {key: value for key, value in new.items() if key != "__defaults"}
-    if rule is None or any(new.get(key) for key in (rule.property, f"{rule.property}Prefix")):
+    if auto_name is None or any(
+        new.get(key) for key in (auto_name.property, f"{auto_name.property}Prefix")
+    ):
         return {**inputs, "__defaults": []}
-    before = old.get(rule.property) if _was_automatic(rule, old) else None
+    before = old.get(auto_name.property) if _was_automatic(auto_name, old) else None
     name = before or automatic_name(
-        resource, naming, digits=rule.digits, limit=rule.limit, path=rule.property
+        resource,
+        naming,
+        digits=auto_name.digits,
+        limit=auto_name.limit,
+        path=auto_name.property,
     )
-    made = name.lower() if rule.lower and isinstance(name, str) else name
-    return {**inputs, rule.property: made, "__defaults": [rule.property]}
+    made = name.lower() if auto_name.lower and isinstance(name, str) else name
+    return {**inputs, auto_name.property: made, "__defaults": [auto_name.property]}
 
 
-def keeps_its_name(rule: AutoName | None, old: Properties, new: Properties) -> bool:
-    """Whether a replacement would bear the same name, which the program gave."""
-    if rule is None or _was_automatic(rule, new):
+def keeps_its_name(auto_name: AutoName | None, old: Properties, new: Properties) -> bool:
+    """Whether a replacement has the name of the old object, because the program fixed it."""
+    if auto_name is None or _was_automatic(auto_name, new):
         return False
-    return old.get(rule.property) == new.get(rule.property)
+    return old.get(auto_name.property) == new.get(auto_name.property)
 
 
-def _was_automatic(rule: AutoName, inputs: Properties) -> bool:
+def _was_automatic(auto_name: AutoName, inputs: Properties) -> bool:
     defaults = inputs.get("__defaults")
-    return isinstance(defaults, list) and rule.property in defaults
+    return isinstance(defaults, list) and auto_name.property in defaults

@@ -1,6 +1,4 @@
-"""The inputs and outputs of a resource type, read from the Python SDK that the program uses."""
-
-from __future__ import annotations
+"""Reads the inputs and outputs of a resource type from the Python SDK that the program uses."""
 
 import collections.abc
 import enum
@@ -9,28 +7,26 @@ import importlib
 import inspect
 import types
 import typing
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import pulumi
 
 # pulumi has no public way to list the properties of an input type.
 from pulumi import _types
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 Word: TypeAlias = Literal["a string", "a whole number", "a number", "true or false", "a file"]
 
 
 @dataclass(frozen=True)
 class Anything:
-    """Whatever the program gives."""
+    """Any value."""
 
 
 @dataclass(frozen=True)
 class Simple:
-    """A value without parts; `word` is how a sentence calls it."""
+    """A value without parts; `word` is its name in a sentence."""
 
     word: Word
 
@@ -46,22 +42,22 @@ class OneOf:
 class ListOf:
     """A list of values of one shape."""
 
-    item: Shape
+    item: "Shape"
 
 
 @dataclass(frozen=True)
 class MapOf:
     """An object with keys of the program's choice."""
 
-    value: Shape
+    value: "Shape"
 
 
 @dataclass(frozen=True)
 class Object:
-    """An object with known properties; `name` is the SDK's, without `Args`."""
+    """An object with known properties; `name` is the SDK's class without `Args`."""
 
     name: str
-    fields: Mapping[str, Shape]
+    fields: Mapping[str, "Shape"]
     required: frozenset[str]
 
 
@@ -79,7 +75,7 @@ _WORDS: dict[object, Word] = {
 def inputs(module: str, name: str) -> Object:
     """The inputs of resource class `name` of the SDK module, such as `pulumi_aws.s3`, `Bucket`."""
     own = importlib.import_module(_resource(module, name).__module__)
-    # Where a nested type already bears the name, the SDK calls the resource's `InitArgs`.
+    # Where a nested type has the name already, the SDK calls the resource's inputs `InitArgs`.
     return _object(getattr(own, f"{name}InitArgs", None) or getattr(own, f"{name}Args"))
 
 
@@ -128,7 +124,7 @@ def _shape(hint: object) -> Shape:
 
 
 def _shape_of_union(members: tuple[object, ...]) -> Shape:
-    """The shape of an input: what may be awaited or come from an output is left out."""
+    """The shape of an input, without the awaitables and outputs that it may be given as."""
     shapes = [
         _shape(member)
         for member in members

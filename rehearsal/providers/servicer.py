@@ -1,44 +1,45 @@
-"""Pulumi's ResourceProvider service (gRPC) around a provider of the rehearsal."""
+"""Serves a provider of the rehearsal as Pulumi's gRPC service ResourceProvider."""
 # ruff: noqa: N802  # the names of the methods are the protocol's
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
+import grpc  # type: ignore[import-untyped]  # grpcio ships no types
 from google.protobuf import empty_pb2  # type: ignore[import-untyped]  # ships no types
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
+from rehearsal.errors import RefusedError
 from rehearsal.providers import answers
+from rehearsal.providers.calls import CallLog
 from rehearsal.providers.connections import Connections
-from rehearsal.providers.contract import NameMode, Naming, Refusal, Resource, Session, State
+from rehearsal.providers.contract import (
+    Failure,
+    NameMode,
+    Naming,
+    Provider,
+    Resource,
+    Session,
+    State,
+)
 from rehearsal.providers.values import decode, encode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import grpc  # type: ignore[import-untyped]  # grpcio ships no types
-
-    from rehearsal.providers.calls import CallLog
-    from rehearsal.providers.contract import Failure, Provider
 
 DEFAULT_TIMEOUT_S = 600.0
 
 
 class Servicer(provider_pb2_grpc.ResourceProviderServicer):
-    """Serves one package, and notes every call about a resource in the log."""
+    """Serves one package and logs every call about a resource."""
 
     def __init__(self, provider: Provider, log: CallLog) -> None:
         self._provider = provider
         self._connections = Connections(provider.package, log)
 
     def stop(self) -> None:
-        """Makes calls that wait come to an end, so that the process can."""
+        """Ends the calls that wait, so that the process can end."""
         self._connections.cancel_all()
 
     def Handshake(
         self, request: provider_pb2.ProviderHandshakeRequest, context: grpc.ServicerContext
     ) -> provider_pb2.ProviderHandshakeResponse:
-        """Says which forms of values this provider understands."""
+        """Returns which forms of values this provider understands."""
         del request, context
         return provider_pb2.ProviderHandshakeResponse(
             accept_secrets=True, supports_autonaming_configuration=True
@@ -47,21 +48,21 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Attach(
         self, request: plugin_pb2.PluginAttach, context: grpc.ServicerContext
     ) -> empty_pb2.Empty:
-        """The engine has found this process through PULUMI_DEBUG_PROVIDERS."""
+        """Does nothing: the engine has found this process through PULUMI_DEBUG_PROVIDERS."""
         del request, context
         return empty_pb2.Empty()
 
     def GetPluginInfo(
         self, request: empty_pb2.Empty, context: grpc.ServicerContext
     ) -> plugin_pb2.PluginInfo:
-        """The version of the SDK that this provider stands in for."""
+        """Returns the version of the SDK, as the real provider does."""
         del request, context
         return plugin_pb2.PluginInfo(version=self._provider.version)
 
     def GetSchema(
         self, request: provider_pb2.GetSchemaRequest, context: grpc.ServicerContext
     ) -> provider_pb2.GetSchemaResponse:
-        """No schema: the program brings the SDK."""
+        """Returns an empty schema: the program has the SDK."""
         del request, context
         return provider_pb2.GetSchemaResponse(schema="{}")
 
@@ -78,7 +79,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def DiffConfig(
         self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext
     ) -> provider_pb2.DiffResponse:
-        """Says whether a changed provider must be replaced, and all of its resources with it."""
+        """Returns whether a changed provider is replaced, with all of its resources."""
         with self._connections.call("DiffConfig", answers.resource_of(request.urn), context):
             old, new = decode(request.old_inputs), decode(request.news)
             return answers.difference(self._provider.diff_config(old, new))
@@ -86,7 +87,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Configure(
         self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext
     ) -> provider_pb2.ConfigureResponse:
-        """Makes the instance that this connection is for."""
+        """Makes the instance of this connection."""
         resource = Resource(
             urn=request.urn, type=f"pulumi:providers:{self._provider.package}", name=request.name
         )
@@ -101,7 +102,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Check(
         self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext
     ) -> provider_pb2.CheckResponse:
-        """Checks the inputs of a resource and fills in what is missing."""
+        """Checks the inputs of a resource and fills in its name."""
         resource = answers.resource_of(request.urn)
         with self._connections.call("Check", resource, context) as call:
             old, new = decode(request.olds), decode(request.news)
@@ -112,7 +113,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Diff(
         self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext
     ) -> provider_pb2.DiffResponse:
-        """Says what an update would change or replace."""
+        """Returns what an update would change or replace."""
         resource = answers.resource_of(request.urn)
         with self._connections.call("Diff", resource, context) as call:
             answer = call.instance.diff(resource, answers.state_of(request), decode(request.news))
@@ -121,7 +122,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Create(
         self, request: provider_pb2.CreateRequest, context: grpc.ServicerContext
     ) -> provider_pb2.CreateResponse:
-        """Makes a resource, or says in a preview what would be made."""
+        """Creates a resource; in a preview, returns the outputs it would have."""
         resource = answers.resource_of(request.urn)
         with self._connections.call("Create", resource, context, preview=request.preview) as call:
             id_, outputs = call.instance.create(
@@ -146,7 +147,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Update(
         self, request: provider_pb2.UpdateRequest, context: grpc.ServicerContext
     ) -> provider_pb2.UpdateResponse:
-        """Changes a resource, or says in a preview what it would become."""
+        """Changes a resource; in a preview, returns the outputs it would have."""
         resource = answers.resource_of(request.urn)
         with self._connections.call("Update", resource, context, preview=request.preview) as call:
             outputs = call.instance.update(
@@ -161,7 +162,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Delete(
         self, request: provider_pb2.DeleteRequest, context: grpc.ServicerContext
     ) -> empty_pb2.Empty:
-        """Removes a resource."""
+        """Deletes a resource."""
         resource = answers.resource_of(request.urn)
         with self._connections.call("Delete", resource, context, preview=False) as call:
             timeout_s = request.timeout or DEFAULT_TIMEOUT_S
@@ -171,7 +172,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Invoke(
         self, request: provider_pb2.InvokeRequest, context: grpc.ServicerContext
     ) -> provider_pb2.InvokeResponse:
-        """Answers a function of the SDK."""
+        """Calls a function of the SDK."""
         function = Resource(urn="", type=request.tok, name=request.tok)
         with self._connections.call("Invoke", function, context, preview=request.preview) as call:
             result = call.instance.invoke(request.tok, decode(request.args))
@@ -180,17 +181,17 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Construct(
         self, request: provider_pb2.ConstructRequest, context: grpc.ServicerContext
     ) -> provider_pb2.ConstructResponse:
-        """Refuses components that live in a provider, such as kubernetes:yaml/v2:ConfigGroup."""
+        """Refuses components of a provider, such as kubernetes:yaml/v2:ConfigGroup."""
         component = Resource(urn="", type=request.type, name=request.name)
         with self._connections.call("Construct", component, context):
-            raise Refusal(
+            raise RefusedError(
                 f"{request.type} {request.name} cannot be rehearsed: it is a component that the "
                 "real provider unfolds; register its resources one by one.",
                 summary="component",
             )
 
     def Cancel(self, request: empty_pb2.Empty, context: grpc.ServicerContext) -> empty_pb2.Empty:
-        """Makes whoever waits on behalf of this connection give up."""
+        """Ends the waits of this connection's calls."""
         del request
         self._connections.cancel(context.peer())
         return empty_pb2.Empty()

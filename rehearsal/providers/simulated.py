@@ -1,44 +1,45 @@
-"""A simulated cloud: checks inputs as the real one does, and remembers what was made."""
-
-from __future__ import annotations
+"""A provider of a simulated cloud: checks inputs as the real one does and keeps the objects."""
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from rehearsal.providers.cloud import CloudObject
-from rehearsal.providers.concealing import conceal_properties
-from rehearsal.providers.contract import Checked, Difference, Failure, Refusal, State
+from rehearsal.errors import RefusedError
+from rehearsal.providers.cloud import Cloud, CloudObject
+from rehearsal.providers.contract import (
+    CheckResult,
+    Failure,
+    Naming,
+    PropertyDifference,
+    Resource,
+    Session,
+    State,
+)
 from rehearsal.providers.difference import difference
-from rehearsal.providers.kinds import Asked, Kind, public
 from rehearsal.providers.naming import keeps_its_name, with_name
+from rehearsal.providers.secrets import conceal_properties
+from rehearsal.providers.simulated_type import CloudRequest, SimulatedType, public
 from rehearsal.providers.type_check import problems
 from rehearsal.providers.values import Properties, Value, has_unknown, plain_properties, shown
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rehearsal.providers.cloud import Cloud
-    from rehearsal.providers.contract import Naming, Resource, Session
-
-Lookup: TypeAlias = Callable[[Asked], Properties]
+Lookup: TypeAlias = Callable[[CloudRequest], Properties]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Package:
-    """What one simulated cloud offers: its resource types and its functions, by token."""
+    """The content of one simulated cloud: its resource types and its functions, by token."""
 
     name: str
     version: str
-    kinds: Mapping[str, Kind]
+    types: Mapping[str, SimulatedType]
     lookups: Mapping[str, Lookup]
     check_config: Callable[[Properties], Sequence[Failure]]
 
 
 @dataclass(frozen=True)
 class SimulatedProvider:
-    """The provider of `content`, whose instances share one cloud: one project, one account."""
+    """The provider of one simulated cloud; its instances share one project or account."""
 
     content: Package
     cloud: Cloud = field(repr=False)
@@ -50,18 +51,18 @@ class SimulatedProvider:
 
     @property
     def version(self) -> str:
-        """The version of the SDK that it stands in for."""
+        """The version of the SDK, as the real provider has it."""
         return self.content.version
 
     def check_config(self, config: Properties) -> Sequence[Failure]:
-        """What is wrong with the arguments of `Provider(...)`."""
+        """Checks the arguments of `Provider(...)`."""
         return self.content.check_config(plain_properties(config))
 
-    def diff_config(self, old: Properties, new: Properties) -> Difference:
-        """A changed configuration never replaces what was made with the old one."""
+    def diff_config(self, old: Properties, new: Properties) -> PropertyDifference:
+        """A changed configuration replaces nothing."""
         return difference(old, new)
 
-    def configure(self, session: Session) -> SimulatedInstance:
+    def configure(self, session: Session) -> "SimulatedInstance":
         """The instance for one `Provider(...)`."""
         return SimulatedInstance(
             content=self.content, cloud=self.cloud, config=plain_properties(session.config)
@@ -78,55 +79,55 @@ class SimulatedInstance:
 
     def check(
         self, resource: Resource, old: Properties, new: Properties, naming: Naming
-    ) -> Checked:
-        """Holds inputs against the SDK's types and the cloud's rules; names what is unnamed."""
-        kind = self.content.kinds.get(resource.type)
-        if kind is None:
-            return Checked(inputs=new, failures=[_unsupported(resource, self.content)])
-        failures = list(problems(kind.shape, new))
+    ) -> CheckResult:
+        """Checks inputs against the SDK's types and the cloud's rules; fills in a missing name."""
+        simulated = self.content.types.get(resource.type)
+        if simulated is None:
+            return CheckResult(inputs=new, failures=[_unsupported(resource, self.content)])
+        failures = list(problems(simulated.shape, new))
         wrong = {failure.path for failure in failures}
         failures += [
             failure
-            for rule in kind.rules
-            for failure in rule.failures(new)
+            for check in simulated.input_checks
+            for failure in check.failures(new)
             if failure.path not in wrong
         ]
         if failures:
-            return Checked(inputs=new, failures=failures)
-        named = with_name(kind.auto_name, resource, old, new, naming)
-        asked = self._asked(named)
-        return Checked(
+            return CheckResult(inputs=new, failures=failures)
+        named = with_name(simulated.auto_name, resource, old, new, naming)
+        request = self._request(named)
+        return CheckResult(
             inputs=named,
-            failures=[failure for judge in kind.judges for failure in judge(asked)],
+            failures=[failure for check in simulated.cross_checks for failure in check(request)],
         )
 
-    def diff(self, resource: Resource, state: State, new: Properties) -> Difference:
-        """What changes, and whether the real provider would replace the object for it."""
-        kind = self._kind(resource)
+    def diff(self, resource: Resource, state: State, new: Properties) -> PropertyDifference:
+        """The changed inputs, and those for which the real provider replaces the object."""
+        simulated = self._type(resource)
         return difference(
             state.inputs,
             new,
-            replace_on=kind.replace_on,
-            fixed_name=keeps_its_name(kind.auto_name, state.inputs, new),
+            replace_on=simulated.replace_on,
+            fixed_name=keeps_its_name(simulated.auto_name, state.inputs, new),
         )
 
     def create(
         self, resource: Resource, inputs: Properties, *, preview: bool, timeout_s: float
     ) -> tuple[str, Properties]:
-        """Makes the object; in a preview, says what is known of it."""
+        """Creates the object; in a preview, returns its outputs as far as they are known."""
         del timeout_s
-        kind = self._kind(resource)
-        asked = self._asked(inputs)
+        simulated = self._type(resource)
+        request = self._request(inputs)
         if preview:
-            return "", conceal_properties(kind.previewed(asked), inputs)
+            return "", conceal_properties(simulated.previewed(request), inputs)
         with self.cloud.lock:
-            self._admit(kind, resource, asked)
-            asked = self._asked(inputs, kind.identify(asked))
-            self._keep(kind, resource, asked)
-            return asked.id, conceal_properties(kind.made(asked), inputs)
+            self._admit(simulated, resource, request)
+            request = self._request(inputs, simulated.identify(request))
+            self._keep(simulated, resource, request)
+            return request.id, conceal_properties(simulated.made(request), inputs)
 
     def read(self, resource: Resource, state: State) -> State | None:
-        """The object as the cloud has it; None when it is gone."""
+        """The object in the cloud; None when it is gone."""
         thing = self.cloud.get(resource.type, state.id)
         if thing is None:
             return None
@@ -145,68 +146,75 @@ class SimulatedInstance:
         preview: bool,
         timeout_s: float,
     ) -> Properties:
-        """Changes the object; what the cloud decided before stays as it was."""
+        """Changes the object; values that the cloud decided before stay."""
         del timeout_s
-        kind = self._kind(resource)
-        asked = self._asked(new, state.id)
+        simulated = self._type(resource)
+        request = self._request(new, state.id)
         if preview and has_unknown(dict(new)):
             before = plain_properties(state.outputs)
-            return conceal_properties({**before, **public(asked.inputs), **kind.known(asked)}, new)
+            return conceal_properties(
+                {**before, **public(request.inputs), **simulated.known(request)}, new
+            )
         with self.cloud.lock:
             if not preview:
-                self._admit(kind, resource, asked)
-                self._keep(kind, resource, asked)
-            return conceal_properties(kind.made(asked), new)
+                self._admit(simulated, resource, request)
+                self._keep(simulated, resource, request)
+            return conceal_properties(simulated.made(request), new)
 
     def delete(self, resource: Resource, state: State, *, timeout_s: float) -> None:
-        """Removes the object; one that is gone already is fine."""
+        """Removes the object, if it is there."""
         del timeout_s
         self.cloud.remove(resource.type, state.id)
 
     def invoke(self, token: str, arguments: Properties) -> Properties:
-        """Answers a function of the SDK, or refuses it by name."""
+        """Calls a function of the SDK; refuses an unknown one by name."""
         lookup = self.content.lookups.get(token)
         if lookup is None:
             known = ", ".join(sorted(self.content.lookups))
-            raise Refusal(
+            raise RefusedError(
                 f"{token} cannot be rehearsed: the stand-in answers {known}.", summary="unknown"
             )
-        return lookup(self._asked(arguments))
+        return lookup(self._request(arguments))
 
-    def _kind(self, resource: Resource) -> Kind:
-        kind = self.content.kinds.get(resource.type)
-        if kind is None:
-            raise Refusal(_unsupported(resource, self.content).sentence, summary="unknown type")
-        return kind
+    def _type(self, resource: Resource) -> SimulatedType:
+        simulated = self.content.types.get(resource.type)
+        if simulated is None:
+            raise RefusedError(
+                _unsupported(resource, self.content).sentence, summary="unknown type"
+            )
+        return simulated
 
-    def _asked(self, inputs: Properties, id_: str = "") -> Asked:
-        return Asked(inputs=plain_properties(inputs), cloud=self.cloud, config=self.config, id=id_)
+    def _request(self, inputs: Properties, id_: str = "") -> CloudRequest:
+        return CloudRequest(
+            inputs=plain_properties(inputs), cloud=self.cloud, config=self.config, id=id_
+        )
 
-    def _admit(self, kind: Kind, resource: Resource, asked: Asked) -> None:
-        failures = [*_taken(kind, asked)]
-        failures += [found for judge in (*kind.judges, *kind.admission) for found in judge(asked)]
+    def _admit(self, simulated: SimulatedType, resource: Resource, request: CloudRequest) -> None:
+        failures = [*_taken(simulated, request)]
+        checks = (*simulated.cross_checks, *simulated.creation_checks)
+        failures += [failure for check in checks for failure in check(request)]
         if failures:
             sentences = " ".join(failure.sentence for failure in failures)
-            raise Refusal(
-                f"{kind.name} {resource.name}: {sentences}",
+            raise RefusedError(
+                f"{simulated.name} {resource.name}: {sentences}",
                 summary="refused: " + ", ".join(failure.path for failure in failures),
             )
 
-    def _keep(self, kind: Kind, resource: Resource, asked: Asked) -> None:
+    def _keep(self, simulated: SimulatedType, resource: Resource, request: CloudRequest) -> None:
         self.cloud.put(
             CloudObject(
                 provider=self.content.name,
-                type=kind.token,
-                id=asked.id,
+                type=simulated.token,
+                id=request.id,
                 name=resource.name,
-                inputs=asked.inputs,
-                outputs=kind.made(asked),
+                inputs=request.inputs,
+                outputs=simulated.made(request),
             )
         )
 
 
 def _unsupported(resource: Resource, content: Package) -> Failure:
-    names = sorted(kind.name for kind in content.kinds.values())
+    names = sorted(simulated.name for simulated in content.types.values())
     wanted = resource.type.rpartition(":")[2]
     nearest = difflib.get_close_matches(wanted, names, n=1)
     hint = f"the nearest is {nearest[0]}" if nearest else f"known are {', '.join(names)}"
@@ -217,13 +225,13 @@ def _unsupported(resource: Resource, content: Package) -> Failure:
     )
 
 
-def _taken(kind: Kind, asked: Asked) -> Iterator[Failure]:
-    others = [thing for thing in asked.cloud.all(kind.token) if thing.id != asked.id]
-    for name in kind.unique:
-        value: Value = asked.inputs.get(name)
+def _taken(simulated: SimulatedType, request: CloudRequest) -> Iterator[Failure]:
+    others = [thing for thing in request.cloud.all(simulated.token) if thing.id != request.id]
+    for name in simulated.unique:
+        value: Value = request.inputs.get(name)
         if value is not None and any(other.inputs.get(name) == value for other in others):
             yield Failure(
                 path=name,
-                sentence=f"{name} is {shown(value)}, which another {kind.name} of the account "
+                sentence=f"{name} is {shown(value)}, which another {simulated.name} of the account "
                 f"already has.",
             )

@@ -1,21 +1,16 @@
-"""Inputs held against the types of the SDK: unknown, missing and wrongly typed properties."""
-
-from __future__ import annotations
+"""Checks inputs against the types of the SDK: unknown, missing and wrongly typed properties."""
 
 import difflib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from rehearsal.providers.contract import Failure
 from rehearsal.providers.difference import join
 from rehearsal.providers.sdk_types import Anything, ListOf, MapOf, Object, OneOf, Shape, Simple
 from rehearsal.providers.values import Asset, Secret, Unknown, Value, shown
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 def problems(shape: Shape, value: Value, path: str = "") -> Iterator[Failure]:
-    """What is wrong with the type of `value`; what is not known yet is let through."""
+    """Yields each mismatch between `value` and `shape`; an unknown value passes."""
     match shape, value:
         case (_, Unknown()) | (Anything(), _):
             return

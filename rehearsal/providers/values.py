@@ -1,15 +1,14 @@
-"""Property values as the engine sends them: plain data, plus unknowns, secrets and assets.
+"""Property values as the engine sends them: plain data, unknowns, secrets and assets.
 
-The engine marks these three inside a protobuf Struct with constants of its own (Pulumi's
+The engine marks the last three inside a protobuf Struct with constants (Pulumi's
 `sdk/go/common/resource/plugin/rpc.go`); here they are classes. Whole numbers become `int`, so that
-what is sent on as JSON says 3 and not 3.0.
+JSON made from them has 3 and not 3.0.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from google.protobuf.struct_pb2 import (  # type: ignore[import-untyped]  # protobuf ships none
     ListValue,
@@ -17,9 +16,6 @@ from google.protobuf.struct_pb2 import (  # type: ignore[import-untyped]  # prot
     Struct,
 )
 from google.protobuf.struct_pb2 import Value as ProtoValue
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 SIGNATURE: Final = "4dabf18193072939515e22adb298388d"
 SECRET_SIGNATURE: Final = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105  # not a password
@@ -42,7 +38,7 @@ UNKNOWN_TEXTS: Final = frozenset(
 
 @dataclass(frozen=True)
 class Unknown:
-    """A value that only the update will know."""
+    """A value that a preview does not know."""
 
 
 UNKNOWN: Final = Unknown()
@@ -50,14 +46,14 @@ UNKNOWN: Final = Unknown()
 
 @dataclass(frozen=True)
 class Secret:
-    """A value that must not be shown; `repr` does not."""
+    """A value that must not be shown; `repr` does not show it."""
 
-    value: Value = field(repr=False)
+    value: "Value" = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asset:
-    """A file or an archive given as input; `hash` is the engine's SHA-256 of its contents."""
+    """A file or an archive as input; `hash` is the engine's SHA-256 of its contents."""
 
     signature: str
     hash: str
@@ -155,7 +151,7 @@ def _asset(asset: Asset) -> Properties:
 
 
 def plain(value: Value) -> Value:
-    """The value with its secrets laid open."""
+    """The value with its secrets as clear values."""
     match value:
         case Secret():
             return plain(value.value)
@@ -168,22 +164,22 @@ def plain(value: Value) -> Value:
 
 
 def plain_properties(properties: Mapping[str, Value]) -> Properties:
-    """`plain` for a whole set of properties."""
+    """`plain` for a set of properties."""
     return {key: plain(value) for key, value in properties.items()}
 
 
 def has_secret(value: Value) -> bool:
-    """Whether the value is secret or holds something secret."""
+    """Whether the value is a secret or contains one."""
     return any(isinstance(item, Secret) for item in walk(value))
 
 
 def has_unknown(value: Value) -> bool:
-    """Whether the value is unknown or holds something unknown."""
+    """Whether the value is unknown or contains an unknown."""
     return any(isinstance(item, Unknown) for item in walk(value))
 
 
 def walk(value: Value) -> Iterator[Value]:
-    """The value and everything inside it."""
+    """Yields the value and everything inside it."""
     yield value
     match value:
         case Secret():
@@ -197,7 +193,7 @@ def walk(value: Value) -> Iterator[Value]:
 
 
 def shown(value: Value) -> str:
-    """The value as a sentence quotes it: short, and nothing secret."""
+    """The value as text for a sentence: cut at 80 characters, without secrets."""
     if has_secret(value):
         return "a secret value"
     match value:

@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from engine.events import Outcome
+from policies.environment import load
 from rehearsal.engine import Engine
 from rehearsal.twin import Twin, set_up
 from rehearsal.workspace import Workspace
-from settings import load
 from tests.conftest import ROOT
 from toolchain.build import Tools, ensure
 

@@ -50,8 +50,9 @@ pulumi.export("address", server.ipv4_address)
 pulumi.export("private", server.networks[0].ip)
 pulumi.export("arn", bucket.arn)
 pulumi.export("regions", [bucket.bucket_region, elsewhere.bucket_region])
-pulumi.export("user", aws.get_caller_identity_output(
-    opts=pulumi.InvokeOptions(provider=amazon)).account_id)
+pulumi.export("image", aws.ec2.get_ami_output(owners=["075585003325"],
+    filters=[aws.ec2.GetAmiFilterArgs(name="name", values=["Flatcar-stable-4593.2.5-hvm"])],
+    opts=pulumi.InvokeOptions(provider=amazon)).id)
 """
 
 

@@ -14,7 +14,8 @@ import yaml
 from fleet.preview.engine import Preview
 from fleet.preview.markdown import markdown
 from fleet.preview.summary import Summary
-from settings import load, needed_secrets, stack_file
+from policies.environment import load
+from settings import needed_secrets, stack_file
 from tests.conftest import ROOT
 from tests.engine.conftest import Change, Trial
 from tests.engine.history import readable_versions
@@ -29,7 +30,7 @@ def previewed(trial: Trial, change: Change) -> Summary:
     engine.stack_file.write_text(yaml.safe_dump(document))
     preview = Preview(
         root=engine.root,
-        settings=load(engine.stack_file),
+        environment=load(engine.stack_file),
         stack_file=engine.stack_file,
         pulumi=engine.pulumi,
         variables=engine.environment,
@@ -166,7 +167,7 @@ def untouched(tools: Tools, tmp_path: Path) -> Preview:
     tracked.write_text(salt + stack_file(ROOT, "dev").read_text())
     return Preview(
         root=ROOT,
-        settings=load(tracked),
+        environment=load(tracked),
         stack_file=tracked,
         pulumi=tools.path("pulumi"),
         variables=variables,
@@ -180,7 +181,7 @@ def test_missing_secrets_are_told_with_their_commands(untouched: Preview) -> Non
     assert summary.errors == tuple(
         f"gpu-fleet:{name} is not set; set it with "
         f"`pulumi config set --secret gpu-fleet:{name} --stack dev`."
-        for name in needed_secrets(untouched.settings)
+        for name in needed_secrets(untouched.environment.settings)
     )
 
 

@@ -28,12 +28,12 @@ DEADLINE_S = 180  # for a hanging command alone
 COMMAND = """
 import sys
 from pathlib import Path
-from rehearsal import command
+from rehearsal import cli
 verb, root, environment, *flags = sys.argv[1:]
 if verb == "rehearse-stop":
-    sys.exit(command.rehearse_stop(Path(root), environment))
+    sys.exit(cli.rehearse_stop(Path(root), environment))
 given = {"as_json": "--json" in flags, "keep": "--keep" in flags}
-sys.exit(command.rehearse(Path(root), environment, **given))
+sys.exit(cli.rehearse(Path(root), environment, **given))
 """
 
 

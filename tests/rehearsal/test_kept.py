@@ -19,10 +19,10 @@ import yaml
 
 from fleet.check.judging import check
 from fleet.check.reading import read
-from rehearsal.api import Api, ApiError
-from rehearsal.certificates import Certificates, Pair
+from policies.environment import load
+from rehearsal.api import Api, ApiServerError
+from rehearsal.providers.kubernetes import kubeconfig
 from rehearsal.stackfile import Cipher
-from settings import load
 from tests.conftest import ROOT
 from tests.rehearsal.kept import Kept
 from toolchain.build import versions
@@ -57,13 +57,8 @@ def kept(make_checkout: Callable[[], Checkout]) -> Iterator[Kept]:
     checkout.git("commit", "--quiet", "--message", "As cloned")
     ended = checkout.run("rehearse", "dev", "--json", "--keep")
     assert ended.code == 0, ended.stderr + ended.stdout
-    folder = checkout.workspace().directory / "certificates"
-    pair = Pair(certificate=folder / "admin.crt", key=folder / "admin.key")
-    pki = Certificates(
-        authority=folder / "ca.crt", server=pair, admin=pair, service_account_key=pair.key
-    )
-    config = yaml.safe_load((checkout.workspace().directory / "kubeconfig").read_text())
-    api = Api(config["clusters"][0]["cluster"]["server"], pki)
+    access = kubeconfig.cluster(str(checkout.workspace().directory / "kubeconfig"))
+    api = Api.connect(access.server, access.trust)
     yield Kept(checkout=checkout, report=ended.report, stderr=ended.stderr, api=api)
     api.close()
     stopped = checkout.run("rehearse-stop", "dev")
@@ -232,13 +227,13 @@ def test_etcd_and_the_api_server_refuse_strangers(kept: Kept) -> None:
 
 
 def test_its_api_server_refuses_what_fleet_check_refuses_in_the_same_words(kept: Kept) -> None:
-    policies = load(kept.checkout.stack_file("dev")).policies
+    rules = load(kept.checkout.stack_file("dev")).rules
     found = read([str(REFUSED)])
-    said = {text for one in check("dev", policies, found).findings for text in one.sentences}
+    said = {text for one in check("dev", rules, found).findings for text in one.sentences}
     assert said == {"Job 'train': container 'main' must have a whole number of CPUs in limits.cpu."}
 
     jobs = "/apis/batch/v1/namespaces/default/jobs"
-    with pytest.raises(ApiError, match=re.escape(*said)):
+    with pytest.raises(ApiServerError, match=re.escape(*said)):
         kept.api.create(jobs, yaml.safe_load(REFUSED.read_text()))
     assert kept.api.get(f"{jobs}/train") is None
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from components.platform.queue_shares import QueueShare
-from components.platform.teams import Teams, TeamsArgs, TeamShare
+from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import Volcano, VolcanoArgs
-from rehearsal.api import ApiError
-from rehearsal.twin import install_crds
+from rehearsal.api import ApiServerError
+from rehearsal.providers.kubernetes.readiness import install_crds
+from settings import Queue, Team
 from tests.recorder import named, render
 from toolchain.build import ensure
 
@@ -33,11 +33,11 @@ PATHS = {
 
 def program() -> None:
     queues = {
-        "research": QueueShare(weight=4, gpus=16, pool="dgx"),
-        "burst": QueueShare(weight=2, gpus=16, pool="burst"),
-        "anywhere": QueueShare(weight=1, gpus=8),
+        "research": Queue(weight=4, gpus=16, pool="dgx"),
+        "burst": Queue(weight=2, gpus=16, pool="burst"),
+        "anywhere": Queue(weight=1, gpus=8),
     }
-    teams = {"research": TeamShare(cost_centre="4100", queues=queues)}
+    teams = {"research": Team(cost_centre="4100", queues=queues)}
     crds = Volcano("volcano", VolcanoArgs(pools={})).release
     rented = frozenset({"burst"})
     Teams("teams", TeamsArgs(teams=teams, pools={"dgx": 16, "burst": 16}, rented=rented, crds=crds))
@@ -73,7 +73,7 @@ def refusal(launcher: Launcher) -> Callable[..., str]:
         path = f"/apis/batch.volcano.sh/v1alpha1/namespaces/{namespace}/jobs?dryRun=All"
         try:
             api.create(path, job(queue, members, topology))
-        except ApiError as error:
+        except ApiServerError as error:
             return str(error)
         return ""
 

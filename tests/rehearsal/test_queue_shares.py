@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from components.platform.pool_domains import PoolDomains, PoolDomainsArgs
-from components.platform.queue_shares import QueueShare
-from components.platform.teams import Teams, TeamsArgs, TeamShare
+from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import SCHEDULER, Volcano, VolcanoArgs
 from rehearsal.control_plane import free_port
-from rehearsal.twin import install_crds
+from rehearsal.providers.kubernetes.readiness import install_crds
+from settings import Queue, Team
 from tests.recorder import named, render
 from toolchain.build import ToolchainError, ensure
 
@@ -36,9 +36,9 @@ PATHS = {
     "HyperNode": "/apis/topology.volcano.sh/v1alpha1/hypernodes",
 }
 CLASSES = {"low": 10, "high": 20}
-PRODUCTION = QueueShare(weight=3, gpus=32, pool="dgx")
-RESEARCH = QueueShare(weight=1, gpus=32, pool="dgx")
-BURST = QueueShare(weight=8, gpus=16, pool="burst")
+PRODUCTION = Queue(weight=3, gpus=32, pool="dgx")
+RESEARCH = Queue(weight=1, gpus=32, pool="dgx")
+BURST = Queue(weight=8, gpus=16, pool="burst")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Cluster:
     """Owned machines, queues, and Volcano's scheduler."""
 
     api: Api
-    queues: Mapping[str, QueueShare]
+    queues: Mapping[str, Queue]
 
     def gang(self, queue: str, name: str, members: int = 1, priority: str = "low") -> None:
         """A PodGroup and its pods, as Volcano's controller and webhook make them of a job."""
@@ -107,7 +107,7 @@ def scheduler() -> Path:
 
 @pytest.fixture
 def cluster(launcher: Launcher, scheduler: Path) -> Callable[..., Cluster]:
-    def start(**queues: QueueShare) -> Cluster:
+    def start(**queues: Queue) -> Cluster:
         plane = launcher.launch(service_cidr="10.96.0.0/16", pod_cidr="10.244.0.0/16")
         install_crds(plane.api, ensure(console=None).crds / "volcano")
         configuration = launcher.directory / "volcano.yaml"
@@ -130,13 +130,13 @@ def cluster(launcher: Launcher, scheduler: Path) -> Callable[..., Cluster]:
     return start
 
 
-def _make(api: Api, queues: Mapping[str, QueueShare]) -> None:
+def _make(api: Api, queues: Mapping[str, Queue]) -> None:
     """Machines, priority classes, and what the program registers for the queues."""
 
     def program() -> None:
         crds = Volcano("volcano", VolcanoArgs(pools={})).release
         PoolDomains("pools", PoolDomainsArgs(pools=["dgx", "burst"], crds=crds))
-        teams = {"research": TeamShare(cost_centre="4100", queues=queues)}
+        teams = {"research": Team(cost_centre="4100", queues=queues)}
         pools, rented = {"dgx": 8 * MACHINES, "burst": 16}, frozenset({"burst"})
         Teams("teams", TeamsArgs(teams=teams, pools=pools, rented=rented, crds=crds))
 
@@ -242,7 +242,7 @@ def test_a_higher_class_takes_machines_of_a_lower_one_in_its_own_full_queue(
 
 
 def test_a_queue_never_holds_more_than_its_bound(cluster: Callable[..., Cluster]) -> None:
-    queues = cluster(production=QueueShare(weight=1, gpus=16, pool="dgx"))
+    queues = cluster(production=Queue(weight=1, gpus=16, pool="dgx"))
     for number in range(MACHINES):
         queues.gang("production", f"job-{number}")
     queues.settles(production=2)

@@ -1,1 +1,1 @@
-"""The stand-in for Pulumi's `aws` provider: one AWS account that costs nothing."""
+"""The rehearsal's `aws` provider: one AWS account that costs nothing."""

@@ -1,18 +1,14 @@
-"""The simulated account: its number, the regions of AWS, and how its names are written."""
-
-from __future__ import annotations
+"""The simulated AWS account: its number, the regions, and the forms of ARNs and ids."""
 
 import hashlib
 import json
 import secrets
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rehearsal.providers.kinds import Asked
-    from rehearsal.providers.values import Properties
+from rehearsal.providers.simulated_type import CloudRequest
+from rehearsal.providers.values import Properties
 
 ACCOUNT = "123456789012"
-"""The account of AWS's own examples, which nobody has."""
+"""The account in AWS's own examples; no customer has it."""
 
 REGIONS = (
     *("us-east-1", "us-east-2", "us-west-1", "us-west-2", "ca-central-1", "ca-west-1"),
@@ -38,14 +34,14 @@ def dns_suffix(region: str) -> str:
     return "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
 
 
-def region_of(asked: Asked) -> str:
-    """The region that a resource is in: its own, or its provider's."""
-    return asked.text("region") or str(asked.config.get("region"))
+def region_of(request: CloudRequest) -> str:
+    """The region of a resource: its own input, else its provider's."""
+    return request.text("region") or str(request.config.get("region"))
 
 
-def arn(asked: Asked, service: str, resource: str, *, regional: bool = True) -> str:
-    """The ARN of something in the account; IAM's have no region."""
-    region = region_of(asked)
+def arn(request: CloudRequest, service: str, resource: str, *, regional: bool = True) -> str:
+    """The ARN of a resource of the account; ARNs of IAM have no region."""
+    region = region_of(request)
     place = region if regional else ""
     return f"arn:{partition(region)}:{service}:{place}:{ACCOUNT}:{resource}"
 
@@ -60,20 +56,20 @@ def new_key_id() -> str:
     return "AKIA" + "".join(secrets.choice("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") for _ in range(16))
 
 
-def derived_id(prefix: str, asked: Asked) -> str:
-    """An id of something that comes with `asked`, always the same for the same object."""
-    return f"{prefix}-{hashlib.sha256(f'{prefix} {asked.id}'.encode()).hexdigest()[:17]}"
+def derived_id(prefix: str, request: CloudRequest) -> str:
+    """An id for a part that AWS makes with the object; the same for the same object."""
+    return f"{prefix}-{hashlib.sha256(f'{prefix} {request.id}'.encode()).hexdigest()[:17]}"
 
 
-def unique_id(prefix: str, asked: Asked) -> str:
+def unique_id(prefix: str, request: CloudRequest) -> str:
     """An id of IAM's form, such as AROA and 17 letters and digits, for the object."""
-    return prefix + hashlib.sha256(asked.id.encode()).hexdigest()[:17].upper()
+    return prefix + hashlib.sha256(request.id.encode()).hexdigest()[:17].upper()
 
 
-def all_tags(asked: Asked) -> Properties:
-    """The tags of a resource, with the provider's default tags below them."""
-    tags = asked.inputs.get("tags", {})
+def all_tags(request: CloudRequest) -> Properties:
+    """The output `tagsAll`: the provider's default tags, overridden by the resource's tags."""
+    tags = request.inputs.get("tags", {})
     if not isinstance(tags, dict):
         return {"tagsAll": tags}
-    default = json.loads(str(asked.config.get("defaultTags") or "{}"))
+    default = json.loads(str(request.config.get("defaultTags") or "{}"))
     return {"tagsAll": {**default.get("tags", {}), **tags}}

@@ -1,10 +1,7 @@
-"""What AWS gives back for what it makes: ARNs, ids, defaults."""
-
-from __future__ import annotations
+"""The outputs that AWS computes: ARNs, ids, defaults."""
 
 import base64
 import hashlib
-from typing import TYPE_CHECKING
 
 from rehearsal.providers.aws.facts import (
     ACCOUNT,
@@ -16,87 +13,84 @@ from rehearsal.providers.aws.facts import (
     region_of,
     unique_id,
 )
-from rehearsal.providers.values import Asset
-
-if TYPE_CHECKING:
-    from rehearsal.providers.kinds import Asked
-    from rehearsal.providers.values import Properties
+from rehearsal.providers.simulated_type import CloudRequest
+from rehearsal.providers.values import Asset, Properties
 
 CREATED = "2026-11-01T00:00:00Z"
 S3_HOSTED_ZONE = "Z3AQBSTGFYJSTF"  # of us-east-1
 
 
-def in_region(asked: Asked) -> Properties:
-    """The region, which a preview knows from the provider."""
-    return {"region": region_of(asked)}
+def in_region(request: CloudRequest) -> Properties:
+    """The region; a preview knows it from the provider."""
+    return {"region": region_of(request)}
 
 
-def tagged_in_region(asked: Asked) -> Properties:
-    """The region and all tags, which a preview knows from the provider."""
-    return {**in_region(asked), **all_tags(asked)}
+def tagged_in_region(request: CloudRequest) -> Properties:
+    """The region and all tags; a preview knows them from the provider."""
+    return {**in_region(request), **all_tags(request)}
 
 
-def bucket(asked: Asked) -> Properties:
+def bucket(request: CloudRequest) -> Properties:
     """Names and domains of a bucket."""
-    region, suffix = region_of(asked), dns_suffix(region_of(asked))
+    region, suffix = region_of(request), dns_suffix(region_of(request))
     return {
-        "arn": f"arn:{partition(region)}:s3:::{asked.id}",
-        "bucketDomainName": f"{asked.id}.s3.{suffix}",
+        "arn": f"arn:{partition(region)}:s3:::{request.id}",
+        "bucketDomainName": f"{request.id}.s3.{suffix}",
         "bucketRegion": region,
-        "bucketRegionalDomainName": f"{asked.id}.s3.{region}.{suffix}",
+        "bucketRegionalDomainName": f"{request.id}.s3.{region}.{suffix}",
         "hostedZoneId": S3_HOSTED_ZONE,
         "websiteDomain": None,
         "websiteEndpoint": None,
-        "acl": asked.inputs.get("acl"),
-        "requestPayer": asked.inputs.get("requestPayer") or "BucketOwner",
-        "bucketPrefix": asked.inputs.get("bucketPrefix") or "",
+        "acl": request.inputs.get("acl"),
+        "requestPayer": request.inputs.get("requestPayer") or "BucketOwner",
+        "bucketPrefix": request.inputs.get("bucketPrefix") or "",
     }
 
 
-def bucket_object(asked: Asked) -> Properties:
+def bucket_object(request: CloudRequest) -> Properties:
     """The object's ARN, digest and address."""
-    place = f"{asked.text('bucket')}/{asked.text('key')}"
-    region = region_of(asked)
+    place = f"{request.text('bucket')}/{request.text('key')}"
+    region = region_of(request)
     checksums = ("Crc32", "Crc32c", "Crc64nvme", "Sha1", "Sha256")
     return {
         "arn": f"arn:{partition(region)}:s3:::{place}",
-        "etag": hashlib.md5(_contents(asked), usedforsecurity=False).hexdigest(),
+        "etag": hashlib.md5(_contents(request), usedforsecurity=False).hexdigest(),
         "versionId": None,
         **dict.fromkeys((f"checksum{name}" for name in checksums), ""),
-        "contentType": asked.text("contentType", "application/octet-stream"),
-        "storageClass": asked.text("storageClass", "STANDARD"),
-        "serverSideEncryption": asked.text("serverSideEncryption", "AES256"),
-        "bucketKeyEnabled": asked.inputs.get("bucketKeyEnabled") or False,
-        "kmsKeyId": asked.inputs.get("kmsKeyId"),
-        "acl": asked.inputs.get("acl"),
+        "contentType": request.text("contentType", "application/octet-stream"),
+        "storageClass": request.text("storageClass", "STANDARD"),
+        "serverSideEncryption": request.text("serverSideEncryption", "AES256"),
+        "bucketKeyEnabled": request.inputs.get("bucketKeyEnabled") or False,
+        "kmsKeyId": request.inputs.get("kmsKeyId"),
+        "acl": request.inputs.get("acl"),
     }
 
 
-def role(asked: Asked) -> Properties:
+def role(request: CloudRequest) -> Properties:
     """A role's ARN and ids."""
-    path = asked.text("path", "/")
+    path = request.text("path", "/")
     return {
-        "arn": arn(asked, "iam", f"role{path}{asked.id}", regional=False),
+        "arn": arn(request, "iam", f"role{path}{request.id}", regional=False),
         "createDate": CREATED,
-        "uniqueId": unique_id("AROA", asked),
-        "inlinePolicies": asked.inputs.get("inlinePolicies") or [],
-        "managedPolicyArns": asked.inputs.get("managedPolicyArns") or [],
-        "namePrefix": asked.inputs.get("namePrefix") or "",
+        "uniqueId": unique_id("AROA", request),
+        "inlinePolicies": request.inputs.get("inlinePolicies") or [],
+        "managedPolicyArns": request.inputs.get("managedPolicyArns") or [],
+        "namePrefix": request.inputs.get("namePrefix") or "",
     }
 
 
-def user(asked: Asked) -> Properties:
+def user(request: CloudRequest) -> Properties:
     """A user's ARN and id."""
-    path = asked.text("path", "/")
+    path = request.text("path", "/")
     return {
-        "arn": arn(asked, "iam", f"user{path}{asked.id}", regional=False),
-        "uniqueId": unique_id("AIDA", asked),
+        "arn": arn(request, "iam", f"user{path}{request.id}", regional=False),
+        "uniqueId": unique_id("AIDA", request),
     }
 
 
-def access_key(asked: Asked) -> Properties:
-    """A made-up secret key, which AWS tells once; without a PGP key it comes in clear."""
-    digest = base64.b64encode(hashlib.sha512(asked.id.encode()).digest()).decode()
+def access_key(request: CloudRequest) -> Properties:
+    """A made-up secret key, as clear text, as AWS returns it without a PGP key."""
+    digest = base64.b64encode(hashlib.sha512(request.id.encode()).digest()).decode()
     return {
         "createDate": CREATED,
         "secret": digest[:40],
@@ -107,88 +101,88 @@ def access_key(asked: Asked) -> Properties:
     }
 
 
-def policy_id(asked: Asked) -> str:
-    """A managed policy's id is its ARN."""
-    path = asked.text("path", "/")
-    return arn(asked, "iam", f"policy{path}{asked.text('name')}", regional=False)
+def policy_id(request: CloudRequest) -> str:
+    """The id of a managed policy, which is its ARN."""
+    path = request.text("path", "/")
+    return arn(request, "iam", f"policy{path}{request.text('name')}", regional=False)
 
 
-def policy(asked: Asked) -> Properties:
+def policy(request: CloudRequest) -> Properties:
     """A managed policy's ARN and id."""
     return {
-        "arn": asked.id,
-        "policyId": unique_id("ANPA", asked),
+        "arn": request.id,
+        "policyId": unique_id("ANPA", request),
         "attachmentCount": 0,
-        "namePrefix": asked.inputs.get("namePrefix") or "",
+        "namePrefix": request.inputs.get("namePrefix") or "",
     }
 
 
-def profile(asked: Asked) -> Properties:
+def profile(request: CloudRequest) -> Properties:
     """An instance profile's ARN and ids."""
-    path = asked.text("path", "/")
+    path = request.text("path", "/")
     return {
-        "arn": arn(asked, "iam", f"instance-profile{path}{asked.id}", regional=False),
+        "arn": arn(request, "iam", f"instance-profile{path}{request.id}", regional=False),
         "createDate": CREATED,
-        "uniqueId": unique_id("AIPA", asked),
-        "namePrefix": asked.inputs.get("namePrefix") or "",
+        "uniqueId": unique_id("AIPA", request),
+        "namePrefix": request.inputs.get("namePrefix") or "",
     }
 
 
-def queue_url(asked: Asked) -> str:
-    """A queue's id is its URL."""
-    region = region_of(asked)
-    return f"https://sqs.{region}.{dns_suffix(region)}/{ACCOUNT}/{asked.text('name')}"
+def queue_url(request: CloudRequest) -> str:
+    """The id of a queue, which is its URL."""
+    region = region_of(request)
+    return f"https://sqs.{region}.{dns_suffix(region)}/{ACCOUNT}/{request.text('name')}"
 
 
-def queue(asked: Asked) -> Properties:
+def queue(request: CloudRequest) -> Properties:
     """A queue's ARN and URL."""
     return {
-        "arn": arn(asked, "sqs", asked.text("name")),
-        "url": asked.id,
-        "policy": asked.inputs.get("policy"),
-        "namePrefix": asked.inputs.get("namePrefix") or "",
+        "arn": arn(request, "sqs", request.text("name")),
+        "url": request.id,
+        "policy": request.inputs.get("policy"),
+        "namePrefix": request.inputs.get("namePrefix") or "",
     }
 
 
-def event_rule(asked: Asked) -> Properties:
+def event_rule(request: CloudRequest) -> Properties:
     """An event rule's ARN."""
     return {
-        "arn": arn(asked, "events", f"rule/{asked.id}"),
-        "namePrefix": asked.inputs.get("namePrefix") or "",
+        "arn": arn(request, "events", f"rule/{request.id}"),
+        "namePrefix": request.inputs.get("namePrefix") or "",
     }
 
 
-def event_target(asked: Asked) -> Properties:
-    """A target's own id, which follows from its rule and ARN."""
-    return {"targetId": target_id(asked)}
+def event_target(request: CloudRequest) -> Properties:
+    """The target's id."""
+    return {"targetId": target_id(request)}
 
 
-def target_id(asked: Asked) -> str:
-    """The id that is given, or one that AWS makes."""
-    seed = f"{asked.text('rule')} {asked.text('arn')}"
-    return asked.text("targetId") or f"terraform-{hashlib.sha256(seed.encode()).hexdigest()[:26]}"
+def target_id(request: CloudRequest) -> str:
+    """The given id of a target, or one made from its rule and ARN."""
+    seed = f"{request.text('rule')} {request.text('arn')}"
+    return request.text("targetId") or f"terraform-{hashlib.sha256(seed.encode()).hexdigest()[:26]}"
 
 
-def vpc(asked: Asked) -> Properties:
-    """A VPC's ARN and what comes with it."""
-    table = derived_id("rtb", asked)
+def vpc(request: CloudRequest) -> Properties:
+    """A VPC's ARN and the ids of the parts that AWS makes with it."""
+    table = derived_id("rtb", request)
     return {
-        "arn": arn(asked, "ec2", f"vpc/{asked.id}"),
-        "defaultNetworkAclId": derived_id("acl", asked),
+        "arn": arn(request, "ec2", f"vpc/{request.id}"),
+        "defaultNetworkAclId": derived_id("acl", request),
         "defaultRouteTableId": table,
         "mainRouteTableId": table,
-        "defaultSecurityGroupId": derived_id("sg", asked),
-        "dhcpOptionsId": derived_id("dopt", asked),
+        "defaultSecurityGroupId": derived_id("sg", request),
+        "dhcpOptionsId": derived_id("dopt", request),
         "ipv6AssociationId": "",
         "ownerId": ACCOUNT,
     }
 
 
-def subnet(asked: Asked) -> Properties:
+def subnet(request: CloudRequest) -> Properties:
     """A subnet's ARN and zone."""
-    zone = asked.text("availabilityZone", f"{region_of(asked)}a")
+    zone = request.text("availabilityZone", f"{region_of(request)}a")
     return {
-        "arn": arn(asked, "ec2", f"subnet/{asked.id}"),
+        "arn": arn(request, "ec2", f"subnet/{request.id}"),
         "availabilityZone": zone,
         "availabilityZoneId": f"az{'abcdef'.index(zone[-1]) + 1}",
         "ipv6CidrBlockAssociationId": "",
@@ -196,32 +190,22 @@ def subnet(asked: Asked) -> Properties:
     }
 
 
-def security_group(asked: Asked) -> Properties:
+def security_group(request: CloudRequest) -> Properties:
     """A security group's ARN."""
     return {
-        "arn": arn(asked, "ec2", f"security-group/{asked.id}"),
+        "arn": arn(request, "ec2", f"security-group/{request.id}"),
         "ownerId": ACCOUNT,
-        "vpcId": asked.text("vpcId") or derived_id("vpc", asked),
-        "ingress": asked.inputs.get("ingress") or [],
-        "egress": asked.inputs.get("egress") or [],
-        "namePrefix": asked.inputs.get("namePrefix") or "",
+        "vpcId": request.text("vpcId") or derived_id("vpc", request),
+        "ingress": request.inputs.get("ingress") or [],
+        "egress": request.inputs.get("egress") or [],
+        "namePrefix": request.inputs.get("namePrefix") or "",
     }
 
 
-def launch_template(asked: Asked) -> Properties:
-    """A launch template's ARN and version."""
-    return {
-        "arn": arn(asked, "ec2", f"launch-template/{asked.id}"),
-        "latestVersion": 1,
-        "defaultVersion": asked.inputs.get("defaultVersion") or 1,
-        "namePrefix": asked.inputs.get("namePrefix") or "",
-    }
-
-
-def _contents(asked: Asked) -> bytes:
-    source = asked.inputs.get("source")
+def _contents(request: CloudRequest) -> bytes:
+    source = request.inputs.get("source")
     if isinstance(source, Asset):
         return source.hash.encode()
-    if encoded := asked.inputs.get("contentBase64"):
+    if encoded := request.inputs.get("contentBase64"):
         return base64.b64decode(str(encoded))
-    return asked.text("content").encode()
+    return request.text("content").encode()

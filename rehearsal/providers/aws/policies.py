@@ -1,14 +1,10 @@
-"""IAM policy documents: what the service refuses of them."""
-
-from __future__ import annotations
+"""Checks IAM policy documents as the service does."""
 
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rehearsal.providers.values import Value
+from rehearsal.providers.values import Value
 
 ACTION = re.compile(r"\*|[a-z0-9-]+:[A-Za-z0-9*?]+")
 RESOURCE = re.compile(r"\*|arn:(aws|aws-us-gov|aws-cn|\*):[^:]*:[^:]*:[^:]*:.+")
@@ -19,7 +15,7 @@ KNOWN_KEYS = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyForm:
-    """Who or what a kind of policy must name, and how long it may be.
+    """The form of one kind of policy: whether it names principals or resources, and its length.
 
     A trust policy names principals and no resource, an identity policy resources and no principal,
     a resource policy both.
@@ -28,10 +24,10 @@ class PolicyForm:
     principal: bool
     resource: bool
     limit: int
-    """Characters, white space not counted."""
+    """In characters, without white space."""
 
     def __call__(self, value: Value) -> str | None:
-        """The check: None, or what a document must be."""
+        """Allows a policy document of this form."""
         try:
             document = json.loads(str(value))
         except ValueError as error:

@@ -1,1 +1,1 @@
-"""The stand-in for Pulumi's `hcloud` provider: a Hetzner Cloud project that costs nothing."""
+"""The rehearsal's `hcloud` provider: a simulated Hetzner Cloud project."""

@@ -1,6 +1,4 @@
-"""What Hetzner Cloud offers: locations, server types, images. Plain tables, as of late 2026."""
-
-from __future__ import annotations
+"""Tables of Hetzner Cloud's locations, server types and images, as of late 2026."""
 
 import re
 from dataclasses import dataclass
@@ -65,8 +63,8 @@ class ServerType:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Image:
-    """A snapshot or system image of the project."""
+class Snapshot:
+    """A snapshot of the project."""
 
     id: int
     architecture: str
@@ -76,7 +74,7 @@ class Image:
 
 @cache
 def server_types() -> dict[str, ServerType]:
-    """The server types: those of the hardware catalogue, and the sizes beside them."""
+    """The server types: those in the table, and those of the hardware catalogue."""
     known = {
         name: ServerType(architecture="arm" if name.startswith("cax") else "x86", disk_gb=disk)
         for name, disk in DISKS_GB.items()
@@ -91,10 +89,10 @@ def server_types() -> dict[str, ServerType]:
     return known
 
 
-def flatcar_snapshot(version: str, architecture: str) -> Image:
-    """The project's snapshot of a Flatcar release: there is one for each architecture."""
+def flatcar_snapshot(version: str, architecture: str) -> Snapshot:
+    """The project's snapshot of a Flatcar release for one architecture."""
     major, minor, patch = (int(part) for part in version.split("."))
-    return Image(
+    return Snapshot(
         id=(major * 10_000 + minor * 100 + patch) * 10 + (architecture == "arm"),
         architecture=architecture,
         labels={"os": "flatcar", "flatcar": version},

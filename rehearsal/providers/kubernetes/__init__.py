@@ -1,1 +1,1 @@
-"""The stand-in for Pulumi's `kubernetes` provider: server-side apply to a real API server."""
+"""The rehearsal's `kubernetes` provider: server-side apply to a real API server."""

@@ -1,26 +1,21 @@
-"""A kubeconfig, by contents or by path: which API server, and as whom."""
-
-from __future__ import annotations
+"""Reads a kubeconfig, given as contents or as a path: the API server and the credentials."""
 
 import base64
 import binascii
 import ssl
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
-from rehearsal.providers.contract import Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from rehearsal.errors import RefusedError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cluster:
-    """An API server and how to speak to it. `namespace` is the context's, else default."""
+class ClusterAccess:
+    """An API server and how to log in; `namespace` is the context's, else `default`."""
 
     server: str
     namespace: str
@@ -28,8 +23,8 @@ class Cluster:
     headers: Mapping[str, str] = field(repr=False)
 
 
-def cluster(text: str, *, context: str | None = None, name: str | None = None) -> Cluster:
-    """The cluster of a kubeconfig's current context, of `context`, or the one called `name`."""
+def cluster(text: str, *, context: str | None = None, name: str | None = None) -> ClusterAccess:
+    """The cluster called `name`, else that of `context`, else that of the current context."""
     document = _document(text)
     current = context or document.get("current-context")
     if not isinstance(current, str) or not current:
@@ -40,7 +35,7 @@ def cluster(text: str, *, context: str | None = None, name: str | None = None) -
     server = place.get("server")
     if not isinstance(server, str) or not server.startswith(("https://", "http://")):
         raise _wrong(f"the cluster of context {current} has no server URL")
-    return Cluster(
+    return ClusterAccess(
         server=server.rstrip("/"),
         namespace=str(chosen.get("namespace") or "default"),
         trust=_trust(place, user),
@@ -49,10 +44,10 @@ def cluster(text: str, *, context: str | None = None, name: str | None = None) -
 
 
 def server_of(text: str, *, context: str | None = None, name: str | None = None) -> str | None:
-    """The server's URL alone; None where the kubeconfig says none."""
+    """The URL of the server; None where the kubeconfig cannot be used."""
     try:
         return cluster(text, context=context, name=name).server
-    except Refusal:
+    except RefusedError:
         return None
 
 
@@ -122,5 +117,5 @@ def _headers(user: dict[str, object]) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"} if isinstance(token, str) else {}
 
 
-def _wrong(reason: str) -> Refusal:
-    return Refusal(f"The kubeconfig of the kubernetes provider cannot be used: {reason}.")
+def _wrong(reason: str) -> RefusedError:
+    return RefusedError(f"The kubeconfig of the kubernetes provider cannot be used: {reason}.")

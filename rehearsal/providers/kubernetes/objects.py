@@ -1,30 +1,23 @@
-"""Kubernetes objects as Pulumi has them: names, what is sent, what is remembered."""
+"""Kubernetes objects as Pulumi writes them: kind, name and namespace, and the body to send."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
-from rehearsal.providers.contract import Failure
+from rehearsal.providers.contract import Failure, Naming, Resource
 from rehearsal.providers.naming import automatic_name
 from rehearsal.providers.values import Properties, Secret, Unknown, Value, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rehearsal.providers.contract import Naming, Resource
 
 AUTONAMED = "pulumi.com/autonamed"
 
 
 def group_version_kind(type_: str, inputs: Properties) -> tuple[str, str]:
-    """apiVersion and kind: what the object says, else what the token `kubernetes:core/v1:Pod`."""
+    """apiVersion and kind, of the object or else of a token such as `kubernetes:core/v1:Pod`."""
     _, group_version, kind = type_.split(":")
     api_version = inputs.get("apiVersion") or group_version.removeprefix("core/")
     return str(plain(api_version)), str(plain(inputs.get("kind")) or kind)
 
 
 def metadata(value: Properties) -> Properties:
-    """The metadata of an object; empty where it has none or it is not known."""
+    """The metadata of an object; empty where there is none or it is unknown."""
     found = plain(value.get("metadata"))
     return found if isinstance(found, dict) else {}
 
@@ -35,13 +28,13 @@ def name_of(value: Properties) -> str:
 
 
 def namespace_of(value: Properties) -> str | None:
-    """The namespace of an object, if it says one."""
+    """The namespace that an object names, if any."""
     namespace = metadata(value).get("namespace")
     return namespace if isinstance(namespace, str) and namespace else None
 
 
 def identity(value: Properties) -> str:
-    """The Pulumi id: `namespace/name`, or the name alone."""
+    """The Pulumi id of an object: `namespace/name`, or the name alone."""
     namespace = namespace_of(value)
     return f"{namespace}/{name_of(value)}" if namespace else name_of(value)
 
@@ -53,7 +46,7 @@ def split_identity(id_: str) -> tuple[str | None, str]:
 
 
 def named(resource: Resource, old: Properties, new: Properties, naming: Naming) -> Properties:
-    """The inputs with a name: the one given, the one made before, or a new one."""
+    """The inputs with a name: the given one, the one made before, or a new one."""
     if isinstance(new.get("metadata"), Unknown | Secret) or metadata(new).get("name") is not None:
         return new
     before = metadata(old)
@@ -65,14 +58,14 @@ def named(resource: Resource, old: Properties, new: Properties, naming: Naming) 
 
 
 def in_namespace(inputs: Properties, namespace: str) -> Properties:
-    """The inputs with a namespace, unless they have one or it is not known."""
+    """The inputs with `namespace`, unless they have one or it is unknown."""
     if isinstance(inputs.get("metadata"), Unknown | Secret) or metadata(inputs).get("namespace"):
         return inputs
     return _with_metadata(inputs, {"namespace": namespace})
 
 
 def with_namespace(value: Properties, namespace: str | None) -> Properties:
-    """The object in a namespace, or in none."""
+    """The object with `namespace` as its namespace; with none where that is None."""
     known = value.get("metadata")
     held = dict(known) if isinstance(known, dict) else {}
     held.pop("namespace", None)
@@ -80,7 +73,7 @@ def with_namespace(value: Properties, namespace: str | None) -> Properties:
 
 
 def failures(inputs: Properties) -> Iterator[Failure]:
-    """What no API server needs to be asked for."""
+    """Finds the mistakes that need no API server."""
     known = inputs.get("metadata")
     if not isinstance(known, dict | Unknown | Secret | None):
         yield Failure(path="metadata", sentence="metadata must be an object with a name.")
@@ -93,7 +86,7 @@ def failures(inputs: Properties) -> Iterator[Failure]:
 
 
 def body(inputs: Properties, namespace: str | None) -> Properties:
-    """The object as the API server gets it."""
+    """The object as it is sent to the API server."""
     sent = {
         key: renamed(plain(value), "x_kubernetes_", "_", "-")
         for key, value in inputs.items()

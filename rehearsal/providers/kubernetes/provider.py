@@ -1,30 +1,34 @@
-"""The provider `kubernetes`: an API server that is real, reached with the program's kubeconfig."""
+"""The provider `kubernetes`: resources become objects of the API server in the kubeconfig."""
 
-from __future__ import annotations
-
+import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from rehearsal.providers.contract import Difference, Failure, Refusal
+from rehearsal.api import Api
+from rehearsal.errors import RefusedError
+from rehearsal.providers.cloud import Cloud
+from rehearsal.providers.contract import (
+    CheckResult,
+    Failure,
+    Naming,
+    PropertyDifference,
+    Resource,
+    Session,
+    State,
+    UnfinishedError,
+)
 from rehearsal.providers.difference import difference
-from rehearsal.providers.kubernetes import kubeconfig
-from rehearsal.providers.kubernetes.api import Api
-from rehearsal.providers.kubernetes.applying import Objects
-from rehearsal.providers.kubernetes.discovery import Discovery
-from rehearsal.providers.kubernetes.instance import KubernetesInstance
-from rehearsal.providers.kubernetes.release import Releases
-from rehearsal.providers.values import plain_properties
+from rehearsal.providers.kubernetes import kubeconfig, readiness, release
+from rehearsal.providers.kubernetes import objects as names
+from rehearsal.providers.kubernetes import state as recorded
+from rehearsal.providers.kubernetes.apply import Objects
+from rehearsal.providers.kubernetes.readiness import Discovery
+from rehearsal.providers.kubernetes.resource_types import immutable_fields, why_unsupported
+from rehearsal.providers.values import Properties, plain_properties
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from rehearsal.providers.cloud import Cloud
-    from rehearsal.providers.contract import Session
-    from rehearsal.providers.values import Properties
-
-UNSUPPORTED = {
+UNSUPPORTED_ARGUMENTS = {
     "renderYamlToDirectory": "a rehearsal applies to an API server and renders nothing",
     "alwaysRender": "a rehearsal applies to an API server and renders nothing",
     "enablePatchForce": "a rehearsal shows conflicts and never forces",
@@ -49,11 +53,11 @@ class KubernetesProvider:
         return version("pulumi-kubernetes")
 
     def check_config(self, config: Properties) -> Sequence[Failure]:
-        """The arguments that a rehearsal cannot honour; the kubeconfig is read in Configure."""
+        """Refuses arguments that a rehearsal does not support; Configure reads the kubeconfig."""
         given = plain_properties(config)
         failures = [
             Failure(path=key, sentence=f"{key} cannot be rehearsed: {why}.")
-            for key, why in UNSUPPORTED.items()
+            for key, why in UNSUPPORTED_ARGUMENTS.items()
             if given.get(key) not in {None, "", "false"}
         ]
         if given.get("enableServerSideApply") == "false":
@@ -73,19 +77,19 @@ class KubernetesProvider:
             )
         return failures
 
-    def diff_config(self, old: Properties, new: Properties) -> Difference:
-        """Another API server is another cluster, and replaces everything in it."""
+    def diff_config(self, old: Properties, new: Properties) -> PropertyDifference:
+        """Another API server is another cluster, so the provider and its objects are replaced."""
         servers = [_server(plain_properties(config)) for config in (old, new)]
         moved = None not in servers and servers[0] != servers[1]
         return difference(
             old, new, replace_on=("kubeconfig", "context", "cluster") if moved else ()
         )
 
-    def configure(self, session: Session) -> KubernetesInstance:
-        """Opens the connection that the kubeconfig describes."""
+    def configure(self, session: Session) -> "KubernetesInstance":
+        """Connects to the API server of the kubeconfig."""
         config = plain_properties(session.config)
         if not config.get("kubeconfig"):
-            raise Refusal(
+            raise RefusedError(
                 f"The kubernetes provider {session.name} has no kubeconfig, and a rehearsal never "
                 "falls back on your own.",
                 summary="no kubeconfig",
@@ -95,7 +99,12 @@ class KubernetesProvider:
             context=_text(config, "context"),
             name=_text(config, "cluster"),
         )
-        api = Api.of(cluster, session.cancelled)
+        api = Api.connect(
+            cluster.server,
+            cluster.trust,
+            headers={**cluster.headers, "User-Agent": "pulumi-kubernetes"},
+            cancelled=session.cancelled,
+        )
         kinds = Discovery(api)
         namespace = _text(config, "namespace") or cluster.namespace
         return KubernetesInstance(
@@ -105,12 +114,127 @@ class KubernetesProvider:
                 namespace=namespace,
                 adopts=config.get("upsertExistingObjects") == "true",
             ),
-            releases=Releases(
-                api=api, kinds=kinds, cloud=self.cloud, crds=self.crds, namespace=namespace
+            releases=release.Releases(
+                api=api, cloud=self.cloud, crds=self.crds, namespace=namespace
             ),
             mutable_config_maps=config.get("enableConfigMapMutable") == "true",
             mutable_secrets=config.get("enableSecretMutable") == "true",
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class KubernetesInstance:
+    """One configured `kubernetes.Provider`: the objects and Helm releases of one cluster."""
+
+    objects: Objects
+    releases: release.Releases
+    mutable_config_maps: bool
+    mutable_secrets: bool
+
+    def check(
+        self, resource: Resource, old: Properties, new: Properties, naming: Naming
+    ) -> CheckResult:
+        """Fills in name and namespace; the API server checks the rest."""
+        if why := why_unsupported(resource.type):
+            sentence = f"{resource.type} cannot be rehearsed: {why}."
+            return CheckResult(inputs=new, failures=[Failure(path="", sentence=sentence)])
+        if resource.type == release.TYPE:
+            return self.releases.check(resource, old, new, naming)
+        failures = list(names.failures(new))
+        if failures:
+            return CheckResult(inputs=new, failures=failures)
+        inputs = names.named(resource, old, new, naming)
+        served = self.objects.served(resource, inputs)
+        if served and served.namespaced:
+            inputs = names.in_namespace(inputs, self.objects.namespace)
+        return CheckResult(inputs=recorded.with_secret_fields(inputs))
+
+    def diff(self, resource: Resource, state: State, new: Properties) -> PropertyDifference:
+        """Compares inputs; a change of an immutable field replaces the object."""
+        if resource.type == release.TYPE:
+            return self.releases.diff(state, new)
+        served = self.objects.served(resource, new)
+        old = self.objects.in_place(state.inputs, served)
+        wanted = self.objects.in_place(new, served)
+        return difference(
+            old,
+            wanted,
+            replace_on=immutable_fields(
+                *names.group_version_kind(resource.type, new),
+                mutable_config_maps=self.mutable_config_maps,
+                mutable_secrets=self.mutable_secrets,
+            ),
+            fixed_name=names.identity(old) == names.identity(wanted),
+        )
+
+    def create(
+        self, resource: Resource, inputs: Properties, *, preview: bool, timeout_s: float
+    ) -> tuple[str, Properties]:
+        """Creates an object; a preview is a dry run, where one is possible."""
+        if resource.type == release.TYPE:
+            return self.releases.create(resource, inputs, preview=preview)
+        manager = f"pulumi-kubernetes-{secrets.token_hex(4)}"
+        if preview:
+            dry = self.objects.preview(resource, inputs, manager, new=True)
+            return "", recorded.outputs(dry, inputs, manager) if dry else inputs
+        live = self.objects.create(resource, inputs, manager)
+        id_, outputs = names.identity(live), recorded.outputs(live, inputs, manager)
+        if names.group_version_kind(resource.type, inputs) == readiness.CRD:
+            self._await_kind(id_, outputs, timeout_s)
+        return id_, outputs
+
+    def read(self, resource: Resource, state: State) -> State | None:
+        """The live object; None when it or its kind is gone."""
+        if resource.type == release.TYPE:
+            return self.releases.read(state)
+        live = self.objects.live(resource, state)
+        if live is None:
+            return None
+        inputs = recorded.read_inputs(live, state.inputs)
+        outputs = recorded.outputs(live, inputs, recorded.manager_of(state.outputs))
+        return State(id=state.id, inputs=inputs, outputs=outputs)
+
+    def update(
+        self,
+        resource: Resource,
+        state: State,
+        new: Properties,
+        *,
+        preview: bool,
+        timeout_s: float,
+    ) -> Properties:
+        """Applies the changed object as the field manager that created it."""
+        del timeout_s
+        if resource.type == release.TYPE:
+            return self.releases.update(resource, state, new, preview=preview)
+        manager = recorded.manager_of(state.outputs)
+        if preview:
+            dry = self.objects.preview(resource, new, manager, new=False)
+            return recorded.outputs(dry, new, manager) if dry else new
+        return recorded.outputs(self.objects.update(resource, new, manager), new, manager)
+
+    def delete(self, resource: Resource, state: State, *, timeout_s: float) -> None:
+        """Deletes the object and waits until it is gone."""
+        if resource.type == release.TYPE:
+            self.releases.delete(state)
+        else:
+            self.objects.delete(resource, state, limit_s=timeout_s)
+
+    def invoke(self, token: str, arguments: Properties) -> Properties:
+        """Refuses every function: all of them unfold manifests or charts."""
+        del arguments
+        why = why_unsupported(token) or "the stand-in answers no function of this package"
+        raise RefusedError(f"{token} cannot be rehearsed: {why}.", summary="unknown")
+
+    def _await_kind(self, name: str, outputs: Properties, timeout_s: float) -> None:
+        try:
+            readiness.until_established(
+                self.objects.api, self.objects.kinds, name, limit_s=timeout_s
+            )
+        except RefusedError as refusal:
+            raise UnfinishedError(
+                str(refusal), id_=name, outputs=outputs, summary=refusal.summary
+            ) from None
 
 
 def _server(config: Properties) -> str | None:

@@ -1,50 +1,66 @@
-"""`kubernetes:helm.sh/v3:Release`: recorded, not installed; the kinds of its chart are applied.
+"""Records each `kubernetes:helm.sh/v3:Release` and applies the CRDs of its chart.
 
-A rehearsal has no charts. What policies and the scheduler must see are resources of the program
-itself, so a Release needs only the CustomResourceDefinitions that its chart brings.
+Nothing of the chart is installed: what policies and the scheduler must see are resources of the
+program itself.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
 
-import yaml
-
+from rehearsal.api import Api
+from rehearsal.errors import RefusedError
 from rehearsal.providers import sdk_types
-from rehearsal.providers.checks import Rule, matching
-from rehearsal.providers.cloud import CloudObject
-from rehearsal.providers.concealing import conceal_properties
-from rehearsal.providers.contract import Checked, Difference, Failure, Refusal, State
+from rehearsal.providers.checks import InputCheck, matching
+from rehearsal.providers.cloud import Cloud, CloudObject
+from rehearsal.providers.contract import (
+    CheckResult,
+    Failure,
+    Naming,
+    PropertyDifference,
+    Resource,
+    State,
+)
 from rehearsal.providers.difference import difference
-from rehearsal.providers.kubernetes.charts import folder_of_kinds, takes_kinds_along
 from rehearsal.providers.kubernetes.objects import metadata, name_of
-from rehearsal.providers.kubernetes.waiting import CRD_PATH, until_established, until_gone
+from rehearsal.providers.kubernetes.readiness import (
+    CRD_PATH,
+    definitions,
+    install_crds,
+    until_gone,
+)
 from rehearsal.providers.naming import automatic_name
+from rehearsal.providers.secrets import conceal_properties
 from rehearsal.providers.type_check import problems
-from rehearsal.providers.values import UNKNOWN, plain_properties
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rehearsal.providers.cloud import Cloud
-    from rehearsal.providers.contract import Naming, Resource
-    from rehearsal.providers.kubernetes.api import Api
-    from rehearsal.providers.kubernetes.discovery import Discovery
-    from rehearsal.providers.values import Properties
+from rehearsal.providers.values import UNKNOWN, Properties, plain_properties
 
 TYPE = "kubernetes:helm.sh/v3:Release"
-ESTABLISHED_WITHIN_S = 60.0
 GONE_WITHIN_S = 60.0
 MANAGER = "helm"
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""Volcano's kinds are a megabyte of YAML: 0.2 s in C, 2 s in Python."""
-RULES = (
-    Rule("version", matching(r"v?\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?", "one version, as 1.14.1")),
-    Rule("name", matching(r"[a-z0-9]([a-z0-9-]{0,51}[a-z0-9])?", "a DNS label of at most 53")),
-    Rule("repositoryOpts.repo", matching(r"(https?|oci)://\S+", "the URL of a chart repository")),
+INPUT_CHECKS = (
+    InputCheck(
+        "version", matching(r"v?\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?", "one version, as 1.14.1")
+    ),
+    InputCheck(
+        "name", matching(r"[a-z0-9]([a-z0-9-]{0,51}[a-z0-9])?", "a DNS label of at most 53")
+    ),
+    InputCheck(
+        "repositoryOpts.repo", matching(r"(https?|oci)://\S+", "the URL of a chart repository")
+    ),
 )
+
+CRDS_OF_CHART = {
+    "volcano": "volcano",
+    "karpenter-crd": "karpenter",
+    "karpenter": "karpenter",
+    "kube-prometheus-stack": "prometheus-operator",
+}
+"""The charts that bring CRDs, each with the folder of the toolchain that has them."""
+
+CRDS_AMONG_TEMPLATES = frozenset({"volcano", "karpenter-crd"})
+"""The charts whose CRDs are templates: skipCrds does not leave them out, and an uninstall deletes
+them with every object of their kinds. Helm never deletes CRDs of a chart's folder `crds`.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,15 +68,14 @@ class Releases:
     """The Helm releases of one cluster."""
 
     api: Api
-    kinds: Discovery
     cloud: Cloud = field(repr=False)
     crds: Path
     namespace: str
 
     def check(
         self, resource: Resource, old: Properties, new: Properties, naming: Naming
-    ) -> Checked:
-        """A release is of a named chart in one exact version, with values in a mapping."""
+    ) -> CheckResult:
+        """Checks that chart, one exact version and values are given; fills in the name."""
         inputs = dict(new)
         if not inputs.get("name"):
             inputs["name"] = old.get("name") or automatic_name(
@@ -70,38 +85,38 @@ class Releases:
             inputs["namespace"] = self.namespace
         shape = sdk_types.inputs("pulumi_kubernetes.helm.v3", "Release")
         failures = [*problems(shape, inputs), *_unpinned(resource, inputs)]
-        failures += [failure for rule in RULES for failure in rule.failures(inputs)]
-        return Checked(inputs=inputs, failures=failures)
+        failures += [failure for check in INPUT_CHECKS for failure in check.failures(inputs)]
+        return CheckResult(inputs=inputs, failures=failures)
 
-    def diff(self, state: State, new: Properties) -> Difference:
-        """A release of another name or namespace is another release."""
+    def diff(self, state: State, new: Properties) -> PropertyDifference:
+        """Another name or namespace replaces the release."""
         return difference(state.inputs, new, replace_on=("name", "namespace"))
 
     def create(
         self, resource: Resource, inputs: Properties, *, preview: bool
     ) -> tuple[str, Properties]:
-        """Records the release and brings the kinds of its chart."""
+        """Records the release and applies the CRDs of its chart."""
         if preview:
             return "", {**inputs, "status": UNKNOWN, "resourceNames": UNKNOWN}
         given = plain_properties(inputs)
         id_ = f"{given['namespace']}/{given['name']}"
         if self.cloud.get(TYPE, id_):
-            raise Refusal(
+            raise RefusedError(
                 f"Release {resource.name}: the name {id_} is still in use by another release.",
                 summary="name in use",
             )
         self._ensure_namespace(resource, given)
-        self._bring_kinds(given)
+        self._apply_definitions(given)
         return id_, self._record(resource, id_, inputs, revision=1)
 
     def update(
         self, resource: Resource, state: State, new: Properties, *, preview: bool
     ) -> Properties:
-        """Records the release anew, with the next revision."""
+        """Records the release again, with the next revision."""
         if preview:
             return {**new, "status": UNKNOWN, "resourceNames": UNKNOWN}
         given = plain_properties(new)
-        self._bring_kinds(given)
+        self._apply_definitions(given)
         match plain_properties(state.outputs).get("status"):
             case {"revision": int(revision)}:
                 return self._record(resource, state.id, new, revision=revision + 1)
@@ -109,7 +124,7 @@ class Releases:
                 return self._record(resource, state.id, new, revision=1)
 
     def read(self, state: State) -> State | None:
-        """The release as it is recorded."""
+        """The release as recorded; None where it is gone."""
         thing = self.cloud.get(TYPE, state.id)
         if thing is None:
             return None
@@ -117,10 +132,11 @@ class Releases:
         return State(id=state.id, inputs=inputs, outputs=conceal_properties(thing.outputs, inputs))
 
     def delete(self, state: State) -> None:
-        """Forgets the release, and removes the kinds that Helm would remove with it."""
+        """Deletes the record, and the CRDs that Helm would delete with the release."""
         given = plain_properties(state.inputs)
-        if takes_kinds_along(given):
-            for definition in self._definitions_of(given):
+        folder = folder_of_kinds(given)
+        if folder and _chart(given) in CRDS_AMONG_TEMPLATES:
+            for definition in definitions(self.crds / folder):
                 path = f"{CRD_PATH}/{name_of(definition)}"
                 gone = self.api.delete(path)
                 if gone is not None:
@@ -133,7 +149,7 @@ class Releases:
         if self.api.get(path) is not None:
             return
         if not given.get("createNamespace"):
-            raise Refusal(
+            raise RefusedError(
                 f'Release {resource.name}: namespaces "{name}" not found; create it first, or set '
                 "createNamespace.",
                 summary="no namespace",
@@ -141,18 +157,9 @@ class Releases:
         body: Properties = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         self.api.apply(path, body, manager=MANAGER)
 
-    def _definitions_of(self, given: Properties) -> list[Properties]:
-        folder = folder_of_kinds(given)
-        return list(_definitions(self.crds / folder)) if folder else []
-
-    def _bring_kinds(self, given: Properties) -> None:
-        definitions = self._definitions_of(given)
-        for definition in definitions:
-            path = f"{CRD_PATH}/{name_of(definition)}"
-            self.api.apply(path, definition, manager=MANAGER, force=True)
-        for definition in definitions:
-            name = name_of(definition)
-            until_established(self.api, self.kinds, name, limit_s=ESTABLISHED_WITHIN_S)
+    def _apply_definitions(self, given: Properties) -> None:
+        if folder := folder_of_kinds(given):
+            install_crds(self.api, self.crds / folder, manager=MANAGER)
 
     def _record(
         self, resource: Resource, id_: str, inputs: Properties, *, revision: int
@@ -163,7 +170,7 @@ class Releases:
             "resourceNames": {},
             "status": {
                 "appVersion": "",
-                "chart": str(given["chart"]).rpartition("/")[2],
+                "chart": _chart(given),
                 "name": given["name"],
                 "namespace": given["namespace"],
                 "revision": revision,
@@ -183,6 +190,17 @@ class Releases:
         return conceal_properties(outputs, inputs)
 
 
+def folder_of_kinds(release: Mapping[str, object]) -> str | None:
+    """The folder with the CRDs of a release with these inputs; None where it has none."""
+    if release.get("skipCrds") and _chart(release) not in CRDS_AMONG_TEMPLATES:
+        return None
+    return CRDS_OF_CHART.get(_chart(release))
+
+
+def _chart(release: Mapping[str, object]) -> str:
+    return str(release["chart"]).rpartition("/")[2]
+
+
 def _unpinned(resource: Resource, inputs: Properties) -> Iterator[Failure]:
     if inputs.get("version") is None:
         yield Failure(
@@ -197,16 +215,3 @@ def _unpinned(resource: Resource, inputs: Properties) -> Iterator[Failure]:
             sentence=f'repositoryOpts is missing: the chart "{chart}" is no oci:// address, so '
             "repositoryOpts.repo must say where it is from.",
         )
-
-
-def _definitions(folder: Path) -> Iterator[Properties]:
-    paths = sorted(folder.glob("*.yaml"))
-    if not paths:
-        raise Refusal(
-            f"{folder} has no CustomResourceDefinition: build the toolchain's CRDs first.",
-            summary="no CRDs",
-        )
-    for path in paths:
-        for document in yaml.load_all(path.read_text(), Loader=_LOADER):
-            if document:
-                yield cast("Properties", document)

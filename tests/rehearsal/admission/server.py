@@ -91,7 +91,7 @@ class Server:
         headers = {"Content-Type": "application/json"}
         if method == "PATCH":
             headers["Content-Type"] = "application/merge-patch+json"
-        response = self.api._client.request(method, path, json=body, params=query, headers=headers)
+        response = self.api.client.request(method, path, json=body, params=query, headers=headers)
         found = [_WARNING.fullmatch(each) for each in response.headers.get_list("warning")]
         return Answer(
             status=response.status_code,

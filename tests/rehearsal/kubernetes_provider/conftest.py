@@ -11,7 +11,7 @@ from rehearsal.processes import Processes
 from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.kubernetes.provider import KubernetesProvider
 from rehearsal.providers.values import Secret
-from tests.unit.rehearsal.providers.engine import Engine, engine
+from tests.unit.rehearsal.providers.engine import FakeEngine, engine
 from toolchain.build import Tools, ensure
 
 
@@ -35,7 +35,7 @@ def plane(tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Co
 
 
 @pytest.fixture
-def kubernetes(plane: ControlPlane, tools: Tools, tmp_path: Path) -> Engine:
+def kubernetes(plane: ControlPlane, tools: Tools, tmp_path: Path) -> FakeEngine:
     made = engine(KubernetesProvider(cloud=Cloud(tmp_path), crds=tools.crds), tmp_path)
     made.configure({"kubeconfig": Secret(plane.kubeconfig.read_text())})
     return made

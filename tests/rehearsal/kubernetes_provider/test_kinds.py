@@ -1,4 +1,4 @@
-"""Kinds that a program brings: a definition of its own, or a chart's."""
+"""Kinds that a program adds, by its own CRDs or by those of a chart."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.rehearsal.kubernetes_provider.objects import (
     RELEASE,
     WIDGET,
 )
-from tests.unit.rehearsal.providers.engine import Engine, Made, Refused
+from tests.unit.rehearsal.providers.engine import FakeEngine, Made, Refused
 
 
 def definition(plural: str) -> Properties:
@@ -36,7 +36,7 @@ def definition(plural: str) -> Properties:
     }
 
 
-def test_a_kind_can_be_used_as_soon_as_its_definition_is_made(kubernetes: Engine) -> None:
+def test_a_kind_can_be_used_as_soon_as_its_definition_is_made(kubernetes: FakeEngine) -> None:
     made = kubernetes.created(CRD, definition("widgets"))
     widget = kubernetes.created(WIDGET, {"metadata": {"name": "w"}, "spec": {"size": 3}})
     assert widget.id == "w"
@@ -45,7 +45,7 @@ def test_a_kind_can_be_used_as_soon_as_its_definition_is_made(kubernetes: Engine
     assert kubernetes.read(widget) is None, "objects go with their kind"
 
 
-def test_a_definition_that_is_not_established_stays_in_the_state(kubernetes: Engine) -> None:
+def test_a_definition_that_is_not_established_stays_in_the_state(kubernetes: FakeEngine) -> None:
     first = kubernetes.created(CRD, definition("widgets"))
     with pytest.raises(Refused, match=r"gadgets\.fleet\.example is not established after"):
         kubernetes.created(CRD, definition("gadgets"), timeout_s=0.1)
@@ -65,7 +65,7 @@ def release_of(chart: str, version: str) -> Properties:
     }
 
 
-def test_a_release_brings_the_kinds_of_its_chart(kubernetes: Engine) -> None:
+def test_a_release_brings_the_kinds_of_its_chart(kubernetes: FakeEngine) -> None:
     release = kubernetes.created(RELEASE, release_of("karpenter-crd", "1.14.1"))
     assert [thing.name for thing in cloud.read(kubernetes.directory)] == ["it"]
     pool: Properties = {
@@ -91,7 +91,9 @@ def test_a_release_brings_the_kinds_of_its_chart(kubernetes: Engine) -> None:
     assert kubernetes.read(made) is None, "its kind is a template of the chart, and went with it"
 
 
-def test_the_kinds_in_a_charts_own_folder_stay_when_its_release_goes(kubernetes: Engine) -> None:
+def test_the_crds_in_a_charts_own_folder_stay_when_its_release_goes(
+    kubernetes: FakeEngine,
+) -> None:
     release = kubernetes.created(RELEASE, release_of("kube-prometheus-stack", "88.5.3"))
     kubernetes.delete(release)
     made = kubernetes.created(PROMETHEUS_RULE, {"metadata": {"name": "r"}, "spec": {"groups": []}})

@@ -11,10 +11,10 @@ from tests.rehearsal.kubernetes_provider.objects import (
     WIDGET,
     config_map,
 )
-from tests.unit.rehearsal.providers.engine import Engine, Made, Refused
+from tests.unit.rehearsal.providers.engine import FakeEngine, Made, Refused
 
 
-def test_an_object_is_made_changed_and_removed(kubernetes: Engine) -> None:
+def test_an_object_is_made_changed_and_removed(kubernetes: FakeEngine) -> None:
     space = kubernetes.created(NAMESPACE, {"metadata": {"name": "metal3"}})
     assert space.id == "metal3"
     made = kubernetes.created(CONFIG_MAP, config_map("plan", "metal3", a="1"))
@@ -26,7 +26,7 @@ def test_an_object_is_made_changed_and_removed(kubernetes: Engine) -> None:
         assert kubernetes.read(thing) is None
 
 
-def test_a_preview_makes_nothing_and_sees_the_servers_defaults(kubernetes: Engine) -> None:
+def test_a_preview_makes_nothing_and_sees_the_servers_defaults(kubernetes: FakeEngine) -> None:
     inputs: Properties = {
         "metadata": {"name": "dry"},
         "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [CONTAINER]}}},
@@ -43,14 +43,14 @@ def test_a_preview_makes_nothing_and_sees_the_servers_defaults(kubernetes: Engin
 CONTAINER: Properties = {"name": "c", "image": "registry.fleet.example/c:1"}
 
 
-def test_a_preview_into_a_missing_namespace_or_kind_is_fine(kubernetes: Engine) -> None:
+def test_a_preview_into_a_missing_namespace_or_kind_is_fine(kubernetes: FakeEngine) -> None:
     inputs = config_map("plan", "not-yet")
     assert kubernetes.previewed(CONFIG_MAP, inputs) == kubernetes.checked(CONFIG_MAP, inputs)
     late: Properties = {"metadata": {"name": "w"}, "spec": {"size": UNKNOWN}}
     assert kubernetes.previewed(WIDGET, late) == late
 
 
-def test_the_contents_of_a_secret_are_known_again(kubernetes: Engine) -> None:
+def test_the_contents_of_a_secret_are_known_again(kubernetes: FakeEngine) -> None:
     inputs: Properties = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -64,7 +64,7 @@ def test_the_contents_of_a_secret_are_known_again(kubernetes: Engine) -> None:
     assert found.inputs == made.inputs
 
 
-def test_a_refresh_finds_no_drift_in_what_the_server_completes(kubernetes: Engine) -> None:
+def test_a_refresh_finds_no_drift_in_what_the_server_completes(kubernetes: FakeEngine) -> None:
     inputs: Properties = {
         "metadata": {"name": "canonical"},
         "spec": {
@@ -83,7 +83,7 @@ def test_a_refresh_finds_no_drift_in_what_the_server_completes(kubernetes: Engin
     assert found.inputs == made.inputs
 
 
-def test_deletion_waits_until_finalizers_let_go(kubernetes: Engine) -> None:
+def test_deletion_waits_until_finalizers_let_go(kubernetes: FakeEngine) -> None:
     inputs = config_map("held")
     inputs["metadata"] = {"name": "held", "finalizers": ["fleet.example/hold"]}
     made = kubernetes.created(CONFIG_MAP, inputs)

@@ -1,4 +1,4 @@
-"""What the API server refuses, and an API server that refuses altogether."""
+"""Refusals of the API server, and API servers that cannot be used."""
 
 from pathlib import Path
 
@@ -16,29 +16,29 @@ from tests.rehearsal.kubernetes_provider.objects import (
     PRIORITY,
     config_map,
 )
-from tests.unit.rehearsal.providers.engine import Engine, Made, Refused, engine
+from tests.unit.rehearsal.providers.engine import FakeEngine, Made, Refused, engine
 from toolchain.build import Tools
 
 
-def test_a_field_that_the_schema_lacks_is_told_in_the_preview(kubernetes: Engine) -> None:
+def test_a_field_that_the_schema_lacks_is_shown_in_the_preview(kubernetes: FakeEngine) -> None:
     inputs: Properties = {**config_map("plan"), "dota": {"a": "1"}}
     with pytest.raises(Refused, match=r"ConfigMap default/plan: .*dota"):
         kubernetes.previewed(CONFIG_MAP, inputs)
 
 
-def test_what_never_changes_is_told_in_the_preview(kubernetes: Engine) -> None:
+def test_a_change_of_an_immutable_field_is_shown_in_the_preview(kubernetes: FakeEngine) -> None:
     made = kubernetes.created(PRIORITY, {"metadata": {"name": "research"}, "value": 10})
     with pytest.raises(Refused, match=r"PriorityClass research: .*may not be changed"):
         kubernetes.updated(made, {"metadata": {"name": "research"}, "value": 11}, preview=True)
 
 
-def test_an_object_that_exists_is_not_taken_over(kubernetes: Engine) -> None:
+def test_an_object_that_exists_is_not_taken_over(kubernetes: FakeEngine) -> None:
     with pytest.raises(Refused, match="Namespace default: it exists in the cluster already"):
         kubernetes.created(NAMESPACE, {"metadata": {"name": "default"}})
 
 
 def test_a_field_of_another_manager_is_a_conflict(
-    kubernetes: Engine,
+    kubernetes: FakeEngine,
 ) -> None:
     made = kubernetes.created(CONFIG_MAP, config_map("shared", a="1"))
     other = Made(type=made.type, id=made.id, inputs=made.inputs, outputs={})
@@ -46,7 +46,7 @@ def test_a_field_of_another_manager_is_a_conflict(
         kubernetes.updated(other, config_map("shared", a="2"))
 
 
-def preview_refusal(kubernetes: Engine, name: str) -> str | None:
+def preview_refusal(kubernetes: FakeEngine, name: str) -> str | None:
     try:
         kubernetes.previewed(CONFIG_MAP, config_map(name, colour="blue"))
     except Refused as refusal:
@@ -54,7 +54,7 @@ def preview_refusal(kubernetes: Engine, name: str) -> str | None:
     return None
 
 
-def test_a_denial_is_told_in_the_preview(kubernetes: Engine) -> None:
+def test_a_denial_is_shown_in_the_preview(kubernetes: FakeEngine) -> None:
     policy: Properties = {
         "metadata": {"name": "no-blue"},
         "spec": {

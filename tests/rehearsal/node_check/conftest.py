@@ -134,7 +134,7 @@ def _token(api: Api) -> str:
     assert pod
     bound = {"apiVersion": "v1", "kind": "Pod", "name": "check", "uid": pod["metadata"]["uid"]}
     path = f"{GROUPS['ServiceAccount']}/{NAME}/token"
-    made = api._request("POST", path, json={"spec": {"boundObjectRef": bound}})
+    made = api.request("POST", path, {"spec": {"boundObjectRef": bound}})
     return str(made["status"]["token"])
 
 

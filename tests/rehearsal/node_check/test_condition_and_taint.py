@@ -10,7 +10,7 @@ import yaml
 
 from components.platform.node_check_pod import NAME
 from hardware.catalogue import load
-from rehearsal.api import ApiError
+from rehearsal.api import ApiServerError
 from tests.conftest import ROOT
 from tests.rehearsal.node_check.conftest import DEADLINE_S, DRIFT, GROUPS, NOW, Cluster
 from workloads.acceptance.manifests import manifests
@@ -118,11 +118,11 @@ def test_the_identity_of_a_kubelet_could_set_the_condition_and_not_the_taint(
     path = "/api/v1/nodes/node-b"
     condition = {"type": "NodeDrift", "status": "True", "reason": "DriftFound"}
     body = {"status": {"conditions": [condition]}}
-    cluster.api._request("PATCH", f"{path}/status", headers=headers, json=body)
+    cluster.api.request("PATCH", f"{path}/status", body, headers=headers)
     assert cluster.condition("node-b")["status"] == "True"
     taint = {"key": "fleet.gpu/drift", "effect": "NoSchedule"}
-    with pytest.raises(ApiError, match="is not allowed to modify taints"):
-        cluster.api._request("PATCH", path, headers=headers, json={"spec": {"taints": [taint]}})
+    with pytest.raises(ApiServerError, match="is not allowed to modify taints"):
+        cluster.api.request("PATCH", path, {"spec": {"taints": [taint]}}, headers=headers)
 
 
 def test_the_pods_of_the_check_are_accepted_by_the_api_server(cluster: Cluster) -> None:
@@ -139,5 +139,5 @@ def test_the_api_server_knows_every_field_of_the_acceptance_and_of_a_bound_job(
         namespace = manifest["metadata"].get("namespace")
         folder = COLLECTIONS[manifest["kind"]].format(namespace=namespace)
         query = {"fieldValidation": "Strict"}
-        made = cluster.api._request("POST", folder, json=manifest, params=query)
+        made = cluster.api.request("POST", folder, manifest, query=query)
         assert made["metadata"]["name"] == manifest["metadata"]["name"]

@@ -1,32 +1,34 @@
 """A pool of GPU instances on AWS, and what of it the tests look at."""
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pulumi_kubernetes.helm.v3 import Release
 
 from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs
+from components.pools.boot import PoolBoot
 from hardware.catalogue import load
 from ignition.boot.node import Booted
 from ignition.boot.node import boot as boot_machine
 from ignition.plan.tuning import Purpose, Tuning
+from settings import AwsPool
 from tests.recorder import Registered, Secret, named
-from tests.unit.components.boots import boot
+from tests.unit.components.boots import boot as boot_of
+from tests.unit.components.boots import changed
 
 HUGEPAGES = Tuning(hugepages_1gi_per_numa_node=64, housekeeping_cores_per_numa_node=4)
 
 
-def pool(purpose: Purpose = "training", **changes: Any) -> Callable[[], None]:
+def pool(
+    purpose: Purpose = "training", boot: PoolBoot | None = None, **changes: Any
+) -> Callable[[], None]:
+    """A program with one pool; `changes` are of what the stack file declares."""
+
     def program() -> None:
-        args = AwsGpuPoolArgs(
-            boot=boot("p5e.48xlarge", purpose=purpose, tuning=HUGEPAGES),
-            gpu_limits={"reserved": 8, "spot": 16},
-            crds=Release("crds", chart="karpenter-crd"),
-            flatcar="4593.2.5",
-            consolidate_after_minutes=10,
-        )
-        AwsGpuPool("pool", dataclasses.replace(args, **changes))
+        made = boot or boot_of("p5e.48xlarge", purpose=purpose, tuning=HUGEPAGES)
+        made, declared = changed(made, AwsPool, changes)
+        crds = Release("crds", chart="karpenter-crd")
+        AwsGpuPool("pool", AwsGpuPoolArgs(boot=made, pool=declared, crds=crds))
 
     return program
 

@@ -7,7 +7,6 @@ import pulumi
 import pytest
 
 from components.pools.aws_gpu import reservations
-from components.pools.boot import PoolError
 from ignition.plan.tuning import Purpose
 from tests.recorder import Registered, named, render
 from tests.unit.components.aws_pools import HUGEPAGES, booted, pool, spec
@@ -15,17 +14,19 @@ from tests.unit.components.boots import boot
 
 
 @pytest.mark.parametrize(
-    ("machine", "efa", "warnings"),
-    [("p5e.48xlarge", False, 1), ("p5e.48xlarge", True, 0), ("dgx-h200", False, 0)],
+    ("interfaces", "efa", "warnings"), [(32, False, 1), (32, True, 0), (0, False, 0)]
 )
 def test_a_pool_whose_efa_interfaces_have_no_driver_is_warned_of(
-    machine: str, *, efa: bool, warnings: int, monkeypatch: pytest.MonkeyPatch
+    interfaces: int, *, efa: bool, warnings: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
     monkeypatch.setattr(pulumi.log, "warn", lambda text, _resource: said.append(text))
 
     def program() -> None:
-        pool(boot=dataclasses.replace(boot(machine), efa=efa))()
+        made = boot("p5e.48xlarge")
+        hardware = dataclasses.replace(made.pool.hardware, efa_interfaces=interfaces)
+        there = dataclasses.replace(made.pool, hardware=hardware)
+        pool(boot=dataclasses.replace(made, pool=there, efa=efa))()
 
     render(program)
 
@@ -45,7 +46,7 @@ def test_pods_cannot_reach_the_nodes_role() -> None:
 
 
 def test_karpenter_is_told_the_sums_that_the_kubelet_keeps() -> None:
-    plan = boot("p5e.48xlarge", tuning=HUGEPAGES).plan
+    plan = boot("p5e.48xlarge", tuning=HUGEPAGES).pool.plan
     told = spec(render(pool()), "EC2NodeClass")["kubelet"]
     assert told == reservations(plan)
     # 4 cores of 2 threads on each of 2 NUMA nodes; 128 pages of 1 GiB beside 8 GiB for the system
@@ -163,14 +164,3 @@ def test_reservations_are_selected_where_reserved_capacity_is_bought() -> None:
     assert reserved["capacityReservationSelectorTerms"] == [{"tags": {"fleet.gpu/pool": "pool"}}]
     spot = spec(render(pool(gpu_limits={"spot": 8})), "EC2NodeClass")
     assert "capacityReservationSelectorTerms" not in spot
-
-
-@pytest.mark.parametrize("limit", [0, 4, 12])
-def test_a_limit_that_no_number_of_machines_meets_is_refused(limit: int) -> None:
-    with pytest.raises(PoolError, match=rf"gpu_limits\.spot is {limit}; allowed: a multiple of 8"):
-        render(pool(gpu_limits={"reserved": 8, "spot": limit}))
-
-
-def test_a_capacity_type_that_karpenter_does_not_know_is_refused() -> None:
-    with pytest.raises(PoolError, match="is for capacity-block; allowed: reserved, spot, on-dem"):
-        render(pool(gpu_limits={"capacity-block": 8}))

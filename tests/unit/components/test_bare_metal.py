@@ -1,52 +1,39 @@
 """Machines of ours: what Metal3 is told of each."""
 
-import dataclasses
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pulumi
-import pytest
 
-from components.pools.bare_metal import (
-    BareMetalPool,
-    BareMetalPoolArgs,
-    BmcCredentials,
-    Host,
-    Image,
-)
-from components.pools.boot import PoolError, TunnelEnd
+from components.pools.bare_metal import BareMetalPool, BareMetalPoolArgs, BmcCredentials
+from components.pools.boot import PoolBoot, TunnelEnd
 from hardware.catalogue import load
 from ignition.boot.node import boot as boot_machine
 from ignition.butane.resources import decode
 from ignition.write.render import JOIN_FILE
-from ignition.write.wireguard import CREDENTIAL, NETWORK, Peer, WireGuard
+from ignition.write.wireguard import CREDENTIAL, NETWORK
+from settings import BareMetalPool as SettingsPool
+from settings import Tunnel
 from tests.recorder import Registered, Secret, named, render
-from tests.unit.components.boots import boot
-
-IMAGE = Image(url="https://x.example/4593.2.5/flatcar.img", sha512="cd" * 64, format="qcow2")
-
-
-def host(number: int) -> Host:
-    return Host(
-        name=f"dgx-{number}",
-        bmc_address=f"redfish-virtualmedia+https://10.10.250.{number}/redfish/v1/Systems/1",
-        boot_mac_address=f"94:6d:ae:01:00:0{number}",
-    )
+from tests.unit.components.boots import IMAGE, changed
+from tests.unit.components.boots import boot as boot_of
 
 
-def pool(**changes: Any) -> Callable[[], None]:
+def pool(
+    boot: PoolBoot | None = None, tunnels: Mapping[str, TunnelEnd] | None = None
+) -> Callable[[], None]:
     def program() -> None:
+        made, declared = changed(boot or boot_of("dgx-h200"), SettingsPool, {})
         args = BareMetalPoolArgs(
-            boot=boot("dgx-h200"),
-            hosts=[host(1), host(2)],
-            image=IMAGE,
+            boot=made,
+            pool=declared,
             bmc=BmcCredentials(
                 username=pulumi.Output.secret("root"), password=pulumi.Output.secret("hunter2")
             ),
-            flatcar="4593.2.5",
+            tunnels=tunnels or {},
         )
-        BareMetalPool("pool", dataclasses.replace(args, **changes))
+        BareMetalPool("pool", args)
 
     return program
 
@@ -80,23 +67,17 @@ KEYS = {f"dgx-{number}": f"{number}".ljust(43, "A") + "=" for number in (1, 2)}
 
 def behind_a_tunnel() -> None:
     """A pool whose plain part has a tunnel, and each of whose hosts has its own end of it."""
-    hosts = [
-        dataclasses.replace(
-            host(number),
-            tunnel=TunnelEnd(
-                address=f"10.13.0.1{number}/24",
-                private_key=pulumi.Output.secret(KEYS[f"dgx-{number}"]),
-            ),
-        )
-        for number in (1, 2)
-    ]
-    gateway = Peer(
-        public_key="A" * 43 + "=",
-        allowed_ips=("10.13.0.0/24", "10.12.0.0/16"),
+    ends = {
+        name: TunnelEnd(address=f"10.13.0.1{name[-1]}/24", private_key=pulumi.Output.secret(key))
+        for name, key in KEYS.items()
+    }
+    tunnel = Tunnel(
         endpoint="gateway.fleet.example:51820",
+        public_key="A" * 43 + "=",
+        network="10.13.0.0/24",
+        networks=("10.12.0.0/16",),
     )
-    shared = boot("dgx-h200", wireguard=WireGuard(address=None, peers=(gateway,)))
-    pool(boot=shared, hosts=hosts)()
+    pool(boot=boot_of("dgx-h200", tunnel=tunnel), tunnels=ends)()
 
 
 def test_each_machine_behind_a_tunnel_boots_with_its_own_address_and_key() -> None:
@@ -162,13 +143,3 @@ def test_all_objects_of_a_pool_stand_in_its_namespace() -> None:
         for found in objects(resources, kind).values():
             assert found["metadata"]["namespace"] == "metal3-pool"
             assert found["metadata"]["labels"]["fleet.gpu/hardware"] == "dgx-h200"
-
-
-def test_an_image_of_another_release_is_refused() -> None:
-    with pytest.raises(PoolError, match="allowed: an address that names Flatcar 4600"):
-        render(pool(flatcar="4600.0.0"))
-
-
-def test_a_pool_without_hosts_is_refused() -> None:
-    with pytest.raises(PoolError, match="pool pool has no host; allowed: one or more"):
-        render(pool(hosts=[]))

@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 
 from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
-from components.pools.boot import PoolError
+from components.pools.boot import PoolBoot, PoolError
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from hardware.catalogue import load
 from ignition.boot.node import boot as boot_machine
 from ignition.write.payload import HETZNER_LIMIT_BYTES
+from settings import HetznerPool as SettingsPool
 from tests.recorder import Registered, Secret, invoked, named, render
-from tests.unit.components.boots import boot, lengthened
+from tests.unit.components.boots import boot as boot_of
+from tests.unit.components.boots import changed, lengthened
 
 
 def network() -> HetznerNetwork:
@@ -28,12 +30,12 @@ def network() -> HetznerNetwork:
     )
 
 
-def pool(**changes: Any) -> Callable[[], None]:
+def pool(boot: PoolBoot | None = None, **changes: Any) -> Callable[[], None]:
+    """A program with one pool; `changes` are of what the stack file declares."""
+
     def program() -> None:
-        args = HetznerPoolArgs(
-            boot=boot("ccx33", purpose="batch"), network=network(), nodes=3, flatcar="4593.2.5"
-        )
-        HetznerPool("pool", dataclasses.replace(args, **changes))
+        made, declared = changed(boot or boot_of("ccx33", purpose="batch"), SettingsPool, changes)
+        HetznerPool("pool", HetznerPoolArgs(boot=made, pool=declared, network=network()))
 
     return program
 
@@ -118,8 +120,8 @@ def test_the_snapshot_is_searched_by_release_and_architecture() -> None:
     arm = dataclasses.replace(load("ccx33"), arch="arm64", name="cax41")
 
     def program() -> None:
-        made = boot("ccx33", purpose="batch")
-        pool(boot=dataclasses.replace(made, hardware=arm))()
+        made = boot_of("ccx33", purpose="batch")
+        pool(boot=dataclasses.replace(made, pool=dataclasses.replace(made.pool, hardware=arm)))()
 
     ((token, arguments),) = invoked(program)
     assert token == "hcloud:index/getImage:getImage"
@@ -160,14 +162,9 @@ def test_a_hetzner_that_cannot_be_asked_is_not_taken_for_a_missing_snapshot() ->
     assert "hcloud-upload-image" not in sentence
 
 
-def test_a_pool_without_servers_is_refused() -> None:
-    with pytest.raises(PoolError, match="nodes is 0; allowed: 1 or more"):
-        render(pool(nodes=0))
-
-
 def long_pool(text: str) -> Callable[[], None]:
     def program() -> None:
-        pool(boot=lengthened(boot("ccx33", purpose="batch"), text))()
+        pool(boot=lengthened(boot_of("ccx33", purpose="batch"), text))()
 
     return program
 

@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 
 from fleet.cli.main import app
 from fleet.render import render
-from hardware.catalogue import load as load_hardware
 from ignition.boot.node import boot
 from ignition.butane import transpile
 from ignition.write.wireguard import CREDENTIAL, NETWORK
@@ -60,7 +59,7 @@ def test_what_is_rendered_can_be_booted(tmp_path: Path, environment: str) -> Non
     pools = load(stack_file(ROOT, environment)).pools
     for name, pool in pools.items():
         text = (tmp_path / name / "user-data.json").read_text()
-        booted = boot(text, load_hardware(pool.hardware))
+        booted = boot(text, pool.hardware)
         assert booted.problems == ()
         assert booted.node is not None
         assert booted.node.labels["fleet.gpu/pool"] == name

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from policies.configuration import Exemption, PolicyConfigError, configure
+from policies.configuration import PATH, Exemption, PolicyConfigError, configure
 from policies.gates.pack_config import POLICY, STACK_POLICY, pack_config
 from policies.rules import ALL
 from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
@@ -60,7 +60,7 @@ def test_each_key_that_is_missing_is_told_once() -> None:
         configure({RULE: {"exemptions": [bare]}}, [idle_gpu_node_pool.RULE])
 
     assert error.value.mistakes == tuple(
-        f"gpu-fleet:policies.{RULE}.exemptions[0].{key} is missing; allowed: text that is not empty."
+        f"{PATH}.{RULE}.exemptions[0].{key} is missing; allowed: text that is not empty."
         for key in ("owner", "reason")
     )
 

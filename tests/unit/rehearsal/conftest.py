@@ -4,30 +4,30 @@ from dataclasses import replace
 
 import pytest
 
-import settings as fleet_settings
+from policies.environment import Environment, load
 from rehearsal import report_builder
 from rehearsal.job import JobRun
 from rehearsal.progress import Phase
 from rehearsal.report import Report
-from settings import Settings
+from settings import stack_file
 from tests.conftest import ROOT
 from tests.unit.rehearsal import fleets
 from tests.unit.rehearsal.reports import UP, VOLCANO
 
 
 @pytest.fixture(scope="module")
-def settings() -> Settings:
-    return fleet_settings.load(fleet_settings.stack_file(ROOT, "dev"))
+def environment() -> Environment:
+    return load(stack_file(ROOT, "dev"))
 
 
 @pytest.fixture
-def whole(settings: Settings) -> Report:
+def whole(environment: Environment) -> Report:
     pinned = {"kubernetes": "1.34.1"}
     found = report_builder.with_up(
-        report_builder.planned(settings), settings, UP, [VOLCANO], pinned
+        report_builder.planned(environment), environment, UP, [VOLCANO], pinned
     )
-    found = report_builder.with_verdicts(found, settings, [])
-    found = report_builder.with_fleet(found, settings, fleets.dev())
+    found = report_builder.with_verdicts(found, environment, [])
+    found = report_builder.with_fleet(found, environment.settings, fleets.dev())
     job = JobRun(name="smoke", node="dgx-1", hardware="dgx-h200", gpus=2, cpus="16", seconds=3.1)
     phases = (Phase(name="preview", seconds=9.2), Phase(name="up", seconds=20.5))
     return replace(found, passed=True, job=job, phases=phases)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hardware.catalogue import load
 from ignition.boot.node import BootedNode
 from rehearsal.machines import Fleet, NodeClass, Refusal
-from rehearsal.nodes import Machine, Node
+from rehearsal.nodes import ClusterNode, RequestedMachine
 
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 
@@ -28,9 +28,9 @@ def booted(name: str, *, hardware: str, pool: str, site: str) -> BootedNode:
     )
 
 
-def node(name: str, *, hardware: str, pool: str, site: str) -> Node:
-    return Node(
-        machine=Machine(
+def node(name: str, *, hardware: str, pool: str, site: str) -> ClusterNode:
+    return ClusterNode(
+        machine=RequestedMachine(
             name=name,
             pool=pool,
             site=site,

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from hardware.catalogue import load
+from policies.environment import Environment
 from rehearsal import report_builder
 from rehearsal.machines import Gateway, Refusal
 from rehearsal.providers.cloud import CloudObject
 from rehearsal.providers.values import Value
 from rehearsal.report import Report
-from settings import Settings
 from tests.unit.rehearsal import fleets
 from tests.unit.rehearsal.reports import UP, VOLCANO, text
 
@@ -39,12 +39,12 @@ def test_a_pool_of_karpenter_shows_its_limit_and_its_boot_data(whole: Report) ->
 
 
 def test_a_gateway_is_told_apart_from_nodes_and_costs_what_it_costs(
-    whole: Report, settings: Settings
+    whole: Report, environment: Environment
 ) -> None:
     server = load("ccx33")
     gateway = Gateway(name="fleet-dev-fra-gateway", hardware=server)
     fleet = replace(fleets.dev(), gateways=(gateway,))
-    found = report_builder.with_fleet(whole, settings, fleet)
+    found = report_builder.with_fleet(whole, environment.settings, fleet)
     assert "outside the cluster: fleet-dev-fra-gateway (ccx33)." in text(found)
     assert len(found.nodes) == len(whole.nodes)
     assert found.cost is not None
@@ -55,9 +55,11 @@ def test_a_gateway_is_told_apart_from_nodes_and_costs_what_it_costs(
     assert "as gateways" not in text(whole)
 
 
-def test_a_gateway_that_stays_out_is_of_no_pool(whole: Report, settings: Settings) -> None:
+def test_a_gateway_that_stays_out_is_of_no_pool(whole: Report, environment: Environment) -> None:
     out = Refusal(name="fleet-dev-fra-gateway", pool="", reasons=("wg0 gets no address.",))
-    found = report_builder.with_fleet(whole, settings, replace(fleets.dev(), refusals=(out,)))
+    found = report_builder.with_fleet(
+        whole, environment.settings, replace(fleets.dev(), refusals=(out,))
+    )
     assert found.problems == ("fleet-dev-fra-gateway stays out: wg0 gets no address.",)
 
 
@@ -74,10 +76,10 @@ def test_the_cost_is_that_of_ready_nodes_at_catalogue_prices(whole: Report) -> N
 
 
 def test_a_machine_that_stays_out_is_a_problem_and_costs_nothing(
-    whole: Report, settings: Settings
+    whole: Report, environment: Environment
 ) -> None:
     out = fleets.dev_without("dgx-2", "Its kubelet would not start.")
-    found = report_builder.with_fleet(whole, settings, out)
+    found = report_builder.with_fleet(whole, environment.settings, out)
     assert found.problems == ("dgx-2 (dgx) stays out: Its kubelet would not start.",)
     assert whole.cost
     assert found.cost
@@ -88,7 +90,7 @@ def test_a_release_is_listed_as_not_rehearsed(whole: Report) -> None:
     assert [(c.name, c.version) for c in whole.charts_not_rehearsed] == [("volcano", "1.14.1")]
 
 
-def test_what_lakefs_would_hold_is_listed_as_recorded_alone(settings: Settings) -> None:
+def test_what_lakefs_would_hold_is_listed_as_recorded_alone(environment: Environment) -> None:
     repository = CloudObject(
         provider="pulumi-python",
         type="pulumi-python:dynamic/lakefs:Repository",
@@ -97,10 +99,10 @@ def test_what_lakefs_would_hold_is_listed_as_recorded_alone(settings: Settings) 
         inputs={},
         outputs={},
     )
-    planned = report_builder.planned(settings)
-    found = report_builder.with_up(planned, settings, UP, [repository], {})
+    planned = report_builder.planned(environment)
+    found = report_builder.with_up(planned, environment, UP, [repository], {})
     assert "lakeFS: its repositories and checks are recorded, not made" in text(found)
-    assert "lakeFS" not in text(report_builder.with_up(planned, settings, UP, [VOLCANO], {}))
+    assert "lakeFS" not in text(report_builder.with_up(planned, environment, UP, [VOLCANO], {}))
 
 
 @pytest.mark.parametrize(
@@ -112,10 +114,12 @@ def test_what_lakefs_would_hold_is_listed_as_recorded_alone(settings: Settings) 
     ],
 )
 def test_a_chart_is_said_to_bring_its_kinds_only_where_it_does(
-    settings: Settings, inputs: dict[str, Value], how: str
+    environment: Environment, inputs: dict[str, Value], how: str
 ) -> None:
     chart = replace(VOLCANO, inputs={**inputs, "name": "it", "version": "1.2.3"})
-    found = report_builder.with_up(report_builder.planned(settings), settings, UP, [chart], {})
+    found = report_builder.with_up(
+        report_builder.planned(environment), environment, UP, [chart], {}
+    )
     assert f"chart it 1.2.3: {how}" in text(found)
 
 

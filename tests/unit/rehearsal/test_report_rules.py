@@ -5,12 +5,12 @@ from datetime import date
 from typing import Any
 
 from policies.configuration import Exemption, configure
+from policies.environment import Environment
 from policies.exemptions import exemption_statuses
 from policies.rules import ALL
 from policies.verdicts import Finding, Resource, State
 from rehearsal import report_builder
 from rehearsal.report import Report
-from settings import Settings
 from tests.unit.rehearsal.reports import text
 
 RULE = ALL[0].id
@@ -21,7 +21,7 @@ def test_every_rule_is_listed_and_held(whole: Report) -> None:
     assert held == [rule.id for rule in ALL]
 
 
-def test_every_exemption_is_listed_with_its_use(settings: Settings) -> None:
+def test_every_exemption_is_listed_with_its_use(environment: Environment) -> None:
     def exempt(resource: str, until: str) -> dict[str, str]:
         return {"resource": resource, "owner": "desk", "reason": "warm-up", "until": until}
 
@@ -40,7 +40,7 @@ def test_every_exemption_is_listed_with_its_use(settings: Settings) -> None:
         ("Job/burst", "2026-12-31", "used"),
         ("Job/other", "2027-01-01", "unused"),
     ]
-    report = replace(report_builder.planned(settings), exemptions=statuses)
+    report = replace(report_builder.planned(environment), exemptions=statuses)
     shown = " ".join(text(report).split())
     assert f"✗ Job/old was exempt from {RULE} until 2026-11-20, desk: warm-up" in shown
     assert (
@@ -51,11 +51,11 @@ def test_every_exemption_is_listed_with_its_use(settings: Settings) -> None:
 
 
 def test_a_rehearsal_that_stops_early_lists_the_exemptions_of_its_environment(
-    settings: Settings,
+    environment: Environment,
 ) -> None:
     until = "2999-12-31"
     exempt = {"resource": "Job/x", "owner": "desk", "reason": "warm-up", "until": until}
-    asked = replace(settings, policies={RULE: {"exemptions": [exempt]}})
+    asked = replace(environment, rules=configure({RULE: {"exemptions": [exempt]}}))
 
     assert [one.resource for one in report_builder.planned(asked).exemptions] == ["Job/x"]
 
@@ -68,14 +68,18 @@ def found_of(state: State, sentence: str, **changed: Any) -> Finding:
     return Finding(**{**about, "sentences": (sentence,), **changed})
 
 
-def judged(settings: Settings, whole: Report, *found: Finding, level: str = "mandatory") -> Report:
-    asked = replace(settings, policies={RULE: {"level": level}})
+def judged(
+    environment: Environment, whole: Report, *found: Finding, level: str = "mandatory"
+) -> Report:
+    asked = replace(environment, rules=configure({RULE: {"level": level}}))
     return report_builder.with_verdicts(whole, asked, found)
 
 
-def test_a_rule_that_is_only_advised_shows_its_violation(settings: Settings, whole: Report) -> None:
+def test_a_rule_that_is_only_advised_shows_its_violation(
+    environment: Environment, whole: Report
+) -> None:
     found = found_of("advisory", "NodePool 'burst' must set limits.")
-    report = judged(settings, whole, found, level="advisory")
+    report = judged(environment, whole, found, level="advisory")
     verdict = report.verdicts[0]
     assert (verdict.level, verdict.state) == ("advisory", "advisory")
     shown = " ".join(text(report).split())
@@ -83,7 +87,7 @@ def test_a_rule_that_is_only_advised_shows_its_violation(settings: Settings, who
 
 
 def test_an_exempted_rule_says_until_when_and_keeps_its_level(
-    settings: Settings, whole: Report
+    environment: Environment, whole: Report
 ) -> None:
     exemption = Exemption(
         resource="NodePool/burst",
@@ -92,7 +96,7 @@ def test_an_exempted_rule_says_until_when_and_keeps_its_level(
         until=date(2027, 1, 31),
     )
     found = found_of("exempt", "NodePool 'burst' must set limits.", exemption=exemption)
-    report = judged(settings, whole, found)
+    report = judged(environment, whole, found)
     verdict = report.verdicts[0]
     assert (verdict.level, verdict.state) == ("mandatory", "exempt")
     shown = " ".join(text(report, width=300).split())
@@ -101,18 +105,18 @@ def test_an_exempted_rule_says_until_when_and_keeps_its_level(
     assert f"NodePool 'burst' must set limits. {until}" in shown
 
 
-def test_a_disabled_rule_is_not_shown_as_held(settings: Settings, whole: Report) -> None:
-    report = judged(settings, whole, level="disabled")
+def test_a_disabled_rule_is_not_shown_as_held(environment: Environment, whole: Report) -> None:
+    report = judged(environment, whole, level="disabled")
     assert (report.verdicts[0].level, report.verdicts[0].state) == ("disabled", "disabled")
     shown = " ".join(text(report).split())
     assert f"- {ALL[0].sentence} {RULE}, disabled" in shown
 
 
 def test_a_rule_that_could_not_be_asked_yet_is_not_called_broken(
-    settings: Settings, whole: Report
+    environment: Environment, whole: Report
 ) -> None:
     waits = found_of("not checked", "NodePool 'burst' waits.", unknown="spec")
-    report = judged(settings, whole, waits)
+    report = judged(environment, whole, waits)
     assert report.verdicts[0].state == "not checked"
     assert f"{RULE}, mandatory, not checked NodePool 'burst' waits." in " ".join(
         text(report, width=300).split()

@@ -2,15 +2,13 @@
 
 import pytest
 
-from policies.configuration import configure
-from settings import parse
+from policies.environment import parse
 from tests.unit.settings.environment import config
 from tests.unit.settings.test_sharing import MIG, with_pool
 
 
 def told(rule: str, configuration: dict[str, object]) -> object:
-    policies = parse("dev", configuration).policies
-    (found,) = (each for each in configure(policies) if each.rule.id == rule)
+    (found,) = (each for each in parse("dev", configuration).rules if each.rule.id == rule)
     return found.settings["pools"]
 
 

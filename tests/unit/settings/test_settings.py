@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from policies import environment as environments
 from settings import (
     AwsPool,
     BareMetalPool,
@@ -22,7 +23,7 @@ CASES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text())
 
 def mistakes(configuration: dict[str, object], environment: str = "dev") -> tuple[str, ...]:
     with pytest.raises(SettingsError) as caught:
-        parse(environment, configuration)
+        environments.parse(environment, configuration)
     assert str(caught.value) == "\n".join(caught.value.mistakes), "the text is all sentences"
     return caught.value.mistakes
 
@@ -141,7 +142,7 @@ def test_a_right_configuration_becomes_frozen_settings() -> None:
     settings = parse("dev", config())
     assert settings.environment == "dev"
     assert settings.cluster.ca_cert_hash == DIGEST
-    dgx, burst, cpu = (settings.pools[name] for name in ("dgx", "burst", "cpu"))
+    dgx, burst, cpu = (settings.pools[name].declared for name in ("dgx", "burst", "cpu"))
     assert isinstance(dgx, BareMetalPool)
     assert isinstance(burst, AwsPool)
     assert isinstance(cpu, HetznerPool)
@@ -165,13 +166,14 @@ def test_versions_and_teams_may_be_left_out() -> None:
     settings = parse("dev", configuration)
     assert settings.versions == Versions()
     assert dict(settings.teams) == {}
-    assert settings.policies["cost/daily-budget"] == {"usd_per_day": 3000}, "the budget's own"
+    held = environments.parse("dev", configuration).rule_settings["cost/daily-budget"]
+    assert held == {"usd_per_day": 3000}, "the budget's own"
 
 
 def test_a_budget_of_the_rules_own_goes_before_the_environments() -> None:
     configuration = config()
     configuration["policies"] = {"cost/daily-budget": {"usd_per_day": 7, "level": "advisory"}}
-    held = parse("dev", configuration).policies["cost/daily-budget"]
+    held = environments.parse("dev", configuration).rule_settings["cost/daily-budget"]
     assert held == {"usd_per_day": 7, "level": "advisory"}
 
 
@@ -241,7 +243,7 @@ def test_rules_know_which_pools_have_spot_machines_and_which_share_gpus() -> Non
     pools["burst"] |= {"gpu_limits": {"reserved": 8, "spot": 8}, "reserved_until": "2027-01-31"}
     pools["dgx"] |= {"purpose": "inference", "sharing": "time-slicing", "replicas": 4}
     configuration["policies"] = {"idle/notebooks": {"max_hours": 8}}
-    held = parse("dev", configuration).policies
+    held = environments.parse("dev", configuration).rule_settings
     assert held["idle/spot"] == {"spot_pools": ["burst"]}
     assert held["cost/capacity-block"] == {"ends": ["burst 2027-01-31"]}
     assert held["idle/fraction"] == {"shared_pools": ["dgx"]}
@@ -252,7 +254,7 @@ def test_rules_know_how_many_gpus_each_queue_may_hold() -> None:
     configuration = config()
     teams = configuration["teams"]
     assert isinstance(teams, dict)
-    held = parse("dev", configuration).policies["idle/gang-fits"]["queues"]
+    held = environments.parse("dev", configuration).rule_settings["idle/gang-fits"]["queues"]
     queues = [
         (name, one["gpus"]) for team in teams.values() for name, one in team["queues"].items()
     ]

@@ -46,7 +46,7 @@ def mistakes(name: str, *changes: dict[str, Any], driver: str | None = None) -> 
     ],
 )
 def test_an_inference_pool_may_share_in_every_way(change: dict[str, Any]) -> None:
-    pool = parse("dev", with_pool("dgx", INFERENCE, change)).pools["dgx"]
+    pool = parse("dev", with_pool("dgx", INFERENCE, change)).pools["dgx"].declared
     assert isinstance(pool, BareMetalPool)
     assert pool.sharing == change.get("sharing", "whole")
 

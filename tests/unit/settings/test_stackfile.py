@@ -47,7 +47,7 @@ def test_the_environments_of_this_repository_are_right(
 ) -> None:
     settings = load(stack_file(ROOT, environment))
     assert settings.environment == environment
-    owned, rented, small = (settings.pools[name] for name in ("dgx", "burst", "cpu"))
+    owned, rented, small = (settings.pools[name].declared for name in ("dgx", "burst", "cpu"))
     assert isinstance(owned, BareMetalPool)
     assert isinstance(rented, AwsPool)
     assert isinstance(small, HetznerPool)
@@ -147,7 +147,7 @@ def test_a_mapping_may_be_merged_into_another_that_goes_before_it(tmp_path: Path
     text = path.read_text().replace("    cpu:\n", "    cpu: &cpu\n")
     more = "    more:\n      <<: *cpu\n      nodes: 2\n"
     path.write_text(text.replace("  gpu-fleet:teams:\n", f"{more}  gpu-fleet:teams:\n"))
-    pool = load(path).pools["more"]
+    pool = load(path).pools["more"].declared
     assert isinstance(pool, HetznerPool)
     assert (pool.hardware, pool.nodes) == ("ccx33", 2)
 

@@ -51,7 +51,7 @@ def machine(position: int, address: object) -> dict[str, object]:
 
 def test_a_hall_may_have_a_tunnel_and_its_machines_their_addresses_in_it() -> None:
     settings = parse("dev", with_tunnel())
-    site, pool = settings.sites["fra"], settings.pools["dgx"]
+    site, pool = settings.sites["fra"], settings.pools["dgx"].declared
     assert isinstance(site, OnPremSite)
     assert isinstance(pool, BareMetalPool)
     assert site.tunnel is not None

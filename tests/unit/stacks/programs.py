@@ -7,7 +7,8 @@ from functools import cache
 
 import pulumi
 
-from settings import load, stack_file
+from policies.environment import load
+from settings import stack_file
 from stacks.compose import compose
 from tests.conftest import ROOT
 from tests.recorder import Registered, render
@@ -36,12 +37,12 @@ SECRETS = {
 NEVER_SHOWN = {**SECRETS, **{f"the key of {name}": key for name, key in TUNNEL_KEYS.items()}}
 
 
-def program(environment: str) -> Callable[[], None]:
+def program(name: str) -> Callable[[], None]:
     """What stacks/__main__.py does for an environment of this repository."""
-    settings = load(stack_file(ROOT, environment))
+    environment = load(stack_file(ROOT, name))
 
     def run() -> None:
-        compose(settings, {name: pulumi.Output.secret(value) for name, value in SECRETS.items()})
+        compose(environment, {name: pulumi.Output.secret(value) for name, value in SECRETS.items()})
 
     return run
 

@@ -9,8 +9,10 @@ from urllib.parse import unquote
 
 import pytest
 
+from policies.language.manifest import items
+from policies.rules import ALL
 from settings import load, stack_file
-from settings.checks import RESERVED_NAMESPACES, RESERVED_PREFIXES
+from settings.names import RELEASE, is_system_namespace
 from tests.conftest import ROOT
 from tests.recorder import Registered, Secret, exported, named, plain
 from tests.unit.stacks.programs import ENVIRONMENTS, NEVER_SHOWN, SECRETS, program, resources
@@ -154,7 +156,9 @@ def test_the_summary_is_whole_and_holds_no_secret() -> None:
 
 
 @everywhere
-def test_no_queue_may_have_the_name_of_a_namespace_of_the_program(environment: str) -> None:
+def test_no_queue_may_have_the_name_of_a_namespace_of_the_program_its_charts_or_rules(
+    environment: str,
+) -> None:
     teams = load(stack_file(ROOT, environment)).teams.values()
     queues = {queue for team in teams for queue in team.queues}
     made = {
@@ -162,9 +166,13 @@ def test_no_queue_may_have_the_name_of_a_namespace_of_the_program(environment: s
         for found in resources(environment)
         if found.type == "kubernetes:core/v1:Namespace"
     }
-    free = {
-        name
-        for name in made - queues
-        if name not in RESERVED_NAMESPACES and not name.startswith(RESERVED_PREFIXES)
+    of_charts = {
+        str(found.inputs["namespace"])
+        for found in resources(environment)
+        if found.type == RELEASE and isinstance(found.inputs["namespace"], str)
     }
-    assert not free
+    of_rules = {name for rule in ALL for name in items(rule.defaults().get("namespaces"))}
+    assert {"kured", "gpu-operator", "volcano-system"} <= of_charts
+    assert "fleet-acceptance" in of_rules
+    names = (made | of_charts | {str(name) for name in of_rules}) - queues
+    assert [name for name in sorted(names) if not is_system_namespace(name)] == []

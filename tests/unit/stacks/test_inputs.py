@@ -8,7 +8,7 @@ import pytest
 from pulumi.runtime import config as runtime_config
 
 from settings import SECRETS, SettingsError, how_to_set
-from stacks.inputs import read_secrets, read_settings
+from stacks.inputs import read_environment, read_secrets
 from tests.recorder import Secret, render
 from tests.unit.settings.environment import TUNNEL_KEYS, config, with_tunnel, with_value
 from tests.unit.stacks.configuration import configure
@@ -23,20 +23,20 @@ class Holder(pulumi.ComponentResource):
 
 def refused() -> tuple[str, ...]:
     with pytest.raises(SettingsError) as caught:
-        read_secrets(read_settings())
+        read_secrets(read_environment().settings)
     return caught.value.mistakes
 
 
 def test_settings_and_secrets_are_read_from_the_stacks_configuration() -> None:
     configure(with_tunnel(), ALL)
-    settings = read_settings()
+    settings = read_environment().settings
     assert settings.environment == "dev"
     assert set(read_secrets(settings)) == set(SECRETS)
 
 
 def test_secrets_stay_secret() -> None:
     configure(with_tunnel(), ALL)
-    settings = read_settings()
+    settings = read_environment().settings
     (component,) = render(lambda: Holder(read_secrets(settings)))
     assert component.inputs == {name: Secret(value) for name, value in ALL.items()}
 

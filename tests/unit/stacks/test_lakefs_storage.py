@@ -8,10 +8,12 @@ import pulumi
 
 from components.pools.aws_boot import bucket_name as bucket_of_pool
 from components.pools.boot import ClusterJoin
-from settings import Settings, load, stack_file
+from policies.environment import Environment, load
+from settings import stack_file
+from settings.node_boot import node_versions
 from stacks.compose import compose
 from stacks.lakefs_storage import bucket_name
-from stacks.nodes import node_versions, pool_boot
+from stacks.nodes import pool_boot
 from tests.conftest import ROOT
 from tests.recorder import named, render
 from tests.unit.stacks.programs import SECRETS
@@ -20,7 +22,7 @@ DEV = load(stack_file(ROOT, "dev"))
 
 
 def test_without_a_section_there_is_nothing_of_lakefs_and_no_secret_of_it_is_needed() -> None:
-    bare = dataclasses.replace(DEV, lakefs=None)
+    bare = dataclasses.replace(DEV, settings=dataclasses.replace(DEV.settings, lakefs=None))
     secrets = {name: text for name, text in SECRETS.items() if not name.startswith("lakefs")}
 
     def program() -> None:
@@ -30,19 +32,24 @@ def test_without_a_section_there_is_nothing_of_lakefs_and_no_secret_of_it_is_nee
 
 
 def test_lakefs_is_served_at_its_endpoint_where_there_is_a_certificate_for_it() -> None:
-    assert DEV.lakefs is not None
-    served = dataclasses.replace(DEV.lakefs, tls_secret="lakefs-tls")
+    assert DEV.settings.lakefs is not None
+    served = dataclasses.replace(DEV.settings.lakefs, tls_secret="lakefs-tls")
 
-    def values(settings: Settings) -> Mapping[str, Any]:
+    def values(environment: Environment) -> Mapping[str, Any]:
         def program() -> None:
-            compose(settings, {name: pulumi.Output.secret(text) for name, text in SECRETS.items()})
+            compose(
+                environment, {name: pulumi.Output.secret(text) for name, text in SECRETS.items()}
+            )
 
         releases = named(render(program), "Release")
         return {name: release.inputs.get("values", {}) for name, release in releases.items()}
 
-    found, without = values(dataclasses.replace(DEV, lakefs=served)), values(DEV)
+    found, without = (
+        values(dataclasses.replace(DEV, settings=dataclasses.replace(DEV.settings, lakefs=served))),
+        values(DEV),
+    )
     ingress = found["lakefs-server-release"]["ingress"]
-    host = DEV.lakefs.endpoint.removeprefix("https://")
+    host = DEV.settings.lakefs.endpoint.removeprefix("https://")
     assert ingress["hosts"] == [{"host": host, "paths": ["/"]}]
     assert ingress["tls"] == [{"secretName": "lakefs-tls", "hosts": [host]}]
     assert ingress["ingressClassName"] == "cilium"
@@ -52,17 +59,17 @@ def test_lakefs_is_served_at_its_endpoint_where_there_is_a_certificate_for_it() 
 
 
 def test_the_bucket_is_none_of_a_pool_even_where_the_pool_is_called_as_the_site() -> None:
-    cluster = DEV.cluster
+    cluster = DEV.settings.cluster
     join = ClusterJoin(
         name=cluster.name,
         endpoint=cluster.endpoint,
         ca_cert_hash=cluster.ca_cert_hash,
         token=pulumi.Output.from_input(SECRETS["join_token"]),
     )
-    boot = pool_boot(join, node_versions(DEV.versions), "us-east-1", DEV.pools["burst"])
+    boot = pool_boot(join, node_versions(DEV.settings.versions), DEV.settings.pools["burst"])
     assert bucket_name(cluster, "us-east-1") != bucket_of_pool(boot)
 
 
 def test_the_longest_names_still_make_the_name_of_a_bucket() -> None:
-    longest = dataclasses.replace(DEV.cluster, name="a" * 24)
+    longest = dataclasses.replace(DEV.settings.cluster, name="a" * 24)
     assert len(bucket_name(longest, "b" * 24)) <= 63

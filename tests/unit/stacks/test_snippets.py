@@ -8,8 +8,8 @@ from ignition.butane.resources import decode
 from ignition.write.payload import Merge, data_url, merged
 from ignition.write.render import join_ignition, tuning_ignition
 from settings import load, stack_file
+from settings.node_boot import node_boot, node_versions
 from settings.versions import FLATCAR
-from stacks.nodes import boot_of, node_versions
 from tests.conftest import ROOT
 from tests.unit.ignition.nodes import join
 
@@ -18,8 +18,9 @@ MOTD = "variant: flatcar\nversion: 1.1.0\nstorage:\n  files:\n    - path: /etc/m
 
 def test_a_pools_snippet_is_merged_into_what_its_machines_boot_with() -> None:
     settings = load(stack_file(ROOT, "dev"))
-    pool = dataclasses.replace(settings.pools["dgx"], snippets=(MOTD,))
-    node = boot_of(node_versions(settings.versions), "dgx", pool)
+    pool = settings.pools["dgx"]
+    pool = dataclasses.replace(pool, declared=dataclasses.replace(pool.declared, snippets=(MOTD,)))
+    node = node_boot(pool, node_versions(settings.versions))
     assert node.flatcar == FLATCAR
     plain = tuning_ignition(node)
     (merge,) = json.loads(plain)["ignition"]["config"]["merge"]

@@ -13,7 +13,7 @@ from hardware.catalogue import load
 from ignition.boot.node import boot
 from ignition.write.wireguard import WireGuardKey
 from ignition.write.wireguard_keys import public_key
-from settings import parse
+from policies.environment import parse
 from stacks.compose import compose
 from tests.recorder import Registered, Secret, exported, named, plain, render
 from tests.unit.settings.environment import GATEWAY, TUNNEL, TUNNEL_KEYS, config, with_tunnel
@@ -26,11 +26,11 @@ Whose = Literal["none", "theirs", "ours"]
 
 def program(gateway: Whose) -> Callable[[], None]:
     """The program of an environment whose hall has a tunnel to a gateway, or has none."""
-    settings = parse("dev", ENVIRONMENTS[gateway])
+    environment = parse("dev", ENVIRONMENTS[gateway])
     secrets = {**SECRETS, "wireguard_keys": json.dumps(TUNNEL_KEYS)}
 
     def run() -> None:
-        compose(settings, {name: pulumi.Output.secret(text) for name, text in secrets.items()})
+        compose(environment, {name: pulumi.Output.secret(text) for name, text in secrets.items()})
 
     return run
 

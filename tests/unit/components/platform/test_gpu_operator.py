@@ -126,15 +126,6 @@ def test_other_configuration_is_another_config_map() -> None:
     assert before != after, "nobody watches it: the plugin's pods must be replaced"
 
 
-@pytest.mark.parametrize(
-    ("mode", "more"), [("whole", {"replicas": 2}), ("mig", {}), ("mps", {}), ("mps", {"mig": 1})]
-)
-def test_a_way_of_sharing_has_what_it_needs_and_no_more(mode: Any, more: dict[str, Any]) -> None:
-    layout = {"1g.18gb": 1} if "mig" in more else None
-    with pytest.raises(ValueError, match=f"sharing is {mode}; allowed: "):
-        GpuSharing(mode=mode, mig_layout=layout, replicas=more.get("replicas"))
-
-
 def test_every_model_with_profiles_is_in_the_catalogue() -> None:
     models = {gpu.model for name in names() for gpu in load(name).gpus}
     assert set(MIG_PROFILES) <= models

@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from components.platform.kured import Kured, KuredArgs, RebootWindow
+from components.platform.kured import Kured, KuredArgs
+from settings.reboots import Reboots
 from settings.versions import KURED
 from tests.recorder import named, render
 
-NIGHT = RebootWindow(days=("sa", "su"), start="02:00", end="05:00", time_zone="Europe/Berlin")
+NIGHT = Reboots(days=("sa", "su"), start="02:00", end="05:00", time_zone="Europe/Berlin")
 
 
-def release(window: RebootWindow | None = NIGHT) -> Mapping[str, Any]:
+def release(window: Reboots | None = NIGHT) -> Mapping[str, Any]:
     found = named(render(lambda: void(Kured("kured", KuredArgs(window=window)))), "Release")
     return next(iter(found.values())).inputs
 
@@ -19,7 +20,7 @@ def void(_: object) -> None:
     """What a program returns."""
 
 
-def configuration(window: RebootWindow | None = NIGHT) -> Mapping[str, Any]:
+def configuration(window: Reboots | None = NIGHT) -> Mapping[str, Any]:
     found = release(window)["values"]["configuration"]
     assert isinstance(found, dict)
     return found

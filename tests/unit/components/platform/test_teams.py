@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from components.platform.queue_shares import QueueShare
-from components.platform.teams import Teams, TeamsArgs, TeamShare
+from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import Volcano, VolcanoArgs
+from settings import Queue, Team
 from tests.recorder import Registered, named, render
 
 RENTED = frozenset({"burst"})
@@ -15,15 +15,15 @@ OWNER = {"fleet.gpu/team": "research", "fleet.gpu/cost-centre": "4100"}
 
 
 def teams(rented: Collection[str] = RENTED) -> list[Registered]:
-    research = TeamShare(
+    research = Team(
         cost_centre="4100",
         queues={
-            "research": QueueShare(weight=4, gpus=32, pool="dgx"),
-            "research-burst": QueueShare(weight=2, gpus=16, pool="burst"),
-            "trial": QueueShare(weight=1, gpus=8),
+            "research": Queue(weight=4, gpus=32, pool="dgx"),
+            "research-burst": Queue(weight=2, gpus=16, pool="burst"),
+            "trial": Queue(weight=1, gpus=8),
         },
     )
-    risk = TeamShare(cost_centre="4120", queues={"stress": QueueShare(weight=2, gpus=16)})
+    risk = Team(cost_centre="4120", queues={"stress": Queue(weight=2, gpus=16)})
 
     def program() -> None:
         crds = Volcano("volcano", VolcanoArgs(pools={})).release

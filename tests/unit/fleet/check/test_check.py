@@ -19,7 +19,8 @@ TODAY = date(2026, 11, 21)
 
 
 def checked(name: str, **said: object) -> Checked:
-    return check("dev", {ID: {"max_consolidate_after_minutes": 15, **said}}, read([name]), TODAY)
+    rules = configure({ID: {"max_consolidate_after_minutes": 15, **said}})
+    return check("dev", rules, read([name]), TODAY)
 
 
 def mine(found: Checked) -> list[Finding]:
@@ -49,7 +50,7 @@ def test_a_mandatory_violation_ends_with_1_and_tells_place_rule_sentence_and_why
 
 def test_the_sentences_are_those_of_the_preview(bad: str) -> None:
     (one,) = read([bad]).objects
-    said = check("dev", {}, read([bad]), TODAY).findings
+    said = check("dev", configure({}), read([bad]), TODAY).findings
 
     judged = {
         found
@@ -188,7 +189,7 @@ def test_rules_across_the_stack_see_all_objects_of_a_check() -> None:
     Path("pool.yaml").write_text(json.dumps(pool))
 
     def said(*names: str) -> list[str]:
-        found = check("dev", {}, read(names), TODAY)
+        found = check("dev", configure({}), read(names), TODAY)
         about = [one.resource for one in found.findings if one.rule == "idle/gang-fits"]
         return [resource.path for resource in about if resource]
 

@@ -1,8 +1,9 @@
 """Changes of the pools of dev, and what a reviewer is told of them."""
 
 from fleet.preview.summary import Summary, summarise
+from policies.environment import load
 from policies.verdicts import Finding
-from settings import load, stack_file
+from settings import stack_file
 from tests.conftest import ROOT
 from tests.unit.fleet.preview.events import (
     NODE_POOL,
@@ -17,7 +18,7 @@ from tests.unit.fleet.preview.events import (
     urn,
 )
 
-SETTINGS = load(stack_file(ROOT, "dev"))
+DEV = load(stack_file(ROOT, "dev"))
 
 
 CPU = urn("gpu:pools:HetznerPool", "cpu")
@@ -30,7 +31,7 @@ BURST = urn("gpu:pools:AwsGpuPool", "burst")
 
 
 def summary(*things: Event | Finding, succeeded: bool = True, output: str = "") -> Summary:
-    return summarise(SETTINGS, engine_run(*things, succeeded=succeeded, output=output))
+    return summarise(DEV, engine_run(*things, succeeded=succeeded, output=output))
 
 
 def cpu(*parts: Event, before: str = "", after: str = "") -> list[Event]:

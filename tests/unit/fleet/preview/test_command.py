@@ -11,7 +11,7 @@ from fleet.preview.command import UNKNOWN, Wanted, preview
 from fleet.preview.engine import Preview
 from policies.verdicts import as_json
 from tests.conftest import ROOT
-from tests.unit.fleet.preview.changes import SETTINGS
+from tests.unit.fleet.preview.changes import DEV
 from tests.unit.fleet.preview.events import RULE, found, violation
 
 
@@ -47,7 +47,7 @@ def test_a_sign_that_python_takes_for_the_end_of_a_line_ends_no_event(tmp_path: 
 
     summary = Preview(
         root=tmp_path,
-        settings=SETTINGS,
+        environment=DEV,
         stack_file=stack_file,
         pulumi=engine,
         variables=dict(os.environ),

@@ -13,9 +13,10 @@ from fleet.preview.summary import Summary, summarise
 from fleet.sarif import document
 from policies.configuration import Exemption, configure
 from policies.docs_page import page
+from policies.environment import load
 from policies.rules import ALL
 from policies.verdicts import Finding, Resource
-from settings import load, stack_file
+from settings import stack_file
 from tests.conftest import ROOT
 from tests.unit.fleet.preview.events import (
     HOST,
@@ -55,8 +56,9 @@ EXEMPT = {
 def summary(
     *things: Event | Finding, succeeded: bool = True, policies: dict[str, Any] | None = None
 ) -> Summary:
-    settings = replace(load(DEV), policies=policies or {})
-    return summarise(settings, engine_run(*things, succeeded=succeeded), TODAY)
+    said = policies or {}
+    environment = replace(load(DEV), rule_settings=said, rules=configure(said))
+    return summarise(environment, engine_run(*things, succeeded=succeeded), TODAY)
 
 
 def exemption_of(resource: str, policies: dict[str, Any]) -> Exemption:

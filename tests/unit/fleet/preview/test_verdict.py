@@ -3,7 +3,7 @@
 from fleet.preview.markdown import markdown
 from fleet.preview.summary import UNHEARD, EngineRun, summarise
 from policies.verdicts import PackFindings
-from tests.unit.fleet.preview.changes import SETTINGS, burst, cpu, limit, server, summary
+from tests.unit.fleet.preview.changes import DEV, burst, cpu, limit, server, summary
 from tests.unit.fleet.preview.events import RULE, error, found, violation
 
 LATE = "NodePool 'burst-spot' has 45m; it must be at most 15m."
@@ -40,14 +40,14 @@ def test_a_violation_that_the_log_of_findings_lacks_stops_with_its_message() -> 
 def test_a_violation_of_a_pack_that_wrote_no_findings_stops_with_its_message() -> None:
     silent = PackFindings(packs=frozenset(), findings=())
     run = EngineRun(events=[violation(LATE)], heard=silent, succeeded=False)
-    told = summarise(SETTINGS, run)
+    told = summarise(DEV, run)
     (error,) = told.errors
     assert (LATE in error, told.holds, told.verdicts) == (True, False, ())
 
 
 def test_a_preview_in_which_no_pack_was_heard_does_not_hold() -> None:
     silent = PackFindings(packs=frozenset(), findings=())
-    told = summarise(SETTINGS, EngineRun(events=[], heard=silent, succeeded=True))
+    told = summarise(DEV, EngineRun(events=[], heard=silent, succeeded=True))
     assert (told.holds, told.errors) == (False, (UNHEARD,))
 
 

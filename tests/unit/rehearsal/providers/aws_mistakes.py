@@ -1,6 +1,4 @@
-"""Wrong inputs of AWS, each with what is said of it."""
-
-import base64
+"""Wrong inputs of AWS, each with the refusal."""
 
 from rehearsal.providers.values import UNKNOWN, Properties
 from tests.unit.rehearsal.providers import iam_mistakes
@@ -16,7 +14,6 @@ EVENT_TARGET = "aws:cloudwatch/eventTarget:EventTarget"
 VPC = "aws:ec2/vpc:Vpc"
 SUBNET = "aws:ec2/subnet:Subnet"
 GROUP = "aws:ec2/securityGroup:SecurityGroup"
-TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 
 
 def encryption(**default: str) -> Properties:
@@ -124,16 +121,6 @@ REFUSED: dict[str, tuple[str, Properties, str]] = {
         GROUP,
         {"ingress": [{"protocol": "tcp", "fromPort": 1, "toPort": 2, "cidrBlocks": ["10.0.0.0"]}]},
         'ingress[0].cidrBlocks[0] is "10.0.0.0", but it must be an IPv4 network in CIDR notation',
-    ),
-    "user data over 16 KiB": (
-        TEMPLATE,
-        {"userData": base64.b64encode(b"x" * 16385).decode()},
-        "but it must have at most 16384 bytes and has 16385.",
-    ),
-    "user data that is not base64": (
-        TEMPLATE,
-        {"userData": "#cloud-config"},
-        'userData is "#cloud-config", but it must be base64.',
     ),
     "an unknown region of a resource": (
         BUCKET,

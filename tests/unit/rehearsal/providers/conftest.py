@@ -9,19 +9,19 @@ from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.hcloud.package import package as hcloud_package
 from rehearsal.providers.simulated import SimulatedProvider
 from rehearsal.providers.values import Secret
-from tests.unit.rehearsal.providers.engine import Engine, engine
+from tests.unit.rehearsal.providers.engine import FakeEngine, engine
 from tests.unit.rehearsal.providers.fake_cluster import FakeCluster, FakeProvider
 
 
 @pytest.fixture
-def hcloud(tmp_path: Path) -> Engine:
+def hcloud(tmp_path: Path) -> FakeEngine:
     attached = engine(SimulatedProvider(hcloud_package(), Cloud(tmp_path)), tmp_path)
     attached.configure({"token": Secret("t" * 64)})
     return attached
 
 
 @pytest.fixture
-def aws(tmp_path: Path) -> Engine:
+def aws(tmp_path: Path) -> FakeEngine:
     attached = engine(SimulatedProvider(aws_package(), Cloud(tmp_path)), tmp_path)
     attached.configure({"region": "us-east-1", "defaultTags": '{"tags": {"team": "fleet"}}'})
     return attached
@@ -33,7 +33,7 @@ def cluster() -> FakeCluster:
 
 
 @pytest.fixture
-def kubernetes(cluster: FakeCluster, tmp_path: Path) -> Engine:
+def kubernetes(cluster: FakeCluster, tmp_path: Path) -> FakeEngine:
     attached = engine(FakeProvider(cluster=cluster, directory=tmp_path), tmp_path)
     attached.configure({})
     return attached

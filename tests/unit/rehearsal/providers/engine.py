@@ -1,22 +1,17 @@
-"""The engine's side of the protocol: what a test asks of a provider, and what it answers."""
-
-from __future__ import annotations
+"""The engine's side of the protocol: calls to a provider, and its answers."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 from pulumi.runtime.proto import provider_pb2
 
 from rehearsal.providers.calls import CallLog
+from rehearsal.providers.contract import Provider
 from rehearsal.providers.servicer import Servicer
 from rehearsal.providers.values import Properties, decode, encode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from rehearsal.providers.contract import Provider
 
 DELETE_TIMEOUT_S = 180.0
 """Well over the 30 s after which the garbage collector, which ends a foreground deletion, looks for
@@ -28,7 +23,7 @@ class Refused(Exception):  # noqa: N818  # what the engine sees
 
 
 @dataclass
-class Context:
+class CallContext:
     """A call's context, from one connection."""
 
     address: str = "ipv4:127.0.0.1:4000"
@@ -44,13 +39,23 @@ class Context:
         raise Refused(details)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """A resource in the engine's state."""
+
+    type: str
+    id: str
+    inputs: Properties
+    outputs: Properties
+
+
 @dataclass(kw_only=True)
-class Engine:
+class FakeEngine:
     """Asks one provider, as the engine does for the program's `Provider(...)`."""
 
     servicer: Servicer
     directory: Path
-    context: Any = field(default_factory=Context)
+    context: Any = field(default_factory=CallContext)
 
     def configure(self, config: Properties) -> None:
         request = provider_pb2.ConfigureRequest(args=encode(config), name="provider")
@@ -74,7 +79,7 @@ class Engine:
         return [failure.reason for failure in self._check(type_, inputs, {}).failures]
 
     def refusal(self, type_: str, inputs: Properties) -> str:
-        """The one sentence with which inputs are refused."""
+        """The refusal of inputs that have one mistake."""
         (sentence,) = self.refusals(type_, inputs)
         return sentence
 
@@ -144,7 +149,7 @@ class Engine:
         return decode(getattr(self.servicer.Invoke(request, self.context), "return"))
 
     def calls(self) -> list[dict[str, Any]]:
-        """What calls.jsonl says."""
+        """The lines of calls.jsonl."""
         lines = (self.directory / "calls.jsonl").read_text().splitlines()
         return [json.loads(line) for line in lines]
 
@@ -155,20 +160,10 @@ class Engine:
         return self.servicer.Check(request, self.context)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Made:
-    """A resource as the engine remembers it."""
-
-    type: str
-    id: str
-    inputs: Properties
-    outputs: Properties
-
-
 def urn(type_: str, name: str = "it") -> str:
     return f"urn:pulumi:dev::fleet::gpu:pools:Pool${type_}::{name}"
 
 
-def engine(provider: Provider, directory: Path) -> Engine:
+def engine(provider: Provider, directory: Path) -> FakeEngine:
     """An engine attached to `provider`."""
-    return Engine(servicer=Servicer(provider, CallLog(directory)), directory=directory)
+    return FakeEngine(servicer=Servicer(provider, CallLog(directory)), directory=directory)

@@ -1,19 +1,18 @@
-"""A few kinds of an API server in memory: enough for what a provider decides by itself."""
+"""A few kinds of an API server in memory: enough for the unit tests of the provider."""
 
 import json
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
 
+from rehearsal.api import Api
 from rehearsal.providers.cloud import Cloud
-from rehearsal.providers.contract import Difference, Failure, Session
-from rehearsal.providers.kubernetes.api import Api
-from rehearsal.providers.kubernetes.applying import Objects
-from rehearsal.providers.kubernetes.discovery import Discovery
-from rehearsal.providers.kubernetes.instance import KubernetesInstance
+from rehearsal.providers.contract import Failure, PropertyDifference, Session
+from rehearsal.providers.kubernetes.apply import Objects
+from rehearsal.providers.kubernetes.provider import KubernetesInstance
+from rehearsal.providers.kubernetes.readiness import Discovery
 from rehearsal.providers.kubernetes.release import Releases
 from rehearsal.providers.values import Properties
 
@@ -82,20 +81,19 @@ class FakeProvider:
         del config
         return []
 
-    def diff_config(self, old: Properties, new: Properties) -> Difference:
+    def diff_config(self, old: Properties, new: Properties) -> PropertyDifference:
         del old, new
-        return Difference(changes={})
+        return PropertyDifference(changes={})
 
     def configure(self, session: Session) -> KubernetesInstance:
         transport = httpx.MockTransport(self.cluster.answer)
         client = httpx.Client(base_url="https://cluster", transport=transport)
-        api = Api(client, session.cancelled or threading.Event())
+        api = Api(client, session.cancelled)
         kinds = Discovery(api)
         return KubernetesInstance(
             objects=Objects(api=api, kinds=kinds, namespace="default", adopts=self.adopts),
             releases=Releases(
                 api=api,
-                kinds=kinds,
                 cloud=Cloud(self.directory),
                 crds=self.directory / "crds",
                 namespace="default",

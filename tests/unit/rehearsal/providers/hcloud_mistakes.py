@@ -1,4 +1,4 @@
-"""Wrong inputs of Hetzner Cloud, each with what is said of it."""
+"""Wrong inputs of Hetzner Cloud, each with the refusal."""
 
 from rehearsal.providers.values import UNKNOWN, Properties
 

@@ -1,4 +1,4 @@
-"""Wrong inputs of AWS IAM, each with what is said of it."""
+"""Wrong inputs of AWS IAM, each with the refusal."""
 
 import json
 
@@ -7,7 +7,7 @@ from rehearsal.providers.values import Properties
 BUCKET_POLICY = "aws:s3/bucketPolicy:BucketPolicy"
 ROLE = "aws:iam/role:Role"
 ROLE_POLICY = "aws:iam/rolePolicy:RolePolicy"
-ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
+ATTACHMENT = "aws:iam/userPolicyAttachment:UserPolicyAttachment"
 
 
 def policy(**statement: object) -> str:
@@ -89,7 +89,7 @@ REFUSED: dict[str, tuple[str, Properties, str]] = {
     ),
     "an ARN that is none": (
         ATTACHMENT,
-        {"role": "node", "policyArn": "AmazonSSMManagedInstanceCore"},
+        {"user": "node", "policyArn": "AmazonSSMManagedInstanceCore"},
         'policyArn is "AmazonSSMManagedInstanceCore", but it must be an ARN.',
     ),
     "a role name with a slash": (

@@ -1,4 +1,4 @@
-"""Dynamic resources: their own provider judges them, and nobody is called to make them."""
+"""Dynamic resources: their own provider checks them, and no server is called."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from lakefs.resources.repository import RepositoryProvider
 from rehearsal.providers.cloud import Cloud, read
 from rehearsal.providers.dynamic import PROVIDER, DynamicProvider
 from rehearsal.providers.values import UNKNOWN, Properties, Secret
-from tests.unit.rehearsal.providers.engine import Engine, Refused, engine
+from tests.unit.rehearsal.providers.engine import FakeEngine, Refused, engine
 
 REPOSITORY = "pulumi-python:dynamic/lakefs:Repository"
 ADMINISTRATOR = "pulumi-python:dynamic/lakefs:Administrator"
@@ -36,18 +36,18 @@ def properties(**changes: Any) -> Properties:
 
 
 @pytest.fixture
-def dynamic(tmp_path: Path) -> Engine:
+def dynamic(tmp_path: Path) -> FakeEngine:
     attached = engine(DynamicProvider(cloud=Cloud(tmp_path)), tmp_path)
     attached.configure({})
     return attached
 
 
-def test_what_the_resources_own_provider_refuses_is_refused(dynamic: Engine) -> None:
+def test_what_the_resources_own_provider_refuses_is_refused(dynamic: FakeEngine) -> None:
     said = dynamic.refusal(REPOSITORY, properties(name="Back Tests"))
     assert said.startswith("lakeFS repository 'Back Tests' has name 'Back Tests'; it must be")
 
 
-def test_a_resource_is_recorded_and_no_server_is_asked(dynamic: Engine) -> None:
+def test_a_resource_is_recorded_and_no_server_is_asked(dynamic: FakeEngine) -> None:
     made = dynamic.created(REPOSITORY, properties(), "backtests-repository")
     assert made.outputs == made.inputs == properties()
     (thing,) = read(dynamic.directory)
@@ -61,19 +61,19 @@ def test_a_resource_is_recorded_and_no_server_is_asked(dynamic: Engine) -> None:
     ]
 
 
-def test_keys_stay_secret(dynamic: Engine) -> None:
+def test_keys_stay_secret(dynamic: FakeEngine) -> None:
     made = dynamic.created(REPOSITORY, properties())
     assert isinstance(made.outputs["secret_access_key"], Secret)
     assert "hunter2" not in (dynamic.directory / "calls.jsonl").read_text()
 
 
-def test_a_preview_records_nothing_and_leaves_unknown_what_is(dynamic: Engine) -> None:
+def test_a_preview_records_nothing_and_leaves_unknown_what_is(dynamic: FakeEngine) -> None:
     found = dynamic.previewed(REPOSITORY, properties(storage_namespace=UNKNOWN))
     assert found["storage_namespace"] == UNKNOWN
     assert read(dynamic.directory) == []
 
 
-def test_its_provider_says_what_an_update_changes_and_replaces(dynamic: Engine) -> None:
+def test_its_provider_says_what_an_update_changes_and_replaces(dynamic: FakeEngine) -> None:
     made = dynamic.created(REPOSITORY, properties(delete_with_data=True))
     some, none = provider_pb2.DiffResponse.DIFF_SOME, provider_pb2.DiffResponse.DIFF_NONE
     assert dynamic.diff(made, properties(delete_with_data=True)).changes == none
@@ -87,7 +87,7 @@ def test_its_provider_says_what_an_update_changes_and_replaces(dynamic: Engine) 
     assert not flagged.replaces
 
 
-def test_an_update_is_recorded_and_a_removal_forgets(dynamic: Engine) -> None:
+def test_an_update_is_recorded_and_a_removal_forgets(dynamic: FakeEngine) -> None:
     inputs = {**properties(), PROVIDER: serialize_provider(AdministratorProvider())}
     inputs["user_name"] = "admin"
     made = dynamic.created(ADMINISTRATOR, inputs)
@@ -100,7 +100,7 @@ def test_an_update_is_recorded_and_a_removal_forgets(dynamic: Engine) -> None:
     assert dynamic.read(made) is None
 
 
-def test_a_resource_without_its_provider_is_a_sentence(dynamic: Engine) -> None:
+def test_a_resource_without_its_provider_is_a_sentence(dynamic: FakeEngine) -> None:
     inputs = properties()
     del inputs[PROVIDER]
     with pytest.raises(Refused, match="comes without its provider"):

@@ -1,4 +1,4 @@
-"""Which API server a kubeconfig leads to, and the sentence when it leads nowhere."""
+"""The API server that a kubeconfig names, and the refusal of an unusable kubeconfig."""
 
 from pathlib import Path
 from typing import Any
@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
+from rehearsal.errors import RefusedError
 from rehearsal.providers.cloud import Cloud
-from rehearsal.providers.contract import Refusal, Session
+from rehearsal.providers.contract import Session
 from rehearsal.providers.kubernetes import kubeconfig
 from rehearsal.providers.kubernetes.provider import KubernetesProvider
 from rehearsal.providers.values import Properties, Secret
@@ -91,8 +92,8 @@ def test_a_kubeconfig_shows_no_secret() -> None:
         ),
     ],
 )
-def test_a_kubeconfig_that_leads_nowhere_is_a_sentence(text: str, sentence: str) -> None:
-    with pytest.raises(Refusal) as error:
+def test_an_unusable_kubeconfig_is_refused_with_a_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(RefusedError) as error:
         kubeconfig.cluster(text)
     assert sentence in str(error.value)
 
@@ -102,7 +103,7 @@ def test_a_provider_without_kubeconfig_never_uses_the_users_own(
 ) -> None:
     (failure,) = provider.check_config({})
     assert failure.sentence == "kubeconfig is missing: a rehearsal never falls back on your own."
-    with pytest.raises(Refusal, match="has no kubeconfig"):
+    with pytest.raises(RefusedError, match="has no kubeconfig"):
         provider.configure(Session(name="cluster", config={}))
 
 

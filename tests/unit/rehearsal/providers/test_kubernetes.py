@@ -1,4 +1,4 @@
-"""What the kubernetes provider decides by itself: names, what is sent, what replaces."""
+"""The kubernetes provider without an API server: names, requests, secrets, refusals."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rehearsal.providers.values import UNKNOWN, Properties, Secret
-from tests.unit.rehearsal.providers.engine import Engine, Refused, engine
+from tests.unit.rehearsal.providers.engine import FakeEngine, Refused, engine
 from tests.unit.rehearsal.providers.fake_cluster import FakeCluster, FakeProvider
 
 NAMESPACE = "kubernetes:core/v1:Namespace"
@@ -24,7 +24,7 @@ def secret(**contents: object) -> Properties:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "bmc"}, **contents}  # type: ignore[dict-item]  # plain data
 
 
-def test_an_unnamed_object_gets_its_own_name_and_digits(kubernetes: Engine) -> None:
+def test_an_unnamed_object_gets_its_own_name_and_digits(kubernetes: FakeEngine) -> None:
     match kubernetes.checked(CONFIG_MAP, config_map())["metadata"]:
         case {"name": str(name), "namespace": "default", "annotations": annotations}:
             assert name.startswith("it-")
@@ -34,23 +34,23 @@ def test_an_unnamed_object_gets_its_own_name_and_digits(kubernetes: Engine) -> N
             pytest.fail(f"{other}")
 
 
-def test_an_unnamed_object_keeps_its_name(kubernetes: Engine) -> None:
+def test_an_unnamed_object_keeps_its_name(kubernetes: FakeEngine) -> None:
     first = kubernetes.checked(CONFIG_MAP, config_map())
     again = kubernetes.checked(CONFIG_MAP, {**config_map(), "data": {"a": "2"}}, old=first)
     assert again["metadata"] == first["metadata"]
 
 
-def test_a_name_that_is_not_known_yet_stays_unknown(kubernetes: Engine) -> None:
+def test_a_name_that_is_not_known_yet_stays_unknown(kubernetes: FakeEngine) -> None:
     inputs = kubernetes.checked(CONFIG_MAP, config_map(name=UNKNOWN))
     assert inputs["metadata"] == {"name": UNKNOWN, "namespace": "default"}
 
 
-def test_an_object_of_the_cluster_gets_no_namespace(kubernetes: Engine) -> None:
+def test_an_object_of_the_cluster_gets_no_namespace(kubernetes: FakeEngine) -> None:
     inputs: Properties = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "metal3"}}
     assert kubernetes.checked(NAMESPACE, inputs) == inputs
 
 
-def test_a_generated_name_is_refused(kubernetes: Engine) -> None:
+def test_a_generated_name_is_refused(kubernetes: FakeEngine) -> None:
     sentence = kubernetes.refusal(CONFIG_MAP, config_map(generateName="x-"))
     assert sentence.startswith("metadata.generateName is given, but server-side apply needs a name")
 
@@ -65,16 +65,16 @@ def test_a_generated_name_is_refused(kubernetes: Engine) -> None:
         "kubernetes:core/v1:SecretList",
     ],
 )
-def test_what_is_no_single_object_is_refused_by_name(type_: str, kubernetes: Engine) -> None:
+def test_what_is_no_single_object_is_refused_by_name(type_: str, kubernetes: FakeEngine) -> None:
     assert kubernetes.refusal(type_, {}).startswith(f"{type_} cannot be rehearsed: ")
 
 
-def test_functions_are_refused_by_name(kubernetes: Engine) -> None:
+def test_functions_are_refused_by_name(kubernetes: FakeEngine) -> None:
     with pytest.raises(Refused, match="kubernetes:yaml:decode cannot be rehearsed"):
         kubernetes.invoke("kubernetes:yaml:decode", {"text": "a: 1"})
 
 
-def test_a_preview_is_a_dry_run(kubernetes: Engine, cluster: FakeCluster) -> None:
+def test_a_preview_is_a_dry_run(kubernetes: FakeEngine, cluster: FakeCluster) -> None:
     outputs = kubernetes.previewed(CONFIG_MAP, config_map(name="plan"))
     (request,) = cluster.applied
     assert request.url.path == "/api/v1/namespaces/default/configmaps/plan"
@@ -102,7 +102,7 @@ def test_a_preview_is_a_dry_run(kubernetes: Engine, cluster: FakeCluster) -> Non
     ],
 )
 def test_what_cannot_be_sent_is_previewed_as_it_is(
-    type_: str, inputs: Properties, kubernetes: Engine, cluster: FakeCluster
+    type_: str, inputs: Properties, kubernetes: FakeEngine, cluster: FakeCluster
 ) -> None:
     outputs = kubernetes.previewed(type_, inputs)
     assert cluster.applied == []
@@ -110,22 +110,22 @@ def test_what_cannot_be_sent_is_previewed_as_it_is(
 
 
 def test_a_preview_goes_on_where_the_namespace_is_still_to_be_made(
-    kubernetes: Engine, cluster: FakeCluster
+    kubernetes: FakeEngine, cluster: FakeCluster
 ) -> None:
     cluster.refuses = (404, 'namespaces "metal3" not found')
     outputs = kubernetes.previewed(CONFIG_MAP, config_map(name="plan", namespace="metal3"))
     assert outputs["data"] == {"a": "1"}
 
 
-def test_a_denial_is_told_in_the_preview(kubernetes: Engine, cluster: FakeCluster) -> None:
+def test_a_denial_is_shown_in_the_preview(kubernetes: FakeEngine, cluster: FakeCluster) -> None:
     cluster.refuses = (422, "denied: GPU pods must set limits")
     with pytest.raises(Refused) as error:
         kubernetes.previewed(CONFIG_MAP, config_map(name="plan"))
     assert str(error.value) == "ConfigMap default/plan: denied: GPU pods must set limits"
 
 
-def test_what_the_server_says_of_a_secret_is_struck_out(
-    kubernetes: Engine, cluster: FakeCluster
+def test_a_secret_is_removed_from_the_message_of_the_server(
+    kubernetes: FakeEngine, cluster: FakeCluster
 ) -> None:
     cluster.refuses = (422, 'Invalid value: "hunter2"')
     with pytest.raises(Refused) as error:
@@ -133,7 +133,7 @@ def test_what_the_server_says_of_a_secret_is_struck_out(
     assert str(error.value) == 'Secret default/bmc: Invalid value: "[secret]"'
 
 
-def test_an_object_that_exists_is_not_taken_over(kubernetes: Engine) -> None:
+def test_an_object_that_exists_is_not_taken_over(kubernetes: FakeEngine) -> None:
     kubernetes.created(CONFIG_MAP, config_map(name="plan"))
     with pytest.raises(Refused, match="ConfigMap default/plan: it exists in the cluster already"):
         kubernetes.created(CONFIG_MAP, config_map(name="plan"))
@@ -148,20 +148,20 @@ def test_an_object_that_exists_is_taken_over_by_a_provider_that_says_so(
         assert adopting.created(CONFIG_MAP, config_map(name="plan")).id == "default/plan"
 
 
-def test_an_object_is_remembered_as_it_lives(kubernetes: Engine) -> None:
+def test_the_outputs_are_the_live_object(kubernetes: FakeEngine) -> None:
     made = kubernetes.created(CONFIG_MAP, config_map(name="plan"))
     assert made.outputs["metadata"] == {"name": "plan", "namespace": "default", "uid": "1"}
     assert made.outputs["status"] == {"phase": "Active"}
 
 
-def test_the_contents_of_a_secret_are_secret(kubernetes: Engine) -> None:
+def test_the_contents_of_a_secret_are_secret(kubernetes: FakeEngine) -> None:
     made = kubernetes.created(SECRET, secret(stringData={"password": "hunter2"}))
     assert made.inputs["stringData"] == Secret({"password": "hunter2"})
     assert made.outputs["stringData"] == Secret({"password": "hunter2"})
 
 
 def test_the_schema_of_a_definition_is_sent_as_the_api_writes_it(
-    kubernetes: Engine, cluster: FakeCluster
+    kubernetes: FakeEngine, cluster: FakeCluster
 ) -> None:
     inputs: Properties = {"metadata": {"name": "j"}, "spec": {"x_kubernetes_map_type": "atomic"}}
     made = kubernetes.created(JOB, inputs)

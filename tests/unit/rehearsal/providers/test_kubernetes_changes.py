@@ -1,11 +1,11 @@
-"""What a change or a refresh of a Kubernetes object comes to."""
+"""Changes and refreshes of Kubernetes objects."""
 
 from pathlib import Path
 
 import pytest
 
 from rehearsal.providers.values import Properties, Secret
-from tests.unit.rehearsal.providers.engine import Engine, Refused, engine
+from tests.unit.rehearsal.providers.engine import FakeEngine, Refused, engine
 from tests.unit.rehearsal.providers.fake_cluster import FakeCluster, FakeProvider
 
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
@@ -22,7 +22,7 @@ def secret(**contents: object) -> Properties:
 
 
 def test_a_change_is_applied_by_the_field_manager_that_made_the_object(
-    kubernetes: Engine, cluster: FakeCluster
+    kubernetes: FakeEngine, cluster: FakeCluster
 ) -> None:
     made = kubernetes.created(CONFIG_MAP, config_map(name="plan"))
     kubernetes.updated(made, {**config_map(name="plan"), "data": {"a": "2"}})
@@ -32,7 +32,7 @@ def test_a_change_is_applied_by_the_field_manager_that_made_the_object(
 
 
 def test_an_object_that_is_gone_is_not_made_again_by_a_change(
-    kubernetes: Engine, cluster: FakeCluster
+    kubernetes: FakeEngine, cluster: FakeCluster
 ) -> None:
     made = kubernetes.created(CONFIG_MAP, config_map(name="plan"))
     cluster.objects.clear()
@@ -73,20 +73,22 @@ def test_an_object_that_is_gone_is_not_made_again_by_a_change(
     ],
 )
 def test_some_changes_replace_an_object(
-    type_: str, old: Properties, new: Properties, replaces: list[str], kubernetes: Engine
+    type_: str, old: Properties, new: Properties, replaces: list[str], kubernetes: FakeEngine
 ) -> None:
     answer = kubernetes.diff(kubernetes.created(type_, old), new)
     assert answer.changes == answer.DIFF_SOME
     assert list(answer.replaces) == replaces
 
 
-def test_an_object_with_a_fixed_name_goes_before_its_replacement_comes(kubernetes: Engine) -> None:
+def test_an_object_with_a_fixed_name_is_deleted_before_it_is_replaced(
+    kubernetes: FakeEngine,
+) -> None:
     fixed = kubernetes.created(CONFIG_MAP, config_map(name="a"))
     answer = kubernetes.diff(fixed, {**config_map(name="a"), "data": {"a": "2"}})
     assert answer.deleteBeforeReplace
 
 
-def test_two_ways_to_say_the_default_namespace_are_no_change(kubernetes: Engine) -> None:
+def test_two_ways_to_say_the_default_namespace_are_no_change(kubernetes: FakeEngine) -> None:
     made = kubernetes.created(CONFIG_MAP, config_map(name="a"))
     answer = kubernetes.diff(made, config_map(name="a", namespace="default"))
     assert answer.changes == answer.DIFF_NONE
@@ -100,7 +102,7 @@ def test_a_provider_may_change_config_maps_in_place(cluster: FakeCluster, tmp_pa
 
 
 def test_a_refresh_keeps_what_the_server_only_writes_in_another_way(
-    kubernetes: Engine, cluster: FakeCluster
+    kubernetes: FakeEngine, cluster: FakeCluster
 ) -> None:
     inputs: Properties = {"metadata": {"name": "j"}, "spec": {"limits": {"cpu": "1000m"}}}
     made = kubernetes.created(JOB, inputs)
@@ -112,7 +114,7 @@ def test_a_refresh_keeps_what_the_server_only_writes_in_another_way(
 
 
 def test_a_refresh_finds_what_someone_else_changed(
-    kubernetes: Engine, cluster: FakeCluster
+    kubernetes: FakeEngine, cluster: FakeCluster
 ) -> None:
     made = kubernetes.created(CONFIG_MAP, config_map(name="a"))
     cluster.objects["/api/v1/namespaces/default/configmaps/a"]["data"] = {"a": "9"}
@@ -122,7 +124,7 @@ def test_a_refresh_finds_what_someone_else_changed(
 
 
 def test_a_refresh_knows_a_secret_by_its_decoded_data(
-    kubernetes: Engine, cluster: FakeCluster
+    kubernetes: FakeEngine, cluster: FakeCluster
 ) -> None:
     made = kubernetes.created(SECRET, secret(stringData={"password": "hunter2"}))
     live = cluster.objects["/api/v1/namespaces/default/secrets/bmc"]
@@ -135,7 +137,7 @@ def test_a_refresh_knows_a_secret_by_its_decoded_data(
 
 
 def test_an_import_takes_all_that_a_program_could_have_written(
-    kubernetes: Engine, cluster: FakeCluster
+    kubernetes: FakeEngine, cluster: FakeCluster
 ) -> None:
     made = kubernetes.created(CONFIG_MAP, config_map(name="a"))
     found = kubernetes.read(type(made)(type=made.type, id=made.id, inputs={}, outputs={}))
@@ -143,7 +145,7 @@ def test_an_import_takes_all_that_a_program_could_have_written(
     assert found.inputs == made.inputs
 
 
-def test_a_refresh_misses_what_is_gone(kubernetes: Engine) -> None:
+def test_a_refresh_misses_what_is_gone(kubernetes: FakeEngine) -> None:
     made = kubernetes.created(CONFIG_MAP, config_map(name="a"))
     kubernetes.delete(made)
     kubernetes.delete(made)

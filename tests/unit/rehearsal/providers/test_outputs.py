@@ -6,11 +6,11 @@ import json
 import pytest
 
 from rehearsal.providers import sdk_types
-from rehearsal.providers.aws.kinds import KINDS as AWS
-from rehearsal.providers.hcloud.kinds import KINDS as HCLOUD
-from rehearsal.providers.kinds import Kind
+from rehearsal.providers.aws.resource_types import TYPES as AWS
+from rehearsal.providers.hcloud.resource_types import TYPES as HCLOUD
+from rehearsal.providers.simulated_type import SimulatedType
 from rehearsal.providers.values import UNKNOWN, Properties, Unknown
-from tests.unit.rehearsal.providers.engine import Engine, Made
+from tests.unit.rehearsal.providers.engine import FakeEngine, Made
 
 PUBLIC_KEY = "ssh-ed25519 " + base64.b64encode(b"\0\0\0\x0bssh-ed25519" + b"k" * 36).decode()
 STATEMENT = {"Effect": "Allow", "Action": "*"}
@@ -49,7 +49,6 @@ HCLOUD_EXAMPLES: dict[str, Properties] = {
         "publicNets": [{"ipv4": "{PrimaryIp}"}],
         "networks": [{"subnetId": "{NetworkSubnet}"}],
     },
-    "FirewallAttachment": {"firewallId": "{Firewall}", "serverIds": ["{Server}"]},
     "ServerNetwork": {"serverId": "{Server}", "networkId": "{Network}"},
     "LoadBalancer": {"loadBalancerType": "lb11", "networkZone": "eu-central"},
     "LoadBalancerNetwork": {"loadBalancerId": "{LoadBalancer}", "subnetId": "{NetworkSubnet}"},
@@ -80,7 +79,6 @@ AWS_EXAMPLES: dict[str, Properties] = {
     "Role": {"assumeRolePolicy": TRUST},
     "RolePolicy": {"role": "{Role}", "policy": IDENTITY},
     "Policy": {"policy": IDENTITY},
-    "RolePolicyAttachment": {"role": "{Role}", "policyArn": "{Policy}"},
     "InstanceProfile": {"role": "{Role}"},
     "User": {},
     "UserPolicy": {"user": "{User}", "policy": IDENTITY},
@@ -93,7 +91,6 @@ AWS_EXAMPLES: dict[str, Properties] = {
     "Vpc": {"cidrBlock": "10.0.0.0/16"},
     "Subnet": {"vpcId": "{Vpc}", "cidrBlock": "10.0.1.0/24"},
     "SecurityGroup": {},
-    "LaunchTemplate": {},
 }
 
 
@@ -106,10 +103,10 @@ def with_ids(inputs: Properties, ids: dict[str, str]) -> Properties:
 
 
 def make_all(
-    engine: Engine, kinds: tuple[Kind, ...], examples: dict[str, Properties]
+    engine: FakeEngine, types: tuple[SimulatedType, ...], examples: dict[str, Properties]
 ) -> dict[str, Made]:
     made: dict[str, Made] = {}
-    tokens = {kind.name: kind.token for kind in kinds}
+    tokens = {simulated.name: simulated.token for simulated in types}
     for name, inputs in examples.items():
         ids = {other: thing.id for other, thing in made.items()}
         made[name] = engine.created(tokens[name], with_ids(inputs, ids))
@@ -117,42 +114,42 @@ def make_all(
 
 
 @pytest.fixture
-def hcloud_made(hcloud: Engine) -> dict[str, Made]:
+def hcloud_made(hcloud: FakeEngine) -> dict[str, Made]:
     return make_all(hcloud, HCLOUD, HCLOUD_EXAMPLES)
 
 
 @pytest.fixture
-def aws_made(aws: Engine) -> dict[str, Made]:
+def aws_made(aws: FakeEngine) -> dict[str, Made]:
     return make_all(aws, AWS, AWS_EXAMPLES)
 
 
-@pytest.mark.parametrize(("cloud", "kinds"), [("hcloud", HCLOUD), ("aws", AWS)])
+@pytest.mark.parametrize(("cloud", "types"), [("hcloud", HCLOUD), ("aws", AWS)])
 def test_whatever_a_preview_leaves_unknown_is_known_after_creation(
-    cloud: str, kinds: tuple[Kind, ...], request: pytest.FixtureRequest
+    cloud: str, types: tuple[SimulatedType, ...], request: pytest.FixtureRequest
 ) -> None:
     made: dict[str, Made] = request.getfixturevalue(f"{cloud}_made")
-    assert set(made) == {kind.name for kind in kinds}
-    for kind in kinds:
-        outputs = made[kind.name].outputs
-        assert kind.unknown_outputs() - set(outputs) == set(), kind.name
-        assert not any(isinstance(value, Unknown) for value in outputs.values()), kind.name
+    assert set(made) == {simulated.name for simulated in types}
+    for simulated in types:
+        outputs = made[simulated.name].outputs
+        assert simulated.unknown_outputs() - set(outputs) == set(), simulated.name
+        assert not any(isinstance(value, Unknown) for value in outputs.values()), simulated.name
 
 
-@pytest.mark.parametrize(("cloud", "kinds"), [("hcloud", HCLOUD), ("aws", AWS)])
+@pytest.mark.parametrize(("cloud", "types"), [("hcloud", HCLOUD), ("aws", AWS)])
 def test_every_output_is_one_of_the_sdks(
-    cloud: str, kinds: tuple[Kind, ...], request: pytest.FixtureRequest
+    cloud: str, types: tuple[SimulatedType, ...], request: pytest.FixtureRequest
 ) -> None:
     made: dict[str, Made] = request.getfixturevalue(f"{cloud}_made")
-    for kind in kinds:
-        known = sdk_types.output_names(kind.module, kind.name)
-        assert set(made[kind.name].outputs) - known == set(), kind.name
+    for simulated in types:
+        known = sdk_types.output_names(simulated.module, simulated.name)
+        assert set(made[simulated.name].outputs) - known == set(), simulated.name
 
 
 @pytest.mark.parametrize("cloud", ["hcloud", "aws"])
 def test_every_resource_is_stable_and_goes_again(
     cloud: str, request: pytest.FixtureRequest
 ) -> None:
-    engine: Engine = request.getfixturevalue(cloud)
+    engine: FakeEngine = request.getfixturevalue(cloud)
     made: dict[str, Made] = request.getfixturevalue(f"{cloud}_made")
     for name, thing in made.items():
         assert engine.read(thing) == thing, name
@@ -163,7 +160,7 @@ def test_every_resource_is_stable_and_goes_again(
 
 
 def test_a_preview_of_a_change_keeps_what_is_known_of_the_server(
-    hcloud: Engine, hcloud_made: dict[str, Made]
+    hcloud: FakeEngine, hcloud_made: dict[str, Made]
 ) -> None:
     server = hcloud_made["Server"]
     changed: Properties = {**server.inputs, "labels": {"image": UNKNOWN}}

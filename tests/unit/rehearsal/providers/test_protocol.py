@@ -10,10 +10,10 @@ from pulumi.runtime.proto import provider_pb2
 from rehearsal.providers import simulated
 from rehearsal.providers.aws.package import package as aws_package
 from rehearsal.providers.cloud import Cloud
-from rehearsal.providers.kinds import Asked
 from rehearsal.providers.simulated import SimulatedProvider
+from rehearsal.providers.simulated_type import CloudRequest
 from rehearsal.providers.values import Properties, Secret, decode, encode
-from tests.unit.rehearsal.providers.engine import Context, Engine, Refused, engine, urn
+from tests.unit.rehearsal.providers.engine import CallContext, FakeEngine, Refused, engine, urn
 
 BUCKET = "aws:s3/bucket:Bucket"
 VPC = "aws:ec2/vpc:Vpc"
@@ -25,9 +25,9 @@ def test_a_call_before_configuration_is_a_sentence(tmp_path: Path) -> None:
         unready.checked(BUCKET, {})
 
 
-def test_each_connection_has_the_instance_it_was_configured_for(aws: Engine) -> None:
-    second = Engine(
-        servicer=aws.servicer, directory=aws.directory, context=Context("ipv4:127.0.0.1:4001")
+def test_each_connection_has_the_instance_it_was_configured_for(aws: FakeEngine) -> None:
+    second = FakeEngine(
+        servicer=aws.servicer, directory=aws.directory, context=CallContext("ipv4:127.0.0.1:4001")
     )
     second.configure({"region": "eu-west-1"})
     regions = [
@@ -37,12 +37,12 @@ def test_each_connection_has_the_instance_it_was_configured_for(aws: Engine) -> 
 
 
 def test_a_fault_names_the_resource_and_quotes_nothing(
-    aws: Engine, monkeypatch: pytest.MonkeyPatch
+    aws: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(self: simulated.SimulatedInstance, inputs: Properties, id_: str = "") -> Asked:
+    def fails(self: simulated.SimulatedInstance, inputs: Properties, id_: str = "") -> CloudRequest:
         raise ValueError("hunter2")
 
-    monkeypatch.setattr(simulated.SimulatedInstance, "_asked", fails)
+    monkeypatch.setattr(simulated.SimulatedInstance, "_request", fails)
     with pytest.raises(Refused) as error:
         aws.checked(BUCKET, {"bucket": "boot-data"})
     sentence = str(error.value)
@@ -51,7 +51,7 @@ def test_a_fault_names_the_resource_and_quotes_nothing(
     assert aws.calls()[-1]["error"] == "fault: ValueError"
 
 
-def test_the_log_names_calls_and_holds_no_values(aws: Engine) -> None:
+def test_the_log_names_calls_and_holds_no_values(aws: FakeEngine) -> None:
     aws.previewed(BUCKET, {"bucket": "hunter2-data"})
     aws.delete(aws.created(BUCKET, {"bucket": "hunter2-data"}))
     with pytest.raises(AssertionError):
@@ -71,22 +71,22 @@ def test_the_log_names_calls_and_holds_no_values(aws: Engine) -> None:
     assert "unter2" not in (aws.directory / "calls.jsonl").read_text()
 
 
-def test_only_its_owner_can_read_the_log(aws: Engine) -> None:
+def test_only_its_owner_can_read_the_log(aws: FakeEngine) -> None:
     mode = (aws.directory / "calls.jsonl").stat().st_mode
     assert stat.S_IMODE(mode) == 0o600
 
 
-def test_components_of_a_provider_are_refused_by_name(kubernetes: Engine) -> None:
+def test_components_of_a_provider_are_refused_by_name(kubernetes: FakeEngine) -> None:
     request = provider_pb2.ConstructRequest(type="kubernetes:yaml/v2:ConfigGroup", name="crds")
     with pytest.raises(Refused, match="kubernetes:yaml/v2:ConfigGroup crds cannot be rehearsed"):
         kubernetes.servicer.Construct(request, kubernetes.context)
 
 
-def test_cancelling_one_connection_leaves_the_other_alone(kubernetes: Engine) -> None:
-    other = Engine(
+def test_cancelling_one_connection_leaves_the_other_alone(kubernetes: FakeEngine) -> None:
+    other = FakeEngine(
         servicer=kubernetes.servicer,
         directory=kubernetes.directory,
-        context=Context("ipv4:127.0.0.1:4001"),
+        context=CallContext("ipv4:127.0.0.1:4001"),
     )
     other.configure({})
     kubernetes.servicer.Cancel(None, kubernetes.context)
@@ -97,13 +97,13 @@ def test_cancelling_one_connection_leaves_the_other_alone(kubernetes: Engine) ->
     assert other.created("kubernetes:core/v1:ConfigMap", inputs).id == "default/a"
 
 
-def test_whoever_waits_gives_up_when_the_process_ends(kubernetes: Engine) -> None:
+def test_whoever_waits_gives_up_when_the_process_ends(kubernetes: FakeEngine) -> None:
     kubernetes.servicer.stop()
     with pytest.raises(Refused, match="Cancelled while waiting for the API server"):
         kubernetes.created("kubernetes:karpenter.sh/v1:NodePool", {"metadata": {"name": "a"}})
 
 
-def test_a_name_can_be_proposed_or_demanded(aws: Engine) -> None:
+def test_a_name_can_be_proposed_or_demanded(aws: FakeEngine) -> None:
     options = provider_pb2.CheckRequest.AutonamingOptions
     request = provider_pb2.CheckRequest(
         urn=urn(BUCKET), autonaming=options(proposed_name="proposed", mode=options.PROPOSE)
@@ -115,14 +115,14 @@ def test_a_name_can_be_proposed_or_demanded(aws: Engine) -> None:
         aws.servicer.Check(request, aws.context)
 
 
-def test_secrets_stay_secret_on_their_way_through(aws: Engine) -> None:
+def test_secrets_stay_secret_on_their_way_through(aws: FakeEngine) -> None:
     made = aws.created(BUCKET, {"bucket": "boot-data", "tags": {"owner": Secret("me")}})
     assert made.inputs["tags"] == {"owner": Secret("me")}
     assert made.outputs["tags"] == {"owner": Secret("me")}
     assert decode(encode(made.outputs)) == made.outputs
 
 
-def test_a_moved_secret_is_still_no_change(aws: Engine) -> None:
+def test_a_moved_secret_is_still_no_change(aws: FakeEngine) -> None:
     made = aws.created(BUCKET, {"bucket": "boot-data", "tags": {"owner": Secret("me")}})
     bare = replace(made, inputs={**made.inputs, "tags": {"owner": "me"}})
     assert not aws.diff(bare, {"bucket": "boot-data", "tags": {"owner": Secret("me")}}).diffs

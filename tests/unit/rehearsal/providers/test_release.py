@@ -4,7 +4,7 @@ import pytest
 
 from rehearsal.providers import cloud
 from rehearsal.providers.values import UNKNOWN, Properties, Secret
-from tests.unit.rehearsal.providers.engine import Engine, Refused
+from tests.unit.rehearsal.providers.engine import FakeEngine, Refused
 from tests.unit.rehearsal.providers.fake_cluster import FakeCluster
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
@@ -44,25 +44,25 @@ REFUSED: dict[str, tuple[Properties, str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_release_is_refused(case: str, kubernetes: Engine) -> None:
+def test_a_release_is_refused(case: str, kubernetes: FakeEngine) -> None:
     inputs, expected = REFUSED[case]
     assert expected in kubernetes.refusal(RELEASE, inputs)
 
 
-def test_an_unnamed_release_gets_a_name_and_keeps_it(kubernetes: Engine) -> None:
+def test_an_unnamed_release_gets_a_name_and_keeps_it(kubernetes: FakeEngine) -> None:
     unnamed: Properties = {**GOOD, "name": None}
     first = kubernetes.checked(RELEASE, unnamed)
     assert str(first["name"]).startswith("it-")
     assert kubernetes.checked(RELEASE, unnamed, old=first)["name"] == first["name"]
 
 
-def test_a_preview_does_not_know_the_status(kubernetes: Engine) -> None:
+def test_a_preview_does_not_know_the_status(kubernetes: FakeEngine) -> None:
     outputs = kubernetes.previewed(RELEASE, GOOD)
     assert (outputs["status"], outputs["resourceNames"]) == (UNKNOWN, UNKNOWN)
     assert cloud.read(kubernetes.directory) == []
 
 
-def test_a_release_is_recorded_with_its_chart(kubernetes: Engine, cluster: FakeCluster) -> None:
+def test_a_release_is_recorded_with_its_chart(kubernetes: FakeEngine, cluster: FakeCluster) -> None:
     made = kubernetes.created(RELEASE, {**GOOD, "values": {"token": Secret("hunter2")}})
     (thing,) = cloud.read(kubernetes.directory)
     assert (thing.provider, thing.id) == ("kubernetes", "kube-system/cilium")
@@ -75,18 +75,18 @@ def test_a_release_is_recorded_with_its_chart(kubernetes: Engine, cluster: FakeC
     assert "/api/v1/namespaces/kube-system" in cluster.objects
 
 
-def test_a_release_does_not_make_a_namespace_unasked(kubernetes: Engine) -> None:
+def test_a_release_does_not_make_a_namespace_unasked(kubernetes: FakeEngine) -> None:
     with pytest.raises(Refused, match='namespaces "kube-system" not found'):
         kubernetes.created(RELEASE, {**GOOD, "createNamespace": False})
 
 
-def test_a_name_is_in_use_once(kubernetes: Engine) -> None:
+def test_a_name_is_in_use_once(kubernetes: FakeEngine) -> None:
     kubernetes.created(RELEASE, GOOD)
     with pytest.raises(Refused, match="kube-system/cilium is still in use by another release"):
         kubernetes.created(RELEASE, GOOD)
 
 
-def test_an_upgrade_is_the_next_revision(kubernetes: Engine) -> None:
+def test_an_upgrade_is_the_next_revision(kubernetes: FakeEngine) -> None:
     made = kubernetes.created(RELEASE, GOOD)
     match kubernetes.updated(made, {**GOOD, "version": "1.18.4"})["status"]:
         case {"revision": 2, "version": "1.18.4"}:
@@ -95,19 +95,19 @@ def test_an_upgrade_is_the_next_revision(kubernetes: Engine) -> None:
             pytest.fail(f"{other}")
 
 
-def test_another_name_is_another_release(kubernetes: Engine) -> None:
+def test_another_name_is_another_release(kubernetes: FakeEngine) -> None:
     made = kubernetes.created(RELEASE, GOOD)
     assert list(kubernetes.diff(made, {**GOOD, "name": "other"}).replaces) == ["name"]
     assert list(kubernetes.diff(made, {**GOOD, "version": "1.18.4"}).replaces) == []
 
 
-def test_a_release_is_stable_and_goes_again(kubernetes: Engine) -> None:
+def test_a_release_is_stable_and_goes_again(kubernetes: FakeEngine) -> None:
     made = kubernetes.created(RELEASE, GOOD)
     assert kubernetes.read(made) == made
     kubernetes.delete(made)
     assert kubernetes.read(made) is None
 
 
-def test_a_chart_whose_kinds_are_not_there_is_a_sentence(kubernetes: Engine) -> None:
+def test_a_chart_whose_kinds_are_not_there_is_a_sentence(kubernetes: FakeEngine) -> None:
     with pytest.raises(Refused, match="crds/volcano has no CustomResourceDefinition"):
         kubernetes.created(RELEASE, {**GOOD, "chart": "volcano"})

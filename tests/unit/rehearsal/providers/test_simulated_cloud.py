@@ -1,4 +1,4 @@
-"""What a simulated cloud makes of good inputs: names, outputs, changes, and what it remembers."""
+"""Names, outputs, changes and stored objects of good inputs in a simulated cloud."""
 
 import base64
 import hashlib
@@ -10,7 +10,7 @@ import pytest
 
 from rehearsal.providers import cloud
 from rehearsal.providers.values import UNKNOWN, Properties, Secret
-from tests.unit.rehearsal.providers.engine import Engine, Made, Refused
+from tests.unit.rehearsal.providers.engine import FakeEngine, Made, Refused
 
 SERVER = "hcloud:index/server:Server"
 NETWORK = "hcloud:index/network:Network"
@@ -30,7 +30,7 @@ TRUST = json.dumps(
 )
 
 
-def subnet(hcloud: Engine, zone: str = "eu-central") -> Made:
+def subnet(hcloud: FakeEngine, zone: str = "eu-central") -> Made:
     network = hcloud.created(NETWORK, {"ipRange": "10.12.0.0/16"})
     return hcloud.created(
         SUBNET,
@@ -43,7 +43,7 @@ def subnet(hcloud: Engine, zone: str = "eu-central") -> Made:
     )
 
 
-def test_an_unnamed_resource_gets_its_own_name_and_digits(hcloud: Engine) -> None:
+def test_an_unnamed_resource_gets_its_own_name_and_digits(hcloud: FakeEngine) -> None:
     inputs = hcloud.checked(GROUP, {"type": "spread"})
     name = str(inputs["name"])
     assert name.startswith("it-")
@@ -51,18 +51,18 @@ def test_an_unnamed_resource_gets_its_own_name_and_digits(hcloud: Engine) -> Non
     assert inputs["__defaults"] == ["name"]
 
 
-def test_an_unnamed_resource_keeps_its_name(hcloud: Engine) -> None:
+def test_an_unnamed_resource_keeps_its_name(hcloud: FakeEngine) -> None:
     first = hcloud.checked(GROUP, {"type": "spread"})
     again = hcloud.checked(GROUP, {"type": "spread", "labels": {"a": "b"}}, old=first)
     assert again["name"] == first["name"]
 
 
-def test_an_unnamed_bucket_is_named_in_lower_case(aws: Engine) -> None:
+def test_an_unnamed_bucket_is_named_in_lower_case(aws: FakeEngine) -> None:
     name = str(aws.checked(BUCKET, {})["bucket"])
     assert name == name.lower()
 
 
-def test_a_preview_knows_the_inputs_and_not_the_ids(hcloud: Engine) -> None:
+def test_a_preview_knows_the_inputs_and_not_the_ids(hcloud: FakeEngine) -> None:
     inputs: Properties = {**GOOD_SERVER, "name": "cpu-1", "networks": [{"subnetId": UNKNOWN}]}
     outputs = hcloud.previewed(SERVER, inputs)
     assert outputs["serverType"] == "ccx33"
@@ -74,7 +74,7 @@ def test_a_preview_knows_the_inputs_and_not_the_ids(hcloud: Engine) -> None:
     ]
 
 
-def test_a_preview_of_a_bucket_knows_its_name_and_tags_and_not_its_arn(aws: Engine) -> None:
+def test_a_preview_of_a_bucket_knows_its_name_and_tags_and_not_its_arn(aws: FakeEngine) -> None:
     outputs = aws.previewed(BUCKET, {"bucket": "boot-data", "tags": {"pool": "burst"}})
     assert outputs["bucket"] == "boot-data"
     assert outputs["tagsAll"] == {"team": "fleet", "pool": "burst"}
@@ -82,12 +82,12 @@ def test_a_preview_of_a_bucket_knows_its_name_and_tags_and_not_its_arn(aws: Engi
     assert outputs["arn"] == UNKNOWN
 
 
-def test_a_preview_makes_nothing(hcloud: Engine) -> None:
+def test_a_preview_makes_nothing(hcloud: FakeEngine) -> None:
     hcloud.previewed(SERVER, GOOD_SERVER)
     assert cloud.read(hcloud.directory) == []
 
 
-def test_a_server_gets_addresses_and_stands_in_its_subnet(hcloud: Engine) -> None:
+def test_a_server_gets_addresses_and_stands_in_its_subnet(hcloud: FakeEngine) -> None:
     place = subnet(hcloud)
     inputs: Properties = {**GOOD_SERVER, "networks": [{"subnetId": place.id}]}
     servers = [
@@ -98,7 +98,7 @@ def test_a_server_gets_addresses_and_stands_in_its_subnet(hcloud: Engine) -> Non
     assert place.outputs["gateway"] == "10.12.0.1"
 
 
-def test_a_changed_server_keeps_its_addresses(hcloud: Engine) -> None:
+def test_a_changed_server_keeps_its_addresses(hcloud: FakeEngine) -> None:
     place = subnet(hcloud)
     inputs: Properties = {**GOOD_SERVER, "name": "cpu-1", "networks": [{"subnetId": place.id}]}
     made = hcloud.created(SERVER, inputs)
@@ -116,32 +116,32 @@ def _private(outputs: Properties) -> object:
             return other
 
 
-def test_the_state_has_a_digest_in_place_of_user_data(hcloud: Engine) -> None:
+def test_the_state_has_a_digest_in_place_of_user_data(hcloud: FakeEngine) -> None:
     made = hcloud.created(SERVER, {**GOOD_SERVER, "userData": Secret("join token")})
     digest = base64.b64encode(hashlib.sha1(b"join token", usedforsecurity=False).digest())
     assert made.outputs["userData"] == Secret(digest.decode())
 
 
-def test_what_boots_a_server_is_in_the_cloud_in_clear(hcloud: Engine) -> None:
+def test_what_boots_a_server_is_in_the_cloud_in_clear(hcloud: FakeEngine) -> None:
     hcloud.created(SERVER, {**GOOD_SERVER, "userData": Secret("join token")}, name="cpu-1")
     (thing,) = cloud.read(hcloud.directory)
     assert (thing.type, thing.name, thing.inputs["userData"]) == (SERVER, "cpu-1", "join token")
 
 
-def test_only_its_owner_can_read_the_cloud(hcloud: Engine) -> None:
+def test_only_its_owner_can_read_the_cloud(hcloud: FakeEngine) -> None:
     hcloud.created(SERVER, GOOD_SERVER)
     mode = (hcloud.directory / "cloud.json").stat().st_mode
     assert stat.S_IMODE(mode) == 0o600
 
 
-def test_a_cloud_outlives_its_process(hcloud: Engine) -> None:
+def test_a_cloud_outlives_its_process(hcloud: FakeEngine) -> None:
     made = hcloud.created(NETWORK, {"ipRange": "10.12.0.0/16"})
     again = cloud.Cloud(hcloud.directory)
     assert again.get(NETWORK, made.id)
     assert again.next_number() > int(made.id)
 
 
-def test_an_object_in_s3_can_be_fetched(aws: Engine) -> None:
+def test_an_object_in_s3_can_be_fetched(aws: FakeEngine) -> None:
     aws.created(BUCKET, {"bucket": "boot-data"})
     aws.created(OBJECT, {"bucket": "boot-data", "key": "a/join.ign", "content": Secret("{}")})
     assert cloud.fetch(aws.directory, "s3://boot-data/a/join.ign") == b"{}"
@@ -171,7 +171,7 @@ def test_what_is_not_in_s3_is_a_sentence(url: str, sentence: str, tmp_path: Path
     ],
 )
 def test_some_changes_replace_a_server(
-    change: Properties, replaces: list[str], hcloud: Engine
+    change: Properties, replaces: list[str], hcloud: FakeEngine
 ) -> None:
     inputs: Properties = {**GOOD_SERVER, "name": "cpu-1", "userData": "old"}
     answer = hcloud.diff(hcloud.created(SERVER, inputs), {**inputs, **change})
@@ -180,32 +180,32 @@ def test_some_changes_replace_a_server(
     assert answer.deleteBeforeReplace is bool(replaces)
 
 
-def test_a_replacement_with_a_new_name_comes_before_the_old_one_goes(hcloud: Engine) -> None:
+def test_a_replacement_with_a_new_name_comes_before_the_old_one_goes(hcloud: FakeEngine) -> None:
     made = hcloud.created(SERVER, {**GOOD_SERVER, "userData": "old"})
     answer = hcloud.diff(made, {**GOOD_SERVER, "userData": "new"})
     assert list(answer.replaces) == ["userData"]
     assert not answer.deleteBeforeReplace
 
 
-def test_the_same_inputs_are_no_change(aws: Engine) -> None:
+def test_the_same_inputs_are_no_change(aws: FakeEngine) -> None:
     inputs: Properties = {"assumeRolePolicy": TRUST, "tags": {"a": "b"}, "description": None}
     answer = aws.diff(aws.created(ROLE, inputs), inputs)
     assert answer.changes == answer.DIFF_NONE
 
 
-def test_a_refresh_finds_what_was_made(aws: Engine) -> None:
+def test_a_refresh_finds_what_was_made(aws: FakeEngine) -> None:
     made = aws.created(ROLE, {"assumeRolePolicy": Secret(TRUST), "name": "node"})
     assert aws.read(made) == made
 
 
-def test_a_refresh_misses_what_is_gone(hcloud: Engine) -> None:
+def test_a_refresh_misses_what_is_gone(hcloud: FakeEngine) -> None:
     made = hcloud.created(NETWORK, {"ipRange": "10.12.0.0/16"})
     hcloud.delete(made)
     hcloud.delete(made)
     assert hcloud.read(made) is None
 
 
-def test_a_user_has_two_access_keys_at_most(aws: Engine) -> None:
+def test_a_user_has_two_access_keys_at_most(aws: FakeEngine) -> None:
     user = aws.created(USER, {"name": "karpenter"})
     first, second = (aws.created(ACCESS_KEY, {"user": user.id}) for _ in range(2))
     assert first.id.startswith("AKIA")
@@ -214,6 +214,6 @@ def test_a_user_has_two_access_keys_at_most(aws: Engine) -> None:
         aws.created(ACCESS_KEY, {"user": user.id})
 
 
-def test_an_access_key_without_its_user_is_refused(aws: Engine) -> None:
+def test_an_access_key_without_its_user_is_refused(aws: FakeEngine) -> None:
     with pytest.raises(Refused, match='user is "nobody", but the account has no such user'):
         aws.created(ACCESS_KEY, {"user": "nobody"})

@@ -3,9 +3,9 @@
 import pytest
 from google.protobuf.struct_pb2 import Struct  # type: ignore[import-untyped]  # ships no types
 
-from rehearsal.providers.concealing import conceal
 from rehearsal.providers.difference import join
-from rehearsal.providers.kubernetes.quantity import same_quantity
+from rehearsal.providers.kubernetes.state import same_quantity
+from rehearsal.providers.secrets import conceal
 from rehearsal.providers.values import (
     ASSET_SIGNATURES,
     UNKNOWN,

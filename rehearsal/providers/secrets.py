@@ -1,17 +1,12 @@
-"""Secrecy carried over: from inputs to outputs, and into what is told."""
+"""Marks outputs as secret where their inputs are, and finds secret texts in values."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from rehearsal.providers.values import Properties, Secret, Value, has_secret, plain
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 def secret_texts(value: Value) -> Iterator[str]:
-    """Every secret text in a value, so that it can be struck from a message."""
+    """Every secret text in a value, so that it can be removed from a message."""
     match value:
         case Secret():
             yield from _texts(plain(value))
@@ -36,9 +31,9 @@ def _texts(value: Value) -> Iterator[str]:
 
 
 def conceal(value: Value, like: Value) -> Value:
-    """`value` with secret made of what is secret in `like` at the same place.
+    """`value`, with each part marked secret whose place in `like` is secret.
 
-    Where the two differ in shape and `like` holds a secret, the whole is made secret.
+    Where the two differ in shape and `like` holds a secret, all of `value` becomes secret.
     """
     if isinstance(value, Secret) or not has_secret(like):
         return value
@@ -52,5 +47,5 @@ def conceal(value: Value, like: Value) -> Value:
 
 
 def conceal_properties(properties: Mapping[str, Value], like: Mapping[str, Value]) -> Properties:
-    """`conceal` for a whole set of properties."""
+    """`conceal` for a set of properties."""
     return {key: conceal(value, like.get(key)) for key, value in properties.items()}

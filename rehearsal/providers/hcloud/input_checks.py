@@ -1,6 +1,4 @@
-"""What Hetzner Cloud refuses, value by value; the limits are of its API and its provider."""
-
-from __future__ import annotations
+"""The checks of single inputs of Hetzner Cloud; the limits are its API's and its provider's."""
 
 import base64
 import binascii
@@ -9,7 +7,7 @@ import re
 
 from rehearsal.providers.checks import (
     Check,
-    Rule,
+    InputCheck,
     address,
     at_most_kib,
     cidr,
@@ -41,7 +39,7 @@ LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 
 
 def private_network(longest: int) -> Check:
-    """An IPv4 network of RFC 1918, not smaller than a /`longest`."""
+    """Allows an IPv4 network of RFC 1918 of prefix length up to `longest`."""
     shape = cidr(version=4, longest=longest)
 
     def check(value: Value) -> str | None:
@@ -58,7 +56,7 @@ def private_network(longest: int) -> Check:
 
 
 def labels(value: Value) -> str | None:
-    """Labels as the API takes them."""
+    """Allows the labels that the API accepts."""
     for key, text in value.items() if isinstance(value, dict) else ():
         if not LABEL_KEY.fullmatch(key):
             return f'the key "{key}" is not of the form [prefix/]name, at most 63 characters'
@@ -71,7 +69,7 @@ def labels(value: Value) -> str | None:
 
 
 def ports(value: Value) -> str | None:
-    """A port, a range of ports, or any."""
+    """Allows a port, a range of ports, or `any`."""
     found = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", str(value))
     low, high = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
     good = value == "any" or 1 <= low <= high <= 65535
@@ -79,7 +77,7 @@ def ports(value: Value) -> str | None:
 
 
 def firewall_source(value: Value) -> str | None:
-    """An address or a network without host bits."""
+    """Allows an address, or a network without host bits."""
     return (
         None
         if network(value) or address(value) is None
@@ -88,7 +86,7 @@ def firewall_source(value: Value) -> str | None:
 
 
 def firewall_rule(value: Value) -> str | None:
-    """The parts of a firewall rule that must go together."""
+    """Allows a firewall rule with the ports and addresses that its protocol and direction need."""
     if not isinstance(value, dict):
         return None
     protocol, direction = value.get("protocol"), value.get("direction")
@@ -104,7 +102,7 @@ def firewall_rule(value: Value) -> str | None:
 
 
 def server_network(value: Value) -> str | None:
-    """A network of a server: by subnet, or by network."""
+    """Allows a network of a server that names a subnet or a network."""
     if not isinstance(value, dict):
         return None
     given = [key for key in ("subnetId", "networkId") if value.get(key) is not None]
@@ -112,7 +110,7 @@ def server_network(value: Value) -> str | None:
 
 
 def image(value: Value) -> str | None:
-    """An image that the project has."""
+    """Allows an image that the project has."""
     if is_image(str(value)):
         return None
     names = ", ".join(SYSTEM_IMAGES)
@@ -120,12 +118,12 @@ def image(value: Value) -> str | None:
 
 
 def server_type(value: Value) -> str | None:
-    """A server type of Hetzner Cloud or of the hardware catalogue."""
+    """Allows a server type of Hetzner Cloud or of the hardware catalogue."""
     return one_of(*server_types())(value)
 
 
 def public_key(value: Value) -> str | None:
-    """An OpenSSH public key."""
+    """Allows an OpenSSH public key."""
     found = re.match(r"(ssh-ed25519|ssh-rsa|ecdsa-sha2-\S+|sk-\S+) (\S+)", str(value))
     try:
         blob = base64.b64decode(found[2], validate=True) if found else b""
@@ -146,62 +144,62 @@ port_number = whole_number(1, 65535)
 subnet_id = matching(
     r"\d+-[0-9.]+/\d+", "<network id>-<subnet range>, as NetworkSubnet.id gives it"
 )
-LABELS = Rule("labels", labels)
+LABELS = InputCheck("labels", labels)
 
-NETWORK = (Rule("ipRange", private_network(24)), LABELS)
+NETWORK = (InputCheck("ipRange", private_network(24)), LABELS)
 NETWORK_SUBNET = (
-    Rule("type", one_of("cloud", "server", "vswitch")),
-    Rule("networkZone", network_zone),
-    Rule("ipRange", private_network(30)),
+    InputCheck("type", one_of("cloud", "server", "vswitch")),
+    InputCheck("networkZone", network_zone),
+    InputCheck("ipRange", private_network(30)),
 )
-NETWORK_ROUTE = (Rule("destination", cidr(version=4)), Rule("gateway", address))
+NETWORK_ROUTE = (InputCheck("destination", cidr(version=4)), InputCheck("gateway", address))
 FIREWALL = (
-    Rule("rules[*].direction", one_of("in", "out")),
-    Rule("rules[*].protocol", one_of("tcp", "udp", "icmp", "esp", "gre")),
-    Rule("rules[*].port", ports),
-    Rule("rules[*].sourceIps[*]", firewall_source),
-    Rule("rules[*].destinationIps[*]", firewall_source),
-    Rule("rules[*]", firewall_rule),
+    InputCheck("rules[*].direction", one_of("in", "out")),
+    InputCheck("rules[*].protocol", one_of("tcp", "udp", "icmp", "esp", "gre")),
+    InputCheck("rules[*].port", ports),
+    InputCheck("rules[*].sourceIps[*]", firewall_source),
+    InputCheck("rules[*].destinationIps[*]", firewall_source),
+    InputCheck("rules[*]", firewall_rule),
     LABELS,
 )
 SERVER = (
-    Rule("name", host_name),
-    Rule("serverType", server_type),
-    Rule("image", image),
-    Rule("location", location),
-    Rule("datacenter", never("Hetzner has removed datacenters: give location")),
-    Rule("userData", at_most_kib(USER_DATA_LIMIT_KIB, "Hetzner takes no more user data")),
-    Rule("networks[*]", server_network),
-    Rule("networks[*].subnetId", subnet_id),
-    Rule("networks[*].ip", address),
-    Rule("rescue", one_of("linux64", "linux32")),
+    InputCheck("name", host_name),
+    InputCheck("serverType", server_type),
+    InputCheck("image", image),
+    InputCheck("location", location),
+    InputCheck("datacenter", never("Hetzner has removed datacenters: give location")),
+    InputCheck("userData", at_most_kib(USER_DATA_LIMIT_KIB, "Hetzner takes no more user data")),
+    InputCheck("networks[*]", server_network),
+    InputCheck("networks[*].subnetId", subnet_id),
+    InputCheck("networks[*].ip", address),
+    InputCheck("rescue", one_of("linux64", "linux32")),
     LABELS,
 )
-SERVER_NETWORK = (Rule("subnetId", subnet_id), Rule("ip", address))
+SERVER_NETWORK = (InputCheck("subnetId", subnet_id), InputCheck("ip", address))
 PRIMARY_IP = (
-    Rule("type", one_of("ipv4", "ipv6")),
-    Rule("assigneeType", one_of("server")),
-    Rule("location", location),
-    Rule("datacenter", never("Hetzner has removed datacenters: give location")),
+    InputCheck("type", one_of("ipv4", "ipv6")),
+    InputCheck("assigneeType", one_of("server")),
+    InputCheck("location", location),
+    InputCheck("datacenter", never("Hetzner has removed datacenters: give location")),
     LABELS,
 )
-PLACEMENT_GROUP = (Rule("type", one_of("spread")), LABELS)
-SSH_KEY = (Rule("publicKey", public_key), LABELS)
+PLACEMENT_GROUP = (InputCheck("type", one_of("spread")), LABELS)
+SSH_KEY = (InputCheck("publicKey", public_key), LABELS)
 LOAD_BALANCER = (
-    Rule("loadBalancerType", one_of(*LOAD_BALANCER_TYPES)),
-    Rule("location", location),
-    Rule("networkZone", network_zone),
-    Rule("algorithm.type", one_of("round_robin", "least_connections")),
+    InputCheck("loadBalancerType", one_of(*LOAD_BALANCER_TYPES)),
+    InputCheck("location", location),
+    InputCheck("networkZone", network_zone),
+    InputCheck("algorithm.type", one_of("round_robin", "least_connections")),
     LABELS,
 )
 LOAD_BALANCER_SERVICE = (
-    Rule("protocol", one_of("http", "https", "tcp")),
-    Rule("listenPort", port_number),
-    Rule("destinationPort", port_number),
-    Rule("healthCheck.protocol", one_of("http", "https", "tcp")),
-    Rule("healthCheck.port", port_number),
+    InputCheck("protocol", one_of("http", "https", "tcp")),
+    InputCheck("listenPort", port_number),
+    InputCheck("destinationPort", port_number),
+    InputCheck("healthCheck.protocol", one_of("http", "https", "tcp")),
+    InputCheck("healthCheck.port", port_number),
 )
 LOAD_BALANCER_TARGET = (
-    Rule("type", one_of("server", "label_selector", "ip")),
-    Rule("ip", address),
+    InputCheck("type", one_of("server", "label_selector", "ip")),
+    InputCheck("ip", address),
 )

@@ -1,13 +1,11 @@
-"""What Pulumi remembers of a Kubernetes object, and what of it must not be shown."""
-
-from __future__ import annotations
+"""The state that Pulumi keeps of a Kubernetes object, with its secret parts marked."""
 
 import base64
 import binascii
 
-from rehearsal.providers.concealing import conceal_properties
+from policies.language.manifest import quantity
 from rehearsal.providers.kubernetes.objects import metadata, renamed
-from rehearsal.providers.kubernetes.quantity import same_quantity
+from rehearsal.providers.secrets import conceal_properties
 from rehearsal.providers.values import Properties, Secret, Value, plain
 
 FIELD_MANAGER = "__fieldManager"
@@ -18,13 +16,13 @@ SERVER_SET = frozenset(
 
 
 def manager_of(outputs: Properties) -> str:
-    """The field manager that an object was made with."""
+    """The field manager that created the object."""
     manager = outputs.get(FIELD_MANAGER)
     return manager if isinstance(manager, str) else "pulumi-kubernetes"
 
 
 def outputs(live: Properties, inputs: Properties, manager: str) -> Properties:
-    """The object as the engine remembers it: as it lives, and secret where an input is."""
+    """The live object as outputs; a value is secret where the input at its place is."""
     shown = {key: renamed(value, "x-kubernetes-", "-", "_") for key, value in live.items()}
     shown["metadata"] = {
         key: value for key, value in metadata(live).items() if key != "managedFields"
@@ -34,9 +32,9 @@ def outputs(live: Properties, inputs: Properties, manager: str) -> Properties:
 
 
 def pruned(live: Value, inputs: Value) -> Value:
-    """What lives, in the shape of the inputs: what others set or the server filled in is left out.
+    """The live values of those fields that `inputs` has; others are left out.
 
-    Where the server only writes a value in another way (a quantity), the input's way is kept.
+    Where the server only writes a quantity in another way, the input stays.
     """
     match live, inputs:
         case dict(), dict():
@@ -47,10 +45,16 @@ def pruned(live: Value, inputs: Value) -> Value:
             return inputs if same_quantity(live, inputs) else live
 
 
-def read_inputs(live: Properties, inputs: Properties) -> Properties:
-    """The inputs that a refresh finds: those of before, with the values that live now.
+def same_quantity(first: Value, second: Value) -> bool:
+    """Whether both are the same amount, as "1000m", "1" and 1 are."""
+    amount = quantity(first)
+    return amount is not None and amount == quantity(second)
 
-    Where there are none, in an import, they are all that a program could have written.
+
+def read_inputs(live: Properties, inputs: Properties) -> Properties:
+    """The inputs that a refresh finds: the old ones, with the values of the live object.
+
+    An import has no old inputs; it gets everything that a program could have written.
     """
     if not inputs:
         return _importable(live)
@@ -63,7 +67,7 @@ def read_inputs(live: Properties, inputs: Properties) -> Properties:
 
 
 def with_secret_fields(value: Properties) -> Properties:
-    """The object; if it is a Secret, with its contents marked secret."""
+    """The object; where it is a Secret, its contents are marked secret."""
     if plain(value.get("kind")) != "Secret" or plain(value.get("apiVersion")) != "v1":
         return value
     marked = dict(value)
@@ -81,7 +85,7 @@ def _importable(live: Properties) -> Properties:
 
 
 def _decoded(data: Value) -> Value:
-    """The `data` of a live Secret as `stringData`, which the server never shows."""
+    """The `data` of a live Secret as `stringData`, which the server never returns."""
     try:
         return {
             key: base64.b64decode(str(text)).decode()

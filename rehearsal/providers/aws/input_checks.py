@@ -1,17 +1,14 @@
-"""What AWS refuses, value by value; the limits are those of its API references."""
-
-from __future__ import annotations
+"""The checks of single inputs of AWS; the limits are those of its API references."""
 
 import base64
 import binascii
 import ipaddress
 import re
-from typing import TYPE_CHECKING
 
 from rehearsal.providers.aws import policies
 from rehearsal.providers.aws.facts import REGIONS
 from rehearsal.providers.checks import (
-    Rule,
+    InputCheck,
     cidr,
     json_object,
     matching,
@@ -19,19 +16,15 @@ from rehearsal.providers.checks import (
     one_of,
     whole_number,
 )
-from rehearsal.providers.values import Unknown
+from rehearsal.providers.values import Unknown, Value
 
-if TYPE_CHECKING:
-    from rehearsal.providers.values import Value
-
-USER_DATA_LIMIT_BYTES = 16 * 1024
 BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 RESERVED_STARTS = ("xn--", "sthree-", "amzn-s3-demo-")
 RESERVED_ENDS = ("-s3alias", "--ol-s3", ".mrap", "--x-s3", "--table-s3")
 
 
 def bucket_name(value: Value) -> str | None:
-    """A name for a general purpose bucket."""
+    """Allows the name of a general purpose bucket."""
     name = str(value)
     good = BUCKET.fullmatch(name) and ".." not in name and not _is_address(name)
     if not good:
@@ -45,7 +38,7 @@ def bucket_name(value: Value) -> str | None:
 
 
 def tags(value: Value) -> str | None:
-    """Tags as all services take them."""
+    """Allows the tags that all services accept."""
     items = value if isinstance(value, dict) else {}
     if len(items) > 50:
         return f"it must have at most 50 tags and has {len(items)}"
@@ -57,26 +50,15 @@ def tags(value: Value) -> str | None:
     return None
 
 
-def user_data(value: Value) -> str | None:
-    """User data of EC2: base64 of at most 16 KiB."""
-    try:
-        size = len(base64.b64decode(str(value), validate=True))
-    except binascii.Error:
-        return "it must be base64"
-    if size <= USER_DATA_LIMIT_BYTES:
-        return None
-    return f"it must have at most {USER_DATA_LIMIT_BYTES} bytes and has {size}"
-
-
 def vpc_network(value: Value) -> str | None:
-    """The range of a VPC or a subnet."""
+    """Allows the range of a VPC or a subnet."""
     parsed = network(value)
     good = cidr(version=4)(value) is None and parsed is not None and 16 <= parsed.prefixlen <= 28
     return None if good else "it must be an IPv4 network between a /16 and a /28, without host bits"
 
 
 def base64_text(value: Value) -> str | None:
-    """Text in base64."""
+    """Allows base64."""
     try:
         base64.b64decode(str(value), validate=True)
     except binascii.Error:
@@ -99,111 +81,118 @@ iam_long_name = matching(r"[\w+=,.@-]{1,128}", "1 to 128 letters, digits or char
 iam_path = matching(r"/|/[\x21-\x7e]{1,510}/", "a path that begins and ends with /")
 protocol = matching(r"-1|tcp|udp|icmp|icmpv6|\d{1,3}", "tcp, udp, icmp, icmpv6, a number or -1")
 port = whole_number(-1, 65535)
-TAGS = Rule("tags", tags)
-REGION = Rule("region", one_of(*REGIONS))
-BUCKET_REFERENCE = (Rule("bucket", bucket_name), REGION)
+TAGS = InputCheck("tags", tags)
+REGION = InputCheck("region", one_of(*REGIONS))
+BUCKET_REFERENCE = (InputCheck("bucket", bucket_name), REGION)
 
 S3_BUCKET = (*BUCKET_REFERENCE, TAGS)
 S3_ENCRYPTION = (
     *BUCKET_REFERENCE,
-    Rule("rules[*].applyServerSideEncryptionByDefault.sseAlgorithm", encryption),
+    InputCheck("rules[*].applyServerSideEncryptionByDefault.sseAlgorithm", encryption),
 )
-S3_POLICY = (*BUCKET_REFERENCE, Rule("policy", policies.RESOURCE_POLICY))
+S3_POLICY = (*BUCKET_REFERENCE, InputCheck("policy", policies.RESOURCE_POLICY))
 S3_VERSIONING = (
     *BUCKET_REFERENCE,
-    Rule("versioningConfiguration.status", one_of("Enabled", "Suspended", "Disabled")),
+    InputCheck("versioningConfiguration.status", one_of("Enabled", "Suspended", "Disabled")),
 )
 S3_OBJECT = (
     *BUCKET_REFERENCE,
-    Rule("key", matching(r"(?s).{1,1024}", "1 to 1024 characters")),
-    Rule("serverSideEncryption", encryption),
-    Rule("contentBase64", base64_text),
+    InputCheck("key", matching(r"(?s).{1,1024}", "1 to 1024 characters")),
+    InputCheck("serverSideEncryption", encryption),
+    InputCheck("contentBase64", base64_text),
     TAGS,
 )
 S3_OWNERSHIP = (
     *BUCKET_REFERENCE,
-    Rule(
+    InputCheck(
         "rule.objectOwnership",
         one_of("BucketOwnerEnforced", "BucketOwnerPreferred", "ObjectWriter"),
     ),
 )
 IAM_ROLE = (
-    Rule("name", iam_name),
-    Rule("path", iam_path),
-    Rule("assumeRolePolicy", policies.TRUST),
-    Rule("maxSessionDuration", whole_number(3600, 43200)),
-    Rule("managedPolicyArns[*]", arn),
-    Rule("permissionsBoundary", arn),
+    InputCheck("name", iam_name),
+    InputCheck("path", iam_path),
+    InputCheck("assumeRolePolicy", policies.TRUST),
+    InputCheck("maxSessionDuration", whole_number(3600, 43200)),
+    InputCheck("managedPolicyArns[*]", arn),
+    InputCheck("permissionsBoundary", arn),
     TAGS,
 )
 IAM_USER = (
-    Rule("name", iam_name),
-    Rule("path", iam_path),
-    Rule("permissionsBoundary", arn),
+    InputCheck("name", iam_name),
+    InputCheck("path", iam_path),
+    InputCheck("permissionsBoundary", arn),
     TAGS,
 )
-IAM_ACCESS_KEY = (Rule("user", iam_name), Rule("status", one_of("Active", "Inactive")))
-IAM_USER_POLICY = (Rule("name", iam_long_name), Rule("policy", policies.INLINE_OF_USER))
-IAM_ROLE_POLICY = (Rule("name", iam_long_name), Rule("policy", policies.INLINE))
+IAM_ACCESS_KEY = (InputCheck("user", iam_name), InputCheck("status", one_of("Active", "Inactive")))
+IAM_USER_POLICY = (InputCheck("name", iam_long_name), InputCheck("policy", policies.INLINE_OF_USER))
+IAM_ROLE_POLICY = (InputCheck("name", iam_long_name), InputCheck("policy", policies.INLINE))
 IAM_POLICY = (
-    Rule("name", iam_long_name),
-    Rule("path", iam_path),
-    Rule("policy", policies.IDENTITY),
+    InputCheck("name", iam_long_name),
+    InputCheck("path", iam_path),
+    InputCheck("policy", policies.IDENTITY),
     TAGS,
 )
-IAM_ATTACHMENT = (Rule("policyArn", arn),)
-IAM_PROFILE = (Rule("name", iam_long_name), Rule("path", iam_path), TAGS)
+IAM_ATTACHMENT = (InputCheck("policyArn", arn),)
+IAM_PROFILE = (InputCheck("name", iam_long_name), InputCheck("path", iam_path), TAGS)
 SQS_QUEUE = (
-    Rule("name", matching(r"[A-Za-z0-9_-]{1,80}|[A-Za-z0-9_-]{1,75}\.fifo", "a queue name")),
-    Rule("visibilityTimeoutSeconds", whole_number(0, 43200)),
-    Rule("messageRetentionSeconds", whole_number(60, 1209600)),
-    Rule("delaySeconds", whole_number(0, 900)),
-    Rule("receiveWaitTimeSeconds", whole_number(0, 20)),
-    Rule("maxMessageSize", whole_number(1024, 1048576)),
-    Rule("policy", policies.RESOURCE_POLICY),
-    Rule("redrivePolicy", json_object),
+    InputCheck("name", matching(r"[A-Za-z0-9_-]{1,80}|[A-Za-z0-9_-]{1,75}\.fifo", "a queue name")),
+    InputCheck("visibilityTimeoutSeconds", whole_number(0, 43200)),
+    InputCheck("messageRetentionSeconds", whole_number(60, 1209600)),
+    InputCheck("delaySeconds", whole_number(0, 900)),
+    InputCheck("receiveWaitTimeSeconds", whole_number(0, 20)),
+    InputCheck("maxMessageSize", whole_number(1024, 1048576)),
+    InputCheck("policy", policies.RESOURCE_POLICY),
+    InputCheck("redrivePolicy", json_object),
     REGION,
     TAGS,
 )
 SQS_POLICY = (
-    Rule("queueUrl", matching(r"https://\S+", "the URL of a queue, as Queue.url gives it")),
-    Rule("policy", policies.RESOURCE_POLICY),
+    InputCheck("queueUrl", matching(r"https://\S+", "the URL of a queue, as Queue.url gives it")),
+    InputCheck("policy", policies.RESOURCE_POLICY),
     REGION,
 )
 EVENT_RULE = (
-    Rule("name", matching(r"[.A-Za-z0-9_-]{1,64}", "1 to 64 letters, digits, dots, _ or -")),
-    Rule("eventPattern", json_object),
-    Rule(
+    InputCheck("name", matching(r"[.A-Za-z0-9_-]{1,64}", "1 to 64 letters, digits, dots, _ or -")),
+    InputCheck("eventPattern", json_object),
+    InputCheck(
         "scheduleExpression",
         matching(r"(rate|cron)\(.+\)", "rate(...) or cron(...), such as rate(5 minutes)"),
     ),
-    Rule(
+    InputCheck(
         "state",
         one_of("ENABLED", "DISABLED", "ENABLED_WITH_ALL_CLOUDTRAIL_MANAGEMENT_EVENTS"),
     ),
-    Rule("roleArn", arn),
+    InputCheck("roleArn", arn),
     REGION,
     TAGS,
 )
-EVENT_TARGET = (Rule("arn", arn), Rule("roleArn", arn), Rule("input", json_object), REGION)
+EVENT_TARGET = (
+    InputCheck("arn", arn),
+    InputCheck("roleArn", arn),
+    InputCheck("input", json_object),
+    REGION,
+)
 EC2_VPC = (
-    Rule("cidrBlock", vpc_network),
-    Rule("instanceTenancy", one_of("default", "dedicated")),
+    InputCheck("cidrBlock", vpc_network),
+    InputCheck("instanceTenancy", one_of("default", "dedicated")),
     REGION,
     TAGS,
 )
 EC2_SUBNET = (
-    Rule(
+    InputCheck(
         "vpcId", matching(r"vpc-[0-9a-f]{8,17}", "the id of a VPC, such as vpc-0a1b2c3d4e5f60718")
     ),
-    Rule("cidrBlock", vpc_network),
+    InputCheck("cidrBlock", vpc_network),
     REGION,
     TAGS,
 )
 EC2_SECURITY_GROUP = (
-    Rule("name", matching(r"(?!sg-)[\x20-\x7e]{1,255}", "1 to 255 characters, not sg- first")),
+    InputCheck(
+        "name", matching(r"(?!sg-)[\x20-\x7e]{1,255}", "1 to 255 characters, not sg- first")
+    ),
     *(
-        Rule(f"{side}[*].{name}", check)
+        InputCheck(f"{side}[*].{name}", check)
         for side in ("ingress", "egress")
         for name, check in {
             "protocol": protocol,
@@ -213,13 +202,6 @@ EC2_SECURITY_GROUP = (
             "ipv6CidrBlocks[*]": cidr(version=6),
         }.items()
     ),
-    REGION,
-    TAGS,
-)
-EC2_LAUNCH_TEMPLATE = (
-    Rule("name", matching(r"[A-Za-z0-9()./_-]{3,125}", "3 to 125 letters, digits or ()./_-")),
-    Rule("imageId", matching(r"ami-[0-9a-f]{8,17}|resolve:ssm:\S+", "the id of an AMI")),
-    Rule("userData", user_data),
     REGION,
     TAGS,
 )

@@ -1,24 +1,16 @@
-"""Objects of one cluster: server-side apply, dry run, look and delete."""
+"""Creates, changes, previews and deletes the objects of one cluster by server-side apply."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from rehearsal.providers.concealing import secret_texts
-from rehearsal.providers.contract import Refusal
-from rehearsal.providers.kubernetes import objects, waiting
-from rehearsal.providers.kubernetes.api import ApiError
-from rehearsal.providers.values import Unknown, has_unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rehearsal.providers.contract import Resource, State
-    from rehearsal.providers.kubernetes.api import Api
-    from rehearsal.providers.kubernetes.discovery import Discovery, ServedKind
-    from rehearsal.providers.values import Properties
+from rehearsal.api import Api, ApiServerError
+from rehearsal.errors import RefusedError
+from rehearsal.providers.contract import Resource, State
+from rehearsal.providers.kubernetes import objects, readiness
+from rehearsal.providers.kubernetes.readiness import Discovery, ServedKind
+from rehearsal.providers.secrets import secret_texts
+from rehearsal.providers.values import Properties, Unknown, has_unknown
 
 # The real provider tries for half a minute: a kind or a namespace may be made at the same time.
 MISSING_FOR_S = 10.0
@@ -26,26 +18,25 @@ MISSING_FOR_S = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class Objects:
-    """The objects of a cluster, seen from a provider whose default namespace is `namespace`."""
+    """The objects of a cluster, for a provider whose default namespace is `namespace`."""
 
     api: Api
     kinds: Discovery
     namespace: str
     adopts: bool
-    """Whether `create` takes over an object that is there already."""
+    """Whether `create` takes over an object that exists already."""
 
     def served(self, resource: Resource, value: Properties) -> ServedKind | None:
-        """The kind of an object, if the API server knows it."""
-        api_version, kind = objects.group_version_kind(resource.type, value)
-        return self.kinds.find(api_version, kind)
+        """The kind of an object; None where the API server does not serve it."""
+        return self.kinds.find(*objects.group_version_kind(resource.type, value))
 
     def preview(
         self, resource: Resource, inputs: Properties, manager: str, *, new: bool
     ) -> Properties | None:
-        """The object as a dry run has it; None where it cannot be asked for.
+        """The object as a dry run returns it; None where no dry run is possible.
 
-        That is so where an input is not known yet, where kind or namespace are still to be made,
-        and where an object that is to be replaced still has the name.
+        That is the case where an input is unknown, where the kind or namespace does not exist yet,
+        and where the object to be replaced still has the name.
         """
         served = None if has_unknown(dict(inputs)) else self.served(resource, inputs)
         if served is None:
@@ -56,33 +47,33 @@ class Objects:
         try:
             with _titled(resource, inputs):
                 live = self.api.apply(path, body, manager=manager, dry_run=True)
-        except ApiError as error:
+        except ApiServerError as error:
             if error.status == 404:
                 return None
             raise
         return {key: value for key, value in live.items() if key != "status"}
 
     def create(self, resource: Resource, inputs: Properties, manager: str) -> Properties:
-        """Makes the object; waits a little for its kind and namespace to appear."""
-        missing = Refusal("")
+        """Creates the object; waits a little for its kind and namespace to appear."""
+        missing = RefusedError("")
         with _titled(resource, inputs):
-            for _ in waiting.tries(self.api, MISSING_FOR_S):
+            for _ in readiness.tries(self.api, MISSING_FOR_S):
                 try:
                     return self._create(resource, inputs, manager)
-                except _Missing as error:
+                except _MissingError as error:
                     missing = error
             raise missing
 
     def update(self, resource: Resource, inputs: Properties, manager: str) -> Properties:
-        """Changes the object; one that is gone is not made again behind the engine's back."""
+        """Changes the object; refuses where it is gone, because the engine must learn of that."""
         with _titled(resource, inputs):
             path, body = self._request(self._known(resource, inputs), inputs)
             if self.api.get(path) is None:
-                raise Refusal("it is gone; `pulumi refresh` takes note.", summary="gone")
+                raise RefusedError("it is gone; `pulumi refresh` takes note.", summary="gone")
             return self.api.apply(path, body, manager=manager)
 
     def live(self, resource: Resource, state: State) -> Properties | None:
-        """The object as it is; None where it or its kind is gone."""
+        """The object in the cluster; None where it or its kind is gone."""
         path = self._path(resource, state)
         with _titled(resource, state.inputs):
             return self.api.get(path) if path else None
@@ -95,33 +86,33 @@ class Objects:
         with _titled(resource, state.inputs):
             self.api.delete(path)
             uid = objects.metadata(live).get("uid")
-            waiting.until_gone(self.api, path, uid, limit_s=limit_s)
+            readiness.until_gone(self.api, path, uid, limit_s=limit_s)
 
     def in_place(self, value: Properties, served: ServedKind | None) -> Properties:
-        """The object with the namespace that it lands in, so that two ways to say it compare."""
+        """The object with its namespace written out, so that a default and a given one compare."""
         if served is None or isinstance(value.get("metadata"), Unknown):
             return value
-        return objects.with_namespace(value, self._landing(served, value))
+        return objects.with_namespace(value, self._namespace_of(served, value))
 
     def _create(self, resource: Resource, inputs: Properties, manager: str) -> Properties:
         path, body = self._request(self._known(resource, inputs), inputs)
         if not self.adopts and self.api.get(path) is not None:
-            raise Refusal(
+            raise RefusedError(
                 "it exists in the cluster already: import it, or give this one another name.",
                 summary="409 AlreadyExists",
             )
         try:
             return self.api.apply(path, body, manager=manager)
-        except ApiError as error:
+        except ApiServerError as error:
             if error.status == 404:
-                raise _Missing(str(error), summary=error.summary) from None
+                raise _MissingError(str(error), summary=error.summary) from None
             raise
 
     def _known(self, resource: Resource, inputs: Properties) -> ServedKind:
         served = self.served(resource, inputs)
         if served is None:
             api_version, kind = objects.group_version_kind(resource.type, inputs)
-            raise _Missing(
+            raise _MissingError(
                 f'the API server serves no kind "{kind}" in {api_version}: has the '
                 "CustomResourceDefinition been created, and does this resource depend on it?",
                 summary="no such kind",
@@ -129,12 +120,12 @@ class Objects:
         return served
 
     def _request(self, served: ServedKind, inputs: Properties) -> tuple[str, Properties]:
-        namespace = self._landing(served, inputs)
+        namespace = self._namespace_of(served, inputs)
         path = served.path(namespace, objects.name_of(inputs))
         kind: Properties = {"apiVersion": served.api_version, "kind": served.kind}
         return path, {**kind, **objects.body(inputs, namespace)}
 
-    def _landing(self, served: ServedKind, value: Properties) -> str | None:
+    def _namespace_of(self, served: ServedKind, value: Properties) -> str | None:
         if not served.namespaced:
             return None
         return objects.namespace_of(value) or self.namespace
@@ -146,16 +137,16 @@ class Objects:
         return served.path(namespace or self.namespace, name) if served else None
 
 
-class _Missing(Refusal):
-    """A kind or a namespace is not there (yet)."""
+class _MissingError(RefusedError):
+    """A kind or a namespace does not exist (yet)."""
 
 
 @contextmanager
 def _titled(resource: Resource, inputs: Properties) -> Iterator[None]:
-    """Puts kind and name before what the API server says, and strikes out what is secret."""
+    """Puts kind and name before the API server's message and removes secret texts from it."""
     try:
         yield
-    except Refusal as refusal:
+    except RefusedError as refusal:
         text = str(refusal)
         for secret in secret_texts(dict(inputs)):
             text = text.replace(secret, "[secret]")

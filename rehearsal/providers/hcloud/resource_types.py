@@ -1,65 +1,57 @@
-"""The resource types of Hetzner Cloud that the stand-in knows."""
+"""The resource types of Hetzner Cloud that a rehearsal simulates."""
 
-from __future__ import annotations
-
-from rehearsal.providers.hcloud import judges, outputs, rules
-from rehearsal.providers.kinds import Kind
+from rehearsal.providers.hcloud import cross_checks, input_checks, outputs
 from rehearsal.providers.naming import AutoName
+from rehearsal.providers.simulated_type import SimulatedType
 
 MODULE = "pulumi_hcloud"
 NAME = AutoName()
 NESTED_NETWORK = frozenset({"ip", "networkId", "macAddress", "aliasIps"})
 
 
-KINDS = (
-    Kind(
+TYPES = (
+    SimulatedType(
         module=MODULE,
         name="Network",
-        rules=rules.NETWORK,
+        input_checks=input_checks.NETWORK,
         unique=("name",),
         replace_on=("ipRange",),
         auto_name=NAME,
         defaults={"deleteProtection": False, "exposeRoutesToVswitch": False},
     ),
-    Kind(
+    SimulatedType(
         module=MODULE,
         name="NetworkSubnet",
-        rules=rules.NETWORK_SUBNET,
-        judges=(judges.subnet_fits,),
-        admission=(judges.subnet_is_free,),
+        input_checks=input_checks.NETWORK_SUBNET,
+        cross_checks=(cross_checks.subnet_fits,),
+        creation_checks=(cross_checks.subnet_is_free,),
         replace_on=("networkId", "type", "networkZone", "ipRange", "vswitchId"),
-        identify=lambda asked: f"{asked.text('networkId')}-{asked.text('ipRange')}",
+        identify=lambda request: f"{request.text('networkId')}-{request.text('ipRange')}",
         outputs=outputs.subnet,
     ),
-    Kind(
+    SimulatedType(
         module=MODULE,
         name="NetworkRoute",
-        rules=rules.NETWORK_ROUTE,
+        input_checks=input_checks.NETWORK_ROUTE,
         replace_on=("networkId", "destination", "gateway"),
-        identify=lambda asked: f"{asked.text('networkId')}-{asked.text('destination')}",
+        identify=lambda request: f"{request.text('networkId')}-{request.text('destination')}",
     ),
-    Kind(
+    SimulatedType(
         module=MODULE,
         name="Firewall",
-        rules=rules.FIREWALL,
+        input_checks=input_checks.FIREWALL,
         unique=("name",),
         auto_name=NAME,
         computed=frozenset({"applyTos", "labels"}),
-        outputs=lambda asked: {
-            "applyTos": asked.inputs.get("applyTos") or [],
-            "labels": asked.inputs.get("labels") or {},
+        outputs=lambda request: {
+            "applyTos": request.inputs.get("applyTos") or [],
+            "labels": request.inputs.get("labels") or {},
         },
     ),
-    Kind(
-        module=MODULE,
-        name="FirewallAttachment",
-        replace_on=("firewallId",),
-        identify=lambda asked: asked.text("firewallId"),
-    ),
-    Kind(
+    SimulatedType(
         module=MODULE,
         name="PrimaryIp",
-        rules=rules.PRIMARY_IP,
+        input_checks=input_checks.PRIMARY_IP,
         unique=("name",),
         replace_on=("type", "location", "assigneeType"),
         auto_name=NAME,
@@ -67,12 +59,12 @@ KINDS = (
         computed=frozenset({"assigneeId", "datacenter", "location"}),
         outputs=outputs.primary_ip,
     ),
-    Kind(
+    SimulatedType(
         module=MODULE,
         name="Server",
-        rules=rules.SERVER,
-        judges=(judges.server_is_whole,),
-        admission=(judges.server_has_room, judges.public_address_is_free),
+        input_checks=input_checks.SERVER,
+        cross_checks=(cross_checks.server_is_whole,),
+        creation_checks=(cross_checks.server_has_room, cross_checks.public_address_is_free),
         unique=("name",),
         replace_on=("image", "location", "userData", "sshKeys"),
         auto_name=NAME,
@@ -86,41 +78,41 @@ KINDS = (
         known=outputs.server_known,
         outputs=outputs.server,
     ),
-    Kind(
+    SimulatedType(
         module=MODULE,
         name="ServerNetwork",
-        rules=rules.SERVER_NETWORK,
-        admission=(judges.attachment_is_reachable,),
+        input_checks=input_checks.SERVER_NETWORK,
+        creation_checks=(cross_checks.attachment_is_reachable,),
         replace_on=("serverId", "networkId", "subnetId", "ip"),
         computed=frozenset({"networkId", "ip", "aliasIps"}),
-        identify=lambda asked: (
-            f"{asked.text('serverId')}-{asked.text('subnetId')}{asked.text('networkId')}"
+        identify=lambda request: (
+            f"{request.text('serverId')}-{request.text('subnetId')}{request.text('networkId')}"
         ),
         outputs=outputs.attachment,
     ),
-    Kind(
+    SimulatedType(
         module=MODULE,
         name="PlacementGroup",
-        rules=rules.PLACEMENT_GROUP,
+        input_checks=input_checks.PLACEMENT_GROUP,
         unique=("name",),
         replace_on=("type",),
         auto_name=NAME,
         outputs=lambda _: {"servers": []},
     ),
-    Kind(
+    SimulatedType(
         module=MODULE,
         name="SshKey",
-        rules=rules.SSH_KEY,
+        input_checks=input_checks.SSH_KEY,
         unique=("name", "publicKey"),
         replace_on=("publicKey",),
         auto_name=NAME,
         outputs=outputs.ssh_key,
     ),
-    Kind(
+    SimulatedType(
         module=MODULE,
         name="LoadBalancer",
-        rules=rules.LOAD_BALANCER,
-        judges=(judges.balancer_has_one_place,),
+        input_checks=input_checks.LOAD_BALANCER,
+        cross_checks=(cross_checks.balancer_has_one_place,),
         unique=("name",),
         replace_on=("location", "networkZone"),
         auto_name=NAME,
@@ -128,24 +120,24 @@ KINDS = (
         computed=frozenset({"location", "networkZone", "algorithm", "targets"}),
         outputs=outputs.load_balancer,
     ),
-    Kind(
+    SimulatedType(
         module=MODULE,
         name="LoadBalancerNetwork",
-        rules=rules.SERVER_NETWORK,
-        admission=(judges.attachment_is_reachable,),
+        input_checks=input_checks.SERVER_NETWORK,
+        creation_checks=(cross_checks.attachment_is_reachable,),
         replace_on=("loadBalancerId", "networkId", "subnetId", "ip"),
         defaults={"enablePublicInterface": True},
         computed=frozenset({"networkId", "ip"}),
-        identify=lambda asked: (
-            f"{asked.text('loadBalancerId')}-{asked.text('subnetId')}{asked.text('networkId')}"
+        identify=lambda request: (
+            f"{request.text('loadBalancerId')}-{request.text('subnetId')}{request.text('networkId')}"
         ),
         outputs=outputs.balancer_attachment,
     ),
-    Kind(
+    SimulatedType(
         module=MODULE,
         name="LoadBalancerService",
-        rules=rules.LOAD_BALANCER_SERVICE,
-        judges=(judges.service_is_whole,),
+        input_checks=input_checks.LOAD_BALANCER_SERVICE,
+        cross_checks=(cross_checks.service_is_whole,),
         replace_on=("loadBalancerId", "protocol", "listenPort"),
         computed=frozenset(
             {"listenPort", "destinationPort", "proxyprotocol", "healthCheck", "http"}
@@ -153,14 +145,14 @@ KINDS = (
         identify=outputs.service_id,
         outputs=outputs.service,
     ),
-    Kind(
+    SimulatedType(
         module=MODULE,
         name="LoadBalancerTarget",
-        rules=rules.LOAD_BALANCER_TARGET,
-        judges=(judges.target_is_one,),
+        input_checks=input_checks.LOAD_BALANCER_TARGET,
+        cross_checks=(cross_checks.target_is_one,),
         replace_on=("loadBalancerId", "serverId", "labelSelector", "ip"),
         computed=frozenset({"usePrivateIp"}),
         identify=outputs.target_id,
-        outputs=lambda asked: {"usePrivateIp": asked.inputs.get("usePrivateIp") or False},
+        outputs=lambda request: {"usePrivateIp": request.inputs.get("usePrivateIp") or False},
     ),
 )

@@ -1,12 +1,30 @@
-"""Which changed fields replace an object: those that the API server never changes.
+"""Facts about resource types: the unsupported ones, and the fields whose change replaces.
 
-The list is the real provider's (`provider/pkg/provider/diff.go` of pulumi-kubernetes), for the
-kinds that a fleet is made of.
+The fields that replace are the real provider's (`provider/pkg/provider/diff.go` of
+pulumi-kubernetes), for the kinds that a fleet is made of.
 """
 
-from __future__ import annotations
+import re
 
-IDENTITY = ("metadata.name", "metadata.namespace")
+_UNSUPPORTED = (
+    (
+        re.compile(r"kubernetes:helm\.sh/(?!v3:Release$).*"),
+        "a rehearsal has no charts; use helm.sh/v3:Release, which is recorded",
+    ),
+    (
+        re.compile(r"kubernetes:(yaml|kustomize)\b.*"),
+        "manifests are not unfolded; register their objects one by one",
+    ),
+    (
+        re.compile(r"kubernetes:.*:\w+Patch"),
+        "a patch changes an object of someone else; register the object itself",
+    ),
+    (
+        re.compile(r"kubernetes:.*/v\w+:(?!(Pod|Node)?$)\w+List"),
+        "the API server has no lists to create; register their objects one by one",
+    ),
+)
+_IDENTITY = ("metadata.name", "metadata.namespace")
 _WORKLOAD = ("spec.selector",)
 _STATEFUL_SET = (
     *("spec.selector", "spec.serviceName", "spec.podManagementPolicy"),
@@ -23,7 +41,7 @@ _POD = (
     *("spec.securityContext", "spec.serviceAccountName", "spec.subdomain"),
     *("spec.terminationGracePeriodSeconds", "spec.volumes"),
 )
-_FIELDS = {
+_IMMUTABLE_FIELDS = {
     ("apps", "DaemonSet"): _WORKLOAD,
     ("apps", "Deployment"): _WORKLOAD,
     ("apps", "StatefulSet"): _STATEFUL_SET,
@@ -38,18 +56,23 @@ _FIELDS = {
 }
 
 
-def replace_on(
+def why_unsupported(token: str) -> str | None:
+    """Why the type or function `token` is refused; None where it is supported."""
+    return next((text for pattern, text in _UNSUPPORTED if pattern.fullmatch(token)), None)
+
+
+def immutable_fields(
     api_version: str, kind: str, *, mutable_config_maps: bool, mutable_secrets: bool
 ) -> tuple[str, ...]:
     """The property paths whose change replaces an object of the kind.
 
-    Unless the provider is told that they are mutable, changed contents replace a ConfigMap or a
-    Secret, so that whoever refers to it by its name is rolled over.
+    Changed contents replace a ConfigMap or a Secret, so that pods that name it are rolled over,
+    unless the provider is configured to change it in place.
     """
     group = api_version.rpartition("/")[0]
-    fields = _FIELDS.get((group, kind), ())
+    fields = _IMMUTABLE_FIELDS.get((group, kind), ())
     if (group, kind) == ("", "Secret"):
         fields = ("type",) if mutable_secrets else ("type", "stringData", "data")
     if (group, kind) == ("", "ConfigMap") and not mutable_config_maps:
         fields = ("binaryData", "data")
-    return (*IDENTITY, *fields)
+    return (*_IDENTITY, *fields)

@@ -1,24 +1,20 @@
-"""What a simulated cloud knows about one type of resource."""
-
-from __future__ import annotations
+"""The rules of one resource type in a simulated cloud: checks, replacements, outputs."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from rehearsal.providers import sdk_types
+from rehearsal.providers.checks import InputCheck
+from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.contract import Failure
+from rehearsal.providers.naming import AutoName
 from rehearsal.providers.values import UNKNOWN, Properties, Value
-
-if TYPE_CHECKING:
-    from rehearsal.providers.checks import Rule
-    from rehearsal.providers.cloud import Cloud
-    from rehearsal.providers.naming import AutoName
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """Inputs as they reach the cloud, and the cloud that they reach."""
+class CloudRequest:
+    """The inputs of one resource or function, and the cloud that gets them."""
 
     inputs: Properties = field(repr=False)
     cloud: Cloud
@@ -33,33 +29,34 @@ class Asked:
         return default if value is None else str(value)
 
 
-Judge: TypeAlias = Callable[[Asked], Iterator[Failure]]
+CrossCheck: TypeAlias = Callable[[CloudRequest], Iterator[Failure]]
+"""A check of several inputs together, or of inputs against the objects that the cloud has."""
 
 
-def _nothing(_: Asked) -> Properties:
+def _nothing(_: CloudRequest) -> Properties:
     return {}
 
 
-def _number(asked: Asked) -> str:
-    return str(asked.cloud.next_number())
+def _number(request: CloudRequest) -> str:
+    return str(request.cloud.next_number())
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
-    """A resource type: what it refuses, what replaces it, and what comes out.
+class SimulatedType:
+    """One resource type of a simulated cloud.
 
-    `module` and `name` are the SDK's, such as `pulumi_aws.s3` and `Bucket`: its types say which
-    inputs there are.
+    `module` and `name` are the SDK's, such as `pulumi_aws.s3` and `Bucket`; the SDK's class says
+    which inputs and outputs the type has.
     """
 
     module: str
     name: str
     # what is refused
-    rules: tuple[Rule, ...] = ()
-    judges: tuple[Judge, ...] = ()
-    """Checks that need more than one value; they must let pass what is not known yet."""
-    admission: tuple[Judge, ...] = ()
-    """Checks that only the moment of creation or change can make."""
+    input_checks: tuple[InputCheck, ...] = ()
+    cross_checks: tuple[CrossCheck, ...] = ()
+    """They run at preview too, so they let unknown values pass."""
+    creation_checks: tuple[CrossCheck, ...] = ()
+    """They run when the object is created or changed, on what the cloud has at that moment."""
     unique: tuple[str, ...] = ()
     """Inputs whose value no two objects of the type may share."""
     # how it changes
@@ -71,10 +68,10 @@ class Kind:
     """Optional inputs that the cloud decides when the program does not."""
     nested: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The same inside the items of a list: property -> names."""
-    identify: Callable[[Asked], str] = _number
-    known: Callable[[Asked], Properties] = _nothing
+    identify: Callable[[CloudRequest], str] = _number
+    known: Callable[[CloudRequest], Properties] = _nothing
     """Outputs that follow from known inputs alone, so that a preview shows them."""
-    outputs: Callable[[Asked], Properties] = _nothing
+    outputs: Callable[[CloudRequest], Properties] = _nothing
 
     @property
     def token(self) -> str:
@@ -88,20 +85,20 @@ class Kind:
         return sdk_types.inputs(self.module, self.name)
 
     def unknown_outputs(self) -> frozenset[str]:
-        """What only the cloud knows: outputs that are no inputs, and inputs that it may decide."""
+        """The outputs that a preview does not know: those that are no inputs, and computed ones."""
         outputs = sdk_types.output_names(self.module, self.name)
         return (outputs - set(self.shape.fields)) | self.computed
 
-    def previewed(self, asked: Asked) -> Properties:
-        """The outputs of an object that is not there yet."""
-        inputs = self._with_nested(public(asked.inputs))
+    def previewed(self, request: CloudRequest) -> Properties:
+        """The outputs of an object that a preview would create."""
+        inputs = self._with_nested(public(request.inputs))
         unknown = {name: UNKNOWN for name in self.unknown_outputs() if inputs.get(name) is None}
-        return {**self.defaults, **unknown, **inputs, **self.known(asked)}
+        return {**self.defaults, **unknown, **inputs, **self.known(request)}
 
-    def made(self, asked: Asked) -> Properties:
+    def made(self, request: CloudRequest) -> Properties:
         """The outputs of an object that has its id."""
-        given = {**self.defaults, **public(asked.inputs), **self.known(asked)}
-        return {**given, **self.outputs(asked)}
+        given = {**self.defaults, **public(request.inputs), **self.known(request)}
+        return {**given, **self.outputs(request)}
 
     def _with_nested(self, inputs: Properties) -> Properties:
         filled = dict(inputs)
@@ -119,7 +116,7 @@ def _fill(item: Value, unknown: frozenset[str]) -> Value:
 
 
 def public(inputs: Properties) -> Properties:
-    """The inputs without what the engine does not show: absent ones and internal ones."""
+    """The inputs without null values and without Pulumi's internal keys."""
     return {
         key: value
         for key, value in inputs.items()

@@ -1,11 +1,11 @@
-"""What Hetzner Cloud refuses when it holds several values, or what is there already, together."""
+"""The checks of Hetzner Cloud that need several inputs, or the objects of the project."""
 
-from __future__ import annotations
-
-from ipaddress import IPv4Network
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterator, Mapping
+from ipaddress import IPv4Network, IPv6Network
+from typing import TypeAlias
 
 from rehearsal.providers.checks import network, number
+from rehearsal.providers.cloud import CloudObject
 from rehearsal.providers.contract import Failure
 from rehearsal.providers.hcloud.facts import (
     NETWORK_ZONE_OF,
@@ -13,16 +13,10 @@ from rehearsal.providers.hcloud.facts import (
     image_architecture,
     server_types,
 )
+from rehearsal.providers.simulated_type import CloudRequest
 from rehearsal.providers.values import Unknown, Value, shown
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from ipaddress import IPv6Network
-
-    from rehearsal.providers.cloud import CloudObject
-    from rehearsal.providers.kinds import Asked
-
-Network: TypeAlias = "IPv4Network | IPv6Network"
+Network: TypeAlias = IPv4Network | IPv6Network
 
 NETWORK = "hcloud:index/network:Network"
 SUBNET = "hcloud:index/networkSubnet:NetworkSubnet"
@@ -30,20 +24,20 @@ PRIMARY_IP = "hcloud:index/primaryIp:PrimaryIp"
 SERVER = "hcloud:index/server:Server"
 
 
-def subnets_of(asked: Asked, network_id: Value) -> list[CloudObject]:
-    """The subnets of a network that are there."""
+def subnets_of(request: CloudRequest, network_id: Value) -> list[CloudObject]:
+    """The subnets that a network has."""
     wanted = number(network_id)
     return [
         thing
-        for thing in asked.cloud.all(SUBNET)
+        for thing in request.cloud.all(SUBNET)
         if wanted is not None and number(thing.inputs.get("networkId")) == wanted
     ]
 
 
-def subnet_fits(asked: Asked) -> Iterator[Failure]:
-    """A subnet lies in its network and beside the other subnets, and a vSwitch in eu-central."""
-    own, id_ = network(asked.inputs.get("ipRange")), number(asked.inputs.get("networkId"))
-    parent = asked.cloud.get(NETWORK, str(id_)) if id_ is not None else None
+def subnet_fits(request: CloudRequest) -> Iterator[Failure]:
+    """A subnet must lie in its network's range, and a vSwitch in eu-central."""
+    own, id_ = network(request.inputs.get("ipRange")), number(request.inputs.get("networkId"))
+    parent = request.cloud.get(NETWORK, str(id_)) if id_ is not None else None
     if id_ is not None and parent is None:
         yield Failure(
             path="networkId", sentence=f"networkId is {id_}, but there is no such network."
@@ -54,10 +48,10 @@ def subnet_fits(asked: Asked) -> Iterator[Failure]:
             path="ipRange",
             sentence=f"ipRange is {own}, but it must lie in the network's range {whole}.",
         )
-    if asked.inputs.get("type") == "vswitch":
-        if asked.inputs.get("vswitchId") is None:
+    if request.inputs.get("type") == "vswitch":
+        if request.inputs.get("vswitchId") is None:
             yield Failure(path="vswitchId", sentence="vswitchId is missing: type is vswitch.")
-        zone = asked.inputs.get("networkZone")
+        zone = request.inputs.get("networkZone")
         if zone != "eu-central" and not isinstance(zone, Unknown):
             yield Failure(
                 path="networkZone",
@@ -65,20 +59,20 @@ def subnet_fits(asked: Asked) -> Iterator[Failure]:
             )
 
 
-def subnet_is_free(asked: Asked) -> Iterator[Failure]:
-    """No two subnets of a network share an address."""
-    own = network(asked.inputs.get("ipRange"))
-    for other in subnets_of(asked, asked.inputs.get("networkId")):
+def subnet_is_free(request: CloudRequest) -> Iterator[Failure]:
+    """The subnets of a network must not overlap."""
+    own = network(request.inputs.get("ipRange"))
+    for other in subnets_of(request, request.inputs.get("networkId")):
         taken = network(other.inputs.get("ipRange"))
-        if other.id != asked.id and own and taken and own.overlaps(taken):
+        if other.id != request.id and own and taken and own.overlaps(taken):
             yield Failure(
                 path="ipRange", sentence=f"ipRange is {own}, which overlaps the subnet {taken}."
             )
 
 
-def server_is_whole(asked: Asked) -> Iterator[Failure]:
-    """A server has an image of its architecture, and both protections or none."""
-    inputs = asked.inputs
+def server_is_whole(request: CloudRequest) -> Iterator[Failure]:
+    """A server must have an image of its architecture, and both protections or none."""
+    inputs = request.inputs
     if inputs.get("image") is None:
         yield Failure(path="image", sentence="image is missing: no server can be made without one.")
     type_ = server_types().get(str(inputs.get("serverType")))
@@ -98,14 +92,14 @@ def server_is_whole(asked: Asked) -> Iterator[Failure]:
         )
 
 
-def server_has_room(asked: Asked) -> Iterator[Failure]:
-    """The placement group has a place, and each network a subnet in the server's zone."""
-    group = number(asked.inputs.get("placementGroupId"))
+def server_has_room(request: CloudRequest) -> Iterator[Failure]:
+    """The placement group must have room, and each network a subnet in the server's zone."""
+    group = number(request.inputs.get("placementGroupId"))
     members = [
         thing
-        for thing in asked.cloud.all(SERVER)
+        for thing in request.cloud.all(SERVER)
         if group is not None
-        and thing.id != asked.id
+        and thing.id != request.id
         and number(thing.inputs.get("placementGroupId")) == group
     ]
     if len(members) >= PLACEMENT_GROUP_LIMIT:
@@ -114,36 +108,36 @@ def server_has_room(asked: Asked) -> Iterator[Failure]:
             sentence=f"placementGroupId is {group}, a group that has {len(members)} servers "
             f"already; {PLACEMENT_GROUP_LIMIT} is the most.",
         )
-    networks = asked.inputs.get("networks")
+    networks = request.inputs.get("networks")
     for index, wanted in enumerate(networks if isinstance(networks, list) else []):
         if isinstance(wanted, dict):
-            yield from _reachable(asked, wanted, f"networks[{index}]")
-            yield from _in_zone(asked, wanted, f"networks[{index}].subnetId")
+            yield from _reachable(request, wanted, f"networks[{index}]")
+            yield from _in_zone(request, wanted, f"networks[{index}].subnetId")
 
 
-def public_address_is_free(asked: Asked) -> Iterator[Failure]:
-    """A primary address is there, where the server is, and no other server has it."""
-    for index, family, id_ in primary_ips(asked.inputs):
+def public_address_is_free(request: CloudRequest) -> Iterator[Failure]:
+    """A primary IP must exist in the server's location, and no other server may have it."""
+    for index, family, id_ in primary_ips(request.inputs):
         path = f"publicNets[{index}].{family}"
-        found = asked.cloud.get(PRIMARY_IP, str(id_))
+        found = request.cloud.get(PRIMARY_IP, str(id_))
         if found is None:
             yield Failure(path=path, sentence=f"{path} is {id_}, but there is no such primary IP.")
-        elif found.outputs.get("location") != asked.inputs.get("location"):
+        elif found.outputs.get("location") != request.inputs.get("location"):
             yield Failure(
                 path=path,
                 sentence=f"{path} is {id_}, a primary IP in {found.outputs.get('location')}, but "
-                f"the server is in {asked.inputs.get('location')}.",
+                f"the server is in {request.inputs.get('location')}.",
             )
-        for other in asked.cloud.all(SERVER):
+        for other in request.cloud.all(SERVER):
             taken = [own for *_, own in primary_ips(other.inputs)]
-            if other.id != asked.id and id_ in taken:
+            if other.id != request.id and id_ in taken:
                 yield Failure(
                     path=path, sentence=f"{path} is {id_}, which the server {other.name} has."
                 )
 
 
 def primary_ips(server: Mapping[str, Value]) -> Iterator[tuple[int, str, int]]:
-    """The primary addresses that a server names, each with its place and family."""
+    """The primary IPs of a server: index in `publicNets`, `ipv4` or `ipv6`, and id."""
     public = server.get("publicNets")
     for index, net in enumerate(public if isinstance(public, list) else []):
         for family in ("ipv4", "ipv6"):
@@ -152,14 +146,14 @@ def primary_ips(server: Mapping[str, Value]) -> Iterator[tuple[int, str, int]]:
                 yield index, family, id_
 
 
-def attachment_is_reachable(asked: Asked) -> Iterator[Failure]:
-    """A network that is attached has a subnet."""
-    yield from _reachable(asked, asked.inputs, "")
+def attachment_is_reachable(request: CloudRequest) -> Iterator[Failure]:
+    """The attached network must have a subnet."""
+    yield from _reachable(request, request.inputs, "")
 
 
-def balancer_has_one_place(asked: Asked) -> Iterator[Failure]:
-    """A load balancer is in a location or in a network zone."""
-    given = [name for name in ("location", "networkZone") if asked.inputs.get(name) is not None]
+def balancer_has_one_place(request: CloudRequest) -> Iterator[Failure]:
+    """A load balancer must have either a location or a network zone."""
+    given = [name for name in ("location", "networkZone") if request.inputs.get(name) is not None]
     if len(given) != 1:
         yield Failure(
             path="location",
@@ -169,11 +163,11 @@ def balancer_has_one_place(asked: Asked) -> Iterator[Failure]:
         )
 
 
-def service_is_whole(asked: Asked) -> Iterator[Failure]:
-    """A tcp service says its ports, an https service its certificates."""
-    protocol, http = asked.inputs.get("protocol"), asked.inputs.get("http")
+def service_is_whole(request: CloudRequest) -> Iterator[Failure]:
+    """A tcp service must have ports, an https service certificates."""
+    protocol, http = request.inputs.get("protocol"), request.inputs.get("http")
     for name in ("listenPort", "destinationPort"):
-        if protocol == "tcp" and asked.inputs.get(name) is None:
+        if protocol == "tcp" and request.inputs.get(name) is None:
             yield Failure(path=name, sentence=f"{name} is missing: a tcp service must have it.")
     if protocol == "https" and not (isinstance(http, dict) and http.get("certificates")):
         yield Failure(
@@ -182,28 +176,29 @@ def service_is_whole(asked: Asked) -> Iterator[Failure]:
         )
 
 
-def target_is_one(asked: Asked) -> Iterator[Failure]:
-    """A target names exactly what its type says."""
+def target_is_one(request: CloudRequest) -> Iterator[Failure]:
+    """A target must have exactly the input that its type needs."""
     wanted = {"server": "serverId", "label_selector": "labelSelector", "ip": "ip"}
-    own = wanted.get(asked.text("type"))
-    given = [name for name in wanted.values() if asked.inputs.get(name) is not None]
+    own = wanted.get(request.text("type"))
+    given = [name for name in wanted.values() if request.inputs.get(name) is not None]
     if own and given != [own]:
         has = " and ".join(given) or "none"
         yield Failure(
             path=own,
-            sentence=f"a target of type {asked.text('type')} must have {own} alone, but has {has}.",
+            sentence=f"a target of type {request.text('type')} must have {own} alone, but has "
+            f"{has}.",
         )
 
 
-def _reachable(asked: Asked, wanted: dict[str, Value], path: str) -> Iterator[Failure]:
+def _reachable(request: CloudRequest, wanted: dict[str, Value], path: str) -> Iterator[Failure]:
     subnet, id_ = wanted.get("subnetId"), wanted.get("networkId")
     where = f"{path}." if path else ""
-    if isinstance(subnet, str) and asked.cloud.get(SUBNET, subnet) is None:
+    if isinstance(subnet, str) and request.cloud.get(SUBNET, subnet) is None:
         yield Failure(
             path=f"{where}subnetId",
             sentence=f'{where}subnetId is "{subnet}", but there is no such subnet.',
         )
-    if subnet is None and number(id_) is not None and not subnets_of(asked, id_):
+    if subnet is None and number(id_) is not None and not subnets_of(request, id_):
         yield Failure(
             path=f"{where}networkId",
             sentence=f"{where}networkId is {number(id_)}, a network without a subnet: depend on a "
@@ -211,14 +206,14 @@ def _reachable(asked: Asked, wanted: dict[str, Value], path: str) -> Iterator[Fa
         )
 
 
-def _in_zone(asked: Asked, wanted: dict[str, Value], path: str) -> Iterator[Failure]:
-    subnet = asked.cloud.get(SUBNET, str(wanted.get("subnetId")))
-    zone = NETWORK_ZONE_OF.get(asked.text("location"))
+def _in_zone(request: CloudRequest, wanted: dict[str, Value], path: str) -> Iterator[Failure]:
+    subnet = request.cloud.get(SUBNET, str(wanted.get("subnetId")))
+    zone = NETWORK_ZONE_OF.get(request.text("location"))
     if subnet and zone and subnet.inputs.get("networkZone") != zone:
         yield Failure(
             path=path,
             sentence=f"{path} is {shown(subnet.id)} in {subnet.inputs.get('networkZone')}, but the "
-            f"server's location {asked.text('location')} is in {zone}.",
+            f"server's location {request.text('location')} is in {zone}.",
         )
 
 

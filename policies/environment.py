@@ -1,0 +1,65 @@
+"""An environment: its settings, and the rules as it configures them. Each is read once.
+
+`load(stack_file(root, "dev"))` reads a file, `parse("dev", config)` what Pulumi has read of one.
+Both raise SettingsError with every mistake of the file, one sentence a line.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from policies.configuration import ConfiguredRule, PolicyConfigError, RuleSettings, configure
+from policies.rule_facts import with_facts
+from settings import parse as settings_of
+from settings import stackfile
+from settings.names import PROJECT
+from settings.problems import SettingsError, wrong
+from settings.types import Settings
+
+_PATH = f"{PROJECT}:policies"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """The settings of an environment and its rules.
+
+    `rule_settings` is what `rules` were configured from, by rule id: what the stack file says of
+    them, and what follows from its pools, queues and budget.
+    """
+
+    settings: Settings
+    rule_settings: RuleSettings
+    rules: tuple[ConfiguredRule, ...]
+
+
+def load(path: Path) -> Environment:
+    """Return the environment of a stack file."""
+    return stackfile.load(path, parse)
+
+
+def parse(name: str, config: Mapping[str, object]) -> Environment:
+    """Return an environment from its configuration without the prefix `gpu-fleet:`."""
+    mistakes: list[str] = []
+    said = _section(config, mistakes)
+    try:
+        found = settings_of(name, config)
+        rule_settings: RuleSettings = with_facts(said, found)
+    except SettingsError as error:
+        mistakes += error.mistakes
+        rule_settings = said  # whose mistakes are still to be told
+    try:
+        rules = configure(rule_settings)
+    except PolicyConfigError as error:
+        mistakes += error.mistakes
+    if mistakes:
+        raise SettingsError(mistakes)
+    return Environment(settings=found, rule_settings=rule_settings, rules=rules)
+
+
+def _section(config: Mapping[str, object], mistakes: list[str]) -> RuleSettings:
+    section = json.loads(json.dumps(config.get("policies", {}), default=str))
+    if isinstance(section, dict):
+        return section
+    mistakes.append(wrong(_PATH, section, "a mapping from rule ids to their settings"))
+    return {}

@@ -1,0 +1,220 @@
+"""What a pool cannot be: by its hardware, its tuning and versions, and beside the other pools."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from hardware.catalogue import Hardware
+from hardware.mig import layout_fault
+from ignition.butane import ButaneError, transpile
+from ignition.write.extensions import efa_problem, fabric_manager_problem
+from settings.names import PROJECT
+from settings.pools import AwsPool, BareMetalPool, HetznerPool, Pool
+from settings.problems import wrong
+from settings.types import Cluster, Versions
+from settings.versions import FLATCAR, NVIDIA_DRIVER
+
+OLDEST_FLATCAR = 4344
+"""The first release of Flatcar with NVIDIA's drivers as system extensions, in all channels."""
+_HUGE_PAGES = ("hugepages_1gi_per_numa_node", "hugepages_2mi_per_numa_node")
+_NO_TRAINING = {
+    "mig": "MIG instances have neither NVLink nor CUDA IPC between them, so a job on several GPUs "
+    "cannot train on them",
+    "time-slicing": "two slices may be of one GPU and share its memory unprotected, so a job on "
+    "several GPUs cannot count on any",
+    "mps": "a client gets a share of one GPU, so a job on several GPUs cannot train on it",
+}
+
+
+def pool_mistakes(
+    path: str, pool: Pool, hardware: Hardware, versions: Versions | None
+) -> Iterator[str]:
+    """The pool at `path` against what its hardware can carry and what it needs."""
+    if isinstance(pool, AwsPool):
+        yield from _rented(path, pool, hardware)
+    if not isinstance(pool, HetznerPool) and hardware.gpus:
+        yield from _sharing(path, pool, hardware, versions)
+    yield from _extensions(path, hardware, versions)
+    yield from _snippets(path, pool)
+
+
+def release_mistakes(versions: Versions | None) -> Iterator[str]:
+    """A release that is too old for what every machine with GPUs boots from."""
+    if versions is None or versions.flatcar is None:
+        return
+    if int(versions.flatcar.partition(".")[0]) < OLDEST_FLATCAR:
+        allowed = (
+            f"{OLDEST_FLATCAR}.0.0 or newer, because older ones have no system extension of a "
+            "driver"
+        )
+        yield wrong(f"{PROJECT}:versions.flatcar", versions.flatcar, allowed)
+
+
+def image_mistakes(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[str]:
+    """The image that Metal3 installs is of the Flatcar release that the rest of the fleet runs."""
+    if versions is None:
+        return
+    release = versions.flatcar or FLATCAR
+    for name, pool in pools.items():
+        # digits beside it would make another release of it
+        pattern = rf"(?<![0-9.]){re.escape(release)}(?!\.?[0-9])"
+        if isinstance(pool, BareMetalPool) and not re.search(pattern, pool.image.url):
+            yield wrong(
+                f"{PROJECT}:pools.{name}.image.url",
+                pool.image.url,
+                f"an address that names Flatcar {release}, the release of this environment",
+            )
+
+
+def machine_mistakes(pools: Mapping[str, Pool], cluster: Cluster | None) -> Iterator[str]:
+    """A name, a BMC and a network card belong to one machine each, in all pools together."""
+    servers = _servers(pools, cluster)
+    first: dict[tuple[str, str], str] = {}
+    for name, pool in pools.items():
+        if not isinstance(pool, BareMetalPool):
+            continue
+        for position, machine in enumerate(pool.machines):
+            path = f"{PROJECT}:pools.{name}.machines[{position}]"
+            if machine.name in servers:
+                allowed = f"a name that no server of {servers[machine.name]} has"
+                yield wrong(f"{path}.name", machine.name, allowed)
+            for field in ("name", "bmc_address", "boot_mac_address"):
+                value: str = getattr(machine, field)
+                taken = first.setdefault((field, value.lower()), path)
+                if taken != path:
+                    yield wrong(f"{path}.{field}", value, f"one that {taken} does not have")
+
+
+def _servers(pools: Mapping[str, Pool], cluster: Cluster | None) -> dict[str, str]:
+    """The names that Hetzner's servers are given, each with the path of its pool."""
+    return {
+        f"{cluster.name}-{name}-{number}": f"{PROJECT}:pools.{name}"
+        for name, pool in pools.items()
+        if cluster is not None and isinstance(pool, HetznerPool)
+        for number in range(1, pool.nodes + 1)
+    }
+
+
+def _rented(path: str, pool: AwsPool, hardware: Hardware) -> Iterator[str]:
+    """Limits and days that do not fit, and pages that no pod could ever use."""
+    for key in _HUGE_PAGES:
+        if pages := getattr(pool.tuning, key):
+            # https://github.com/aws/karpenter-provider-aws/issues/3315
+            allowed = "none, because Karpenter makes no machine for a pod that asks for huge pages"
+            yield wrong(f"{path}.tuning.{key}", pages, allowed)
+    if pool.reserved_until is not None and "reserved" not in pool.gpu_limits:
+        yield (
+            f'{path}.reserved_until is "{pool.reserved_until}", but {path}.gpu_limits has no '
+            "reserved; allowed: both or neither."
+        )
+    if hardware.gpu_count == 0:
+        yield wrong(f"{path}.hardware", hardware.name, "a machine with GPUs")
+        return
+    for capacity, limit in pool.gpu_limits.items():
+        if limit % hardware.gpu_count:
+            yield wrong(
+                f"{path}.gpu_limits.{capacity}",
+                limit,
+                f"a multiple of {hardware.gpu_count}, the GPUs of one {hardware.name}",
+            )
+
+
+def _sharing(
+    path: str, pool: AwsPool | BareMetalPool, hardware: Hardware, versions: Versions | None
+) -> Iterator[str]:
+    """What is wrong with `sharing` and what goes with it, one sentence each."""
+    yield from _sharing_keys(path, pool)
+    if pool.sharing == "whole":
+        return
+    if isinstance(pool, AwsPool):
+        yield (
+            f'{path}.sharing is "{pool.sharing}"; allowed: whole, because Karpenter counts the '
+            "GPUs that EC2 lists and would make a machine for each share of one."
+        )
+    elif pool.purpose == "training":
+        yield (
+            f'{path}.sharing is "{pool.sharing}"; allowed for purpose training: whole, because '
+            f"{_NO_TRAINING[pool.sharing]}."
+        )
+    if pool.sharing == "mig" and pool.mig_layout is not None:
+        fault = layout_fault(hardware.gpus[0].model, pool.mig_layout)
+        if fault is not None:
+            yield f"{path}.mig_layout cannot be made: {fault}."
+    driver = versions.nvidia_driver if versions is not None else None
+    if pool.sharing == "mig" and driver is not None and driver.startswith("535"):
+        yield (
+            f'{path}.sharing is "mig" and versions.nvidia_driver is "{driver}"; allowed: 550 or '
+            "newer, because an older driver makes no MIG instances of an H200."
+        )
+
+
+def _sharing_keys(path: str, pool: AwsPool | BareMetalPool) -> Iterator[str]:
+    """`mig_layout` goes with MIG alone, `replicas` with the two that hand a GPU out repeatedly."""
+    if pool.sharing == "mig":
+        if pool.mig_layout is None:
+            yield (
+                f"{path}.mig_layout is missing; allowed: a mapping from MIG profiles to their "
+                "number on a GPU."
+            )
+        if pool.replicas is not None:
+            yield (
+                f"{path}.replicas is {pool.replicas}, but sharing is mig: MPS does not work on MIG "
+                "instances, and a finer mig_layout shares better than time slices of them."
+            )
+        return
+    if pool.mig_layout is not None:
+        yield f"{path}.mig_layout is given, but sharing is {pool.sharing}; allowed: with mig alone."
+    if pool.sharing == "whole" and pool.replicas is not None:
+        yield (
+            f"{path}.replicas is {pool.replicas}, but sharing is whole; allowed: with time-slicing "
+            "or mps alone."
+        )
+    if pool.sharing != "whole" and pool.replicas is None:
+        yield (
+            f"{path}.replicas is missing; allowed: a whole number from 2 to 48, how often "
+            f"{pool.sharing} hands out each GPU."
+        )
+
+
+def _extensions(path: str, found: Hardware, versions: Versions | None) -> Iterator[str]:
+    """What the pool at `path` would lack on machines of this hardware."""
+    if versions is None:
+        return
+    flatcar = versions.flatcar or FLATCAR
+    if found.nvswitch and versions.fabric_manager is None:
+        yield (
+            f"{PROJECT}:versions.fabric_manager is missing, and {path}.hardware is "
+            f'"{found.name}", whose NVSwitches need it; allowed: the https:// address of a '
+            f"system extension with Fabric Manager of the driver's version; Flatcar has none."
+        )
+    elif problem := fabric_manager_problem(
+        versions.fabric_manager,
+        nvswitch=found.nvswitch,
+        driver=versions.nvidia_driver or NVIDIA_DRIVER,
+        flatcar=flatcar,
+    ):
+        yield _unfit("fabric_manager", path, found, problem)
+    if found.efa_interfaces and versions.efa and (problem := efa_problem(versions.efa, flatcar)):
+        yield _unfit("efa", path, found, problem)
+
+
+def _unfit(extension: str, path: str, found: Hardware, problem: str) -> str:
+    return (
+        f"{PROJECT}:versions.{extension} does not fit {path}, whose hardware is "
+        f'"{found.name}": {problem}.'
+    )
+
+
+def _snippets(path: str, pool: Pool) -> Iterator[str]:
+    """What the transpiler says of each snippet of the pool at `path`."""
+    for position, snippet in enumerate(pool.snippets):
+        where = f"{path}.snippets[{position}]"
+        try:
+            config = transpile(snippet)
+        except ButaneError as error:
+            yield from (f"{where}: {problem}." for problem in error.problems)
+            continue
+        if "kernelArguments" in config:
+            yield (
+                f"{where} has kernel_arguments; allowed: {path}.tuning.extra_kernel_arguments, "
+                "which knows what the plan writes and what the kernel ignores."
+            )

@@ -1,0 +1,53 @@
+"""What lakeFS and the monitoring of an environment need from its sites and pools."""
+
+from collections.abc import Iterator, Mapping
+
+from settings.checks.places import SITE_KIND, text_of
+from settings.names import PROJECT
+from settings.problems import wrong
+from settings.types import Lakefs, Monitoring
+
+
+def lakefs_mistakes(
+    lakefs: Lakefs | None, sites: Mapping[str, object], pools: Mapping[str, object]
+) -> Iterator[str]:
+    """The bucket of lakeFS is on AWS; a repository has a name and a prefix of its own."""
+    if lakefs is None:
+        return
+    path = f"{PROJECT}:lakefs"
+    fitting = sorted(name for name, site in sites.items() if text_of(site, "kind") == "aws")
+    if lakefs.site not in fitting:
+        allowed = f"a site of kind aws ({', '.join(fitting) or 'there is none'})"
+        yield wrong(f"{path}.site", lakefs.site, allowed)
+    kinds = {text_of(pool, "kind") for pool in pools.values()}
+    if lakefs.tls_secret is not None and kinds <= set(SITE_KIND) and "hetzner" not in kinds:
+        yield (
+            f'{path}.tls_secret is "{lakefs.tls_secret}", but no pool is of kind hetzner, whose '
+            "load balancer would serve the endpoint; allowed: nothing, and a way of your own."
+        )
+    if lakefs.tls_secret is not None and ":" in lakefs.endpoint.removeprefix("https://"):
+        yield (
+            f'{path}.tls_secret is "{lakefs.tls_secret}" and {path}.endpoint is '
+            f'"{lakefs.endpoint}"; allowed: an endpoint without a port, as the load balancer has.'
+        )
+    host = lakefs.endpoint.removeprefix("https://").partition(":")[0]
+    if lakefs.tls_secret is not None and host.rpartition(".")[2].isdigit():
+        yield (
+            f'{path}.endpoint is "{lakefs.endpoint}" and {path}.tls_secret is '
+            f'"{lakefs.tls_secret}"; allowed: a name, because an Ingress takes no address.'
+        )
+    for position, name in enumerate(lakefs.repositories):
+        if name in lakefs.repositories[:position]:
+            yield wrong(f"{path}.repositories[{position}]", name, "a name that stands there once")
+
+
+def monitoring_mistakes(chosen: Monitoring | None, pools: Mapping[str, object]) -> Iterator[str]:
+    """Series need a volume: of Hetzner where a pool is theirs, else of a class that is named."""
+    kinds = {text_of(pool, "kind") for pool in pools.values()}
+    known = bool(kinds) and kinds <= set(SITE_KIND)
+    if chosen is not None and chosen.storage_class is None and known and "hetzner" not in kinds:
+        yield (
+            f"{PROJECT}:monitoring.storage_class is missing, and no pool is of kind hetzner, "
+            "whose volumes would keep the series; allowed: the name of a storage class of the "
+            "cluster."
+        )
