@@ -67,6 +67,21 @@ class Previews:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Checks:
+    """`fleet check` of one file, and a command of typer that does nothing, in turns."""
+
+    environment: str
+    hello: Sequence[Taken]
+    checked: Sequence[Taken]
+
+    @property
+    def goal(self) -> Goal:
+        """The check against the command, median of the ratios of the runs."""
+        name = f"fleet check of one file against {self.environment} / bare command"
+        return Goal(name=name, value=ratio(self.checked, self.hello), at_most=2)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Rehearsed:
     """One `fleet rehearse`."""
 
@@ -142,6 +157,7 @@ class Results:
 
     machine: Machine
     nodes: Nodes
+    checks: Checks
     previews: Previews
     policies: "Policies"
     rehearsals: Sequence[Rehearsed]
@@ -149,6 +165,7 @@ class Results:
     def goals(self) -> Iterator[Goal]:
         """Every figure that has a goal."""
         yield from self.nodes.goals
+        yield self.checks.goal
         yield self.previews.over_bare
         yield from self.policies.goals
         for rehearsed in self.rehearsals:
@@ -163,6 +180,7 @@ class Results:
         """Prints the figures as tables."""
         console.print(f"Measured on {self.machine}.", highlight=False)
         console.print(_node_table(self.nodes))
+        console.print(_check_table(self.checks))
         console.print(_preview_table(self.previews))
         for table in self.policies.tables():
             console.print(table)
@@ -189,6 +207,16 @@ def _node_table(found: Nodes) -> Table:
         ("the same and its boot", [block.booted_s for block in found.blocks]),
     ):
         table.add_row(name, f"{1000 * median(seconds):.2f} ms", "none")
+    return table
+
+
+def _check_table(found: Checks) -> Table:
+    title = f"fleet check of one file, median of {len(found.checked)} paired runs"
+    columns = ("", "seconds", "CPU s", "ratio", "goal")
+    table = Table(*columns, title=title, title_justify="left")
+    table.add_row("a command of typer that does nothing", *seconds(found.hello))
+    goal = found.goal
+    table.add_row("fleet check", *seconds(found.checked), f"{goal.value:.2f}", goal.verdict)
     return table
 
 
