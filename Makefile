@@ -13,10 +13,10 @@ help:
 	@echo "make TARGET [ENV=dev]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' Makefile
 
-rehearse: bootstrap ## Rehearse ENV on this machine, no account (KEEP=1 leaves it up, JSON=1 prints JSON)
+rehearse: bootstrap ## Bring up ENV on this machine, no account (KEEP=1, JSON=1)
 	@exec .venv/bin/fleet rehearse $(ENV) $(if $(KEEP),--keep) $(if $(JSON),--json)
 
-rehearse-stop: bootstrap ## End a rehearsal of ENV that was kept
+rehearse-stop: bootstrap ## End a kept rehearsal of ENV
 	@exec .venv/bin/fleet rehearse-stop $(ENV)
 
 test: lint ## Check format, style and types, then run all tests
@@ -30,28 +30,28 @@ lint: bootstrap ## Check format, style, types and import contracts
 	@exec .venv/bin/lint-imports --no-logo
 	@exec .venv/bin/mypy
 
-format: bootstrap ## Format the code and repair what ruff can repair
+format: bootstrap ## Format the code and apply ruff's fixes
 	@exec .venv/bin/ruff check --fix .
 	@exec .venv/bin/ruff format .
 
 docs: bootstrap ## Write docs/policies.md, the page of all rules
 	@exec $(RUN) policies.docs_page
 
-preview: bootstrap ## Show what `make up` would change in the accounts of ENV (JSON=1; MARKDOWN=file, SARIF=file)
+preview: bootstrap ## Show what `make up` would change, and its cost (JSON=1)
 	@exec .venv/bin/fleet preview $(ENV) $(if $(JSON),--json) \
 	  $(if $(MARKDOWN),--markdown $(MARKDOWN)) $(if $(SARIF),--sarif $(SARIF)) \
 	  $(if $(REHEARSAL),--rehearsal $(REHEARSAL)) $(if $(DOCS),--docs $(DOCS))
 
-up: .preview/policies-$(ENV).json ## Bring the accounts of ENV up to date; Pulumi asks first
+up: .preview/policies-$(ENV).json ## Update the accounts of ENV; Pulumi asks first
 	@exec $(RUN) toolchain exec pulumi up --stack $(ENV) --policy-pack policies --policy-pack-config $<
 
-bench: bootstrap ## Measure the speed of previews and of the rehearsal, as ratios of one run
+bench: bootstrap ## Measure previews, boot data and rehearsals, as ratios
 	@exec $(RUN) benchmarks
 
-toolchain: bootstrap ## Build the programs that are neither on PATH nor built yet
+toolchain: bootstrap ## Build the programs of the rehearsal that are missing
 	@exec $(RUN) toolchain
 
-clean: ## Stop kept rehearsals and remove everything that these targets made
+clean: ## Stop kept rehearsals, delete everything that make created
 	@for kept in .rehearsal/*/; do \
 	  if [ -d "$$kept" ] && [ -x .venv/bin/fleet ]; then \
 	    .venv/bin/fleet rehearse-stop "$$(basename "$$kept")" || exit 1; \
@@ -59,7 +59,7 @@ clean: ## Stop kept rehearsals and remove everything that these targets made
 	done
 	@rm -rf .rehearsal .preview .toolchain .venv .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
-bootstrap:
+bootstrap: ## Make .venv with the locked packages and the command `fleet`
 	@command -v $(PYTHON) > /dev/null || \
 	  { echo "There is no $(PYTHON) on PATH: install Python 3.11 or newer." >&2; exit 1; }
 	@exec $(PYTHON) toolchain/bootstrap.py

@@ -1,4 +1,4 @@
-"""What a user types, and what a program reads of an environment's file."""
+"""The command `fleet`: everything that a user types or reads."""
 
 import atexit
 import gc

@@ -1,21 +1,15 @@
 """What `fleet boot` shows: the Node that boot data makes of a machine, or the problems."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
 from hardware.catalogue import HardwareError, load
-from ignition.boot.node import Booted, boot
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ignition.boot.node import BootedNode
+from ignition.boot.node import Booted, BootedNode, boot
 
 
 class BootInputError(ValueError):

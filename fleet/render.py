@@ -1,18 +1,18 @@
-"""The boot data of each pool of an environment as files, for people and reviews.
+"""Writes the boot data of each pool of an environment as files, for reviews.
 
-A folder for each pool: `butane.yaml` is the source of the plain part, `ignition.json` what it
-becomes, `join.json` the secret part with its secrets masked, and `user-data.json` both together, as
-`fleet boot` takes them.
+A folder for each pool: `butane.yaml` is the source of the plain part, `ignition.json` its
+translation, `join.json` the secret part with its secrets masked, `user-data.json` both parts in
+one, the input of `fleet boot`.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from ignition.write.render import (
     Join,
+    NodeBoot,
     RenderError,
     data_url,
     join_ignition,
@@ -21,29 +21,22 @@ from ignition.write.render import (
     with_merge,
 )
 from ignition.write.wireguard import WireGuardKey
-from settings import BareMetalPool, load, stack_file
+from settings import BareMetalPool, ResolvedPool, Settings, load, stack_file
 from settings.node_boot import node_boot, node_versions
 from settings.tunnels import of_site, with_length
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from ignition.write.render import NodeBoot
-    from settings import ResolvedPool, Settings
-
-# of the forms that a machine would take, so that what is shown boots
+# these have the forms of real secrets, so that the files boot
 MASKED = "masked.0000000000000000"
 MASKED_KEY = f"{'masked':A<43}="
 HOSTNAME = "name-of-the-machine"
 
 
 class OutputError(RuntimeError):
-    """Files that cannot be written, or boot data that cannot be rendered; one sentence."""
+    """Files cannot be written, or boot data cannot be rendered; one sentence."""
 
 
 def render(root: Path, environment: str, out: Path) -> tuple[Path, ...]:
-    """Writes the files of an environment of the checkout at `root` below `out`; returns them.
+    """Write the files of an environment of the checkout at `root` below `out`; return their paths.
 
     Raises SettingsError for a stack file with mistakes, OutputError for anything else.
     """
@@ -71,7 +64,7 @@ def _files(settings: Settings, pool: ResolvedPool, boot: NodeBoot) -> Iterator[t
 
 
 def _join(settings: Settings, pool: ResolvedPool) -> Join:
-    """What a machine of the pool joins with; in a tunnel it has the end of the first machine."""
+    """The secret part of the pool's boot data; for a tunnel, that of the first machine."""
     join = Join(
         api_server_endpoint=settings.cluster.endpoint,
         token=MASKED,

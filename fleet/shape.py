@@ -1,22 +1,17 @@
 """Which pods the empty nodes of a machine or pool ever admit, as data and as a table."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Table
 
+from fleet.plan.subject import Subject
 from hardware.cpuset import format_list, parse_list
 from ignition.shapes.admission import admit
-from ignition.shapes.nearest import largest_on, nearest
+from ignition.shapes.kubelet import Share
+from ignition.shapes.nearest import Nearest, Shape, largest_on, nearest
 from ignition.shapes.node import MIB_PER_GIB, Node, Policy, Request, Scope
 from ignition.shapes.plan import from_plan
-
-if TYPE_CHECKING:
-    from fleet.plan.subject import Subject
-    from ignition.shapes.kubelet import Share
-    from ignition.shapes.nearest import Nearest, Shape
 
 
 def node_of(subject: Subject, policy: Policy | None, scope: Scope | None) -> Node:

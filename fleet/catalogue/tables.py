@@ -1,25 +1,22 @@
 """Tables and JSON of the hardware catalogue: all machines in short, one in full."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich import box
 from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from hardware.catalogue import Gpu, Hardware
+from hardware.catalogue import Gpu, Hardware
 
 UNKNOWN = "—"
 
 
 def overview(machines: Iterable[Hardware]) -> Table:
-    """A line for each machine."""
+    """One line for each machine."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("machine", "kind", "GPUs"):
         table.add_column(title, no_wrap=title == "machine")
@@ -60,7 +57,7 @@ def details(machine: Hardware) -> Group:
 
 
 def as_json(machine: Hardware) -> dict[str, Any]:
-    """Every fact of the entry, with what follows from them."""
+    """Every fact of the entry, and the sums derived from them."""
     found = asdict(machine)
     for node, derived in zip(found["numa_nodes"], machine.numa_nodes, strict=True):
         node["cpus"] = derived.cpus
@@ -102,19 +99,17 @@ def _facts(machine: Hardware) -> Iterable[tuple[str, str]]:
     yield "price source", price.source
 
 
-def _doubts(machine: Hardware) -> Table:
+def _doubts(machine: Hardware) -> Text:
     if not machine.doubts:
         return _lines("not verified", ["nothing: each fact has a source that was read"])
     return _lines("not verified", machine.doubts)
 
 
-def _lines(title: str, lines: Sequence[str]) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for number, line in enumerate(lines):
-        table.add_row("" if number else title, line)
-    return table
+def _lines(title: str, lines: Sequence[str]) -> Text:
+    """A line each, in one piece, so that an address can be clicked and copied."""
+    titles = [title, *[""] * (len(lines) - 1)]
+    text = "\n".join(f"{name:14}{line}" for name, line in zip(titles, lines, strict=True))
+    return Text(text, no_wrap=True, overflow="ignore")
 
 
 def _gpus(machine: Hardware) -> str:
@@ -123,7 +118,7 @@ def _gpus(machine: Hardware) -> str:
 
 
 def _links(gpu: Gpu) -> str:
-    """What is known of them: the bus, NVLinks and BAR1."""
+    """The known facts: bus, NVLinks, BAR1."""
     known = {
         f"PCIe {gpu.pcie_gen} x{gpu.pcie_width}": gpu.pcie_gen and gpu.pcie_width,
         f"{gpu.nvlinks} NVLinks": gpu.nvlinks,

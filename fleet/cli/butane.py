@@ -1,10 +1,7 @@
 """`fleet butane FILE`: Butane to Ignition, without the rest of the program."""
 
-from __future__ import annotations
-
 import json
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -13,36 +10,42 @@ import typer
 
 def butane(  # noqa: PLR0913  # the flags of Butane's own command
     source: Annotated[
-        str, typer.Argument(metavar="FILE", help="Butane of flatcar 1.0.0 or 1.1.0; - is stdin.")
+        str,
+        typer.Argument(
+            metavar="FILE", help="Butane, variant flatcar, 1.0.0 or 1.1.0; - reads standard input."
+        ),
     ] = "-",
     *,
-    pretty: Annotated[
-        bool, typer.Option("--pretty", "-p", help="Write the JSON over several lines.")
-    ] = False,
+    pretty: Annotated[bool, typer.Option("--pretty", "-p", help="Indent the JSON.")] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write there, not to stdout."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write to FILE instead of standard output."
+        ),
     ] = None,
     files_dir: Annotated[
         Path | None,
         typer.Option(
-            "--files-dir", "-d", metavar="DIR", help="Embed local files from this directory."
+            "--files-dir", "-d", metavar="DIR", help="Embed `local` files from this folder."
         ),
     ] = None,
-    check: Annotated[bool, typer.Option("--check", "-c", help="Write nothing.")] = False,
+    check: Annotated[bool, typer.Option("--check", "-c", help="Only check.")] = False,
     strict: Annotated[
-        bool, typer.Option("--strict/--no-strict", "-s", help="Fail on a warning, too.")
+        bool, typer.Option("--strict/--no-strict", "-s", help="Fail on warnings too.")
     ] = True,
 ) -> None:
-    """Translate Butane to Ignition, as the program does with what it renders.
+    """Translate Butane to Ignition, as `butane --strict`.
 
-    Exit code 0 when it holds, 1 when it does not. Contents are never compressed.
+    Contents are never compressed.
+
+    Exit code 1 if the file cannot be read or translated.
     """
-    transpiler = import_module("ignition.butane")  # here, so that `fleet --help` need not wait
-    files = None if files_dir is None else transpiler.FilesDir(files_dir)
+    from ignition.butane import ButaneError, FilesDir, translate
+
+    files = None if files_dir is None else FilesDir(files_dir)
     try:
-        config, warnings = transpiler.translate(_read(source), strict=strict, files=files)
-    except transpiler.ButaneError as error:
+        config, warnings = translate(_read(source), strict=strict, files=files)
+    except ButaneError as error:
         _say([problem.report() for problem in error.found] or [f"error: {error}"])
         if error.found and all(problem.warning for problem in error.found):
             _fail("Config produced warnings, which --no-strict would let pass")
@@ -62,7 +65,7 @@ def _read(source: str) -> str:
 
 
 def _text(config: dict[str, object], *, pretty: bool) -> str:
-    """JSON as Go writes it, which escapes what HTML would take for its own."""
+    """JSON as Go writes it: the characters that HTML reserves are escaped."""
     if pretty:
         text = json.dumps(config, indent=2, ensure_ascii=False)
     else:

@@ -1,34 +1,44 @@
-"""`fleet explain LINE`: why a line stands in the plans, with its source."""
-
-from __future__ import annotations
+"""`fleet explain LINE`: why a line is in the plans, with its source."""
 
 import json as json_text
 from dataclasses import asdict
-from importlib import import_module
 from typing import Annotated
 
 import typer
 
+from fleet.cli.place import JSON_HELP
 from fleet.cli.printing import refuse, show
 
 
 def explain(
     line: Annotated[
-        str, typer.Argument(metavar="LINE", help="Such as isolcpus or vm.dirty_bytes.")
+        str,
+        typer.Argument(
+            metavar="LINE", help="A kernel argument, sysctl or kubelet field: isolcpus, nohz_full."
+        ),
     ],
     *,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON alone.")] = False,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
-    """Tell why a kernel argument, a sysctl or a kubelet field is there, with its source.
+    """Explain a kernel argument, sysctl or kubelet field.
 
-    Exit code 2 where no plan of the catalogue has such a line.
+    Prints why the plans of the catalogue contain the line, or why none does, with the source.
+
+    Exit code 2 if the name is unknown.
     """
-    explanations = import_module("fleet.plan.explanation")
+    from fleet.plan.explanation import Refusal
+    from fleet.plan.explanation import explain as explanations
+    from fleet.plan.subject import SubjectError
+    from fleet.plan.tables import explanation_lines
+
     try:
-        found = explanations.explain(line)
-    except import_module("fleet.plan.subject").SubjectError as error:
+        found = explanations(line)
+    except SubjectError as error:
         refuse(error)
-    if json:
+    if isinstance(found, Refusal):
+        sentence = f"No plan of the catalogue has {found.line}: {found.reason}."
+        typer.echo(json_text.dumps(asdict(found), indent=2) if json else sentence)
+    elif json:
         typer.echo(json_text.dumps([asdict(each) for each in found], indent=2))
     else:
-        show(import_module("fleet.plan.tables").explanation_table(found))
+        show(explanation_lines(found))

@@ -1,7 +1,5 @@
 """The `fleet` command: one file per verb, each imported when it is used."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import typer
@@ -10,6 +8,7 @@ from typer.core import TyperGroup
 from fleet.cli.boot import boot
 from fleet.cli.butane import butane
 from fleet.cli.check import PrintsSarif, check
+from fleet.cli.command import Command
 from fleet.cli.explain import explain
 from fleet.cli.hardware import hardware
 from fleet.cli.plan import plan
@@ -22,11 +21,11 @@ from fleet.cli.render import render
 from fleet.cli.shape import shape
 
 
-class TellsOfFiles(TyperGroup):
-    """Tells in a sentence of a file or folder that a verb cannot read or write."""
+class ReportsFiles(TyperGroup):
+    """Says in one sentence which file or folder a verb cannot read or write."""
 
     def invoke(self, ctx: Any) -> Any:  # typer hides the types of click
-        """Runs the verb."""
+        """Run the verb."""
         try:
             return super().invoke(ctx)
         except OSError as error:
@@ -37,21 +36,22 @@ class TellsOfFiles(TyperGroup):
 
 app = typer.Typer(
     name="fleet",
-    cls=TellsOfFiles,
-    help="Rehearse a GPU fleet before you pay for it.",
+    cls=ReportsFiles,
+    help="Plan, check and rehearse a GPU fleet before you pay for it.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,  # plain help: boxes break at 80 columns
     pretty_exceptions_enable=False,
 )
-app.command("rehearse")(rehearse)
-app.command("rehearse-stop")(rehearse_stop)
-app.command("preview")(preview)
-app.command("check", cls=PrintsSarif)(check)
-app.command("policy-config")(policy_config)
 app.add_typer(plan, name="plan")
-app.command("explain")(explain)
-app.command("render")(render)
-app.command("shape")(shape)
-app.command("butane")(butane)
-app.command("boot")(boot)
+app.command("explain", cls=Command)(explain)
+app.command("shape", cls=Command)(shape)
 app.add_typer(hardware, name="hardware")
+app.command("render", cls=Command)(render)
+app.command("boot", cls=Command)(boot)
+app.command("butane", cls=Command)(butane)
+app.command("check", cls=PrintsSarif)(check)
+app.command("rehearse", cls=Command)(rehearse)
+app.command("rehearse-stop", cls=Command)(rehearse_stop)
+app.command("preview", cls=Command)(preview)
+app.command("policy-config", cls=Command)(policy_config)

@@ -1,7 +1,11 @@
-"""Where the command works: the checkout that it was installed from."""
-
-from __future__ import annotations
+"""The checkout that the command was installed from, and how help texts name its parts."""
 
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+
+ENVIRONMENT_HELP = "Environment: a file stacks/Pulumi.ENV.yaml."
+MACHINE_HELP = "A machine of the catalogue (dgx-h200), or a pool of an environment (prod/dgx)."
+PURPOSE_HELP = "training, inference or batch. Default: the pool's, or training for a machine."
+SET_HELP = "Try a tuning choice, such as isolation=exclusive; repeatable."
+JSON_HELP = "Print JSON instead of text."

@@ -1,90 +1,109 @@
-"""`fleet plan NAME` and `fleet plan diff A B`: the NUMA plan of a machine, with reasons."""
-
-from __future__ import annotations
+"""`fleet plan MACHINE` and `fleet plan diff A B`: the NUMA plan of a machine, with reasons."""
 
 import json as json_text
 from dataclasses import asdict
-from importlib import import_module
-from pathlib import Path  # noqa: TC003  # typer reads the annotation
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from fleet.cli.place import ROOT
+from fleet.cli.command import Command
+from fleet.cli.place import JSON_HELP, MACHINE_HELP, PURPOSE_HELP, ROOT, SET_HELP
 from fleet.cli.printing import refuse, show
+
+HELP = """\
+Show the NUMA plan of a machine, or what a change of plan does.
+
+\b
+fleet plan dgx-h200 --purpose inference   each line with reason and source
+fleet plan prod/dgx --set iommu=off       a pool, with another choice
+fleet plan dgx-h200 --svg dgx.svg         draw the machine, too
+fleet plan diff dgx-h200 prod/dgx         what changes on a node
+
+`fleet plan show --help` lists the options: --purpose, --set, --svg, --json.
+"""
 
 
 class ShowByDefault(TyperGroup):
-    """`fleet plan dgx-h200` is `fleet plan show dgx-h200`."""
+    """`fleet plan dgx-h200` means `fleet plan show dgx-h200`, also with an option first."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # typer hides the types of click
-        """Puts `show` before words that begin with no command."""
-        known = args and args[0] in self.commands
-        return super().resolve_command(ctx, args if known else ["show", *args])
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:  # typer hides the types of click
+        """Put `show` before words that do not begin with a command."""
+        if args and args[0] not in (*self.commands, "--help"):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002  # typer gives it
+        """The form that people type, in the usage line."""
+        return ["MACHINE|ENV/POOL", "[--purpose PURPOSE]", "[--set KEY=VALUE]", "| diff A B"]
 
 
-plan = typer.Typer(cls=ShowByDefault, help="Show the NUMA plan of a machine, with reasons.")
-Json = Annotated[bool, typer.Option("--json", help="Print JSON alone.")]
-NAME_HELP = "A machine of the catalogue such as dgx-h200, or a pool such as prod/dgx."
+plan = typer.Typer(
+    cls=ShowByDefault,
+    help=HELP,
+    short_help="Show the NUMA plan of a machine, with reasons.",
+    no_args_is_help=True,
+)
 
 
-@plan.command("show")
+@plan.command("show", cls=Command)
 def show_plan(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=NAME_HELP)],
+    name: Annotated[str, typer.Argument(metavar="MACHINE|ENV/POOL", help=MACHINE_HELP)],
     *,
-    purpose: Annotated[
-        str | None, typer.Option(help="training, inference or batch; a pool has its own.")
-    ] = None,
+    purpose: Annotated[str | None, typer.Option(metavar="PURPOSE", help=PURPOSE_HELP)] = None,
     choices: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A choice of the tuning; repeatable."),
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=SET_HELP)
     ] = None,
     svg: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the machine there, too.")
+        Path | None, typer.Option(metavar="FILE", help="Also draw the machine, as SVG.")
     ] = None,
-    json: Json = False,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
-    """Show what follows from a machine's wiring and a purpose: each line with reason and source.
+    """Show a plan: each line with its reason and source.
 
-    Exit code 2 where there is no such machine or it cannot carry the choices.
+    `show` may be left out: fleet plan dgx-h200.
+
+    Exit code 2 if there is no such machine, or if it cannot carry the choices.
     """
-    subjects = import_module("fleet.plan.subject")  # here, so that `fleet --help` need not wait
+    from fleet.plan.description import describe
+    from fleet.plan.drawing import draw
+    from fleet.plan.subject import SubjectError, subject
+    from fleet.plan.tables import plan_table
+
     try:
-        subject = subjects.subject(ROOT, name, purpose, choices or ())
-    except subjects.SubjectError as error:
+        found = subject(ROOT, name, purpose, choices or ())
+    except SubjectError as error:
         refuse(error)
     if svg is not None:
-        svg.write_text(import_module("fleet.plan.drawing").draw(subject))
-    described = import_module("fleet.plan.description").describe(subject)
+        svg.write_text(draw(found))
+    described = describe(found)
     if json:
         typer.echo(json_text.dumps(described, indent=2))
     else:
-        show(import_module("fleet.plan.tables").plan_table(described))
+        show(plan_table(described))
 
 
-@plan.command("diff")
+@plan.command("diff", cls=Command)
 def diff(
     before: Annotated[
-        str, typer.Argument(metavar="A", help=f"{NAME_HELP[:-1]}, or a --json file.")
+        str, typer.Argument(metavar="A", help=f"{MACHINE_HELP[:-1]}, or a file of --json.")
     ],
-    after: Annotated[str, typer.Argument(metavar="B", help="The same kinds of names.")],
+    after: Annotated[str, typer.Argument(metavar="B", help="Likewise.")],
     *,
-    json: Json = False,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
-    """Show what a change of plan does to a node, and whether it needs a reboot."""
-    differences = import_module("fleet.plan.difference")
+    """Show what changes on a node, and if it needs a reboot."""
+    from fleet.plan.difference import description, difference
+    from fleet.plan.subject import SubjectError
+    from fleet.plan.tables import difference_table
+
     try:
-        found = differences.difference(
-            differences.description(ROOT, before), differences.description(ROOT, after)
-        )
-    except import_module("fleet.plan.subject").SubjectError as error:
+        found = difference(description(ROOT, before), description(ROOT, after))
+    except SubjectError as error:
         refuse(error)
     if json:
-        typer.echo(json_text.dumps(_plain(found), indent=2))
+        changes = [asdict(change) for change in found.changes]
+        typer.echo(json_text.dumps({"reboot": found.reboot, "changes": changes}, indent=2))
     else:
-        show(import_module("fleet.plan.tables").difference_table(found))
-
-
-def _plain(found: Any) -> dict[str, Any]:
-    return {"reboot": found.reboot, "changes": [asdict(change) for change in found.changes]}
+        show(difference_table(found))

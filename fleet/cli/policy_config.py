@@ -1,33 +1,33 @@
 """`fleet policy-config ENV`: what `pulumi --policy-pack-config` needs for an environment."""
 
-from __future__ import annotations
-
 import json
-from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from fleet.cli.place import ROOT
+from fleet.cli.place import ENVIRONMENT_HELP, ROOT
 
 
 def policy_config(
-    environment: Annotated[str, typer.Argument(metavar="ENV", help="Such as dev or prod.")],
+    environment: Annotated[str, typer.Argument(metavar="ENV", help=ENVIRONMENT_HELP)],
 ) -> None:
-    """Print the configuration of the policy pack for an environment, as JSON.
+    """Print the policy pack's configuration as JSON.
 
-    Exit code 1 when its stack file does not hold, 2 when there is none.
+    `pulumi preview --policy-pack policies --policy-pack-config FILE` reads it.
+
+    Exit code 1 if the stack file has mistakes, 2 if there is none.
     """
-    environments = import_module("policies.environment")
-    settings = import_module("settings")  # here, so that `fleet --help` need not wait
-    configuration = import_module("policies.configuration")
-    gate = import_module("policies.gates.pack_config")
+    from policies.configuration import PolicyConfigError
+    from policies.environment import load
+    from policies.gates.pack_config import pack_config
+    from settings import SettingsError, stack_file
+
     code = 2
     try:
-        path = settings.stack_file(ROOT, environment)
+        path = stack_file(ROOT, environment)
         code = 1
-        config = gate.pack_config(environments.load(path).rule_settings)
-    except (settings.SettingsError, configuration.PolicyConfigError) as error:
+        config = pack_config(load(path).rule_settings)
+    except (SettingsError, PolicyConfigError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(code) from error
     typer.echo(json.dumps(config, indent=2))

@@ -1,43 +1,45 @@
 """`fleet preview ENV`: what `make up` would change in the accounts of an environment."""
 
-from __future__ import annotations
-
-from importlib import import_module
-from pathlib import Path  # noqa: TC003  # typer reads the annotation
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fleet.cli.place import ROOT
+from fleet.cli.place import ENVIRONMENT_HELP, JSON_HELP, ROOT
 
 
 def preview(  # noqa: PLR0913  # an option each
-    environment: Annotated[str, typer.Argument(metavar="ENV", help="Such as dev or prod.")],
+    environment: Annotated[str, typer.Argument(metavar="ENV", help=ENVIRONMENT_HELP)],
     *,
-    json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON alone.")] = False,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
     markdown: Annotated[
         Path | None,
-        typer.Option("--markdown", metavar="FILE", help="Write the Markdown there, too."),
+        typer.Option("--markdown", metavar="FILE", help="Also write the summary as Markdown."),
     ] = None,
     sarif: Annotated[
         Path | None,
         typer.Option(
-            "--sarif", metavar="FILE", help="Write what the rules found there, for code scanning."
+            "--sarif", metavar="FILE", help="Also write the findings as SARIF, for code scanning."
         ),
     ] = None,
     rehearsal: Annotated[
         Path | None,
-        typer.Option("--rehearsal", metavar="FILE", help="Show this report of a rehearsal, too."),
+        typer.Option(
+            "--rehearsal", metavar="FILE", help="Also show this report of `fleet rehearse --json`."
+        ),
     ] = None,
     docs: Annotated[
-        str, typer.Option("--docs", metavar="ADDRESS", help="Where the page of all rules is.")
+        str, typer.Option("--docs", metavar="ADDRESS", help="Page of all rules, for links.")
     ] = "docs/policies.md",
 ) -> None:
-    """Show on one screen what an update would change, which rules hold and what it costs.
+    """Show what `make up` would change, and its cost.
 
-    Exit code 0 when it holds, 1 when it does not, 2 when there is no such environment.
+    Runs `pulumi preview` with the rules and prints one screen: pools, broken rules, USD a day.
+
+    Exit code 1 if the preview fails or breaks a rule, 2 if there is no such environment.
     """
-    command = import_module("fleet.preview.command")  # here, so that `fleet --help` need not wait
+    from fleet.preview import command
+
     wanted = command.Wanted(
         as_json=json, markdown=markdown, sarif=sarif, rehearsal=rehearsal, docs=docs
     )

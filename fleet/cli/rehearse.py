@@ -1,24 +1,27 @@
 """`fleet rehearse ENV`: the real engine and a real control plane on this machine, no account."""
 
-from __future__ import annotations
-
-from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from fleet.cli.place import ROOT
+from fleet.cli.place import ENVIRONMENT_HELP, ROOT
 
 
 def rehearse(
-    environment: Annotated[str, typer.Argument(metavar="ENV", help="Such as dev or prod.")],
+    environment: Annotated[str, typer.Argument(metavar="ENV", help=ENVIRONMENT_HELP)],
     *,
-    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON alone.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the cluster up afterwards.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the cluster running; `rehearse-stop` ends it.")
+    ] = False,
 ) -> None:
-    """Run an environment's program against a real Kubernetes control plane on this machine.
+    """Bring up an environment on this machine, no account.
 
-    Exit code 0 when it holds, 1 when it does not, 2 when there is no such environment.
+    Runs the environment's program with the real Pulumi engine against a real Kubernetes control
+    plane, boots its simulated machines, runs a GPU job on them and prints a report.
+
+    Exit code 1 if something fails or breaks a rule, 2 if there is no such environment.
     """
-    command = import_module("rehearsal.cli")  # here, so that `fleet --help` need not wait
-    raise typer.Exit(command.rehearse(ROOT, environment, as_json=json, keep=keep))
+    from rehearsal import cli
+
+    raise typer.Exit(cli.rehearse(ROOT, environment, as_json=json, keep=keep))

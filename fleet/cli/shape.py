@@ -1,106 +1,111 @@
-"""`fleet shape NAME --gpus 8 --cpus 96 --memory-gib 800`: whether a node ever admits such a pod."""
-
-from __future__ import annotations
+"""`fleet shape MACHINE --gpus 8 --cpus 96 --memory-gib 800`: can a node admit such a pod?"""
 
 import json as json_text
-from importlib import import_module
 from math import isfinite
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from fleet.cli.place import ROOT
+from fleet.cli.place import JSON_HELP, MACHINE_HELP, PURPOSE_HELP, ROOT, SET_HELP
 from fleet.cli.printing import refuse, show
 
-NAME_HELP = "A machine of the catalogue such as dgx-h200, or a pool such as prod/dgx."
+Word = TypeVar("Word", bound=str)
 PAGES = "hugepages_1gi_per_numa_node"
 
 
 def shape(  # noqa: PLR0913  # a request and the settings that judge it
-    name: Annotated[str, typer.Argument(metavar="NAME", help=NAME_HELP)],
+    name: Annotated[str, typer.Argument(metavar="MACHINE|ENV/POOL", help=MACHINE_HELP)],
     *,
-    gpus: Annotated[int | None, typer.Option(help="GPUs of the pod.")] = None,
-    cpus: Annotated[float | None, typer.Option(help="CPUs, as request and as limit.")] = None,
-    memory_gib: Annotated[float | None, typer.Option(help="Memory, likewise.")] = None,
-    hugepages_1gi: Annotated[int, typer.Option(help="Huge pages of 1 GiB.")] = 0,
+    gpus: Annotated[int | None, typer.Option(metavar="N", help="GPUs of the pod.")] = None,
+    cpus: Annotated[
+        float | None, typer.Option(metavar="N", help="CPUs, as request and as limit.")
+    ] = None,
+    memory_gib: Annotated[
+        float | None, typer.Option(metavar="GIB", help="Memory, as request and as limit.")
+    ] = None,
+    hugepages_1gi: Annotated[
+        int, typer.Option(metavar="N", help="Huge pages of 1 GiB of the pod.")
+    ] = 0,
     policy: Annotated[
         str | None,
-        typer.Option(help="none, best-effort, restricted or single-numa-node; else the plan's."),
+        typer.Option(
+            metavar="POLICY",
+            help="Topology Manager policy: none, best-effort, restricted or single-numa-node. "
+            "Default: the plan's.",
+        ),
     ] = None,
-    scope: Annotated[str | None, typer.Option(help="container or pod; else the plan's.")] = None,
-    purpose: Annotated[
-        str | None, typer.Option(help="training, inference or batch; a pool has its own.")
+    scope: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCOPE",
+            help="Topology Manager scope: container or pod. Default: the plan's.",
+        ),
     ] = None,
+    purpose: Annotated[str | None, typer.Option(metavar="PURPOSE", help=PURPOSE_HELP)] = None,
     choices: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A choice of the tuning; repeatable."),
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=SET_HELP)
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON alone.")] = False,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
-    """Tell whether an empty node ever admits a pod of one container, why, and the nearest that is.
+    """Check if an empty node can admit a pod of this size.
 
-    Without --cpus and --memory-gib: the largest pod for each number of GPUs. A machine named alone
-    is taken to have on each NUMA node as many huge pages as are asked for, unless --set says how
-    many. Exit code 0 when the pod is admitted, 1 when it is not, 2 for a wrong request.
+    Prints why not, and the nearest size that the node admits. Without --cpus and --memory-gib:
+    the largest pod for each number of GPUs.
+
+    For a machine of the catalogue, --hugepages-1gi also sets the huge pages of each NUMA node,
+    unless --set does.
+
+    Exit code 0 if the pod is admitted, 1 if not, 2 for a wrong request.
     """
+    _check(cpus, memory_gib, hugepages_1gi)
+    from fleet.plan.subject import SubjectError, subject
+    from fleet.shape import largest_shapes, node_of, sentences, table, verdict
+    from ignition.shapes.node import POLICIES, SCOPES, Request, ShapeError
+
+    set_policy = _allowed("--policy", policy, POLICIES)
+    set_scope = _allowed("--scope", scope, SCOPES)
+    given = choices or []
+    if hugepages_1gi and "/" not in name and not any(one.startswith(PAGES) for one in given):
+        given = [*given, f"{PAGES}={hugepages_1gi}"]
+    try:
+        node = node_of(subject(ROOT, name, purpose, given), set_policy, set_scope)
+        if cpus is None or memory_gib is None:
+            shapes = largest_shapes(node, gpus)
+            if json:
+                _print({"policy": node.policy, "scope": node.scope, "shapes": shapes})
+            else:
+                show(table(node, shapes, name))
+            raise typer.Exit(0 if shapes else 1)
+        request = Request(
+            gpus=gpus or 0,
+            cpus=cpus,
+            hugepages_1gi=hugepages_1gi,
+            memory_mib=round(memory_gib * 1024),
+        )
+    except (SubjectError, ShapeError) as error:
+        refuse(error)
+    found = verdict(node, request)
+    if json:
+        _print(found)
+    else:
+        typer.echo("\n".join(sentences(found)))
+    raise typer.Exit(0 if found["admitted"] else 1)
+
+
+def _check(cpus: float | None, memory_gib: float | None, hugepages_1gi: int) -> None:
     if (cpus is None) != (memory_gib is None):
         refuse("--cpus and --memory-gib go together: without both, nothing is kept for a pod alone")
     if not all(isfinite(amount) for amount in (cpus or 0, memory_gib or 0)):
         refuse("--cpus and --memory-gib are finite numbers")
     if cpus is None and hugepages_1gi:
         refuse("--hugepages-1gi is part of a request: give --cpus and --memory-gib, too")
-    given = choices or []
-    if hugepages_1gi and "/" not in name and not any(one.startswith(PAGES) for one in given):
-        given = [*given, f"{PAGES}={hugepages_1gi}"]
-    node = _node(name, policy, scope, purpose, given)
-    if cpus is None or memory_gib is None:
-        _table(node, gpus, name, json=json)
-    else:
-        asked = {"gpus": gpus or 0, "cpus": cpus, "hugepages_1gi": hugepages_1gi}
-        _judge(node, {**asked, "memory_mib": round(memory_gib * 1024)}, json=json)
 
 
-def _table(node: Any, gpus: int | None, name: str, *, json: bool) -> None:
-    shapes = import_module("fleet.shape")
-    found = shapes.largest_shapes(node, gpus)
-    if json:
-        _print({"policy": node.policy, "scope": node.scope, "shapes": found})
-    else:
-        show(shapes.table(node, found, name))
-    raise typer.Exit(0 if found else 1)
-
-
-def _judge(node: Any, asked: dict[str, Any], *, json: bool) -> None:
-    shapes, types = import_module("fleet.shape"), import_module("ignition.shapes.node")
-    try:
-        request = types.Request(**asked)
-    except types.ShapeError as error:
-        refuse(error)
-    verdict = shapes.verdict(node, request)
-    if json:
-        _print(verdict)
-    else:
-        typer.echo("\n".join(shapes.sentences(verdict)))
-    raise typer.Exit(0 if verdict["admitted"] else 1)
-
-
-def _node(
-    name: str, policy: str | None, scope: str | None, purpose: str | None, choices: list[str]
-) -> Any:
-    """The node to ask; refuses what is not known."""
-    subjects = import_module("fleet.plan.subject")  # here, so that `fleet --help` need not wait
-    types = import_module("ignition.shapes.node")
-    for flag, value, allowed in (
-        ("--policy", policy, types.POLICIES),
-        ("--scope", scope, types.SCOPES),
-    ):
-        if value is not None and value not in allowed:
-            refuse(f'{flag} is "{value}"; allowed: {", ".join(allowed)}')
-    try:
-        subject = subjects.subject(ROOT, name, purpose, choices)
-        return import_module("fleet.shape").node_of(subject, policy, scope)
-    except (subjects.SubjectError, types.ShapeError) as error:
-        refuse(error)
+def _allowed(flag: str, value: str | None, allowed: tuple[Word, ...]) -> Word | None:
+    """`value` as one of the allowed words, None where it is not given; refuses any other."""
+    if value is not None and value not in allowed:
+        refuse(f'{flag} is "{value}"; allowed: {", ".join(allowed)}')
+    return next((word for word in allowed if word == value), None)
 
 
 def _print(found: dict[str, Any]) -> None:

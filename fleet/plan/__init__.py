@@ -1,1 +1,1 @@
-"""What `fleet plan` and `fleet explain` show: a NUMA plan with its reasons, drawn and compared."""
+"""`fleet plan` and `fleet explain`: show, draw and compare NUMA plans with their reasons."""

@@ -1,16 +1,12 @@
-"""A plan as plain data: what `--json` prints, what is compared, and what a table shows."""
+"""A plan as plain data, for `--json`, comparisons and tables."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from fleet.plan.subject import Subject
-    from hardware.catalogue import NumaNode
-    from ignition.plan.numa_plan import NodePlan, NumaPlan
+from fleet.plan.subject import Subject
+from hardware.catalogue import NumaNode
+from ignition.plan.numa_plan import NodePlan, NumaPlan
 
 Group = Literal["kernel argument", "sysctl", "kubelet", "system"]
 GROUPS: tuple[Group, ...] = ("kernel argument", "sysctl", "kubelet", "system")
@@ -18,7 +14,7 @@ GROUPS: tuple[Group, ...] = ("kernel argument", "sysctl", "kubelet", "system")
 
 @dataclass(frozen=True, kw_only=True)
 class PlanLine:
-    """A line of a plan. `key` says which line it is, whatever its value."""
+    """A line of a plan. `key` identifies it, independent of its value."""
 
     group: Group
     key: str
@@ -51,7 +47,7 @@ def _split(plan: NumaPlan, text: str) -> tuple[Group, str, Any]:
 
 
 def describe(subject: Subject) -> dict[str, Any]:
-    """The plan of a subject for machines; memory in GiB or MiB as the names say."""
+    """A plan as JSON data; names end in the unit of memory, GiB or MiB."""
     hardware, plan = subject.hardware, subject.plan
     return {
         "hardware": hardware.name,

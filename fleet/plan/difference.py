@@ -1,23 +1,17 @@
-"""What another plan would change on a node, and what a running node needs to take it over.
+"""What changes on a node with another plan, and what a running node needs for it.
 
-Ignition runs at first boot alone, so a pool takes a plan over as its machines are replaced or
-reinstalled. What each line would need on a machine that runs is told beside it.
+Ignition runs at first boot only, so a pool gets a new plan when its machines are replaced or
+reinstalled. Each change names what a running machine would need instead, such as a reboot.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from fleet.plan.description import GROUPS, describe
+from fleet.plan.description import GROUPS, Group, describe
 from fleet.plan.subject import SubjectError, subject
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from fleet.plan.description import Group
 
 # https://www.flatcar.org/docs/latest/setup/customization/other-settings/ (kernel arguments) and
 # https://kubernetes.io/docs/tasks/administer-cluster/cpu-management-policies/ (kubelet's state)
@@ -34,7 +28,7 @@ REQUIRED = {"hardware", "purpose", "digest", "lines"}
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A line that differs; None where one of the two plans has no such line."""
+    """A line that differs; `before` or `after` is None if that plan has no such line."""
 
     group: Group
     key: str
@@ -45,7 +39,7 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """Two plans held against each other, by their descriptions."""
+    """Two described plans and the lines that differ."""
 
     before: Mapping[str, Any]
     after: Mapping[str, Any]
@@ -53,12 +47,12 @@ class Difference:
 
     @property
     def reboot(self) -> bool:
-        """Whether a running machine would have to boot again."""
+        """True if a running machine would need a reboot."""
         return any(change.needs == "reboot" for change in self.changes)
 
 
 def description(root: Path, word: str) -> Mapping[str, Any]:
-    """The plan that a word names: a machine, a pool, or a file that `--json` has written."""
+    """The plan of a machine, a pool, or a file written by `--json`; raises SubjectError."""
     if not word.endswith(".json"):
         return describe(subject(root, word, None, ()))
     try:
@@ -98,7 +92,7 @@ def _by_key(plan: Mapping[str, Any]) -> dict[tuple[Group, str], Any]:
 
 
 def _shown(line: Mapping[str, Any] | None) -> Any:
-    """The value; a line without one is either there or not."""
+    """The value of a line, "set" for a line without a value, None for no line."""
     if line is None:
         return None
     return "set" if line["value"] is None else line["value"]

@@ -3,25 +3,20 @@
 Lengths are pixels of the SVG, from the top left corner of what a thing stands in.
 """
 
-from __future__ import annotations
-
 import math
 import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import jinja2
 
+from fleet.plan.subject import Subject
+from hardware.catalogue import NumaNode
 from hardware.cpuset import parse_list
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from fleet.plan.subject import Subject
-    from hardware.catalogue import NumaNode
-    from ignition.plan.numa_plan import NodePlan
+from ignition.plan.numa_plan import NodePlan
 
 T = TypeVar("T")
 WIDTH = 1160
@@ -149,7 +144,7 @@ def _panel(subject: Subject, index: int, *, x: float, y: float, width: float) ->
 
 
 def _words(text: str, top: float, width: float) -> list[tuple[float, str]]:
-    """The text in lines of the width, each with its baseline."""
+    """The text wrapped to the width; each line with its baseline."""
     lines = textwrap.wrap(text, int(width // LETTER), break_on_hyphens=False)
     return [(top + number * LINE, line) for number, line in enumerate(lines)]
 

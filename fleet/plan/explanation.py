@@ -1,11 +1,9 @@
-"""Why a line stands in the plans of the catalogue, with its source."""
-
-from __future__ import annotations
+"""Why a line is in the plans of the catalogue, with its source."""
 
 import difflib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
 from fleet.plan.description import PlanLine, lines
 from fleet.plan.subject import SubjectError
@@ -14,10 +12,7 @@ from ignition.plan.numa_plan import PlanError, plan
 from ignition.plan.refused import why_not
 from ignition.plan.tuning import PURPOSES, Tuning
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-# what the choices of a pool can bring into a plan
+# choices that bring further lines into a plan
 CHOICES = (
     Tuning(),
     Tuning(isolation="exclusive"),
@@ -32,15 +27,26 @@ CHOICES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """A line, an example of it, and the machines and purposes whose plans have it so."""
+    """A line with an example value, and the machines and purposes whose plans have it."""
 
     line: PlanLine
     hardware: tuple[str, ...]
     purposes: tuple[str, ...]
 
 
-def explain(word: str) -> tuple[Explanation, ...]:
-    """Every line whose name is, or else holds, `word`; SubjectError offers the nearest names."""
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """A setting that no plan contains, and why the program refuses it."""
+
+    line: str
+    reason: str
+
+
+def explain(word: str) -> tuple[Explanation, ...] | Refusal:
+    """Every line whose name is `word`, or else contains it; or why no plan has such a line.
+
+    Raises SubjectError for an unknown name, with the nearest names.
+    """
     found: dict[tuple[str, str, str], list[tuple[PlanLine, str, str]]] = {}
     for hardware, purpose, line in _all():
         found.setdefault((line.group, line.key, line.reason), []).append((line, hardware, purpose))
@@ -49,7 +55,7 @@ def explain(word: str) -> tuple[Explanation, ...]:
     if not wanted:
         refused = why_not(word)
         if refused is not None:
-            raise SubjectError(f"No plan of the catalogue has {word}: {refused}.")
+            return Refusal(line=word, reason=refused)
         near = difflib.get_close_matches(word, keys, n=3, cutoff=0.4)
         raise SubjectError(
             f'No plan of the catalogue has a line called "{word}"; '

@@ -1,35 +1,29 @@
-"""What a plan is asked for: a machine of the catalogue, or a pool of an environment."""
+"""The subject of a plan: a machine of the catalogue, or a pool of an environment."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from hardware import catalogue
+from hardware.catalogue import Hardware
 from ignition.plan.numa_plan import NumaPlan, PlanError, plan
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from settings import SettingsError, load, stack_file
 from settings.problems import sentences
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from hardware.catalogue import Hardware
-
 DEFAULT_PURPOSE: Purpose = "training"
 
 
 class SubjectError(ValueError):
-    """Words that name no plan; one sentence a line that says what is allowed."""
+    """The words name no plan; one sentence a line, each with what is allowed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """A machine with a purpose and choices, and the plan that follows. `name` is what was asked."""
+    """A machine with a purpose, choices and the resulting plan; `name` is the word given."""
 
     name: str
     hardware: Hardware

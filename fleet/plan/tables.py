@@ -1,22 +1,19 @@
 """Plans, differences and explanations as tables for people."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich import box
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from fleet.plan.description import GROUPS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from fleet.plan.difference import Difference
-    from fleet.plan.explanation import Explanation
+from fleet.plan.difference import Difference
+from fleet.plan.explanation import Explanation
+from hardware.cpuset import format_list
 
 NOTHING = "\N{EN DASH}"
 TITLES = {
@@ -39,14 +36,16 @@ def _plan(plan: Mapping[str, Any]) -> Iterator[RenderableType]:
         rows = [line for line in plan["lines"] if line["group"] == group]
         if rows:
             yield Text(TITLES[group], style="bold")
-            yield _lines(rows)
+            yield from _lines(rows)
+            yield Text()
     if plan["unverified"]:
-        told = ", ".join(plan["unverified"])
-        yield Text(f"Not verified in the catalogue: {told}.", style="yellow")
+        doubts = ", ".join(plan["unverified"])
+        yield Text(f"Unverified catalogue data: {doubts}.", style="yellow")
 
 
 def _nodes(nodes: Sequence[Mapping[str, Any]]) -> Table:
-    table = _table("NUMA node", "Housekeeping", "Workload", "Memory", "Hugepages", "GPUs", "NICs")
+    table = _table("NUMA", "Housekeeping", "Workload", "Memory", "Hugepages", "GPUs", "NICs")
+    table.columns[1].min_width = table.columns[2].min_width = 14  # "58-111,170-223" in one piece
     for node in nodes:
         counts = ((node[f"hugepages_{key}"], size) for key, size in _SIZES)
         pages = [f"{count} of {size}" for count, size in counts if count]
@@ -56,7 +55,7 @@ def _nodes(nodes: Sequence[Mapping[str, Any]]) -> Table:
             node["workload"],
             f"{node['memory_gib']} GiB",
             ", ".join(pages) or NOTHING,
-            ", ".join(map(str, node["gpus"])) or NOTHING,
+            format_list(node["gpus"]) or NOTHING,
             ", ".join(node["nics"]) or NOTHING,
         )
     return table
@@ -65,18 +64,15 @@ def _nodes(nodes: Sequence[Mapping[str, Any]]) -> Table:
 _SIZES = (("1gi", "1 GiB"), ("2mi", "2 MiB"))
 
 
-def _lines(rows: Sequence[Mapping[str, Any]]) -> Table:
-    table = _table("Line", "Why")
-    table.columns[0].ratio, table.columns[1].ratio = 2, 3
-    table.expand = True
+def _lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
     for row in rows:
-        table.add_row(_line(row), _why(row["reason"], row["source"]))
-    return table
+        yield Padding(_line(row), (0, 0, 0, 2))
+        yield from _why(row)
 
 
 def _line(row: Mapping[str, Any]) -> Text:
     value = "" if row["value"] is None else _JOINTS[row["group"]] + _value(row["value"])
-    return Text.assemble((row["key"], "bold"), value, overflow="fold")
+    return Text.assemble((row["key"], "bold"), value)
 
 
 _JOINTS = {"kernel argument": "=", "sysctl": " = ", "kubelet": ": ", "system": "="}
@@ -90,18 +86,20 @@ def _value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _why(reason: str, source: str) -> Text:
-    return Text.assemble(reason, "\n", (source, "dim"), overflow="fold")
+def _why(row: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """The reason of a line, and its source in one piece, so that it can be clicked and copied."""
+    yield Padding(Text(row["reason"]), (0, 0, 0, 6))
+    yield Text(f"      {row['source']}", style="dim", no_wrap=True, overflow="ignore")
 
 
 def difference_table(found: Difference) -> Group:
-    """What changes, and what a running node needs for it."""
+    """The lines that differ, and what a running node needs for each."""
     return Group(*_difference(found))
 
 
 def _difference(found: Difference) -> Iterator[RenderableType]:
-    told = (f"{plan['hardware']} for {plan['purpose']}" for plan in (found.before, found.after))
-    yield Text(" → ".join(told), style="bold")
+    plans = (f"{plan['hardware']} for {plan['purpose']}" for plan in (found.before, found.after))
+    yield Text(" → ".join(plans), style="bold")
     if not found.changes:
         yield Text("Nothing changes on a node.")
         return
@@ -116,16 +114,21 @@ def _difference(found: Difference) -> Iterator[RenderableType]:
     plural = "" if arguments == 1 else "s"
     needed = f"yes, {arguments} kernel argument{plural}" if arguments else "no"
     yield Text(f"Reboot needed: {needed}.", style="bold")
-    yield Text("Ignition runs at first boot alone: a pool's machines are replaced or reinstalled.")
+    yield Text("Ignition runs at first boot only: a pool's machines are replaced or reinstalled.")
 
 
-def explanation_table(found: Sequence[Explanation]) -> Table:
-    """Each line with its reason, source, and where it stands."""
-    table = _table("Line", "Why", "Where")
+def explanation_lines(found: Sequence[Explanation]) -> Group:
+    """Each line with its reason, source, and the plans that have it."""
+    return Group(*_explained(found))
+
+
+def _explained(found: Sequence[Explanation]) -> Iterator[RenderableType]:
     for each in found:
-        where = f"{', '.join(each.purposes)}: {', '.join(each.hardware)}"
-        table.add_row(_line(asdict(each.line)), _why(each.line.reason, each.line.source), where)
-    return table
+        row = asdict(each.line)
+        yield Padding(_line(row), (0, 0, 0, 2))
+        yield from _why(row)
+        where = f"In plans for {', '.join(each.purposes)}, of {', '.join(each.hardware)}."
+        yield Padding(Text(where), (0, 0, 1, 6))
 
 
 def _table(*titles: str) -> Table:

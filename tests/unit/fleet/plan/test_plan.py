@@ -24,7 +24,18 @@ def test_a_machine_is_shown_with_its_sets_and_the_reason_and_source_of_each_line
     assert "single-numa-node" in shown
     assert "a served model fits the GPUs of one NUMA node" in shown
     assert "https://docs.kernel.org/admin-guide/cpu-isolation.html" in shown
-    assert "Not verified in the catalogue" in shown
+    assert "Unverified catalogue data" in shown
+
+
+def test_an_address_stays_in_one_piece_on_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr("fleet.cli.printing.WIDTH", 60)
+    shown = fleet("plan", "dgx-h200").stdout.splitlines()
+
+    address = "https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/"
+    assert f"      {address}" in shown
 
 
 def test_every_line_of_the_plan_stands_in_the_json_with_its_value() -> None:

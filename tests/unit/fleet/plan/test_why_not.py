@@ -1,5 +1,7 @@
 """`fleet explain` of a setting that no plan has."""
 
+import json
+
 import pytest
 from typer.testing import CliRunner
 
@@ -19,6 +21,13 @@ from fleet.cli.main import app
 )
 def test_what_no_plan_has_is_explained_with_the_reason(word: str, reason: str) -> None:
     result = CliRunner().invoke(app, ["explain", word])
-    assert result.exit_code == 2
-    assert f"No plan of the catalogue has {word}: " in result.stderr
-    assert reason in result.stderr
+    assert result.exit_code == 0
+    assert f"No plan of the catalogue has {word}: " in result.stdout
+    assert reason in result.stdout
+
+
+def test_the_json_says_which_line_is_refused_and_why() -> None:
+    result = CliRunner().invoke(app, ["explain", "nohz_full", "--json"])
+    found = json.loads(result.stdout)
+    assert found["line"] == "nohz_full"
+    assert "built without NO_HZ_FULL" in found["reason"]
