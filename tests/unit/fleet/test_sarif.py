@@ -76,8 +76,11 @@ def test_a_finding_under_an_exemption_is_accepted_with_its_reason() -> None:
         reason="long warm-up",
         until=date(2027, 1, 31),
     )
-    plain, exempt = run(one(), one(state="exempt", exemption=exemption, line=99))["results"]
+    plain, ended, exempt = run(
+        one(), one(exemption=exemption, line=32), one(state="exempt", exemption=exemption, line=99)
+    )["results"]
     assert "suppressions" not in plain
+    assert "suppressions" not in ended
     (accepted,) = exempt["suppressions"]
     assert accepted["status"] == "accepted"
     assert accepted["justification"] == "research: long warm-up"

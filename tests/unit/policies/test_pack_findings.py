@@ -1,7 +1,6 @@
 """What a pack writes beside the engine's event log, and what is read of it."""
 
 import json
-import multiprocessing
 import os
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from tests.unit.policies.engine_calls import AFTER, RULE, TODAY, heard
 from tests.unit.policies.node_pools import node_pool
 
 PACK = "gpu-fleet"
-MANY = 300
 
 
 @pytest.fixture
@@ -79,22 +77,29 @@ def test_what_two_packs_find_alike_is_one_finding(log: Path) -> None:
     assert found.findings == (finding("x"),)
 
 
-def _write(pack: str) -> None:
-    record = recorder(pack)
-    for number in range(MANY):
-        record(as_json(finding(f"{pack}-{number}-{'x' * 5000}")))
+def test_a_line_is_appended_in_one_write_so_that_no_other_pack_tears_it(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes: list[bytes] = []
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, data: writes.append(data) or write(file, data))
+
+    ours, theirs = recorder(PACK), recorder("gpu-fleet-idle")
+    for name in ("a", "b" * 100_000, "c"):
+        ours(as_json(finding(name)))
+        theirs(as_json(finding(f"{name}2")))
+
+    assert writes == log.read_bytes().splitlines(keepends=True)
+    assert len(read_log(log, preview=True).findings) == 6
 
 
-def test_packs_that_write_at_once_tear_no_line(log: Path) -> None:
-    context = multiprocessing.get_context("fork")
-    writers = [context.Process(target=_write, args=(f"pack-{each}",)) for each in range(4)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-
-    assert len(log.read_bytes().splitlines()) == 4 * (MANY + 1)
-    assert len(read_log(log, preview=True).findings) == 4 * MANY
+def test_a_line_of_which_a_part_is_written_ends_the_pack(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = recorder(PACK)
+    monkeypatch.setattr(os, "write", lambda _file, data: len(data) - 1)  # the disk is full
+    with pytest.raises(OSError, match="a part of a line"):
+        record(as_json(finding("x")))
 
 
 def test_a_line_that_a_killed_pack_left_unfinished_is_skipped(log: Path) -> None:

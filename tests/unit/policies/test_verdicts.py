@@ -31,18 +31,24 @@ def judged(
     return asked, list(findings(manifest, asked, resource=resource, today=TODAY))
 
 
-def test_of_two_exemptions_for_objects_of_one_name_that_of_the_kind_is_used() -> None:
+@pytest.mark.parametrize(
+    ("kind", "owner", "other"),
+    [("Job", "quant", "PyTorchJob"), ("PyTorchJob", "research", "Job")],
+)
+def test_of_two_exemptions_for_objects_of_one_name_that_of_the_kind_is_used(
+    kind: str, owner: str, other: str
+) -> None:
     both = [exemption("Job/train", "quant"), exemption("PyTorchJob/train", "research")]
 
-    asked, found = judged("Job", "train", said={RULE: {"exemptions": both}})
+    asked, found = judged(kind, "train", said={RULE: {"exemptions": both}})
 
     assert {one.resource: one.use for one in exemption_statuses(asked, found, TODAY)} == {
-        "Job/train": "used",
-        "PyTorchJob/train": "unused",
+        f"{kind}/train": "used",
+        f"{other}/train": "unused",
     }
     (finding,) = found
     assert finding.exemption is not None
-    assert (finding.state, finding.exemption.owner) == ("exempt", "quant")
+    assert (finding.state, finding.exemption.owner) == ("exempt", owner)
 
 
 def test_a_sentence_that_quotes_the_words_of_another_state_keeps_its_own() -> None:
