@@ -15,7 +15,10 @@ def private_bucket(
     *,
     kms_key_arn: str | None = None,
 ) -> s3.Bucket:
-    """Register the bucket, which is never deleted with objects in it. S3 has keys of its own."""
+    """Register the bucket, which is never deleted with objects in it.
+
+    Without `kms_key_arn` S3 encrypts with keys of its own.
+    """
     made = s3.Bucket(
         f"{name}-bucket", bucket=bucket, force_destroy=False, tags=dict(tags), opts=opts
     )

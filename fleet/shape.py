@@ -7,20 +7,29 @@ from rich.table import Table
 
 from fleet.plan.subject import Subject
 from hardware.cpuset import format_list, parse_list
-from ignition.shapes.admission import admit
-from ignition.shapes.kubelet import Share
-from ignition.shapes.nearest import Nearest, Shape, largest_on, nearest
-from ignition.shapes.node import MIB_PER_GIB, Node, Policy, Request, Scope
-from ignition.shapes.plan import from_plan
+from ignition.shapes import (
+    ContainerRequest,
+    EmptyNode,
+    Nearest,
+    Policy,
+    Scope,
+    Shape,
+    Share,
+    admit,
+    from_plan,
+    largest_on,
+    nearest,
+)
+from ignition.shapes.node import MIB_PER_GIB
 
 
-def node_of(subject: Subject, policy: Policy | None, scope: Scope | None) -> Node:
+def node_of(subject: Subject, policy: Policy | None, scope: Scope | None) -> EmptyNode:
     """The empty node, with another policy or scope of the Topology Manager where one is given."""
     node = from_plan(subject.hardware, subject.plan)
     return replace(node, policy=policy or node.policy, scope=scope or node.scope)
 
 
-def verdict(node: Node, request: Request) -> dict[str, Any]:
+def verdict(node: EmptyNode, request: ContainerRequest) -> dict[str, Any]:
     """Whether the node admits a pod of one container, why, and the nearest pods that it does."""
     admission = admit(node, [request])
     return {
@@ -39,7 +48,7 @@ def verdict(node: Node, request: Request) -> dict[str, Any]:
     }
 
 
-def _placed(node: Node, share: Share) -> dict[str, Any]:
+def _placed(node: EmptyNode, share: Share) -> dict[str, Any]:
     """What the container gets on an empty node, and on which NUMA nodes that is."""
     numa_of = {gpu: cell.id for cell in node.cells for gpu in cell.gpus}
     return {
@@ -91,7 +100,7 @@ def _sentence(title: str, found: dict[str, Any] | None) -> str:
     return f"{title}: {', '.join(found['changes'])}; {found['why']}."
 
 
-def largest_shapes(node: Node, gpus: int | None) -> list[dict[str, Any]]:
+def largest_shapes(node: EmptyNode, gpus: int | None) -> list[dict[str, Any]]:
     """The largest pod of each number of GPUs, or of one, with the largest aligned one beside it."""
     aligned = {shape.gpus: shape for shape in largest_on(node, aligned=True)}
     return [
@@ -105,7 +114,7 @@ def _plain(shape: Shape | None) -> dict[str, int] | None:
     return None if shape is None else {"cpus": shape.cpus, "memory_mib": shape.memory_mib}
 
 
-def table(node: Node, shapes: list[dict[str, Any]], name: str) -> Table:
+def table(node: EmptyNode, shapes: list[dict[str, Any]], name: str) -> Table:
     """The largest pods for people."""
     made = Table(
         title=f"Largest pods that an empty {name} admits, policy {node.policy}, scope {node.scope}",

@@ -72,12 +72,3 @@ def parse_mask(text: str) -> frozenset[int]:
             )
         value = value << _GROUP_BITS | int(group, 16)
     return frozenset(cpu for cpu in range(value.bit_length()) if value >> cpu & 1)
-
-
-def format_mask(cpus: Iterable[int]) -> str:
-    """The mask in full groups of eight digits, as many groups as the highest CPU needs."""
-    value = sum(1 << cpu for cpu in set(cpus))
-    groups = max(1, -(-value.bit_length() // _GROUP_BITS))
-    return ",".join(
-        f"{value >> _GROUP_BITS * group & 0xFFFFFFFF:08x}" for group in reversed(range(groups))
-    )

@@ -1,4 +1,4 @@
-"""What a machine is: plain frozen types, and what follows from its wiring."""
+"""Types of the catalogue: a machine, its parts, and the facts derived from its wiring."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +11,7 @@ USD_PER_EUR = 1.16
 
 _GPU_FACTS = ("pcie_gen", "pcie_width", "nvlinks", "bar1_gib")
 
-Kind = Literal["bare-metal", "aws", "azure", "hetzner", "hetzner-dedicated"]
+MachineKind = Literal["bare-metal", "aws", "azure", "hetzner", "hetzner-dedicated"]
 Arch = Literal["amd64", "arm64"]
 
 
@@ -39,7 +39,7 @@ class NumaNode:
 
 @dataclass(frozen=True, kw_only=True)
 class Gpu:
-    """A GPU and the NUMA node that it hangs on; None is a fact that nobody can be cited for.
+    """A GPU and the NUMA node that it is attached to; None is a fact without a source.
 
     `pcie_gen` and `pcie_width` are the link to the host, `nvlinks` the links that are up between
     GPUs, `bar1_gib` the memory that others on the bus can reach (nvidia-smi's BAR1 total).
@@ -68,7 +68,7 @@ class Nic:
 
 @dataclass(frozen=True, kw_only=True)
 class Nvme:
-    """A local NVMe drive beside the system disk; None is a fact that nobody can be cited for."""
+    """A local NVMe drive beside the system disk; None is a fact without a source."""
 
     model: str | None
     size_gib: int
@@ -91,7 +91,7 @@ class Price:
 
 @dataclass(frozen=True, kw_only=True)
 class Hardware:
-    """A machine of the catalogue. `unverified` names the facts that nobody has confirmed.
+    """A machine of the catalogue. `unverified` names the facts that are not confirmed.
 
     `pcie_aspm` is what the vendor asks for, `nccl_all_reduce_busbw_gb_per_s` the bus bandwidth that
     all_reduce_perf reaches on the GPUs of one machine; both None where nobody can be cited.
@@ -100,7 +100,7 @@ class Hardware:
     # what it is
     name: str
     vendor: str
-    kind: Kind
+    kind: MachineKind
     arch: Arch
     cpu_vendor: Literal["intel", "amd", "ampere", "arm"]
     cpu_model: str
@@ -123,12 +123,12 @@ class Hardware:
 
     @property
     def verified(self) -> bool:
-        """Whether every fact of the entry has a source that was read."""
+        """True where every fact of the entry has a source that was read."""
         return not self.unverified
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """The facts of `unverified`, then those that nobody can be cited for at all."""
+        """The facts of `unverified`, then those that have no source at all."""
         facts = [
             *(
                 f"gpus.{fact}"
@@ -170,13 +170,6 @@ class Hardware:
         """Every physical core as the set of its CPUs, node by node."""
         return tuple(core for node in self.numa_nodes for core in node.cores())
 
-    def siblings(self, cpu: int) -> frozenset[int]:
-        """The CPUs of the core of `cpu`, itself included; HardwareError where it does not exist."""
-        for core in self.cores():
-            if cpu in core:
-                return core
-        raise HardwareError(f"{self.name} has no CPU {cpu}; its CPUs are {self.cpus}")
-
     @property
     def cpus(self) -> str:
         """Every CPU of the machine as a kernel CPU list."""
@@ -184,7 +177,7 @@ class Hardware:
 
     @property
     def usd_per_hour(self) -> float | None:
-        """What an hour costs in USD, as the budget counts it; None where no price is known.
+        """The price of an hour in USD, as the budget counts it; None where no price is known.
 
         Rented machines: the on-demand price, else the reserved one (some types are sold as capacity
         blocks alone). Owned machines: the amortised price. EUR is converted by USD_PER_EUR.
@@ -197,7 +190,7 @@ class Hardware:
         return None if amount is None else self._usd(amount)
 
     def usd_per_hour_as(self, capacity: str | None) -> float | None:
-        """What an hour costs in USD as `reserved` or `spot` capacity.
+        """Return the price of an hour in USD as `reserved` or `spot` capacity.
 
         By the nearest price that is known: `usd_per_hour` where that has none of its own.
         """

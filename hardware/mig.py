@@ -1,4 +1,4 @@
-"""How a GPU of the catalogue can be cut into MIG instances.
+"""The MIG profiles of the catalogue's GPUs, and the check of a MIG layout.
 
 https://github.com/NVIDIA/mig-parted v0.15.0: pkg/mig/builder/builder_test.go and
 deployments/systemd/config-default.yaml; which products have MIG, and into how many instances they
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class MigProfile:
-    """What an instance takes of the compute and memory slices of a GPU, and how many there are.
+    """The compute and memory slices of an instance, and the most instances of a GPU.
 
     `at_most` is the driver's own count; memory slices follow from it and from the profile's size.
     """
@@ -65,7 +65,7 @@ MIG_PROFILES: Mapping[str, Mapping[str, MigProfile]] = {
 
 
 def layout_fault(model: str, layout: Mapping[str, int]) -> str | None:
-    """Why a GPU of the model cannot be cut into these instances by profile; None where it can."""
+    """Return why a GPU of the model cannot have these instances by profile; None where it can."""
     profiles = MIG_PROFILES.get(model)
     if profiles is None:
         return f"of {model} no MIG profile is known"
@@ -86,7 +86,7 @@ def layout_fault(model: str, layout: Mapping[str, int]) -> str | None:
 
 
 def _slices(profiles: Mapping[str, MigProfile]) -> tuple[int, int]:
-    """What a GPU has: the largest profile takes it whole."""
+    """The compute and memory slices of a GPU: the largest profile takes it whole."""
     return (
         max(profile.compute_slices for profile in profiles.values()),
         max(profile.memory_slices for profile in profiles.values()),

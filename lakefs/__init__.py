@@ -1,1 +1,1 @@
-"""lakeFS as this program and its workloads use it. Nothing here imports Pulumi."""
+"""A client of lakeFS, its Pulumi resources and a fake server; only `resources` loads Pulumi."""

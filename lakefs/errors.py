@@ -1,4 +1,4 @@
-"""What may go wrong with lakeFS, without its SDK: loading that takes longer than a preview may."""
+"""Errors of lakeFS and the form of its endpoint."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,13 +18,13 @@ class LakefsError(RuntimeError):
 
     @property
     def outcome_is_unknown(self) -> bool:
-        """Whether the server may have done what it was asked to do."""
+        """True where the server may have carried the request out."""
         return self.status is None or self.status >= 500
 
 
 @contextmanager
 def if_there() -> Iterator[None]:
-    """Ends its block early where lakeFS says that something is not there."""
+    """Leaves its block without an error where lakeFS answers 404."""
     try:
         yield
     except LakefsError as error:
@@ -33,7 +33,7 @@ def if_there() -> Iterator[None]:
 
 
 def is_endpoint(address: str) -> bool:
-    """Whether an address is of `ENDPOINT_FORM`."""
+    """True for an address of `ENDPOINT_FORM`."""
     try:
         url = urllib3.util.parse_url(address)
     except urllib3.exceptions.LocationParseError:

@@ -1,16 +1,10 @@
-"""A lakeFS repository: branches, objects and history, each change sent once or not at all."""
+"""A lakeFS repository: its branches, objects and commits; a change is made once or not at all."""
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lakefs_sdk.models.branch_creation import BranchCreation
-from lakefs_sdk.models.commit import Commit
-from lakefs_sdk.models.commit_creation import CommitCreation
-from lakefs_sdk.models.diff import Diff
-from lakefs_sdk.models.merge import Merge
-
-from lakefs.client import Lakefs
+from lakefs.client import LakefsClient
 from lakefs.errors import LakefsError, if_there
 
 REQUEST = "request-id"
@@ -21,22 +15,35 @@ HOOK_SECONDS = 600
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
-    """An object that differs. `kind`: added, removed, changed, or conflict where both sides did."""
+class ObjectChange:
+    """An object that differs between two refs.
+
+    `kind` is added, removed, changed, or conflict where both sides have changed it.
+    """
 
     path: str
     kind: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class CommitRecord:
+    """A commit with its id of 64 digits; the first of its parents is the branch's own."""
+
+    id: str
+    parents: Sequence[str]
+    message: str
+    metadata: Mapping[str, str]
+
+
 @dataclass(frozen=True)
 class DataRepository:
-    """A repository on a server."""
+    """A repository on a server, as workloads read and write it."""
 
-    lakefs: Lakefs
+    lakefs: LakefsClient
     name: str
 
     def head(self, branch: str) -> str:
-        """The id of the commit that a branch is at."""
+        """Returns the id of the newest commit of a branch."""
         found = self.lakefs.ask(
             f"show branch {branch!r} {self._here}",
             self.lakefs.api.branches_api.get_branch,
@@ -45,29 +52,38 @@ class DataRepository:
         )
         return found.commit_id
 
-    def show(self, commit_id: str) -> Commit:
-        return self.lakefs.ask(
+    def show(self, commit_id: str) -> CommitRecord:
+        found = self.lakefs.ask(
             f"show commit {commit_id[:12]} {self._here}",
             self.lakefs.api.commits_api.get_commit,
             self.name,
             commit_id,
         )
+        return CommitRecord(
+            id=found.id,
+            parents=found.parents,
+            message=found.message,
+            metadata=found.metadata or {},
+        )
 
     def open_branch(self, name: str, start: str) -> None:
-        """Opens a branch at a commit. One that is there after a lost answer is this one."""
+        """Opens a branch at a commit.
+
+        Where the answer is lost and the branch is there at that commit, it counts as opened.
+        """
         try:
             self.lakefs.ask(
                 f"open branch {name!r} at {start[:12]!r} {self._here}",
                 self.lakefs.api.branches_api.create_branch,
                 self.name,
-                BranchCreation.parse_obj({"name": name, "source": start}),
+                {"name": name, "source": start},
             )
         except LakefsError as error:
             if not error.outcome_is_unknown or self.head(name) != start:
                 raise
 
     def delete_branch(self, name: str) -> None:
-        """Deletes a branch; that it is gone already is as good."""
+        """Deletes a branch, if it is there."""
         with if_there():
             self.lakefs.ask(
                 f"delete branch {name!r} {self._here}",
@@ -92,7 +108,7 @@ class DataRepository:
         )
 
     def remove(self, branch: str, path: str) -> None:
-        """Stages the absence of an object on a branch."""
+        """Stages the deletion of an object on a branch."""
         self.lakefs.ask(
             f"delete {path!r} from branch {branch!r} {self._here}",
             self.lakefs.api.objects_api.delete_object,
@@ -112,7 +128,7 @@ class DataRepository:
         return bytes(content)
 
     def paths(self, commit_id: str, prefix: str = "") -> Iterator[str]:
-        """The objects below a prefix, in the order of their names."""
+        """Yields the paths below a prefix, in the order of their names."""
         found = self.lakefs.everything(
             f"list commit {commit_id[:12]} {self._here}",
             self.lakefs.api.objects_api.list_objects,
@@ -131,7 +147,7 @@ class DataRepository:
                 self.lakefs.api.commits_api.commit,
                 self.name,
                 branch,
-                CommitCreation.parse_obj(body),
+                body,
                 read_seconds=HOOK_SECONDS,
             )
             return made.id
@@ -159,27 +175,27 @@ class DataRepository:
                 self.name,
                 source,
                 destination,
-                merge=Merge.parse_obj({**body, "allow_empty": allow_empty}),
+                merge={**body, "allow_empty": allow_empty},
                 read_seconds=HOOK_SECONDS,
             )
             return merged.reference
 
         return self._once(destination, message, metadata, send)
 
-    def uncommitted(self, branch: str) -> Iterator[Change]:
-        """What is staged on a branch."""
+    def uncommitted(self, branch: str) -> Iterator[ObjectChange]:
+        """Yields the changes that are staged on a branch."""
         found = self.lakefs.everything(
             f"list what is uncommitted on branch {branch!r} {self._here}",
             self.lakefs.api.branches_api.diff_branch,
             self.name,
             branch,
         )
-        return map(_change, found)
+        return (ObjectChange(path=entry.path, kind=entry.type) for entry in found)
 
     def changes(
         self, left: str, right: str, *, prefix: str = "", since_base: bool = True
-    ) -> Iterator[Change]:
-        """What `right` has changed since it left `left`, or else how the two differ now."""
+    ) -> Iterator[ObjectChange]:
+        """Yields the changes of `right` since it left `left`, or how the two differ now."""
         found = self.lakefs.everything(
             f"compare {left!r} with {right!r} {self._here}",
             self.lakefs.api.refs_api.diff_refs,
@@ -189,7 +205,7 @@ class DataRepository:
             prefix=prefix,
             type="three_dot" if since_base else "two_dot",
         )
-        return map(_change, found)
+        return (ObjectChange(path=entry.path, kind=entry.type) for entry in found)
 
     @property
     def _here(self) -> str:
@@ -202,7 +218,7 @@ class DataRepository:
         metadata: Mapping[str, str],
         send: Callable[[dict[str, object]], str],
     ) -> str:
-        """Sends a change; where the answer is lost, the log says whether it was carried out."""
+        """Sends a change once; where the answer is lost, looks for the commit in the log."""
         request = uuid.uuid4().hex
         before = self.head(branch)
         try:
@@ -217,7 +233,7 @@ class DataRepository:
             return done
 
     def _find(self, branch: str, before: str, request: str) -> str | None:
-        """The commit of a request, among those made on a branch since it was at `before`."""
+        """Finds the commit of a request among those made on a branch after `before`."""
         log = self.lakefs.everything(
             f"list the commits of branch {branch!r} {self._here}",
             self.lakefs.api.refs_api.log_commits,
@@ -231,7 +247,3 @@ class DataRepository:
             if commit.id == before:
                 return None
         return None
-
-
-def _change(entry: Diff) -> Change:
-    return Change(path=entry.path, kind=entry.type)

@@ -6,7 +6,7 @@ from math import ceil
 
 from hardware.catalogue import Hardware
 from ignition.plan.numa_plan import NumaPlan
-from ignition.shapes.plan import from_plan
+from ignition.shapes import from_plan
 from policies.language.cuda import architectures, newest_cuda
 
 _NO_GPUS = "0 0 0 1 0 0"

@@ -14,7 +14,6 @@ from components.platform.karpenter.release import Karpenter, KarpenterArgs
 from components.platform.kured import Kured, KuredArgs
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dcgm import exporter_values
-from components.platform.monitoring.release import NAMESPACE as MONITORING
 from components.platform.monitoring.release import Monitoring, MonitoringArgs
 from components.platform.node_check import NodeCheck
 from components.platform.pool_domains import PoolDomains, PoolDomainsArgs
@@ -23,7 +22,6 @@ from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import Volcano, VolcanoArgs
 from components.pools.aws_boot import node_role
 from policies.environment import Environment
-from policies.gates import alerts
 from policies.gates.admission import manifests
 from settings import AwsSite, ResolvedPool, Settings
 
@@ -114,7 +112,7 @@ def _monitoring(
     return MonitoringArgs(
         pools=gpus,
         storage_class=chosen.storage_class or STORAGE_CLASS,
-        alerts=[alerts.manifest(environment.rules, namespace=MONITORING)],
+        rules=environment.rules,
         pagerduty_routing_key=key,
     )
 

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pulumi
 
-from components.platform.lakefs.lakefs import Lakefs, LakefsArgs
+from components.platform.lakefs.lakefs import LakefsService, LakefsServiceArgs
 from components.platform.lakefs.server import Postgres
 from components.platform.lakefs.values import Ingress
 from lakefs.resources.connection import Connection
@@ -24,7 +24,7 @@ def lakefs(
     site = settings.sites[chosen.site] if chosen is not None else None
     if chosen is None or not isinstance(site, AwsSite):  # the settings refuse another site
         return
-    args = LakefsArgs(
+    args = LakefsServiceArgs(
         connection=Connection(
             endpoint=chosen.endpoint,
             access_key_id=secrets["lakefs_access_key_id"],
@@ -39,7 +39,7 @@ def lakefs(
         ingress=_ingress(chosen),
         tags=tags(cluster.name, labels(site=chosen.site)),
     )
-    Lakefs("lakefs", args, at_site[chosen.site])
+    LakefsService("lakefs", args, at_site[chosen.site])
 
 
 def _ingress(chosen: LakefsSettings) -> Ingress | None:

@@ -1,4 +1,4 @@
-"""Packs a program of ours into one file that Python runs: the form of the library's `zipapp`.
+"""Packs a program of the fleet into one file that Python runs, in the form of `zipapp`.
 
 Stored, not compressed, with fixed times: two builds of the same sources are the same bytes on
 every machine, whichever zlib it has.
@@ -18,7 +18,7 @@ _MODE = 0o100644 << 16
 
 
 def archive(package: str, also: Sequence[str] = ()) -> bytes:
-    """`package` (dotted) with its `__main__` as the program, and the modules of `also`."""
+    """Returns a zipapp of `package` (dotted), which runs its `__main__`, and the modules `also`."""
     folder = ROOT / package.replace(".", "/")
     files = {
         *(path.relative_to(ROOT) for path in folder.glob("*.py") if path.name != _BUILDER),

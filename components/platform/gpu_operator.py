@@ -1,4 +1,4 @@
-"""NVIDIA's GPU Operator for Flatcar: driver and container runtime come with the OS, not from it."""
+"""NVIDIA's GPU Operator for Flatcar, which itself brings the driver and the container runtime."""
 
 import hashlib
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ ALL_DISABLED = "all-disabled"  # the operator gives it to every node that names 
 
 @dataclass(frozen=True, kw_only=True)
 class GpuOperatorArgs:
-    """How each GPU pool shares its GPUs, by pool, and the chart's block `dcgmExporter`.
+    """The GPU sharing of each pool by name, and the chart's block `dcgmExporter`.
 
     `monitors` brings the kind of its ServiceMonitor.
     """
@@ -29,7 +29,7 @@ class GpuOperatorArgs:
 
 
 class GpuOperator(pulumi.ComponentResource):
-    """The chart, with a device plugin configuration a way of sharing and a MIG layout a pool."""
+    """The chart with a device plugin configuration for each way of sharing and each MIG layout."""
 
     release: Release
 
@@ -79,7 +79,7 @@ def _values(args: GpuOperatorArgs) -> dict[str, object]:
 
 
 def device_plugin_configs(pools: Mapping[str, GpuSharing]) -> dict[str, str]:
-    """The device plugin's configuration for each way of sharing, as YAML by name."""
+    """Returns the device plugin's configuration for each way of sharing, as YAML by name."""
     ways = {sharing.config: sharing for sharing in (GpuSharing(), *pools.values())}
     return {name: _yaml(_device_plugin(sharing)) for name, sharing in ways.items()}
 
@@ -113,7 +113,7 @@ def _mig_manager(pools: Mapping[str, GpuSharing]) -> dict[str, object]:
 
 
 def mig_layouts(pools: Mapping[str, GpuSharing]) -> dict[str, object]:
-    """The layout of each pool with MIG, by the name that its nodes' label says."""
+    """Returns the layout of each pool with MIG, by the value of its nodes' label."""
     return {
         mig_config(pool): [
             {"devices": "all", "mig-enabled": True, "mig-devices": dict(sharing.mig_layout)}
@@ -124,7 +124,7 @@ def mig_layouts(pools: Mapping[str, GpuSharing]) -> dict[str, object]:
 
 
 def _config_map(name: str, data: Mapping[str, str]) -> dict[str, object]:
-    """Nobody watches these ConfigMaps: other data is another name, so that pods are replaced."""
+    """Names the ConfigMap by its data: nobody watches it, so new data must replace the pods."""
     digest = hashlib.sha256(_yaml(dict(data)).encode()).hexdigest()[:8]
     return {"create": True, "name": f"fleet-{name}-{digest}", "data": dict(data)}
 

@@ -1,4 +1,4 @@
-"""What Hetzner's servers need of Hetzner: the cloud controller and the driver of its volumes."""
+"""Hetzner's cloud controller and its volume driver, for the servers of the fleet at Hetzner."""
 
 from dataclasses import dataclass, field
 
@@ -46,7 +46,7 @@ class HetznerCloudArgs:
 
 
 class HetznerCloud(pulumi.ComponentResource):
-    """The Secret with the token, the cloud controller that makes servers nodes, and volumes.
+    """The Secret with the token, the cloud controller and the volume driver.
 
     The controller may not remove nodes: it looks for every node of the cluster in the project, and
     would delete a DGX that is down for a while because Hetzner has no such server. The Node of a

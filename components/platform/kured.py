@@ -1,4 +1,4 @@
-"""kured: reboots nodes into what Flatcar and systemd-sysupdate have staged, when it may.
+"""kured: reboots nodes into staged updates of Flatcar and Kubernetes, within a time window.
 
 Locksmith is masked on nodes. A new release of the OS or of Kubernetes leaves /run/reboot-required,
 and kured drains and reboots one node at a time (flatcar.org, "Getting started with Kubernetes").
@@ -20,7 +20,7 @@ CHECK_EVERY = "5m"  # a window is not missed by a check an hour
 
 @dataclass(frozen=True, kw_only=True)
 class KuredArgs:
-    """`window` None is at any time."""
+    """With `window` None nodes may be rebooted at any time."""
 
     window: Reboots | None
 

@@ -1,4 +1,4 @@
-"""Volcano's view of the pools: each is a domain in which a gang runs whole or waits whole."""
+"""A HyperNode of Volcano for each pool, so that a gang runs whole in one pool or waits."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-from settings.names import PREFIX
+from settings.names import POOL_LABEL
 
 TIER = 1
 """The tier of a pool: a job allows it as the highest with `networkTopology`."""
@@ -34,7 +34,7 @@ class PoolDomains(pulumi.ComponentResource):
         super().__init__("gpu:platform:PoolDomains", name, None, opts)
         after_crds = pulumi.ResourceOptions(parent=self, depends_on=[args.crds])
         for pool in args.pools:
-            labelled = {"labelMatch": {"matchLabels": {f"{PREFIX}/pool": pool}}}
+            labelled = {"labelMatch": {"matchLabels": {POOL_LABEL: pool}}}
             CustomResource(
                 f"{name}-{pool}",
                 api_version="topology.volcano.sh/v1alpha1",

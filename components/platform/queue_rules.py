@@ -1,4 +1,4 @@
-"""What the API server asks of a job in a queue's namespace: its own queue, and a gang that starts.
+"""The API server's rules for jobs in a queue's namespace: their own queue, and whole gangs.
 
 Of a gang for which some of the idle machines suffice, Volcano calls as many pods schedulable and
 the others not; Karpenter looks at the others alone, finds that they fit the same idle machines and
@@ -80,7 +80,7 @@ def queue_rules(
 
 
 def _gangs(queues: Mapping[str, str | None], rented: Collection[str]) -> list[ValidationArgs]:
-    """Rules for gangs that wait for Karpenter; none where nothing is rented."""
+    """Returns the rules for gangs that wait for Karpenter; none where no pool is rented."""
     if not rented:
         return []
     bursting = sorted(queue for queue, pool in queues.items() if pool in rented)

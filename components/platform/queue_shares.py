@@ -1,4 +1,4 @@
-"""What each queue deserves: so many GPUs it may take back from queues that hold more than theirs.
+"""The GPUs that each queue deserves: it may take so many back from queues that hold too many.
 
 The GPUs of a pool are shared by the weights of its own queues, whether anybody asks for them now or
 not. Were they shared by what is asked for, over all pools, then a gang that waits for rented
@@ -14,7 +14,7 @@ from settings.types import Queue
 def deserved(
     queues: Mapping[str, Queue], pools: Mapping[str, int], rented: Collection[str]
 ) -> dict[str, int]:
-    """Whole GPUs by queue, at most its bound; `pools` has the most GPUs of each pool.
+    """Returns whole GPUs by queue, at most its bound; `pools` has the most GPUs of each pool.
 
     A queue without a pool has its part of every owned one, and rents beyond that; of the rented
     ones only where nothing is owned.
@@ -33,7 +33,7 @@ def deserved(
 
 
 def _by_weight(gpus: int, queues: Mapping[str, Queue]) -> dict[str, Fraction]:
-    """Shares of a pool; what is beyond a queue's bound goes to the others."""
+    """Divides a pool by weight; GPUs beyond a queue's bound go to the others."""
     shares: dict[str, Fraction] = {}
     left, others = Fraction(gpus), dict(queues)
     while True:

@@ -1,4 +1,4 @@
-"""The teams that share the fleet's GPUs: their queues, and for each the namespace of its jobs.
+"""The teams that share the fleet's GPUs: their queues, each with a namespace for its jobs.
 
 A queue is a namespace of the same name: so its pods get its pool without saying so, and its bound
 can hold before a pod exists. It must where machines are rented, because Karpenter makes one for
@@ -42,7 +42,7 @@ class TeamsArgs:
 
 
 class Teams(pulumi.ComponentResource):
-    """For each queue of a team a Volcano Queue and a namespace; and the rules for jobs in them."""
+    """A Volcano Queue and a namespace for each queue of a team, and the rules for its jobs."""
 
     def __init__(
         self, name: str, args: TeamsArgs, opts: pulumi.ResourceOptions | None = None

@@ -23,7 +23,7 @@ import pulumi
 import yaml
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
-from settings.names import PREFIX
+from settings.names import POOL_LABEL, PREFIX
 from settings.versions import VOLCANO, VOLCANO_IMAGE_TAG
 
 NAMESPACE = "volcano-system"
@@ -62,13 +62,13 @@ ADMISSIONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class VolcanoArgs:
-    """The pool of each queue, by the namespace of the queue; queues of any pool are left out."""
+    """The pool of each queue by the queue's namespace; a queue that may use any pool is absent."""
 
     pools: Mapping[str, str]
 
 
 class Volcano(pulumi.ComponentResource):
-    """The chart with a scheduler configuration that lets gangs burst; it brings Volcano's CRDs.
+    """The chart with a scheduler configuration that lets gangs burst. It brings Volcano's CRDs.
 
     Its webhook adds the node selector of the queue's pool to each pod: Karpenter must know it too,
     or it takes idle machines of another pool for room.
@@ -106,7 +106,7 @@ class Volcano(pulumi.ComponentResource):
 
 
 def _groups(pools: Mapping[str, str]) -> list[dict[str, object]]:
-    """Volcano's resource groups: `labels` is its word for what it adds to the node selector."""
+    """Returns Volcano's resource groups; it adds their `labels` to the pods' node selector."""
     return [
         {
             "resourceGroup": pool,
@@ -114,7 +114,7 @@ def _groups(pools: Mapping[str, str]) -> list[dict[str, object]]:
                 "key": "namespace",
                 "value": sorted(queue for queue, other in pools.items() if other == pool),
             },
-            "labels": {f"{PREFIX}/pool": pool},
+            "labels": {POOL_LABEL: pool},
         }
         for pool in sorted(set(pools.values()))
     ]

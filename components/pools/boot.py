@@ -100,8 +100,7 @@ def user_data(
 ) -> pulumi.Output[str]:
     """The whole user data of one machine, secret because the join part stands in it.
 
-    Where it is longer than `limit_bytes` (None for no limit) the plain part is compressed in it;
-    raises PoolError where even that is too long.
+    Raises PoolError where it is longer than `limit_bytes`; None is for no limit.
     """
     cluster = boot.cluster
     end = None if tunnel is None else (tunnel.address, SAMPLE_KEY)
@@ -118,7 +117,7 @@ def payload(
     """The user data that merges `join` into the plain part, in the form that fits the limit.
 
     `store` is an address from which the machines could read the plain part. Raises PoolError where
-    no form fits.
+    the user data would be too long.
     """
     try:
         return fit(boot.ignition, (join,), limit_bytes=limit_bytes, store=store)

@@ -13,12 +13,12 @@ from components.network.hetzner import HetznerNetwork
 from components.pools.boot import SAMPLE_KEY, PoolError
 from components.pools.snapshot import snapshot
 from hardware.catalogue import Hardware
-from ignition.write.gateway import GatewayBoot, RebootWindow, gateway_ignition, secret_ignition
+from ignition.write.gateway import GatewayBoot, LocksmithWindow, gateway_ignition, secret_ignition
 from ignition.write.payload import HETZNER_LIMIT_BYTES, Merge, PayloadError, data_url, fit
 from ignition.write.wireguard import Peer, WireGuard, WireGuardKey
 from settings.names import labels, tags
 
-REBOOTS = RebootWindow(start="Sun 03:00", length="1h")
+REBOOTS = LocksmithWindow(start="Sun 03:00", length="1h")
 """In UTC: no cluster drains a gateway, and a hall without it joins nothing and loses no job."""
 
 
@@ -153,7 +153,7 @@ def _fitting(args: GatewayArgs, plain: str, private_key: str) -> str:
 
 
 def _refuse_too_many(args: GatewayArgs) -> None:
-    """Before anything is made, with keys that compress as badly as any."""
+    """Before anything is made, with sample keys as long as the real ones."""
     digests = (hashlib.sha256(peer.address.encode()).digest() for peer in args.peers)
     samples = [base64.b64encode(digest).decode() for digest in digests]
     _fitting(args, _plain(args, samples), SAMPLE_KEY)

@@ -10,7 +10,7 @@ import typer
 from fleet.cli.command import Command
 from fleet.cli.place import JSON_HELP
 from fleet.cli.printing import refuse, show
-from hardware.machine import HardwareError, Kind
+from hardware.machine import HardwareError, MachineKind
 
 IMPORT_HELP = """\
 Make a catalogue file from lscpu, lspci and nvidia-smi.
@@ -116,15 +116,15 @@ def import_(  # noqa: PLR0913  # one option for each capture, as the user gives 
         ),
     ] = None,
     vendor: Annotated[str, typer.Option(metavar="NAME", help="Maker or cloud.")] = "own",
-    kind: Annotated[Kind, typer.Option(help="Where the machine comes from.")] = "bare-metal",
+    kind: Annotated[MachineKind, typer.Option(help="Where the machine comes from.")] = "bare-metal",
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write to FILE, not stdout."),
     ] = None,
 ) -> None:
     """Documented by IMPORT_HELP."""
+    from hardware.importer.catalogue_file import Heading
     from hardware.importer.files import Files, import_machine
-    from hardware.importer.write import Heading
 
     files = Files(lscpu=lscpu, lspci=lspci, sysfs=sysfs, meminfo=meminfo, topo=topo, gpus=gpus)
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()

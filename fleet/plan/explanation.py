@@ -9,7 +9,7 @@ from fleet.plan.description import PlanLine, lines
 from fleet.plan.subject import SubjectError
 from hardware.catalogue import load, names
 from ignition.plan.numa_plan import PlanError, plan
-from ignition.plan.refused import why_not
+from ignition.plan.refused_arguments import why_not
 from ignition.plan.tuning import PURPOSES, Tuning
 
 # choices that bring further lines into a plan

@@ -1,4 +1,4 @@
-"""One catalogue entry from what the captures say; where they disagree, it says so."""
+"""Assembles a catalogue entry from the captures; CaptureError where they disagree."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,14 +14,14 @@ _VENDORS = {"GenuineIntel": "intel", "AuthenticAMD": "amd", "Ampere": "ampere", 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
-    """A catalogue entry without price, and what nobody has measured, with the reason."""
+class CatalogueEntry:
+    """A catalogue entry without price; `unverified` has the facts not measured, with the reason."""
 
     fields: Mapping[str, Any]
     unverified: Mapping[str, str] = field(default_factory=dict)
 
 
-def assemble(capture: Capture, *, system_disk: str) -> Entry:
+def assemble(capture: Capture, *, system_disk: str) -> CatalogueEntry:
     """The entry; `system_disk` is a block device of the capture or a size in GiB."""
     nodes = _numa_nodes(capture)
     unverified: dict[str, str] = {}
@@ -41,7 +41,7 @@ def assemble(capture: Capture, *, system_disk: str) -> Entry:
         "nvswitch": nvswitch(capture),
         "efa_interfaces": sum(device.is_efa for device in capture.devices),
     }
-    return Entry(fields=fields, unverified=unverified)
+    return CatalogueEntry(fields=fields, unverified=unverified)
 
 
 def _known(table: Mapping[str, str], seen: str, what: str, capture: Capture) -> str:

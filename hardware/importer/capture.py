@@ -1,4 +1,4 @@
-"""What the parsers read from captured output, before it is put together."""
+"""Types of what the parsers read from captured output."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ class Drive:
 
 @dataclass(frozen=True, kw_only=True)
 class GpuFacts:
-    """What nvidia-smi --query-gpu says of one GPU."""
+    """One GPU in the output of nvidia-smi --query-gpu."""
 
     index: int
     model: str
@@ -123,7 +123,7 @@ class GpuRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Topology:
+class GpuTopology:
     """The matrix of nvidia-smi topo -m; `nics` are the Linux names in its order."""
 
     gpus: tuple[GpuRow, ...]
@@ -138,7 +138,7 @@ class Capture:
     memory_gib: Mapping[int, int]
     devices: Sequence[PciDevice]
     drives: Sequence[Drive] | None  # None: the capture has no sizes
-    topology: Topology | None
+    topology: GpuTopology | None
     gpus: Sequence[GpuFacts] | None
     where: Mapping[str, str]
 

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hardware.importer import lscpu, lspci, query, sysfs, topo
+from hardware.importer import lscpu, lspci, nvidia_smi_query, nvidia_smi_topo, sysfs
 from hardware.importer.assemble import assemble
 from hardware.importer.capture import Capture, CaptureError, Drive, PciDevice
-from hardware.importer.write import Heading, catalogue_text
+from hardware.importer.catalogue_file import Heading, catalogue_text
 
 MEMINFO = "cat /sys/devices/system/node/node*/meminfo"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Files:
-    """Where the captured output lies. PCI comes from `sysfs`, or from `lspci` with `meminfo`."""
+    """Paths of the captured output. PCI comes from `sysfs`, or from `lspci` with `meminfo`."""
 
     lscpu: Path
     lspci: Path | None
@@ -32,8 +32,8 @@ def import_machine(files: Files, heading: Heading, *, system_disk: str) -> str:
         memory_gib=_memory(files),
         devices=devices,
         drives=drives,
-        topology=topo.parse(_read(files.topo), str(files.topo)) if files.topo else None,
-        gpus=query.parse(_read(files.gpus), str(files.gpus)) if files.gpus else None,
+        topology=nvidia_smi_topo.parse(_read(files.topo), str(files.topo)) if files.topo else None,
+        gpus=nvidia_smi_query.parse(_read(files.gpus), str(files.gpus)) if files.gpus else None,
         where=_places(files),
     )
     return catalogue_text(heading, assemble(capture, system_disk=system_disk), _commands(files))
@@ -74,8 +74,8 @@ def _commands(files: Files) -> list[str]:
             (lscpu.COMMAND, True),
             (lspci.COMMAND, files.lspci),
             ("sysfs", files.sysfs),
-            (topo.COMMAND, files.topo),
-            (query.COMMAND, files.gpus),
+            (nvidia_smi_topo.COMMAND, files.topo),
+            (nvidia_smi_query.COMMAND, files.gpus),
         )
         if given
     ]

@@ -4,9 +4,9 @@ from typing import Any
 
 from hardware.catalogue import load, names
 from hardware.cpuset import format_list
-from hardware.importer.capture import Capture, CaptureError, GpuFacts, PciDevice, Topology
-from hardware.importer.query import COMMAND as QUERY
-from hardware.importer.topo import COMMAND as TOPO
+from hardware.importer.capture import Capture, CaptureError, GpuFacts, GpuTopology, PciDevice
+from hardware.importer.nvidia_smi_query import COMMAND as QUERY
+from hardware.importer.nvidia_smi_topo import COMMAND as TOPO
 from hardware.machine import Gpu
 
 MOST_LINKS = 18
@@ -51,7 +51,7 @@ def _gpu(capture: Capture, index: int, device: PciDevice) -> dict[str, Any]:
 
 
 def _facts(capture: Capture, index: int, device: PciDevice) -> Gpu | GpuFacts:
-    """What nvidia-smi says of the GPU; without it, what the catalogue says of the PCI id."""
+    """Return nvidia-smi's facts of the GPU; without them, the catalogue's for the PCI id."""
     for facts in capture.gpus or ():
         if facts.slot == device.slot:
             return facts
@@ -105,13 +105,13 @@ def _links(capture: Capture, index: int) -> int:
     return max(links, default=0) if sum(links) > MOST_LINKS else sum(links)
 
 
-def _link_counts(topology: Topology, index: int) -> list[int]:
+def _link_counts(topology: GpuTopology, index: int) -> list[int]:
     relations = topology.gpus[index].relations.values()
     return [int(relation.removeprefix("NV")) for relation in relations if relation.startswith("NV")]
 
 
 def nvswitch(capture: Capture) -> bool:
-    """Whether PCI shows an NVSwitch, or a GPU seems to have more links than any has."""
+    """Return whether PCI shows an NVSwitch, or a GPU seems to have more links than any has."""
     topology = capture.topology
     counted = topology is not None and any(
         sum(_link_counts(topology, index)) > MOST_LINKS for index in range(len(topology.gpus))

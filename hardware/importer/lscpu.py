@@ -143,7 +143,7 @@ def _single_threads(fields: Mapping[str, str], where: str) -> list[Cpu]:
 
 
 def _same_nodes(cpus: list[Cpu], fields: Mapping[str, str], where: str) -> None:
-    """A NUMA node without CPUs is memory of a GPU or of CXL: no plan is made for such a machine."""
+    """Refuse NUMA nodes without CPUs (memory of a GPU or of CXL), which no plan can use."""
     nodes = _node_lists(fields, where)
     shown = {cpu.numa_node for cpu in cpus}
     count = _count(fields, "NUMA node(s)", where) if "NUMA node(s)" in fields else len(shown)

@@ -4,7 +4,7 @@ from typing import Any
 
 from hardware.importer.capture import Capture, PciDevice
 from hardware.importer.gpus import gpu_node
-from hardware.importer.topo import NEAR
+from hardware.importer.nvidia_smi_topo import NEAR
 
 
 def nics(capture: Capture, unverified: dict[str, str]) -> list[dict[str, Any]]:

@@ -1,16 +1,16 @@
-"""What a node does before kubelet starts: forget stale state, clear PCIe access control."""
+"""Judges the units that run before kubelet: they remove stale state and clear PCIe ACS."""
 
 import re
 from collections.abc import Iterator
 
 from ignition.boot.config import BootConfig
-from ignition.boot.unitfiles import parse, values
+from ignition.boot.unit_syntax import parse, values
 
 _STATE = ("cpu_manager_state", "memory_manager_state")
 
 
 def check(config: BootConfig, problems: list[str]) -> None:
-    """Add the duties that nothing does to `problems`."""
+    """Add to `problems` what no unit does before kubelet starts."""
     problems += _state(config)
     problems += _access_control(config)
 
@@ -18,7 +18,7 @@ def check(config: BootConfig, problems: list[str]) -> None:
 def _state(config: BootConfig) -> Iterator[str]:
     """kubelet does not start on state that another policy or another CPU set left behind."""
     for unit in config.units.values():
-        said = config.said[unit.name]
+        said = config.commands[unit.name]
         if not all(name in said for name in _STATE):
             continue
         lines = parse(unit.contents or "")
@@ -40,9 +40,9 @@ def _state(config: BootConfig) -> Iterator[str]:
 
 
 def _access_control(config: BootConfig) -> Iterator[str]:
-    """PCIe access control is cleared before pods use the GPUs."""
+    """PCIe access control must be cleared before pods use the GPUs."""
     for unit in config.units.values():
-        said = config.said[unit.name]
+        said = config.commands[unit.name]
         does = {"ECAP_ACS": "clears access control", "modprobe ": "loads a driver"}
         for word, deed in does.items():
             if word in said and "kubelet.service" not in " ".join(

@@ -1,13 +1,13 @@
-"""containerd: which configuration it starts with, what that one includes, and its limits."""
+"""Judges containerd: the configuration that it starts with, its imports, and its limits."""
 
 import tomllib
 from collections.abc import Iterator
 from functools import lru_cache
 
 from hardware.catalogue import Hardware
-from ignition.boot import texts
+from ignition.boot import parsing
 from ignition.boot.config import BootConfig
-from ignition.boot.unitfiles import parse, values
+from ignition.boot.unit_syntax import parse, values
 
 # brought by the NVIDIA runtime and by Flatcar itself
 _NVIDIA = "/etc/containerd/config-nvidia.toml"
@@ -20,11 +20,11 @@ _BLOCK_IO = "io.containerd.service.v1.tasks-service"
 
 
 def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
-    """Add what keeps containerd from starting, or pods from their devices, to `problems`."""
+    """Add to `problems` what keeps containerd from starting or pods from their devices."""
     unit = config.units.get("containerd.service")
     lines = tuple(line for text in unit.dropins.values() for line in parse(text)) if unit else ()
     for command in values(lines, "ExecStart"):
-        words = texts.words(command.replace("--config=", "--config "))
+        words = parsing.words(command.replace("--config=", "--config "))
         path = words[words.index("--config") + 1] if "--config" in words[:-1] else None
         if path is None:
             problems.append("containerd.service runs without --config; name the configuration")
@@ -40,7 +40,7 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
 
 @lru_cache(maxsize=64)
 def _toml(text: str) -> dict[str, object]:
-    """The same few lines lie on every node of a pool."""
+    """Parse TOML; cached, because every node of a pool has the same few lines."""
     return tomllib.loads(text)
 
 
@@ -77,8 +77,8 @@ def _configuration(path: str, config: BootConfig, hardware: Hardware) -> Iterato
 def _block_io(path: str, where: str, config: BootConfig) -> Iterator[str]:
     text = config.text(path)
     try:
-        found = texts.documents(text)[0] if text else None
-    except (texts.TextError, IndexError):
+        found = parsing.documents(text)[0] if text else None
+    except (parsing.TextError, IndexError):
         found = None
     classes = found.get("Classes") if isinstance(found, dict) else None
     if not isinstance(classes, dict) or not classes or not all(classes.values()):

@@ -1,13 +1,13 @@
-"""A server of the control plane: kubeadm founds the cluster or joins it, with the cluster's PKI."""
+"""Judges a control-plane server: kubeadm creates or joins the cluster, with the cluster's PKI."""
 
 import re
 from collections.abc import Iterator
 
 from hardware.catalogue import Hardware
-from ignition.boot import joining, labels, texts
+from ignition.boot import joining, labels, parsing
 from ignition.boot.config import BootConfig
-from ignition.boot.texts import mappings
-from ignition.boot.unitfiles import parse, values
+from ignition.boot.parsing import mappings
+from ignition.boot.unit_syntax import parse, values
 
 _PKI = "/etc/kubernetes/pki"
 _CERTIFICATES = ("ca.crt", "sa.pub", "front-proxy-ca.crt", "etcd/ca.crt")
@@ -23,15 +23,15 @@ _TOKEN = re.compile(r"[a-z0-9]{6}\.[a-z0-9]{16}", re.ASCII)
 
 
 def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> str | None:
-    """The name of the server; what keeps it from serving is added to `problems`."""
+    """Return the name of the server; what keeps it from serving is added to `problems`."""
     if hardware.gpus:
         problems.append(f"{hardware.name} has GPUs, which a control plane wastes; take another")
-    runs = [unit for unit in config.units.values() if _FILES.search(config.said[unit.name])]
+    runs = [unit for unit in config.units.values() if _FILES.search(config.commands[unit.name])]
     if not runs:
         problems.append("no unit runs kubeadm init or join with --config; add one")
     for unit in runs:
-        problems += joining.unit_problems(unit, config.said[unit.name])
-    said = "\n".join(config.said[unit.name] for unit in runs)
+        problems += joining.unit_problems(unit, config.commands[unit.name])
+    said = "\n".join(config.commands[unit.name] for unit in runs)
     paths = dict(_FILES.findall(said))
     names = {str((config.text("/etc/hostname") or "").strip())} - {""}
     if "join" in paths:
@@ -48,7 +48,7 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> str | 
             problems.append(f"nothing removes {path}, which holds a token, once it has served; do")
     if len(names) > 1:
         problems.append(
-            f"the server has the names {', '.join(sorted(map(texts.shown, names)))}; use one name"
+            f"the server has the names {', '.join(sorted(map(parsing.shown, names)))}; use one name"
         )
     problems += _pki(config)
     labels.arguments(config, hardware, problems)
@@ -69,8 +69,8 @@ def _documents(path: str, config: BootConfig, problems: list[str]) -> list[dict[
     if file.mode & 0o077:
         problems.append(f"{path} holds a token and has the mode {file.mode:04o}; write 0600")
     try:
-        return mappings(texts.documents(file.text))
-    except texts.TextError:
+        return mappings(parsing.documents(file.text))
+    except parsing.TextError:
         problems.append(f"{path} cannot be read; write InitConfiguration and ClusterConfiguration")
         return []
 
@@ -112,7 +112,7 @@ def _pki(config: BootConfig) -> Iterator[str]:
         elif not re.search(_PEM[name.rpartition(".")[2]], file.text or ""):
             yield f"{_PKI}/{name} is another kind of PEM or none; write the whole right text"
     device = any(unit == "var-lib-etcd.mount" for unit in config.units)
-    runs = [unit for unit in config.units.values() if _FILES.search(config.said[unit.name])]
+    runs = [unit for unit in config.units.values() if _FILES.search(config.commands[unit.name])]
     for unit in runs:
         mounts = " ".join(values(parse(unit.contents or ""), "RequiresMountsFor")).split()
         if device and "/var/lib/etcd" not in mounts:

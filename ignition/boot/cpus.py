@@ -1,4 +1,4 @@
-"""CPU sets as the boot check reads them, apart from the code that wrote them."""
+"""Reads and writes CPU sets for the boot check, apart from the code that wrote them."""
 
 from functools import cache, lru_cache
 

@@ -1,4 +1,4 @@
-"""System extensions: driver, container runtime, Fabric Manager, EFA and Kubernetes."""
+"""Judges system extensions: driver, container runtime, Fabric Manager, EFA and Kubernetes."""
 
 import posixpath
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from hardware.catalogue import Hardware
 from ignition.boot.config import BootConfig, BootUnit
-from ignition.boot.texts import shown
+from ignition.boot.parsing import shown
 
 _OFFICIAL = re.compile(r"-?(nvidia-drivers-\d{3}(-open)?|podman|python|zfs|incus|overlaybd)")
 _DRIVERS = tuple(
@@ -29,12 +29,12 @@ _STARTS_PERSISTENCE = re.compile(
 
 
 def images(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
-    """Add what is wrong with links and images below /etc/extensions to `problems`."""
+    """Add to `problems` the mistakes in links and images below /etc/extensions."""
     problems += _extensions(config, hardware)
 
 
 def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
-    """Add what is wrong with units and extensions to `problems`."""
+    """Add to `problems` the mistakes in drivers, Fabric Manager and EFA."""
     driver = _driver(config, hardware, problems)
     if hardware.gpus:
         problems += _gpu(config, hardware, driver)

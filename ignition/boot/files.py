@@ -1,13 +1,13 @@
-"""Whether somebody reads each file, and whether what it says is meant for that reader."""
+"""Judges files: each needs a reader, and one with a token or private key needs a strict mode."""
 
 import posixpath
 import re
 import string
 from collections.abc import Iterator
 
-from ignition.boot import texts
+from ignition.boot import parsing
 from ignition.boot.config import BootConfig, BootFile
-from ignition.boot.texts import names
+from ignition.boot.parsing import names
 
 # directory -> the ends of the names that its reader takes
 _READ: dict[str, tuple[str, ...]] = {
@@ -68,7 +68,7 @@ _TOKEN = re.compile(r"\"token\":\s*\"[a-z0-9]{6}\.[a-z0-9]{16}\"", re.ASCII)
 
 
 def check(config: BootConfig, problems: list[str]) -> None:
-    """Add files that nobody reads, or that everybody may read, to `problems`."""
+    """Add to `problems` the files that no program reads, and secrets that every user may read."""
     mentioned = _mentioned(config)
     for file in config.files.values():
         problems += _reader(file, mentioned)
@@ -85,7 +85,7 @@ def check(config: BootConfig, problems: list[str]) -> None:
 
 
 def _mentioned(config: BootConfig) -> str:
-    """Everything that units and scripts say."""
+    """The text of all units, scripts and links, in which a reader of a file is named."""
     units = (
         text
         for unit in config.units.values()
@@ -116,7 +116,7 @@ def _reader(file: BootFile, mentioned: str) -> Iterator[str]:
 
 
 def _stands(path: str, text: str, longer: str) -> bool:
-    """Whether a text has a path, and not as a part of another one that goes on with `longer`."""
+    """Return whether the text names this path, not one that goes on with a letter of `longer`."""
     at = text.find(path)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(path) : at + len(path) + 1]
@@ -127,21 +127,21 @@ def _stands(path: str, text: str, longer: str) -> bool:
 
 
 def hostname(config: BootConfig) -> Iterator[str]:
-    """What is wrong with /etc/hostname as the name of a node."""
+    """Yield the mistake where /etc/hostname is no valid name of a node."""
     text = config.text("/etc/hostname")
     name = (text or "").strip()
     if text is not None and not re.fullmatch(
         r"(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?", name, re.ASCII
     ):
         yield (
-            f'/etc/hostname has "{texts.shown(name)}", which is no name of a node; write '
+            f'/etc/hostname has "{parsing.shown(name)}", which is no name of a node; write '
             "lower-case letters, digits and hyphens"
         )
 
 
 def lines(config: BootConfig, folder: str) -> Iterator[tuple[str, str, str | None]]:
-    """The settings of the .conf files of a folder in the order in which they are applied."""
+    """Yield (path, name, value) of a folder's .conf files, in the order in which they apply."""
     for path in sorted(config.files):
         if path.rpartition("/")[0] == folder and path.endswith(".conf"):
-            for name, value in texts.settings(config.text(path) or ""):
+            for name, value in parsing.settings(config.text(path) or ""):
                 yield path, name, value

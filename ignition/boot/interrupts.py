@@ -1,4 +1,4 @@
-"""Which CPUs serve the interrupts of devices: the lists that a script on the node writes."""
+"""Judges the CPU lists that a script on the node writes for the interrupts of devices."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,7 @@ from hardware.catalogue import Hardware
 from ignition.boot import cpus
 from ignition.boot.config import BootConfig
 from ignition.boot.kernel import Kernel
-from ignition.boot.unitfiles import parse, values
+from ignition.boot.unit_syntax import parse, values
 
 _LIST = re.compile(r"\[(-?\d+)\]=[\"']?([0-9a-fA-F][0-9a-fA-F,:/-]*)")
 
@@ -49,7 +49,7 @@ def check(
 
 
 def _repeated(path: str, config: BootConfig) -> Iterator[str]:
-    """Drivers make vectors when a device is first used, so once at boot is not enough."""
+    """A timer must repeat the script: drivers make vectors when a device is first used."""
     runs = [unit for unit in config.units.values() if path in (unit.contents or "")]
     for unit in runs:
         if "kubelet.service" not in " ".join(values(parse(unit.contents or ""), "Before")).split():

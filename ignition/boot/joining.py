@@ -1,18 +1,18 @@
-"""How the node joins: kubeadm's configuration and the unit that runs it."""
+"""Judges how the node joins: kubeadm's configuration and the unit that runs it."""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hardware.catalogue import Hardware
-from ignition.boot import labels, texts
+from ignition.boot import labels, parsing
 from ignition.boot.config import BootConfig, BootUnit
-from ignition.boot.unitfiles import parse, values
+from ignition.boot.parsing import Json
+from ignition.boot.unit_syntax import parse, values
 
 _JOINS = re.compile(r"^ExecStart=.*\bkubeadm join\b(?:.*--config[= ](\S+))?", re.MULTILINE)
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", re.ASCII)
 _TOKEN = re.compile(r"[a-z0-9]{6}\.[a-z0-9]{16}", re.ASCII)
-Json = dict[str, object]
 _PATCHES = "/etc/kubernetes/patches"
 _CA = "/etc/kubernetes/pki/ca.crt"
 _SOCKET = "unix:///run/containerd/containerd.sock"
@@ -51,7 +51,7 @@ _KNOWN: Json = {
 
 @dataclass(frozen=True, kw_only=True)
 class Joining:
-    """What the node joins with; `patches` is the folder whose patches kubeadm applies."""
+    """Name and labels of a joined node; `patches` is the folder whose patches kubeadm applies."""
 
     hostname: str | None
     patches: str | None
@@ -68,8 +68,8 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> Joinin
     name = registration.get("name")
     if name and hostname and name != hostname:
         problems.append(
-            f'join.yaml names the node "{texts.shown(str(name))}", /etc/hostname '
-            f'"{texts.shown(hostname)}"; use one name'
+            f'join.yaml names the node "{parsing.shown(str(name))}", /etc/hostname '
+            f'"{parsing.shown(hostname)}"; use one name'
         )
     if not join:
         patches = _PATCHES  # one problem is enough: without join.yaml nothing is patched
@@ -112,7 +112,7 @@ def _leftovers(unit: BootUnit, path: str | None) -> Iterator[str]:
 
 
 def unit_problems(unit: BootUnit, said: str) -> Iterator[str]:
-    """What keeps a unit that runs kubeadm, with its scripts in `said`, from doing so in time."""
+    """Yield what keeps a unit from running kubeadm in time; `said` has its commands and scripts."""
     lines = parse(unit.contents or "")
     after, pulled = (
         set(" ".join(text for name in names for text in values(lines, name)).split())
@@ -141,7 +141,7 @@ def unit_problems(unit: BootUnit, said: str) -> Iterator[str]:
 
 
 def configuration(config: BootConfig, path: str | None, problems: list[str]) -> Json:
-    """The JoinConfiguration at a path, or nothing where it could not be used."""
+    """Return the JoinConfiguration at a path, {} where kubeadm could not use it."""
     if path is None:
         return {}
     file = config.files.get(path)
@@ -153,8 +153,8 @@ def configuration(config: BootConfig, path: str | None, problems: list[str]) -> 
             f"{path} holds a token and has the mode {file.mode:04o}; write it with 0600"
         )
     try:
-        join = texts.documents(file.text)[-1]
-    except (texts.TextError, IndexError):
+        join = parsing.documents(file.text)[-1]
+    except (parsing.TextError, IndexError):
         join = None
     # what stands in it is never repeated in a message: it holds the token
     if not isinstance(join, dict) or join.get("kind") != "JoinConfiguration":

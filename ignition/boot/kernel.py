@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hardware.catalogue import Hardware
-from ignition.boot import arguments, cpus
+from ignition.boot import cpus, kernel_arguments
 
 _MIB = {"2M": 2, "1G": 1024}
 PAGE = {"hugepages-2Mi": 2 * 1024**2, "hugepages-1Gi": 1024**3}
@@ -15,7 +15,7 @@ _ISOLATION_FLAGS = {"domain", "managed_irq", "nohz"}
 
 @dataclass(frozen=True, kw_only=True)
 class Kernel:
-    """What the command line decides. Hugepages: size -> pages on each NUMA node."""
+    """The parsed command line. `hugepages` has the pages on each NUMA node by resource name."""
 
     words: tuple[str, ...]
     irq_cpus: frozenset[int] | None
@@ -24,7 +24,7 @@ class Kernel:
 
 
 def command_line(items: Sequence[str]) -> tuple[str, ...]:
-    """The words that Flatcar's helper adds: an item whose words stand there already is dropped."""
+    """Return the words that Flatcar's helper adds; it drops an item that is there already."""
     line = ""
     for item in items:
         words = " ".join(item.split())
@@ -36,9 +36,9 @@ def command_line(items: Sequence[str]) -> tuple[str, ...]:
 def check(items: Sequence[str], hardware: Hardware, problems: list[str]) -> Kernel:
     """Read the command line as the kernel does; what is wrong is added to `problems`."""
     words = command_line(items)
-    problems += arguments.problems(items, words, hardware)
+    problems += kernel_arguments.problems(items, words, hardware)
     given = dict(word.partition("=")[::2] for word in words)
-    problems += arguments.together(given, hardware)
+    problems += kernel_arguments.together(given, hardware)
     irq = _list("irqaffinity", given.get("irqaffinity"), hardware, problems)
     isolated = _isolated(given.get("isolcpus"), hardware, problems)
     problems += _agreement(irq, isolated, hardware)

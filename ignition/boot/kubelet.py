@@ -1,24 +1,28 @@
 """The kubelet configuration that the node starts with, held to kubelet's own start-up checks."""
 
-import difflib
 import json
+import posixpath
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
 from hardware.catalogue import Hardware
-from ignition.boot import cpus, memory
+from ignition.boot import cpus, kubelet_memory
 from ignition.boot.config import BootConfig
-from ignition.boot.fields import CHOICES, EFFECTS, FIELDS, MOST_NUMA_NODES, OPTIONS
-from ignition.boot.patches import patched
-from ignition.boot.texts import QUALIFIED, VALUE
+from ignition.boot.kubelet_fields import CHOICES, EFFECTS, FIELDS, MOST_NUMA_NODES, OPTIONS, TYPES
+from ignition.boot.parsing import QUALIFIED, VALUE, Json, documents, nearest
 
-Json = dict[str, object]
+# kubeadm's own expression: cmd/kubeadm/app/util/patches/patches.go
+_PATCH = re.compile(r"(kubeletconfiguration)([^.+\n]*)?(\+)?(json|merge|strategic)?")
+_TARGETS = "kube-apiserver|kube-controller-manager|kube-scheduler|etcd|corednsdeployment"
+
+_OBJECTS = ("reservedMemory", "registerWithTaints", "shutdownGracePeriodByPodPriority")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kubelet:
-    """What the configuration reserves, in bytes; `eviction` is by signal."""
+    """The parsed configuration; memory is in bytes, `eviction` is by signal."""
 
     configuration: Json
     reserved_cpus: frozenset[int]
@@ -39,12 +43,12 @@ def check(
 
     A worker also needs the managers and taints that keep pods beside their GPUs.
     """
-    found = patched(config, patches, problems)
+    found = _patched(config, patches, problems)
     problems += _fields(found)
     problems += _options(found)
     reserved = _reserved_cpus(found, hardware, problems)
-    kept, eviction = memory.reserved(found, hardware, problems)
-    memory.manager(found, hardware, kept + eviction["memory.available"], problems)
+    kept, eviction = kubelet_memory.reserved(found, hardware, problems)
+    kubelet_memory.manager(found, hardware, kept + eviction["memory.available"], problems)
     problems += _topology(found, hardware)
     if worker:
         problems += _policies(found, hardware)
@@ -61,11 +65,78 @@ def check(
     )
 
 
+def _patched(config: BootConfig, patches: str | None, problems: list[str]) -> Json:
+    """Merge the patches in the folder `patches`; None means that kubeadm is given no folder."""
+    found: Json = {}
+    for path in sorted(config.files):
+        if path.rpartition("/")[0] != (patches or "/etc/kubernetes/patches").rstrip("/"):
+            continue
+        name = posixpath.basename(path)
+        if re.match(_TARGETS, name):
+            continue
+        if patches is None:
+            problems.append(f"{path} is not read: join.yaml has no patches.directory; set it")
+            continue
+        match = _PATCH.match(name)
+        if match is None or not name.endswith((".json", ".yaml")):
+            problems.append(
+                f"{path} is ignored by kubeadm; name it kubeletconfiguration[suffix]+merge.json"
+            )
+        elif match[4] == "json" or (match[3] and not match[4]):
+            problems.append(f"{path} must be a merge or strategic patch; name it …+merge.json")
+        else:
+            found = _merge(found, _object(path, config.text(path), problems))
+    return _shaped(found, problems)
+
+
+def _object(path: str, text: str | None, problems: list[str]) -> Json:
+    try:
+        value = documents(text or "")[0] if path.endswith(".yaml") else json.loads(text or "")
+    except (ValueError, IndexError) as error:
+        problems.append(f"{path} cannot be read ({error}); write a mapping of fields")
+        return {}
+    if not isinstance(value, dict):
+        problems.append(f"{path} must hold fields of KubeletConfiguration")
+        return {}
+    return value
+
+
+def _merge(target: Json, patch: Json) -> Json:
+    """RFC 7386, which a strategic patch of KubeletConfiguration equals."""
+    merged = {key: value for key, value in target.items() if patch.get(key, "") is not None}
+    for key, value in patch.items():
+        old = merged.get(key)
+        if isinstance(value, dict):
+            merged[key] = _merge(old if isinstance(old, dict) else {}, value)
+        elif value is not None:
+            merged[key] = value
+    return merged
+
+
+def _shaped(found: Json, problems: list[str]) -> Json:
+    """The configuration without the fields that kubelet could not decode."""
+    kept: Json = {}
+    for name, value in found.items():
+        kind = TYPES.get(name)
+        whole = kind is None or isinstance(value, (int, float) if kind is float else kind)
+        if isinstance(value, bool):
+            whole = kind in (bool, None)
+        if isinstance(value, list) and name in _OBJECTS:
+            whole = whole and all(isinstance(item, dict) for item in value)
+        if whole:
+            kept[name] = value
+        else:
+            problems.append(
+                f"kubelet: {name} {json.dumps(value)[:40]} has the wrong type; correct it"
+            )
+    return kept
+
+
 def _fields(found: Json) -> Iterator[str]:
     for name in found.keys() - FIELDS:
-        near = difflib.get_close_matches(name, FIELDS, n=1)
-        hint = f"; the nearest is {near[0]}" if near else "; remove it"
-        yield f"kubelet: {name} is no field of KubeletConfiguration{hint}"
+        near = nearest(name, FIELDS)
+        hint = f"the nearest is {near}" if near else "remove it"
+        yield f"kubelet: {name} is no field of KubeletConfiguration; {hint}"
     for name, choices in CHOICES.items():
         if name in found and found[name] not in choices:
             yield f'kubelet: {name} "{found[name]}" is unknown; allowed are {", ".join(choices)}'
@@ -139,7 +210,7 @@ def _topology(found: Json, hardware: Hardware) -> Iterator[str]:
 
 
 def _policies(found: Json, hardware: Hardware) -> Iterator[str]:
-    """Without the three managers nothing keeps a pod's CPUs and memory beside its GPU."""
+    """The three managers are needed to keep a pod's CPUs and memory beside its GPU."""
     if found.get("failSwapOn") is False:
         yield "kubelet: failSwapOn false tolerates swap, which is on no NUMA node; set it to true"
     if not hardware.gpus:

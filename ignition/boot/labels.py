@@ -1,14 +1,13 @@
-"""How the node presents itself: labels, arguments of kubelet, the id of its instance."""
+"""Judges what the node registers with: labels, arguments of kubelet, the id of its instance."""
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 
 from hardware.catalogue import Hardware
-from ignition.boot import texts
+from ignition.boot import parsing
 from ignition.boot.config import BootConfig
-from ignition.boot.texts import names
-from ignition.boot.unitfiles import parse, values
+from ignition.boot.parsing import names
+from ignition.boot.unit_syntax import parse, values
 
 _PURPOSES = ("training", "inference", "batch")
 # arguments that have no field of KubeletConfiguration, and --cloud-provider
@@ -50,7 +49,7 @@ def arguments(config: BootConfig, hardware: Hardware, problems: list[str]) -> Ma
             given = value.strip("\"'")
         elif line.strip() and not line.startswith("#"):
             problems.append(
-                f"{path}: {texts.shown(name)} is not read; write KUBELET_EXTRA_ARGS alone"
+                f"{path}: {parsing.shown(name)} is not read; write KUBELET_EXTRA_ARGS alone"
             )
     labels: dict[str, str] = {}
     flags: dict[str, str] = {}
@@ -74,9 +73,8 @@ def arguments(config: BootConfig, hardware: Hardware, problems: list[str]) -> Ma
 def _flags(path: str, flags: Mapping[str, str], hardware: Hardware) -> Iterator[str]:
     for flag in flags:
         if flag.removeprefix("--") not in _FLAGS:
-            near = difflib.get_close_matches(flag, [f"--{name}" for name in _FLAGS], n=1)
-            hint = f"write {near[0]}" if near else "remove it"
-            yield f"{path}: kubelet 1.34 does not start with {texts.shown(flag)}; {hint}"
+            hint = parsing.hint(flag, [f"--{name}" for name in _FLAGS])
+            yield f"{path}: kubelet 1.34 does not start with {parsing.shown(flag)}; {hint}"
     if hardware.kind == "hetzner" and flags.get("--cloud-provider") != "external":
         yield (
             f"{path}: without --cloud-provider=external Hetzner's controller never finishes the "
@@ -112,10 +110,10 @@ def _label_problems(labels: Mapping[str, str], hardware: Hardware) -> Iterator[s
         ours = namespace.endswith(("kubelet.kubernetes.io", "node.kubernetes.io"))
         if namespace.endswith(("kubernetes.io", "k8s.io")) and key not in _ALLOWED and not ours:
             yield f"the label {key} is not for kubelet to set, and it does not start; remove it"
-        if not texts.QUALIFIED.fullmatch(key) or not texts.VALUE.fullmatch(value):
+        if not parsing.QUALIFIED.fullmatch(key) or not parsing.VALUE.fullmatch(value):
             yield (
-                f'the label {texts.shown(key)}="{texts.shown(value)}" is malformed, and kubelet '
-                "does not start; correct it"
+                f'the label {parsing.shown(key)}="{parsing.shown(value)}" is malformed, and '
+                "kubelet does not start; correct it"
             )
     purpose = labels.get("fleet.gpu/purpose", "training")
     if purpose not in _PURPOSES:

@@ -1,13 +1,13 @@
-"""Kernel, kubelet and systemd must mean the same CPUs, and memory must be there for all."""
+"""Compares kernel, kubelet and systemd: they must name the same CPUs and fit into the memory."""
 
 from collections.abc import Iterator
 
 from hardware.catalogue import Hardware
-from ignition.boot import cpus, unitfiles
+from ignition.boot import cpus, unit_syntax
 from ignition.boot.config import BootConfig
 from ignition.boot.kernel import PAGE, Kernel
 from ignition.boot.kubelet import Kubelet
-from ignition.boot.unitfiles import parse, values
+from ignition.boot.unit_syntax import parse, values
 
 _GIB = 1024**3
 
@@ -15,7 +15,7 @@ _GIB = 1024**3
 def problems(
     config: BootConfig, command_line: Kernel, configured: Kubelet, hardware: Hardware
 ) -> Iterator[str]:
-    """Kernel, kubelet and systemd must mean the same CPUs, and memory must be there for all."""
+    """Yield where kernel, kubelet and systemd name different CPUs or take all of the memory."""
     reserved = configured.reserved_cpus
     if reserved and command_line.irq_cpus is not None and command_line.irq_cpus != reserved:
         yield (
@@ -45,7 +45,7 @@ def problems(
 
 
 def _affinity(config: BootConfig, reserved: frozenset[int], hardware: Hardware) -> Iterator[str]:
-    """reservedSystemCPUs moves no daemon: systemd's own setting keeps them off workload CPUs."""
+    """CPUAffinity must keep daemons off workload CPUs, since reservedSystemCPUs moves none."""
     small_guest = hardware.virtual and len(hardware.numa_nodes) == 1 and not hardware.gpus
     given = False
     for path, file in config.files.items():
@@ -53,7 +53,7 @@ def _affinity(config: BootConfig, reserved: frozenset[int], hardware: Hardware) 
             continue
         if not path.endswith(".conf"):
             yield f"{path} is not read by systemd; end its name in .conf"
-        yield from unitfiles.problems(path, file.text or "")
+        yield from unit_syntax.problems(path, file.text or "")
         text = " ".join(values(parse(file.text or ""), "CPUAffinity"))
         if not text:
             continue

@@ -1,14 +1,13 @@
-"""Options of kernel modules, above all of nvidia, whose parameters are often invented.
+"""Judges options of kernel modules, above all of nvidia, whose parameters are often invented.
 
 Names are those of kernel-open/nvidia/nv-reg.h of NVIDIA/open-gpu-kernel-modules, branch 570.
 """
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 
 from ignition.boot.config import BootConfig
-from ignition.boot.texts import names, shown
+from ignition.boot.parsing import hint, names, nearest, shown
 
 # name -> the values that the driver takes; a pattern, since some are texts
 _PARAMETERS: dict[str, str] = {
@@ -50,13 +49,12 @@ _COMMANDS = ("options", "blacklist", "install", "alias", "softdep", "remove", "w
 
 
 def nvidia(name: str, value: str) -> Iterator[str]:
-    """What is wrong with a parameter of the module nvidia."""
+    """Yield the mistake in a parameter of the module nvidia."""
     if name in _DEAD:
         yield f'"{name}={value}" does nothing ({_DEAD[name]}); remove it'
     elif name not in _PARAMETERS:
-        near = difflib.get_close_matches(name, _PARAMETERS, n=1, cutoff=0.8)
-        hint = f"write {near[0]}" if near else "remove it"
-        yield f"the module nvidia has no parameter {name}; {hint}"
+        right = hint(name, _PARAMETERS, cutoff=0.8)
+        yield f"the module nvidia has no parameter {name}; {right}"
     elif not re.fullmatch(_PARAMETERS[name], value):
         yield f'"{name}={value}" is no value that the driver takes; it must be {_PARAMETERS[name]}'
 
@@ -102,10 +100,9 @@ def _line(path: str, line: str, found: dict[str, dict[str, str]]) -> Iterator[st
             found[module][name] = value
             if module == "nvidia":
                 yield from (f"{path}: {problem}" for problem in nvidia(name, value))
-    near = difflib.get_close_matches(module.lower(), _KNOWN, n=1, cutoff=0.8)
+    near = nearest(module.lower(), _KNOWN, cutoff=0.8)
     if not _MODULES.fullmatch(module) or (near and module.replace("-", "_") not in _KNOWN):
-        right = near[0] if near else "one"
-        yield f'{path}: "{shown(module)}" is no name of a module; write {right}'
+        yield f'{path}: "{shown(module)}" is no name of a module; write {near or "one"}'
 
 
 def _loaded(path: str, module: str) -> Iterator[str]:

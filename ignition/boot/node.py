@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hardware.catalogue import Hardware
-from ignition.boot import boot_units as duties
 from ignition.boot import (
+    boot_units,
     containerd,
     control_plane,
     cpus,
@@ -15,25 +15,22 @@ from ignition.boot import (
     joining,
     kernel,
     kubelet,
+    memory_sums,
     modprobe,
+    plan_json,
     scratch,
     sysctl,
     units,
     updates,
     wireguard,
 )
-from ignition.boot import memory_sums as agreement
-from ignition.boot import plan_json as expected
-from ignition.boot.config import BootConfig, ConfigError, read
+from ignition.boot.config import BootConfig, ConfigError, Fetch, Role, read
 from ignition.boot.joining import Joining
 from ignition.boot.kernel import PAGE, Kernel
 from ignition.boot.kubelet import Kubelet
-from ignition.boot.plan_json import Found
+from ignition.boot.parsing import masked
+from ignition.boot.plan_json import ConfiguredMachine
 from ignition.boot.quantities import kibibytes
-from ignition.boot.roles import Role
-from ignition.boot.roles import role as role_of
-from ignition.boot.sources import Fetch
-from ignition.boot.texts import masked
 
 _GIB = 1024**3
 _DEFAULT_PODS = 110
@@ -60,7 +57,7 @@ class BootedNode:
 
 @dataclass(frozen=True, kw_only=True)
 class Booted:
-    """Either the node or what keeps it out, each problem one sentence that says what to change.
+    """A node, or the problems that keep it out; each sentence says what to change.
 
     A gateway that comes up has neither: it is a machine outside the cluster.
     """
@@ -80,11 +77,11 @@ def boot(ignition: str, hardware: Hardware, *, fetch: Fetch | None = None) -> Bo
         config = read(ignition, fetch, problems)
     except ConfigError as error:
         return Booted(node=None, problems=tuple(map(masked, (str(error), *problems))))
-    role = role_of(config)
+    role = config.role
     units.check(config, problems)
     files.check(config, problems)
     problems += files.hostname(config)
-    updates.check(config, role, problems)
+    updates.check(config, problems)
     modprobe.check(config, problems)
     wireguard.check(config, problems)
     scratch.filesystems(config, problems)
@@ -112,14 +109,14 @@ def _worker(
     hardware: Hardware,
     problems: list[str],
 ) -> BootedNode:
-    """What only a node that runs pods of users must have."""
+    """Run the checks that hold only for a node that runs pods of users."""
     joined = joining.check(config, hardware, problems)
     configured = kubelet.check(config, joined.patches, hardware, problems, worker=True)
     extensions.check(config, hardware, problems)
-    duties.check(config, problems)
+    boot_units.check(config, problems)
     scratch.check(config, hardware, problems)
     containerd.check(config, hardware, problems)
-    found = Found(
+    found = ConfiguredMachine(
         config=config,
         command_line=command_line,
         joined=joined,
@@ -127,8 +124,8 @@ def _worker(
         sysctls=sysctls,
         irq_cpus=interrupts.check(config, command_line, hardware, problems),
     )
-    expected.check(found, hardware, problems)
-    problems += agreement.problems(config, command_line, configured, hardware)
+    plan_json.check(found, hardware, problems)
+    problems += memory_sums.problems(config, command_line, configured, hardware)
     return _node(hardware, command_line, configured, joined)
 
 

@@ -1,4 +1,4 @@
-"""/etc/fleet/plan.json, which the check on the node compares the live machine with.
+"""Judges /etc/fleet/plan.json, with which the check on the node compares the live machine.
 
 Held to the catalogue and to what the rest of the configuration makes of the machine: where the two
 differ, either the machine is not what was planned or the check on it raises a false alarm.
@@ -15,20 +15,20 @@ from ignition.boot.extensions import drivers
 from ignition.boot.joining import Joining
 from ignition.boot.kernel import Kernel
 from ignition.boot.kubelet import Kubelet
-from ignition.boot.texts import names
+from ignition.boot.parsing import Json, names
 
 PATH = "/etc/fleet/plan.json"
 _KEYS = names("""
     hardware purpose digest cpus kernel_arguments sysctls numa_nodes transparent_hugepages irqs gpus
     nvswitch driver governor kubelet absent_units
 """)
+_GPU_FACTS = names("index model memory_gib numa_node pcie_gen pcie_width nvlinks bar1_gib")
 _PAGES = {"hugepages_1gi": "hugepages-1Gi", "hugepages_2mi": "hugepages-2Mi"}
-Json = dict[str, object]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """What the rest of the configuration makes of the machine."""
+class ConfiguredMachine:
+    """The machine as the rest of the configuration sets it up."""
 
     config: BootConfig
     command_line: Kernel
@@ -38,8 +38,8 @@ class Found:
     irq_cpus: Mapping[int, frozenset[int]]
 
 
-def check(found: Found, hardware: Hardware, problems: list[str]) -> None:
-    """Add where the expectations differ from the machine to `problems`."""
+def check(found: ConfiguredMachine, hardware: Hardware, problems: list[str]) -> None:
+    """Add to `problems` where plan.json differs from the machine."""
     text = found.config.text(PATH)
     if text is None:
         problems.append(
@@ -70,7 +70,7 @@ def check(found: Found, hardware: Hardware, problems: list[str]) -> None:
 
 
 def _where(key: str, given: object, right: object) -> str:
-    """The first place where two values differ, in few words."""
+    """Describe the first place where two values differ."""
     if isinstance(given, dict) and isinstance(right, dict):
         for name in {**given, **right}:
             if given.get(name) != right.get(name):
@@ -82,8 +82,10 @@ def _where(key: str, given: object, right: object) -> str:
     return f"{key} is {json.dumps(given)[:60]}, but the machine has {json.dumps(right)[:60]}"
 
 
-def _right(plan: Json, found: Found, hardware: Hardware) -> Iterator[tuple[str, object]]:
-    """Each key with what it must be, from the catalogue and the rest of the configuration."""
+def _right(
+    plan: Json, found: ConfiguredMachine, hardware: Hardware
+) -> Iterator[tuple[str, object]]:
+    """Yield each key with its right value, from the catalogue and the rest of the configuration."""
     labels, words = (
         found.joined.labels,
         dict(word.partition("=")[::2] for word in found.command_line.words),
@@ -109,19 +111,7 @@ def _right(plan: Json, found: Found, hardware: Hardware) -> Iterator[tuple[str, 
     yield "absent_units", [name for name in _list(plan["absent_units"]) if units[str(name)].masked]
     yield (
         "gpus",
-        [
-            {
-                "index": gpu.index,
-                "model": gpu.model,
-                "memory_gib": gpu.memory_gib,
-                "numa_node": gpu.numa_node,
-                "pcie_gen": gpu.pcie_gen,
-                "pcie_width": gpu.pcie_width,
-                "nvlinks": gpu.nvlinks,
-                "bar1_gib": gpu.bar1_gib,
-            }
-            for gpu in hardware.gpus
-        ],
+        [{fact: getattr(gpu, fact) for fact in _GPU_FACTS} for gpu in hardware.gpus],
     )
 
 
@@ -133,7 +123,7 @@ def _object(value: object) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def _cpus(plan: Json, found: Found, hardware: Hardware) -> Iterator[str]:
+def _cpus(plan: Json, found: ConfiguredMachine, hardware: Hardware) -> Iterator[str]:
     sets = {name: cpus.read(str(text)) for name, text in _object(plan["cpus"]).items()}
     every, kept = cpus.every(hardware), found.kubelet.reserved_cpus
     for name, right in (("online", every), ("housekeeping", kept), ("workload", every - kept)):
@@ -164,7 +154,7 @@ def _cpus(plan: Json, found: Found, hardware: Hardware) -> Iterator[str]:
                 )
 
 
-def _irqs(given: object, found: Found, hardware: Hardware) -> Iterator[str]:
+def _irqs(given: object, found: ConfiguredMachine, hardware: Hardware) -> Iterator[str]:
     nics = {nic.name: nic.numa_node for nic in hardware.nics}
     gpus = {f"gpu{gpu.index}": gpu.numa_node for gpu in hardware.gpus}
     drives = {

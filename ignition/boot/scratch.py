@@ -1,12 +1,12 @@
-"""Local drives: /scratch for jobs, with quotas, and file systems that Ignition makes."""
+"""Judges local drives: /scratch for jobs, with quotas, and file systems that Ignition makes."""
 
 import re
 from collections.abc import Iterator
 
 from hardware.catalogue import Hardware
-from ignition.boot import texts
+from ignition.boot import parsing
 from ignition.boot.config import BootConfig
-from ignition.boot.unitfiles import Line, parse, values
+from ignition.boot.unit_syntax import Directive, parse, values
 
 _MOUNT = "scratch.mount"
 _FORMATS = ("ext4", "xfs", "btrfs", "vfat", "swap", "none")
@@ -14,7 +14,7 @@ _SYSTEM = ("ROOT", "OEM", "USR-A", "USR-B", "EFI-SYSTEM")
 
 
 def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
-    """Add what keeps jobs from the drives, or fills the system disk, to `problems`."""
+    """Add to `problems` what keeps jobs from the drives or fills the system disk."""
     mount = config.units.get(_MOUNT)
     lines = parse(mount.contents or "") if mount else ()
     if not any(line.name == "Where" for line in lines):
@@ -29,15 +29,15 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
 
 
 def filesystems(config: BootConfig, problems: list[str]) -> None:
-    """Add what is wrong with file systems and arrays that Ignition makes to `problems`."""
+    """Add to `problems` the mistakes in file systems and arrays that Ignition makes."""
     problems += _filesystems(config)
 
 
-def _words(lines: tuple[Line, ...], *names: str) -> set[str]:
+def _words(lines: tuple[Directive, ...], *names: str) -> set[str]:
     return set(" ".join(text for name in names for text in values(lines, name)).split())
 
 
-def _mount(lines: tuple[Line, ...], config: BootConfig) -> Iterator[str]:
+def _mount(lines: tuple[Directive, ...], config: BootConfig) -> Iterator[str]:
     if "kubelet.service" not in _words(lines, "Before"):
         yield f"{_MOUNT} may come after kubelet, whose pods then fill the disk; add it to Before="
     if "kubelet.service" not in _words(lines, "RequiredBy"):
@@ -51,7 +51,7 @@ def _mount(lines: tuple[Line, ...], config: BootConfig) -> Iterator[str]:
     made = [config.units[name] for name in makers if name in config.units]
     in_ignition = [
         str(item.get("label"))
-        for item in texts.mappings(config.storage.get("filesystems"))
+        for item in parsing.mappings(config.storage.get("filesystems"))
         if item.get("label")
     ]
     if not made and not any(what.endswith(label) for label in in_ignition):
@@ -63,10 +63,10 @@ def _mount(lines: tuple[Line, ...], config: BootConfig) -> Iterator[str]:
             yield f"{unit.name} is done before the array is; set Type=oneshot"
 
 
-def _quotas(lines: tuple[Line, ...], config: BootConfig) -> Iterator[str]:
-    """One job must not fill the array: project quotas, given to each new directory."""
+def _quotas(lines: tuple[Directive, ...], config: BootConfig) -> Iterator[str]:
+    """Project quotas, set on each new directory, must keep one job from filling the array."""
     options = set(",".join(values(lines, "Options")).split(","))
-    setters = [unit for unit in config.units.values() if "xfs_quota" in config.said[unit.name]]
+    setters = [unit for unit in config.units.values() if "xfs_quota" in config.commands[unit.name]]
     if not options & {"prjquota", "pquota"}:
         yield f"{_MOUNT} counts no quotas, so one job fills the array; add prjquota to Options="
     names = {unit.name.removesuffix(".service") for unit in setters}
@@ -91,7 +91,7 @@ def _quotas(lines: tuple[Line, ...], config: BootConfig) -> Iterator[str]:
 
 
 def _filesystems(config: BootConfig) -> Iterator[str]:
-    for item in texts.mappings(config.storage.get("filesystems")):
+    for item in parsing.mappings(config.storage.get("filesystems")):
         device, path = str(item.get("device") or ""), str(item.get("path") or "")
         if not device.startswith("/dev/"):
             yield f'the file system on "{device}" is on no device; write /dev/…'
@@ -104,7 +104,7 @@ def _filesystems(config: BootConfig) -> Iterator[str]:
             yield f"{path} on {device} is made, but not mounted at the next boot; write {unit}"
         elif path and path != "/" and device not in (config.units[unit].contents or ""):
             yield f"{unit} mounts another device than {device}, which {path} is made on; use one"
-    for item in texts.mappings(config.storage.get("raid")):
+    for item in parsing.mappings(config.storage.get("raid")):
         devices = item.get("devices")
         count = len(devices) if isinstance(devices, list) else 0
         if count < 2 or len(set(map(str, devices if isinstance(devices, list) else ()))) < count:

@@ -1,11 +1,10 @@
-"""Sysctls: whether the kernel has them, takes their values, and stays sane with them."""
+"""Judges sysctls: the kernel must have them, take their values and work with them together."""
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 
 from hardware.catalogue import Hardware
-from ignition.boot import files, texts
+from ignition.boot import files, parsing
 from ignition.boot.config import BootConfig
 
 _GIB = 1024**3
@@ -88,7 +87,7 @@ _LARGEST_FREE_SHARE = 20  # min_free_kbytes above a twentieth of the memory star
 
 
 def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> Mapping[str, str]:
-    """The sysctls that hold after the boot; what is wrong with one is added to `problems`."""
+    """Return the sysctls that hold after the boot; mistakes are added to `problems`."""
     found: dict[str, str] = {}
     for path, raw, value in files.lines(config, "/etc/sysctl.d"):
         name = raw.removeprefix("-").replace("/", ".")
@@ -108,12 +107,11 @@ def _value(path: str, name: str, value: str) -> Iterator[str]:
     if name in _TEXTS:
         return
     if bounds is None:
-        near = difflib.get_close_matches(name, _NUMBERS, n=1, cutoff=0.85)
-        if near:
-            yield f"{path}: the kernel has no {texts.shown(name)}; write {near[0]}"
+        if near := parsing.nearest(name, _NUMBERS, cutoff=0.85):
+            yield f"{path}: the kernel has no {parsing.shown(name)}; write {near}"
         return
     if not re.fullmatch(r"-?\d+", value):
-        yield f'{path}: {name} = "{texts.shown(value)}" is no number; write one'
+        yield f'{path}: {name} = "{parsing.shown(value)}" is no number; write one'
     elif not bounds[0] <= int(value) <= bounds[1]:
         yield f"{path}: {name} = {value} is not within {bounds[0]} to {bounds[1]}; correct it"
 

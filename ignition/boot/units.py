@@ -1,15 +1,14 @@
-"""Units: whether what must run is there, whole, enabled, and what it runs is on the disk."""
+"""Judges units: each must be valid and enabled, and what it names and runs must exist."""
 
-import difflib
 import posixpath
 import re
 from collections.abc import Iterator
 
-from ignition.boot import order, unitfiles
+from ignition.boot import unit_order, unit_syntax
 from ignition.boot.config import BootConfig, BootUnit
-from ignition.boot.shape import UNIT
-from ignition.boot.texts import names
-from ignition.boot.unitfiles import Line, parse, values
+from ignition.boot.config_schema import UNIT
+from ignition.boot.parsing import hint, names, nearest
+from ignition.boot.unit_syntax import Directive, parse, values
 
 # brought by Flatcar itself, so that a configuration may enable them without their text
 _SHIPPED = names("""
@@ -51,20 +50,20 @@ _OURS = re.compile(r"(?<![\w.])(/opt/(?:bin|sbin|libexec|fleet)/[\w./@-]*\w)")
 def check(config: BootConfig, problems: list[str]) -> None:
     """Add what is wrong with the units to `problems`."""
     known = _BASE | config.units.keys()
-    texts: dict[str, tuple[Line, ...]] = {}
+    texts: dict[str, tuple[Directive, ...]] = {}
     for unit in config.units.values():
         texts[unit.name] = lines = tuple(
             line for text in (unit.contents or "", *unit.dropins.values()) for line in parse(text)
         )
         problems += _state(unit, config)
         for text in (unit.contents or "", *unit.dropins.values()):
-            problems += unitfiles.problems(unit.name, text)
+            problems += unit_syntax.problems(unit.name, text)
         problems += _service(unit, known)
         problems += _references(unit.name, lines, known)
         if unit.contents is None and unit.dropins:
             problems += _changed(unit, _BASE)
         problems += _programs(unit.name, lines, config)
-    problems += order.circles(texts)
+    problems += unit_order.circles(texts)
 
 
 def _state(unit: BootUnit, config: BootConfig) -> Iterator[str]:
@@ -87,7 +86,7 @@ def _state(unit: BootUnit, config: BootConfig) -> Iterator[str]:
 
 
 def _named(name: str, config: BootConfig) -> bool:
-    """Whether another unit starts this one."""
+    """Return whether another unit names this one."""
     return any(
         name in text.split("[Install]")[0]
         for other in config.units.values()
@@ -97,11 +96,10 @@ def _named(name: str, config: BootConfig) -> bool:
 
 
 def _changed(unit: BootUnit, known: frozenset[str]) -> Iterator[str]:
-    """A drop-in for a unit that the system or an extension brings."""
+    """Yield mistakes in drop-ins of a unit that the system or an extension brings."""
     if unit.name not in known:
-        near = difflib.get_close_matches(unit.name, known, n=1, cutoff=0.8)
-        hint = f"write {near[0]}" if near else "write the unit"
-        yield f"{unit.name} has a drop-in, but nothing brings the unit; {hint}"
+        right = hint(unit.name, known, "write the unit", cutoff=0.8)
+        yield f"{unit.name} has a drop-in, but nothing brings the unit; {right}"
     starts = [
         line.value
         for name in sorted(unit.dropins)
@@ -143,8 +141,10 @@ def _service(unit: BootUnit, known: frozenset[str]) -> Iterator[str]:
             yield f"{unit.name} mounts {where}, and systemd refuses it; name it {right}.mount"
 
 
-def _trigger(name: str, kind: str, lines: tuple[Line, ...], known: frozenset[str]) -> Iterator[str]:
-    """A timer or a path: what starts another unit."""
+def _trigger(
+    name: str, kind: str, lines: tuple[Directive, ...], known: frozenset[str]
+) -> Iterator[str]:
+    """Yield mistakes in a timer or path unit, which starts another unit."""
     when, example = {"timer": ("On[A-Z]", "OnCalendar"), "path": ("Path|Directory", "PathChanged")}[
         kind
     ]
@@ -155,7 +155,7 @@ def _trigger(name: str, kind: str, lines: tuple[Line, ...], known: frozenset[str
         yield f"{name} starts {started}, which nothing brings; write that unit"
 
 
-def _references(unit: str, lines: tuple[Line, ...], known: frozenset[str]) -> Iterator[str]:
+def _references(unit: str, lines: tuple[Directive, ...], known: frozenset[str]) -> Iterator[str]:
     for line in lines:
         if line.name not in _NAMES:
             continue
@@ -163,22 +163,24 @@ def _references(unit: str, lines: tuple[Line, ...], known: frozenset[str]) -> It
             bare = re.sub(r"@[^.]*\.", "@.", name)
             if name in known or bare in known or "%" in name or name.startswith("dev-"):
                 continue
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+            near = nearest(name, known, cutoff=0.8)
             if not UNIT.fullmatch(name) or near:
-                hint = f"; write {near[0]}" if near else "; correct it"
-                yield f'{unit}: {line.name} names "{name}", which is no unit of the node{hint}'
+                right = f"write {near}" if near else "correct it"
+                yield f'{unit}: {line.name} names "{name}", which is no unit of the node; {right}'
             elif line.name in _HARD and not name.endswith((".mount", ".device", ".slice")):
                 yield f'{unit}: {line.name} names "{name}", which nothing brings; write that unit'
 
 
-def _programs(unit: str, lines: tuple[Line, ...], config: BootConfig) -> Iterator[str]:
+def _programs(unit: str, lines: tuple[Directive, ...], config: BootConfig) -> Iterator[str]:
     for line in lines:
         if not line.name.startswith("Exec") or not line.value:
             continue
         program = _PROGRAM.match(line.value)
         name = program[1] if program else ""
-        if name.startswith("/usr/") and (base := posixpath.basename(name)) not in _KNOWN_PROGRAMS:
-            for near in difflib.get_close_matches(base, _KNOWN_PROGRAMS, n=1, cutoff=0.75):
+        base = posixpath.basename(name)
+        if name.startswith("/usr/") and base not in _KNOWN_PROGRAMS:
+            near = nearest(base, _KNOWN_PROGRAMS, cutoff=0.75)
+            if near:
                 yield f"{unit}: {line.name} runs {name}, which the system lacks; run {near}"
         if "/" in name and not name.startswith(("/", "$", "%")):
             yield f"{unit}: {line.name} runs {name}, which is no absolute path; write it in full"

@@ -1,13 +1,12 @@
-"""Updates of Kubernetes and of the OS: staged, taken into use in turn, and taken back when bad."""
+"""Judges updates of Kubernetes and of the OS: staged, activated in turn, rolled back when bad."""
 
 import posixpath
 import re
 from collections.abc import Iterator
 
-from ignition.boot import texts
-from ignition.boot.config import BootConfig
-from ignition.boot.roles import Role
-from ignition.boot.unitfiles import Line, parse, values
+from ignition.boot import parsing
+from ignition.boot.config import BootConfig, Role
+from ignition.boot.unit_syntax import Directive, parse, values
 
 _UPDATE = re.compile(r"\bsystemd-sysupdate\b.*-C[= ]?kubernetes\b.*\bupdate\b")
 _OS = "/etc/flatcar/update.conf"
@@ -31,19 +30,20 @@ _HEALTHY = {
 }
 
 
-def check(config: BootConfig, role: Role, problems: list[str]) -> None:
-    """Add what keeps updates from arriving or from being taken back to `problems`."""
+def check(config: BootConfig, problems: list[str]) -> None:
+    """Add to `problems` what keeps updates from arriving or from being rolled back."""
+    role = config.role
     if role != "gateway":
         problems += _kubernetes(config)
-    given = dict(texts.settings(config.text(_OS) or ""))
+    given = dict(parsing.settings(config.text(_OS) or ""))
     for name, value in given.items():
         if name not in _SETTINGS:
             problems.append(
-                f"{_OS}: nobody reads {texts.shown(name)}; write one of {', '.join(_SETTINGS)}"
+                f"{_OS}: nobody reads {parsing.shown(name)}; write one of {', '.join(_SETTINGS)}"
             )
         elif not re.fullmatch(_SETTINGS[name], value or ""):
             problems.append(
-                f'{_OS}: {name}="{texts.shown(value or "")}" has no meaning there; correct it'
+                f'{_OS}: {name}="{parsing.shown(value or "")}" has no meaning there; correct it'
             )
     problems += _reboots(config, given, role)
     problems += _healthy(config, role)
@@ -72,9 +72,9 @@ def _reboots(config: BootConfig, given: dict[str, str | None], role: Role) -> It
 
 
 def _healthy(config: BootConfig, role: Role) -> Iterator[str]:
-    """GRUB goes back to the old release unless update-engine, once started, marks the new one."""
+    """A health check must hold back update-engine, which marks the new release as good for GRUB."""
     engine = config.units.get("update-engine.service")
-    lines: tuple[Line, ...] = ()
+    lines: tuple[Directive, ...] = ()
     if engine is not None:
         lines = tuple(line for text in engine.dropins.values() for line in parse(text))
     required = set(" ".join(values(lines, "Requires")).split())
@@ -106,7 +106,7 @@ def _has_driver(config: BootConfig) -> bool:
 
 
 def _kubernetes(config: BootConfig) -> Iterator[str]:
-    """Patch releases of Kubernetes: staged by systemd-sysupdate, taken into use by kured."""
+    """systemd-sysupdate must stage patch releases of Kubernetes and ask kured for a reboot."""
     transfers = [path for path in config.files if path.startswith("/etc/sysupdate.kubernetes.d/")]
     timer = config.units.get("systemd-sysupdate.timer")
     service = config.units.get("systemd-sysupdate.service")
@@ -147,5 +147,5 @@ def _kubernetes(config: BootConfig) -> Iterator[str]:
 
 
 def _compared(commands: list[str]) -> str:
-    """What stands behind cmp in the commands."""
+    """The arguments of cmp in the commands."""
     return " ".join(match for each in commands for match in re.findall(r"\bcmp\b([^;|&]*)", each))

@@ -1,17 +1,16 @@
-"""WireGuard through systemd-networkd: whole, of valid keys and networks, its secret kept."""
+"""Judges WireGuard tunnels of systemd-networkd: complete, with valid keys, and the secret kept."""
 
 import base64
 import binascii
-import difflib
 import ipaddress
 import posixpath
 import re
 from collections.abc import Iterator
 
-from ignition.boot import unitfiles
+from ignition.boot import unit_syntax
 from ignition.boot.config import BootConfig
-from ignition.boot.texts import names, shown
-from ignition.boot.unitfiles import Line
+from ignition.boot.parsing import hint, names, nearest, shown
+from ignition.boot.unit_syntax import Directive
 
 _FOLDER = "/etc/systemd/network"
 _CREDENTIALS = "/etc/credstore"
@@ -37,19 +36,19 @@ _ENDPOINT = re.compile(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5})", re.ASCI
 
 
 def check(config: BootConfig, problems: list[str]) -> None:
-    """Add what keeps a tunnel from coming up to `problems`; no message repeats a private key."""
-    networks: dict[str, list[Line]] = {}
+    """Add to `problems` what keeps a tunnel from coming up; no message repeats a private key."""
+    networks: dict[str, list[Directive]] = {}
     for path, file in config.files.items():
         if path.rpartition("/")[0] != _FOLDER or file.text is None:
             continue
-        lines = unitfiles.parse(file.text)
+        lines = unit_syntax.parse(file.text)
         problems += _directives(path, lines)
         if path.endswith(".network"):
             match = next((line.value for line in lines if line.section == "Match"), "")
             networks.setdefault(match, []).extend(lines)
     for path, file in config.files.items():
         if path.startswith(f"{_FOLDER}/") and path.endswith(".netdev") and file.text is not None:
-            lines = unitfiles.parse(file.text)
+            lines = unit_syntax.parse(file.text)
             problems += _netdev(path, lines, networks, config)
     for name in networks:
         if re.fullmatch(r"wg\d+", name) and not any(
@@ -62,21 +61,22 @@ def check(config: BootConfig, problems: list[str]) -> None:
             problems.append(f"{path} is a secret with the mode {file.mode:04o}; write it with 0600")
 
 
-def _directives(path: str, lines: tuple[Line, ...]) -> Iterator[str]:
+def _directives(path: str, lines: tuple[Directive, ...]) -> Iterator[str]:
     for line in lines:
         known = _DIRECTIVES.get(line.section)
         if known is None:
-            near = difflib.get_close_matches(line.section, _DIRECTIVES, n=1)
-            if near:
-                yield f"{path}: networkd has no section [{shown(line.section)}]; write [{near[0]}]"
+            if near := nearest(line.section, _DIRECTIVES):
+                yield f"{path}: networkd has no section [{shown(line.section)}]; write [{near}]"
         elif line.name not in known:
-            near = difflib.get_close_matches(line.name, known, n=1)
-            hint = f"write {near[0]}" if near else "remove it"
-            yield f"{path}: networkd passes over {shown(line.name)} in [{line.section}]; {hint}"
+            right = hint(line.name, known)
+            yield f"{path}: networkd passes over {shown(line.name)} in [{line.section}]; {right}"
 
 
 def _netdev(
-    path: str, lines: tuple[Line, ...], networks: dict[str, list[Line]], config: BootConfig
+    path: str,
+    lines: tuple[Directive, ...],
+    networks: dict[str, list[Directive]],
+    config: BootConfig,
 ) -> Iterator[str]:
     given = {(line.section, line.name): line.value for line in lines}
     kind, name = given.get(("NetDev", "Kind")), given.get(("NetDev", "Name"), "")
@@ -113,7 +113,7 @@ def _netdev(
 
 def _peers(path: str, text: str) -> Iterator[str]:
     peers = [
-        [line for line in unitfiles.parse(f"[WireGuardPeer]\n{part}") if line.section == _PEER]
+        [line for line in unit_syntax.parse(f"[WireGuardPeer]\n{part}") if line.section == _PEER]
         for part in re.split(r"^\[WireGuardPeer\]$", text, flags=re.MULTILINE)[1:]
     ]
     if not peers:

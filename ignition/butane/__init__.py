@@ -7,7 +7,7 @@ Ignition where a configuration is merged. Nothing is compressed. Local files are
 `translate`, and only below the directory that it is given.
 """
 
-from ignition.butane.local import FilesDir
+from ignition.butane.local_files import FilesDir
 from ignition.butane.problems import ButaneError, Problem
 from ignition.butane.transpiler import translate, transpile
 

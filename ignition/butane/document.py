@@ -30,7 +30,7 @@ _BITS = 63
 
 
 class _Loader(_Base):
-    """Keeps what PyYAML would resolve away: whether a scalar was plain."""
+    """Tags each scalar as plain or quoted, which PyYAML would otherwise not keep."""
 
     def resolve(self, kind: type[yaml.Node], value: str | None, implicit: object) -> str:  # noqa: ARG002  # PyYAML's signature
         if kind is not yaml.ScalarNode:
@@ -43,7 +43,7 @@ class YamlError(ValueError):
     """Text that is not YAML; the message has the line."""
 
 
-class Document:
+class YamlDocument:
     """A parsed document. `problems` gathers one sentence for each mistake found while decoding."""
 
     def __init__(self, source: str) -> None:
@@ -77,7 +77,7 @@ class Document:
 
     @property
     def refused(self) -> bool:
-        """Whether one of the problems is more than a warning."""
+        """True where one of the problems is more than a warning."""
         return any(not problem.warning for problem in self.problems)
 
     def header(self, key: str) -> str | None:

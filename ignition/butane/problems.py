@@ -1,4 +1,4 @@
-"""What is wrong with a document: where it stands, in words, and whether Butane only warns of it."""
+"""A mistake in a document: its place, a sentence, and whether Butane only warns of it."""
 
 from dataclasses import dataclass
 

@@ -5,13 +5,12 @@ import re
 from typing import cast
 
 from ignition.butane import validation
-from ignition.butane.document import Document
-from ignition.butane.local import FilesDir, LocalError
-from ignition.butane.modes import decimal_by_mistake
+from ignition.butane.document import YamlDocument
+from ignition.butane.local_files import FilesDir, LocalError
 from ignition.butane.problems import Mild, Path
-from ignition.butane.resources import data_url
 from ignition.butane.schema import Field, ListOf, Struct, camel
-from ignition.butane.units import mount_unit
+from ignition.butane.systemd_units import mount_unit
+from ignition.butane.urls import data_url
 
 Values = dict[str, object]
 NO_FILES = "local files are read only from a directory that is given, such as with --files-dir"
@@ -21,7 +20,7 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?", re.
 class Translation:
     """One document on its way to Ignition `ignition_version`."""
 
-    def __init__(self, text: Document, ignition_version: str, files: FilesDir | None) -> None:
+    def __init__(self, text: YamlDocument, ignition_version: str, files: FilesDir | None) -> None:
         self._text = text
         self._ignition_version = ignition_version
         self._files = files
@@ -84,7 +83,7 @@ class Translation:
         return None if path[-1] == "number" and value == 0 else value
 
     def _local(self, name: str, path: Path) -> bytes | None:
-        """The contents of a local file, None where it cannot be had, which is then said."""
+        """Return the contents of a local file, None (with a problem) where it cannot be read."""
         if self._files is None:
             self._text.say(path, NO_FILES)
             return None
@@ -165,12 +164,12 @@ class Translation:
 
     def _check_mode(self, values: Values, kind: str, path: Path) -> None:
         mode = values.get("mode")
-        if isinstance(mode, int) and decimal_by_mistake(mode, directory=kind == "directory"):
+        if isinstance(mode, int) and _decimal_by_mistake(mode, directory=kind == "directory"):
             self._text.say((*path, "mode"), Mild(f"{mode} looks like octal; write 0{mode}"))
 
 
 def with_units(config: Values, generated: list[tuple[Path, Values]]) -> dict[Path, Path]:
-    """Put generated units first, and say where each unit of the config comes from.
+    """Put generated units first, and return the place in the document of each unit of the config.
 
     One that the document has too takes the document's fields.
     """
@@ -196,3 +195,46 @@ def _ordered(unit: Values) -> Values:
     return {
         key: unit[key] for key in ("contents", "dropins", "enabled", "mask", "name") if key in unit
     }
+
+
+def _decimal_by_mistake(mode: int, *, directory: bool) -> bool:
+    """Return whether a mode was meant as octal and written as decimal, by Butane's own rules."""
+    digits = f"{mode:d}"
+    if not 0 <= mode <= 7777 or set(digits) & set("89"):
+        return False
+    return not _usual(mode, directory=directory) and _usual(int(digits, 8), directory=directory)
+
+
+def _usual(mode: int, *, directory: bool) -> bool:
+    if mode == 0:
+        return True
+    return _usual_permissions(mode) and (_usual_directory(mode) if directory else _usual_file(mode))
+
+
+def _usual_permissions(mode: int) -> bool:
+    """Others have no more rights than the group, which has no more than the owner; w, x need r."""
+    seen = 0
+    for shift in (0, 3, 6):
+        bits = mode >> shift & 7
+        if seen & ~bits:
+            return False
+        if bits & 1 and seen & 4 and not seen & 1:
+            return False
+        if bits & 3 and not bits & 4:
+            return False
+        seen |= bits
+    return bool(seen & 4)
+
+
+def _usual_directory(mode: int) -> bool:
+    somebody = mode | mode >> 3 | mode >> 6
+    if not somebody & 1 or mode & 0o4000:
+        return False
+    return not (mode & 0o3000 and not somebody & 2)
+
+
+def _usual_file(mode: int) -> bool:
+    somebody = mode | mode >> 3 | mode >> 6
+    if mode & 0o6000 and (not somebody & 1 or mode & 2):
+        return False
+    return not mode & 0o1000

@@ -1,8 +1,8 @@
 """Butane to Ignition: decode by the schema, turn Butane's sugar into Ignition, validate."""
 
-from ignition.butane import trees, validation
-from ignition.butane.document import Document, YamlError
-from ignition.butane.local import FilesDir
+from ignition.butane import storage_trees, validation
+from ignition.butane.document import YamlDocument, YamlError
+from ignition.butane.local_files import FilesDir
 from ignition.butane.problems import ButaneError, Path, Problem, display
 from ignition.butane.schema import document, snake
 from ignition.butane.translation import Translation, Values, with_units
@@ -21,12 +21,12 @@ def transpile(source: str) -> dict[str, object]:
 def translate(
     source: str, *, strict: bool = True, files: FilesDir | None = None
 ) -> tuple[dict[str, object], tuple[Problem, ...]]:
-    """The Ignition configuration and the warnings; there are none where `strict` refuses them.
+    """Return the Ignition configuration and the warnings; `strict` refuses what has warnings.
 
     Local files are read from `files`. ButaneError has what is wrong.
     """
     try:
-        text = Document(source)
+        text = YamlDocument(source)
     except YamlError as error:
         raise ButaneError((f"the text is not YAML: {error}",)) from error
     butane = _version(text)
@@ -39,7 +39,7 @@ def translate(
     mounts = translation.mount_units(values)
     if text.refused:
         raise _refusal(text)
-    sources = trees.add(config, values, files, text.say) if values.get("storage") else {}
+    sources = storage_trees.add(config, values, files, text.say) if values.get("storage") else {}
     if not _valid(text, config, _IGNITION_VERSIONS[butane], sources) or not mounts:
         return _finished(text, config, strict=strict)
     # a second look, because a mount unit can meet a unit or a file of the document
@@ -51,7 +51,7 @@ def translate(
     return _finished(text, config, strict=strict)
 
 
-def _valid(text: Document, config: Values, version: str, sources: dict[Path, Path]) -> bool:
+def _valid(text: YamlDocument, config: Values, version: str, sources: dict[Path, Path]) -> bool:
     """Hold the config to Ignition's rules; `sources` says where what was generated comes from."""
 
     def say(path: Path, sentence: str) -> None:
@@ -67,18 +67,18 @@ def _valid(text: Document, config: Values, version: str, sources: dict[Path, Pat
 
 
 def _finished(
-    text: Document, config: Values, *, strict: bool
+    text: YamlDocument, config: Values, *, strict: bool
 ) -> tuple[dict[str, object], tuple[Problem, ...]]:
     if text.refused or (strict and text.problems):
         raise _refusal(text)
     return config, tuple(text.problems)
 
 
-def _refusal(text: Document) -> ButaneError:
+def _refusal(text: YamlDocument) -> ButaneError:
     return ButaneError(tuple(map(str, text.problems)), tuple(text.problems))
 
 
-def _version(text: Document) -> str:
+def _version(text: YamlDocument) -> str:
     variant, version = text.header("variant"), text.header("version")
     if variant != "flatcar":
         raise ButaneError((f'{display(("variant",))}: must be flatcar, not "{variant or ""}"',))

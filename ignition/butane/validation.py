@@ -7,10 +7,8 @@ walk over the config, duplicated keys, and the check of types for configs that c
 from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
-from ignition.butane.checks import Context
 from ignition.butane.problems import Mild, Path
-from ignition.butane.rules import RULES
-from ignition.butane.rules_system import whole
+from ignition.butane.rules import RULES, Context, whole
 from ignition.butane.schema import ListOf, Struct, document
 
 Say = Callable[[Path, str], None]
@@ -45,7 +43,7 @@ def validate(config: Mapping[str, object], version: str, say: Say) -> None:
 
 
 def conform(config: object, version: str, say: Say) -> bool:
-    """Whether what is known of JSON has the right types; says that, and which keys are unknown."""
+    """Return whether all known keys of JSON have the right type; `say` gets the mistakes."""
     return _conform(config, document(_BUTANE_VERSIONS[version]), (), say)
 
 

@@ -1,4 +1,4 @@
-"""Where the interrupts of GPUs, NICs and NVMe drives are served: near the device, off the workload.
+"""Plans the interrupts of GPUs, NICs and NVMe drives: near the device, off the workload CPUs.
 
 `irqaffinity` is one list for all NUMA nodes, so a script writes each device's own CPUs afterwards.
 Vectors that the kernel manages refuse that; `isolcpus=managed_irq` moves those.
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hardware.catalogue import Hardware
-from ignition.plan.reasons import Line
+from ignition.plan.plan_lines import PlanLine
 from ignition.plan.tuning import Tuning
 
 Device = Literal["gpu", "nic", "nvme"]
@@ -52,14 +52,14 @@ def _devices(hardware: Hardware) -> Iterator[tuple[Device, str, int]]:
             yield "nvme", f"nvme{number}", drive.numa_node
 
 
-def line(tuning: Tuning) -> Line:
-    """Why the unit is there."""
+def line(tuning: Tuning) -> PlanLine:
+    """The unit that places interrupts, with its reason."""
     where = (
         "all CPUs of its NUMA node, as asked for"
         if tuning.irq == "numa-local"
         else "the housekeeping CPUs of its own NUMA node"
     )
-    return Line(
+    return PlanLine(
         text="unit fleet-irq.service",
         reason=f"interrupts of a GPU, NIC or NVMe drive go to {where}; again by a timer, because "
         "drivers make vectors when a device is first used",

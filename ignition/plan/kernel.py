@@ -1,12 +1,16 @@
-"""The kernel command line of a plan. What the stock kernel ignores is refused by choices.py."""
+"""The kernel command line and the sysctls of a plan.
+
+Arguments that the stock kernel ignores are refused by refused_arguments.py.
+"""
 
 from collections.abc import Iterator, Sequence
 
 from hardware.catalogue import Hardware
-from ignition.plan.reasons import Line
-from ignition.plan.sources import KERNEL, PARAMETERS
+from ignition.plan.plan_lines import KERNEL, PARAMETERS, VM, PlanLine
 from ignition.plan.tuning import Purpose, Tuning
 
+_LARGE_MEMORY_GIB = 256
+_KIB_PER_GIB = 1024**2
 _THP_REASONS = {
     "always": "long-lived host buffers of training profit, and its throughput hides the stalls of "
     "compaction",
@@ -16,7 +20,7 @@ _THP_REASONS = {
 
 
 def isolates(hardware: Hardware, tuning: Tuning) -> bool:
-    """Whether interrupts and system services are kept off the workload CPUs.
+    """Return whether interrupts and system services are kept off the workload CPUs.
 
     A small guest with one NUMA node has nothing to align and its interrupts are the host's affair;
     asking for exclusive isolation asks for it there too.
@@ -33,7 +37,7 @@ def transparent_hugepages(tuning: Tuning, purpose: Purpose) -> str | None:
 
 def arguments(
     hardware: Hardware, tuning: Tuning, purpose: Purpose, *, housekeeping: str, workload: str
-) -> Iterator[Line]:
+) -> Iterator[PlanLine]:
     """The kernel arguments, each one item of `kernel_arguments.should_exist`."""
     if isolates(hardware, tuning) and tuning.irq == "housekeeping":
         yield from _isolation(tuning, housekeeping=housekeeping, workload=workload)
@@ -45,28 +49,28 @@ def arguments(
         yield from _power(hardware, tuning)
     yield from _memory_policy(hardware, tuning, purpose)
     for argument in tuning.extra_kernel_arguments:
-        yield Line(
+        yield PlanLine(
             text=argument,
             reason="asked for by tuning.extra_kernel_arguments",
             source=PARAMETERS,
         )
 
 
-def _isolation(tuning: Tuning, *, housekeeping: str, workload: str) -> Iterator[Line]:
-    yield Line(
+def _isolation(tuning: Tuning, *, housekeeping: str, workload: str) -> Iterator[PlanLine]:
+    yield PlanLine(
         text=f"irqaffinity={housekeeping}",
         reason="interrupts are served by the housekeeping CPUs of each NUMA node",
         source=f"{KERNEL}/cpu-isolation.html",
     )
     if tuning.isolation == "exclusive":
-        yield Line(
+        yield PlanLine(
             text=f"isolcpus=managed_irq,domain,{workload}",
             reason="asked for exclusive isolation: no load balancing on workload CPUs, which suits "
             "Guaranteed pods with whole CPUs and nothing else, since kubelet ignores isolcpus",
             source="https://github.com/kubernetes/community/pull/2435",
         )
         return
-    yield Line(
+    yield PlanLine(
         text=f"isolcpus=managed_irq,{workload}",
         reason="device queues keep their managed interrupts off workload CPUs; without `domain`, "
         "because the shared pool of pods needs the load balancer",
@@ -74,11 +78,11 @@ def _isolation(tuning: Tuning, *, housekeeping: str, workload: str) -> Iterator[
     )
 
 
-def _hugepages(pages: int, size: str, nodes: Sequence[int]) -> Iterator[Line]:
+def _hugepages(pages: int, size: str, nodes: Sequence[int]) -> Iterator[PlanLine]:
     if not pages:
         return
     count = ",".join(f"{node}:{pages}" for node in nodes) if len(nodes) > 1 else str(pages)
-    yield Line(
+    yield PlanLine(
         text=f"hugepagesz={size} hugepages={count}",
         reason="reserved at boot, where memory is not yet fragmented; size and count stand in one "
         "item, because an item that is already on the command line is dropped",
@@ -86,10 +90,10 @@ def _hugepages(pages: int, size: str, nodes: Sequence[int]) -> Iterator[Line]:
     )
 
 
-def _iommu(hardware: Hardware, tuning: Tuning) -> Iterator[Line]:
+def _iommu(hardware: Hardware, tuning: Tuning) -> Iterator[PlanLine]:
     intel = hardware.cpu_vendor == "intel"
     if tuning.iommu == "off":
-        yield Line(
+        yield PlanLine(
             text=f"{'intel' if intel else 'amd'}_iommu=off",
             reason="asked for: neither guests nor SR-IOV use devices of this machine",
             source=PARAMETERS,
@@ -98,28 +102,28 @@ def _iommu(hardware: Hardware, tuning: Tuning) -> Iterator[Line]:
     if not hardware.gpus and tuning.iommu == "passthrough":
         return
     if intel:
-        yield Line(
+        yield PlanLine(
             text="intel_iommu=on",
             reason="the Intel IOMMU is there for SR-IOV and VFIO devices of the host",
             source=PARAMETERS,
         )
-    yield Line(
+    yield PlanLine(
         text="iommu=pt",
         reason="the host's GPUs and NICs bypass translation, so that peer transfers stay direct",
         source=PARAMETERS,
     )
 
 
-def _power(hardware: Hardware, tuning: Tuning) -> Iterator[Line]:
+def _power(hardware: Hardware, tuning: Tuning) -> Iterator[PlanLine]:
     if tuning.power == "performance":
         driver = "intel_idle" if hardware.cpu_vendor == "intel" else "processor"
-        yield Line(
+        yield PlanLine(
             text=f"{driver}.max_cstate=1",
             reason="asked for performance: no CPU sleeps deeper than C1, whose wake-up is short",
             source=f"{KERNEL}/cpu-isolation.html",
         )
     if hardware.pcie_aspm == "off":
-        yield Line(
+        yield PlanLine(
             text="pcie_aspm=off",
             reason="the vendor asks for it: Linux leaves the links' power states as the firmware "
             "set them (it does not switch ASPM off that the firmware switched on)",
@@ -127,19 +131,66 @@ def _power(hardware: Hardware, tuning: Tuning) -> Iterator[Line]:
         )
 
 
-def _memory_policy(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Iterator[Line]:
+def _memory_policy(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Iterator[PlanLine]:
     mode = transparent_hugepages(tuning, purpose)
     if mode is not None:
         asked = tuning.transparent_hugepages is not None
-        yield Line(
+        yield PlanLine(
             text=f"transparent_hugepage={mode}",
             reason="asked for by tuning.transparent_hugepages" if asked else _THP_REASONS[mode],
             source=f"{KERNEL}/mm/transhuge.html",
         )
     if len(hardware.numa_nodes) > 1 and purpose != "batch":
-        yield Line(
+        yield PlanLine(
             text="numa_balancing=disable",
             reason="kubelet places memory beside the GPU; automatic balancing would unmap pages to "
             "find out what is decided already",
             source=PARAMETERS,
         )
+
+
+def sysctls(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Iterator[PlanLine]:
+    """The sysctls, as `name = value` lines."""
+    yield PlanLine(
+        text="net.ipv4.ip_forward = 1",
+        reason="pods are routed through the node; kubeadm refuses to join without it",
+        source="https://kubernetes.io/docs/setup/production-environment/container-runtimes/",
+    )
+    if purpose == "training" and hardware.memory_gib >= _LARGE_MEMORY_GIB:
+        yield from _write_back(hardware)
+    if tuning.hugetlb_shm_group is not None:
+        yield PlanLine(
+            text=f"vm.hugetlb_shm_group = {tuning.hugetlb_shm_group}",
+            reason="asked for: the group may make SysV shared memory of huge pages",
+            source=VM,
+        )
+    if tuning.realtime:
+        yield PlanLine(
+            text="kernel.sched_rt_runtime_us = -1",
+            reason="Flatcar's kernel has RT_GROUP_SCHED, and a pod's group has no budget of "
+            "its own: without this every SCHED_FIFO in a pod fails with EPERM; a thread that spins "
+            "then starves its own CPUs alone, hence exclusive isolation",
+            source="https://docs.kernel.org/scheduler/sched-rt-group.html",
+        )
+
+
+def _write_back(hardware: Hardware) -> Iterator[PlanLine]:
+    why = (
+        "a checkpoint is written in bursts; the default, a share of all memory, would gather "
+        f"{hardware.memory_gib // 5} GiB of dirty pages and then stop every writer"
+    )
+    for name, gib in (("vm.dirty_background_bytes", 2), ("vm.dirty_bytes", 16)):
+        yield PlanLine(text=f"{name} = {gib * 1024**3}", reason=why, source=VM)
+    yield PlanLine(
+        text=f"vm.min_free_kbytes = {min_free_kbytes(hardware)}",
+        reason="drivers allocate in interrupts, which cannot wait, also while a checkpoint fills "
+        "the page cache; the kernel shares the sum among NUMA nodes by their memory",
+        source=VM,
+    )
+
+
+def min_free_kbytes(hardware: Hardware) -> int:
+    """A thousandth of each NUMA node's memory, 1 GiB of a node at most."""
+    return sum(
+        min(node.memory_gib * _KIB_PER_GIB // 1024, _KIB_PER_GIB) for node in hardware.numa_nodes
+    )

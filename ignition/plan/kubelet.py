@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hardware.catalogue import Hardware
-from ignition.plan import topology
-from ignition.plan.reasons import Field
+from ignition.plan import topology_manager
+from ignition.plan.plan_lines import KubeletField
 from ignition.plan.tuning import Purpose, Tuning
 
 _CPU = "https://kubernetes.io/docs/tasks/administer-cluster/cpu-management-policies/"
@@ -31,7 +31,7 @@ class Reservation:
 
 
 def reservation(hardware: Hardware) -> Reservation:
-    """What kubelet, system and eviction keep: growing with the machine, within fixed bounds."""
+    """The memory that kubelet, system and eviction reserve, a share of the machine's memory."""
     mib = hardware.memory_gib * 1024
     kube = min(max(mib // 512, 1024), 4096)
     system = min(max(mib // 256, 1024), 8192)
@@ -49,29 +49,29 @@ def fields(
     reserved: Reservation,
     *,
     housekeeping: str,
-) -> tuple[Field, ...]:
+) -> tuple[KubeletField, ...]:
     """Every field that the plan decides, in the order of the configuration file."""
     return (
         *_cpu(hardware, tuning, purpose, housekeeping),
         *_memory(reserved),
         *_memory_manager(hardware, reserved),
-        *topology.fields(hardware, tuning, purpose),
+        *topology_manager.fields(hardware, tuning, purpose),
     )
 
 
 def _cpu(
     hardware: Hardware, tuning: Tuning, purpose: Purpose, housekeeping: str
-) -> Sequence[Field]:
+) -> Sequence[KubeletField]:
     options = _cpu_options(hardware, tuning, purpose)
     decided = [
-        Field(
+        KubeletField(
             name="reservedSystemCPUs",
             value=housekeeping,
             reason="the housekeeping CPUs, the same list as irqaffinity; not a cgroup, because "
             "systemd's CPUAffinity moves the daemons",
             source=_RESERVE,
         ),
-        Field(
+        KubeletField(
             name="cpuManagerPolicy",
             value="static",
             reason="Guaranteed pods with whole CPUs get CPUs of their own",
@@ -81,7 +81,7 @@ def _cpu(
     if options:
         reasons = [*options.values(), "not strict-cpu-reservation, or daemon pods have no CPU"]
         decided.append(
-            Field(
+            KubeletField(
                 name="cpuManagerPolicyOptions",
                 value=dict.fromkeys(options, "true"),
                 reason=f"{'; '.join(reasons)} beside a full node",
@@ -99,7 +99,7 @@ def _cpu_options(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Mappin
     # kubelet divides CPUs by cores; where some cores have one thread and some two it is no use
     if len({len(core) for core in hardware.cores()}) == 1:
         options["full-pcpus-only"] = "whole cores, so that two pods never share one"
-    if topology.spans_numa_nodes(hardware, tuning, purpose):
+    if topology_manager.spans_numa_nodes(hardware, tuning, purpose):
         options["distribute-cpus-across-numa"] = (
             "a pod with more CPUs than a NUMA node can give gets them evenly from several, one "
             "with fewer gets all of them from one, whatever its GPUs"
@@ -112,21 +112,21 @@ def _cpu_options(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Mappin
     return options
 
 
-def _memory(reserved: Reservation) -> Sequence[Field]:
+def _memory(reserved: Reservation) -> Sequence[KubeletField]:
     return (
-        Field(
+        KubeletField(
             name="kubeReserved",
             value={"memory": f"{reserved.kube}Mi"},
             reason="memory of kubelet and containerd",
             source=_RESERVE,
         ),
-        Field(
+        KubeletField(
             name="systemReserved",
             value={"memory": f"{reserved.system}Mi"},
             reason="memory of the operating system's daemons",
             source=_RESERVE,
         ),
-        Field(
+        KubeletField(
             name="evictionHard",
             value={
                 "memory.available": f"{reserved.eviction}Mi",
@@ -139,7 +139,7 @@ def _memory(reserved: Reservation) -> Sequence[Field]:
             "the defaults, which a single threshold of one's own switches off",
             source=_EVICTION,
         ),
-        Field(
+        KubeletField(
             name="failSwapOn",
             value=True,
             reason="no swap: memory on it is on no NUMA node",
@@ -148,17 +148,17 @@ def _memory(reserved: Reservation) -> Sequence[Field]:
     )
 
 
-def _memory_manager(hardware: Hardware, reserved: Reservation) -> Sequence[Field]:
+def _memory_manager(hardware: Hardware, reserved: Reservation) -> Sequence[KubeletField]:
     if len(hardware.numa_nodes) == 1:
         return ()
     return (
-        Field(
+        KubeletField(
             name="memoryManagerPolicy",
             value="Static",
             reason="memory of Guaranteed pods comes from the NUMA nodes of their GPUs",
             source=_MEMORY,
         ),
-        Field(
+        KubeletField(
             name="reservedMemory",
             value=[
                 {"numaNode": node.id, "limits": {"memory": f"{share}Mi"}}

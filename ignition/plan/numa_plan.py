@@ -13,12 +13,12 @@ from dataclasses import asdict, dataclass
 from hardware.catalogue import Hardware
 from hardware.cpuset import format_list
 from ignition.plan import interrupts, kernel, kubelet
-from ignition.plan.choices import problems
 from ignition.plan.interrupts import IrqAffinity
-from ignition.plan.reasons import Line, Reason
-from ignition.plan.sysctls import sysctls
+from ignition.plan.kernel import sysctls
+from ignition.plan.plan_lines import PlanLine, Reason
 from ignition.plan.system import System, lines, system
 from ignition.plan.tuning import Purpose, Tuning
+from ignition.plan.tuning_checks import problems
 
 
 class PlanError(ValueError):
@@ -135,7 +135,7 @@ def _join(hardware: Hardware, tuning: Tuning, *, housekeeping: bool) -> str:
     )
 
 
-def _reasons(every: Iterable[Line]) -> Mapping[str, Reason]:
+def _reasons(every: Iterable[PlanLine]) -> Mapping[str, Reason]:
     return {line.text: Reason(reason=line.reason, source=line.source) for line in every}
 
 

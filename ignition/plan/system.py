@@ -1,4 +1,4 @@
-"""What the plan decides beside kernel and kubelet: units, limits and module options of the node."""
+"""The parts of the plan beside kernel and kubelet: units, limits and module options of the node."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from hardware.catalogue import Hardware
 from ignition.plan import interrupts
 from ignition.plan.kernel import isolates
-from ignition.plan.reasons import Line
-from ignition.plan.sources import (
+from ignition.plan.plan_lines import (
     CONTAINERD,
     GOVERNOR,
     IRQBALANCE,
     NCCL,
     NVIDIA_PARAMETERS,
     RESERVED_CPUS,
+    PlanLine,
 )
 from ignition.plan.tuning import Tuning
 
@@ -61,10 +61,10 @@ def system(hardware: Hardware, tuning: Tuning, *, housekeeping: str) -> System:
     )
 
 
-def lines(decided: System, tuning: Tuning) -> Iterator[Line]:
+def lines(decided: System, tuning: Tuning) -> Iterator[PlanLine]:
     """Each decision with its reason."""
     if decided.cpu_affinity is not None:
-        yield Line(
+        yield PlanLine(
             text=f"systemd CPUAffinity={decided.cpu_affinity}",
             reason="services stay on the housekeeping CPUs: reservedSystemCPUs does not move them; "
             "containers do not inherit it, because runc resets their affinity",
@@ -73,44 +73,44 @@ def lines(decided: System, tuning: Tuning) -> Iterator[Line]:
     if decided.places_interrupts:
         yield interrupts.line(tuning)
     for unit in decided.masked_units:
-        yield Line(
+        yield PlanLine(
             text=f"mask {unit}",
             reason="it would move the interrupts that the plan has placed; Flatcar has none, but "
             "an extension could bring it",
             source=IRQBALANCE,
         )
     if decided.clears_acs:
-        yield Line(
+        yield PlanLine(
             text="unit fleet-acs.service",
             reason="access control of PCIe bridges sends traffic between GPUs and NICs through the "
             "root complex; cleared before kubelet, as no guest gets devices of this machine",
             source=NCCL,
         )
     if decided.governor is not None:
-        yield Line(
+        yield PlanLine(
             text=f"governor {decided.governor}",
             reason="Flatcar's default; nothing is written, the check on the node holds it",
             source=GOVERNOR,
         )
     yield from _containerd(decided)
     for option in decided.module_options:
-        yield Line(
+        yield PlanLine(
             text=f"options nvidia {option}",
             reason="asked for by tuning.extra_module_options",
             source=NVIDIA_PARAMETERS,
         )
 
 
-def _containerd(decided: System) -> Iterator[Line]:
+def _containerd(decided: System) -> Iterator[PlanLine]:
     if decided.unlimited_memlock:
-        yield Line(
+        yield PlanLine(
             text="containerd LimitMEMLOCK=infinity",
             reason="RDMA pins memory; containers have containerd's limits, because CRI sets none, "
             "and Flatcar's unit raises those of files and processes but not this one",
             source=f"{CONTAINERD}/internal/cri/opts/spec_opts.go",
         )
     if decided.background_io_mib_per_s is not None:
-        yield Line(
+        yield PlanLine(
             text=f"containerd blockio background {decided.background_io_mib_per_s}MiB/s",
             reason="pods of this class leave the disks to checkpoints; a throttle and no weight, "
             "which does nothing without the scheduler bfq",

@@ -1,4 +1,4 @@
-"""What a pool may choose about its machines; everything else is derived from their wiring."""
+"""The tuning that a pool may choose; everything else is derived from the machine's wiring."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
@@ -9,7 +9,7 @@ PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """The choices of a pool. Whether a machine can carry them is for `numa_plan.plan` to say."""
+    """The choices of a pool; `numa_plan.plan` checks them against the machine."""
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 

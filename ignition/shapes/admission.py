@@ -1,20 +1,20 @@
-"""Whether an empty node ever admits a pod: the scheduler's count first, then the node's kubelet."""
+"""Decides whether an empty node admits a pod: first the scheduler's count, then the kubelet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ignition.shapes.cpu_distribution import EndlessError
 from ignition.shapes.explanation import insufficiency, verdict
-from ignition.shapes.kubelet import Outcome, Share, run
-from ignition.shapes.node import Node, Request
+from ignition.shapes.kubelet import KubeletOutcome, Share, run
+from ignition.shapes.node import ContainerRequest, EmptyNode
 from ignition.shapes.pod_request import pod_request
-from ignition.shapes.spread import EndlessError
 
 INSUFFICIENT = "Insufficient"
 ENDLESS = "KubeletHangs"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Admission:
+class PodAdmission:
     """The verdict on a pod: `why` is a sentence.
 
     `reason` is empty for an admitted pod, else the reason that kubelet gives the failed pod
@@ -32,8 +32,10 @@ class Admission:
     shares: tuple[Share, ...]
 
 
-def insufficient(node: Node, pod: Sequence[Request]) -> dict[str, tuple[float, float]]:
-    """What the pod asks for beyond what the node offers, by resource: (asked, offered)."""
+def insufficient(
+    node: EmptyNode, pod: Sequence[ContainerRequest]
+) -> dict[str, tuple[float, float]]:
+    """The resources of which the pod asks for more than the node offers, as (asked, offered)."""
     whole = pod_request(pod)
     asked = {
         "cpu": whole.cpus,
@@ -49,8 +51,8 @@ def insufficient(node: Node, pod: Sequence[Request]) -> dict[str, tuple[float, f
     }
 
 
-def admit(node: Node, pod: Sequence[Request]) -> Admission:
-    """Whether the node, with nothing else on it, takes the pod."""
+def admit(node: EmptyNode, pod: Sequence[ContainerRequest]) -> PodAdmission:
+    """Return the verdict on a pod for a node with nothing else on it."""
     lacking = insufficient(node, pod)
     if lacking:
         return _refused(INSUFFICIENT, insufficiency(lacking))
@@ -61,7 +63,7 @@ def admit(node: Node, pod: Sequence[Request]) -> Admission:
     why = verdict(node, outcome)
     if outcome.reason:
         return _refused(outcome.reason, why)
-    return Admission(
+    return PodAdmission(
         admitted=True,
         reason="",
         why=why,
@@ -71,13 +73,13 @@ def admit(node: Node, pod: Sequence[Request]) -> Admission:
     )
 
 
-def _used(node: Node, outcome: Outcome) -> tuple[int, ...]:
+def _used(node: EmptyNode, outcome: KubeletOutcome) -> tuple[int, ...]:
     if len(node.cells) == 1:
         return (node.cells[0].id,)
     return tuple(sorted({numa for share in outcome.shares for numa in share.hint}))
 
 
-def _refused(reason: str, why: str) -> Admission:
-    return Admission(
+def _refused(reason: str, why: str) -> PodAdmission:
+    return PodAdmission(
         admitted=False, reason=reason, why=why, aligned=False, numa_nodes=(), shares=()
     )

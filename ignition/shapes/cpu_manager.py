@@ -7,17 +7,17 @@ https://kubernetes.io/docs/tasks/administer-cluster/cpu-management-policies/.
 from collections import Counter
 from collections.abc import Sequence
 
+from ignition.shapes.cpu_distribution import distributed
 from ignition.shapes.cpu_picker import TakeError, packed
-from ignition.shapes.hints import ANY, NEVER, Hint, Hints, bits, totals
-from ignition.shapes.node import DISTRIBUTE, FULL_CORES, Node, Request
+from ignition.shapes.node import DISTRIBUTE, FULL_CORES, ContainerRequest, EmptyNode
 from ignition.shapes.pod_request import RefusedError, pod_total, preferred_masks
-from ignition.shapes.spread import distributed
+from ignition.shapes.topology_manager import ANY, NEVER, Hint, Hints, bits, totals
 
 
 class CpuManager:
     """CPUs of Guaranteed containers that ask for whole ones."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: EmptyNode) -> None:
         """All CPUs but the reserved ones are free."""
         self._node = node
         self._free = frozenset(node.numa_of) - node.reserved_cpus
@@ -28,11 +28,11 @@ class CpuManager:
         self._reusable: frozenset[int] = frozenset()
         self.assigned: dict[int, frozenset[int]] = {}
 
-    def hints(self, request: Request) -> Sequence[Hints]:
+    def hints(self, request: ContainerRequest) -> Sequence[Hints]:
         """Hints for one container."""
         return [self._hints(request.exclusive_cpus, self._reusable)]
 
-    def pod_hints(self, pod: Sequence[Request]) -> Sequence[Hints]:
+    def pod_hints(self, pod: Sequence[ContainerRequest]) -> Sequence[Hints]:
         """Hints for the pod as a whole."""
         wanted = pod_total(pod, [request.exclusive_cpus for request in pod])
         return [self._hints(int(wanted), frozenset())]
@@ -54,7 +54,7 @@ class CpuManager:
         ]
         return preferred_masks(enough, usable, len(every)) or NEVER
 
-    def allocate(self, index: int, request: Request, hint: Hint) -> None:
+    def allocate(self, index: int, request: ContainerRequest, hint: Hint) -> None:
         """Takes the container's CPUs, from the NUMA nodes of the hint first; RefusedError."""
         wanted = request.exclusive_cpus
         if wanted == 0:

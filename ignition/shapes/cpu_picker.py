@@ -1,4 +1,4 @@
-"""Which CPUs the static CPU manager takes when it packs them into few NUMA nodes.
+"""Picks the CPUs that the static CPU manager takes when it packs them into few NUMA nodes.
 
 After pkg/kubelet/cm/cpumanager/cpu_assignment.go of Kubernetes 1.34, whose quirks are kept: a pod
 stands or falls with them.
@@ -6,7 +6,7 @@ stands or falls with them.
 
 from collections.abc import Iterable, Mapping
 
-from ignition.shapes.node import Node
+from ignition.shapes.node import EmptyNode
 
 
 class TakeError(ValueError):
@@ -24,7 +24,7 @@ def groups(cpus: Iterable[int], of: Mapping[int, int]) -> dict[int, frozenset[in
 class Accumulator:
     """CPUs taken from the free ones; `needed` is how many are still wanted."""
 
-    def __init__(self, node: Node, free: frozenset[int], wanted: int) -> None:
+    def __init__(self, node: EmptyNode, free: frozenset[int], wanted: int) -> None:
         """Refuses with TakeError when there are too few free CPUs."""
         self.node = node
         self.free = free
@@ -50,7 +50,7 @@ class Accumulator:
 
     @property
     def numa_first(self) -> bool:
-        """Whether NUMA nodes hold sockets, and not sockets NUMA nodes."""
+        """True where NUMA nodes hold sockets, False where sockets hold NUMA nodes."""
         return self.node.sockets >= len(self.node.cpus_of)
 
     def numa_nodes(self) -> list[int]:
@@ -121,8 +121,8 @@ def _fewest_first(keys: Iterable[int], free: Mapping[int, frozenset[int]]) -> li
     return sorted(keys, key=lambda key: (len(free[key]), key))
 
 
-def packed(node: Node, free: frozenset[int], wanted: int) -> frozenset[int]:
-    """Whole NUMA nodes and sockets, then whole cores, then single CPUs; TakeError if short."""
+def packed(node: EmptyNode, free: frozenset[int], wanted: int) -> frozenset[int]:
+    """Take whole NUMA nodes and sockets, then whole cores, then single CPUs; TakeError if short."""
     if wanted < 1:
         return frozenset()
     left = Accumulator(node, free, wanted)

@@ -7,15 +7,15 @@ device plugin does.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ignition.shapes.hints import ANY, NEVER, Hint, Hints, totals
-from ignition.shapes.node import Node, Request
+from ignition.shapes.node import ContainerRequest, EmptyNode
 from ignition.shapes.pod_request import RefusedError, pod_total, preferred_masks
+from ignition.shapes.topology_manager import ANY, NEVER, Hint, Hints, totals
 
 
 class DeviceManager:
     """GPUs; where kubelet takes any of several, the one with the lowest index stands for it."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: EmptyNode) -> None:
         """All GPUs are free."""
         self._numa_of = {gpu: cell.id for cell in node.cells for gpu in cell.gpus}
         self._nodes = [cell.id for cell in node.cells]
@@ -23,11 +23,11 @@ class DeviceManager:
         self._reusable: frozenset[int] = frozenset()
         self.assigned: dict[int, frozenset[int]] = {}
 
-    def hints(self, request: Request) -> Sequence[Hints]:
+    def hints(self, request: ContainerRequest) -> Sequence[Hints]:
         """Hints for one container."""
         return [self._hints(request.gpus, self._reusable)]
 
-    def pod_hints(self, pod: Sequence[Request]) -> Sequence[Hints]:
+    def pod_hints(self, pod: Sequence[ContainerRequest]) -> Sequence[Hints]:
         """Hints for the pod as a whole."""
         return [self._hints(int(pod_total(pod, [request.gpus for request in pod])), frozenset())]
 
@@ -54,7 +54,7 @@ class DeviceManager:
         counted = Counter(self._numa_of[gpu] for gpu in gpus)
         return {numa: counted[numa] for numa in self._nodes}
 
-    def allocate(self, index: int, request: Request, hint: Hint) -> None:
+    def allocate(self, index: int, request: ContainerRequest, hint: Hint) -> None:
         """Takes what init containers left, then aligned GPUs, then others; RefusedError."""
         if request.gpus and self._numa_of:
             self.assigned[index] = self._take(request.gpus, hint.mask)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from hardware.cpuset import format_list
-from ignition.shapes.hints import Hints, bits
-from ignition.shapes.kubelet import AFFINITY, NO_START, Outcome
-from ignition.shapes.node import MIB_PER_GIB, Node, Request
+from ignition.shapes.kubelet import AFFINITY, NO_START, KubeletOutcome
+from ignition.shapes.node import MIB_PER_GIB, ContainerRequest, EmptyNode
+from ignition.shapes.topology_manager import Hints, bits
 
 _UNITS = {
     "cpu": "CPUs",
@@ -23,7 +23,7 @@ def memory(mib: float) -> str:
 
 
 def insufficiency(lacking: Mapping[str, tuple[float, float]]) -> str:
-    """Why no scheduler binds the pod."""
+    """Say why no scheduler binds the pod."""
     parts = []
     for resource, (asked, offered) in lacking.items():
         unit = _UNITS[resource]
@@ -34,8 +34,8 @@ def insufficiency(lacking: Mapping[str, tuple[float, float]]) -> str:
     return f"the node offers {' and '.join(parts)} asked for, so the pod is never scheduled there"
 
 
-def verdict(node: Node, outcome: Outcome) -> str:
-    """Why kubelet admits the pod or not."""
+def verdict(node: EmptyNode, outcome: KubeletOutcome) -> str:
+    """Say why kubelet admits the pod or not."""
     if outcome.reason:
         return _refusal(node, outcome)
     if len(node.cells) == 1:
@@ -48,7 +48,7 @@ def verdict(node: Node, outcome: Outcome) -> str:
     return f"{node.policy} takes it, but not aligned: {', '.join(_needs(outcome))}"
 
 
-def _refusal(node: Node, outcome: Outcome) -> str:
+def _refusal(node: EmptyNode, outcome: KubeletOutcome) -> str:
     if outcome.reason == NO_START:
         return f"kubelet does not start: {outcome.message}"
     if outcome.reason == AFFINITY:
@@ -61,14 +61,14 @@ def _refusal(node: Node, outcome: Outcome) -> str:
     return f"kubelet agrees on NUMA nodes and then fails the pod: {outcome.message}"
 
 
-def _misfit(node: Node, outcome: Outcome) -> str:
+def _misfit(node: EmptyNode, outcome: KubeletOutcome) -> str:
     needs = ", ".join(_needs(outcome))
     if node.policy == "single-numa-node":
         return f"single-numa-node wants one NUMA node that has everything, but {needs}"
     return f"restricted wants the same smallest set of NUMA nodes for everything, but {needs}"
 
 
-def _needs(outcome: Outcome) -> list[str]:
+def _needs(outcome: KubeletOutcome) -> list[str]:
     labels = _labels(outcome.asked)
     return [
         f"{labels[resource]} {_need(hints[0])}"
@@ -77,7 +77,7 @@ def _needs(outcome: Outcome) -> list[str]:
     ]
 
 
-def _labels(asked: Request) -> dict[str, str]:
+def _labels(asked: ContainerRequest) -> dict[str, str]:
     pages = [
         f"{count} pages of {size}"
         for count, size in ((asked.hugepages_1gi, "1 GiB"), (asked.hugepages_2mi, "2 MiB"))

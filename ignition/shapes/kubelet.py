@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from hardware.cpuset import format_list
 from ignition.shapes.cpu_manager import CpuManager
 from ignition.shapes.device_manager import DeviceManager
-from ignition.shapes.hints import Hint, Hints, bits, merge
 from ignition.shapes.memory_manager import MemoryManager
-from ignition.shapes.node import Node, Request
+from ignition.shapes.node import ContainerRequest, EmptyNode
 from ignition.shapes.pod_request import RefusedError, pod_request
+from ignition.shapes.topology_manager import Hint, Hints, bits, merge
 
 NO_START = "KubeletDoesNotStart"
 AFFINITY = "TopologyAffinityError"
@@ -17,7 +17,7 @@ AFFINITY = "TopologyAffinityError"
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """What a container gets: CPUs of its own as a list, GPUs, the NUMA nodes of its memory.
+    """The resources of a container: exclusive CPUs as a list, GPUs, the NUMA nodes of its memory.
 
     `hint` has the NUMA nodes that all resources agreed on, empty where any will do; `aligned` says
     whether no better ones could be had.
@@ -31,7 +31,7 @@ class Share:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class KubeletOutcome:
     """Kubelet's verdict: `reason` and `message` are empty where it admits the pod.
 
     `shares` follow the containers of the pod as given; one that was not reached has nothing.
@@ -43,13 +43,13 @@ class Outcome:
     message: str = ""
     shares: tuple[Share, ...] = ()
     hints: dict[str, Sequence[Hints]] = field(default_factory=dict)
-    asked: Request = field(default_factory=Request)
+    asked: ContainerRequest = field(default_factory=ContainerRequest)
 
 
 class _Run:
     """The managers of one kubelet and one pod on its way through them."""
 
-    def __init__(self, node: Node, pod: Sequence[Request]) -> None:
+    def __init__(self, node: EmptyNode, pod: Sequence[ContainerRequest]) -> None:
         self.node = node
         self.pod = pod
         self.devices = DeviceManager(node)
@@ -60,7 +60,7 @@ class _Run:
             self.memory = MemoryManager(node) if node.memory_manager else None
         self.merged: dict[int, Hint] = {}
         self.hints: dict[str, Sequence[Hints]] = {}
-        self.asked = Request()
+        self.asked = ContainerRequest()
         first = [i for i, request in enumerate(pod) if request.kind != "app"]
         self.order = [*first, *(i for i in range(len(pod)) if i not in first)]
 
@@ -76,7 +76,7 @@ class _Run:
             self.merged[index] = hint
             self._allocate(index, hint)
 
-    def _merge(self, request: Request | None) -> Hint:
+    def _merge(self, request: ContainerRequest | None) -> Hint:
         self.asked = pod_request(self.pod) if request is None else request
         managers = {"gpus": self.devices, "cpus": self.cpus, "memory": self.memory}
         self.hints = {
@@ -95,7 +95,7 @@ class _Run:
                 manager.allocate(index, self.pod[index], hint)
 
     def share(self, index: int) -> Share:
-        """What the container has got."""
+        """The resources that the container has got."""
         hint = self.merged.get(index, Hint(mask=None, preferred=False))
         cpus = self.cpus.assigned.get(index, frozenset()) if self.cpus else frozenset()
         memory = self.memory.assigned.get(index, 0) if self.memory else 0
@@ -108,10 +108,10 @@ class _Run:
         )
 
 
-def run(node: Node, pod: Sequence[Request]) -> Outcome:
-    """What the resource managers of an empty node do with a pod that was bound to it."""
+def run(node: EmptyNode, pod: Sequence[ContainerRequest]) -> KubeletOutcome:
+    """Run a pod through the resource managers of an empty node to which it was bound."""
     if node.policy != "none" and len(node.cells) > node.max_numa_nodes:
-        return Outcome(
+        return KubeletOutcome(
             reason=NO_START,
             message=f"unsupported on machines with more than {node.max_numa_nodes} NUMA Nodes",
         )
@@ -122,7 +122,7 @@ def run(node: Node, pod: Sequence[Request]) -> Outcome:
     except RefusedError as error:
         reason, message = error.reason, str(error)
     shares = tuple(on_its_way.share(index) for index in range(len(pod)))
-    return Outcome(
+    return KubeletOutcome(
         reason=reason,
         message=message,
         shares=shares,

@@ -7,15 +7,15 @@ of its own or a group of nodes, never both.
 
 from collections.abc import Mapping, Sequence
 
-from ignition.shapes.hints import ANY, Hint, Hints, bits, masks, totals
-from ignition.shapes.node import Node, Request
+from ignition.shapes.node import ContainerRequest, EmptyNode
 from ignition.shapes.pod_request import RefusedError, pod_total, preferred_masks
+from ignition.shapes.topology_manager import ANY, Hint, Hints, bits, masks, totals
 
 
 class MemoryManager:
     """Memory and huge pages in MiB, free and given away, by NUMA node."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: EmptyNode) -> None:
         """All memory but the reserved part is free."""
         self._nodes = tuple(cell.id for cell in node.cells)
         self._allocatable = {cell.id: cell.allocatable for cell in node.cells}
@@ -24,11 +24,11 @@ class MemoryManager:
         self._reusable: dict[int, dict[str, int]] = {}
         self.assigned: dict[int, int] = {}
 
-    def hints(self, request: Request) -> Sequence[Hints]:
+    def hints(self, request: ContainerRequest) -> Sequence[Hints]:
         """Hints for one container, one for each kind of memory."""
         return self._hints(request.memory)
 
-    def pod_hints(self, pod: Sequence[Request]) -> Sequence[Hints]:
+    def pod_hints(self, pod: Sequence[ContainerRequest]) -> Sequence[Hints]:
         """Hints for the pod; kinds of memory that only init containers ask for are left out."""
         kinds = {kind for request in pod if request.kind == "app" for kind in request.memory}
         return self._hints(
@@ -69,16 +69,16 @@ class MemoryManager:
         return found
 
     def _is_grouped(self, mask: int) -> bool:
-        """Whether it is a single node that already serves a group."""
+        """Return whether the set is a single node that already serves a group."""
         return mask.bit_count() == 1 and self._group[bits(mask)[0]].bit_count() > 1
 
     def _violates(self, mask: int) -> bool:
-        """Whether it is a group, one of whose nodes already serves itself or another group."""
+        """Return whether the set is a group with a node that serves itself or another group."""
         return mask.bit_count() > 1 and any(
             self._group[numa] not in (0, mask) for numa in bits(mask)
         )
 
-    def allocate(self, index: int, request: Request, hint: Hint) -> None:
+    def allocate(self, index: int, request: ContainerRequest, hint: Hint) -> None:
         """Takes the container's memory from the hint's NUMA nodes, or from more; RefusedError."""
         wanted = request.memory
         chosen = self._chosen(wanted, hint)

@@ -10,20 +10,20 @@ from typing import NamedTuple
 
 from hardware.catalogue import Hardware
 from ignition.plan.numa_plan import NumaPlan
-from ignition.shapes.admission import Admission, admit
+from ignition.shapes.admission import PodAdmission, admit
 from ignition.shapes.explanation import memory
-from ignition.shapes.hints import totals
-from ignition.shapes.node import Node, Request
-from ignition.shapes.plan import from_plan
+from ignition.shapes.node import ContainerRequest, EmptyNode
+from ignition.shapes.node_of_plan import from_plan
+from ignition.shapes.topology_manager import totals
 
 
 @dataclass(frozen=True, kw_only=True)
 class Nearest:
     """An admitted request, how it differs from the wanted one, and what kubelet says to it."""
 
-    request: Request
+    request: ContainerRequest
     changes: tuple[str, ...]
-    admission: Admission
+    admission: PodAdmission
 
 
 class Shape(NamedTuple):
@@ -34,7 +34,7 @@ class Shape(NamedTuple):
     memory_mib: int
 
 
-def nearest(node: Node, wanted: Request, *, aligned: bool = False) -> Nearest | None:
+def nearest(node: EmptyNode, wanted: ContainerRequest, *, aligned: bool = False) -> Nearest | None:
     """The admitted pod of one container that is nearest to the wanted one; None if there is none.
 
     Nearest has the fewest GPUs changed, then the fewest CPUs, then the least memory, then the
@@ -51,14 +51,14 @@ def nearest(node: Node, wanted: Request, *, aligned: bool = False) -> Nearest | 
     return None
 
 
-def _aligning(node: Node) -> Node | None:
+def _aligning(node: EmptyNode) -> EmptyNode | None:
     """The node with a policy that admits aligned pods alone; None where nothing is aligned."""
     if len(node.cells) == 1 or node.policy in ("restricted", "single-numa-node"):
         return node
     return None if node.policy == "none" else replace(node, policy="restricted")
 
 
-def _around(node: Node, wanted: Request) -> Iterator[Request]:
+def _around(node: EmptyNode, wanted: ContainerRequest) -> Iterator[ContainerRequest]:
     """Every request worth trying, the nearest first."""
     for gpus in _sorted(range(node.gpu_count + 1), wanted.gpus):
         for cpus in _cpus(node, wanted.cpus):
@@ -79,7 +79,7 @@ def _sorted(amounts: Iterable[int], wanted: int) -> list[int]:
     return sorted(set(amounts), key=lambda amount: (abs(amount - wanted), amount))
 
 
-def _cpus(node: Node, wanted: float) -> list[float]:
+def _cpus(node: EmptyNode, wanted: float) -> list[float]:
     """The wanted CPUs, then the counts at which another set of NUMA nodes is enough."""
     if wanted != int(wanted) or wanted == 0:  # they are shared, so only the scheduler counts them
         return [wanted, *range(min(int(wanted), int(node.allocatable["cpu"])), 0, -1)]
@@ -95,7 +95,7 @@ def _cpus(node: Node, wanted: float) -> list[float]:
     return list(near)
 
 
-def _memory(node: Node, wanted: int) -> list[int]:
+def _memory(node: EmptyNode, wanted: int) -> list[int]:
     """The wanted memory, then the amounts up to which and from which other sets are enough."""
     if wanted == 0:
         return [0]
@@ -105,7 +105,7 @@ def _memory(node: Node, wanted: int) -> list[int]:
     return _sorted((mib for mib in amounts if 0 < mib <= offered), wanted)
 
 
-def _pages(node: Node, resource: str, mib: int, wanted: int) -> list[int]:
+def _pages(node: EmptyNode, resource: str, mib: int, wanted: int) -> list[int]:
     if wanted == 0:
         return [0]
     sums = totals({cell.id: cell.allocatable[resource] // mib for cell in node.cells}).values()
@@ -113,7 +113,7 @@ def _pages(node: Node, resource: str, mib: int, wanted: int) -> list[int]:
     return _sorted((pages for pages in {0, wanted, *sums} if pages <= offered), wanted)
 
 
-def _changes(wanted: Request, request: Request) -> tuple[str, ...]:
+def _changes(wanted: ContainerRequest, request: ContainerRequest) -> tuple[str, ...]:
     pairs = (
         (f"{request.gpus} GPUs", wanted.gpus, request.gpus, f"{wanted.gpus}"),
         (f"{request.cpus:g} CPUs", wanted.cpus, request.cpus, f"{wanted.cpus:g}"),
@@ -149,8 +149,8 @@ def largest(hardware: Hardware, plan: NumaPlan, *, aligned: bool = False) -> tup
     return largest_on(from_plan(hardware, plan), aligned=aligned)
 
 
-def largest_on(node: Node, *, aligned: bool = False) -> tuple[Shape, ...]:
-    """As `largest`, for a node."""
+def largest_on(node: EmptyNode, *, aligned: bool = False) -> tuple[Shape, ...]:
+    """Return the same as `largest`, for a node."""
     judge = _aligning(node) if aligned else node
     if judge is None:
         return ()
@@ -159,9 +159,9 @@ def largest_on(node: Node, *, aligned: bool = False) -> tuple[Shape, ...]:
     return tuple(shape for shape in found if shape is not None)
 
 
-def _largest(node: Node, gpus: int) -> Shape | None:
+def _largest(node: EmptyNode, gpus: int) -> Shape | None:
     for cpus in _cpus(node, node.allocatable["cpu"]):
         for mib in _memory(node, int(node.allocatable["memory"])):
-            if admit(node, [Request(gpus=gpus, cpus=cpus, memory_mib=mib)]).admitted:
+            if admit(node, [ContainerRequest(gpus=gpus, cpus=cpus, memory_mib=mib)]).admitted:
                 return Shape(gpus, int(cpus), mib)
     return None

@@ -1,4 +1,4 @@
-"""An empty node as its kubelet sees it, and what a pod asks of it.
+"""An empty node as its kubelet sees it, and the request of a container.
 
 Memory is counted in MiB and as the catalogue gives it: the kernel keeps a few percent of it for
 itself, so the last percents of a machine's memory can never be asked for.
@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 Policy = Literal["none", "best-effort", "restricted", "single-numa-node"]
 Scope = Literal["container", "pod"]
-Kind = Literal["app", "init", "sidecar"]
+ContainerKind = Literal["app", "init", "sidecar"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
@@ -27,8 +27,8 @@ class ShapeError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
-    """What one container asks for, as requests and limits alike.
+class ContainerRequest:
+    """The requests of one container, which are its limits, too.
 
     A whole number of `cpus` gets CPUs of its own, a fraction shares. Without CPUs or without memory
     the pod is not Guaranteed: then nothing but GPUs is aligned. Huge pages are counted in pages.
@@ -39,7 +39,7 @@ class Request:
     memory_mib: int = 0
     hugepages_1gi: int = 0
     hugepages_2mi: int = 0
-    kind: Kind = "app"
+    kind: ContainerKind = "app"
 
     def __post_init__(self) -> None:
         for name in ("gpus", "cpus", "memory_mib", "hugepages_1gi", "hugepages_2mi"):
@@ -53,7 +53,7 @@ class Request:
 
     @property
     def memory(self) -> dict[str, int]:
-        """What it asks of the memory manager, in MiB by resource; nothing that it does not want."""
+        """Its memory and huge pages in MiB by resource, without those of which it wants none."""
         asked = {
             "memory": self.memory_mib,
             "hugepages-1Gi": self.hugepages_1gi * MIB_PER_GIB,
@@ -63,7 +63,7 @@ class Request:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class NumaCell:
     """A NUMA node: `cores` in order, `core_sockets` says which socket each is on."""
 
     id: int
@@ -88,10 +88,10 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Node:
+class EmptyNode:
     """The NUMA nodes of a machine and the part of its kubelet's settings that admits pods."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[NumaCell, ...]
     sockets: int
     reserved_cpus: frozenset[int]
     cpu_options: frozenset[str]
@@ -119,7 +119,7 @@ class Node:
 
     @cached_property
     def allocatable(self) -> dict[str, float]:
-        """What the node offers to the scheduler: CPUs, GPUs, MiB by kind of memory."""
+        """The CPUs, GPUs and MiB by kind of memory that the node offers to the scheduler."""
         offered: dict[str, float] = {
             "cpu": sum(len(cpus) for cpus in self.cpus_of.values()) - len(self.reserved_cpus),
             "nvidia.com/gpu": self.gpu_count,
@@ -155,10 +155,10 @@ class Node:
 
     @cached_property
     def cpus_per_core(self) -> int:
-        """As kubelet counts: rounded down where some cores have more threads than others."""
+        """CPUs per core as kubelet counts: rounded down where cores differ in threads."""
         return len(self.numa_of) // len(self.cores)
 
     @property
     def core_group(self) -> int:
-        """How many CPUs are only ever given together."""
+        """The number of CPUs that are only given together."""
         return self.cpus_per_core if FULL_CORES in self.cpu_options else 1

@@ -1,9 +1,9 @@
-"""What the resource managers share: a pod's sum, preferred sets, and how a container is refused."""
+"""Helpers of the resource managers: a pod's total, preferred sets, and the error of a refusal."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ignition.shapes.hints import Hints
-from ignition.shapes.node import Request
+from ignition.shapes.node import ContainerRequest
+from ignition.shapes.topology_manager import Hints
 
 
 class RefusedError(ValueError):
@@ -15,8 +15,8 @@ class RefusedError(ValueError):
         self.reason = reason
 
 
-def pod_total(pod: Sequence[Request], amounts: Sequence[float]) -> float:
-    """The most that a pod has at a time: init containers run one by one before the others."""
+def pod_total(pod: Sequence[ContainerRequest], amounts: Sequence[float]) -> float:
+    """The largest amount that a pod has at a time: init containers run before the others."""
     sidecars, most_before = 0.0, 0.0
     for request, amount in zip(pod, amounts, strict=True):
         if request.kind == "sidecar":
@@ -29,9 +29,9 @@ def pod_total(pod: Sequence[Request], amounts: Sequence[float]) -> float:
     return max(most_before, sidecars + apps)
 
 
-def pod_request(pod: Sequence[Request]) -> Request:
-    """What the pod as a whole asks for."""
-    return Request(
+def pod_request(pod: Sequence[ContainerRequest]) -> ContainerRequest:
+    """Sum the requests of the containers to the request of the pod."""
+    return ContainerRequest(
         gpus=int(pod_total(pod, [request.gpus for request in pod])),
         cpus=pod_total(pod, [request.cpus for request in pod]),
         memory_mib=int(pod_total(pod, [request.memory_mib for request in pod])),

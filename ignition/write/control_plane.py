@@ -1,4 +1,4 @@
-"""The servers of the control plane: kubeadm on Flatcar, the PKI of the cluster handed to each.
+"""Writes the boot data of control-plane servers: kubeadm on Flatcar, and the PKI of the cluster.
 
 Every server gets the same certificate authorities ("manual certificate distribution" of kubeadm's
 guide to high availability), so that one that is replaced joins at any time, without the upload of

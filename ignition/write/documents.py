@@ -1,4 +1,4 @@
-"""What all roles share on the way from a template to Ignition."""
+"""Helpers that all roles share on the way from a template to Ignition."""
 
 import json
 from functools import cache

@@ -71,7 +71,7 @@ def driver_version(flatcar: str | None, driver: str) -> str | None:
 def fabric_manager_problem(
     url: str | None, *, nvswitch: bool, driver: str, flatcar: str | None
 ) -> str | None:
-    """Why GPUs behind NVSwitch would not start with this Fabric Manager, None where they would."""
+    """Return why GPUs behind NVSwitch would not start with this Fabric Manager, else None."""
     if not nvswitch:
         return None
     version = driver_version(flatcar, driver)
@@ -94,7 +94,7 @@ def fabric_manager_problem(
 
 
 def efa_problem(url: str, flatcar: str | None) -> str | None:
-    """Why an EFA driver would not load: a kernel module fits one release of the OS alone."""
+    """Return why an EFA driver would not load: a kernel module fits one release of the OS alone."""
     file = PurePosixPath(urlsplit(url).path).name
     if flatcar is None or re.search(rf"(?<![0-9.]){re.escape(flatcar)}(?!\.?\d)", file):
         return None

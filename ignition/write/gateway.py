@@ -12,8 +12,8 @@ _LENGTH = re.compile(r"[1-9]\d*(m|h)", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RebootWindow:
-    """When locksmith may reboot a machine that no cluster drains: "Thu 04:00" (UTC) for "1h"."""
+class LocksmithWindow:
+    """When locksmith may reboot a machine outside the cluster: "Thu 04:00" (UTC) for "1h"."""
 
     start: str
     length: str
@@ -34,7 +34,7 @@ class GatewayBoot:
     """One gateway; `snippets` are Butane documents that are merged last."""
 
     wireguard: WireGuard
-    reboot_window: RebootWindow
+    reboot_window: LocksmithWindow
     snippets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

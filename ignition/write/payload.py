@@ -1,18 +1,13 @@
-"""The boot data in the user data of a cloud that limits its size: whole, compressed, or a pointer.
+"""The boot data in the user data of a cloud that limits its size: whole, or a pointer to a store.
 
-What is too long for the user data goes, in this order, into it as gzip, or into an object store at
-which the user data points with the SHA-512 of what is there. Ignition takes the hash over the
-decompressed contents, and takes no compression from S3 (coreos/ignition, docs/configuration-v3_4.md
-and internal/resource/url.go).
+Boot data that is longer than the limit goes into an object store, and the user data points at it
+with its SHA-512. A cloud without a store refuses it.
 """
 
 import base64
 import hashlib
 import json
 from dataclasses import dataclass
-from functools import lru_cache
-
-from ignition.write.deflate import compress
 
 # raw, before the base64 of the API: docs.aws.amazon.com, "Work with instance user data"
 EC2_LIMIT_BYTES = 16 * 1024
@@ -21,7 +16,7 @@ HETZNER_LIMIT_BYTES = 32 * 1024
 
 
 class PayloadError(ValueError):
-    """Boot data that fits in no form; one sentence with the sizes."""
+    """Boot data that is too long for the user data; one sentence with the sizes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,13 +25,11 @@ class Merge:
 
     source: str
     sha512: str | None = None
-    gzip: bool = False
 
     def entry(self) -> dict[str, object]:
         """The item of `ignition.config.merge`."""
         return {
             "source": self.source,
-            **({"compression": "gzip"} if self.gzip else {}),
             **({"verification": {"hash": f"sha512-{self.sha512}"}} if self.sha512 else {}),
         }
 
@@ -55,26 +48,27 @@ def fit(
     """The user data that merges `merges` into the plain configuration, at most `limit_bytes` long.
 
     `store` is the address from which the machine could fetch the plain part, None where there is
-    none. PayloadError says what is how long where no form fits.
+    none. PayloadError gives the sizes where the user data would be too long.
     """
     whole = merged(plain, merges)
     if limit_bytes is None or size(whole) <= limit_bytes:
         return Payload(user_data=whole)
-    if store is not None:
-        pointer = _pointer(plain, Merge(source=store, sha512=sha512(plain)), merges)
-        if size(pointer) <= limit_bytes:
-            return Payload(user_data=pointer, stored=plain)
+    if store is None:
+        raise PayloadError(
+            f"the boot data has {size(whole)} bytes, and there is no object store for what is "
+            f"longer than the user data; allowed: {limit_bytes} bytes"
+        )
+    version = json.loads(plain)["ignition"]["version"]
+    pointer = merged(
+        _json({"ignition": {"version": version}}),
+        (Merge(source=store, sha512=sha512(plain)), *merges),
+    )
+    if size(pointer) > limit_bytes:
         raise PayloadError(
             f"the boot data has {size(whole)} bytes, and {size(pointer)} bytes as a pointer to "
             f"{store}; allowed: {limit_bytes} bytes"
         )
-    packed = _pointer(plain, _compressed(plain), merges)
-    if size(packed) <= limit_bytes:
-        return Payload(user_data=packed)
-    raise PayloadError(
-        f"the boot data has {size(whole)} bytes, and {size(packed)} bytes compressed; there is "
-        f"no object store for what is longer; allowed: {limit_bytes} bytes"
-    )
+    return Payload(user_data=pointer, stored=plain)
 
 
 def merged(config: str, merges: tuple[Merge, ...]) -> str:
@@ -97,21 +91,7 @@ def sha512(text: str) -> str:
 
 def data_url(text: str) -> str:
     """The text as a base64 `data:` URL."""
-    return _base64(text.encode())
-
-
-@lru_cache(maxsize=64)
-def _compressed(text: str) -> Merge:
-    return Merge(source=_base64(compress(text)), sha512=sha512(text), gzip=True)
-
-
-def _pointer(plain: str, to: Merge, merges: tuple[Merge, ...]) -> str:
-    version = json.loads(plain)["ignition"]["version"]
-    return merged(_json({"ignition": {"version": version}}), (to, *merges))
-
-
-def _base64(contents: bytes) -> str:
-    return f"data:;base64,{base64.b64encode(contents).decode()}"
+    return f"data:;base64,{base64.b64encode(text.encode()).decode()}"
 
 
 def _json(value: object) -> str:

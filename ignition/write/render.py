@@ -13,7 +13,6 @@ from hardware.catalogue import Hardware
 from ignition.plan.numa_plan import NumaPlan
 from ignition.write import documents
 from ignition.write.documents import RenderError, file, hostname_file, to_json
-from ignition.write.expectations import expectations
 from ignition.write.extensions import (
     efa_problem,
     fabric_manager_problem,
@@ -22,6 +21,7 @@ from ignition.write.extensions import (
     nvidia_runtime,
 )
 from ignition.write.payload import Merge, data_url, merged
+from ignition.write.plan_json import expectations
 from ignition.write.wireguard import WireGuard, WireGuardKey, address_file
 
 __all__ = [
@@ -57,7 +57,7 @@ class Taint:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeBoot:
-    """What the boot data of a node is made from.
+    """The inputs of a node's boot data.
 
     `nvidia_driver` is the suffix of Flatcar's own extension ("570-open") and `nvidia_runtime` the
     version of the bakery's ("v1.18.1"); machines without GPUs have neither. `fabric_manager` is the
@@ -85,7 +85,7 @@ class NodeBoot:
 
 @dataclass(frozen=True, kw_only=True)
 class Join:
-    """What a node joins with; token and key are secret. `hostname` None keeps the machine's own.
+    """Inputs of the join part; token and key are secret. `hostname` None keeps the machine's own.
 
     `wireguard_address` is of a machine whose plain part has none. The node has it in the cluster
     too: the address of its hall, which the kubelet would take, is one that no other site reaches.

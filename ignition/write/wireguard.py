@@ -20,7 +20,7 @@ _KEY_BYTES = 32
 
 @dataclass(frozen=True, kw_only=True)
 class Peer:
-    """The other end and the networks behind it; one without an endpoint calls by itself."""
+    """A peer and the networks behind it; one without an endpoint opens the tunnel itself."""
 
     public_key: str
     allowed_ips: tuple[str, ...]

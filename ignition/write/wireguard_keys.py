@@ -8,6 +8,6 @@ from ignition.write.wireguard import WireGuardKey
 
 
 def public_key(key: WireGuardKey) -> str:
-    """What the other end of a tunnel knows this one by; the point of Curve25519, in base64."""
+    """Return the public key that the peers of a tunnel need, in base64."""
     private = X25519PrivateKey.from_private_bytes(base64.b64decode(key.private_key))
     return base64.b64encode(private.public_key().public_bytes_raw()).decode()

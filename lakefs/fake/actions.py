@@ -1,4 +1,4 @@
-"""Actions: the YAML files under _lakefs_actions/ of the source of an event, and their webhooks."""
+"""Runs action files: the YAML files under _lakefs_actions/ of an event's source."""
 
 import json
 import time
@@ -11,8 +11,15 @@ from typing import Any
 
 import yaml
 
-from lakefs.fake.model import ACTIONS_FOLDER, Repository
-from lakefs.fake.parts import ApiError, Commit, HookRun, Run, matches
+from lakefs.fake.model import (
+    ACTIONS_FOLDER,
+    AnswerError,
+    Commit,
+    HookRun,
+    Repo,
+    Run,
+    matches,
+)
 
 HOOK_TYPES = ("webhook", "lua", "airflow")
 WEBHOOK_SECONDS = 60
@@ -20,7 +27,7 @@ WEBHOOK_SECONDS = 60
 
 @dataclass(frozen=True)
 class Event:
-    """What has happened or is about to: the branch that it happens to, and what it comes from."""
+    """An event of `type` on `branch`; `source` is the ref that the change comes from."""
 
     type: str
     branch: str
@@ -28,8 +35,8 @@ class Event:
     commit: Commit
 
 
-def run_actions(repository: Repository, event: Event) -> None:
-    """Runs the actions of an event; a failure of a pre-event aborts what was to happen."""
+def run_actions(repository: Repo, event: Event) -> None:
+    """Runs the actions of an event; AnswerError where a hook before the event fails."""
     matching = list(_matching(repository, event))
     if not matching:
         return
@@ -47,10 +54,10 @@ def run_actions(repository: Repository, event: Event) -> None:
         for failure in _run_hooks(repository, event, action, run, number)
     ]
     if failures and event.type.startswith("pre-"):
-        raise ApiError(412, f"{event.type} hook aborted, run id '{run.run_id}': {failures[0]}")
+        raise AnswerError(412, f"{event.type} hook aborted, run id '{run.run_id}': {failures[0]}")
 
 
-def _matching(repository: Repository, event: Event) -> list[dict[str, Any]]:
+def _matching(repository: Repo, event: Event) -> list[dict[str, Any]]:
     if event.type.startswith("post-"):
         tree = event.commit.tree
     elif event.type == "pre-merge":
@@ -76,7 +83,7 @@ def _parsed(path: str, content: bytes) -> dict[str, Any]:
             raise ValueError(path)
         name = action.get("name", path.removeprefix(ACTIONS_FOLDER))
     except (AttributeError, KeyError, TypeError, ValueError, yaml.YAMLError) as error:
-        raise ApiError(412, f"parse action file {path}: invalid action") from error
+        raise AnswerError(412, f"parse action file {path}: invalid action") from error
     return {"name": name, "on": events, "hooks": hooks}
 
 
@@ -88,9 +95,9 @@ def _concerns(action: dict[str, Any], event: Event) -> bool:
 
 
 def _run_hooks(
-    repository: Repository, event: Event, action: dict[str, Any], run: Run, number: int
+    repository: Repo, event: Event, action: dict[str, Any], run: Run, number: int
 ) -> list[str]:
-    """The hooks of one action in their order; after a failure the rest is left out."""
+    """Runs the hooks of one action in their order up to the first failure; returns that."""
     for position, hook in enumerate(action["hooks"]):
         failure, output = _run_hook(repository, event, action["name"], hook)
         record = HookRun(
@@ -109,9 +116,9 @@ def _run_hooks(
 
 
 def _run_hook(
-    repository: Repository, event: Event, action: str, hook: dict[str, Any]
+    repository: Repo, event: Event, action: str, hook: dict[str, Any]
 ) -> tuple[str | None, str]:
-    """Why the hook failed, or None; and what its log holds."""
+    """Returns the failure of the hook, or None, and its log."""
     if hook["type"] != "webhook":
         return None, f"a {hook['type']} hook: recorded, not run\n"
     body = {
@@ -127,14 +134,14 @@ def _run_hook(
         "committer": event.commit.committer,
         "commit_metadata": dict(event.commit.metadata),
     }
-    request = urllib.request.Request(  # noqa: S310  # a test's own webhook on 127.0.0.1
+    request = urllib.request.Request(  # noqa: S310  # the action file's own webhook
         hook["properties"]["url"],
         data=json.dumps(body).encode(),
         headers={"Content-Type": "application/json"},
         method="POST",
     )
     try:
-        with urllib.request.urlopen(  # noqa: S310  # the address is a test's own
+        with urllib.request.urlopen(  # noqa: S310  # as above
             request, timeout=WEBHOOK_SECONDS
         ) as answer:
             return None, f"{answer.status}\n"

@@ -7,9 +7,8 @@ from hashlib import md5
 from typing import Any
 
 from lakefs.fake import history
-from lakefs.fake.http import Answer, Request, page, route
-from lakefs.fake.model import Model, Repository
-from lakefs.fake.parts import ApiError, Commit, Entry, HookRun, Run
+from lakefs.fake.http import Answer, HttpRequest, page, route
+from lakefs.fake.model import AnswerError, Commit, HookRun, Model, Repo, Run, StoredObject
 
 
 def moment(seconds: float) -> str:
@@ -31,7 +30,9 @@ def shown_commit(commit: Commit) -> dict[str, Any]:
     }
 
 
-def shown_diff(request: Request, changes: Iterable[tuple[str, str, Entry | None]]) -> Answer:
+def shown_diff(
+    request: HttpRequest, changes: Iterable[tuple[str, str, StoredObject | None]]
+) -> Answer:
     prefix = request.query.get("prefix", "")
     return page(
         request,
@@ -52,24 +53,24 @@ def shown_diff(request: Request, changes: Iterable[tuple[str, str, Entry | None]
 
 
 @route("GET", "/repositories/{repository}/branches/{branch}/diff")
-def diff_branch(_model: Model, request: Request, repository: Repository, branch: str) -> Answer:
+def diff_branch(_model: Model, request: HttpRequest, repository: Repo, branch: str) -> Answer:
     head = repository.commits[repository.branch(branch).head]
     return shown_diff(request, history.two_dot(head.tree, repository.view(branch)))
 
 
 @route("GET", "/repositories/{repository}/refs/{left}/diff/{right}")
 def diff_refs(
-    _model: Model, request: Request, repository: Repository, left: str, right: str
+    _model: Model, request: HttpRequest, repository: Repo, left: str, right: str
 ) -> Answer:
     kind = request.query.get("type", "three_dot")
     return shown_diff(request, history.diff(repository, left, right, kind))
 
 
 @route("POST", "/repositories/{repository}/branches/{branch}/commits")
-def commit(_model: Model, request: Request, repository: Repository, branch: str) -> Answer:
+def commit(_model: Model, request: HttpRequest, repository: Repo, branch: str) -> Answer:
     body = request.json()
     if not body.get("message"):
-        raise ApiError(400, "commit message: empty commit message: required value")
+        raise AnswerError(400, "commit message: empty commit message: required value")
     made = history.commit(
         repository,
         branch,
@@ -81,12 +82,12 @@ def commit(_model: Model, request: Request, repository: Repository, branch: str)
 
 
 @route("GET", "/repositories/{repository}/commits/{commit}")
-def get_commit(_model: Model, _request: Request, repository: Repository, commit: str) -> Answer:
+def get_commit(_model: Model, _request: HttpRequest, repository: Repo, commit: str) -> Answer:
     return Answer.of(200, shown_commit(repository.resolve(commit)))
 
 
 @route("GET", "/repositories/{repository}/refs/{ref}/commits")
-def log(_model: Model, request: Request, repository: Repository, ref: str) -> Answer:
+def log(_model: Model, request: HttpRequest, repository: Repo, ref: str) -> Answer:
     head = repository.resolve(ref)
     if request.flag("first_parent"):
         listed = [head]
@@ -103,7 +104,7 @@ def log(_model: Model, request: Request, repository: Repository, ref: str) -> An
 
 @route("GET", "/repositories/{repository}/refs/{source}/merge/{destination}")
 def find_merge_base(
-    _model: Model, _request: Request, repository: Repository, source: str, destination: str
+    _model: Model, _request: HttpRequest, repository: Repo, source: str, destination: str
 ) -> Answer:
     theirs, ours = repository.resolve(source), repository.resolve(destination)
     return Answer.of(
@@ -118,7 +119,7 @@ def find_merge_base(
 
 @route("POST", "/repositories/{repository}/refs/{source}/merge/{destination}")
 def merge(
-    _model: Model, request: Request, repository: Repository, source: str, destination: str
+    _model: Model, request: HttpRequest, repository: Repo, source: str, destination: str
 ) -> Answer:
     body = request.json()
     merging = history.Merging(
@@ -134,7 +135,7 @@ def merge(
 
 
 @route("POST", "/repositories/{repository}/branches/{branch}/revert")
-def revert(_model: Model, request: Request, repository: Repository, branch: str) -> Answer:
+def revert(_model: Model, request: HttpRequest, repository: Repo, branch: str) -> Answer:
     body = request.json()
     history.revert(repository, branch, body["ref"], int(body.get("parent_number", 0)))
     return Answer(status=204)
@@ -163,15 +164,15 @@ def shown_hook(hook: HookRun) -> dict[str, Any]:
     }
 
 
-def run_of(repository: Repository, run_id: str) -> Run:
+def run_of(repository: Repo, run_id: str) -> Run:
     for run in repository.runs:
         if run.run_id == run_id:
             return run
-    raise ApiError(404, "run id not found")
+    raise AnswerError(404, "run id not found")
 
 
 @route("GET", "/repositories/{repository}/actions/runs")
-def list_runs(_model: Model, request: Request, repository: Repository) -> Answer:
+def list_runs(_model: Model, request: HttpRequest, repository: Repo) -> Answer:
     branch, commit_id = request.query.get("branch"), request.query.get("commit")
     return page(
         request,
@@ -184,20 +185,20 @@ def list_runs(_model: Model, request: Request, repository: Repository) -> Answer
 
 
 @route("GET", "/repositories/{repository}/actions/runs/{run}")
-def get_run(_model: Model, _request: Request, repository: Repository, run: str) -> Answer:
+def get_run(_model: Model, _request: HttpRequest, repository: Repo, run: str) -> Answer:
     return Answer.of(200, shown_run(run_of(repository, run)))
 
 
 @route("GET", "/repositories/{repository}/actions/runs/{run}/hooks")
-def list_run_hooks(_model: Model, request: Request, repository: Repository, run: str) -> Answer:
+def list_run_hooks(_model: Model, request: HttpRequest, repository: Repo, run: str) -> Answer:
     return page(request, ((h.hook_run_id, shown_hook(h)) for h in run_of(repository, run).hooks))
 
 
 @route("GET", "/repositories/{repository}/actions/runs/{run}/hooks/{hook}/output")
 def hook_output(
-    _model: Model, _request: Request, repository: Repository, run: str, hook: str
+    _model: Model, _request: HttpRequest, repository: Repo, run: str, hook: str
 ) -> Answer:
     for record in run_of(repository, run).hooks:
         if record.hook_run_id == hook:
             return Answer(status=200, body=record.output.encode())
-    raise ApiError(404, "hook run id not found")
+    raise AnswerError(404, "hook run id not found")

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakefs.fake.model import Model
-from lakefs.fake.parts import ApiError
+from lakefs.fake.model import AnswerError, Model
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class HttpRequest:
     """A request below /api/v1."""
 
     method: str
@@ -24,9 +23,9 @@ class Request:
         try:
             body = json.loads(self.body or b"{}")
         except ValueError as error:
-            raise ApiError(400, "request body has an error: failed to decode") from error
+            raise AnswerError(400, "request body has an error: failed to decode") from error
         if not isinstance(body, dict):
-            raise ApiError(400, "request body has an error: not an object")
+            raise AnswerError(400, "request body has an error: not an object")
         return body
 
     def flag(self, name: str) -> bool:
@@ -43,12 +42,12 @@ class Request:
             if b'name="content"' in head:
                 found = re.search(rb"Content-Type: (\S+)", head)
                 return content.removesuffix(b"\r\n"), found[1].decode() if found else ""
-        raise ApiError(400, 'multipart upload missing key "content"')
+        raise AnswerError(400, 'multipart upload missing key "content"')
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A status, a body and what stands in the headers."""
+    """An answer: status, body and headers."""
 
     status: int
     body: bytes = b""
@@ -74,7 +73,7 @@ def route(method: str, path: str) -> Callable[[Operation], Operation]:
     return register
 
 
-def answer(model: Model, request: Request) -> Answer:
+def answer(model: Model, request: HttpRequest) -> Answer:
     for method, pattern, operation in ROUTES:
         matched = pattern.match(request.path)
         if matched and method == request.method:
@@ -86,11 +85,11 @@ def answer(model: Model, request: Request) -> Answer:
                 return operation(model, request, repository, **names)
             with repository.lock:
                 return operation(model, request, repository, **names)
-    raise ApiError(404, "invalid API endpoint")
+    raise AnswerError(404, "invalid API endpoint")
 
 
-def page(request: Request, items: Iterable[tuple[str, dict[str, Any]]]) -> Answer:
-    """One page of (offset, item) pairs that are already in order; `after` is the last one seen."""
+def page(request: HttpRequest, items: Iterable[tuple[str, dict[str, Any]]]) -> Answer:
+    """One page of (offset, item) pairs in their order, those behind the offset `after`."""
     listed = list(items)
     after = request.query.get("after", "")
     if after:
@@ -100,7 +99,7 @@ def page(request: Request, items: Iterable[tuple[str, dict[str, Any]]]) -> Answe
         )
     amount = int(request.query.get("amount", "100"))
     if not -1 <= amount <= 1000:
-        raise ApiError(400, "parameter amount: number must be at most 1000")
+        raise AnswerError(400, "parameter amount: number must be at most 1000")
     size = 1000 if amount < 0 else amount
     shown = listed[:size]
     more = len(listed) > size

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from lakefs.fake.http import Answer, Request, page, route
-from lakefs.fake.model import Model, Repository
-from lakefs.fake.parts import ApiError, Entry
+from lakefs.fake.http import Answer, HttpRequest, page, route
+from lakefs.fake.model import AnswerError, Model, Repo, StoredObject
 
 
-def shown_entry(path: str, entry: Entry) -> dict[str, Any]:
+def shown_entry(path: str, entry: StoredObject) -> dict[str, Any]:
     return {
         "path": path,
         "path_type": "object",
@@ -21,17 +20,17 @@ def shown_entry(path: str, entry: Entry) -> dict[str, Any]:
 
 
 @route("POST", "/repositories/{repository}/branches/{branch}/objects")
-def upload(model: Model, request: Request, repository: Repository, branch: str) -> Answer:
+def upload(model: Model, request: HttpRequest, repository: Repo, branch: str) -> Answer:
     repository.writable(branch, force=request.flag("force"))
     staging, path = repository.branch(branch), request.query.get("path", "")
     if not path:
-        raise ApiError(400, "path: empty path: required value")
+        raise AnswerError(400, "path: empty path: required value")
     present = repository.view(branch).get(path)
     if request.headers.get("if-none-match") == "*" and present is not None:
-        raise ApiError(412, "path already exists")
+        raise AnswerError(412, "path already exists")
     expected = request.headers.get("if-match")
     if expected is not None and (present is None or present.checksum != expected.strip('"')):
-        raise ApiError(412, "precondition failed: the object has another ETag")
+        raise AnswerError(412, "precondition failed: the object has another ETag")
     content, kind = request.file()
     entry = model.entry(content, repository, kind)
     staging.staged[path] = entry
@@ -39,7 +38,7 @@ def upload(model: Model, request: Request, repository: Repository, branch: str) 
 
 
 @route("DELETE", "/repositories/{repository}/branches/{branch}/objects")
-def delete_object(_model: Model, request: Request, repository: Repository, branch: str) -> Answer:
+def delete_object(_model: Model, request: HttpRequest, repository: Repo, branch: str) -> Answer:
     repository.writable(branch, force=request.flag("force"))
     staging, path = repository.branch(branch), request.query["path"]
     if path in repository.commits[staging.head].tree:
@@ -50,7 +49,7 @@ def delete_object(_model: Model, request: Request, repository: Repository, branc
 
 
 @route("GET", "/repositories/{repository}/refs/{ref}/objects/ls")
-def list_objects(_model: Model, request: Request, repository: Repository, ref: str) -> Answer:
+def list_objects(_model: Model, request: HttpRequest, repository: Repo, ref: str) -> Answer:
     prefix, delimiter = request.query.get("prefix", ""), request.query.get("delimiter", "")
     listed: dict[str, dict[str, Any]] = {}
     for path, entry in repository.view(ref).items():
@@ -66,22 +65,22 @@ def list_objects(_model: Model, request: Request, repository: Repository, ref: s
     return page(request, listed.items())
 
 
-def found(request: Request, repository: Repository, ref: str) -> tuple[str, Entry]:
+def found(request: HttpRequest, repository: Repo, ref: str) -> tuple[str, StoredObject]:
     path = request.query.get("path", "")
     entry = repository.view(ref).get(path)
     if entry is None:
-        raise ApiError(404, "not found")
+        raise AnswerError(404, "not found")
     return path, entry
 
 
 @route("GET", "/repositories/{repository}/refs/{ref}/objects/stat")
-def stat(_model: Model, request: Request, repository: Repository, ref: str) -> Answer:
+def stat(_model: Model, request: HttpRequest, repository: Repo, ref: str) -> Answer:
     return Answer.of(200, shown_entry(*found(request, repository, ref)))
 
 
 @route("HEAD", "/repositories/{repository}/refs/{ref}/objects")
 @route("GET", "/repositories/{repository}/refs/{ref}/objects")
-def get_object(_model: Model, request: Request, repository: Repository, ref: str) -> Answer:
+def get_object(_model: Model, request: HttpRequest, repository: Repo, ref: str) -> Answer:
     _, entry = found(request, repository, ref)
     headers = {"Content-Type": entry.content_type, "ETag": f'"{entry.checksum}"'}
     return Answer(status=200, body=entry.content, headers=headers)

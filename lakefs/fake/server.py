@@ -1,4 +1,4 @@
-"""The fake over HTTP: authentication, routing, and what a test may make happen between requests."""
+"""The fake over HTTP: authentication, routing, and incidents between requests."""
 
 import base64
 import contextlib
@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from lakefs.fake import commits, http, objects, repositories
-from lakefs.fake.http import Answer, Request
-from lakefs.fake.model import Model
-from lakefs.fake.parts import ApiError
+from lakefs.fake.http import Answer, HttpRequest
+from lakefs.fake.model import AnswerError, Model
 
 PREFIX = "/api/v1"
 ROUTE_MODULES = (commits, objects, repositories)  # importing them registers their operations
@@ -20,7 +19,7 @@ PUBLIC = re.compile("/(healthcheck|setup_lakefs)$")
 
 
 class DroppedError(Exception):
-    """Raised by what a test lets happen: the connection closes without an answer."""
+    """Raised by an incident: the connection closes without an answer."""
 
 
 @dataclass(kw_only=True)
@@ -38,7 +37,7 @@ class Incident:
 
 @dataclass(kw_only=True)
 class FakeLakefs:
-    """A running fake: where it listens, what it holds, and the requests that it has had."""
+    """A running fake: its address, its state, and the requests that it has answered."""
 
     endpoint: str
     model: Model
@@ -48,22 +47,22 @@ class FakeLakefs:
     def once(
         self, method: str, path: str, happens: Callable[[], None], *, after: bool = False
     ) -> None:
-        """Lets something happen once: another writer, an ApiError, a DroppedError."""
+        """Calls `happens` once, before or after such a request: it may write, or raise an error."""
         incident = Incident(method=method, path=re.compile(path), happens=happens, after=after)
         self.incidents.append(incident)
 
     def count(self, method: str, path: str) -> int:
-        """How often a request was made."""
+        """Returns how often a request was made."""
         return sum(m == method and re.search(path, p) is not None for m, p in self.requests)
 
-    def answer(self, request: Request, authorization: str) -> Answer:
+    def answer(self, request: HttpRequest, authorization: str) -> Answer:
         self.requests.append((request.method, request.path))
         try:
             self._authenticate(request.path, authorization)
             self._happen(request, after=False)
             answer = http.answer(self.model, request)
             self._happen(request, after=True)
-        except ApiError as error:
+        except AnswerError as error:
             return Answer.of(error.status, {"message": error.message})
         return answer
 
@@ -71,9 +70,9 @@ class FakeLakefs:
         pair = f"{self.model.access_key_id}:{self.model.secret_access_key}"
         expected = f"Basic {base64.b64encode(pair.encode()).decode()}"
         if PUBLIC.match(path) is None and (authorization != expected or not self.model.initialized):
-            raise ApiError(401, "error authenticating request")
+            raise AnswerError(401, "error authenticating request")
 
-    def _happen(self, request: Request, *, after: bool) -> None:
+    def _happen(self, request: HttpRequest, *, after: bool) -> None:
         for incident in list(self.incidents):
             if incident.after == after and incident.concerns(request.method, request.path):
                 self.incidents.remove(incident)
@@ -91,7 +90,7 @@ class Handler(BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = urllib.parse.unquote(url.path.removeprefix(PREFIX))
-        request = Request(
+        request = HttpRequest(
             method=self.command,
             path=path,
             query=dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True)),
@@ -121,12 +120,12 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _serve  # noqa: N815  # names of http.server
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # name of http.server
-        """Says nothing: a test prints what it wants to know."""
+        """Logs nothing; `FakeLakefs.requests` has the requests."""
 
 
 @contextlib.contextmanager
 def serving(model: Model) -> Iterator[FakeLakefs]:
-    """The model on a free port of 127.0.0.1."""
+    """Serves the model on a free port of 127.0.0.1."""
     fake = FakeLakefs(endpoint="", model=model)
     handler = type("FakeHandler", (Handler,), {"fake": fake})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

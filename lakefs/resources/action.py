@@ -3,46 +3,32 @@
 import contextlib
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pulumi
-from pulumi.dynamic import (
-    CheckFailure,
-    CheckResult,
-    CreateResult,
-    DiffResult,
-    ReadResult,
-    Resource,
-    UpdateResult,
-)
+from pulumi.dynamic import CheckFailure, Resource
 
+from lakefs import action_files
+from lakefs.client import LakefsClient
 from lakefs.errors import LakefsError, if_there
-from lakefs.resources import gate
+from lakefs.repository import DataRepository
 from lakefs.resources.connection import (
     MANAGED,
-    Connection,
     LakefsProvider,
     Properties,
-    connect,
-    connected,
-    diff,
+    ResourceArgs,
     known,
     options,
-    wrong_connection,
 )
-
-if TYPE_CHECKING:
-    from lakefs.repository import DataRepository
 
 
 @dataclass(frozen=True, kw_only=True)
-class ActionArgs:
+class ActionArgs(ResourceArgs):
     """The file `_lakefs_actions/<name>.yaml` on `branch`, where branches start from.
 
     `adopt` lets it replace a file of other content that is there already.
     """
 
-    connection: Connection
     repository: pulumi.Input[str]
     name: pulumi.Input[str]
     content: pulumi.Input[str]
@@ -53,55 +39,55 @@ class ActionArgs:
 class ActionProvider(LakefsProvider):
     """Writes, reads and removes one action file through a short-lived branch and a merge.
 
-    So it works whether its branch is protected or not, and what other people do at the same time
+    So it works on protected branches too, and a change that somebody else makes at the same time
     is either merged with it or refused whole.
     """
 
-    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        resource = f"lakeFS action {news['name']!r} of repository {news['repository']!r}"
-        failures = wrong_connection(news, resource)
-        if known(news["content"]):
-            failures += [
-                CheckFailure("content", f"{resource}: {problem}")
-                for problem in gate.problems(news["content"])
-            ]
-        return CheckResult(news, failures)
+    updates = ("content",)
+    replaces = ("repository", "branch", "name")
 
-    def diff(self, _id: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
-        places = ("repository", "branch", "name")
-        return diff(olds, news, updates=("content", "adopt"), replaces=places)
+    def title(self, props: Properties) -> str:
+        return f"lakeFS action {props['name']!r} of repository {props['repository']!r}"
 
-    def create(self, props: dict[str, Any]) -> CreateResult:
-        present = _read(props)
+    def mistakes(self, _olds: Properties, news: dict[str, Any]) -> list[CheckFailure]:
+        if not known(news["content"]):
+            return []
+        return [
+            CheckFailure("content", f"{self.title(news)}: {problem}")
+            for problem in action_files.problems(news["content"])
+        ]
+
+    def id_of(self, props: Properties) -> str:
+        return "/".join(str(props[key]) for key in self.replaces)
+
+    def make(self, lakefs: LakefsClient, props: Properties) -> Properties:
+        present = _read(lakefs, props)
         if present not in (None, props["content"]) and not props["adopt"]:
             raise LakefsError(
                 f"{_path(props)} on {props['branch']!r} of lakeFS repository "
                 f"{props['repository']!r} exists with other content: set adopt to replace it."
             )
         if present != props["content"]:
-            _merge_in(props, props["content"])
-        return CreateResult(_id(props), _state(props, props["content"]))
+            _merge_in(lakefs, props, props["content"])
+        return props
 
-    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        repository, branch, name = id_.split("/", 2)
-        place = {**props, "repository": repository, "branch": branch, "name": name}
-        content = _read(place)
-        if content is None:
-            return ReadResult("", {})
-        return ReadResult(id_, _state(place, content))
+    def find(self, lakefs: LakefsClient, id_: str, _props: Properties) -> Properties | None:
+        place = dict(zip(self.replaces, id_.split("/", 2), strict=True))
+        content = _read(lakefs, place)
+        return None if content is None else {**place, "content": content}
 
-    def update(self, _id: str, _olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
-        if _read(news) != news["content"]:
-            _merge_in(news, news["content"])
-        return UpdateResult(_state(news, news["content"]))
+    def change(self, lakefs: LakefsClient, _id: str, props: Properties) -> Properties:
+        if _read(lakefs, props) != props["content"]:
+            _merge_in(lakefs, props, props["content"])
+        return props
 
-    def delete(self, _id: str, props: dict[str, Any]) -> None:
-        if _read(props) is not None:
-            _merge_in(props, None)
+    def remove(self, lakefs: LakefsClient, _id: str, props: Properties) -> None:
+        if _read(lakefs, props) is not None:
+            _merge_in(lakefs, props, None)
 
 
 class Action(Resource, module="lakefs", name="Action"):
-    """An action file. A branch opened before it was there does not have it."""
+    """An action file. A branch that was opened before does not have it."""
 
     repository: pulumi.Output[str]
     branch: pulumi.Output[str]
@@ -111,66 +97,35 @@ class Action(Resource, module="lakefs", name="Action"):
     def __init__(
         self, name: str, args: ActionArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        properties: dict[str, pulumi.Input[Any]] = {
-            **args.connection.properties(),
-            "repository": args.repository,
-            "branch": args.branch,
-            "name": args.name,
-            "content": args.content,
-            "adopt": args.adopt,
-        }
-        super().__init__(ActionProvider(), name, properties, options(opts))
+        super().__init__(ActionProvider(), name, args.properties(), options(opts))
 
 
-def _path(props: Properties) -> str:
-    return f"{gate.FOLDER}{props['name']}.yaml"
+def _path(place: Properties) -> str:
+    return f"{action_files.FOLDER}{place['name']}.yaml"
 
 
-def _id(props: Properties) -> str:
-    return f"{props['repository']}/{props['branch']}/{props['name']}"
-
-
-def _state(props: Properties, content: str) -> dict[str, Any]:
-    return {
-        **connected(props),
-        "repository": props["repository"],
-        "branch": props["branch"],
-        "name": props["name"],
-        "content": content,
-        "adopt": bool(props.get("adopt")),
-    }
-
-
-def _repository(props: Properties) -> "DataRepository":
-    from lakefs.repository import (  # noqa: PLC0415  # loads the SDK: 0.6 s
-        DataRepository,
-    )
-
-    return DataRepository(connect(props), props["repository"])
-
-
-def _read(props: Properties) -> str | None:
+def _read(lakefs: LakefsClient, place: Properties) -> str | None:
     """The file as committed, or None where it, its branch or its repository is not there."""
-    repository = _repository(props)
+    repository = DataRepository(lakefs, place["repository"])
     with if_there():
-        content = repository.read(repository.head(props["branch"]), _path(props))
+        content = repository.read(repository.head(place["branch"]), _path(place))
         return content.decode(errors="replace")
     return None
 
 
-def _merge_in(props: Properties, content: str | None) -> None:
-    """Brings the new content, or its absence, into the branch by one merge."""
-    repository, path = _repository(props), _path(props)
+def _merge_in(lakefs: LakefsClient, place: Properties, content: str | None) -> None:
+    """Sets the content of the file by one merge; None removes the file."""
+    repository, path = DataRepository(lakefs, place["repository"]), _path(place)
     branch = f"gpu-fleet-{uuid.uuid4().hex[:8]}"
-    message = f"{'Remove' if content is None else 'Set'} the action {props['name']}"
-    repository.open_branch(branch, repository.head(props["branch"]))
+    message = f"{'Remove' if content is None else 'Set'} the action {place['name']}"
+    repository.open_branch(branch, repository.head(place["branch"]))
     try:
         if content is None:
             repository.remove(branch, path)
         else:
             repository.upload(branch, path, content.encode())
         repository.commit(branch, message, MANAGED)
-        repository.merge(branch, props["branch"], message, MANAGED)
+        repository.merge(branch, place["branch"], message, MANAGED)
     finally:
         # what went wrong above is what counts; a branch left behind harms nobody
         with contextlib.suppress(LakefsError):

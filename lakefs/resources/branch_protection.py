@@ -2,34 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pulumi
-from pulumi.dynamic import (
-    CheckFailure,
-    CheckResult,
-    CreateResult,
-    DiffResult,
-    ReadResult,
-    Resource,
-    UpdateResult,
-)
+from pulumi.dynamic import CheckFailure, Resource
 
+from lakefs.client import LakefsClient
 from lakefs.errors import LakefsError, if_there
-from lakefs.resources.connection import (
-    Connection,
-    LakefsProvider,
-    Properties,
-    connect,
-    connected,
-    diff,
-    known,
-    options,
-    wrong_connection,
-)
-
-if TYPE_CHECKING:
-    from lakefs.client import Lakefs
+from lakefs.resources.connection import LakefsProvider, Properties, ResourceArgs, known, options
 
 USELESS = {
     "": "an empty one protects nothing",
@@ -38,10 +18,9 @@ USELESS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class BranchProtectionArgs:
-    """`patterns` are globs with `*` and `?`: every rule of the repository, in no order."""
+class BranchProtectionArgs(ResourceArgs):
+    """All rules of the repository: `patterns` are globs with `*` and `?`, in any order."""
 
-    connection: Connection
     repository: pulumi.Input[str]
     patterns: pulumi.Input[Sequence[pulumi.Input[str]]]
     adopt: pulumi.Input[bool] = False
@@ -50,62 +29,58 @@ class BranchProtectionArgs:
 class BranchProtectionProvider(LakefsProvider):
     """Sets the rules under their ETag: a change that someone makes meanwhile is never lost."""
 
-    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        resource = f"The branch protection of lakeFS repository {news['repository']!r}"
-        failures = wrong_connection(news, resource)
-        patterns = news["patterns"]
+    updates = ("patterns",)
+    replaces = ("repository",)
+
+    def title(self, props: Properties) -> str:
+        return f"The branch protection of lakeFS repository {props['repository']!r}"
+
+    def mistakes(self, _olds: Properties, news: dict[str, Any]) -> list[CheckFailure]:
+        """Brings the patterns into the order of the alphabet: the API keeps one without meaning."""
+        patterns, title = news["patterns"], self.title(news)
         if not patterns:
-            failures.append(
-                CheckFailure("patterns", f"{resource} must name at least one branch pattern.")
-            )
-        elif known(patterns) and all(known(pattern) for pattern in patterns):
-            failures += [
-                CheckFailure("patterns", f"{resource} has the pattern {pattern!r}; {why}.")
-                for pattern, why in USELESS.items()
-                if pattern in patterns
-            ]
-            # the API keeps an order that means nothing
-            news["patterns"] = sorted(set(patterns))
-        return CheckResult(news, failures)
+            return [CheckFailure("patterns", f"{title} must name at least one branch pattern.")]
+        if not known(patterns) or not all(known(pattern) for pattern in patterns):
+            return []
+        news["patterns"] = sorted(set(patterns))
+        return [
+            CheckFailure("patterns", f"{title} has the pattern {pattern!r}; {why}.")
+            for pattern, why in USELESS.items()
+            if pattern in patterns
+        ]
 
-    def diff(self, _id: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
-        return diff(olds, news, updates=("patterns", "adopt"), replaces=("repository",))
-
-    def create(self, props: dict[str, Any]) -> CreateResult:
-        lakefs, repository = connect(props), props["repository"]
+    def make(self, lakefs: LakefsClient, props: Properties) -> Properties:
+        repository, wanted = props["repository"], props["patterns"]
         present, etag = _rules(lakefs, repository)
-        if present and present != props["patterns"] and not props["adopt"]:
+        if present and present != wanted and not props["adopt"]:
             raise LakefsError(
                 f"lakeFS repository {repository!r} already protects {', '.join(present)}: "
-                f"set adopt to replace these rules by {', '.join(props['patterns'])}."
+                f"set adopt to replace these rules by {', '.join(wanted)}."
             )
-        _set(lakefs, repository, props["patterns"], etag)
-        return CreateResult(repository, _state(props, repository, props["patterns"]))
+        _set(lakefs, repository, wanted, etag)
+        return props
 
-    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        patterns: list[str] = []
+    def find(self, lakefs: LakefsClient, id_: str, _props: Properties) -> Properties | None:
         with if_there():
-            patterns, _ = _rules(connect(props), id_)
-        if not patterns:
-            return ReadResult("", {})
-        return ReadResult(id_, _state(props, id_, patterns))
+            patterns, _ = _rules(lakefs, id_)
+            if patterns:
+                return {"repository": id_, "patterns": patterns}
+        return None
 
-    def update(self, id_: str, _olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
-        lakefs = connect(news)
+    def change(self, lakefs: LakefsClient, id_: str, props: Properties) -> Properties:
         present, etag = _rules(lakefs, id_)
-        if present != news["patterns"]:
-            _set(lakefs, id_, news["patterns"], etag)
-        return UpdateResult(_state(news, id_, news["patterns"]))
+        if present != props["patterns"]:
+            _set(lakefs, id_, props["patterns"], etag)
+        return props
 
-    def delete(self, id_: str, props: dict[str, Any]) -> None:
-        lakefs = connect(props)
+    def remove(self, lakefs: LakefsClient, id_: str, _props: Properties) -> None:
         with if_there():
             _, etag = _rules(lakefs, id_)
             _set(lakefs, id_, [], etag)
 
 
 class BranchProtection(Resource, module="lakefs", name="BranchProtection"):
-    """Which branches of a repository only a merge may change. One resource per repository."""
+    """The branches of a repository that only a merge may change. One resource per repository."""
 
     repository: pulumi.Output[str]
     patterns: pulumi.Output[Sequence[str]]
@@ -113,16 +88,10 @@ class BranchProtection(Resource, module="lakefs", name="BranchProtection"):
     def __init__(
         self, name: str, args: BranchProtectionArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        properties: dict[str, pulumi.Input[Any]] = {
-            **args.connection.properties(),
-            "repository": args.repository,
-            "patterns": args.patterns,
-            "adopt": args.adopt,
-        }
-        super().__init__(BranchProtectionProvider(), name, properties, options(opts))
+        super().__init__(BranchProtectionProvider(), name, args.properties(), options(opts))
 
 
-def _rules(lakefs: "Lakefs", repository: str) -> tuple[list[str], str | None]:
+def _rules(lakefs: LakefsClient, repository: str) -> tuple[list[str], str | None]:
     """The patterns in order of the alphabet, and the ETag of this very list."""
     answer = lakefs.ask(
         f"read the branch protection of {repository!r}",
@@ -133,7 +102,7 @@ def _rules(lakefs: "Lakefs", repository: str) -> tuple[list[str], str | None]:
     return sorted(rule.pattern for rule in answer.data or []), headers.get("etag")
 
 
-def _set(lakefs: "Lakefs", repository: str, patterns: Sequence[str], etag: str | None) -> None:
+def _set(lakefs: LakefsClient, repository: str, patterns: Sequence[str], etag: str | None) -> None:
     try:
         lakefs.ask(
             f"set the branch protection of {repository!r}",
@@ -150,12 +119,3 @@ def _set(lakefs: "Lakefs", repository: str, patterns: Sequence[str], etag: str |
             "else while it was being set: run `pulumi refresh` and look at the difference.",
             status=412,
         ) from None
-
-
-def _state(props: Properties, repository: str, patterns: Sequence[str]) -> dict[str, Any]:
-    return {
-        **connected(props),
-        "repository": repository,
-        "patterns": list(patterns),
-        "adopt": bool(props.get("adopt")),
-    }

@@ -1,50 +1,30 @@
-"""Garbage collection rules of a lakeFS repository: how long what a branch let go of is kept.
+"""Garbage collection rules of a lakeFS repository: the days that unreferenced objects are kept.
 
-They delete nothing by themselves. A run of lakeFS's collector does, which is a job of its own, and
-it takes what no commit within its branch's days holds. What must be replayed has to stay within.
+They delete nothing by themselves. A run of lakeFS's collector does, which is a job of its own: it
+removes objects that no commit of a branch within that branch's days refers to. Commits that must be
+replayed have to stay within them.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pulumi
-from pulumi.dynamic import (
-    CheckFailure,
-    CheckResult,
-    CreateResult,
-    DiffResult,
-    ReadResult,
-    Resource,
-    UpdateResult,
-)
+from pulumi.dynamic import CheckFailure, Resource
 
+from lakefs.client import LakefsClient
 from lakefs.errors import LakefsError, if_there
-from lakefs.resources.connection import (
-    Connection,
-    LakefsProvider,
-    Properties,
-    connect,
-    connected,
-    diff,
-    known,
-    options,
-    wrong_connection,
-)
-
-if TYPE_CHECKING:
-    from lakefs.client import Lakefs
+from lakefs.resources.connection import LakefsProvider, Properties, ResourceArgs, known, options
 
 MOST_DAYS = 36_500
 """A hundred years: for ever, in a number that lakeFS can add to a date."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class GcRulesArgs:
-    """Days by branch, and those of every other branch: every rule of the repository."""
+class GcRulesArgs(ResourceArgs):
+    """All rules of the repository: days by branch, and the days of every other branch."""
 
-    connection: Connection
     repository: pulumi.Input[str]
     default_days: pulumi.Input[int]
     branch_days: pulumi.Input[Mapping[str, pulumi.Input[int]]]
@@ -52,54 +32,48 @@ class GcRulesArgs:
 
 
 class GcRulesProvider(LakefsProvider):
-    """Sets the rules as one. The API has no ETag for them: who sets them last wins."""
+    """Sets all rules at once. The API has no ETag for them: who sets them last wins."""
 
-    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        resource = f"The garbage collection of lakeFS repository {news['repository']!r}"
-        failures = wrong_connection(news, resource)
+    updates = ("default_days", "branch_days")
+    replaces = ("repository",)
+
+    def title(self, props: Properties) -> str:
+        return f"The garbage collection of lakeFS repository {props['repository']!r}"
+
+    def mistakes(self, _olds: Properties, news: dict[str, Any]) -> list[CheckFailure]:
         given = {"default_days": news["default_days"]}
         if known(news["branch_days"]):
             given |= {f"branch_days.{name}": n for name, n in news["branch_days"].items()}
-        failures += [
+        return [
             CheckFailure(
                 key.split(".")[0],
-                f"{resource} has {key} {value!r}; it must be a whole number of days from 1 to "
-                f"{MOST_DAYS}.",
+                f"{self.title(news)} has {key} {value!r}; it must be a whole number of days from 1 "
+                f"to {MOST_DAYS}.",
             )
             for key, value in given.items()
             if known(value) and not _is_days(value)
         ]
-        return CheckResult(news, failures)
 
-    def diff(self, _id: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
-        changing = ("default_days", "branch_days", "adopt")
-        return diff(olds, news, updates=changing, replaces=("repository",))
-
-    def create(self, props: dict[str, Any]) -> CreateResult:
-        lakefs, repository = connect(props), props["repository"]
-        present = _rules(lakefs, repository)
-        if present not in (None, _declared(props)) and not props["adopt"]:
+    def make(self, lakefs: LakefsClient, props: Properties) -> Properties:
+        repository = props["repository"]
+        if _rules(lakefs, repository) not in (None, _declared(props)) and not props["adopt"]:
             raise LakefsError(
                 f"lakeFS repository {repository!r} already has garbage collection rules: set adopt "
                 "to replace them."
             )
-        _set(lakefs, repository, props)
-        return CreateResult(repository, _state(props, repository, _declared(props)))
+        return _set(lakefs, repository, props)
 
-    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        present = _rules(connect(props), id_)
-        if present is None:
-            return ReadResult("", {})
-        return ReadResult(id_, _state(props, id_, present))
+    def find(self, lakefs: LakefsClient, id_: str, _props: Properties) -> Properties | None:
+        present = _rules(lakefs, id_)
+        return None if present is None else {"repository": id_, **present}
 
-    def update(self, id_: str, _olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
-        lakefs = connect(news)
-        if _rules(lakefs, id_) != _declared(news):
-            _set(lakefs, id_, news)
-        return UpdateResult(_state(news, id_, _declared(news)))
+    def change(self, lakefs: LakefsClient, id_: str, props: Properties) -> Properties:
+        declared = _declared(props)
+        if _rules(lakefs, id_) != declared:
+            return _set(lakefs, id_, props)
+        return {"repository": id_, **declared}
 
-    def delete(self, id_: str, props: dict[str, Any]) -> None:
-        lakefs = connect(props)
+    def remove(self, lakefs: LakefsClient, id_: str, _props: Properties) -> None:
         with if_there():
             lakefs.ask(
                 f"delete the garbage collection rules of {id_!r}",
@@ -109,21 +83,14 @@ class GcRulesProvider(LakefsProvider):
 
 
 class GcRules(Resource, module="lakefs", name="GcRules"):
-    """How long each branch keeps what it let go of. One resource per repository."""
+    """The days that each branch keeps its objects. One resource per repository."""
 
     repository: pulumi.Output[str]
 
     def __init__(
         self, name: str, args: GcRulesArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        properties: dict[str, pulumi.Input[Any]] = {
-            **args.connection.properties(),
-            "repository": args.repository,
-            "default_days": args.default_days,
-            "branch_days": args.branch_days,
-            "adopt": args.adopt,
-        }
-        super().__init__(GcRulesProvider(), name, properties, options(opts))
+        super().__init__(GcRulesProvider(), name, args.properties(), options(opts))
 
 
 def _is_days(value: object) -> bool:
@@ -138,8 +105,8 @@ def _declared(props: Properties) -> dict[str, Any]:
     return {"default_days": int(props["default_days"]), "branch_days": days}
 
 
-def _rules(lakefs: "Lakefs", repository: str) -> dict[str, Any] | None:
-    """What is set, as it is declared; None where nothing is, or no repository.
+def _rules(lakefs: LakefsClient, repository: str) -> dict[str, Any] | None:
+    """The rules of the server as they are declared; None without rules or repository.
 
     Read past the SDK's model: the server answers null, not a list, for rules without branches.
     """
@@ -156,7 +123,7 @@ def _rules(lakefs: "Lakefs", repository: str) -> dict[str, Any] | None:
     return None
 
 
-def _set(lakefs: "Lakefs", repository: str, props: Properties) -> None:
+def _set(lakefs: LakefsClient, repository: str, props: Properties) -> dict[str, Any]:
     rules = _declared(props)
     lakefs.ask(
         f"set the garbage collection rules of {repository!r}",
@@ -170,12 +137,4 @@ def _set(lakefs: "Lakefs", repository: str, props: Properties) -> None:
             ],
         },
     )
-
-
-def _state(props: Properties, repository: str, rules: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        **connected(props),
-        "repository": repository,
-        **rules,
-        "adopt": bool(props.get("adopt")),
-    }
+    return {"repository": repository, **rules}

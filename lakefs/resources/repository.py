@@ -2,48 +2,33 @@
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pulumi
-from pulumi.dynamic import (
-    CheckFailure,
-    CheckResult,
-    CreateResult,
-    DiffResult,
-    ReadResult,
-    Resource,
-    UpdateResult,
-)
+from pulumi.dynamic import CheckFailure, Resource
 
+from lakefs.client import LakefsClient
 from lakefs.errors import LakefsError, if_there
 from lakefs.resources.connection import (
-    Connection,
+    MANAGED,
     LakefsProvider,
     Properties,
-    connect,
-    connected,
-    diff,
+    ResourceArgs,
     known,
     options,
-    wrong_connection,
 )
-from lakefs.resources.holdings import refuse_loss
-
-if TYPE_CHECKING:
-    from lakefs_sdk.models.repository import Repository as Found
-
-    from lakefs.client import Lakefs
 
 REPLACING = ("name", "storage_namespace", "default_branch", "read_only")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RepositoryArgs:
-    """`adopt` takes over a repository that exists already; `delete_with_data` lets one be deleted
-    that holds anything. `storage_namespace` is "s3://bucket/prefix", never used before.
+class RepositoryArgs(ResourceArgs):
+    """`storage_namespace` is "s3://bucket/prefix", never used before.
+
+    `adopt` takes over a repository that exists already. `delete_with_data` allows the deletion of
+    one that holds anything.
     """
 
-    connection: Connection
     name: pulumi.Input[str]
     storage_namespace: pulumi.Input[str]
     default_branch: pulumi.Input[str] = "main"
@@ -55,56 +40,66 @@ class RepositoryArgs:
 class RepositoryProvider(LakefsProvider):
     """Creates, reads and deletes a repository. lakeFS cannot change one: that is a replacement."""
 
-    def check(self, olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        failures = wrong_connection(news, f"lakeFS repository {news['name']!r}")
-        failures += _wrong_names(news) + _refused_replacement(olds, news)
-        return CheckResult(news, failures)
+    flags = ("adopt", "delete_with_data")
+    replaces = REPLACING
 
-    def diff(self, _id: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
-        return diff(olds, news, updates=("adopt", "delete_with_data"), replaces=REPLACING)
+    def title(self, props: Properties) -> str:
+        return f"lakeFS repository {props['name']!r}"
 
-    def create(self, props: dict[str, Any]) -> CreateResult:
-        lakefs, name = connect(props), props["name"]
+    def mistakes(self, olds: Properties, news: dict[str, Any]) -> list[CheckFailure]:
+        return _wrong_names(news) + _refused_replacement(olds, news)
+
+    def id_of(self, props: Properties) -> str:
+        return str(props["name"])
+
+    def make(self, lakefs: LakefsClient, props: Properties) -> Properties:
+        name = props["name"]
         try:
-            found = lakefs.ask(
+            lakefs.ask(
                 f"create repository {name!r}",
                 lakefs.api.repositories_api.create_repository,
                 {key: props[key] for key in REPLACING},
             )
         except LakefsError as error:
-            present = _get(lakefs, name) if error.status == 409 else None
+            present = self.find(lakefs, name, props) if error.status == 409 else None
             if present is None:
                 raise
-            found = _adopted(lakefs, props, present)
-        return CreateResult(name, _state(props, found))
+            _refuse_to_adopt(lakefs, props, present)
+        return props
 
-    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        found = _get(connect(props), id_)
-        if found is None:
-            return ReadResult("", {})
-        return ReadResult(id_, _state(props, found))
+    def find(self, lakefs: LakefsClient, id_: str, _props: Properties) -> Properties | None:
+        with if_there():
+            found = lakefs.ask(
+                f"read repository {id_!r}", lakefs.api.repositories_api.get_repository, id_
+            )
+            return {
+                "name": found.id,
+                "storage_namespace": found.storage_namespace,
+                "default_branch": found.default_branch,
+                "read_only": bool(found.read_only),
+            }
+        return None
 
-    def update(self, id_: str, _olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
-        # nothing in lakeFS changes: this proves the new keys and keeps the new flags
-        found = _get(connect(news), id_)
+    def change(self, lakefs: LakefsClient, id_: str, props: Properties) -> Properties:
+        """Changes nothing in lakeFS: it proves the new keys and keeps the new flags."""
+        found = self.find(lakefs, id_, props)
         if found is None:
             raise LakefsError(
-                f"lakeFS repository {id_!r} is gone from {news['endpoint']}: run `pulumi refresh`."
+                f"lakeFS repository {id_!r} is gone from {props['endpoint']}: run `pulumi refresh`."
             )
-        return UpdateResult(_state(news, found))
+        return found
 
-    def delete(self, id_: str, props: dict[str, Any]) -> None:
-        lakefs = connect(props)
-        found = _get(lakefs, id_)
+    def remove(self, lakefs: LakefsClient, id_: str, props: Properties) -> None:
+        found = self.find(lakefs, id_, props)
         if found is None:
             return
         if not props.get("delete_with_data"):
-            refuse_loss(lakefs, found)
+            _refuse_loss(lakefs, found)
         lakefs.ask(
             f"delete repository {id_!r}",
             lakefs.api.repositories_api.delete_repository,
             id_,
-            force=bool(found.read_only),
+            force=found["read_only"],
         )
 
 
@@ -118,16 +113,7 @@ class Repository(Resource, module="lakefs", name="Repository"):
     def __init__(
         self, name: str, args: RepositoryArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        properties: dict[str, pulumi.Input[Any]] = {
-            **args.connection.properties(),
-            "name": args.name,
-            "storage_namespace": args.storage_namespace,
-            "default_branch": args.default_branch,
-            "read_only": args.read_only,
-            "adopt": args.adopt,
-            "delete_with_data": args.delete_with_data,
-        }
-        super().__init__(RepositoryProvider(), name, properties, options(opts))
+        super().__init__(RepositoryProvider(), name, args.properties(), options(opts))
 
 
 def _wrong_names(news: Properties) -> list[CheckFailure]:
@@ -175,39 +161,55 @@ def _refused_replacement(olds: Properties, news: Properties) -> list[CheckFailur
     return failures
 
 
-def _get(lakefs: "Lakefs", name: str) -> "Found | None":
-    with if_there():
-        return lakefs.ask(
-            f"read repository {name!r}", lakefs.api.repositories_api.get_repository, name
-        )
-    return None
-
-
-def _adopted(lakefs: "Lakefs", props: Properties, found: "Found") -> "Found":
-    """The repository that is there already, if that is wanted and it is the one declared."""
+def _refuse_to_adopt(lakefs: LakefsClient, props: Properties, present: Properties) -> None:
+    """Raises LakefsError unless adoption is wanted and the repository is the one declared."""
     name = props["name"]
     if not props["adopt"]:
         raise LakefsError(
             f"lakeFS repository {name!r} exists at {lakefs.endpoint} and is not of this stack: "
             "set adopt to take it over, or choose another name."
         )
-    present = _state(props, found)
     for key in REPLACING:
         if present[key] != props[key]:
             raise LakefsError(
                 f"lakeFS repository {name!r} cannot be adopted: its {key} is {present[key]!r} and "
                 f"{props[key]!r} is declared."
             )
-    return found
 
 
-def _state(props: Properties, found: "Found") -> dict[str, Any]:
-    return {
-        **connected(props),
-        "name": found.id,
-        "storage_namespace": found.storage_namespace,
-        "default_branch": found.default_branch,
-        "read_only": bool(found.read_only),
-        "adopt": bool(props.get("adopt")),
-        "delete_with_data": bool(props.get("delete_with_data")),
-    }
+def _refuse_loss(lakefs: LakefsClient, found: Properties) -> None:
+    """Raises LakefsError for a protected repository, and for one with data of other people."""
+    held = _held(lakefs, found)
+    if held is not None:
+        raise LakefsError(
+            f"lakeFS repository {found['name']!r} is not deleted: it {held}. Set delete_with_data, "
+            "run `pulumi up`, and delete it then; or keep it and run `pulumi state delete`."
+        )
+
+
+def _held(lakefs: LakefsClient, found: Properties) -> str | None:
+    api, name = lakefs.api, found["name"]
+    if found["read_only"]:
+        return "is read-only"
+    if lakefs.ask(
+        f"read the branch protection of {name!r}",
+        api.repositories_api.get_branch_protection_rules,
+        name,
+    ):
+        return "has branch protection rules"
+    for tag in lakefs.everything(f"list the tags of {name!r}", api.tags_api.list_tags, name):
+        return f"has the tag {tag.id!r}"
+    for branch in lakefs.everything(
+        f"list the branches of {name!r}", api.branches_api.list_branches, name, show_hidden=True
+    ):
+        objects = lakefs.everything(
+            f"list the objects of {name!r}", api.objects_api.list_objects, name, branch.id
+        )
+        for entry in objects:
+            return f"holds {entry.path!r} on branch {branch.id!r}"
+        for commit in lakefs.everything(
+            f"list the commits of {name!r}", api.refs_api.log_commits, name, branch.id
+        ):
+            if commit.parents and not MANAGED.items() <= (commit.metadata or {}).items():
+                return f"has the commit {commit.id[:12]} ({commit.message!r}) on {branch.id!r}"
+    return None

@@ -1,46 +1,32 @@
 """The gate at run time: one PrometheusRule with the alerts of the rules that have one.
 
-A rule that no object can show, such as what is spent just now, is told when it is broken. So are
-exemptions that have ended: a preview refuses them from the next day on, and CEL knows no clock, so
-that an API server would go on with them until somebody deploys.
+No object shows, for instance, what is spent just now; such a rule has an alert. So has each
+exemption that has ended: a preview refuses it from the next day on, but CEL knows no clock, so the
+API server would accept it until somebody deploys.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from string import Template
 from textwrap import dedent
-from typing import TypedDict
 
 from policies.configuration import ConfiguredRule, Exemption
+from policies.gates.prometheus_rule import Group, Manifest, prometheus_rule
 from policies.language.manifest import items
 from policies.language.rule import Alert
 
 NAME = "fleet-policies"
 ENDED = "PolicyExemptionEnded"
-INTERVAL = "60s"
-
-
-class Manifest(TypedDict):
-    """A PrometheusRule."""
-
-    apiVersion: str
-    kind: str
-    metadata: dict[str, str]
-    spec: dict[str, object]
 
 
 def manifest(rules: Sequence[ConfiguredRule], *, namespace: str) -> Manifest:
-    """The PrometheusRule of the rules that are not disabled, with their settings."""
-    return {
-        "apiVersion": "monitoring.coreos.com/v1",
-        "kind": "PrometheusRule",
-        "metadata": {"name": NAME, "namespace": namespace},
-        "spec": {"groups": [{"name": NAME, "interval": INTERVAL, "rules": list(_alerts(rules))}]},
-    }
+    """Returns the PrometheusRule of the rules that are not disabled, with their settings."""
+    return prometheus_rule(NAME, namespace, [Group(name=NAME, rules=list(_alerts(rules)))])
 
 
-def _alerts(rules: Sequence[ConfiguredRule]) -> Iterator[Mapping[str, object]]:
+def _alerts(rules: Sequence[ConfiguredRule]) -> Iterator[Alert]:
     for each in rules:
         if each.level == "disabled":
             continue
@@ -50,7 +36,7 @@ def _alerts(rules: Sequence[ConfiguredRule]) -> Iterator[Mapping[str, object]]:
             yield _ended(each, exemption)
 
 
-def _broken(configured: ConfiguredRule, alert: Alert) -> Iterator[Mapping[str, object]]:
+def _broken(configured: ConfiguredRule, alert: Alert) -> Iterator[Alert]:
     if alert.of_each is None:
         yield _alert(configured, alert, labels={}, values={})
         return
@@ -66,46 +52,42 @@ def _alert(
     *,
     labels: Mapping[str, str],
     values: Mapping[str, int],
-) -> Mapping[str, object]:
+) -> Alert:
     rule = configured.rule
     expression = Template(dedent(alert.expression).strip())
-    return {
-        "alert": alert.name,
-        "expr": expression.substitute({**configured.settings, **values}),
-        "for": f"{alert.lasts_minutes}m",
-        "labels": {"severity": alert.severity, "rule": rule.id, **labels},
-        "annotations": {
-            "summary": Template(alert.summary).safe_substitute(labels),  # leaves $value alone
-            "description": rule.why,
-            "runbook": f"{rule.sentence} See {rule.source}",
-        },
-    }
+    return replace(
+        alert,
+        expression=expression.substitute({**configured.settings, **values}),
+        summary=Template(alert.summary).safe_substitute(labels),  # leaves $value alone
+        why=rule.why,
+        runbook=f"{rule.sentence} See {rule.source}",
+        labels={"rule": rule.id, **labels},
+    )
 
 
-def _ended(configured: ConfiguredRule, exemption: Exemption) -> Mapping[str, object]:
+def _ended(configured: ConfiguredRule, exemption: Exemption) -> Alert:
     rule = configured.rule
     whose = f"The exemption of {exemption.resource} from {rule.id} ended on {exemption.until}"
-    return {
-        "alert": ENDED,
-        "expr": f"vector(time()) >= {_is_over(exemption.until)}",
-        "for": "0m",
-        "labels": {"severity": "warning", "rule": rule.id, "resource": exemption.resource},
-        "annotations": {
-            "summary": _literal(f"{whose} ({exemption.owner}: {exemption.reason})"),
-            "description": rule.why,
-            "runbook": (
-                "Mend the object and take the exemption out of gpu-fleet:policies, or have its "
-                "owner give it a later day; the cluster lets the object through until then."
-            ),
-        },
-    }
+    return Alert(
+        name=ENDED,
+        expression=f"vector(time()) >= {_is_over(exemption.until)}",
+        lasts_minutes=0,
+        severity="warning",
+        summary=_literal(f"{whose} ({exemption.owner}: {exemption.reason})"),
+        why=rule.why,
+        runbook=(
+            "Mend the object and take the exemption out of gpu-fleet:policies, or have its owner "
+            "give it a later day; the cluster lets the object through until then."
+        ),
+        labels={"rule": rule.id, "resource": exemption.resource},
+    )
 
 
 def _is_over(day: date) -> int:
-    """The second at which a day has ended, in UTC."""
+    """Returns the second at which a day has ended, in UTC."""
     return int(datetime.combine(day + timedelta(days=1), time(), tzinfo=UTC).timestamp())
 
 
 def _literal(text: str) -> str:
-    """A text that Prometheus does not take for a template."""
+    """Escapes a text so that Prometheus does not take it for a template."""
     return re.sub(r"\{\{", '{{ "{{" }}', text)

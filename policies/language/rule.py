@@ -14,6 +14,8 @@ name as `metadata.name` and its inputs as `spec`; it has no `apiVersion`.
 Settings = Mapping[str, object]
 """The settings of a rule by name; beside them `today`, the day on which it is asked, as 2026-11-21.
 """
+Severity = Literal["critical", "warning", "info"]
+"""Of an alert. critical: somebody must act now; warning: today; info: worth a look."""
 Kind = tuple[str, str]
 """API group and plural name: `("apps", "deployments")`."""
 
@@ -36,19 +38,25 @@ class Admission:
 
 @dataclass(frozen=True, kw_only=True)
 class Alert:
-    """The form of a rule that Prometheus watches: PromQL that is empty while the rule is kept.
+    """An alert of Prometheus: it fires when `expression` has had a result for `lasts_minutes`.
 
-    `expression` may name a setting of the rule as `$<setting>`. `lasts_minutes` is how long it must
-    be broken before somebody is told; `summary` is a template of Prometheus. `of_each` names a
-    setting with lines `<pool> <last day>`: each makes an alert of its own with the label `pool`,
-    which may name it as `$pool`, and the second at which the day is over as `$end`.
+    `summary` is the first sentence that the person on call reads, a template of Prometheus. `why`
+    says what it costs to do nothing, `runbook` what to do first.
+
+    An alert that is the form of a rule leaves `why`, `runbook` and `labels` to the rule, and its
+    `expression` may name a setting of the rule as `$<setting>`. `of_each` names a setting with
+    lines `<pool> <last day>`: each makes an alert of its own with the label `pool`, which may name
+    it as `$pool`, and the second at which the day is over as `$end`.
     """
 
     name: str
     expression: str
     lasts_minutes: int
-    severity: Literal["warning", "critical"]
+    severity: Severity
     summary: str
+    why: str = ""
+    runbook: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
     of_each: str | None = None
 
 

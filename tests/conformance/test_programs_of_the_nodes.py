@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.workloads.node_check.tree import PLAN
+from tests.support.workloads.dgx_tree import PLAN
 from workloads.bind.program import program as bind_program
-from workloads.node_check.machine import CommandError, live
+from workloads.node_check.machine import FailedCommandError, live
 from workloads.node_check.program import program as check_program
 
 # what a bound process finds: its CPUs, and the policy of a page of its own
@@ -186,5 +186,5 @@ def test_programs_of_the_machine_run_in_its_root() -> None:
 
 
 def test_a_program_that_is_not_there_is_told_in_its_own_words() -> None:
-    with pytest.raises(CommandError, match=r"ended with 127: .*fleet-no-such-program"):
+    with pytest.raises(FailedCommandError, match=r"ended with 127: .*fleet-no-such-program"):
         live(Path("/")).run(["fleet-no-such-program"])

@@ -1,4 +1,4 @@
-"""Prints the manifests, the commands that collect their logs, or the verdict on these."""
+"""Prints the manifests, the commands that collect their logs, or the verdicts on the logs."""
 
 import argparse
 import sys
@@ -11,11 +11,11 @@ from hardware.catalogue import HardwareError, load
 from workloads.acceptance import verdict
 from workloads.acceptance.manifests import collecting, manifests
 
-MARKS = {True: "accepted", False: "REFUSED ", None: "told    "}
+MARKS = {True: "accepted", False: "REFUSED ", None: "reported"}
 
 
 def arguments(given: Sequence[str]) -> argparse.Namespace:
-    """The command line."""
+    """Reads the command line."""
     parser = argparse.ArgumentParser(prog="acceptance", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     for verb in ("manifests", "logs", "judge"):
@@ -29,8 +29,8 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(given)
 
 
-def judge(hardware_name: str, folder: Path) -> list[verdict.Verdict]:
-    """A verdict for each measurement; a log that is not there is an empty one."""
+def judge(hardware_name: str, folder: Path) -> list[verdict.AcceptanceVerdict]:
+    """Returns a verdict for each measurement; a missing log counts as empty."""
     hardware = load(hardware_name)
 
     def log(name: str) -> str:
@@ -45,7 +45,7 @@ def judge(hardware_name: str, folder: Path) -> list[verdict.Verdict]:
 
 
 def main(given: Sequence[str]) -> int:
-    """0 accepted, 1 refused, 2 not understood."""
+    """Returns 0 for accepted, 1 for refused, 2 for unknown hardware."""
     found = arguments(given)
     try:
         if found.verb == "logs":

@@ -11,7 +11,7 @@ WARM_UP, ROUNDS, PRODUCTS = 20, 7, 50
 
 
 def measure() -> list[float]:
-    """TFLOP/s by GPU, one after the other, so that none takes power from another."""
+    """Returns TFLOP/s by GPU; measured one by one, so that none takes power from another."""
     import torch  # type: ignore[import-not-found]  # noqa: PLC0415  # the image brings it
 
     found = []

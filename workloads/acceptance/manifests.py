@@ -1,4 +1,4 @@
-"""The objects that take the measurements on one node, as `kubectl apply` takes them.
+"""The Kubernetes objects that run the measurements on one node.
 
 Jobs on one machine take all its GPUs and so wait for each other. The host's measurement starts its
 container with containerd's own `ctr` in the mount namespace of the machine's first process: beside
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hardware.catalogue import Hardware
+from settings.names import GPU, HARDWARE_LABEL, PREFIX, owner_labels
 from settings.versions import NCCL_IMAGE, PYTHON_IMAGE, PYTORCH_IMAGE
 from workloads.acceptance.numa.program import FILE as PROBE
 from workloads.acceptance.numa.program import program as probe
@@ -20,7 +21,7 @@ JOBS = ("nccl", "gemm-pod", "gemm-host")
 # enough for a process that feeds a GPU, whole cores, and less than any machine has
 _CPUS_OF_A_GPU = 2
 _GIB_OF_A_GPU = 16
-PROBES = ("fleet.gpu/program", "numa-probe")
+PROBES = (f"{PREFIX}/program", "numa-probe")
 """The label of the pods of the NUMA probe."""
 
 Manifest = dict[str, Any]
@@ -29,7 +30,7 @@ _KUBELET = "/var/lib/kubelet/pods"
 
 
 def manifests(hardware: Hardware, node: str) -> list[Manifest]:
-    """A namespace that nobody calls into, the code, three Jobs, the DaemonSet of the NUMA probe."""
+    """Returns a namespace without ingress, the code, three Jobs and the NUMA probe's DaemonSet."""
     return [
         _object(
             "v1",
@@ -104,7 +105,7 @@ def _job(
     name: str, hardware: Hardware, node: str, container: Manifest, *, privileged: bool = False
 ) -> Manifest:
     asked = {
-        "nvidia.com/gpu": str(hardware.gpu_count),
+        GPU: str(hardware.gpu_count),
         "cpu": str(_CPUS_OF_A_GPU * hardware.gpu_count),
         "memory": f"{_GIB_OF_A_GPU * hardware.gpu_count}Gi",
     }
@@ -132,12 +133,10 @@ def _job(
 
 
 def _pays(experiment: str) -> dict[str, str]:
-    """The labels of the cost of a pod with GPUs."""
-    said = {"team": "platform", "cost-centre": "platform", "project": "acceptance"}
-    return {
-        f"fleet.gpu/{key}": value
-        for key, value in {**said, "experiment": experiment, "branch": "main"}.items()
-    }
+    """Returns the labels by which a pod with GPUs is paid."""
+    own = {"project": "acceptance", "experiment": experiment, "branch": "main"}
+    named = {f"{PREFIX}/{key}": value for key, value in own.items()}
+    return {**owner_labels("platform", "platform"), **named}
 
 
 def _pod(nodes: Mapping[str, str], container: Manifest) -> Manifest:
@@ -150,7 +149,7 @@ def _pod(nodes: Mapping[str, str], container: Manifest) -> Manifest:
 
 
 def _probes(hardware: Hardware) -> Manifest:
-    """On every machine of the type: it takes no GPU and a moment."""
+    """The DaemonSet of the probe, on every machine of the type: it needs no GPU."""
     container = {
         "name": "probe",
         "image": PYTHON_IMAGE,
@@ -160,7 +159,7 @@ def _probes(hardware: Hardware) -> Manifest:
         "securityContext": {"capabilities": {"add": ["SYS_NICE"]}},
         "volumeMounts": [{"name": "code", "mountPath": _CODE}],
     }
-    nodes = {"fleet.gpu/hardware": hardware.name}
+    nodes = {HARDWARE_LABEL: hardware.name}
     spec = {**_pod(nodes, container), "volumes": [{"name": "code", "configMap": {"name": "code"}}]}
     template = {"metadata": {"labels": dict([PROBES])}, "spec": spec}
     return {
@@ -170,7 +169,7 @@ def _probes(hardware: Hardware) -> Manifest:
 
 
 def collecting(node: str) -> str:
-    """Shell lines that wait for the measurements and write <name>.log for each."""
+    """Returns shell lines that wait for the measurements and write <name>.log for each."""
     kubectl = f"kubectl --namespace {NAMESPACE}"
     lines = ["set -eu"]
     for name in JOBS:

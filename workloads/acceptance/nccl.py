@@ -1,4 +1,4 @@
-"""What all_reduce_perf of nccl-tests prints, read.
+"""Reads the output of all_reduce_perf of nccl-tests.
 
 A row is: size, count, type, redop, root, then time (us), algbw, busbw (GB/s) and the number of
 wrong values, once for separate buffers and once in place.
@@ -37,12 +37,12 @@ class AllReduce:
 
     @property
     def wrong(self) -> int:
-        """Values that came out wrong, in all rows."""
+        """The number of wrong values in all rows."""
         return sum(row.wrong for row in self.rows)
 
 
 def parse(text: str) -> AllReduce:
-    """The run in the log; ValueError where it has no row."""
+    """Reads the run in a log; ValueError where it has no row."""
     rows = tuple(row for line in text.splitlines() if (row := _row(line)) is not None)
     if not rows:
         raise ValueError("the log of all_reduce_perf has no result: it failed before the first")

@@ -1,4 +1,4 @@
-"""Measurements against the hardware catalogue: accepted, refused, or only told."""
+"""Judges measurements against the hardware catalogue: accepted, refused, or only reported."""
 
 import json
 import statistics
@@ -19,16 +19,16 @@ MEMORY_SHARE = 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """`passed` is None where nobody can be cited for a figure: told, not judged."""
+class AcceptanceVerdict:
+    """`passed` is None where the catalogue has no figure to judge by."""
 
     measurement: str
     passed: bool | None
     sentence: str
 
 
-def all_reduce(log: str, hardware: Hardware) -> Verdict:
-    """NCCL over all GPUs of the machine, against the catalogue's bus bandwidth."""
+def all_reduce(log: str, hardware: Hardware) -> AcceptanceVerdict:
+    """Judges NCCL over all GPUs of the machine by the catalogue's bus bandwidth."""
     try:
         run = nccl.parse(log)
     except ValueError as error:
@@ -47,8 +47,8 @@ def all_reduce(log: str, hardware: Hardware) -> Verdict:
     return _verdict("nccl", run.peak >= least, f"{said}; {wanted}.")
 
 
-def gemm(host: str, pod: str, hardware: Hardware) -> Verdict:
-    """The same product beside Kubernetes and in a pod."""
+def gemm(host: str, pod: str, hardware: Hardware) -> AcceptanceVerdict:
+    """Compares one matrix product on the host and in a pod."""
     try:
         on_host, in_pod = _tflops(host), _tflops(pod)
     except ValueError as error:
@@ -75,16 +75,16 @@ def _tflops(log: str) -> Sequence[float]:
     return [float(each) for each in answers[-1]["tflops"]]
 
 
-def numa(log: str, hardware: Hardware) -> list[Verdict]:
-    """Each NUMA node as the catalogue has it, with memory that comes from where it is asked."""
+def numa(log: str, hardware: Hardware) -> list[AcceptanceVerdict]:
+    """Judges each NUMA node by the catalogue, and whether bound memory lies on its node."""
     answers = _answers(log, "nodes")
     if not answers:
         return [_verdict("numa", False, "the log of the NUMA probe has no result.")]
     return [each for answer in answers for each in _numa(answer, hardware)]
 
 
-def _numa(answer: Mapping[str, Any], hardware: Hardware) -> Iterator[Verdict]:
-    """The nodes of one machine."""
+def _numa(answer: Mapping[str, Any], hardware: Hardware) -> Iterator[AcceptanceVerdict]:
+    """Judges the nodes of one machine."""
     machine = answer["machine"]
     seen = {node["id"]: node for node in answer["nodes"]}
     planned = {node.id: node for node in hardware.numa_nodes}
@@ -116,7 +116,7 @@ def _fault(node: Mapping[str, Any], cpus: str, memory_mib: float) -> str | None:
 
 
 def _answers(log: str, key: str) -> list[Mapping[str, Any]]:
-    """The lines of JSON that have the key; images print banners between them."""
+    """Returns the lines of JSON that have the key; images print banners between them."""
     found = []
     for line in log.splitlines():
         try:
@@ -128,5 +128,5 @@ def _answers(log: str, key: str) -> list[Mapping[str, Any]]:
     return found
 
 
-def _verdict(measurement: str, passed: bool | None, sentence: str) -> Verdict:
-    return Verdict(measurement=measurement, passed=passed, sentence=sentence)
+def _verdict(measurement: str, passed: bool | None, sentence: str) -> AcceptanceVerdict:
+    return AcceptanceVerdict(measurement=measurement, passed=passed, sentence=sentence)

@@ -17,13 +17,13 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
 
+from lakefs.action_files import FOLDER
 from lakefs.errors import LakefsError
-from lakefs.repository import REQUEST, Change, DataRepository
+from lakefs.repository import REQUEST, DataRepository, ObjectChange
 from workloads.backtest.provenance import Provenance
 from workloads.backtest.replay import COMMIT_ID, SOURCE_COMMIT, Replay
 
 NAME = re.compile(r"bt-[0-9]{8}-[0-9a-f]{8}")
-CHECKS = "_lakefs_actions/"
 
 
 class MergeRefusedError(LakefsError):
@@ -32,7 +32,7 @@ class MergeRefusedError(LakefsError):
 
 @dataclass(frozen=True, kw_only=True)
 class BacktestBranch:
-    """A branch, where it came from, and what makes its commits. Use `open` or `resume`."""
+    """A branch, its source and the provenance of its commits. Use `open` or `resume`."""
 
     repository: DataRepository
     name: str
@@ -99,15 +99,15 @@ class BacktestBranch:
             error.add_note(f"Branch {self.name!r} is still there: {second}")
 
     def upload(self, path: str, content: bytes) -> None:
-        """Stages an object. It is no result before `commit`."""
+        """Stages an object; `commit` makes it a result."""
         self.repository.upload(self.name, path, content)
 
     def commit(self, message: str, metadata: Mapping[str, str] | None = None) -> str:
         """Commits what is staged with its provenance, and returns the id to replay it by."""
         return self.repository.commit(self.name, message, self._metadata(metadata or {}))
 
-    def diff(self) -> Iterator[Change]:
-        """What the branch has changed since it left its source; conflicts are marked."""
+    def diff(self) -> Iterator[ObjectChange]:
+        """Yields the changes since the branch left its source; conflicts are marked."""
         return self.repository.changes(self.source, self.name)
 
     def merge(self, message: str | None = None) -> str:
@@ -140,7 +140,7 @@ class BacktestBranch:
         return caught_up
 
     def delete(self) -> None:
-        """Deletes the branch. What it has merged stays, and its commits keep their ids."""
+        """Deletes the branch. Its merged commits stay and keep their ids."""
         self.repository.delete_branch(self.name)
 
     def _metadata(self, extra: Mapping[str, str]) -> dict[str, str]:
@@ -161,15 +161,15 @@ class BacktestBranch:
             raise self._refusal(f"{_some(uncommitted)} is not committed")
         if conflicts := self._conflicts():
             raise self._refusal(self._says_conflict(conflicts))
-        checks = self.repository.changes(self.source, self.name, prefix=CHECKS, since_base=False)
+        checks = self.repository.changes(self.source, self.name, prefix=FOLDER, since_base=False)
         if differing := [change.path for change in checks]:
             raise self._refusal(
                 f"its checks differ from those of {self.source!r} ({_some(differing)}), and lakeFS "
-                f"would run its own; call catch_up(), or leave {CHECKS} alone"
+                f"would run its own; call catch_up(), or leave {FOLDER} alone"
             )
 
     def _explained(self, error: LakefsError) -> LakefsError:
-        """The refusal of a merge in the words of a backtest; other errors as they are."""
+        """Turns the refusal of a merge into a sentence about the backtest."""
         if error.status == 409:
             said = self._says_conflict(self._conflicts() or ["the same objects"])
             return self._refusal(said, status=409)

@@ -1,4 +1,4 @@
-"""What made a result: recorded in the metadata of every commit, read back by a replay. Pure."""
+"""The provenance of a result: in the metadata of every commit, and read back by a replay."""
 
 import re
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ _FORMS = {
 
 
 class ProvenanceError(ValueError):
-    """A field that does not identify what it should; one sentence a field."""
+    """Fields of a wrong form, one sentence each."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Everything that, with the commit of the input data, makes a run again.
+    """Everything that is needed to repeat a run, beside the commit of its input data.
 
     `experiment`, `team` and `cost_centre` are the values of the labels `fleet.gpu/*` of its pods.
     """
@@ -43,12 +43,12 @@ class Provenance:
             raise ProvenanceError("\n".join(wrong))
 
     def metadata(self) -> dict[str, str]:
-        """The fields as lakeFS keeps them: all are text."""
+        """Returns the fields as lakeFS keeps them: all are text."""
         return {_key(field.name): str(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
     def of(cls, metadata: Mapping[str, str]) -> "Provenance":
-        """The provenance in the metadata of a commit."""
+        """Reads the provenance from the metadata of a commit."""
         absent = [key for key in _FORMS if key not in metadata]
         if absent:
             raise ProvenanceError(

@@ -1,4 +1,4 @@
-"""A commit as it was: what a run read or wrote, by an id that no later change can move."""
+"""A commit as a run read or wrote it, by an id that no later change can move."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,16 +29,16 @@ class Replay:
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """Everything that the commit says of itself."""
+        """The metadata of the commit."""
         return dict(self._commit.metadata or {})
 
     @property
     def provenance(self) -> Provenance:
-        """What made this commit; a ProvenanceError where no backtest did."""
+        """The provenance of the commit; ProvenanceError where no backtest made it."""
         return Provenance.of(self.metadata)
 
     def inputs(self) -> "Replay":
-        """The data that the run started from, as it was then."""
+        """Returns the view of the commit that the run started from."""
         source = self.metadata.get(SOURCE_COMMIT)
         if source is None:
             raise LakefsError(
@@ -48,13 +48,13 @@ class Replay:
         return Replay(self._repository, source)
 
     def read(self, path: str) -> bytes:
-        """The content of an object."""
+        """Returns the content of an object."""
         return self._repository.read(self.commit_id, path)
 
     def paths(self, prefix: str = "") -> Iterator[str]:
-        """The objects below a prefix, in the order of their names."""
+        """Yields the paths below a prefix, in the order of their names."""
         return self._repository.paths(self.commit_id, prefix)
 
     def s3a(self, path: str = "") -> str:
-        """The address for Spark and Delta readers behind the S3 gateway of lakeFS."""
+        """Returns the address for Spark and Delta readers behind the S3 gateway of lakeFS."""
         return f"s3a://{self._repository.name}/{self.commit_id}/{path}"

@@ -13,7 +13,7 @@ CANNOT_START = 126
 
 
 def arguments(given: Sequence[str]) -> argparse.Namespace:
-    """The command line."""
+    """Reads the command line."""
     parser = argparse.ArgumentParser(prog="fleet-bind", description=__doc__)
     parser.add_argument(
         "--memory",
@@ -30,7 +30,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
 
 
 def run(command: Sequence[str]) -> str:
-    """A program's output; BindError with what it said last where it fails."""
+    """Returns a program's output; BindError with its last line where it fails."""
     try:
         return subprocess.run(
             command, capture_output=True, text=True, check=True, timeout=60
@@ -43,7 +43,7 @@ def run(command: Sequence[str]) -> str:
 
 
 def bind(given: argparse.Namespace) -> None:
-    """CPUs first: with them alone, pages come from their node while it has some."""
+    """Binds CPUs first: even without a memory policy, pages then come from their node."""
     place = placement(os.environ, os.sched_getaffinity(0), run)
     os.sched_setaffinity(0, place.cpus)
     try:
@@ -61,7 +61,7 @@ def _say(text: str) -> None:
 
 
 def main() -> int:
-    """The program; it becomes the command."""
+    """Binds the process and replaces it by the command."""
     given = arguments(sys.argv[1:])
     try:
         bind(given)

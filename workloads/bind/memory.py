@@ -1,4 +1,4 @@
-"""The memory policy of this process and its children, by the system call itself.
+"""Sets the memory policy of this process and its children by the system call itself.
 
 Numbers of x86-64 (arch/x86/entry/syscalls/syscall_64.tbl) and arm64 (asm-generic/unistd.h);
 modes of include/uapi/linux/mempolicy.h.
@@ -16,7 +16,7 @@ _LONG_BITS = ctypes.sizeof(ctypes.c_ulong) * 8
 
 
 def set_policy(mode: Mode, node: int) -> None:
-    """New pages come from this NUMA node: if it has some (preferred), or only there (bind).
+    """Takes new pages from this NUMA node: while it has some (preferred), or only there (bind).
 
     OSError with the kernel's reason: EPERM under a seccomp profile, EINVAL for a node that the
     pod may not use.

@@ -1,4 +1,4 @@
-"""From a rank's environment to the CPUs and the NUMA node of its GPU."""
+"""Finds the CPUs and the NUMA node of a rank's GPU from the rank's environment."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,12 +17,12 @@ _ROW = re.compile(
 
 
 class BindError(RuntimeError):
-    """A rank that cannot be placed; one sentence with what was seen and what to do."""
+    """A rank that cannot be placed; the sentence says why and what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Placement:
-    """Where a rank belongs."""
+    """The GPU of a rank, with its NUMA node and CPUs."""
 
     rank: int
     address: str
@@ -31,7 +31,7 @@ class Placement:
 
     @property
     def sentence(self) -> str:
-        """For the log of the job."""
+        """The placement as a line of the job's log."""
         return (
             f"rank {self.rank}: GPU {self.address}, NUMA node {self.numa_node}, "
             f"CPUs {format_list(self.cpus)}"
@@ -44,7 +44,7 @@ def placement(
     run: Callable[[Sequence[str]], str],
     root: Path = Path("/"),
 ) -> Placement:
-    """The place of this rank among the `allowed` CPUs, those of the pod."""
+    """Returns the place of this rank among the `allowed` CPUs, those of the pod."""
     rank = local_rank(environment)
     address = _address(rank, environment.get("CUDA_VISIBLE_DEVICES"), run(QUERY))
     node = _numa_node(root, address)
@@ -60,7 +60,7 @@ def placement(
 
 
 def local_rank(environment: Mapping[str, str]) -> int:
-    """The rank within the machine, as the first launcher says that set it."""
+    """Returns the rank within the machine, from the first variable of a launcher that is set."""
     for name in RANKS:
         text = environment.get(name)
         if text is not None:
@@ -71,7 +71,7 @@ def local_rank(environment: Mapping[str, str]) -> int:
 
 
 def _address(rank: int, visible: str | None, answer: str) -> str:
-    """The PCI address of the GPU that CUDA calls by the rank, in sysfs' spelling."""
+    """Returns the PCI address of the GPU with the rank's CUDA index, as sysfs spells it."""
     # nvidia-smi warns between the rows ("infoROM is corrupted"), or says "No devices were found"
     rows = [match.groups() for line in answer.splitlines() if (match := _ROW.fullmatch(line))]
     order = [row[2] for row in rows]

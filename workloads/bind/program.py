@@ -1,4 +1,4 @@
-"""fleet-bind as one file, on standard output: python -m workloads.bind.program > fleet-bind.pyz"""
+"""Packs fleet-bind into one file: python -m workloads.bind.program > fleet-bind.pyz"""
 
 import sys
 
@@ -6,7 +6,7 @@ from workloads.archive import archive
 
 
 def program() -> bytes:
-    """The zipapp."""
+    """Returns the zipapp."""
     return archive("workloads.bind", also=("hardware.cpuset",))
 
 

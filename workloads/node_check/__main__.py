@@ -11,9 +11,9 @@ from types import FrameType
 
 from workloads.node_check import gpus, interrupts, kernel, kubelet, memory, metrics, services
 from workloads.node_check.drift import Drift
-from workloads.node_check.machine import Machine, live
-from workloads.node_check.node_api import ApiError, NodeApi
-from workloads.node_check.plan import PATH, Plan, PlanError, parse
+from workloads.node_check.machine import LiveMachine, live
+from workloads.node_check.node_api import NodeApi, NodeApiError
+from workloads.node_check.plan import PATH, Plan, PlanFileError, parse
 
 SETTLING = frozenset({"irq-affinity", "clocks"})
 """A driver makes vectors when a job first uses a device, and a unit moves them within 5 minutes;
@@ -21,14 +21,14 @@ a GPU that was hot for a moment is none that stays hot."""
 CHECKS = (kernel.check, memory.check, interrupts.check, services.check, kubelet.check, gpus.check)
 
 
-def findings(machine: Machine) -> tuple[Plan | None, list[Drift]]:
-    """The plan and every drift from it; an unreadable plan is a drift of its own."""
+def findings(machine: LiveMachine) -> tuple[Plan | None, list[Drift]]:
+    """Returns the plan and every drift from it; an unreadable plan is a drift of its own."""
     text = machine.text(PATH)
     try:
         if text is None:
-            raise PlanError("not there")
+            raise PlanFileError("not there")
         plan = parse(text)
-    except PlanError as error:
+    except PlanFileError as error:
         remedy = "reinstall the machine from a stack whose pools carry plans"
         drift = Drift(
             check="plan", what=f"/{PATH}", seen=str(error), expected="readable", remedy=remedy
@@ -38,7 +38,7 @@ def findings(machine: Machine) -> tuple[Plan | None, list[Drift]]:
 
 
 def arguments(given: Sequence[str]) -> argparse.Namespace:
-    """The command line; without --node nothing is told to the API server."""
+    """Reads the command line; without --node nothing is sent to the API server."""
     parser = argparse.ArgumentParser(prog="fleet-node-check", description=__doc__)
     parser.add_argument("--root", type=Path, default=Path("/"), help="where the machine's / is")
     parser.add_argument("--every", type=int, metavar="SECONDS", help="check for ever")
@@ -48,13 +48,13 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
 
 
 def confirmed(drifts: Sequence[Drift], before: Sequence[Drift]) -> list[Drift]:
-    """The drifts without those that may settle by themselves and are seen for the first time."""
+    """Leaves out the drifts that may settle by themselves and are seen for the first time."""
     known = {drift.what for drift in before}
     return [drift for drift in drifts if drift.check not in SETTLING or drift.what in known]
 
 
 def hand_on(given: argparse.Namespace, plan: Plan | None, drifts: Sequence[Drift]) -> int:
-    """Says what was found: 0 as planned, 1 drift, 2 where it could not be handed on."""
+    """Reports the drifts; returns 0 for none, 1 for some, 2 where the report failed."""
     for drift in drifts:
         print(drift.sentence, flush=True)  # noqa: T201  # the log of the pod
     if not drifts and plan is not None:
@@ -69,7 +69,7 @@ def hand_on(given: argparse.Namespace, plan: Plan | None, drifts: Sequence[Drift
         try:
             now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             _api(given.node).report(drifts, now, judged=plan is not None)
-        except (ApiError, OSError) as error:
+        except (NodeApiError, OSError) as error:
             failed = _failed(str(error))
     return 2 if failed else int(bool(drifts))
 
@@ -80,7 +80,7 @@ def _failed(message: str) -> bool:
 
 
 def _api(node: str) -> NodeApi:
-    """The API server as the kubelet tells every pod."""
+    """The API server by the environment that the kubelet gives every pod."""
     host = os.environ.get("KUBERNETES_SERVICE_HOST", "kubernetes.default.svc")
     return NodeApi(host=host, port=int(os.environ.get("KUBERNETES_SERVICE_PORT", "443")), node=node)
 
@@ -91,7 +91,7 @@ def _stop(_signal: int, _frame: FrameType | None) -> None:
 
 
 def main() -> int:
-    """The program."""
+    """Checks once, or for ever with --every."""
     given = arguments(sys.argv[1:])
     signal.signal(signal.SIGTERM, _stop)
     machine = live(given.root)

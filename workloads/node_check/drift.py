@@ -1,4 +1,4 @@
-"""What a check finds: one place where the machine is not as planned."""
+"""A finding of a check: one place where the machine is not as planned."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class Drift:
 
     @property
     def sentence(self) -> str:
-        """What, seen, expected, and what to do."""
+        """The finding as one sentence with its remedy."""
         return f"{self.what} is {self.seen}, expected {self.expected}: {self.remedy}."
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from workloads.node_check import nvidia_smi
 from workloads.node_check.drift import REBOOT, Drift
-from workloads.node_check.machine import CommandError, Machine
+from workloads.node_check.machine import FailedCommandError, LiveMachine
 from workloads.node_check.nvidia_smi import SeenGpu
-from workloads.node_check.plan import Gpu, Plan
+from workloads.node_check.plan import Plan, PlannedGpu
 
 MEMORY_SHARE = 0.95
 """A GPU sold with 141 GB shows 143,771 MiB and one with 80 GB 81,559: ECC and firmware differ."""
@@ -14,13 +14,13 @@ _MIB_PER_GIB = 1024
 _DRAIN = "drain the node and reset the GPU (nvidia-smi --gpu-reset) or reboot"
 
 
-def check(machine: Machine, plan: Plan) -> Iterator[Drift]:
-    """Nothing where the plan has no GPU; else the driver, each GPU, and what joins them."""
+def check(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
+    """Checks the driver, each GPU and the links between them, where the plan has GPUs."""
     if not plan.gpus:
         return
     try:
         driver = nvidia_smi.parse_query(machine.run(["nvidia-smi", "-q", "-x"]))
-    except (CommandError, ValueError) as error:
+    except (FailedCommandError, ValueError) as error:
         yield Drift(
             check="nvidia-smi",
             what="nvidia-smi",
@@ -49,7 +49,7 @@ def check(machine: Machine, plan: Plan) -> Iterator[Drift]:
     yield from _topology(machine, plan)
 
 
-def _driver(machine: Machine, plan: Plan, version: str) -> Iterator[Drift]:
+def _driver(machine: LiveMachine, plan: Plan, version: str) -> Iterator[Drift]:
     if plan.driver is None:
         return
     branch, _, flavour = plan.driver.partition("-")
@@ -73,7 +73,7 @@ def _driver(machine: Machine, plan: Plan, version: str) -> Iterator[Drift]:
         )
 
 
-def _identity(machine: Machine, wanted: Gpu, seen: SeenGpu) -> Iterator[Drift]:
+def _identity(machine: LiveMachine, wanted: PlannedGpu, seen: SeenGpu) -> Iterator[Drift]:
     name = f"GPU {wanted.index} ({seen.address})"
     if wanted.model.removeprefix("NVIDIA ") not in seen.model:
         yield _drift("gpu-model", f"Model of {name}", seen.model, wanted.model, _catalogue())
@@ -97,7 +97,7 @@ def _identity(machine: Machine, wanted: Gpu, seen: SeenGpu) -> Iterator[Drift]:
         )
 
 
-def _pcie(wanted: Gpu, seen: SeenGpu) -> Iterator[Drift]:
+def _pcie(wanted: PlannedGpu, seen: SeenGpu) -> Iterator[Drift]:
     name = f"GPU {wanted.index} ({seen.address})"
     # an idle GPU lowers its link to save power, so only one that works shows what it reached
     generation = seen.pcie_gen if seen.performance_state == "P0" else seen.pcie_gen_max
@@ -131,7 +131,7 @@ def _pcie(wanted: Gpu, seen: SeenGpu) -> Iterator[Drift]:
             )
 
 
-def _health(plan: Plan, wanted: Gpu, seen: SeenGpu) -> Iterator[Drift]:
+def _health(plan: Plan, wanted: PlannedGpu, seen: SeenGpu) -> Iterator[Drift]:
     name = f"GPU {wanted.index} ({seen.address})"
     if seen.persistence != "Enabled":
         remedy = "systemctl restart nvidia-persistenced"
@@ -166,12 +166,12 @@ def _health(plan: Plan, wanted: Gpu, seen: SeenGpu) -> Iterator[Drift]:
         )
 
 
-def _nvlinks(machine: Machine, plan: Plan) -> Iterator[Drift]:
+def _nvlinks(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
     if not any(gpu.nvlinks for gpu in plan.gpus):
         return
     try:
         active = nvidia_smi.parse_nvlinks(machine.run(["nvidia-smi", "nvlink", "--status"]))
-    except CommandError as error:
+    except FailedCommandError as error:
         yield _drift("nvlink", "nvidia-smi nvlink --status", str(error), "an answer", REBOOT)
         return
     for gpu in plan.gpus:
@@ -182,10 +182,10 @@ def _nvlinks(machine: Machine, plan: Plan) -> Iterator[Drift]:
             yield _drift("nvlink", what, str(seen), str(gpu.nvlinks), remedy, critical=True)
 
 
-def _topology(machine: Machine, plan: Plan) -> Iterator[Drift]:
+def _topology(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
     try:
         topology = nvidia_smi.parse_topology(machine.run(["nvidia-smi", "topo", "-m"]))
-    except CommandError as error:
+    except FailedCommandError as error:
         yield _drift("topology", "nvidia-smi topo -m", str(error), "an answer", REBOOT)
         return
     for gpu in plan.gpus:

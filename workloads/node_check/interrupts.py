@@ -1,11 +1,11 @@
-"""Where interrupts go: the default for new ones, and those of GPUs and NICs."""
+"""Interrupt affinity: the default for new interrupts, and that of GPUs and NICs."""
 
 from collections.abc import Iterator
 
 from hardware.cpuset import format_list, parse_list, parse_mask
 from workloads.node_check.drift import Drift
-from workloads.node_check.machine import Machine
-from workloads.node_check.plan import IrqAffinity, Plan
+from workloads.node_check.machine import LiveMachine
+from workloads.node_check.plan import Plan, PlannedInterrupts
 
 PCI = "sys/bus/pci/devices"
 NVIDIA = "0x10de"
@@ -14,8 +14,8 @@ _DISPLAY_CLASSES = ("0x0300", "0x0302")
 _NICS = ("sys/class/infiniband", "sys/class/net")
 
 
-def check(machine: Machine, plan: Plan) -> Iterator[Drift]:
-    """The drives, and where the plan places interrupts, the default and each GPU and NIC.
+def check(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
+    """Checks the number of drives; where the plan places interrupts, the default and each device.
 
     The vectors of NVMe drives are the kernel's to place (isolcpus=managed_irq), one for each CPU.
     """
@@ -36,8 +36,8 @@ def check(machine: Machine, plan: Plan) -> Iterator[Drift]:
             yield from _interrupts(machine, wanted, address)
 
 
-def _drives(machine: Machine, plan: Plan) -> Iterator[Drift]:
-    """By number: which of them is nvme0 differs from boot to boot."""
+def _drives(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
+    """Counts the drives: which of them is nvme0 differs from boot to boot."""
     planned = sum(irq.device == "nvme" for irq in plan.irqs)
     seen = len(machine.names("sys/class/nvme"))
     if seen < planned:
@@ -50,7 +50,7 @@ def _drives(machine: Machine, plan: Plan) -> Iterator[Drift]:
         )
 
 
-def _default(machine: Machine, plan: Plan) -> Iterator[Drift]:
+def _default(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
     text = machine.text("proc/irq/default_smp_affinity")
     wanted = parse_list(plan.cpus.housekeeping)
     # the kernel adds the CPU that it booted on
@@ -64,7 +64,7 @@ def _default(machine: Machine, plan: Plan) -> Iterator[Drift]:
         )
 
 
-def _missing(wanted: IrqAffinity) -> Drift:
+def _missing(wanted: PlannedInterrupts) -> Drift:
     return Drift(
         check="device",
         what=f"{wanted.device} {wanted.name}",
@@ -75,8 +75,8 @@ def _missing(wanted: IrqAffinity) -> Drift:
     )
 
 
-def gpu_addresses(machine: Machine) -> tuple[str, ...]:
-    """NVIDIA's GPUs in the order of their PCI addresses, which is the order of nvidia-smi."""
+def gpu_addresses(machine: LiveMachine) -> tuple[str, ...]:
+    """Returns NVIDIA's GPUs in the order of their PCI addresses, which is that of nvidia-smi."""
     return tuple(
         address
         for address in machine.names(PCI)
@@ -85,7 +85,7 @@ def gpu_addresses(machine: Machine) -> tuple[str, ...]:
     )
 
 
-def _address(machine: Machine, wanted: IrqAffinity, gpus: tuple[str, ...]) -> str | None:
+def _address(machine: LiveMachine, wanted: PlannedInterrupts, gpus: tuple[str, ...]) -> str | None:
     if wanted.device == "gpu":
         index = int("".join(filter(str.isdigit, wanted.name)) or 0)
         return gpus[index] if index < len(gpus) else None
@@ -93,7 +93,7 @@ def _address(machine: Machine, wanted: IrqAffinity, gpus: tuple[str, ...]) -> st
     return next((address for address in found if address is not None), None)
 
 
-def _placed(machine: Machine, wanted: IrqAffinity, address: str) -> Iterator[Drift]:
+def _placed(machine: LiveMachine, wanted: PlannedInterrupts, address: str) -> Iterator[Drift]:
     node = machine.number(f"{PCI}/{address}/numa_node")
     # on a machine with one node the firmware may leave it out, and the kernel says -1
     if wanted.numa_node is None or node == wanted.numa_node or (node, wanted.numa_node) == (-1, 0):
@@ -107,7 +107,7 @@ def _placed(machine: Machine, wanted: IrqAffinity, address: str) -> Iterator[Dri
     )
 
 
-def _interrupts(machine: Machine, wanted: IrqAffinity, address: str) -> Iterator[Drift]:
+def _interrupts(machine: LiveMachine, wanted: PlannedInterrupts, address: str) -> Iterator[Drift]:
     allowed = parse_list(wanted.cpus)
     astray: dict[str, frozenset[int]] = {}
     for irq in machine.names(f"{PCI}/{address}/msi_irqs"):

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Sequence
 
 from workloads.node_check.drift import REBOOT, REINSTALL, Drift
-from workloads.node_check.machine import Machine
+from workloads.node_check.machine import LiveMachine
 from workloads.node_check.plan import Plan
 
 THP = "sys/kernel/mm/transparent_hugepage/enabled"
 _REPEATABLE = ("hugepagesz", "hugepages", "console")
 
 
-def check(machine: Machine, plan: Plan) -> Iterator[Drift]:
-    """Everything that the kernel was told at boot or since."""
+def check(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
+    """Checks the kernel's settings, those of boot and later ones."""
     yield from _arguments(machine, plan)
     yield from _sysctls(machine, plan)
     yield from _transparent_hugepages(machine, plan)
@@ -19,7 +19,7 @@ def check(machine: Machine, plan: Plan) -> Iterator[Drift]:
     yield from _swap(machine)
 
 
-def _arguments(machine: Machine, plan: Plan) -> Iterator[Drift]:
+def _arguments(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
     words = (machine.text("proc/cmdline") or "").split()
     for argument in plan.kernel_arguments:
         wanted = argument.split()
@@ -49,7 +49,7 @@ def _contains(words: Sequence[str], wanted: Sequence[str]) -> bool:
     return any(words[at : at + size] == wanted for at in range(len(words) - size + 1))
 
 
-def _sysctls(machine: Machine, plan: Plan) -> Iterator[Drift]:
+def _sysctls(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
     for name, value in plan.sysctls.items():
         seen = machine.text(f"proc/sys/{name.replace('.', '/')}")
         if seen is None or seen.split() != value.split():
@@ -62,7 +62,7 @@ def _sysctls(machine: Machine, plan: Plan) -> Iterator[Drift]:
             )
 
 
-def _transparent_hugepages(machine: Machine, plan: Plan) -> Iterator[Drift]:
+def _transparent_hugepages(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
     if plan.transparent_hugepages is None:
         return
     text = machine.text(THP) or ""
@@ -77,7 +77,7 @@ def _transparent_hugepages(machine: Machine, plan: Plan) -> Iterator[Drift]:
         )
 
 
-def _governor(machine: Machine, plan: Plan) -> Iterator[Drift]:
+def _governor(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
     if plan.governor is None:
         return
     folder = "sys/devices/system/cpu"
@@ -104,7 +104,7 @@ def _governor(machine: Machine, plan: Plan) -> Iterator[Drift]:
         )
 
 
-def _swap(machine: Machine) -> Iterator[Drift]:
+def _swap(machine: LiveMachine) -> Iterator[Drift]:
     _, *used = (machine.text("proc/swaps") or "").splitlines() or [""]
     for line in used:
         yield Drift(

@@ -1,4 +1,4 @@
-"""The kubelet's configuration and the state that it keeps, against the plan's patch.
+"""Compares the kubelet's configuration and its saved state with the plan's patch.
 
 kubeadm writes /var/lib/kubelet/config.yaml once, at join; who edits it later, or joined with
 another patch, runs another plan.
@@ -11,7 +11,7 @@ from typing import Any
 
 from hardware.cpuset import CpusetError, format_list, parse_list
 from workloads.node_check.drift import REINSTALL, Drift
-from workloads.node_check.machine import Machine
+from workloads.node_check.machine import LiveMachine
 from workloads.node_check.plan import Plan
 from workloads.node_check.yaml_lines import YamlLinesError, parse
 
@@ -22,8 +22,8 @@ _UNITS = ("", "Ki", "Mi", "Gi", "Ti")
 _QUANTITY = re.compile("([0-9]+)(|Ki|Mi|Gi|Ti)")
 
 
-def check(machine: Machine, plan: Plan) -> Iterator[Drift]:
-    """The patch field by field, then the policies that the managers run with."""
+def check(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
+    """Checks the patch field by field, then the policies that the managers run with."""
     text = machine.text(CONFIG)
     try:
         config = parse(text or "")
@@ -50,7 +50,7 @@ def _differences(
 
 
 def _equal(wanted: Any, seen: Any) -> bool:
-    """Scalars of YAML lines are texts; lists of taints or reservations come in any order."""
+    """Compares as text, since scalars of YAML lines are texts; lists may be in any order."""
     if isinstance(wanted, dict) and isinstance(seen, dict):
         return wanted.keys() == seen.keys() and all(_equal(wanted[key], seen[key]) for key in seen)
     if isinstance(wanted, list) and isinstance(seen, list):
@@ -74,7 +74,7 @@ def _same_cpus(wanted: str, seen: str) -> bool:
 
 
 def _bytes(quantity: str) -> int | None:
-    """7168Mi and 7Gi are one amount, and the API machinery writes the shorter."""
+    """Reads a quantity: 7168Mi and 7Gi are equal, and the API machinery writes the shorter."""
     found = _QUANTITY.fullmatch(quantity)
     return None if found is None else int(found[1]) << 10 * _UNITS.index(found[2])
 
@@ -83,7 +83,7 @@ def _shown(value: Any) -> str:
     return json.dumps(value) if isinstance(value, dict | list) else str(value)
 
 
-def _states(machine: Machine, plan: Plan) -> Iterator[Drift]:
+def _states(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
     for path, field in (
         (CPU_STATE, "cpuManagerPolicy"),
         (MEMORY_STATE, "memoryManagerPolicy"),
@@ -100,8 +100,8 @@ def _states(machine: Machine, plan: Plan) -> Iterator[Drift]:
     yield from _exclusive_cpus(machine, plan)
 
 
-def _exclusive_cpus(machine: Machine, plan: Plan) -> Iterator[Drift]:
-    """No pod may hold a housekeeping CPU for itself."""
+def _exclusive_cpus(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
+    """Finds pods that hold a housekeeping CPU for themselves."""
     entries = _json(machine.text(CPU_STATE) or "{}").get("entries") or {}
     held: set[int] = set()
     for containers in entries.values():

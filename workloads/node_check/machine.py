@@ -18,26 +18,26 @@ _COMM_LENGTH = 15
 Run = Callable[[Sequence[str]], str]
 
 
-class CommandError(RuntimeError):
-    """A program of the machine that did not do its work, in a few words."""
+class FailedCommandError(RuntimeError):
+    """A program of the machine that failed; the message says how in a few words."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Machine:
+class LiveMachine:
     """The machine whose file systems lie below `root`; `run` runs one of its programs."""
 
     root: Path
     run: Run
 
     def text(self, path: str) -> str | None:
-        """A file's text without the last newline; None where it cannot be read."""
+        """Reads a file without its last newline; None where it cannot be read."""
         try:
             return (self.root / path).read_text(errors="replace").strip()
         except OSError:
             return None
 
     def number(self, path: str) -> int | None:
-        """A file that holds one number."""
+        """Reads a file that holds one number."""
         text = self.text(path)
         try:
             return None if text is None else int(text)
@@ -45,7 +45,7 @@ class Machine:
             return None
 
     def cpus(self, path: str) -> frozenset[int] | None:
-        """A file that holds a CPU list of the kernel."""
+        """Reads a file that holds a CPU list of the kernel."""
         text = self.text(path)
         try:
             return None if text is None else parse_list(text)
@@ -53,28 +53,28 @@ class Machine:
             return None
 
     def names(self, path: str) -> tuple[str, ...]:
-        """The entries of a directory, sorted; none where there is no such directory."""
+        """Lists a directory, sorted; empty where there is no such directory."""
         try:
             return tuple(sorted(os.listdir(self.root / path)))
         except OSError:
             return ()
 
     def pci_address(self, path: str) -> str | None:
-        """The PCI device behind a link of sysfs: a virtio device, say, lies below one."""
+        """Follows a link of sysfs to its PCI device, which may lie above the linked one."""
         if not (self.root / path).exists():
             return None
         parts = (self.root / path).resolve().parts
         return next((part for part in reversed(parts) if _PCI_ADDRESS.fullmatch(part)), None)
 
     def runs(self, program: str) -> bool:
-        """Whether a process has this name."""
+        """True while a process has this name."""
         name = program[:_COMM_LENGTH]
         processes = (entry for entry in self.names("proc") if entry.isdigit())
         return any(self.text(f"proc/{process}/comm") == name for process in processes)
 
 
-def live(root: Path) -> Machine:
-    """A real machine: this one where `root` is /, else the one whose root is mounted there."""
+def live(root: Path) -> LiveMachine:
+    """Returns a real machine: this one for /, else the one whose root is mounted at `root`."""
 
     def run(command: Sequence[str]) -> str:
         def enter() -> None:
@@ -92,13 +92,13 @@ def live(root: Path) -> Machine:
                 timeout=COMMAND_TIMEOUT_S,
             )
         except subprocess.TimeoutExpired as error:
-            raise CommandError(f"silent for {COMMAND_TIMEOUT_S} s") from error
+            raise FailedCommandError(f"silent for {COMMAND_TIMEOUT_S} s") from error
         except (OSError, subprocess.SubprocessError) as error:
-            raise CommandError(f"not to be started ({error})") from error
+            raise FailedCommandError(f"not to be started ({error})") from error
         if done.returncode:
             said = (done.stderr or done.stdout).strip().splitlines()
             reason = f": {said[-1]}" if said else ""
-            raise CommandError(f"ended with {done.returncode}{reason}")
+            raise FailedCommandError(f"ended with {done.returncode}{reason}")
         return done.stdout
 
-    return Machine(root=root, run=run)
+    return LiveMachine(root=root, run=run)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from hardware.cpuset import format_list, parse_list
 from workloads.node_check.drift import REBOOT, REINSTALL, Drift
-from workloads.node_check.machine import Machine
-from workloads.node_check.plan import NumaNode, Plan
+from workloads.node_check.machine import LiveMachine
+from workloads.node_check.plan import Plan, PlannedNumaNode
 
 NODES = "sys/devices/system/node"
 _KIB_PER_GIB = 1024**2
@@ -13,8 +13,8 @@ MEMORY_SHARE = 0.9
 """Firmware and kernel keep some; a missing module of 16 takes more than a tenth of a node."""
 
 
-def check(machine: Machine, plan: Plan) -> Iterator[Drift]:
-    """The machine's shape, then node by node."""
+def check(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
+    """Checks the number of NUMA nodes, then each node."""
     online = machine.cpus("sys/devices/system/cpu/online")
     if online is not None and online != parse_list(plan.cpus.online):
         yield Drift(
@@ -42,7 +42,7 @@ def check(machine: Machine, plan: Plan) -> Iterator[Drift]:
             yield from _node(machine, node)
 
 
-def _node(machine: Machine, node: NumaNode) -> Iterator[Drift]:
+def _node(machine: LiveMachine, node: PlannedNumaNode) -> Iterator[Drift]:
     folder = f"{NODES}/node{node.id}"
     cpus = machine.cpus(f"{folder}/cpulist")
     if cpus is not None and cpus != parse_list(node.cpus):

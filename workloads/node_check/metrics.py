@@ -1,4 +1,4 @@
-"""The findings for node exporter's textfile collector."""
+"""Writes the findings for node exporter's textfile collector."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ FILE = "fleet-node-check.prom"
 
 
 def exposition(plan: Plan | None, drifts: Sequence[Drift], at: float) -> str:
-    """The text format of Prometheus; `at` is the time of the check in seconds since 1970."""
+    """Returns Prometheus' text format; `at` is the time of the check in seconds since 1970."""
     return "".join(f"{line}\n" for line in _lines(plan, drifts, at))
 
 
@@ -45,7 +45,7 @@ def _labels(labels: dict[str, str]) -> str:
 
 
 def write(folder: Path, text: str) -> None:
-    """The file at once, readable by node exporter, which runs as nobody."""
+    """Replaces the file at once, readable by node exporter, which runs as nobody."""
     folder.mkdir(parents=True, exist_ok=True)
     unfinished = folder / f".{FILE}.new"
     unfinished.write_text(text)

@@ -1,4 +1,4 @@
-"""The node's condition and taint, set through the API server with the pod's own token."""
+"""Sets the node's condition and taint through the API server with the pod's own token."""
 
 import http.client
 import json
@@ -20,8 +20,8 @@ _CONFLICT = 409
 _ATTEMPTS = 5
 
 
-class ApiError(RuntimeError):
-    """An answer of the API server that is no success, or none."""
+class NodeApiError(RuntimeError):
+    """A request that the API server refused or did not answer."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -55,7 +55,7 @@ class NodeApi:
                 return
             try:
                 self._request("PATCH", "", patch, "application/merge-patch+json")
-            except ApiError as error:
+            except NodeApiError as error:
                 if error.status != _CONFLICT or attempt == _ATTEMPTS:
                     raise
                 node = self._request("GET", "", None, "")
@@ -79,13 +79,13 @@ class NodeApi:
             answer = server.getresponse()
             text = answer.read()
         except (OSError, http.client.HTTPException) as error:
-            raise ApiError(0, f"{method} {path}: {error}") from error
+            raise NodeApiError(0, f"{method} {path}: {error}") from error
         finally:
             server.close()
         found: Mapping[str, Any] = _object(text)
         if answer.status // 100 != 2:
             said = found.get("message") or answer.reason
-            raise ApiError(answer.status, f"{method} {path}: {answer.status} {said}")
+            raise NodeApiError(answer.status, f"{method} {path}: {answer.status} {said}")
         return found
 
 
@@ -100,7 +100,7 @@ def _object(text: bytes) -> Mapping[str, Any]:
 def condition(
     node: Mapping[str, Any], drifts: Sequence[Drift], now: str, *, judged: bool = True
 ) -> dict[str, str]:
-    """The node's condition; its time of transition changes with its status alone."""
+    """Returns the node's condition; its time of transition changes with its status alone."""
     status, reason = ("True", "DriftFound") if drifts else ("False", "AsPlanned")
     if not judged:
         status, reason = "Unknown", "NoPlan"
@@ -119,7 +119,7 @@ def condition(
 
 
 def taint_patch(node: Mapping[str, Any], drifts: Sequence[Drift]) -> dict[str, Any] | None:
-    """A merge patch that leaves all other taints as they were read; None where nothing changes.
+    """Returns a merge patch that keeps all other taints; None where nothing changes.
 
     A list is replaced whole, so the patch names the version that it was made from.
     """

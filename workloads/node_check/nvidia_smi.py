@@ -1,4 +1,4 @@
-"""What nvidia-smi says: `-q -x`, `nvlink --status` and `topo -m`, parsed.
+"""Parses nvidia-smi: `-q -x`, `nvlink --status` and `topo -m`.
 
 Element names are those of NVIDIA's nvsmi_device_v12.dtd and v13.dtd (drivers 535 to 580).
 """
@@ -50,7 +50,7 @@ class Driver:
 
 
 def parse_query(text: str) -> Driver:
-    """`nvidia-smi -q -x`. ValueError where it is no such document."""
+    """Parses `nvidia-smi -q -x`; ValueError for another document."""
     # the document comes from the driver's own program, and its DTD is named, never loaded
     try:
         root = ElementTree.fromstring(text)  # noqa: S314  # as said
@@ -124,7 +124,7 @@ def _slowdowns(gpu: ElementTree.Element) -> tuple[str, ...]:
 
 
 def parse_nvlinks(text: str) -> Mapping[int, int]:
-    """`nvidia-smi nvlink --status`: how many links of each GPU carry data."""
+    """Parses `nvidia-smi nvlink --status`; returns the number of active links by GPU."""
     active: dict[int, int] = {}
     gpu = -1
     for line in text.splitlines():
@@ -137,15 +137,15 @@ def parse_nvlinks(text: str) -> Mapping[int, int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Topology:
-    """`links` is how two GPUs reach each other (NV18, SYS, …), `numa` the node of a GPU."""
+class SeenTopology:
+    """`links` is the kind of path between two GPUs (NV18, SYS, …), `numa` the node of a GPU."""
 
     links: Mapping[tuple[int, int], str]
     numa: Mapping[int, str]
 
 
-def parse_topology(text: str) -> Topology:
-    """`nvidia-smi topo -m`, with tabs as it prints it or with spaces as people paste it.
+def parse_topology(text: str) -> SeenTopology:
+    """Parses `nvidia-smi topo -m`, with tabs as it prints it or with spaces as people paste it.
 
     It underlines the header with escape codes, into a pipe too.
     """
@@ -166,4 +166,4 @@ def parse_topology(text: str) -> Topology:
                 links[row, int(name[3:])] = how
         _, node, *_ = [*words[1 + len(peers) :], "N/A", "N/A"]
         numa[row] = node
-    return Topology(links=links, numa=numa)
+    return SeenTopology(links=links, numa=numa)

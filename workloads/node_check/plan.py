@@ -1,4 +1,4 @@
-"""/etc/fleet/plan.json: what the machine was told to be. null means not checked."""
+"""Reads /etc/fleet/plan.json, the plan of the machine; null means not checked."""
 
 import json
 from collections.abc import Mapping
@@ -10,8 +10,8 @@ from hardware.cpuset import CpusetError, parse_list
 PATH = "etc/fleet/plan.json"
 
 
-class PlanError(ValueError):
-    """A plan that cannot be read; the sentence names the field."""
+class PlanFileError(ValueError):
+    """A plan that cannot be read; the message names the field."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class Cpus:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NumaNode:
+class PlannedNumaNode:
     """A NUMA node with its boot-time pages."""
 
     id: int
@@ -35,8 +35,8 @@ class NumaNode:
 
 
 @dataclass(frozen=True, kw_only=True)
-class IrqAffinity:
-    """Where the interrupts of a device belong; `device` is gpu, nic or nvme."""
+class PlannedInterrupts:
+    """The CPUs for the interrupts of a device; `device` is gpu, nic or nvme."""
 
     device: str
     name: str
@@ -45,7 +45,7 @@ class IrqAffinity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gpu:
+class PlannedGpu:
     """A GPU by its index in the order of PCI addresses."""
 
     index: int
@@ -60,7 +60,7 @@ class Gpu:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Everything that the node is held to."""
+    """The plan of a machine."""
 
     hardware: str
     purpose: str
@@ -68,10 +68,10 @@ class Plan:
     cpus: Cpus
     kernel_arguments: tuple[str, ...]
     sysctls: Mapping[str, str]
-    numa_nodes: tuple[NumaNode, ...]
+    numa_nodes: tuple[PlannedNumaNode, ...]
     transparent_hugepages: str | None
-    irqs: tuple[IrqAffinity, ...]
-    gpus: tuple[Gpu, ...]
+    irqs: tuple[PlannedInterrupts, ...]
+    gpus: tuple[PlannedGpu, ...]
     nvswitch: bool
     driver: str | None
     governor: str | None
@@ -79,25 +79,25 @@ class Plan:
     absent_units: tuple[str, ...]
 
 
-Part = TypeVar("Part", Cpus, NumaNode, IrqAffinity, Gpu)
+Part = TypeVar("Part", Cpus, PlannedNumaNode, PlannedInterrupts, PlannedGpu)
 
 
 def parse(text: str) -> Plan:
-    """The plan in the JSON text; PlanError where it is not one."""
+    """Parses the JSON text; PlanFileError where it is not a plan."""
     try:
         given = json.loads(text)
     except json.JSONDecodeError as error:
-        raise PlanError(f"/{PATH} is no JSON: {error}") from error
+        raise PlanFileError(f"/{PATH} is no JSON: {error}") from error
     if not isinstance(given, dict):
-        raise PlanError(f"/{PATH} holds {type(given).__name__}, expected an object")
+        raise PlanFileError(f"/{PATH} holds {type(given).__name__}, expected an object")
     missing = sorted({each.name for each in fields(Plan)} - given.keys())
     if missing:
-        raise PlanError(f"/{PATH} lacks {', '.join(missing)}")
+        raise PlanFileError(f"/{PATH} lacks {', '.join(missing)}")
     found: dict[str, Any] = {
         "cpus": _part(Cpus, given["cpus"], "cpus"),
-        "numa_nodes": _parts(NumaNode, given["numa_nodes"], "numa_nodes"),
-        "irqs": _parts(IrqAffinity, given["irqs"], "irqs"),
-        "gpus": _parts(Gpu, given["gpus"], "gpus"),
+        "numa_nodes": _parts(PlannedNumaNode, given["numa_nodes"], "numa_nodes"),
+        "irqs": _parts(PlannedInterrupts, given["irqs"], "irqs"),
+        "gpus": _parts(PlannedGpu, given["gpus"], "gpus"),
         "kernel_arguments": _strings(given["kernel_arguments"], "kernel_arguments"),
         "absent_units": _strings(given["absent_units"], "absent_units"),
         "sysctls": {name: str(value) for name, value in _mapping(given, "sysctls").items()},
@@ -112,30 +112,30 @@ def parse(text: str) -> Plan:
 def _mapping(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     value = given[name]
     if not isinstance(value, dict):
-        raise PlanError(f"/{PATH}: {name} is {value!r}, expected an object")
+        raise PlanFileError(f"/{PATH}: {name} is {value!r}, expected an object")
     return value
 
 
 def _strings(value: Any, where: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise PlanError(f"/{PATH}: {where} is {value!r}, expected a list of strings")
+        raise PlanFileError(f"/{PATH}: {where} is {value!r}, expected a list of strings")
     return tuple(value)
 
 
 def _parts(kind: type[Part], value: Any, where: str) -> tuple[Part, ...]:
     if not isinstance(value, list):
-        raise PlanError(f"/{PATH}: {where} is {value!r}, expected a list")
+        raise PlanFileError(f"/{PATH}: {where} is {value!r}, expected a list")
     return tuple(_part(kind, each, f"{where}[{at}]") for at, each in enumerate(value))
 
 
 def _part(kind: type[Part], value: Any, where: str) -> Part:
     if not isinstance(value, dict):
-        raise PlanError(f"/{PATH}: {where} is {value!r}, expected an object")
+        raise PlanFileError(f"/{PATH}: {where} is {value!r}, expected an object")
     found = {}
     for each in fields(kind):
         given = value.get(each.name)
         if not isinstance(given, each.type):  # type: ignore[arg-type]  # types, no strings, here
-            raise PlanError(f"/{PATH}: {where}.{each.name} is {given!r}, expected {each.type}")
+            raise PlanFileError(f"/{PATH}: {where}.{each.name} is {given!r}, expected {each.type}")
         found[each.name] = given
     return kind(**found)
 
@@ -148,4 +148,4 @@ def _refuse_unreadable_lists(plan: Plan) -> None:
         try:
             parse_list(text)
         except CpusetError as error:
-            raise PlanError(f"/{PATH}: {error}") from error
+            raise PlanFileError(f"/{PATH}: {error}") from error

@@ -1,4 +1,4 @@
-"""fleet-node-check as one file; not part of it."""
+"""Packs fleet-node-check into one file."""
 
 from workloads.archive import archive
 
@@ -7,5 +7,5 @@ INTERVAL_S = 300
 
 
 def program() -> bytes:
-    """The zipapp: this package and the reader of CPU lists that the whole project has."""
+    """Returns a zipapp of this package and of the project's reader of CPU lists."""
     return archive("workloads.node_check", also=("hardware.cpuset",))

@@ -1,16 +1,16 @@
-"""Which services run, and which must not."""
+"""Services that must run, and services that must not."""
 
 from collections.abc import Iterator
 
 from workloads.node_check.drift import Drift
-from workloads.node_check.machine import Machine
+from workloads.node_check.machine import LiveMachine
 from workloads.node_check.plan import Plan
 
 FABRIC_MANAGER = "nv-fabricmanager"
 
 
-def check(machine: Machine, plan: Plan) -> Iterator[Drift]:
-    """The kubelet, Fabric Manager where there are NVSwitches, and the unwanted."""
+def check(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
+    """Checks the kubelet, Fabric Manager where there are NVSwitches, and unwanted services."""
     wanted = ["kubelet"]
     if plan.nvswitch:
         wanted.append(FABRIC_MANAGER)

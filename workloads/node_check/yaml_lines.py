@@ -1,4 +1,4 @@
-"""The YAML that kubeadm writes: block mappings and sequences, scalars of one line, as texts.
+"""Reads the YAML that kubeadm writes: block mappings and sequences, scalars of one line.
 
 Not YAML: what the encoder of sigs.k8s.io/yaml never writes for a KubeletConfiguration (anchors,
 block texts, flow collections other than [] and {}) is refused.
@@ -21,7 +21,7 @@ class _Line:
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The mapping in the text; every scalar stays a text, {} and [] are empty collections."""
+    """Parses a mapping; every scalar stays a text, {} and [] are empty collections."""
     lines = [
         _Line(number=number, indent=len(raw) - len(raw.lstrip(" ")), text=raw.strip())
         for number, raw in enumerate(text.splitlines(), 1)

@@ -1,1 +1,1 @@
-"""Karpenter outside EKS: its charts, its own access to AWS, and the warnings that AWS sends it."""
+"""Karpenter outside EKS: its charts, its AWS user, and the queue of AWS's warnings."""

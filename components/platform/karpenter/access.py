@@ -1,4 +1,4 @@
-"""Karpenter's own access to AWS: a user that may do what Karpenter does, and the key of that user.
+"""Karpenter's access to AWS: a user with the rights that Karpenter needs, and its key.
 
 Outside EKS there is neither pod identity nor, without a public issuer of the cluster's tokens, a
 role for a service account, and the SDK's chain of credentials begins with these two variables.
@@ -20,7 +20,7 @@ from settings.names import tags
 
 @dataclass(frozen=True, kw_only=True)
 class KarpenterAccessArgs:
-    """`roles` are the names of the roles that pools' machines have; `queue` holds the warnings."""
+    """The names of the pools' machine roles, and of the queue with the warnings."""
 
     cluster: str
     region: str

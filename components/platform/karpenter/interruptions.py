@@ -1,4 +1,4 @@
-"""The warnings of AWS about machines, in a queue that Karpenter empties before machines go."""
+"""A queue for AWS's warnings about machines, which Karpenter reads to drain them in time."""
 
 import json
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ EVENTS = {
 
 @dataclass(frozen=True, kw_only=True)
 class InterruptionsArgs:
-    """The cluster whose machines are meant; the queue bears its name."""
+    """The name of the cluster, which is also part of the queue's name."""
 
     cluster: str
 
 
 class Interruptions(pulumi.ComponentResource):
-    """An encrypted queue, the policy that lets EventBridge alone write to it, and a rule an event.
+    """An encrypted queue, a policy that lets EventBridge alone write to it, and a rule per event.
 
     The account's events come for every machine in it; Karpenter passes over those of others.
     """

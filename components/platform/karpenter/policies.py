@@ -1,4 +1,4 @@
-"""What Karpenter may do in the account: IAM documents, known whole at preview.
+"""The IAM policies of Karpenter's user and queue; all of them are known at preview.
 
 They follow the CloudFormation template of Karpenter 1.14 (karpenter.sh, getting started), less what
 this fleet never uses: pools bring their instance profile, so Karpenter may make none; the cluster
@@ -14,7 +14,7 @@ _MADE = ("fleet", "instance", "volume", "network-interface", "launch-template")
 
 
 def lifecycle(cluster: str, region: str, roles: Iterable[str]) -> Document:
-    """To launch, tag and end machines of the cluster, in one region, with the pools' roles."""
+    """Returns the rights to launch, tag and end the cluster's machines in one region."""
     return _document(
         *_launching(cluster, region),
         *_keeping(cluster, region),
@@ -84,7 +84,7 @@ def _keeping(cluster: str, region: str) -> list[Document]:
 
 
 def discovery(region: str, queue: str) -> Document:
-    """To read what there is to launch and what it costs, and the warnings in the queue."""
+    """Returns the rights to read instance types, prices and the warnings in the queue."""
     kinds = (
         *("CapacityReservations", "Images", "Instances", "InstanceStatus", "LaunchTemplates"),
         *("InstanceTypeOfferings", "InstanceTypes", "PlacementGroups", "SecurityGroups"),
@@ -110,7 +110,7 @@ def discovery(region: str, queue: str) -> Document:
 
 
 def warnings_only(queue_arn: str) -> Document:
-    """The policy of the queue: EventBridge may send, and nobody may speak to it without TLS."""
+    """Returns the policy of the queue: EventBridge may send, and only over TLS."""
     return _document(
         {
             "Sid": "TakeWarnings",

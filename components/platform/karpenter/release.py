@@ -1,4 +1,4 @@
-"""Karpenter as its two pinned charts: the kinds, and the controller that makes nodes of them."""
+"""Karpenter as its two pinned charts: the CRDs, and the controller."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from pulumi_kubernetes.helm.v3 import Release
 
 from components.platform.karpenter.access import KarpenterAccess, KarpenterAccessArgs
 from components.platform.karpenter.interruptions import Interruptions, InterruptionsArgs
-from components.platform.placement import system_affinity
+from settings.names import POOL_LABEL, PREFIX
 from settings.versions import KARPENTER, KARPENTER_CRD
 
 NAMESPACE = "kube-system"
@@ -99,8 +99,23 @@ def _values(args: KarpenterArgs, queue: str, access: KarpenterAccess) -> dict[st
             },
         },
         # a pod reads its environment once: another key must start other pods
-        "podAnnotations": {"fleet.gpu/access-key": access.key_id},
-        "affinity": system_affinity(args.system_pools),
+        "podAnnotations": {f"{PREFIX}/access-key": access.key_id},
+        "affinity": _affinity(args.system_pools),
         # the chart wants zones, which owned machines have not; two pods never share a node anyway
         "topologySpreadConstraints": [],
     }
+
+
+def _affinity(pools: Sequence[str]) -> dict[str, object]:
+    """Returns the affinity to the pools without GPUs; with none of those, to owned nodes.
+
+    GPU nodes are tainted besides, so a controller without that toleration stays off them.
+    """
+    expressions: list[dict[str, object]] = [
+        {"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"}
+    ]
+    if pools:
+        expressions.append({"key": POOL_LABEL, "operator": "In", "values": list(pools)})
+    terms = [{"matchExpressions": expressions}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {"nodeAffinity": required}

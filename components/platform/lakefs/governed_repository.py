@@ -1,6 +1,6 @@
-"""A repository into whose main branch only a merge leads, and only one that passes its check.
+"""A repository whose branch `main` changes by merges alone, each of which passes a check.
 
-What main holds is kept for ever, as a replay needs it; what other branches let go of, for a while.
+Objects of `main` are kept for ever, since a replay needs them; those of other branches for a while.
 """
 
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import pulumi
 
+from lakefs.action_files import metadata_gate, webhook_gate
 from lakefs.resources.action import Action, ActionArgs
 from lakefs.resources.branch_protection import BranchProtection, BranchProtectionArgs
 from lakefs.resources.connection import Connection
-from lakefs.resources.gate import metadata_gate, webhook_gate
 from lakefs.resources.gc_rules import MOST_DAYS, GcRules, GcRulesArgs
 from lakefs.resources.repository import Repository, RepositoryArgs
 from workloads.backtest.provenance import REQUIRED
@@ -21,7 +21,7 @@ from workloads.backtest.provenance import REQUIRED
 class GovernedRepositoryArgs:
     """`check_url` is asked before each merge; without it, a merge must carry its provenance.
 
-    `keep_days` is how long branches but main keep what they let go of; None keeps everything.
+    `keep_days` is for objects that branches other than main refer to no more; None keeps them.
     """
 
     connection: Connection
@@ -30,13 +30,12 @@ class GovernedRepositoryArgs:
     check_url: str | None = None
     required: Sequence[str] = REQUIRED
     keep_days: int | None = None
-    # what is done to a repository that is there already, and to one that is to go
     adopt: bool = False
     delete_with_data: bool = False
 
 
 class GovernedRepository(pulumi.ComponentResource):
-    """The repository, the check before a merge into `main`, and what protects and keeps `main`."""
+    """The repository, the check before a merge into `main`, its branch protection and its rules."""
 
     repository: pulumi.Output[str]
 

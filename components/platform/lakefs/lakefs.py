@@ -1,27 +1,31 @@
-"""lakeFS as an environment has it: its bucket, its server, its administrator, its repositories."""
+"""lakeFS of an environment: its bucket, server, administrator and repositories."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pulumi
 
-from components.platform.lakefs.access import LakefsAccess, LakefsAccessArgs
 from components.platform.lakefs.governed_repository import (
     GovernedRepository,
     GovernedRepositoryArgs,
 )
-from components.platform.lakefs.object_store import ObjectStore, ObjectStoreArgs
 from components.platform.lakefs.server import LakefsServer, LakefsServerArgs, Postgres
+from components.platform.lakefs.storage import (
+    LakefsAccess,
+    LakefsAccessArgs,
+    ObjectStore,
+    ObjectStoreArgs,
+)
 from components.platform.lakefs.values import S3, Ingress, Serving
 from lakefs.resources.administrator import Administrator, AdministratorArgs
 from lakefs.resources.connection import Connection
 
 
 @dataclass(frozen=True, kw_only=True)
-class LakefsArgs:
-    """`connection` leads from where Pulumi runs to the server; its keys become its user's.
+class LakefsServiceArgs:
+    """`connection` is how Pulumi reaches the server; its keys become those of the administrator.
 
-    The objects lie in `bucket`, a name that nobody in the world has, in `region` of AWS.
+    The objects lie in `bucket`, a name that is unique in the world, in `region` of AWS.
     """
 
     connection: Connection
@@ -35,15 +39,15 @@ class LakefsArgs:
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
-class Lakefs(pulumi.ComponentResource):
-    """Everything of lakeFS in the order in which one needs the other.
+class LakefsService(pulumi.ComponentResource):
+    """Registers the parts of lakeFS in the order in which one needs the other.
 
-    The chart's Service is inside of the cluster. Without `ingress`, how the endpoint leads to it is
-    the network's.
+    The chart's Service is inside the cluster. Without `ingress`, the user's own network must lead
+    from the endpoint to it.
     """
 
     def __init__(
-        self, name: str, args: LakefsArgs, opts: pulumi.ResourceOptions | None = None
+        self, name: str, args: LakefsServiceArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("gpu:platform:Lakefs", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
@@ -89,9 +93,9 @@ class Lakefs(pulumi.ComponentResource):
 
 
 def _after(administrator: Administrator, connection: Connection) -> Connection:
-    """The connection, for what must come after its user and go before it.
+    """Returns the connection for resources that are made after the administrator and go before.
 
-    A component's `depends_on` says nothing of its children when all is destroyed.
+    A component's `depends_on` does not order its children in a destroy.
     """
     endpoint = pulumi.Output.all(connection.endpoint, administrator.urn).apply(_first)
     return replace(connection, endpoint=endpoint)

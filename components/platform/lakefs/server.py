@@ -1,4 +1,4 @@
-"""lakeFS itself: its pinned chart, and the Secret that it reads."""
+"""The lakeFS server: its pinned chart, and the Secret that it reads."""
 
 import hashlib
 import hmac
@@ -20,6 +20,7 @@ from components.platform.lakefs.values import (
     Serving,
     chart_values,
 )
+from settings.names import PREFIX
 from settings.versions import LAKEFS, LAKEFS_IMAGE_TAG
 
 KEY_LENGTH = 32
@@ -61,11 +62,11 @@ class LakefsServerArgs:
 
 
 class LakefsServer(pulumi.ComponentResource):
-    """The chart with no default of its own for anything that must be kept or kept secret."""
+    """The chart, its namespace and the Secret; the chart's own defaults hold no data and no key."""
 
     release: Release
     endpoint: pulumi.Output[str]
-    """Inside of the cluster; outside of it lakeFS has the address of its ingress, if any."""
+    """The address inside the cluster; outside it is that of the ingress, if there is one."""
 
     def __init__(
         self, name: str, args: LakefsServerArgs, opts: pulumi.ResourceOptions | None = None
@@ -82,7 +83,7 @@ class LakefsServer(pulumi.ComponentResource):
         table = args.database if isinstance(args.database, DynamoDbTable) else None
         values = chart_values(installation, table, args.store, args.serving)
         # pods read the Secret when they start: another one must start others
-        restarts = {"podAnnotations": {"fleet.gpu/secret": pulumi.Output.all(**data).apply(digest)}}
+        restarts = {"podAnnotations": {f"{PREFIX}/secret": pulumi.Output.all(**data).apply(digest)}}
         self.release = Release(
             f"{name}-release",
             name=installation,
@@ -111,7 +112,7 @@ def _secret_data(args: LakefsServerArgs) -> dict[str, pulumi.Output[str]]:
 
 
 def checked_key(key: str) -> str:
-    """The encryption key, unless it is one that a guide or a quickstart prints."""
+    """Returns the encryption key; ValueError for one that a guide or a quickstart prints."""
     lazy = len(set(key)) < KEY_LENGTH // 4
     if len(key) < KEY_LENGTH or lazy or any(word in key.lower() for word in PLACEHOLDER_WORDS):
         raise ValueError(
@@ -122,7 +123,7 @@ def checked_key(key: str) -> str:
 
 
 def checked_connection(connection: str) -> str:
-    """The connection string, unless it names another kind of database."""
+    """Returns the connection string; ValueError where it is of another kind of database."""
     if not connection.startswith(("postgres://", "postgresql://")):
         raise ValueError(
             "The connection string of lakeFS must start with postgres:// and does not."
@@ -131,6 +132,6 @@ def checked_connection(connection: str) -> str:
 
 
 def digest(data: Mapping[str, str]) -> str:
-    """A mark of the whole Secret that tells nobody a part of it: keyed by its strongest part."""
+    """Returns a digest of the Secret, keyed by its strongest part, so that nobody can guess it."""
     text = "\n".join(f"{key}={value}" for key, value in sorted(data.items()))
     return hmac.new(data[AUTH_KEY].encode(), text.encode(), hashlib.sha256).hexdigest()[:16]

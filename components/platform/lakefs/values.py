@@ -1,4 +1,4 @@
-"""What the chart of lakeFS is given: the server's configuration and the chart's values. Pure."""
+"""The values of lakeFS's chart, with the server's configuration in them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class DynamoDbTable:
 
 @dataclass(frozen=True, kw_only=True)
 class S3:
-    """Where objects are. `endpoint` is for stores other than AWS, which have paths, not hosts."""
+    """The object store. `endpoint` is for stores other than AWS, which use paths, not hosts."""
 
     region: str
     endpoint: str | None = None
@@ -47,7 +47,7 @@ class S3:
 
 @dataclass(frozen=True, kw_only=True)
 class Ingress:
-    """The address outside of the cluster, with TLS from a Secret of the same namespace."""
+    """The address outside the cluster, with TLS from a Secret of the same namespace."""
 
     host: str
     class_name: str
@@ -57,7 +57,7 @@ class Ingress:
 
 @dataclass(frozen=True, kw_only=True)
 class Serving:
-    """How much of it runs, where, and how it is reached."""
+    """Replicas and their resources, the nodes that they run on, and the ingress."""
 
     replicas: int = 2
     cpu: str = "1"
@@ -71,7 +71,7 @@ class Serving:
 
 
 def configuration(database: DynamoDbTable | None, store: S3) -> str:
-    """The server's configuration without a secret in it; None stands for PostgreSQL."""
+    """Returns the server's configuration, which has no secret; `database` None is PostgreSQL."""
     if database is None:
         stored: dict[str, object] = {"type": "postgres"}
     else:
@@ -98,7 +98,7 @@ def configuration(database: DynamoDbTable | None, store: S3) -> str:
 def chart_values(
     installation: str, database: DynamoDbTable | None, store: S3, serving: Serving
 ) -> dict[str, object]:
-    """The values of the chart. Every secret is read from the Secret `<installation>-keys`."""
+    """Returns the chart's values. Every secret is read from the Secret `<installation>-keys`."""
     secret = f"{installation}-keys"
     environment = {**S3_ENVIRONMENT, **(DYNAMODB_ENVIRONMENT if database is not None else {})}
     return {

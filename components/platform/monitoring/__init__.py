@@ -1,1 +1,1 @@
-"""Prometheus, its rules and the dashboard: what the fleet's GPUs do, and what that costs."""
+"""Prometheus with its rules, and a dashboard of the GPUs' use and cost."""

@@ -1,10 +1,9 @@
 """Recording rules on money: USD per hour by pool, team and branch, and a branch's cost so far."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from components.platform.monitoring.rules import EVALUATION_SECONDS, Recording
-from hardware.catalogue import Hardware
+from policies.gates.prometheus_rule import EVALUATION_SECONDS, Recording
 
 BRANCH_DAYS = 30
 """How far back a branch's cost is added up; Prometheus must keep its series for longer."""
@@ -26,26 +25,13 @@ class PoolGpus:
         if self.usd_per_gpu_hour is not None and self.usd_per_gpu_hour < 0:
             raise ValueError(f"usd_per_gpu_hour is {self.usd_per_gpu_hour}; allowed: 0 or more.")
 
-    @classmethod
-    def of(cls, hardware: Hardware, capacities: Iterable[str] = ()) -> "PoolGpus":
-        """The catalogue's machine; its GPUs bear the price of all that is in it.
-
-        Of a pool with several kinds of capacity the dearest counts: no series tells them apart.
-        """
-        known = [hardware.usd_per_hour_as(each) for each in capacities] or [hardware.usd_per_hour]
-        usd = max((each for each in known if each is not None), default=None)
-        return cls(
-            gpus_per_node=hardware.gpu_count,
-            usd_per_gpu_hour=None if usd is None else round(usd / hardware.gpu_count, 6),
-        )
-
 
 def catalogue(pools: Mapping[str, PoolGpus]) -> tuple[Recording, ...]:
-    """What the hardware catalogue says of each pool, as series that the other rules join."""
+    """Returns the figures of each pool's hardware as series that the other rules join."""
     counts = tuple(
         Recording(
             name="pool:gpus_per_node:count",
-            expr=f"vector({gpus.gpus_per_node})",
+            expression=f"vector({gpus.gpus_per_node})",
             labels={"pool": pool},
             why="GPUs of a machine of the pool.",
         )
@@ -54,7 +40,7 @@ def catalogue(pools: Mapping[str, PoolGpus]) -> tuple[Recording, ...]:
     prices = tuple(
         Recording(
             name="pool:usd_per_gpu_hour:price",
-            expr=f"vector({gpus.usd_per_gpu_hour})",
+            expression=f"vector({gpus.usd_per_gpu_hour})",
             labels={"pool": pool},
             why="What an hour of one GPU of the pool costs, in USD.",
         )
@@ -66,31 +52,31 @@ def catalogue(pools: Mapping[str, PoolGpus]) -> tuple[Recording, ...]:
 
 _PRICED = "* on (pool) group_left () pool:usd_per_gpu_hour:price"
 
-COST = (
+COST_RECORDINGS = (
     Recording(
         name="pool:gpu_usd_per_hour:sum",
-        expr=f"sum by (pool) (node:gpus:count {_PRICED})",
+        expression=f"sum by (pool) (node:gpus:count {_PRICED})",
         why="What the pool's machines cost, used or not.",
     ),
     Recording(
         name="pod:gpu_usd_per_hour:sum",
-        expr=f"pod:gpus_held:sum {_PRICED}",
+        expression=f"pod:gpus_held:sum {_PRICED}",
         why="What a pod's GPUs cost.",
     ),
     Recording(
         name="team:gpu_usd_per_hour:sum",
-        expr="sum by (team, cost_centre) (pod:gpu_usd_per_hour:sum)",
+        expression="sum by (team, cost_centre) (pod:gpu_usd_per_hour:sum)",
         why="What a team's running pods cost.",
     ),
     Recording(
         name="branch:gpu_usd_per_hour:sum",
-        expr='sum by (branch) (pod:gpu_usd_per_hour:sum{branch!=""})',
+        expression='sum by (branch) (pod:gpu_usd_per_hour:sum{branch!=""})',
         why="What the running pods of a lakeFS branch cost.",
     ),
     Recording(
         name="branch:gpu_usd:sum30d",
         # a sample stands for one evaluation: what runs while Prometheus is down is not counted
-        expr=(
+        expression=(
             f"sum_over_time(branch:gpu_usd_per_hour:sum[{BRANCH_DAYS}d]) "
             f"* {EVALUATION_SECONDS} / 3600"
         ),

@@ -1,10 +1,10 @@
-"""What the DCGM exporter measures and how it is scraped: its share of the GPU Operator's values."""
+"""The DCGM exporter's metrics and its scrape, as a block of the GPU Operator's values."""
 
 import hashlib
 from dataclasses import dataclass
 from typing import Literal
 
-from components.platform.monitoring import names
+from components.platform.monitoring import promql
 
 SCRAPE_SECONDS = 15
 """Interval of the scrapes, from which the rules know how many samples a full window has."""
@@ -25,12 +25,12 @@ def _gauge(field: str, text: str) -> DcgmMetric:
 
 METRICS = (
     # what the rules stand on: ratios from 0 to 1 that MIG instances have too, unlike GPU_UTIL
-    _gauge(names.GR_ENGINE_ACTIVE, "Share of time in which the engine is active"),
-    _gauge(names.SM_ACTIVE, "Share of cycles with a warp on a multiprocessor"),
-    _gauge(names.TENSOR_ACTIVE, "Share of cycles in which the tensor pipe is active"),
+    _gauge(promql.GR_ENGINE_ACTIVE, "Share of time in which the engine is active"),
+    _gauge(promql.SM_ACTIVE, "Share of cycles with a warp on a multiprocessor"),
+    _gauge(promql.TENSOR_ACTIVE, "Share of cycles in which the tensor pipe is active"),
     _gauge("DCGM_FI_PROF_DRAM_ACTIVE", "Share of cycles in which the memory interface is active"),
-    _gauge(names.LAST_XID, "Code of the last XID"),
-    _gauge(names.XID_COUNT, "XIDs of the last five minutes by code"),
+    _gauge(promql.LAST_XID, "Code of the last XID"),
+    _gauge(promql.XID_COUNT, "XIDs of the last five minutes by code"),
     # what people look at next
     _gauge("DCGM_FI_DEV_FB_USED", "GPU memory in use (MiB)"),
     _gauge("DCGM_FI_DEV_FB_FREE", "GPU memory free (MiB)"),
@@ -49,12 +49,12 @@ METRICS = (
 
 
 def csv() -> str:
-    """The exporter's list of metrics; a comma in a help text would be a fourth field."""
+    """Returns the exporter's list of metrics; a comma in a help text would be a fourth field."""
     return "".join(f"{metric.field}, {metric.kind}, {metric.text}\n" for metric in METRICS)
 
 
 def exporter_values() -> dict[str, object]:
-    """The `dcgmExporter` block for the GPU Operator's chart.
+    """Returns the `dcgmExporter` block for the GPU Operator's chart.
 
     Pod labels stay off: teams and branches are joined from kube-state-metrics, where every pod is
     listed, time-sliced ones too, and the exporter needs no right to read pods.
@@ -72,13 +72,13 @@ def exporter_values() -> dict[str, object]:
             "enabled": True,
             "interval": f"{SCRAPE_SECONDS}s",
             "scrapeTimeout": "10s",
-            "honorLabels": names.HONOR_LABELS,
+            "honorLabels": promql.HONOR_LABELS,
             "relabelings": [
                 # the exporter's own label was Hostname and became hostname: no rule needs it
                 {
                     "action": "replace",
                     "sourceLabels": ["__meta_kubernetes_pod_node_name"],
-                    "targetLabel": names.NODE,
+                    "targetLabel": promql.NODE,
                 }
             ],
         },

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from components.platform.monitoring import names
-from components.platform.monitoring.promql import moved
-from components.platform.monitoring.rules import Recording
+from components.platform.monitoring import promql
+from policies.gates.prometheus_rule import Recording
 
 HARDWARE_XIDS = {
     46: "the GPU stopped processing",
@@ -29,7 +28,7 @@ JOB_XIDS = {
 
 
 def codes(xids: Mapping[int, str]) -> str:
-    """The codes as a pattern for the label `xid`."""
+    """Returns the codes as a pattern for the label `xid`."""
     return "|".join(str(code) for code in xids)
 
 
@@ -37,12 +36,12 @@ _GPU = "node, gpu, UUID"
 
 
 def _by_node(expr: str) -> str:
-    return moved(expr, {"node": names.NUMA_SCRAPE_NODE})
+    return promql.moved(expr, {"node": promql.NUMA_SCRAPE_NODE})
 
 
 def _placed(kind: str, minutes: int) -> str:
     metric = f"node_memory_numa_numa_{kind}_total"
-    return f"sum by ({names.NUMA_SCRAPE_NODE}) (rate({metric}[{minutes}m]))"
+    return f"sum by ({promql.NUMA_SCRAPE_NODE}) (rate({metric}[{minutes}m]))"
 
 
 def _missed(minutes: int) -> str:
@@ -50,29 +49,29 @@ def _missed(minutes: int) -> str:
     return _by_node(f"{missed} / ({missed} + {_placed('hit', minutes)})")
 
 
-HEALTH = (
+HEALTH_RECORDINGS = (
     Recording(
         name="node:numa_miss:ratio5m",
-        expr=_missed(5),
+        expression=_missed(5),
         why="Share of new pages that a machine placed on another NUMA node than the one wanted.",
     ),
     Recording(
         name="node:numa_miss:ratio15m",
-        expr=_missed(15),
+        expression=_missed(15),
         why="The same over the window that is judged.",
     ),
     Recording(
         name="node:numa_pages_migrated:rate5m",
-        expr=_by_node(
-            f"sum by ({names.NUMA_SCRAPE_NODE}) (rate(node_vmstat_numa_pages_migrated[5m]))"
+        expression=_by_node(
+            f"sum by ({promql.NUMA_SCRAPE_NODE}) (rate(node_vmstat_numa_pages_migrated[5m]))"
         ),
-        why="Pages per second moved between NUMA nodes; none with numa_balancing=disable.",
+        why="Pages per second promql.moved between NUMA nodes; none with numa_balancing=disable.",
     ),
     Recording(
         name="gpu:xid:seen",
-        expr=f"""
-            group by ({_GPU}, xid) (count_values by ({_GPU}) ("xid", {names.LAST_XID} > 0))
-            or group by ({_GPU}, xid) ({names.XID_COUNT}{{xid!~"0?"}} > 0)
+        expression=f"""
+            group by ({_GPU}, xid) (count_values by ({_GPU}) ("xid", {promql.LAST_XID} > 0))
+            or group by ({_GPU}, xid) ({promql.XID_COUNT}{{xid!~"0?"}} > 0)
         """,
         why="1 for each code that a GPU has just reported, or reported last.",
     ),

@@ -10,11 +10,13 @@ from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.platform.monitoring import values
-from components.platform.monitoring.alertmanager import KEY, KEY_SECRET
+from components.platform.monitoring.alerts import IdleLimits, groups
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dashboard import dashboard_json
-from components.platform.monitoring.groups import groups
-from components.platform.monitoring.rules import Manifest, prometheus_rule
+from components.platform.monitoring.values import KEY, KEY_SECRET
+from policies.configuration import ConfiguredRule
+from policies.gates import alerts
+from policies.gates.prometheus_rule import prometheus_rule
 from settings.versions import KUBE_PROMETHEUS_STACK
 
 NAMESPACE = "monitoring"
@@ -22,16 +24,16 @@ NAMESPACE = "monitoring"
 
 @dataclass(frozen=True, kw_only=True)
 class MonitoringArgs:
-    """The GPU pools by name. The series lie on a volume of `storage_class` of `storage_gib` GiB.
+    """The GPU pools by name, and the rules as the environment sets them, for their alerts.
 
-    There is no doing without one: what a branch has cost would be forgotten with every restart.
+    The series lie on a volume of `storage_class` with `storage_gib` GiB: without one, each restart
+    would forget the cost of the branches.
     """
 
     pools: Mapping[str, PoolGpus]
+    rules: Sequence[ConfiguredRule]
     storage_class: str
     storage_gib: int = 100
-    alerts: Sequence[Manifest] = ()
-    """Further PrometheusRules, such as that of the policies, in the namespace of the chart."""
     pagerduty_routing_key: pulumi.Input[str] | None = field(default=None, repr=False)
     """Of an integration with the Events API v2; None pages nobody."""
 
@@ -41,7 +43,7 @@ class MonitoringArgs:
 
 
 class Monitoring(pulumi.ComponentResource):
-    """kube-prometheus-stack, its PrometheusRules, one dashboard, and how Volcano is scraped."""
+    """kube-prometheus-stack, its PrometheusRules, one dashboard, and Volcano's ServiceMonitor."""
 
     release: Release
 
@@ -77,9 +79,10 @@ class Monitoring(pulumi.ComponentResource):
         )
         # the API server knows these kinds only once the chart has brought their CRDs
         after_crds = pulumi.ResourceOptions(parent=self, depends_on=[self.release])
+        own = groups(args.pools, IdleLimits.of(args.rules))
         for suffix, manifest in (
-            ("rules", prometheus_rule("gpu-fleet", NAMESPACE, groups(args.pools))),
-            *((each["metadata"]["name"], each) for each in args.alerts),
+            ("rules", prometheus_rule("gpu-fleet", NAMESPACE, own)),
+            (alerts.NAME, alerts.manifest(args.rules, namespace=NAMESPACE)),
             ("volcano", values.volcano_service_monitor(NAMESPACE)),
         ):
             CustomResource(

@@ -1,9 +1,15 @@
-"""The values of kube-prometheus-stack, and what else Prometheus scrapes."""
+"""The values of kube-prometheus-stack with Alertmanager's routes, and Volcano's ServiceMonitor.
 
-from components.platform.monitoring import names
-from components.platform.monitoring.alertmanager import alertmanager
-from components.platform.monitoring.rules import Manifest
-from components.platform.node_check_pod import TEXTFILES
+The routing key of PagerDuty lies in a Secret that Alertmanager's pod mounts and reads at each
+message, so no values hold it and a new key needs no restart.
+"""
+
+from collections.abc import Sequence
+
+from components.platform.monitoring import promql
+from components.platform.node_check import TEXTFILES
+from policies.gates.prometheus_rule import Manifest
+from policies.language.rule import Severity
 
 RETENTION_DAYS = 45
 """Longer than the 30 days over which a branch's cost is added up."""
@@ -32,16 +38,26 @@ _NODE_EXPORTER_ARGUMENTS = (
     f"--collector.textfile.directory={TEXTFILES}",
 )
 
+KEY_SECRET, KEY = "alertmanager-pagerduty", "routing_key"
+_KEY_FILE = f"/etc/alertmanager/secrets/{KEY_SECRET}/{KEY}"  # where the operator mounts Secrets
+_NOBODY, _PAGER = "nobody", "pagerduty"
+
+_FIRST = "{{ (index .Alerts 0).Annotations.summary }}"
+_OTHERS = "{{ if gt (len .Alerts) 1 }} (one of {{ len .Alerts }}){{ end }}"
+_RUNBOOKS = (
+    "{{ range .Alerts.Firing }}{{ .Annotations.summary }}: {{ .Annotations.runbook }}\n{{ end }}"
+)
+
 
 def values(*, storage_class: str, storage_gib: int, paged: bool) -> dict[str, object]:
-    """The chart's values; the volume keeps the series over a restart, or costs would be lost."""
+    """Returns the chart's values; the volume keeps the series over a restart, with the costs."""
     return {
         "prometheus": {"prometheusSpec": _prometheus(storage_class, storage_gib)},
-        "alertmanager": alertmanager(paged=paged),
+        "alertmanager": _alertmanager(paged=paged),
         "kube-state-metrics": {
             "metricLabelsAllowlist": [
-                f"pods=[{','.join(names.POD_LABELS.values())}]",
-                f"nodes=[{','.join(names.NODE_LABELS.values())}]",
+                f"pods=[{','.join(promql.POD_LABELS.values())}]",
+                f"nodes=[{','.join(promql.NODE_LABELS.values())}]",
             ],
         },
         "prometheus-node-exporter": _node_exporter(),
@@ -68,7 +84,7 @@ def _node_exporter() -> dict[str, object]:
     node_of_its_pod = {
         "action": "replace",
         "sourceLabels": ["__meta_kubernetes_pod_node_name"],
-        "targetLabel": names.NUMA_SCRAPE_NODE,
+        "targetLabel": promql.NUMA_SCRAPE_NODE,
     }
     return {
         "extraArgs": list(_NODE_EXPORTER_ARGUMENTS),
@@ -110,8 +126,57 @@ def _prometheus(storage_class: str, storage_gib: int) -> dict[str, object]:
     }
 
 
+def _alertmanager(*, paged: bool) -> dict[str, object]:
+    """Returns the chart's block `alertmanager`; without a pager only its own pages show alerts.
+
+    The chart's inhibition stays: a critical alert silences a warning of the same name.
+    """
+    if not paged:
+        return {"config": _config([], [])}
+    routes = [
+        # an incident for each alert and place, at once
+        _route("critical", ["alertname", "namespace", "node"], wait="30s", again="4h"),
+        # one for each alert wherever it fires, a day apart: it is looked at in working hours
+        _route("warning", ["alertname"], wait="10m", again="24h"),
+    ]
+    receiver = {"name": _PAGER, "pagerduty_configs": [_message()]}
+    return {
+        "config": _config(routes, [receiver]),
+        "alertmanagerSpec": {"secrets": [KEY_SECRET]},
+    }
+
+
+def _config(routes: Sequence[object], receivers: Sequence[object]) -> dict[str, object]:
+    """The routes and receivers, which replace the chart's. `info` and the Watchdog reach nobody."""
+    return {
+        "route": {"receiver": _NOBODY, "routes": routes},
+        "receivers": [{"name": _NOBODY}, *receivers],
+    }
+
+
+def _route(severity: Severity, by: list[str], *, wait: str, again: str) -> dict[str, object]:
+    return {
+        "receiver": _PAGER,
+        "matchers": [f'severity = "{severity}"'],
+        "group_by": by,
+        "group_wait": wait,
+        "group_interval": "5m",
+        "repeat_interval": again,
+    }
+
+
+def _message() -> dict[str, object]:
+    """An event of PagerDuty's Events API v2; its service may take the urgency from the severity."""
+    return {
+        "routing_key_file": _KEY_FILE,
+        "severity": "{{ .CommonLabels.severity }}",
+        "description": f"{_FIRST}{_OTHERS}",
+        "details": {"runbook": _RUNBOOKS},
+    }
+
+
 def volcano_service_monitor(namespace: str) -> Manifest:
-    """How Volcano's queues are scraped: its chart makes Services, and no monitor."""
+    """Returns the ServiceMonitor of Volcano's queues: its chart makes Services, and no monitor."""
     return {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "ServiceMonitor",

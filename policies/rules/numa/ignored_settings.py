@@ -2,16 +2,15 @@
 
 Guides repeat such lines: on the stock Flatcar kernel `nohz_full=` does nothing, no driver ever had
 `NVreg_EnablePCIeGen4`, and `pci=noaer` hides the errors by which a failing link is found. The table
-is that of `ignition/plan/refused.py`, each line with its reason and source.
+is that of `ignition/plan/refused_arguments.py`, each line with its reason and source.
 """
 
 import re
 from collections.abc import Iterator
 
 from ignition.boot.config import BootConfig
-from ignition.plan.reasons import Reason
-from ignition.plan.refused import ARGUMENTS, OPTIONS, PCI, REAL_OPTIONS
-from ignition.plan.sources import FLATCAR_KERNEL, NVIDIA_PARAMETERS
+from ignition.plan.plan_lines import FLATCAR_KERNEL, NVIDIA_PARAMETERS, Reason
+from ignition.plan.refused_arguments import ARGUMENTS, OPTIONS, PCI, REAL_OPTIONS
 from policies.language.boot_data import Shipped, judged, words
 from policies.language.rule import Rule
 

@@ -40,7 +40,7 @@ def _kubelet(config: BootConfig) -> Iterator[str]:
 
 def _swap(config: BootConfig) -> Iterator[str]:
     for name, unit in config.units.items():
-        starts = any(map(_SWAPON.search, [*texts(unit), config.said[name]]))
+        starts = any(map(_SWAPON.search, [*texts(unit), config.commands[name]]))
         if not unit.masked and (name.endswith(".swap") or starts):
             yield f"the unit {name}"
     for system in items(config.storage.get("filesystems")):

@@ -1,8 +1,9 @@
 """Situations in which GPUs idle, or seem to."""
 
-from tests.conformance.monitoring.exporters import GAP, STALE, steady, then
-from tests.conformance.monitoring.promtool import Fires
-from tests.conformance.monitoring.situations import (
+from components.platform.monitoring.alerts import IdleLimits
+from tests.support.monitoring.exporters import GAP, STALE, steady, then
+from tests.support.monitoring.promtool import Fires
+from tests.support.monitoring.situations import (
     BUSY,
     GPU,
     IDLE,
@@ -22,9 +23,9 @@ from tests.conformance.monitoring.situations import (
 
 FOUR = ("train-0", "train-1", "train-2", "train-3")
 
-POD_IDLE = "research/train-0 of team quants holds {} GPUs and has used none for half an hour"
+POD_IDLE = "research/train-0 of team quants holds {} GPUs and has used none for 30 minutes"
 POD_FEW = "research/train-0 of team quants uses {} of the {} GPUs that it asked for"
-NODE_ALLOCATED = "Pods hold {} GPUs of node dgx-01 (dgx) and none has worked for half an hour"
+NODE_ALLOCATED = "Pods hold {} GPUs of node dgx-01 (dgx) and none has worked for 30 minutes"
 
 CASES = (
     Case(
@@ -53,6 +54,27 @@ CASES = (
         when="the node has been there for twenty minutes",
         series=series(dgx(there=steady(1, minutes=20))),
         minutes=20,
+    ),
+    Case(
+        alert="GpuNodeIdle",
+        when="an hour is allowed and forty minutes have passed",
+        series=series(dgx(), devices=dict.fromkeys(gang(""), IDLE)),
+        minutes=40,
+        limits=IdleLimits(node_minutes=60, job_minutes=30),
+    ),
+    Case(
+        alert="GpuNodeIdle",
+        when="five minutes are allowed and the node has been there for twenty-two",
+        series=series(dgx(there=steady(1, minutes=22))),
+        minutes=22,
+        fires=(Fires(labels=NODE, sentence="Nobody asks for the 8 GPUs of node dgx-01 (dgx)"),),
+        limits=IdleLimits(node_minutes=5, job_minutes=30),
+    ),
+    Case(
+        alert="GpuNodeAllocatedButIdle",
+        when="its GPUs are all held, none works, and ninety minutes are allowed",
+        series=series(dgx(), train(), devices=held("train-0", *[IDLE] * 8)),
+        limits=IdleLimits(node_minutes=15, job_minutes=90),
     ),
     Case(
         alert="GpuNodeAllocatedButIdle",
@@ -110,6 +132,24 @@ CASES = (
         when="none of its eight GPUs works",
         series=series(dgx(), train(), devices=held("train-0", *[IDLE] * 8)),
         fires=(Fires(labels={**TRAIN, "node": "dgx-01", **OWNER}, sentence=POD_IDLE.format(8)),),
+    ),
+    Case(
+        alert="GpuPodIdle",
+        when="none of its eight GPUs works, and ninety minutes are allowed",
+        series=series(dgx(), train(), devices=held("train-0", *[IDLE] * 8)),
+        limits=IdleLimits(node_minutes=15, job_minutes=90),
+    ),
+    Case(
+        alert="GpuPodIdle",
+        when="none of its eight GPUs works, and forty minutes are allowed",
+        series=series(dgx(), train(), devices=held("train-0", *[IDLE] * 8)),
+        fires=(
+            Fires(
+                labels={**TRAIN, "node": "dgx-01", **OWNER},
+                sentence=POD_IDLE.format(8).replace("30", "40"),
+            ),
+        ),
+        limits=IdleLimits(node_minutes=15, job_minutes=40),
     ),
     Case(
         alert="GpuPodIdle",

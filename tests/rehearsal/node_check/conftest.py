@@ -11,15 +11,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from components.platform.node_check import NodeCheck
-from components.platform.node_check_pod import NAME, NAMESPACE
+from components.platform.node_check import NAME, NAMESPACE, NodeCheck
 from rehearsal.control_plane import Launcher, Programs
 from rehearsal.processes import Processes
-from tests.recorder import plain, render
+from tests.support.recorder import plain, render
 from toolchain.build import ensure
 from workloads.node_check.drift import Drift
-from workloads.node_check.node_api import ApiError as Refused
 from workloads.node_check.node_api import NodeApi
+from workloads.node_check.node_api import NodeApiError as Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

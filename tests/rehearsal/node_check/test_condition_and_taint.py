@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
-from components.platform.node_check_pod import NAME
+from components.platform.node_check import NAME
 from hardware.catalogue import load
 from rehearsal.api import ApiServerError
 from tests.conftest import ROOT
 from tests.rehearsal.node_check.conftest import DEADLINE_S, DRIFT, GROUPS, NOW, Cluster
 from workloads.acceptance.manifests import manifests
-from workloads.node_check.node_api import ApiError as Refused
+from workloads.node_check.node_api import NodeApiError as Refused
 
 COLLECTIONS = {
     "Namespace": "/api/v1/namespaces",

@@ -13,7 +13,7 @@ from components.pools.boot import PoolError
 from components.pools.gateway import Gateway, GatewayArgs, TunnelPeer
 from hardware.catalogue import load
 from ignition.boot.node import boot
-from tests.recorder import Secret, named, render
+from tests.support.recorder import Secret, named, render
 
 KEY = "A" * 43 + "="
 TUNNEL = "10.13.0.0/20"
@@ -84,8 +84,8 @@ def test_two_gateways_of_a_site_have_their_own_addresses_in_it() -> None:
     assert routes == ["10.12.127.254", "10.12.127.253"]
 
 
-def test_a_gateway_of_many_machines_is_compressed_and_boots() -> None:
-    user_data = named(render(gateway(150)), "Server")["fra-gateway-server"].inputs["userData"]
+def test_a_gateway_of_many_machines_fits_and_boots() -> None:
+    user_data = named(render(gateway(250)), "Server")["fra-gateway-server"].inputs["userData"]
     assert isinstance(user_data, Secret)
     assert len(str(user_data.value)) <= 32 * 1024
     machine = boot(str(user_data.value), load("ccx33"))

@@ -128,7 +128,7 @@ def test_a_dgx_a100_has_gpus_and_rails_on_every_other_of_eight_numa_nodes() -> N
     assert [node.cpus for node in dgx.numa_nodes][:2] == ["0-15,128-143", "16-31,144-159"]
     assert [gpu.numa_node for gpu in dgx.gpus] == [3, 3, 1, 1, 7, 7, 5, 5]
     assert {nic.numa_node for nic in dgx.nics} == {1, 3, 5, 7}
-    assert dgx.siblings(16) == {16, 144}
+    assert {16, 144} in dgx.cores()
 
 
 def test_an_azure_machine_has_no_smt() -> None:
@@ -165,14 +165,9 @@ def test_a_dgx_h200_is_wired_as_its_sources_say() -> None:
     assert dgx.nvswitch
 
 
-def test_siblings_are_the_threads_of_one_core() -> None:
-    assert load("dgx-h200").siblings(3) == {3, 115}
-    assert load("ccx33").siblings(3) == {2, 3}
-
-
-def test_a_cpu_that_is_not_there_has_no_siblings() -> None:
-    with pytest.raises(HardwareError, match="ccx33 has no CPU 8; its CPUs are 0-7"):
-        load("ccx33").siblings(8)
+def test_a_core_is_the_set_of_its_threads() -> None:
+    assert {3, 115} in load("dgx-h200").cores()
+    assert {2, 3} in load("ccx33").cores()
 
 
 def test_a_rented_machine_costs_its_on_demand_price() -> None:

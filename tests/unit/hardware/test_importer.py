@@ -7,11 +7,11 @@ import pytest
 
 from hardware.catalogue import Hardware, load, read
 from hardware.cpuset import parse_list
+from hardware.importer.catalogue_file import Heading
 from hardware.importer.files import import_machine
-from hardware.importer.write import Heading
 from ignition.plan.numa_plan import PlanError, plan
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
-from tests.unit.hardware.captures import HEADING, NAMES, Layout, files, imported, layout
+from tests.support.hardware_captures import HEADING, NAMES, Layout, files, imported, layout
 
 every_layout = pytest.mark.parametrize("name", NAMES)
 both_ways = pytest.mark.parametrize("tree", [False, True], ids=["lspci", "sysfs"])
@@ -48,8 +48,7 @@ def test_cpus_and_siblings_are_those_that_were_published(
 ) -> None:
     of, found = layout(name), machine(name, tmp_path, tree=tree)
     assert [parse_list(node.cpus) for node in found.numa_nodes] == of.nodes
-    for cpus in of.nodes:
-        assert all(found.siblings(cpu) == of.siblings(cpu) for cpu in cpus)
+    assert set(found.cores()) == {of.siblings(cpu) for cpus in of.nodes for cpu in cpus}
     assert found.sockets == of.facts["sockets"]
     assert found.cpu_model == of.facts["model"]
     assert found.virtual is ("hypervisor" in of.facts)

@@ -7,7 +7,7 @@ import pytest
 
 from hardware.catalogue import load, names
 from ignition.plan.numa_plan import PlanError, plan
-from ignition.plan.refused import ARGUMENTS, KNOWN, OPTIONS, OWNED, PCI, REAL_OPTIONS
+from ignition.plan.refused_arguments import ARGUMENTS, KNOWN, OPTIONS, OWNED, PCI, REAL_OPTIONS
 from ignition.plan.tuning import Tuning
 
 ONE_CORE = Tuning(housekeeping_cores_per_numa_node=1)

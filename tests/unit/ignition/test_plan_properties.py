@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardware.catalogue import Hardware, load, names
-from hardware.cpuset import format_mask, parse_list, parse_mask
+from hardware.cpuset import parse_list
 from ignition.boot.node import boot
 from ignition.plan.numa_plan import NumaPlan, plan
-from ignition.plan.refused import ARGUMENTS, OPTIONS
+from ignition.plan.refused_arguments import ARGUMENTS, OPTIONS
 from ignition.plan.system import lines
-from ignition.plan.topology import gpus_per_numa_node
+from ignition.plan.topology_manager import gpus_per_numa_node
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
-from ignition.write.expectations import expectations
-from tests.unit.ignition.nodes import node, user_data
+from ignition.write.plan_json import expectations
+from tests.support.ignition.nodes import node, user_data
 
 tunings = st.builds(
     Tuning,
@@ -113,12 +113,6 @@ def test_kernel_kubelet_and_systemd_name_the_same_cpus(
         assert given["isolcpus"] == f"{flags},{planned.workload}"
     else:
         assert "isolcpus" not in given
-
-
-@given(plans())
-def test_a_list_and_its_mask_are_the_same_cpus(made: tuple[Hardware, Tuning, NumaPlan]) -> None:
-    for text in cpu_lists(made[2]):
-        assert parse_mask(format_mask(parse_list(text))) == parse_list(text)
 
 
 @given(plans())

@@ -13,7 +13,7 @@ from ignition.boot.node import boot
 from ignition.write import control_plane, gateway
 from ignition.write.control_plane import PKI, control_plane_ignition
 from ignition.write.documents import RenderError
-from ignition.write.gateway import RebootWindow, gateway_ignition
+from ignition.write.gateway import LocksmithWindow, gateway_ignition
 from ignition.write.render import JOIN_FILE, data_url, join_ignition, tuning_ignition, with_merge
 from ignition.write.wireguard import (
     CREDENTIAL,
@@ -24,8 +24,8 @@ from ignition.write.wireguard import (
     address_file,
 )
 from ignition.write.wireguard_keys import public_key
-from tests.unit.ignition import roles
-from tests.unit.ignition.nodes import TOKEN, join, node
+from tests.support.ignition import roles
+from tests.support.ignition.nodes import TOKEN, join, node
 from tests.unit.ignition.test_render import files, text, units
 
 
@@ -204,8 +204,8 @@ def peer(**changes: Any) -> Peer:
             ),
             "a gateway has no WireGuard address; allowed: one such as 10.99.0.1/24",
         ),
-        (lambda: RebootWindow(start="24:00", length="1h"), 'start is "24:00"; allowed: HH:MM'),
-        (lambda: RebootWindow(start="04:00", length="1"), 'length is "1"; allowed: such as 1h'),
+        (lambda: LocksmithWindow(start="24:00", length="1h"), 'start is "24:00"; allowed: HH:MM'),
+        (lambda: LocksmithWindow(start="04:00", length="1"), 'length is "1"; allowed: such as 1h'),
         (lambda: dataclasses.replace(roles.server(), endpoint="x"), "allowed: host:port"),
     ],
 )

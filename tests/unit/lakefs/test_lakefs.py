@@ -1,7 +1,7 @@
 """What the tests take for granted of lakeFS, on the fake and on a real server."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lakefs_sdk.models.commit_creation import CommitCreation
 from lakefs_sdk.models.repository_creation import RepositoryCreation
@@ -10,13 +10,12 @@ from lakefs_sdk.models.revert_creation import RevertCreation
 from lakefs_sdk.models.tag_creation import TagCreation
 
 from lakefs.errors import LakefsError
-from lakefs.fake.model import Model
-from lakefs.fake.parts import matches
+from lakefs.fake.model import Model, matches
 from lakefs.fake.server import serving
-from lakefs.repository import Change, DataRepository
+from lakefs.repository import DataRepository, ObjectChange
+from tests.support.backtests import contents, put
+from tests.support.lakefs_calls import ask, diverged, refused
 from tests.support.lakefs_ground import ACCESS_KEY, SECRET_KEY, Ground, on_fake
-from tests.unit.lakefs.asking import ask, diverged, refused
-from tests.unit.workloads.backtests import contents, put
 
 
 def test_a_two_dot_diff_says_what_makes_the_right_of_the_left(repository: DataRepository) -> None:
@@ -24,9 +23,9 @@ def test_a_two_dot_diff_says_what_makes_the_right_of_the_left(repository: DataRe
     repository.remove("main", "a")
     second = put(repository, "main", b=b"2", c=b"1")
     assert list(repository.changes(first, second, since_base=False)) == [
-        Change(path="a", kind="removed"),
-        Change(path="b", kind="changed"),
-        Change(path="c", kind="added"),
+        ObjectChange(path="a", kind="removed"),
+        ObjectChange(path="b", kind="changed"),
+        ObjectChange(path="c", kind="added"),
     ]
 
 
@@ -137,14 +136,15 @@ def test_a_folder_is_listed_as_one(repository: DataRepository) -> None:
 
 
 def test_rules_are_set_only_over_the_list_that_was_read(repository: DataRepository) -> None:
-    settings = repository.lakefs.api.repositories_api
-    stale = ask(repository, settings.get_branch_protection_rules_with_http_info).headers["ETag"]
-    ask(repository, settings.set_branch_protection_rules, [{"pattern": "v*"}], if_match=stale)
+    rules = repository.lakefs.api.repositories_api
+    stale = ask(repository, rules.get_branch_protection_rules_with_http_info).headers["ETag"]
+    ask(repository, rules.set_branch_protection_rules, [{"pattern": "v*"}], if_match=stale)
     with pytest.raises(LakefsError) as error:
-        ask(repository, settings.set_branch_protection_rules, [], if_match=stale)
+        ask(repository, rules.set_branch_protection_rules, [], if_match=stale)
     assert error.value.status == 412
 
 
+@settings(deadline=None)  # it depends on what else the machine does
 @given(content=st.binary(min_size=1, max_size=200))
 def test_every_content_comes_back_as_it_went(content: bytes) -> None:
     with serving(Model(access_key_id=ACCESS_KEY, secret_access_key=SECRET_KEY)) as fake:

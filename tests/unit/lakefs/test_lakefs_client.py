@@ -2,12 +2,12 @@
 
 import pytest
 
-from lakefs.client import Lakefs
+from lakefs.client import LakefsClient
 from lakefs.errors import LakefsError
-from lakefs.fake.parts import ApiError
+from lakefs.fake.model import AnswerError
 from lakefs.fake.server import FakeLakefs
+from tests.support.backtests import put
 from tests.support.lakefs_ground import ACCESS_KEY, SECRET_KEY, Ground, on_fake
-from tests.unit.workloads.backtests import put
 
 
 @pytest.fixture(autouse=True)
@@ -17,11 +17,11 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def busy() -> None:
-    raise ApiError(503, "slow down")
+    raise AnswerError(503, "slow down")
 
 
 def test_wrong_keys_are_one_sentence_that_does_not_show_them(ground: Ground) -> None:
-    stranger = Lakefs(ground.endpoint, "AKIANOBODY", "no-such-key")
+    stranger = LakefsClient(ground.endpoint, "AKIANOBODY", "no-such-key")
     with pytest.raises(LakefsError) as error:
         stranger.ask("show the user", stranger.api.auth_api.get_current_user)
     assert "check the access key id and the secret access key (HTTP 401)" in str(error.value)
@@ -34,12 +34,12 @@ def test_wrong_keys_are_one_sentence_that_does_not_show_them(ground: Ground) -> 
 )
 def test_an_endpoint_that_is_no_address_is_refused_without_being_shown(endpoint: str) -> None:
     with pytest.raises(LakefsError, match="must be an http or https address") as error:
-        Lakefs(endpoint, ACCESS_KEY, SECRET_KEY)
+        LakefsClient(endpoint, ACCESS_KEY, SECRET_KEY)
     assert "pass" not in str(error.value)
 
 
 def test_a_server_that_is_away_is_one_sentence() -> None:
-    nobody = Lakefs("http://127.0.0.1:1", ACCESS_KEY, SECRET_KEY)
+    nobody = LakefsClient("http://127.0.0.1:1", ACCESS_KEY, SECRET_KEY)
     with pytest.raises(LakefsError) as error:
         nobody.ask("show the user", nobody.api.auth_api.get_current_user)
     assert str(error.value) == (

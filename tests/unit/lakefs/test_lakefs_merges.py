@@ -3,9 +3,9 @@
 import pytest
 from lakefs_sdk.models.merge import Merge
 
-from lakefs.repository import Change, DataRepository
-from tests.unit.lakefs.asking import ask, diverged, refused
-from tests.unit.workloads.backtests import contents, put
+from lakefs.repository import DataRepository, ObjectChange
+from tests.support.backtests import contents, put
+from tests.support.lakefs_calls import ask, diverged, refused
 
 # what a file is in the base, the source and the destination of a merge, and what it is after it;
 # from the page "Merges in lakeFS" of its documentation
@@ -64,7 +64,7 @@ def test_a_merge_has_two_parents_and_a_squashed_one_has_one(repository: DataRepo
 
 def test_a_conflict_shows_in_the_diff_before_the_merge(repository: DataRepository) -> None:
     diverged(repository, "A", "B", "C")
-    assert Change(path="f", kind="conflict") in list(repository.changes("main", "side"))
+    assert ObjectChange(path="f", kind="conflict") in list(repository.changes("main", "side"))
 
 
 def test_merging_into_uncommitted_changes_is_refused(repository: DataRepository) -> None:

@@ -11,8 +11,8 @@ from policies.gates.pack_config import POLICY, pack_config
 from policies.gates.plan import policies
 from policies.rules import ALL
 from policies.verdicts import Finding, Resource, as_json, read_log
-from tests.unit.policies.engine_calls import AFTER, RULE, TODAY, heard
-from tests.unit.policies.node_pools import node_pool
+from tests.support.policies.engine_calls import AFTER, RULE, TODAY, heard
+from tests.support.policies.node_pools import node_pool
 
 PACK = "gpu-fleet"
 
@@ -81,8 +81,13 @@ def test_a_line_is_appended_in_one_write_so_that_no_other_pack_tears_it(
     log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writes: list[bytes] = []
-    write = os.write
-    monkeypatch.setattr(os, "write", lambda file, data: writes.append(data) or write(file, data))
+    really_write = os.write
+
+    def write(file: int, data: bytes) -> int:
+        writes.append(data)
+        return really_write(file, data)
+
+    monkeypatch.setattr(os, "write", write)
 
     ours, theirs = recorder(PACK), recorder("gpu-fleet-idle")
     for name in ("a", "b" * 100_000, "c"):

@@ -9,10 +9,7 @@ import pytest
 from hardware.catalogue import load, names
 from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
-from ignition.shapes.admission import admit
-from ignition.shapes.nearest import largest
-from ignition.shapes.node import Request
-from ignition.shapes.plan import from_plan
+from ignition.shapes import ContainerRequest, admit, from_plan, largest
 from policies.language.cuda import CAPABILITIES, architectures
 from policies.pools import PoolFacts, rule_settings
 from policies.rules import ALL
@@ -41,7 +38,7 @@ def test_the_largest_shape_is_admitted_and_nothing_beyond_it(
     for line in lines("numa/admissible-shape", pool):
         gpus, cpus, memory, group, gib, mib = map(int, line.split(" ")[1:])
         gib, mib = gib // 1024, mib // 2
-        shape = Request(
+        shape = ContainerRequest(
             gpus=gpus, cpus=cpus, memory_mib=memory, hugepages_1gi=gib, hugepages_2mi=mib
         )
 

@@ -11,7 +11,7 @@ from policies.exemptions import exemption_statuses, expired
 from policies.gates.judging import findings
 from policies.language.rule import Manifest, Rule, Settings
 from policies.verdicts import Finding, Resource, State, as_json, verdicts
-from tests.unit.policies.engine_calls import look_at_data, refuse, rule, throw
+from tests.support.policies.engine_calls import look_at_data, refuse, rule, throw
 
 TODAY = date(2026, 11, 21)
 RULE = "a/refuse"

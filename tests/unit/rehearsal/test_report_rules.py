@@ -11,7 +11,7 @@ from policies.rules import ALL
 from policies.verdicts import Finding, Resource, State
 from rehearsal import report_builder
 from rehearsal.report import Report
-from tests.unit.rehearsal.reports import text
+from tests.support.rehearsal.reports import text
 
 RULE = ALL[0].id
 

@@ -4,14 +4,14 @@ import dataclasses
 import json
 
 from ignition.boot.node import boot
-from ignition.butane.resources import decode
+from ignition.butane.urls import decode
 from ignition.write.payload import Merge, data_url, merged
 from ignition.write.render import join_ignition, tuning_ignition
 from settings import load, stack_file
 from settings.node_boot import node_boot, node_versions
 from settings.versions import FLATCAR
 from tests.conftest import ROOT
-from tests.unit.ignition.nodes import join
+from tests.support.ignition.nodes import join
 
 MOTD = "variant: flatcar\nversion: 1.1.0\nstorage:\n  files:\n    - path: /etc/motd\n"
 

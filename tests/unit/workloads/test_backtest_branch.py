@@ -5,9 +5,9 @@ import re
 import pytest
 
 from lakefs.errors import LakefsError
-from lakefs.repository import Change, DataRepository
+from lakefs.repository import DataRepository, ObjectChange
+from tests.support.backtests import PROVENANCE, contents, put
 from tests.support.lakefs_ground import Ground
-from tests.unit.workloads.backtests import PROVENANCE, contents, put
 from workloads.backtest.branch import BacktestBranch, MergeRefusedError
 from workloads.backtest.replay import Replay
 
@@ -80,9 +80,9 @@ def test_a_diff_shows_what_the_branch_did_and_not_what_main_did(repository: Data
     branch.commit("Signals")
     put(repository, "main", rates=b"5%")
     assert list(branch.diff()) == [
-        Change(path="prices", kind="changed"),
-        Change(path="signals", kind="added"),
-        Change(path="universe", kind="removed"),
+        ObjectChange(path="prices", kind="changed"),
+        ObjectChange(path="signals", kind="added"),
+        ObjectChange(path="universe", kind="removed"),
     ]
 
 
@@ -203,6 +203,8 @@ def test_deleting_a_branch_twice_is_no_error(repository: DataRepository) -> None
     branch = BacktestBranch.open(repository, PROVENANCE)
     branch.delete()
     branch.delete()
+    with pytest.raises(LakefsError, match="404"):
+        repository.head(branch.name)
 
 
 def test_another_process_takes_a_branch_up_where_it_was(repository: DataRepository) -> None:

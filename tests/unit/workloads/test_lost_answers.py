@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from lakefs.errors import LakefsError
-from lakefs.fake.parts import ApiError
+from lakefs.fake.model import AnswerError
 from lakefs.fake.server import DroppedError, FakeLakefs
 from lakefs.repository import DataRepository
+from tests.support.backtests import PROVENANCE, contents, put
 from tests.support.lakefs_ground import on_fake
-from tests.unit.workloads.backtests import PROVENANCE, contents, put
 from workloads.backtest.branch import BacktestBranch, MergeRefusedError
 
 COMMITS, MERGES, BRANCHES = "/commits$", "/merge/", "/branches$"
@@ -34,7 +34,7 @@ def drop() -> None:
 
 
 def fail() -> None:
-    raise ApiError(500, "internal error")
+    raise AnswerError(500, "internal error")
 
 
 @pytest.mark.parametrize("accident", [drop, fail])

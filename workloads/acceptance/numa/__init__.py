@@ -1,1 +1,1 @@
-"""What `numactl --hardware` and `numactl --cpunodebind=N --membind=N` show, without numactl."""
+"""The NUMA probe: it does the work of `numactl --hardware` and `--membind` without numactl."""

@@ -20,8 +20,8 @@ _PLACED = re.compile(r"N(\d+)=(\d+)")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Node:
-    """A NUMA node; `pages` of the probe's memory by the node that they lie on."""
+class MeasuredNode:
+    """A NUMA node; `pages` counts the probe's pages by the node that they lie on."""
 
     id: int
     cpus: str
@@ -30,13 +30,13 @@ class Node:
     error: str | None = None
 
 
-def probe(mib: int) -> list[Node]:
-    """Every node that is online; what the kernel refuses stands in `error`."""
+def probe(mib: int) -> list[MeasuredNode]:
+    """Measures every node that is online; `error` has the kernel's refusal."""
     online = parse_list((NODES / "online").read_text())
     return [_node(node, mib) for node in sorted(online)]
 
 
-def _node(node: int, mib: int) -> Node:
+def _node(node: int, mib: int) -> MeasuredNode:
     folder = NODES / f"node{node}"
     cpus = parse_list((folder / "cpulist").read_text())
     words = (folder / "meminfo").read_text().split()
@@ -54,7 +54,7 @@ def _node(node: int, mib: int) -> Node:
         error = str(refused)
     finally:
         os.sched_setaffinity(0, before)
-    return Node(
+    return MeasuredNode(
         id=node,
         cpus=format_list(cpus),
         memory_mib=memory_mib,
@@ -64,7 +64,7 @@ def _node(node: int, mib: int) -> Node:
 
 
 def _filled(mib: int) -> dict[str, int]:
-    """Where the pages of so much new memory lie, by /proc/self/numa_maps."""
+    """Fills new memory and counts its pages by node, from /proc/self/numa_maps."""
     with mmap.mmap(-1, mib * _MIB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         for at in range(0, len(memory), mmap.PAGESIZE):
             memory[at] = 1

@@ -1,4 +1,4 @@
-"""The probe as one file; not part of it."""
+"""Packs the probe into one file."""
 
 from workloads.archive import archive
 
@@ -6,5 +6,5 @@ FILE = "fleet-numa-probe.pyz"
 
 
 def program() -> bytes:
-    """The zipapp."""
+    """Returns the zipapp."""
     return archive("workloads.acceptance.numa", also=("hardware.cpuset", "workloads.bind.memory"))

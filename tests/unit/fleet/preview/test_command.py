@@ -11,8 +11,8 @@ from fleet.preview.command import UNKNOWN, Wanted, preview
 from fleet.preview.engine import Preview
 from policies.verdicts import as_json
 from tests.conftest import ROOT
-from tests.unit.fleet.preview.changes import DEV
-from tests.unit.fleet.preview.events import RULE, found, violation
+from tests.support.preview.changes import DEV
+from tests.support.preview.engine_events import RULE, found, violation
 
 
 @pytest.mark.parametrize("place", ["markdown", "sarif"])

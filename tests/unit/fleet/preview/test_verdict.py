@@ -3,8 +3,8 @@
 from fleet.preview.markdown import markdown
 from fleet.preview.summary import UNHEARD, EngineRun, summarise
 from policies.verdicts import PackFindings
-from tests.unit.fleet.preview.changes import DEV, burst, cpu, limit, server, summary
-from tests.unit.fleet.preview.events import RULE, error, found, violation
+from tests.support.preview.changes import DEV, burst, cpu, limit, server, summary
+from tests.support.preview.engine_events import RULE, error, found, violation
 
 LATE = "NodePool 'burst-spot' has 45m; it must be at most 15m."
 
@@ -65,7 +65,7 @@ def test_an_advisory_violation_is_told_and_stops_nothing() -> None:
     assert "| NodePool 'burst-spot' has 45m. | ⚠️ advisory |" in markdown(told)
 
 
-def test_what_nobody_could_check_yet_is_not_called_a_violation() -> None:
+def test_rules_on_unknown_values_are_not_called_violations() -> None:
     waits = "NodePool 'burst-spot' is not checked until up, because spec is not known"
     told = summary(found(waits, "not checked", unknown="spec"))
     assert told.holds

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from ignition.shapes.admission import admit
-from ignition.shapes.node import POLICIES, Policy, Request, ShapeError
-from tests.unit.ignition.shapes.nodes import GIB, ask, dgx, small
+from ignition.shapes import POLICIES, ContainerRequest, Policy, ShapeError, admit
+from tests.support.ignition.shape_nodes import GIB, ask, dgx, small
 
 
 def test_single_numa_node_refuses_a_pod_with_the_gpus_of_both_numa_nodes() -> None:
@@ -93,7 +92,7 @@ def test_memory_kept_as_huge_pages_is_no_other_memory() -> None:
 
 
 def test_a_pod_that_is_not_guaranteed_is_aligned_by_its_gpus_alone() -> None:
-    admission = admit(dgx("single-numa-node"), [Request(gpus=4, memory_mib=1500 * GIB)])
+    admission = admit(dgx("single-numa-node"), [ContainerRequest(gpus=4, memory_mib=1500 * GIB)])
 
     assert admission.admitted
     assert admission.shares[0].cpus == ""
@@ -180,4 +179,4 @@ def test_a_kubelet_that_would_go_round_for_ever_is_said_to() -> None:
 
 def test_a_negative_request_is_no_request() -> None:
     with pytest.raises(ShapeError, match="gpus: -1 is negative"):
-        Request(gpus=-1)
+        ContainerRequest(gpus=-1)

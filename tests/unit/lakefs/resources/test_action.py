@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
+from lakefs.action_files import webhook_gate
 from lakefs.errors import LakefsError
-from lakefs.fake.parts import ApiError
+from lakefs.fake.model import AnswerError
 from lakefs.fake.server import FakeLakefs
 from lakefs.repository import DataRepository
 from lakefs.resources.action import ActionProvider
 from lakefs.resources.branch_protection import BranchProtectionProvider
-from lakefs.resources.gate import webhook_gate
 from tests.support.lakefs_ground import Ground, on_fake
 
 PROVIDER = ActionProvider()
@@ -157,7 +157,7 @@ def test_a_refused_merge_leaves_neither_a_change_nor_a_branch(fake: FakeLakefs) 
     before = repository.head("main")
 
     def refuse() -> None:
-        raise ApiError(412, "pre-merge hook aborted")
+        raise AnswerError(412, "pre-merge hook aborted")
 
     fake.once("POST", "/merge/", refuse)
     with pytest.raises(LakefsError, match="pre-merge hook aborted"):

@@ -6,7 +6,7 @@ import pytest
 from pulumi.runtime import rpc
 
 from lakefs.errors import LakefsError
-from lakefs.fake.parts import ApiError
+from lakefs.fake.model import AnswerError
 from lakefs.fake.server import FakeLakefs
 from tests.support.lakefs_ground import Ground, on_fake
 from tests.support.lakefs_repositories import PROVIDER, held
@@ -67,7 +67,7 @@ def test_a_conflict_that_is_not_of_the_name_is_told_as_lakefs_tells_it(fake: Fak
     }
 
     def refuse() -> None:
-        raise ApiError(409, "the storage namespace is taken")
+        raise AnswerError(409, "the storage namespace is taken")
 
     fake.once("POST", "/repositories$", refuse)
     with pytest.raises(LakefsError, match="the storage namespace is taken"):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.unit.workloads.node_check import recorded
-from tests.unit.workloads.node_check.tree import GPUS, HOUSEKEEPING, PLAN, Dgx
+from tests.support.workloads import nvidia_smi_output as recorded
+from tests.support.workloads.dgx_tree import GPUS, HOUSEKEEPING, PLAN, Dgx
 from workloads.node_check.__main__ import findings
-from workloads.node_check.machine import CommandError
+from workloads.node_check.machine import FailedCommandError
 from workloads.node_check.nvidia_smi import parse_nvlinks, parse_query, parse_topology
 
 GPU2 = f"GPU 2 ({GPUS[2]})"
@@ -56,7 +56,9 @@ def test_a_gpu_that_fell_off_the_bus_is_critical(dgx: Dgx) -> None:
 
 def test_a_driver_that_does_not_answer_is_critical_and_ends_the_questions(dgx: Dgx) -> None:
     def fails() -> str:
-        raise CommandError("ended with 9: NVIDIA-SMI has failed because it couldn't communicate")
+        raise FailedCommandError(
+            "ended with 9: NVIDIA-SMI has failed because it couldn't communicate"
+        )
 
     dgx.answers = {"nvidia-smi -q -x": fails}
     _, (drift,) = findings(dgx.machine)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.unit.workloads.node_check.tree import PLAN
+from tests.support.workloads.dgx_tree import PLAN
 from workloads.node_check import metrics
 from workloads.node_check.__main__ import confirmed
 from workloads.node_check.drift import Drift
 from workloads.node_check.node_api import MESSAGE_CHARACTERS, condition, taint_patch
-from workloads.node_check.plan import PlanError, parse
+from workloads.node_check.plan import PlanFileError, parse
 
 NOW, BEFORE = "2026-11-21T12:00:00Z", "2026-11-20T08:00:00Z"
 OTHERS = [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]
@@ -55,7 +55,7 @@ def test_a_metrics_file_is_replaced_whole_and_everybody_may_read_it(tmp_path: Pa
     assert file.stat().st_mode & 0o777 == 0o644
 
 
-def test_what_may_settle_by_itself_counts_when_it_is_seen_twice() -> None:
+def test_a_fault_that_may_settle_by_itself_counts_when_it_is_seen_twice() -> None:
     irq, slow = drift("irq-affinity", what="NIC"), drift("clocks", what="GPU 2")
     assert confirmed([drift(), irq], []) == [drift()]
     assert confirmed([irq, slow], [irq]) == [irq]
@@ -130,5 +130,5 @@ def test_a_node_whose_first_drift_changes_gets_the_new_value() -> None:
 )
 def test_a_plan_that_cannot_be_read_is_one_sentence(changed: Any, message: str) -> None:
     text = changed if isinstance(changed, str) else json.dumps({**PLAN, **changed})
-    with pytest.raises(PlanError, match=message):
+    with pytest.raises(PlanFileError, match=message):
         parse(text)

@@ -12,11 +12,12 @@ import pytest
 import yaml
 
 from hardware.catalogue import load, names
-from hardware.cpuset import format_mask, parse_list
+from hardware.cpuset import parse_list
 from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import Purpose, Tuning
-from ignition.write.expectations import expectations
-from tests.unit.workloads.node_check.tree import Dgx
+from ignition.write.plan_json import expectations
+from tests.support.cpu_masks import cpu_mask
+from tests.support.workloads.dgx_tree import Dgx
 from workloads.node_check.plan import parse
 
 PURPOSES: tuple[Purpose, ...] = ("training", "inference")
@@ -70,7 +71,7 @@ def _kernel(machine: Dgx, given: dict[str, Any]) -> None:
     if given["governor"]:
         machine.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", given["governor"])
     housekeeping = parse_list(given["cpus"]["housekeeping"])
-    machine.write("proc/irq/default_smp_affinity", format_mask(housekeeping))
+    machine.write("proc/irq/default_smp_affinity", cpu_mask(housekeeping))
     machine.write("sys/devices/system/cpu/online", given["cpus"]["online"])
 
 

@@ -1,27 +1,33 @@
 """Which alert reaches whom, by Alertmanager's own rules of matching, and where its key is."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from components.platform.monitoring.alertmanager import alertmanager
+from components.platform.monitoring import values
+from components.platform.monitoring.alerts import IdleLimits, alerts
 from components.platform.monitoring.cost import PoolGpus
-from components.platform.monitoring.groups import groups
 from components.platform.monitoring.release import Monitoring, MonitoringArgs
-from components.platform.monitoring.rules import Alert
-from tests.recorder import Registered, Secret, named, render
+from policies.configuration import configure
+from tests.support.recorder import Registered, Secret, named, render
 
 POOLS = {"dgx": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=2.35)}
 ROUTING_KEY = "routing-key-of-pagerduty"
-ARGS = MonitoringArgs(
-    pools=POOLS, storage_class="hcloud-volumes", pagerduty_routing_key=ROUTING_KEY
-)
+RULES = configure({})
+PLAIN = MonitoringArgs(pools=POOLS, rules=RULES, storage_class="hcloud-volumes")
+ARGS = replace(PLAIN, pagerduty_routing_key=ROUTING_KEY)
+
+
+def alertmanager(*, paged: bool) -> Mapping[str, Any]:
+    chart: Any = values.values(storage_class="hcloud-volumes", storage_gib=1, paged=paged)
+    found: Mapping[str, Any] = chart["alertmanager"]
+    return found
 
 
 def config(*, paged: bool = True) -> Mapping[str, Any]:
-    found: Any = alertmanager(paged=paged)["config"]
-    assert isinstance(found, dict)
+    found: Mapping[str, Any] = alertmanager(paged=paged)["config"]
     return found
 
 
@@ -47,8 +53,7 @@ def test_an_alert_goes_by_its_severity(severity: str, receiver: str) -> None:
 
 
 def test_every_severity_of_our_alerts_was_thought_of() -> None:
-    rules = (rule for group in groups(POOLS) for rule in group.rules)
-    ours = {rule.severity for rule in rules if isinstance(rule, Alert)}
+    ours = {alert.severity for alert in alerts(IdleLimits.of(RULES))}
     assert ours == {"critical", "warning", "info"}
 
 
@@ -69,8 +74,7 @@ def test_the_message_begins_with_the_sentence_of_the_alert() -> None:
 def test_without_a_pager_alerts_reach_nobody_and_no_secret_is_wanted() -> None:
     assert config(paged=False)["route"]["routes"] == []
     assert "alertmanagerSpec" not in alertmanager(paged=False)
-    plain = MonitoringArgs(pools=POOLS, storage_class="hcloud-volumes")
-    assert named(render(lambda: Monitoring("monitoring", plain) and None), "Secret") == {}
+    assert named(render(lambda: Monitoring("monitoring", PLAIN) and None), "Secret") == {}
 
 
 def test_the_routing_key_is_in_a_secret_where_alertmanager_reads_it(
@@ -79,9 +83,9 @@ def test_the_routing_key_is_in_a_secret_where_alertmanager_reads_it(
     (secret,) = named(resources, "Secret").values()
     (release,) = named(resources, "Release").values()
     metadata: Any = secret.inputs["metadata"]
-    values: Any = release.inputs["values"]
-    (message,) = values["alertmanager"]["config"]["receivers"][1]["pagerduty_configs"]
-    assert values["alertmanager"]["alertmanagerSpec"]["secrets"] == [metadata["name"]]
+    given: Any = release.inputs["values"]
+    (message,) = given["alertmanager"]["config"]["receivers"][1]["pagerduty_configs"]
+    assert given["alertmanager"]["alertmanagerSpec"]["secrets"] == [metadata["name"]]
     assert message["routing_key_file"] == (
         f"/etc/alertmanager/secrets/{metadata['name']}/routing_key"
     )

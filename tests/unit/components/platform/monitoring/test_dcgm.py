@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.platform.monitoring import dcgm, names
+from components.platform.monitoring import dcgm, promql
 from components.platform.monitoring.usage import ENOUGH_SAMPLES, WINDOW_MINUTES
 
 
@@ -22,9 +22,9 @@ def test_every_line_of_the_list_has_the_three_fields_that_the_exporter_reads() -
         assert line[1].strip() in {"gauge", "counter", "label"}
 
 
-def test_what_nvidia_leaves_out_is_in_the_list() -> None:
+def test_metrics_that_nvidia_leaves_out_are_in_the_list() -> None:
     fields = {metric.field for metric in dcgm.METRICS}
-    assert {names.SM_ACTIVE, names.TENSOR_ACTIVE, names.XID_COUNT} <= fields
+    assert {promql.SM_ACTIVE, promql.TENSOR_ACTIVE, promql.XID_COUNT} <= fields
 
 
 def test_a_new_list_is_a_new_config_map(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,9 +35,9 @@ def test_a_new_list_is_a_new_config_map(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_monitor_says_what_the_rules_expect_of_a_series() -> None:
     monitor = values()["serviceMonitor"]
-    assert monitor["honorLabels"] is names.HONOR_LABELS
+    assert monitor["honorLabels"] is promql.HONOR_LABELS
     assert monitor["interval"] == f"{dcgm.SCRAPE_SECONDS}s"
-    assert [relabeling["targetLabel"] for relabeling in monitor["relabelings"]] == [names.NODE]
+    assert [relabeling["targetLabel"] for relabeling in monitor["relabelings"]] == [promql.NODE]
 
 
 def test_a_third_of_the_window_is_enough_for_a_verdict() -> None:

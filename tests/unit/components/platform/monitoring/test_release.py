@@ -7,15 +7,18 @@ from typing import Any
 import pytest
 
 from components.platform.monitoring import values
+from components.platform.monitoring.alerts import IdleLimits, groups
 from components.platform.monitoring.cost import PoolGpus
-from components.platform.monitoring.groups import groups
 from components.platform.monitoring.release import NAMESPACE, Monitoring, MonitoringArgs
-from components.platform.monitoring.rules import prometheus_rule, rule_file
+from policies.configuration import configure
+from policies.gates.alerts import manifest
+from policies.gates.prometheus_rule import rule_file
 from settings.versions import KUBE_PROMETHEUS_STACK
-from tests.recorder import Registered, named, render
+from tests.support.recorder import Registered, named, render
 
 POOLS = {"dgx": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=2.35)}
-ARGS = MonitoringArgs(pools=POOLS, storage_class="hcloud-volumes")
+RULES = configure({})
+ARGS = MonitoringArgs(pools=POOLS, rules=RULES, storage_class="hcloud-volumes")
 
 
 @pytest.fixture(scope="module")
@@ -36,27 +39,28 @@ def test_the_chart_is_pinned(resources: list[Registered]) -> None:
     assert release["namespace"] == NAMESPACE
 
 
-def test_the_rules_are_one_object_that_waits_for_the_charts_crds(
-    resources: list[Registered],
-) -> None:
-    (rule,) = named(resources, "PrometheusRule").values()
-    assert rule.inputs["spec"] == rule_file(groups(POOLS))
+def test_recordings_and_alerts_wait_for_the_charts_crds(resources: list[Registered]) -> None:
+    rules = named(resources, "PrometheusRule")
+    assert rules.keys() == {"monitoring-rules", "monitoring-fleet-policies"}
+    own = rule_file(groups(POOLS, IdleLimits.of(RULES)))
+    assert rules["monitoring-rules"].inputs["spec"] == own
+    assert (
+        rules["monitoring-fleet-policies"].inputs["spec"]
+        == (manifest(RULES, namespace=NAMESPACE)["spec"])
+    )
     (release,) = named(resources, "Release").values()
-    for each in (rule, *named(resources, "ServiceMonitor").values()):
+    for each in (*rules.values(), *named(resources, "ServiceMonitor").values()):
         assert any(urn.endswith(f"::{release.name}") for urn in each.depends_on), each.name
         assert each.inputs["metadata"]["namespace"] == NAMESPACE  # type: ignore[index]  # a mapping
 
 
-def test_further_rules_wait_for_the_crds_too() -> None:
-    more = prometheus_rule("fleet-policies", NAMESPACE, ())
-    args = replace(ARGS, alerts=[more])
+def test_the_deployed_alerts_follow_the_settings_of_the_environment() -> None:
+    rules = configure({"idle/gpu-node-pool": {"max_consolidate_after_minutes": 45}})
+    found = render(lambda: Monitoring("monitoring", replace(ARGS, rules=rules)) and None)
 
-    found = named(render(lambda: Monitoring("monitoring", args) and None), "PrometheusRule")
-
-    policies = found["monitoring-fleet-policies"]
-    assert policies.inputs["metadata"] == {"name": "fleet-policies", "namespace": NAMESPACE}
-    assert any(urn.endswith("::monitoring-release") for urn in policies.depends_on)
-    assert len(found) == 2
+    spec: Any = named(found, "PrometheusRule")["monitoring-rules"].inputs["spec"]
+    waits = {rule["alert"]: rule["for"] for rule in spec["groups"][-1]["rules"]}
+    assert waits["GpuNodeIdle"] == "60m", "45 minutes, and 15 for Karpenter to end the machine"
 
 
 def test_grafanas_sidecar_finds_the_dashboard(resources: list[Registered]) -> None:
@@ -103,4 +107,4 @@ def test_kube_state_metrics_shows_every_label_that_a_rule_joins() -> None:
 
 def test_a_volume_without_room_is_refused() -> None:
     with pytest.raises(ValueError, match=r"storage_gib is 0; allowed: 1 or more\."):
-        MonitoringArgs(pools=POOLS, storage_class="hcloud-volumes", storage_gib=0)
+        replace(ARGS, storage_gib=0)

@@ -4,36 +4,73 @@ import re
 
 import pytest
 
-from components.platform.monitoring import names
-from components.platform.monitoring.alerts import ALERTS
+from components.platform.monitoring import promql
+from components.platform.monitoring.alerts import IdleLimits, alerts, groups
 from components.platform.monitoring.cost import BRANCH_DAYS, PoolGpus
 from components.platform.monitoring.dcgm import METRICS
-from components.platform.monitoring.groups import groups
-from components.platform.monitoring.rules import (
-    Alert,
+from components.platform.monitoring.values import RETENTION_DAYS
+from policies.configuration import configure
+from policies.gates.prometheus_rule import (
     Group,
     Recording,
     prometheus_rule,
+    rule_entry,
     rule_file,
 )
-from components.platform.monitoring.values import RETENTION_DAYS
+from policies.language.rule import Alert
+from policies.rules import ALL
 
 POOLS = {"dgx": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=2.35)}
-RULES = [rule for group in groups(POOLS) for rule in group.rules]
+LIMITS = IdleLimits.of(configure({}))
+RULES = [rule for group in groups(POOLS, LIMITS) for rule in group.rules]
+# the setting that an alert follows, by rule and alert
+FOLLOWED = [
+    ("idle/gpu-node-pool", "max_consolidate_after_minutes", "GpuNodeIdle"),
+    ("idle/job-deadline", "max_idle_minutes", "GpuPodIdle"),
+    ("idle/job-deadline", "max_idle_minutes", "GpuNodeAllocatedButIdle"),
+]
 RECORDED = re.compile(r"\b(?:pod|gpu|node|pool|team|branch):\w+:\w+")
 
 
-@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
+@pytest.mark.parametrize("alert", alerts(LIMITS), ids=lambda alert: alert.name)
 def test_an_alert_says_what_why_and_what_to_do(alert: Alert) -> None:
-    manifest = alert.manifest()
-    assert manifest["labels"] == {"severity": alert.severity}
-    assert manifest["annotations"] == {
-        "summary": alert.sentence,
+    entry = rule_entry(alert)
+    assert entry["labels"] == {"severity": alert.severity}
+    assert entry["annotations"] == {
+        "summary": alert.summary,
         "description": alert.why,
         "runbook": alert.runbook,
     }
-    assert all(len(text) > 20 for text in (alert.sentence, alert.why, alert.runbook))
-    assert "$labels." in alert.sentence, "it must name what it is about"
+    assert all(len(text) > 20 for text in (alert.summary, alert.why, alert.runbook))
+    assert "$labels." in alert.summary, "it must name what it is about"
+
+
+def followed(rule: str, setting: str, minutes: int, name: str) -> Alert:
+    """The alert of a name where an environment has set the rule so."""
+    limits = IdleLimits.of(configure({rule: {setting: minutes}}))
+    (found,) = (alert for alert in alerts(limits) if alert.name == name)
+    return found
+
+
+@pytest.mark.parametrize(("rule", "setting", "name"), FOLLOWED)
+def test_an_alert_waits_for_as_long_as_the_rule_that_it_watches_allows(
+    rule: str, setting: str, name: str
+) -> None:
+    short, long = (followed(rule, setting, minutes, name) for minutes in (60, 240))
+    assert long.lasts_minutes - short.lasts_minutes == 180
+    assert followed(rule, setting, 1, name).lasts_minutes > 0
+
+
+@pytest.mark.parametrize("name", ["GpuPodIdle", "GpuNodeAllocatedButIdle"])
+def test_an_alert_on_idle_work_says_for_how_long(name: str) -> None:
+    assert "for 240 minutes" in followed("idle/job-deadline", "max_idle_minutes", 240, name).summary
+    measured = followed("idle/job-deadline", "max_idle_minutes", 5, name)
+    assert "for 30 minutes" in measured.summary, "nothing shorter is measured"
+
+
+def test_every_watched_rule_with_settings_has_an_alert_that_follows_one() -> None:
+    watched = {(rule.id, name) for rule in ALL if rule.schema for name in rule.watched_by}
+    assert {(rule, name) for rule, _, name in FOLLOWED} == watched
 
 
 def test_every_recording_rule_says_what_it_holds() -> None:
@@ -50,30 +87,30 @@ def test_no_two_rules_have_one_name() -> None:
 def test_a_rule_uses_only_recorded_series_of_rules_above_it() -> None:
     known: set[str] = set()
     for rule in RULES:
-        missing = set(RECORDED.findall(rule.expr)) - known
+        missing = set(RECORDED.findall(rule.expression)) - known
         assert not missing, f"{rule.name} uses {missing}"
         known.add(rule.name)
 
 
 def test_every_dcgm_field_of_a_rule_is_one_that_the_exporter_is_told_to_read() -> None:
-    used = {field for rule in RULES for field in re.findall(r"DCGM_\w+", rule.expr)}
+    used = {field for rule in RULES for field in re.findall(r"DCGM_\w+", rule.expression)}
     assert used
     assert used <= {metric.field for metric in METRICS}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_rule_needs_no_label_that_changes_between_exporters(rule: Recording | Alert) -> None:
-    text = str(rule.manifest())
+    text = str(rule_entry(rule))
     assert "ostname" not in text, "Hostname became hostname within a minor release"
     assert "GPU_UTIL" not in text, "MIG instances have none, and it is a percentage"
     exported = set(re.findall(r"exported_\w+", text))
-    assert exported <= set(names.WORKLOAD.values())
+    assert exported <= set(promql.WORKLOAD.values())
 
 
 def test_xids_are_matched_by_code_and_never_counted_by_rate() -> None:
     for rule in RULES:
         for function in ("rate", "increase", "changes", "delta"):
-            assert not re.search(rf"{function}\s*\([^)]*XID", rule.expr), rule.name
+            assert not re.search(rf"{function}\s*\([^)]*XID", rule.expression), rule.name
 
 
 def test_a_branchs_cost_is_added_up_over_less_than_prometheus_keeps() -> None:
@@ -83,17 +120,17 @@ def test_a_branchs_cost_is_added_up_over_less_than_prometheus_keeps() -> None:
 def test_an_expression_written_over_several_lines_loses_its_indentation() -> None:
     rule = Recording(
         name="a:b:c",
-        expr="""
+        expression="""
             up
               or down
         """,
         why="",
     )
-    assert rule.manifest() == {"record": "a:b:c", "expr": "up\n  or down"}
+    assert rule_entry(rule) == {"record": "a:b:c", "expr": "up\n  or down"}
 
 
 def test_a_manifest_holds_the_groups_in_their_order() -> None:
-    rule = Recording(name="a:b:c", expr="up", why="", labels={"pool": "dgx"})
+    rule = Recording(name="a:b:c", expression="up", why="", labels={"pool": "dgx"})
     wanted = [Group(name="first", rules=[rule]), Group(name="second", rules=[])]
     manifest = prometheus_rule("gpu-fleet", "monitoring", wanted)
     assert manifest["metadata"] == {"name": "gpu-fleet", "namespace": "monitoring"}
