@@ -10,7 +10,7 @@ import sys
 
 from rich.console import Console
 
-from benchmarks import nodes, policies, previews, rehearsals
+from benchmarks import checks, nodes, policies, previews, rehearsals
 from benchmarks.machine import this_machine
 from benchmarks.summary import Results
 from toolchain.build import ensure
@@ -26,6 +26,8 @@ def main() -> int:
     checkers = ensure(("butane-check",), console=progress)
     progress.print(f"Boot data of {nodes.NODES} nodes…")
     booted = nodes.measure(checkers)
+    progress.print(f"Checks of a file in {arguments.runs} runs…")
+    checked = checks.measure(arguments.environment, runs=arguments.runs)
     progress.print(f"Previews of {arguments.environment} in {arguments.runs} runs…")
     measured = previews.measure(arguments.environment, tools, runs=arguments.runs)
     progress.print(f"Previews with each policy pack in {arguments.runs} runs…")
@@ -37,6 +39,7 @@ def main() -> int:
     results = Results(
         machine=this_machine(),
         nodes=booted,
+        checks=checked,
         previews=measured,
         policies=packed,
         rehearsals=rehearsed,

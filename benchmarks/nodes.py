@@ -13,7 +13,7 @@ from itertools import cycle, islice, product
 
 from benchmarks.results import Block, Nodes
 from hardware.catalogue import Hardware, load, names
-from ignition.boot import boot
+from ignition.boot.node import boot
 from ignition.plan.numa_plan import NumaPlan, plan
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from ignition.write.render import (

@@ -17,13 +17,14 @@ from rich.table import Table
 from benchmarks.objects import objects
 from benchmarks.previews import preview, program, twin
 from benchmarks.results import Goal, Timing, ratio, seconds
-from policies.configuration import Configured, configure
+from policies.configuration import ConfiguredRule, configure
 from policies.environment import load
-from policies.gates.judging import judge
-from policies.gates.plan import pack_config
+from policies.gates.judging import findings, paragraph
+from policies.gates.pack_config import pack_config
 from policies.language.facts import KEY
 from policies.language.rule import Manifest, Rule
 from policies.rules import ALL
+from policies.verdicts import Resource
 from rehearsal.engine import Engine
 from settings import stack_file
 from toolchain.build import Tools
@@ -34,6 +35,7 @@ RESOURCES = 1000
 RULES_SHOWN = 8
 REPEATED = 3
 TODAY = date(2026, 1, 1)
+NOBODY = Resource(kind="Object", name="")
 NONE, ALL_RULES, FOUR = "no pack", "all rules in one pack", "four --policy-pack flags"
 
 
@@ -151,7 +153,7 @@ def rules_on(manifests: Sequence[Manifest]) -> list[RuleTiming]:
     return [_timed(configured, manifests) for configured in configure(_settings())]
 
 
-def _timed(configured: Configured, manifests: Sequence[Manifest]) -> RuleTiming:
+def _timed(configured: ConfiguredRule, manifests: Sequence[Manifest]) -> RuleTiming:
     """Return the kind of resource that takes longest; for a rule on the stack, each one's share."""
     rule = configured.rule.id
     if configured.rule.predicate is None:
@@ -172,8 +174,10 @@ def _timed(configured: Configured, manifests: Sequence[Manifest]) -> RuleTiming:
 
 
 def _judged_us(
-    configured: Configured, manifest: Manifest, stack: Sequence[Manifest] | None
+    configured: ConfiguredRule, manifest: Manifest, stack: Sequence[Manifest] | None
 ) -> float:
     started = time.perf_counter()
-    judge(manifest, (configured,), subject="", today=TODAY, stack=stack)
+    found = findings(manifest, (configured,), resource=NOBODY, today=TODAY, stack=stack)
+    for each in found:
+        paragraph(each, configured.rule)
     return 1e6 * (time.perf_counter() - started)

@@ -58,6 +58,21 @@ class Previews:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Checks:
+    """`fleet check` of one file, and a command of typer that does nothing, in turns."""
+
+    environment: str
+    hello: Sequence[Timing]
+    checked: Sequence[Timing]
+
+    @property
+    def goal(self) -> Goal:
+        """The check against the command, median of the ratios of the runs."""
+        name = f"fleet check of one file against {self.environment} / bare command"
+        return Goal(name=name, value=ratio(self.checked, self.hello), at_most=2)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Rehearsed:
     """The times and the memory of one `fleet rehearse`."""
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from benchmarks.machine import Machine
 from benchmarks.policies import Policies
-from benchmarks.results import Goal, Nodes, Previews, Rehearsed, seconds
+from benchmarks.results import Checks, Goal, Nodes, Previews, Rehearsed, seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +18,7 @@ class Results:
 
     machine: Machine
     nodes: Nodes
+    checks: Checks
     previews: Previews
     policies: Policies
     rehearsals: Sequence[Rehearsed]
@@ -25,6 +26,7 @@ class Results:
     def goals(self) -> Iterator[Goal]:
         """Yield each figure that has a goal."""
         yield from self.nodes.goals
+        yield self.checks.goal
         yield self.previews.over_bare
         yield from self.policies.goals
         for rehearsed in self.rehearsals:
@@ -39,6 +41,7 @@ class Results:
         """Print the figures as tables."""
         console.print(f"Measured on {self.machine}.", highlight=False)
         console.print(_node_table(self.nodes))
+        console.print(_check_table(self.checks))
         console.print(_preview_table(self.previews))
         for table in self.policies.tables():
             console.print(table)
@@ -59,6 +62,16 @@ def _node_table(found: Nodes) -> Table:
         ("the same and its boot", [block.booted_s for block in found.blocks]),
     ):
         table.add_row(name, f"{1000 * median(times_s):.2f} ms", "none")
+    return table
+
+
+def _check_table(found: Checks) -> Table:
+    title = f"fleet check of one file, median of {len(found.checked)} paired runs"
+    columns = ("", "seconds", "CPU s", "ratio", "goal")
+    table = Table(*columns, title=title, title_justify="left")
+    table.add_row("a command of typer that does nothing", *seconds(found.hello))
+    goal = found.goal
+    table.add_row("fleet check", *seconds(found.checked), f"{goal.value:.2f}", goal.verdict)
     return table
 
 

@@ -16,10 +16,16 @@ NOISE = ("preview failed", "update failed", "resource registration was canceled"
 class Violation:
     """A rule that a resource, or the stack, breaks."""
 
+    pack: str
     policy: str
     level: str  # advisory, mandatory, remediate
-    resource: str  # its name; the stack's for a rule about all resources
+    urn: str  # the stack's for a rule about all resources
     message: str
+
+    @property
+    def resource(self) -> str:
+        """The resource's name."""
+        return name_of(self.urn)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,9 +89,10 @@ class Outcome:
     def _violate(self, event: dict[str, Any]) -> None:
         self.violations.append(
             Violation(
+                pack=event.get("policyPackName", ""),
                 policy=event["policyName"],
                 level=event["enforcementLevel"],
-                resource=name_of(event.get("resourceUrn", "")),
+                urn=event.get("resourceUrn", ""),
                 message=_plain(event["message"]),
             )
         )

@@ -63,7 +63,7 @@ class PolicyConfigError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Exemption:
-    """Leave for one object to break one rule up to and including the day `until`."""
+    """Lets one object break one rule up to and including the day `until`."""
 
     resource: str
     """Kind and `metadata.name`: `NodePool/burst`, `aws:s3/bucket:Bucket/models`.
@@ -74,14 +74,9 @@ class Exemption:
     reason: str
     until: date
 
-    @property
-    def name(self) -> str:
-        """The object's name, behind its kind or type."""
-        return self.resource.rpartition("/")[2]
-
 
 @dataclass(frozen=True, kw_only=True)
-class Configured:
+class ConfiguredRule:
     """A rule as an environment wants it."""
 
     rule: Rule
@@ -112,19 +107,22 @@ def schema(rule: Rule) -> dict[str, object]:
     }
 
 
-def configure(rule_settings: RuleSettings, rules: Sequence[Rule] = ALL) -> tuple[Configured, ...]:
+def configure(
+    rule_settings: RuleSettings, rules: Sequence[Rule] = ALL
+) -> tuple[ConfiguredRule, ...]:
     """Returns every rule with its settings; raises PolicyConfigError with all mistakes at once."""
     rule_settings = json.loads(json.dumps(rule_settings, default=str))  # days that YAML has read
-    mistakes = list(_mistakes(rule_settings, rules))
+    # jsonschema reports a mapping without two of its keys twice, and each time both are named
+    mistakes = list(dict.fromkeys(_mistakes(rule_settings, rules)))
     if mistakes:
         raise PolicyConfigError(mistakes)
     facts = cast("Facts", {**NONE, **rule_settings.get(FACTS, {})})
     return tuple(_configured(rule, rule_settings.get(rule.id, {}), facts) for rule in rules)
 
 
-def _configured(rule: Rule, said: Mapping[str, object], facts: Facts) -> Configured:
+def _configured(rule: Rule, said: Mapping[str, object], facts: Facts) -> ConfiguredRule:
     entries = (cast("Mapping[str, str]", entry) for entry in items(said.get("exemptions")))
-    return Configured(
+    return ConfiguredRule(
         rule=rule,
         level=cast("Level", said.get("level", rule.level)),
         settings={name: said.get(name, default) for name, default in rule.defaults().items()},
@@ -175,9 +173,10 @@ def _sentences(error: ValidationError, root: str) -> Iterator[str]:
             if key not in known:
                 yield f"{path}.{key} is not a known key; {_nearest(key, known)}."
     elif error.validator == "required":
-        missing = error.message.split("'")[1]
-        wanted = mapping(at(form, "properties", missing))
-        yield f"{path}.{missing} is missing; allowed: {_allowed(wanted)}."
+        for key in map(str, items(form["required"])):
+            if key not in mapping(value):
+                wanted = mapping(at(form, "properties", key))
+                yield f"{path}.{key} is missing; allowed: {_allowed(wanted)}."
     elif error.validator == "format":
         yield f"{path} is {_seen(value)}; allowed: a day."
     else:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from policies.configuration import Configured, PolicyConfigError, RuleSettings, configure
+from policies.configuration import ConfiguredRule, PolicyConfigError, RuleSettings, configure
 from policies.facts import with_facts
 from settings import parse as settings_of
 from settings import stackfile
@@ -30,7 +30,7 @@ class Environment:
 
     settings: Settings
     rule_settings: RuleSettings
-    rules: tuple[Configured, ...]
+    rules: tuple[ConfiguredRule, ...]
 
 
 def load(path: Path) -> Environment:

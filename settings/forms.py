@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias, cast
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
-STRICT = ConfigDict(extra="forbid", strict=True)
+STRICT = ConfigDict(extra="forbid", strict=True, defer_build=True)
 """Every type refuses unknown keys and converts no value."""
 
 UNUSABLE = tuple(map(IPv4Network, ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3")))

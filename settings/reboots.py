@@ -1,12 +1,12 @@
 """The time window in which nodes may be rebooted."""
 
-import zoneinfo
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from settings.forms import STRICT
 from settings.problems import wrong
 
 Weekday = Literal["su", "mo", "tu", "we", "th", "fr", "sa"]
@@ -19,7 +19,7 @@ NOT_ZONES = {"Factory", "localtime"}
 WEEKDAYS: tuple[Weekday, ...] = ("su", "mo", "tu", "we", "th", "fr", "sa")
 
 
-@dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid", strict=True))
+@dataclass(frozen=True, kw_only=True, config=STRICT)
 class Reboots:
     """A window of time on some days; like kured's it does not span midnight."""
 
@@ -35,6 +35,8 @@ def reboot_mistakes(path: str, reboots: Reboots | None) -> Iterator[str]:
     """Yield the mistakes that types do not find: an empty window, an unknown time zone."""
     if reboots is None:
         return
+    import zoneinfo  # noqa: PLC0415  # slow to load, and few have a window
+
     if reboots.end <= reboots.start:
         yield wrong(
             f"{path}.end",

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Literal
 
-from policies.configuration import Configured
+from policies.configuration import ConfiguredRule
 from policies.language import cel
 from policies.language.rule import Admission, Kind
 
@@ -52,12 +52,14 @@ def name(pack: str, *, warns: bool) -> str:
     return f"fleet-{pack}-warn" if warns else f"fleet-{pack}"
 
 
-def manifests(rules: Sequence[Configured], *, stage: Stage, today: date) -> list[dict[str, object]]:
+def manifests(
+    rules: Sequence[ConfiguredRule], *, stage: Stage, today: date
+) -> list[dict[str, object]]:
     """The policies that hold the rules with a CEL form that are not disabled, with their bindings.
 
     In the stage `audit` all of them only warn.
     """
-    groups: dict[tuple[str, bool], list[Configured]] = {}
+    groups: dict[tuple[str, bool], list[ConfiguredRule]] = {}
     for each in rules:
         if each.rule.admission and each.level != "disabled":
             warns = stage == "audit" or each.level == "advisory"
@@ -70,7 +72,7 @@ def manifests(rules: Sequence[Configured], *, stage: Stage, today: date) -> list
 
 
 def _of(
-    named: str, held: Sequence[Configured], *, warns: bool, today: date
+    named: str, held: Sequence[ConfiguredRule], *, warns: bool, today: date
 ) -> Iterator[dict[str, object]]:
     yield {
         "apiVersion": API,
@@ -89,7 +91,7 @@ def _of(
     }
 
 
-def _policy(held: Sequence[Configured], today: date) -> Mapping[str, object]:
+def _policy(held: Sequence[ConfiguredRule], today: date) -> Mapping[str, object]:
     kinds = tuple(dict.fromkeys(kind for each in held for kind in _admission(each).kinds))
     variables = {
         _DESCRIBED: cel.DESCRIBED,
@@ -119,12 +121,12 @@ def _fault(rule_id: str) -> str:
     return f"{cel.name_of(rule_id)}_fault"
 
 
-def _admission(configured: Configured) -> Admission:
+def _admission(configured: ConfiguredRule) -> Admission:
     assert configured.rule.admission is not None  # noqa: S101  # `manifests` has looked
     return configured.rule.admission
 
 
-def _variables(configured: Configured, so_far: Mapping[str, str]) -> Mapping[str, str]:
+def _variables(configured: ConfiguredRule, so_far: Mapping[str, str]) -> Mapping[str, str]:
     """The settings of a rule, what it shares with others, its own, and what it says by its name.
 
     Its own variables get its name before theirs.
@@ -149,7 +151,7 @@ def _variables(configured: Configured, so_far: Mapping[str, str]) -> Mapping[str
     }
 
 
-def _validation(configured: Configured, kinds: Sequence[Kind], today: date) -> dict[str, str]:
+def _validation(configured: ConfiguredRule, kinds: Sequence[Kind], today: date) -> dict[str, str]:
     """A rule keeps silent of kinds that are other rules', and of what is exempt from it."""
     rule = configured.rule
     said = f"variables.{_fault(rule.id)}"

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from string import Template
 from textwrap import dedent
 
-from policies.configuration import Configured, Exemption
+from policies.configuration import ConfiguredRule, Exemption
 from policies.gates.prometheus_rule import Group, Manifest, prometheus_rule
 from policies.language.rule import Alert
 
@@ -20,12 +20,12 @@ NAME = "fleet-policies"
 ENDED = "PolicyExemptionEnded"
 
 
-def manifest(rules: Sequence[Configured], *, namespace: str) -> Manifest:
+def manifest(rules: Sequence[ConfiguredRule], *, namespace: str) -> Manifest:
     """Returns the PrometheusRule of the rules that are not disabled, with their settings."""
     return prometheus_rule(NAME, namespace, [Group(name=NAME, rules=list(_alerts(rules)))])
 
 
-def _alerts(rules: Sequence[Configured]) -> Iterator[Alert]:
+def _alerts(rules: Sequence[ConfiguredRule]) -> Iterator[Alert]:
     for each in rules:
         if each.level == "disabled":
             continue
@@ -35,7 +35,7 @@ def _alerts(rules: Sequence[Configured]) -> Iterator[Alert]:
             yield _ended(each, exemption)
 
 
-def _broken(configured: Configured, alert: Alert) -> Iterator[Alert]:
+def _broken(configured: ConfiguredRule, alert: Alert) -> Iterator[Alert]:
     if not alert.of_reserved_pools:
         yield _alert(configured, alert, labels={}, values={})
         return
@@ -46,7 +46,7 @@ def _broken(configured: Configured, alert: Alert) -> Iterator[Alert]:
 
 
 def _alert(
-    configured: Configured,
+    configured: ConfiguredRule,
     alert: Alert,
     *,
     labels: Mapping[str, str],
@@ -64,7 +64,7 @@ def _alert(
     )
 
 
-def _ended(configured: Configured, exemption: Exemption) -> Alert:
+def _ended(configured: ConfiguredRule, exemption: Exemption) -> Alert:
     rule = configured.rule
     whose = f"The exemption of {exemption.resource} from {rule.id} ended on {exemption.until}"
     return Alert(

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 
 from hardware.catalogue import Hardware
 from hardware.mig import layout_fault
-from ignition.butane import ButaneError, transpile
 from ignition.write.extensions import efa_problem, fabric_manager_problem
 from settings.names import PROJECT
 from settings.pools import AwsPoolSettings, BareMetalPoolSettings, HetznerPoolSettings, PoolSettings
@@ -211,6 +210,10 @@ def _unfit(extension: str, path: str, found: Hardware, problem: str) -> str:
 
 def _snippet_mistakes(path: str, pool: PoolSettings) -> Iterator[str]:
     """Yield what Butane refuses in the snippets of the pool at `path`."""
+    if not pool.snippets:
+        return
+    from ignition.butane import ButaneError, transpile  # noqa: PLC0415  # slow, and rarely needed
+
     for position, snippet in enumerate(pool.snippets):
         where = f"{path}.snippets[{position}]"
         try:

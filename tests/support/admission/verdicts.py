@@ -4,18 +4,19 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import partial
 
-from policies.configuration import Configured, configure
+from policies.configuration import ConfiguredRule, configure
 from policies.gates.admission import manifests
 from policies.gates.judging import findings
 from policies.language.facts import KEY
 from policies.language.rule import Manifest, Rule
+from policies.verdicts import Resource
 from tests.rehearsal.admission.cases import SETTINGS, Case, of
 from tests.support.admission.server import ADMITTED, Server
 
 TODAY = date(2026, 11, 21)
 
 
-def configured(rules: Sequence[Rule] = ADMITTED, **said: object) -> tuple[Configured, ...]:
+def configured(rules: Sequence[Rule] = ADMITTED, **said: object) -> tuple[ConfiguredRule, ...]:
     """The rules that an API server holds, all mandatory; `said` is more that is said of each."""
     settings = {
         rule.id: {"level": "mandatory", **SETTINGS.get(rule.id, {}), **said} for rule in rules
@@ -33,12 +34,13 @@ def canary(rule: Rule) -> Case:
 
 
 def planned(
-    manifest: Manifest, rules: tuple[Configured, ...] = CONFIGURED
+    manifest: Manifest, rules: tuple[ConfiguredRule, ...] = CONFIGURED
 ) -> Mapping[str, tuple[str, ...]]:
     """The sentences of each rule that an object breaks, by rule id, as a server writes them."""
-    found = findings(manifest, rules, subject=str(manifest["kind"]), today=TODAY)
+    resource = Resource(kind=str(manifest["kind"]), name="it")
+    found = findings(manifest, rules, resource=resource, today=TODAY)
     return {
-        each.rule.id: tuple(f"{each.rule.id}: {sentence}" for sentence in each.sentences)
+        each.rule: tuple(f"{each.rule}: {sentence}" for sentence in each.sentences)
         for each in found
     }
 

@@ -8,8 +8,8 @@ from pulumi_kubernetes.helm.v3 import Release
 from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs
 from components.pools.boot import PoolBoot
 from hardware.catalogue import load
-from ignition.boot import Booted
-from ignition.boot import boot as boot_machine
+from ignition.boot.node import Booted
+from ignition.boot.node import boot as boot_machine
 from ignition.plan.tuning import Purpose, Tuning
 from settings import AwsPoolSettings
 from tests.support.components.boots import boot as boot_of

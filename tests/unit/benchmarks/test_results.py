@@ -9,7 +9,7 @@ from rich.console import Console
 from benchmarks.machine import Machine
 from benchmarks.objects import objects
 from benchmarks.policies import ALL_RULES, FOUR, NONE, Policies, RuleTiming, rules_on
-from benchmarks.results import Block, Goal, Nodes, Previews, Rehearsed, Timing
+from benchmarks.results import Block, Checks, Goal, Nodes, Previews, Rehearsed, Timing
 from benchmarks.summary import Results
 from policies.rules import ALL
 
@@ -56,9 +56,11 @@ NODES = Nodes(
         Block(ignition_s=0.090, butane_s=0.03, booted_s=0.099),
     ),
 )
+CHECKS = Checks(environment="prod", hello=taken(0.2, 0.4, 0.2), checked=taken(0.3, 0.6, 0.5))
 RESULTS = Results(
     machine=Machine(cpus=2, memory_gib=24.0, architecture="x86_64", python="3.11.9"),
     nodes=NODES,
+    checks=CHECKS,
     previews=PREVIEWS,
     policies=POLICIES,
     rehearsals=(REHEARSED,),
@@ -90,6 +92,7 @@ def test_the_json_names_each_goal_with_its_verdict() -> None:
         "1000 nodes rendered and booted": True,
         "plan of one machine": True,
         "Ignition of a node / by Butane": False,
+        "fleet check of one file against prod / bare command": True,
         "preview of prod / bare program": True,
         "preview with all rules in one pack / no pack": True,
         "preview with idle alone / no pack": False,

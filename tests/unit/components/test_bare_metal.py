@@ -9,7 +9,7 @@ import pulumi
 from components.pools.bare_metal import BareMetalPool, BareMetalPoolArgs, BmcCredentials
 from components.pools.boot import PoolBoot, TunnelEnd
 from hardware.catalogue import load
-from ignition.boot import boot as boot_machine
+from ignition.boot.node import boot as boot_machine
 from ignition.butane.urls import decode
 from ignition.write.render import JOIN_FILE
 from ignition.write.wireguard import CREDENTIAL, NETWORK

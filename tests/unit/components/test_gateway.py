@@ -12,7 +12,7 @@ from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
 from components.pools.boot import PoolError
 from components.pools.gateway import Gateway, GatewayArgs, TunnelPeer
 from hardware.catalogue import load
-from ignition.boot import boot
+from ignition.boot.node import boot
 from tests.support.recorder import Secret, named, render
 
 KEY = "A" * 43 + "="

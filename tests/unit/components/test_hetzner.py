@@ -13,7 +13,7 @@ from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
 from components.pools.boot import PoolBoot, PoolError
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from hardware.catalogue import load
-from ignition.boot import boot as boot_machine
+from ignition.boot.node import boot as boot_machine
 from ignition.write.payload import HETZNER_LIMIT_BYTES
 from settings import HetznerPoolSettings
 from tests.support.components.boots import boot as boot_of

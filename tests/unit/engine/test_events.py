@@ -49,12 +49,14 @@ def test_a_violation_names_resource_rule_and_level() -> None:
                 "resourceUrn": URN,
                 "message": "<{%reset%}>NodePool 'burst' must set limits.<{%reset%}>\n",
                 "policyName": "fleet-resources",
+                "policyPackName": "gpu-fleet",
                 "enforcementLevel": "mandatory",
             }
         }
     )
     (violation,) = outcome.violations
     assert violation.resource == "burst"
+    assert violation.pack == "gpu-fleet"
     assert violation.message == "NodePool 'burst' must set limits."
     assert violation.level == "mandatory"
 

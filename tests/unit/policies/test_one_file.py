@@ -35,12 +35,14 @@ from policies.docs_page import page
 from policies.configuration import configure
 from policies.gates import admission, alerts
 from policies.gates.judging import findings
+from policies.verdicts import Resource
 
+today, it = date(2026, 11, 21), Resource(kind="Object", name="it")
 rules = [each for each in configure({}) if each.rule.id == "cost/new"]
-made = admission.manifests(rules, stage="deny", today=date(2026, 11, 21))
+made = admission.manifests(rules, stage="deny", today=today)
 groups = alerts.manifest(rules, namespace="monitoring")["spec"]["groups"]
 print(json.dumps({
-    "said": [f.sentences for f in findings({}, rules, subject="it", today=date(2026, 11, 21))],
+    "said": [f.sentences for f in findings({}, rules, resource=it, today=today)],
     "policies": [(each["kind"], each["metadata"]["name"]) for each in made],
     "alerts": [each["alert"] for each in groups[0]["rules"]],
     "page": "## cost/new" in page(),

@@ -10,7 +10,7 @@ import pulumi
 import pytest
 
 from hardware.catalogue import load
-from ignition.boot import boot
+from ignition.boot.node import boot
 from ignition.write.wireguard import WireGuardKey
 from ignition.write.wireguard_keys import public_key
 from policies.environment import parse
