@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 
 from hardware.catalogue import load, names
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
-from ignition.shapes import Request, admit, from_plan, largest
+from ignition.shapes import ContainerRequest, admit, from_plan, largest
 from policies.facts import pool_facts
 from policies.language.cuda import CAPABILITIES, architectures
 from policies.language.facts import SCHEMA, Pool, Shape
@@ -31,8 +31,8 @@ def facts(pool: ResolvedPool, **versions: Any) -> Pool:
     return pool_facts(pool, Versions(**versions))
 
 
-def request(shape: Shape) -> Request:
-    return Request(
+def request(shape: Shape) -> ContainerRequest:
+    return ContainerRequest(
         gpus=shape["gpus"],
         cpus=shape["cpus"],
         memory_mib=shape["memory_mib"],
