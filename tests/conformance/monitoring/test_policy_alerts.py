@@ -194,7 +194,7 @@ def test_every_rule_with_an_alert_has_a_case_in_which_it_fires_and_one_in_which_
     fire = {case.alert for case in CASES if case.fires}
     stay_silent = {case.alert for case in CASES if not case.fires}
     watched = {rule.alert.name for rule in ALL if rule.alert}
-    of_one = {rule.alert.name for rule in ALL if rule.alert and not rule.alert.of_each}
+    of_one = {rule.alert.name for rule in ALL if rule.alert and not rule.alert.of_reserved_pools}
     assert fire == {*watched, ENDED}
     assert stay_silent == of_one, "what is still far is silent beside what is near or has ended"
 

@@ -80,7 +80,8 @@ def _shown(resource: Registered) -> Resources:
         shown["provider"] = resource.provider.split("::")[-2]
     inputs = plain(resource.inputs)
     if _place(resource) == "admission" and "spec" in resource.inputs:
-        return shown | {"inputs": _of_a_pack(plain(resource.inputs["spec"]))}
+        spec: Any = plain(resource.inputs["spec"])
+        return shown | {"inputs": _of_a_pack(spec)}
     return shown | {"inputs": _readable(inputs)} if inputs else shown
 
 
