@@ -7,7 +7,7 @@ from ignition.shapes import from_plan
 from policies.language.cuda import architectures, newest_cuda
 from policies.language.facts import KEY, Facts, Pool, Shape
 from policies.rules.cost import daily_budget
-from settings.pools import AwsPool
+from settings.pools import AwsPoolSettings
 from settings.resolved import ResolvedPool
 from settings.types import Settings, Versions
 from settings.versions import NVIDIA_DRIVER
@@ -34,7 +34,7 @@ def with_facts(said: RuleSettings, settings: Settings) -> dict[str, Mapping[str,
 def pool_facts(pool: ResolvedPool, versions: Versions) -> Pool:
     """Return what rules know of a pool whose machines have the software of these versions."""
     declared, hardware, plan = pool.declared, pool.hardware, pool.plan
-    rented = declared if isinstance(declared, AwsPool) else None
+    rented = declared if isinstance(declared, AwsPoolSettings) else None
     facts: Pool = {
         "name": pool.name,
         "purpose": plan.purpose,

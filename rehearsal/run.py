@@ -20,8 +20,7 @@ from rehearsal.machines import MachineRoom
 from rehearsal.progress import Phase, Progress
 from rehearsal.providers import cloud
 from rehearsal.twin import set_up
-from toolchain.build import ensure, versions
-from toolchain.errors import ToolchainError
+from toolchain.build import ToolchainError, ensure, versions
 
 if TYPE_CHECKING:
     from pathlib import Path

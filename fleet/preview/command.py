@@ -16,8 +16,7 @@ from fleet.preview.rehearsal import RehearsalFileError, read
 from fleet.sarif import document
 from policies.environment import load
 from settings import SettingsError, stack_file
-from toolchain.build import ensure
-from toolchain.errors import ToolchainError
+from toolchain.build import ToolchainError, ensure
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,7 +1,7 @@
 """The environment that the table's objects stand in."""
 
 from policies.language.facts import Facts
-from tests.rehearsal.admission.server import NAMESPACE
+from tests.support.admission.server import NAMESPACE
 from tests.support.rule_facts import pool, shape
 
 FACTS: Facts = {

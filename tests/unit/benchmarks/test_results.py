@@ -1,4 +1,4 @@
-"""Ratios, goals and what is shown of them."""
+"""The figures of the benchmarks: ratios, goals, tables."""
 
 import json
 from io import StringIO
@@ -8,13 +8,14 @@ from rich.console import Console
 
 from benchmarks.machine import Machine
 from benchmarks.objects import objects
-from benchmarks.policies import ALL_RULES, FOUR, NONE, Asked, Policies, rules_on
-from benchmarks.results import Block, Goal, Nodes, Previews, Rehearsed, Results, Taken
+from benchmarks.policies import ALL_RULES, FOUR, NONE, Policies, RuleTiming, rules_on
+from benchmarks.results import Block, Goal, Nodes, Previews, Rehearsed, Timing
+from benchmarks.summary import Results
 from policies.rules import ALL
 
 
-def taken(*seconds: float) -> tuple[Taken, ...]:
-    return tuple(Taken(wall_s=wall_s, cpu_s=wall_s / 2) for wall_s in seconds)
+def taken(*seconds: float) -> tuple[Timing, ...]:
+    return tuple(Timing(wall_s=wall_s, cpu_s=wall_s / 2) for wall_s in seconds)
 
 
 PREVIEWS = Previews(
@@ -40,9 +41,9 @@ POLICIES = Policies(
         "idle alone": taken(14.0, 28.0, 14.0),
         FOUR: taken(20.0, 40.0, 20.0),
     },
-    asked=(
-        Asked(rule="idle/a", kind="v1 Pod", median_us=99.0, most_us=200.0),
-        Asked(rule="numa/b", kind="v1 Pod", median_us=20.0, most_us=900.0),
+    rules=(
+        RuleTiming(rule="idle/a", kind="v1 Pod", median_us=99.0, most_us=200.0),
+        RuleTiming(rule="numa/b", kind="v1 Pod", median_us=20.0, most_us=900.0),
     ),
 )
 NODES = Nodes(

@@ -1,4 +1,4 @@
-"""The boot data of a pool on AWS: a plain part, a secret one in the bucket, and who may read it."""
+"""Boot data of a pool on AWS: a plain part, a secret one in the bucket, the role that reads it."""
 
 import dataclasses
 import hashlib
@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from components.pools.aws_boot import plain_key
 from ignition.write.payload import EC2_LIMIT_BYTES
-from tests.recorder import named, render
-from tests.unit.components.aws_pools import booted, join_text, objects, pool, spec
-from tests.unit.components.boots import TOKEN, boot, lengthened
+from tests.support.components.aws_pools import booted, join_text, objects, pool, spec
+from tests.support.components.boots import TOKEN, boot, lengthened
+from tests.support.recorder import named, render
 
 
 def test_the_whole_user_data_is_known_at_preview_and_holds_no_token() -> None:
@@ -48,7 +48,7 @@ def test_the_nodes_role_may_read_its_boot_data_and_nothing_else() -> None:
     assert [p.inputs["name"] for p in named(resources, "InstanceProfile").values()] == [profile]
 
 
-def test_the_bucket_is_private_encrypted_and_spoken_to_over_tls() -> None:
+def test_the_bucket_is_private_encrypted_and_reached_over_tls_only() -> None:
     resources = render(pool())
     (block,) = named(resources, "BucketPublicAccessBlock").values()
     switches = [value for key, value in block.inputs.items() if key != "bucket"]

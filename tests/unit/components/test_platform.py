@@ -1,4 +1,4 @@
-"""What every environment's cluster gets beside its pools: how its scheduler shares machines."""
+"""The parts that all pools share: how Volcano schedules, queues, domains, priority classes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from components.platform.pool_domains import TIER, PoolDomains, PoolDomainsArgs
 from components.platform.priority_classes import PriorityClasses
 from components.platform.volcano import Volcano, VolcanoArgs
 from settings.versions import VOLCANO
-from tests.recorder import Registered, named, render
+from tests.support.recorder import Registered, named, render
 
 POOLS = {"research": "dgx", "scavenger": "dgx", "research-burst": "burst"}
 
@@ -28,7 +28,7 @@ def custom() -> Mapping[str, Any]:
 
 
 def scheduler() -> tuple[list[str], list[dict[str, dict[str, bool]]]]:
-    """The actions in their order, and the plugins of each tier with their switches."""
+    """Return the actions in order, and the plugins of each tier with their switches."""
     found = yaml.safe_load(custom()["scheduler_config_override"])
     tiers = [{each.pop("name"): each for each in tier["plugins"]} for tier in found["tiers"]]
     return found["actions"].split(", "), tiers

@@ -15,7 +15,7 @@ from policies.language.facts import SCHEMA, Pool, Shape
 from settings.gpu_sharing import GpuSharing
 from settings.resolved import ResolvedPool, resolve
 from settings.types import Versions
-from tests.unit.components.boots import declared
+from tests.support.components.boots import declared
 
 SLICED = GpuSharing(mode="time-slicing", replicas=4)
 CUT = GpuSharing(mode="mig", mig_layout={"1g.18gb": 1, "3g.71gb": 1})
@@ -188,9 +188,7 @@ def test_a_gpu_that_is_handed_out_repeatedly_has_its_part_of_the_memory() -> Non
     assert "gpu_memory_mib" not in facts(replace(machine("dgx-h200", "inference"), sharing=CUT))
 
 
-@pytest.mark.parametrize(
-    ("driver", "branch", "cuda"), [("535", 535, 12), ("570-open", 570, 12), ("580-open", 580, 13)]
-)
+@pytest.mark.parametrize(("driver", "branch", "cuda"), [("535", 535, 12), ("570-open", 570, 12)])
 def test_the_driver_says_which_cuda_runs(driver: str, branch: int, cuda: int) -> None:
     found = facts(machine("gex44"), nvidia_driver=driver)
 

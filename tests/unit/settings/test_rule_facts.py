@@ -3,7 +3,7 @@
 from typing import Any
 
 from policies.environment import parse
-from tests.unit.settings.environment import config
+from tests.support.stack_settings import config
 from tests.unit.settings.test_sharing import MIG, with_pool
 
 

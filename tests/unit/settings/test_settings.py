@@ -1,4 +1,4 @@
-"""What a configuration may say, and the sentence about each thing that it may not."""
+"""Parsing a configuration: valid settings, and the sentence about each mistake."""
 
 from pathlib import Path
 from typing import Any
@@ -8,16 +8,16 @@ import yaml
 
 from policies import environment as environments
 from settings import (
-    AwsPool,
-    BareMetalPool,
-    HetznerPool,
+    AwsPoolSettings,
+    BareMetalPoolSettings,
+    HetznerPoolSettings,
     SettingsError,
     Versions,
     how_to_set,
     needed_secrets,
     parse,
 )
-from tests.unit.settings.environment import DIGEST, config, with_value, without
+from tests.support.stack_settings import DIGEST, config, with_value, without
 
 CASES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text())
 
@@ -117,7 +117,7 @@ def test_a_mistake_stays_on_its_line_whatever_the_file_holds() -> None:
     assert found[1].startswith('gpu-fleet:pools.dgx.site is "fra\\n\\x1b[2J"; allowed: ')
 
 
-def test_an_image_of_another_release_is_told_with_the_other_mistakes() -> None:
+def test_an_image_of_another_release_is_listed_with_the_other_mistakes() -> None:
     configuration = with_value("versions.flatcar", "4593.2.6")
     configuration["budget"] = {"usd_per_day": 0}
     places = {text.split(" is ")[0] for text in mistakes(configuration)}
@@ -144,9 +144,9 @@ def test_a_right_configuration_becomes_frozen_settings() -> None:
     assert settings.environment == "dev"
     assert settings.cluster.ca_cert_hash == DIGEST
     dgx, burst, cpu = (settings.pools[name].declared for name in ("dgx", "burst", "cpu"))
-    assert isinstance(dgx, BareMetalPool)
-    assert isinstance(burst, AwsPool)
-    assert isinstance(cpu, HetznerPool)
+    assert isinstance(dgx, BareMetalPoolSettings)
+    assert isinstance(burst, AwsPoolSettings)
+    assert isinstance(cpu, HetznerPoolSettings)
     assert [machine.name for machine in dgx.machines] == ["dgx-01", "dgx-02"]
     assert burst.gpu_limits == {"reserved": 8, "spot": 8}
     assert burst.gpu_limit == 16, "the sum bounds the pool"
@@ -214,7 +214,7 @@ def test_an_environment_with_lakefs_needs_its_secrets_too() -> None:
     ]
 
 
-def test_lakefs_is_served_by_hetzners_load_balancer_or_by_none_of_ours() -> None:
+def test_the_certificate_of_lakefs_needs_a_load_balancer_of_hetzner() -> None:
     configuration = with_value("lakefs.tls_secret", "lakefs-tls")
     assert parse("dev", configuration).lakefs is not None
     pools = configuration["pools"]
@@ -224,11 +224,11 @@ def test_lakefs_is_served_by_hetzners_load_balancer_or_by_none_of_ours() -> None
     (mistake,) = mistakes(configuration)
     assert mistake == (
         'gpu-fleet:lakefs.tls_secret is "lakefs-tls", but no pool is of kind hetzner, whose load '
-        "balancer would serve the endpoint; allowed: nothing, and a way of your own."
+        "balancer would serve the endpoint; allowed: no tls_secret, and your own ingress."
     )
 
 
-def test_an_environment_that_pages_needs_the_key_of_its_pager() -> None:
+def test_an_environment_with_a_pager_needs_its_key() -> None:
     assert needed_secrets(parse("dev", config()))[-1] == "pagerduty_routing_key"
 
 

@@ -1,4 +1,4 @@
-"""Everything that is installed is pinned in one file, and can be raised by a robot."""
+"""All that is installed is pinned in one file, which Renovate can update."""
 
 import re
 from pathlib import Path

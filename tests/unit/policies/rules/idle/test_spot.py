@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from policies.rules.idle.spot import RULE
+from tests.support.policies.asked import Resource, annotated, said
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container, pod
 from tests.support.rule_facts import of, pool
-from tests.unit.policies.rules.asked import Resource, annotated, said
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container, pod
 
 BURST, CHEAP, OTHER = (of(pool(name, spot=True)) for name in ("burst", "cheap", "other"))
 TYPE = "karpenter.sh/capacity-type"

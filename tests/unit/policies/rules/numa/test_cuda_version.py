@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.cuda_version import RULE
-from tests.support.rule_facts import pool
-from tests.unit.policies.rules.gpu_pods import (
+from tests.support.policies.gpu_pods import (
     KINDS,
     Object,
     annotated,
@@ -16,6 +15,7 @@ from tests.unit.policies.rules.gpu_pods import (
     pod,
     told,
 )
+from tests.support.rule_facts import pool
 
 DECLARED = "fleet.gpu/cuda"
 POOLS = (pool(driver=570, newest_cuda=12), pool("new", driver=580, newest_cuda=13))
@@ -46,7 +46,7 @@ def test_without_a_pool_one_whose_driver_runs_it_is_enough() -> None:
 
 
 @pytest.mark.parametrize("version", ["", "cu128", "v12.8", "12.8 ", "0.9", "12.", "1280"])
-def test_what_is_no_version_is_refused(version: str) -> None:
+def test_an_annotation_that_is_no_cuda_version_is_refused(version: str) -> None:
     said = [f"Pod 'p' must have a version such as 12.8 in its annotation {DECLARED}."]
 
     assert told(RULE, of_cuda(version, **on("dgx")), *POOLS) == said
@@ -54,11 +54,11 @@ def test_what_is_no_version_is_refused(version: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_declares_nothing_is_left_alone(kind: str) -> None:
+def test_a_pod_that_declares_no_cuda_version_passes(kind: str) -> None:
     assert told(RULE, KINDS[kind]({"containers": [gpu_container()], **on("dgx")}), *POOLS) == []
 
 
-def test_what_needs_no_gpu_or_runs_elsewhere_is_left_alone() -> None:
+def test_a_pod_without_gpus_or_on_no_known_pool_passes() -> None:
     without = annotated(pod(container(), **on("dgx")), {DECLARED: "13.0"})
 
     assert told(RULE, without, *POOLS) == []

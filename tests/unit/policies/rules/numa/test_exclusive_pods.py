@@ -3,8 +3,8 @@
 import pytest
 
 from policies.rules.numa.exclusive_pods import RULE
+from tests.support.policies.gpu_pods import KINDS, container, on, pod, told
 from tests.support.rule_facts import pool
-from tests.unit.policies.rules.gpu_pods import KINDS, container, on, pod, told
 
 DGX = pool(exclusive=True)
 WHOLE = container(limits={"cpu": 2, "memory": "1Gi"})

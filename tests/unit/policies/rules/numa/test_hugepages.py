@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.hugepages import RULE
+from tests.support.policies.gpu_pods import container, gpu_container, on, pod, told
 from tests.support.rule_facts import pool
-from tests.unit.policies.rules.gpu_pods import container, gpu_container, on, pod, told
 
 POOLS = (pool(hugepages_1gi_mib=131072), pool("cpu", gpus=0, hugepages_2mi_mib=64))
 EQUAL = "Pod 'p' must have requests equal to limits for huge pages in every container."

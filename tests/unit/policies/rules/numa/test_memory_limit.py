@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.memory_limit import RULE
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container, on, pod, told
 from tests.support.rule_facts import pool
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container, on, pod, told
 
 DGX = pool()
 MUST = "must set limits.memory to more than 0."

@@ -3,8 +3,8 @@
 import pytest
 
 from policies.rules.numa.mig_profile import RULE
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container, on, pod, told
 from tests.support.rule_facts import pool
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container, on, pod, told
 
 POOLS = (pool(), pool("serve", mig_profiles=["1g.18gb", "1g.18gb+me", "3g.71gb"]))
 MIG = "nvidia.com/mig-"

@@ -1,8 +1,8 @@
 """The rule on plain manifests: training apart from serving."""
 
 from policies.rules.numa.pod_purpose import RULE
+from tests.support.policies.gpu_pods import container, on, pod, told
 from tests.support.rule_facts import pool
-from tests.unit.policies.rules.gpu_pods import container, on, pod, told
 
 POOLS = (pool(), pool("serve", purpose="inference"))
 PURPOSE = "fleet.gpu/purpose"

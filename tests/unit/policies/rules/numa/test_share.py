@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.share import RULE
+from tests.support.policies.gpu_pods import container, gpu_container, on, pod, told
 from tests.support.rule_facts import pool
-from tests.unit.policies.rules.gpu_pods import container, gpu_container, on, pod, told
 
 DGX = pool(cpus_per_gpu=27, memory_mib_per_gpu=260480)
 SHARE = "Pod 'p' must ask for at most 27 CPUs and 260480Mi of memory for each GPU on pool 'dgx'."
