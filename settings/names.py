@@ -38,7 +38,6 @@ Guard = Literal["host-access", "image-digest", "network-policy"]
 SYSTEM_NAMESPACES: Mapping[str, tuple[Guard, ...]] = {
     "cilium-secrets": (),
     "default": (),
-    "fleet-policies": (),
     ACCEPTANCE_NAMESPACE: ("host-access", "image-digest"),
     NODE_CHECK_NAMESPACE: ("host-access", "network-policy"),
     GPU_OPERATOR_NAMESPACE: ("host-access", "image-digest", "network-policy"),

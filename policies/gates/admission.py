@@ -181,9 +181,9 @@ def _resources(kinds: Iterable[Kind]) -> set[str]:
 def _used(variables: Mapping[str, str], validations: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """The variables that a validation reads, itself or by others, in their order."""
     wanted = {name for each in validations for text in each.values() for name in _read(text)}
-    for key in reversed(list(variables)):
+    for key, expression in reversed(list(variables.items())):
         if key in wanted:
-            wanted |= _read(variables[key])
+            wanted |= _read(expression)
     return {key: expression for key, expression in variables.items() if key in wanted}
 
 
