@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from settings.names import BARE_METAL_HOST, CAPACITY_LABEL, GPU, NODE_CLASS, NODE_POOL, SERVER
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -12,18 +14,13 @@ if TYPE_CHECKING:
 
 When = Literal["before", "after"]
 
-SERVER = "hcloud:index/server:Server"
-HOST = "kubernetes:metal3.io/v1alpha1:BareMetalHost"
 # what stands for one always-on machine, by resource type, and what people call it
 MACHINES = {
     SERVER: "server",
-    HOST: "machine",
+    BARE_METAL_HOST: "machine",
 }
-NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
-NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 # which reservations a machine may come from says nothing of those that run
 _DRIFTS_NOTHING = {"capacityReservationSelectorTerms"}
-GPU = "nvidia.com/gpu"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +77,7 @@ def pools(steps: Mapping[str, Step]) -> tuple[PoolChange, ...]:
 
 def reinstalled(step: Step) -> bool:
     """Whether Metal3 installs a machine again: where the image of its host has another address."""
-    if step.type != HOST or step.op != "update":
+    if step.type != BARE_METAL_HOST or step.op != "update":
         return False
     specs = [(inputs or {}).get("spec") or {} for inputs in (step.old, step.new)]
     old, new = ((spec.get("image") or {}).get("url") for spec in specs)
@@ -136,6 +133,6 @@ def _limits(step: Step, inputs: Inputs) -> Iterator[tuple[str, int]]:
 def _capacity(spec: Inputs) -> str:
     template = (spec.get("template") or {}).get("spec") or {}
     for requirement in template.get("requirements") or []:
-        if requirement.get("key") == "karpenter.sh/capacity-type":
+        if requirement.get("key") == CAPACITY_LABEL:
             return "/".join(map(str, requirement.get("values") or []))
     return ""

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from hardware.catalogue import Hardware, HardwareError, load
-from policies.language.gpu_node_pools import GPU, is_gpu_node_pool, names_gpu_instances
+from policies.language.gpu_node_pools import is_gpu_node_pool, names_gpu_instances
 from policies.language.manifest import at, items, quantity
 from policies.language.rule import Manifest
 from policies.language.warm_capacity import ec2_types, said
+from settings.names import GPU
 
 POOL = "fleet.gpu/pool"
 _CAPACITY = "karpenter.sh/capacity-type"

@@ -18,8 +18,8 @@ from policies.language.facts import KEY, NONE, Facts, Pool
 from policies.language.manifest import at, items, quantity
 from policies.language.pods import Pod, asked
 from policies.language.rule import Settings
+from settings.names import POOL_LABEL
 
-POOL = "fleet.gpu/pool"
 MIB = 1 << 20
 _Offer = TypeVar("_Offer", bound=Mapping[str, object])
 
@@ -43,7 +43,7 @@ def facts(settings: Settings) -> Facts:
 
 def selected(pod: Pod) -> str:
     """The pool that a pod selects, empty where it selects none."""
-    return str(at(pod.spec, "nodeSelector", POOL) or "")
+    return str(at(pod.spec, "nodeSelector", POOL_LABEL) or "")
 
 
 def open_to(settings: Settings, pool: str) -> list[Pool]:
@@ -103,7 +103,7 @@ def _cel_total() -> str:
     )
 
 
-SELECTED = f"p.spec.?nodeSelector[?'{POOL}'].orValue('')"
+SELECTED = f"p.spec.?nodeSelector[?'{POOL_LABEL}'].orValue('')"
 """CEL: `selected` of a pod."""
 
 

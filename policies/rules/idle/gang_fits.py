@@ -31,13 +31,12 @@ from policies.language import cel
 from policies.language.gangs import KINDS, SCHEDULING, VARIABLES, gpus, is_gang, least, queue_of
 from policies.language.gpu_node_pools import is_gpu_node_pool
 from policies.language.manifest import at, describe, items, quantity
-from policies.language.money import POOL, machines
-from policies.language.pods import GPU
+from policies.language.money import machines
 from policies.language.pool_table import facts
 from policies.language.rule import Admission, Manifest, Rule, Settings
+from settings.names import GPU, POOL_LABEL, RELEASE
 
 ID = "idle/gang-fits"
-_RELEASE = "kubernetes:helm.sh/v3:Release"
 
 
 def alone(manifest: Manifest, settings: Settings) -> list[str]:
@@ -112,7 +111,7 @@ def _gpus_of(manifest: Manifest) -> tuple[str, Decimal] | None:
         return None if found is None else (found.pool, Decimal(found.hardware.gpu_count))
     if not is_gpu_node_pool(manifest):
         return None
-    pool = at(manifest, "spec", "template", "metadata", "labels", POOL)
+    pool = at(manifest, "spec", "template", "metadata", "labels", POOL_LABEL)
     limit = quantity(at(manifest, "spec", "limits", GPU))
     return None if pool is None or limit is None else (str(pool), limit)
 
@@ -121,13 +120,13 @@ def _pools(stack: Iterable[Manifest]) -> Mapping[str, str]:
     """The pool of each namespace, from the configuration that Volcano's chart is given."""
     found = {}
     for release in stack:
-        if release.get("kind") == _RELEASE and at(release, "spec", "chart") == "volcano":
+        if release.get("kind") == RELEASE and at(release, "spec", "chart") == "volcano":
             custom = at(release, "spec", "values", "custom")
             text = at(custom, "admission_config_override")
             groups = items(at(yaml.safe_load(str(text)), "resourceGroups")) if text else ()
             for group in groups:
                 for namespace in items(at(group, "object", "value")):
-                    found[str(namespace)] = str(at(group, "labels", POOL))
+                    found[str(namespace)] = str(at(group, "labels", POOL_LABEL))
     return found
 
 

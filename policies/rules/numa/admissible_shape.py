@@ -15,7 +15,7 @@ from policies.language import cel
 from policies.language.cel_forms import Fault, of_pods
 from policies.language.facts import Shape
 from policies.language.manifest import quantity
-from policies.language.pods import GPU, Pod, asked, pods, subject
+from policies.language.pods import Pod, asked, pods, subject
 from policies.language.pool_table import (
     MIB,
     Column,
@@ -32,6 +32,7 @@ from policies.language.pool_table import (
     total,
 )
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import GPU
 
 _SAYS = (
     "at most {gpus} GPUs, {cpus} CPUs in multiples of {cpus_in_multiples_of} and {memory_mib}Mi of "

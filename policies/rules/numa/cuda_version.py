@@ -18,7 +18,7 @@ import re
 
 from policies.language import cel
 from policies.language.cel_forms import GPU_PODS, Fault, of_pods
-from policies.language.gpu_work import PREFIX, gpu_pods
+from policies.language.gpu_work import gpu_pods
 from policies.language.pods import Pod, subject
 from policies.language.pool_table import (
     cel_no_pool_fits,
@@ -29,8 +29,9 @@ from policies.language.pool_table import (
     with_pools,
 )
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import PREFIX
 
-_DECLARED = f"{PREFIX}cuda"
+_DECLARED = f"{PREFIX}/cuda"
 _FORM = "[1-9][0-9]?([.][0-9]{1,2}){0,2}"
 _MALFORMED = f"must have a version such as 12.8 in its annotation {_DECLARED}."
 _MUST = "must have an image of"

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from policies.language import cel
 from policies.language.cel_forms import GPU_PODS, Fault, of_pods
-from policies.language.gpu_work import PREFIX, asked_gpus, gpu_pods
+from policies.language.gpu_work import asked_gpus, gpu_pods
 from policies.language.manifest import quantity
-from policies.language.pods import GPU, Pod, subject
+from policies.language.pods import Pod, subject
 from policies.language.pool_table import (
     MIB,
     cel_asks_for,
@@ -25,8 +25,9 @@ from policies.language.pool_table import (
     with_pools,
 )
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import GPU, PREFIX
 
-_DECLARED = f"{PREFIX}gpu-memory"
+_DECLARED = f"{PREFIX}/gpu-memory"
 _PROFILE = re.compile(r"nvidia\.com/mig-[0-9]+g\.([0-9]{1,4})gb")
 _GB = 10**9
 _MALFORMED = f"must have a quantity of memory such as 60Gi in its annotation {_DECLARED}."

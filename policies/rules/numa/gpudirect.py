@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from policies.language import cel
 from policies.language.boot_data import Shipped, driver, is_pool, judged, texts, words
 from policies.language.cel_forms import ASKS_FOR_GPUS, Fault, of_pods
-from policies.language.gpu_work import PREFIX, asks_for_gpus
+from policies.language.gpu_work import asks_for_gpus
 from policies.language.manifest import at, items, mapping, quantity
 from policies.language.pods import Pod, pods, subject
 from policies.language.pool_table import (
@@ -31,9 +31,10 @@ from policies.language.pool_table import (
     with_pools,
 )
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import PREFIX
 
 _ID = "numa/gpudirect"
-_DECLARED = f"{PREFIX}gpudirect"
+_DECLARED = f"{PREFIX}/gpudirect"
 _PASS = {"iommu=pt", "iommu.passthrough=1", "intel_iommu=off", "amd_iommu=off", "iommu=off"}
 _UNLIMITED = re.compile(r"^LimitMEMLOCK=infinity\s*$", re.MULTILINE)
 _KNOWN = f"must have rdma in its annotation {_DECLARED}."

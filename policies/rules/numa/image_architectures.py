@@ -11,7 +11,7 @@ import re
 
 from policies.language import cel
 from policies.language.cel_forms import GPU_PODS, Fault, of_pods
-from policies.language.gpu_work import PREFIX, gpu_pods
+from policies.language.gpu_work import gpu_pods
 from policies.language.pods import Pod, subject
 from policies.language.pool_table import (
     cel_no_pool_fits,
@@ -22,8 +22,9 @@ from policies.language.pool_table import (
     with_pools,
 )
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import PREFIX
 
-_DECLARED = f"{PREFIX}cuda-architectures"
+_DECLARED = f"{PREFIX}/cuda-architectures"
 _FORM = "(sm|compute)_[0-9]{2,3}[af]?(,(sm|compute)_[0-9]{2,3}[af]?)*"
 _MALFORMED = f"must have architectures such as sm_90,compute_90 in its annotation {_DECLARED}."
 _MUST = "must have an image with code for"

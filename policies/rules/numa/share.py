@@ -7,7 +7,7 @@ by its GPUs.
 
 from policies.language.cel_forms import of_pods
 from policies.language.facts import Pool
-from policies.language.pods import GPU, Pod, pods, subject
+from policies.language.pods import Pod, pods, subject
 from policies.language.pool_table import (
     MIB,
     Column,
@@ -22,6 +22,7 @@ from policies.language.pool_table import (
     total,
 )
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import GPU
 
 _SAYS = (
     "at most {cpus_per_gpu} CPUs and {memory_mib_per_gpu}Mi of memory for each GPU on pool '{name}'"
