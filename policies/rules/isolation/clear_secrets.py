@@ -28,8 +28,7 @@ from policies.language.cel_forms import (
     of_containers,
     pods_or_object,
 )
-from policies.language.encrypted import EncryptedText
-from policies.language.manifest import at, describe, items, mapping
+from policies.language.manifest import EncryptedText, at, describe, items, mapping
 from policies.language.pods import KINDS as POD_KINDS
 from policies.language.pods import pods, subject
 from policies.language.rule import Admission, Manifest, Rule, Settings
