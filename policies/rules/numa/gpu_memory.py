@@ -13,7 +13,7 @@ from policies.language import cel
 from policies.language.cel_forms import GPU_PODS, Fault, of_pods
 from policies.language.gpu_work import asked_gpus, gpu_pods
 from policies.language.manifest import quantity
-from policies.language.pods import Pod, subject
+from policies.language.pods import Pod
 from policies.language.pool_table import (
     MIB,
     cel_asks_for,
@@ -21,6 +21,7 @@ from policies.language.pool_table import (
     cel_text,
     no_pool_fits,
     open_to,
+    pod_violations,
     selected,
     with_pools,
 )
@@ -38,8 +39,7 @@ _SAYS = "at most {gpu_memory_mib}Mi for a GPU of pool '{name}'"
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns the pods that need more GPU memory than what they ask for has."""
-    faults = [(pod, _fault(pod, settings)) for pod in gpu_pods(manifest)]
-    return [f"{subject(manifest, pod)} {fault}" for pod, fault in faults if fault]
+    return pod_violations(manifest, gpu_pods(manifest), lambda pod: _fault(pod, settings))
 
 
 def _fault(pod: Pod, settings: Settings) -> str | None:

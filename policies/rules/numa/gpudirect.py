@@ -20,13 +20,14 @@ from policies.language.boot_data import Shipped, driver, is_pool, judged, texts,
 from policies.language.cel_forms import ASKS_FOR_GPUS, Fault, of_pods
 from policies.language.gpu_work import asks_for_gpus
 from policies.language.manifest import at, items, mapping, quantity
-from policies.language.pods import Pod, pods, subject
+from policies.language.pods import Pod, pods
 from policies.language.pool_table import (
     cel_asks_for,
     cel_no_pool_fits,
     cel_text,
     no_pool_fits,
     open_to,
+    pod_violations,
     selected,
     with_pools,
 )
@@ -68,8 +69,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what a pool, or the pods of an object, lack for GPUDirect RDMA."""
     if is_pool(manifest):
         return _of_a_pool(manifest, settings)
-    faults = [(pod, _fault(pod, settings)) for pod in pods(manifest)]
-    return [f"{subject(manifest, pod)} {fault}" for pod, fault in faults if fault]
+    return pod_violations(manifest, pods(manifest), lambda pod: _fault(pod, settings))
 
 
 def _fault(pod: Pod, settings: Settings) -> str | None:

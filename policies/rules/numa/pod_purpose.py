@@ -8,8 +8,8 @@ that says none is not judged.
 from policies.language import cel
 from policies.language.cel_forms import Fault, of_pods
 from policies.language.manifest import at
-from policies.language.pods import Pod, pods, subject
-from policies.language.pool_table import SELECTED, cel_text, open_to, selected
+from policies.language.pods import Pod, pods
+from policies.language.pool_table import SELECTED, cel_text, open_to, pod_violations, selected
 from policies.language.rule import Manifest, Rule, Settings
 from settings.names import PURPOSE_LABEL
 
@@ -21,8 +21,7 @@ _OF_NODES = f"must select by {PURPOSE_LABEL} the nodes of its label {PURPOSE_LAB
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what pods of one purpose select nodes of another."""
-    faults = [(pod, _fault(pod, settings)) for pod in pods(manifest)]
-    return [f"{subject(manifest, pod)} {fault}" for pod, fault in faults if fault]
+    return pod_violations(manifest, pods(manifest), lambda pod: _fault(pod, settings))
 
 
 def _fault(pod: Pod, settings: Settings) -> str | None:

@@ -7,17 +7,17 @@ by its GPUs.
 
 from policies.language.cel_forms import of_pods
 from policies.language.facts import Pool
-from policies.language.pods import Pod, pods, subject
+from policies.language.pods import Pod, pods
 from policies.language.pool_table import (
     MIB,
     Column,
-    Malformed,
     asking_pods,
     cel_no_pool_fits,
     cel_text,
     names_resource,
     no_pool_fits,
     open_to,
+    pod_violations,
     selected,
     total,
 )
@@ -34,15 +34,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what pods with GPUs take beyond the share of their GPUs."""
     if not _with_a_share(settings, ""):
         return []
-    told = []
-    for pod in pods(manifest):
-        try:
-            fault = _fault(pod, settings)
-        except Malformed as resource:
-            fault = f"must have a well-formed quantity of {resource}."
-        if fault:
-            told.append(f"{subject(manifest, pod)} {fault}")
-    return told
+    return pod_violations(manifest, pods(manifest), lambda pod: _fault(pod, settings))
 
 
 def _with_a_share(settings: Settings, pool: str) -> list[Pool]:
