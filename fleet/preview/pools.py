@@ -1,14 +1,11 @@
 """The pools before and after, read from the resources that the engine would touch."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from fleet.preview.steps import Inputs, Step
+from fleet.preview.steps import Inputs, Step
+from policies.language.inventory import capacity_of, gpu_limit_of
 
 When = Literal["before", "after"]
 
@@ -23,7 +20,6 @@ NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
 NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 # which reservations a machine may come from says nothing of those that run
 _DRIFTS_NOTHING = {"capacityReservationSelectorTerms"}
-GPU = "nvidia.com/gpu"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,15 +123,7 @@ def _pool(component: Inputs | None, parts: list[Step], when: When) -> Pool | Non
 
 def _limits(step: Step, inputs: Inputs) -> Iterator[tuple[str, int]]:
     if step.type == NODE_POOL:
-        spec = inputs.get("spec") or {}
-        limit = str((spec.get("limits") or {}).get(GPU, ""))
-        if limit.isdigit():
-            yield _capacity(spec) or step.name, int(limit)
-
-
-def _capacity(spec: Inputs) -> str:
-    template = (spec.get("template") or {}).get("spec") or {}
-    for requirement in template.get("requirements") or []:
-        if requirement.get("key") == "karpenter.sh/capacity-type":
-            return "/".join(map(str, requirement.get("values") or []))
-    return ""
+        manifest = {**inputs, "kind": "NodePool"}
+        limit = gpu_limit_of(manifest)
+        if limit is not None:
+            yield capacity_of(manifest) or step.name, limit

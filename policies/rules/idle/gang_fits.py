@@ -30,11 +30,12 @@ import yaml
 from policies.language import cel
 from policies.language.gangs import KINDS, SCHEDULING, VARIABLES, gpus, is_gang, least, queue_of
 from policies.language.gpu_node_pools import is_gpu_node_pool
+from policies.language.inventory import machines
 from policies.language.manifest import at, describe, items, quantity
-from policies.language.money import POOL, machines
 from policies.language.pods import GPU
 from policies.language.pool_table import facts
 from policies.language.rule import Admission, Manifest, Rule, Settings
+from settings.names import POOL_LABEL
 
 ID = "idle/gang-fits"
 _RELEASE = "kubernetes:helm.sh/v3:Release"
@@ -112,7 +113,7 @@ def _gpus_of(manifest: Manifest) -> tuple[str, Decimal] | None:
         return None if found is None else (found.pool, Decimal(found.hardware.gpu_count))
     if not is_gpu_node_pool(manifest):
         return None
-    pool = at(manifest, "spec", "template", "metadata", "labels", POOL)
+    pool = at(manifest, "spec", "template", "metadata", "labels", POOL_LABEL)
     limit = quantity(at(manifest, "spec", "limits", GPU))
     return None if pool is None or limit is None else (str(pool), limit)
 
@@ -127,7 +128,7 @@ def _pools(stack: Iterable[Manifest]) -> Mapping[str, str]:
             groups = items(at(yaml.safe_load(str(text)), "resourceGroups")) if text else ()
             for group in groups:
                 for namespace in items(at(group, "object", "value")):
-                    found[str(namespace)] = str(at(group, "labels", POOL))
+                    found[str(namespace)] = str(at(group, "labels", POOL_LABEL))
     return found
 
 
