@@ -7,10 +7,10 @@ import pytest
 from policies.configuration import configure
 from policies.gates.admission import manifests
 from policies.rules import ALL
-from tests.rehearsal.admission.objects import GPU, Object, gpus, made, pod, template, workflow
-from tests.rehearsal.admission.objects import volcano as job
-from tests.rehearsal.admission.server import Server
-from tests.rehearsal.admission.verdicts import TODAY, planned, warn
+from tests.support.admission.objects import GPU, Object, gpus, made, pod, template, workflow
+from tests.support.admission.objects import volcano as job
+from tests.support.admission.server import Server
+from tests.support.admission.verdicts import TODAY, planned, warn
 
 SHAPE, VGPU, QOS = "numa/admissible-shape", "numa/vgpu", "numa/guaranteed-qos"
 BROKEN = {"nodeSelector": {"fleet.gpu/pool": "serve", "fleet.gpu/sharing": "vgpu"}}
@@ -64,7 +64,7 @@ def _large() -> Iterator[Object]:
     yield made("argoproj.io/v1alpha1", "Workflow", {"entrypoint": "s0", "templates": named})
 
 
-@pytest.mark.parametrize("large", _large(), ids=lambda found: str(found["kind"]))
+@pytest.mark.parametrize("large", tuple(_large()), ids=lambda found: str(found["kind"]))
 def test_a_large_object_is_within_the_cost_that_the_server_allows(
     auditing: Server, large: Object
 ) -> None:
