@@ -7,7 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help rehearse rehearse-stop test lint format docs preview up bench toolchain bootstrap clean
+.PHONY: help rehearse rehearse-stop test test-slow lint format docs preview up bench toolchain bootstrap clean
 
 help:
 	@echo "make TARGET [ENV=dev]"
@@ -23,6 +23,10 @@ test: lint ## Check format, style and types, then run all tests
 	@exec $(RUN) toolchain
 	@exec $(RUN) pytest -n 2 --dist loadscope tests/unit tests/conformance
 	@exec $(RUN) pytest -n 3 --dist loadscope tests/sweeps tests/engine tests/rehearsal
+
+test-slow: bootstrap ## Run the tests that `make test` leaves out, and write docs/test-slow.md
+	@exec $(RUN) toolchain
+	@exec $(RUN) pytest -n 2 --dist loadscope -m slow --result docs/test-slow.md
 
 lint: bootstrap ## Check format, style, types and import contracts
 	@exec .venv/bin/ruff format --check .

@@ -11,8 +11,8 @@ from ignition.butane import ButaneError, transpile
 from ignition.butane.schema import ListOf, Struct
 from ignition.butane.schema import document as schema
 from ignition.write.render import tuning_butane, tuning_ignition
-from tests.conformance.butane_reference import reference
-from tests.unit.ignition.nodes import PURPOSE_OF, node, user_data
+from tests.support.butane_reference import reference
+from tests.support.ignition.nodes import PURPOSE_OF, node, user_data
 
 CASES: dict[str, dict[str, Any]] = yaml.safe_load(
     (Path(__file__).parent / "butane_cases.yaml").read_text()

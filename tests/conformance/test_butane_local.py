@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ignition.butane import ButaneError, FilesDir, translate
-from tests.conformance.butane_reference import reference
 from tests.conformance.test_butane import CASES, document
+from tests.support.butane_reference import reference
 
 PLACE = re.compile(r"(warning|error) at \S+, line (\d+) col \d+")
 # Butane gives up at the first value of a wrong type, has no line for it, and none inside a merge

@@ -1,17 +1,33 @@
 """What every environment renders is what the upstream projects accept: kinds, charts, inputs."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conformance.upstream import faults, kinds
-from tests.recorder import Registered, Secret
-from tests.unit.stacks.programs import ENVIRONMENTS, resources
+from rehearsal.providers.sdk_types import (
+    Anything,
+    ListOf,
+    MapOf,
+    Object,
+    OneOf,
+    Shape,
+    Simple,
+    inputs,
+)
+from tests.support.crd_schemas import faults, kinds
+from tests.support.environments import ENVIRONMENTS, resources
+from tests.support.recorder import Registered, Secret
 
 CRD_FOLDERS = ("karpenter", "volcano", "metal3", "prometheus-operator")
+
+TYPES = {
+    "a string": "string",
+    "a whole number": "integer",
+    "a number": "number",
+    "true or false": "boolean",
+}
 
 everywhere = pytest.mark.parametrize("environment", ENVIRONMENTS)
 
@@ -38,22 +54,22 @@ def opened(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def schema_of(thing: Mapping[str, Any], shared: Path) -> dict[str, Any]:
+def schema_of(thing: Mapping[str, Any], crds: Path) -> dict[str, Any]:
     """The schema of the kind of an object."""
-    folders = [shared / "schemas" / "crds" / folder for folder in CRD_FOLDERS]
+    folders = [crds / folder for folder in CRD_FOLDERS]
     key = (thing["apiVersion"], thing["kind"])
     return next(kinds(folder)[key] for folder in folders if key in kinds(folder))
 
 
 @everywhere
-def test_every_custom_resource_is_one_that_its_crd_accepts(environment: str, shared: Path) -> None:
+def test_every_custom_resource_is_one_that_its_crd_accepts(environment: str, crds: Path) -> None:
     objects = custom_objects(environment)
     assert {each["kind"] for each in objects} == {
         *("BareMetalHost", "NodePool", "EC2NodeClass", "Queue", "HyperNode"),
         *("PrometheusRule", "ServiceMonitor"),
     }
     for each in objects:
-        assert faults(schema_of(each, shared), each) == [], (
+        assert faults(schema_of(each, crds), each) == [], (
             f"{each['kind']} {each['metadata']['name']}"
         )
 
@@ -72,7 +88,7 @@ def test_every_custom_resource_is_one_that_its_crd_accepts(environment: str, sha
     ],
 )
 def test_the_schemas_refuse_what_is_known_to_be_wrong(
-    kind: str, path: str, value: object, shared: Path
+    kind: str, path: str, value: object, crds: Path
 ) -> None:
     broken = next(each for each in custom_objects("dev") if each["kind"] == kind)
     *steps, last = path.split(".")
@@ -80,45 +96,46 @@ def test_the_schemas_refuse_what_is_known_to_be_wrong(
     for step in steps:
         parent = parent[step]
     parent[last] = value
-    assert faults(schema_of(broken, shared), broken)
+    assert faults(schema_of(broken, crds), broken)
 
 
 @everywhere
-def test_hetzner_takes_every_input(environment: str, shared: Path) -> None:
-    package = json.loads((shared / "schemas" / "pulumi" / "hcloud.json").read_text())
+def test_hetzner_takes_every_input(environment: str) -> None:
     checked = 0
     for each in resources(environment):
         if each.type.startswith("hcloud:"):
-            form = package["resources"][each.type]
-            schema = hcloud_schema(
-                {
-                    name: hcloud_type(part, package)
-                    for name, part in form["inputProperties"].items()
-                },
-                form.get("requiredInputs", []),
-            )
+            schema = json_schema(inputs("pulumi_hcloud", each.type.rpartition(":")[2]))
             assert faults(schema, opened(each.inputs)) == [], each.name
             checked += 1
     assert checked > 3
 
 
-def hcloud_schema(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    """The inputs of a resource, or a nested type, of Pulumi's package schema as JSON Schema."""
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": required,
-        "properties": properties,
-    }
+def test_an_input_that_hetzner_does_not_take_is_seen() -> None:
+    server = json_schema(inputs("pulumi_hcloud", "Server"))
+    good = {"serverType": "cax41", "networks": [{"networkId": 1}]}
+    assert faults(server, good) == []
+    for wrong in ({"type": "cax41"}, {"networks": [{"network": 1}]}, {"keepDisk": "no"}):
+        assert faults(server, {**good, **wrong})
+    assert faults(server, {}), "a server has a type"
 
 
-def hcloud_type(part: dict[str, Any], package: dict[str, Any]) -> dict[str, Any]:
-    if "$ref" in part:
-        nested = package["types"][part["$ref"].removeprefix("#/types/")]
-        return hcloud_schema(
-            {name: hcloud_type(each, package) for name, each in nested["properties"].items()},
-            nested.get("required", []),
-        )
-    if part["type"] == "array":
-        return {"type": "array", "items": hcloud_type(part["items"], package)}
-    return {"type": part["type"]}
+def json_schema(shape: Shape) -> dict[str, Any]:
+    """The inputs of a resource, as its SDK declares them, as JSON Schema."""
+    match shape:
+        case Object():
+            return {
+                "type": "object",
+                "additionalProperties": False,
+                "required": sorted(shape.required),
+                "properties": {name: json_schema(part) for name, part in shape.fields.items()},
+            }
+        case ListOf():
+            return {"type": "array", "items": json_schema(shape.item)}
+        case MapOf():
+            return {"type": "object", "additionalProperties": json_schema(shape.value)}
+        case OneOf():
+            return {"enum": list(shape.values)}
+        case Simple():
+            return {"type": TYPES[shape.word]}
+        case Anything():
+            return {}

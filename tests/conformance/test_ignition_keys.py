@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ignition.boot import config_schema
-from tests.conformance.butane_reference import reference
+from tests.support.butane_reference import reference
 
 # as json.loads makes them
 RIGHT = {"string": "x", "integer": 1, "boolean": True, "array": [], "object": {}}

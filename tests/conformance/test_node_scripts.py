@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from ignition.write.render import tuning_ignition
-from tests.unit.ignition.nodes import node
+from tests.support.ignition.nodes import node
 
 NVME, ETHERNET, INFINIBAND, GPU, BRIDGE, USB = (
     "0x010802",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.workloads.node_check.tree import PLAN
+from tests.support.workloads.dgx_tree import PLAN
 from workloads.bind.program import program as bind_program
 from workloads.node_check.machine import FailedCommandError, live
 from workloads.node_check.program import program as check_program

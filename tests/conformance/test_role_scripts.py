@@ -8,8 +8,8 @@ import pytest
 
 from ignition.write.control_plane import control_plane_ignition
 from ignition.write.render import tuning_ignition
-from tests.unit.ignition.nodes import node
-from tests.unit.ignition.roles import server
+from tests.support.ignition.nodes import node
+from tests.support.ignition.roles import server
 from tests.unit.ignition.test_render import files, text
 
 BASH = shutil.which("bash") or "/bin/bash"

@@ -24,8 +24,10 @@ each_workflow = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path
 
 @cache
 def workflow(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((FOLDER / f"{name}.yml").read_text())
-    return found
+    found: dict[Any, Any] = yaml.safe_load((FOLDER / f"{name}.yml").read_text())
+    return {
+        "on" if key is True else key: value for key, value in found.items()
+    }  # as YAML 1.1 has it
 
 
 def jobs(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -103,6 +105,40 @@ def test_the_rehearsal_gets_no_secret_and_no_token() -> None:
     rehearse = workflow("preview")["jobs"]["rehearse"]
     assert "secrets." not in yaml.safe_dump(rehearse)
     assert rehearse["permissions"] == {"contents": "read"}
+
+
+def test_every_check_runs_on_pull_requests_and_on_what_was_merged() -> None:
+    assert workflow("test")["on"] == {"push": {"branches": ["main"]}, "pull_request": None}
+    assert "make test" in commands(FOLDER / "test.yml").splitlines()
+    assert workflow("test")["jobs"]["test"]["timeout-minutes"] <= 60
+
+
+def test_the_slow_tests_run_every_night_and_show_their_result() -> None:
+    (schedule,) = workflow("nightly")["on"]["schedule"]
+    assert re.fullmatch(r"\d+ \d+ \* \* \*", schedule["cron"])
+    run, show = (step["run"] for step in steps(FOLDER / "nightly.yml") if "run" in step)
+    assert run == "make test-slow"
+    (page,) = re.findall(r"--result (\S+)", (ROOT / "Makefile").read_text())
+    assert show == f'cat {page} >> "$GITHUB_STEP_SUMMARY"'
+
+
+@pytest.mark.parametrize("name", ["test", "nightly"])
+def test_the_tests_get_no_secret_and_no_token(name: str) -> None:
+    assert "secrets." not in yaml.safe_dump(workflow(name))
+    assert [job["permissions"] for _, job in jobs(FOLDER / f"{name}.yml")] == [{"contents": "read"}]
+
+
+def test_the_toolchain_is_built_anew_only_where_its_sources_or_the_lock_changed() -> None:
+    keys = {
+        path.stem: step["with"]["key"]
+        for path in WORKFLOWS
+        for step in steps(path)
+        if use(step) == "actions/cache" and step["with"]["path"] == ".toolchain"
+    }
+    sources = "${{ hashFiles('toolchain/**', 'requirements.lock') }}"
+    assert all(key.endswith(f"-{sources}") for key in keys.values())
+    assert keys.keys() == {"preview", "test", "nightly"}
+    assert keys["test"] == keys["nightly"] != keys["preview"], "a rehearsal builds fewer programs"
 
 
 def test_an_update_needs_the_approval_of_its_environment_and_is_never_broken_off() -> None:

@@ -1,27 +1,140 @@
 """The resources inside lakeFS under the real Pulumi engine, against the fake server."""
 
+import json
+import os
 import shutil
+import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lakefs.fake.model import Model
-from lakefs.fake.server import serving
+from lakefs.fake.server import FakeLakefs, serving
+from lakefs.repository import DataRepository
 from tests.conftest import ROOT
-from tests.engine.lakefs_stack import KEY_ID, PROGRAM, SECRET, SETTINGS, Stack
+from tests.support.lakefs_ground import on_fake
+from toolchain.build import ensure
+
+KEY_ID = "AKIANEVERINCLEAR"
+
+
+SECRET = "never-in-clear-5f1e0c"
+
+
+PROGRAM = """\
+import json, pathlib, pulumi
+from lakefs.resources.administrator import Administrator, AdministratorArgs
+from lakefs.resources.connection import Connection
+from components.platform.lakefs.governed_repository import (
+    GovernedRepository, GovernedRepositoryArgs,
+)
+from lakefs.resources.repository import Repository, RepositoryArgs
+
+declared = json.loads(pathlib.Path("declared.json").read_text())
+config = pulumi.Config()
+connection = Connection(
+    endpoint=declared["endpoint"],
+    access_key_id=config.require_secret("lakefs_access_key_id"),
+    secret_access_key=config.require_secret("lakefs_secret_access_key"),
+)
+administrator = Administrator("admin", AdministratorArgs(connection=connection))
+GovernedRepository(
+    "bt",
+    GovernedRepositoryArgs(
+        connection=connection,
+        repository="backtests",
+        storage_namespace=declared["storage_namespace"],
+        required=declared["required"],
+        adopt=declared["adopt"],
+        delete_with_data=declared["delete_with_data"],
+    ),
+    pulumi.ResourceOptions(depends_on=[administrator]),
+)
+if declared["look_up"]:
+    found = Repository(
+        "found",
+        RepositoryArgs(connection=connection, name="found", storage_namespace="s3://unread"),
+        pulumi.ResourceOptions(id=declared["look_up"]),
+    )
+    pulumi.export("found", found.storage_namespace)
+"""
+
+
+SETTINGS = "config: {'pulumi:disable-default-providers': [kubernetes, aws, hcloud]}\n"
+
+
+@dataclass(kw_only=True)
+class Stack:
+    """A stack of the program above, with its state in a folder."""
+
+    folder: Path
+    pulumi: Path
+    fake: FakeLakefs
+    declared: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, *arguments: str, feed: str | None = None, fails: bool = False) -> str:
+        """Runs pulumi and returns all that it prints."""
+        environment = {
+            **{k: v for k, v in os.environ.items() if not k.startswith(("PULUMI_", "AWS_"))},
+            "PATH": os.pathsep.join(
+                [str(self.pulumi.parent), str(python_folder()), "/usr/bin:/bin"]
+            ),
+            "VIRTUAL_ENV": str(python_folder().parent),
+            "PULUMI_BACKEND_URL": f"file://{self.folder / 'state'}",
+            "PULUMI_HOME": str(self.folder / "home"),
+            "PULUMI_CONFIG_PASSPHRASE": "of a test",
+            "PULUMI_SKIP_UPDATE_CHECK": "1",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "1",
+        }
+        done = subprocess.run(
+            [self.pulumi, *arguments, "--stack=test", "--non-interactive", "--color=never"],
+            cwd=self.folder,
+            env=environment,
+            input=feed,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        printed = done.stdout + done.stderr
+        assert (done.returncode != 0) is fails, printed
+        return printed
+
+    def declare(self, **changes: Any) -> None:
+        self.declared |= changes
+        (self.folder / "declared.json").write_text(json.dumps(self.declared))
+
+    def up(self, *, fails: bool = False) -> str:
+        return self.run("up", "--yes", "--skip-preview", "--diff", fails=fails)
+
+    def refresh(self, *, fails: bool = False) -> str:
+        return self.run("refresh", "--yes", "--skip-preview", "--diff", fails=fails)
+
+    def repository(self) -> DataRepository:
+        return DataRepository(on_fake(self.fake).lakefs, "backtests")
+
+    def on_disk(self) -> str:
+        """Everything that Pulumi has written: state, history, configuration, logs."""
+        return "\n".join(
+            path.read_text(errors="replace")
+            for path in self.folder.rglob("*")
+            if path.is_file() and "plugins" not in path.parts
+        )
+
+
+def python_folder() -> Path:
+    return ROOT / ".venv" / "bin"
+
 
 CHECK = "_lakefs_actions/merge-check.yaml"
 
 
 @pytest.fixture(scope="session")
 def pulumi() -> Path:
-    """The engine with its language host: from PATH, or where the toolchain has built it."""
-    built = sorted((ROOT / ".toolchain" / "bin").glob("pulumi-*/pulumi"))
-    found = shutil.which("pulumi")
-    if found is None and not built:
-        pytest.skip("pulumi is neither on PATH nor built in .toolchain")
-    return Path(found) if found else built[-1]
+    """The engine with its language host beside it."""
+    return ensure(("pulumi",), console=None).path("pulumi")
 
 
 @pytest.fixture(scope="session")
@@ -79,6 +192,7 @@ def test_no_key_is_in_clear_anywhere(stack: Stack) -> None:
         assert KEY_ID not in where
 
 
+@pytest.mark.slow
 def test_drift_shows_at_refresh_and_is_undone_by_up(stack: Stack) -> None:
     stack.up()
     repository = stack.fake.model.repositories["backtests"]
@@ -98,6 +212,7 @@ def test_a_change_is_an_update_in_place(stack: Stack) -> None:
     assert before != stack.repository().head("main")
 
 
+@pytest.mark.slow
 def test_rotated_keys_are_an_update_of_everything_and_of_no_data(stack: Stack) -> None:
     stack.up()
     head = stack.repository().head("main")
@@ -117,6 +232,7 @@ def test_a_refusal_is_a_sentence_without_a_traceback(stack: Stack) -> None:
     assert "__main__.py" not in printed
 
 
+@pytest.mark.slow
 def test_what_is_there_already_is_adopted_when_that_is_said(stack: Stack) -> None:
     stack.up()
     stack.repository().open_branch("bt-20261121-0a1b2c3d", stack.repository().head("main"))
@@ -131,6 +247,7 @@ def test_what_is_there_already_is_adopted_when_that_is_said(stack: Stack) -> Non
     assert "6 unchanged" in stack.up()
 
 
+@pytest.mark.slow
 def test_a_repository_of_another_stack_is_read_by_its_name(stack: Stack) -> None:
     stack.up()
     stack.declare(look_up="backtests")

@@ -8,8 +8,8 @@ from tests.conftest import ROOT
 
 PROGRAM = """
 import json, sys
-from tests.recorder import render
-from tests.unit.stacks.programs import program
+from tests.support.recorder import render
+from tests.support.environments import program
 render(program("prod"), preview=True)
 print(json.dumps(sorted(sys.modules)))
 """

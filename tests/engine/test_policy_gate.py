@@ -83,6 +83,7 @@ def test_an_environment_that_breaks_a_rule_stops_at_preview_and_creates_nothing(
     assert trial.state() == []
 
 
+@pytest.mark.slow
 def test_the_same_environment_passes_with_the_rule_advisory_and_is_told(
     twin_of_dev: Callable[..., Trial],
 ) -> None:

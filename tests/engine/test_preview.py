@@ -15,11 +15,57 @@ from fleet.preview.engine import Preview
 from fleet.preview.markdown import markdown
 from fleet.preview.summary import Summary
 from policies.environment import load
-from settings import needed_secrets, stack_file
+from settings import SettingsError, needed_secrets, parse, stack_file
 from tests.conftest import ROOT
 from tests.engine.conftest import Change, Trial
-from tests.engine.history import readable_versions
 from toolchain.build import Tools
+
+_OURS = "gpu-fleet:"
+
+
+def readable_versions(environment: str) -> list[dict[str, Any]]:
+    """The configuration of an environment in each commit that today's settings read, oldest last.
+
+    Too few to compare where the checkout is shallow or an archive.
+    """
+    name = f"stacks/Pulumi.{environment}.yaml"
+    git = ("git", "-C", str(ROOT))
+    log = subprocess.run(
+        (*git, "log", "--format=%H", "--", name), capture_output=True, text=True, check=False
+    )
+    found: list[dict[str, Any]] = []
+    for commit in log.stdout.split():
+        shown = subprocess.run(
+            (*git, "show", f"{commit}:{name}"), capture_output=True, text=True, check=True
+        )
+        config = yaml.safe_load(shown.stdout)["config"]
+        if not _is_read(environment, config):
+            break
+        if config not in found:  # a commit may change comments alone
+            found.append(config)
+    return found
+
+
+def _is_read(environment: str, config: dict[str, Any]) -> bool:
+    """Whether today's settings read a configuration, without the values that they refuse by now."""
+    ours = {key.removeprefix(_OURS): value for key, value in config.items() if _OURS in key}
+    try:
+        parse(environment, ours)
+    except SettingsError as error:
+        return all(_left_out(ours, mistake) for mistake in error.mistakes) and _is_read(
+            environment, config
+        )
+    return True
+
+
+def _left_out(ours: dict[str, Any], mistake: str) -> bool:
+    """Removes the value within a key of which a sentence speaks, if there is one."""
+    path, _, _ = mistake.removeprefix(_OURS).partition(" is ")
+    *above, last = path.split(".")
+    place: Any = ours
+    for key in above:
+        place = place.get(key) if isinstance(place, dict) else None
+    return bool(above) and isinstance(place, dict) and place.pop(last, None) is not None
 
 
 def previewed(trial: Trial, change: Change) -> Summary:
@@ -105,7 +151,7 @@ def test_a_change_of_the_stack_file_is_shown_in_words_prices_and_rules(
     assert "stopped: 1 rule violated" in markdown(stopped)
 
 
-def test_what_changed_since_an_old_commit_fits_one_screen(
+def test_the_preview_of_changes_since_an_old_commit_fits_one_screen(
     twin_of_dev: Callable[[Change], Trial],
 ) -> None:
     versions = readable_versions("dev")

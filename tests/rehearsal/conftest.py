@@ -17,7 +17,7 @@ from rehearsal.control_plane import Launcher, Programs
 from rehearsal.processes import MARK, Processes
 from rehearsal.workspace import Workspace
 from tests.conftest import ROOT
-from toolchain.build import ToolchainError, ensure
+from toolchain.build import ensure
 
 if TYPE_CHECKING:
     import signal
@@ -130,11 +130,8 @@ def _mark(process: psutil.Process) -> str | None:
 
 @pytest.fixture(scope="session")
 def toolchain() -> None:
-    """The programs of a rehearsal; building them is `make toolchain`'s, not a test's."""
-    try:
-        ensure(console=None)
-    except ToolchainError as error:
-        pytest.skip(str(error))
+    """The programs of a rehearsal, built where they are not there."""
+    ensure(console=None)
 
 
 @pytest.fixture

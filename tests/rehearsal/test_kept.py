@@ -3,14 +3,16 @@
 Its stack file carries secrets whose passphrase nobody knows, as a real one does.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import signal
 import ssl
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
@@ -24,13 +26,36 @@ from rehearsal.api import Api, ApiServerError
 from rehearsal.providers.kubernetes import kubeconfig
 from rehearsal.stackfile import Cipher
 from tests.conftest import ROOT
-from tests.rehearsal.kept import Kept
+from tests.rehearsal.conftest import Checkout
 from toolchain.build import versions
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
-    from tests.rehearsal.conftest import Checkout
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """The kept rehearsal."""
+
+    checkout: Checkout
+    report: dict[str, Any]
+    stderr: str
+    api: Api
+
+    @property
+    def directory(self) -> Path:
+        return self.checkout.workspace().directory.resolve()
+
+    def nodes(self) -> dict[str, dict[str, Any]]:
+        return {node["metadata"]["name"]: node for node in self.api.items("/api/v1/nodes")}
+
+    def shell(self, command: str) -> subprocess.CompletedProcess[str]:
+        """Runs a command as the hint of `--keep` says, from the checkout."""
+        return subprocess.run(
+            ["bash", "-c", f"source .rehearsal/dev/env.sh && {command}"],  # noqa: S607  # the user's
+            cwd=self.checkout.root,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+
 
 REFUSED = ROOT / "tests" / "rehearsal" / "admission" / "refused.yaml"
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}

@@ -12,7 +12,7 @@ from components.platform.volcano import Volcano, VolcanoArgs
 from rehearsal.api import ApiServerError
 from rehearsal.providers.kubernetes.readiness import install_crds
 from settings import Queue, Team
-from tests.recorder import named, render
+from tests.support.recorder import named, render
 from toolchain.build import ensure
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from components.platform.volcano import SCHEDULER, Volcano, VolcanoArgs
 from rehearsal.control_plane import free_port
 from rehearsal.providers.kubernetes.readiness import install_crds
 from settings import Queue, Team
-from tests.recorder import named, render
-from toolchain.build import ToolchainError, ensure
+from tests.support.recorder import named, render
+from toolchain.build import ensure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -98,11 +98,8 @@ def _runs(pod: Mapping[str, Any]) -> bool:
 
 @pytest.fixture(scope="session")
 def scheduler() -> Path:
-    """Volcano's scheduler; building it is `make toolchain`'s, not a test's."""
-    try:
-        return ensure(("volcano",), console=None).path("volcano")
-    except ToolchainError as error:
-        pytest.skip(str(error))
+    """Volcano's scheduler."""
+    return ensure(("volcano",), console=None).path("volcano")
 
 
 @pytest.fixture

@@ -23,7 +23,15 @@ subprocess.Popen([sys.executable, "-c", {SLEEPER!r}], process_group=0)
 """
 
 
-@pytest.mark.parametrize("phase", ["control plane", "preview", "up", "job"])
+@pytest.mark.parametrize(
+    "phase",
+    [
+        "control plane",
+        pytest.param("preview", marks=pytest.mark.slow),
+        "up",
+        pytest.param("job", marks=pytest.mark.slow),
+    ],
+)
 def test_ctrl_c_leaves_nothing_behind(checkout: Checkout, phase: str) -> None:
     rehearsal = checkout.start("rehearse", "dev")
     rehearsal.wait_for(f"… {phase}")

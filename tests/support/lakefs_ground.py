@@ -77,11 +77,7 @@ def on_fake(fake: FakeLakefs) -> Ground:
 
 
 def on_real() -> Ground:
-    """The server of the environment, or a skip with the reason."""
-    names = ("LAKEFS_ENDPOINT", "LAKEFS_ACCESS_KEY_ID", "LAKEFS_SECRET_ACCESS_KEY")
-    absent = [name for name in names if not os.environ.get(name)]
-    if absent:
-        pytest.skip(f"no real lakeFS server: {', '.join(absent)} not set")
+    """The server of the environment."""
     return Ground(
         endpoint=os.environ["LAKEFS_ENDPOINT"],
         access_key_id=os.environ["LAKEFS_ACCESS_KEY_ID"],
@@ -97,9 +93,9 @@ def fake() -> Iterator[FakeLakefs]:
         yield server
 
 
-@pytest.fixture(params=["fake", "real"])
+@pytest.fixture(params=["fake", "real"] if "LAKEFS_ENDPOINT" in os.environ else ["fake"])
 def ground(request: pytest.FixtureRequest) -> Ground:
-    """Each of the two grounds in turn."""
+    """The fake, then the real server where the environment names one."""
     if request.param == "real":
         return on_real()
     server: FakeLakefs = request.getfixturevalue("fake")

@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from lakefs.errors import LakefsError
 from lakefs.fake.model import Model
 from lakefs.fake.server import serving
+from tests.support.backtests import PROVENANCE, contents
 from tests.support.lakefs_ground import ACCESS_KEY, SECRET_KEY, on_fake
-from tests.unit.workloads.backtests import PROVENANCE, contents
 from workloads.backtest.branch import BacktestBranch, MergeRefusedError
 
 PATHS = st.sampled_from(["a", "b", "c"])

@@ -9,8 +9,8 @@ import yaml
 
 from policies.gates.alerts import ENDED
 from policies.rules import ALL
-from tests.conformance.monitoring.promtool import Promtool
 from tests.conformance.monitoring.test_policy_alerts import CASES, TEXT
+from tests.support.monitoring.promtool import Promtool
 
 MUTATIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "never fires": lambda alert: {**alert, "expr": "vector(0) > 0"},

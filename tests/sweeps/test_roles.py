@@ -13,11 +13,11 @@ from ignition.plan.tuning import PURPOSES, Tuning
 from ignition.write import control_plane, gateway
 from ignition.write.payload import Merge, data_url, fit, merged
 from ignition.write.render import Join, NodeBoot, join_ignition, tuning_butane, tuning_ignition
-from tests.conformance.butane_reference import reference
-from tests.unit.ignition import roles
-from tests.unit.ignition.choices import node_boots
-from tests.unit.ignition.nodes import FABRIC_MANAGER, every_choice, join
-from tests.unit.ignition.nodes import node as known_node
+from tests.support.butane_reference import reference
+from tests.support.ignition import roles
+from tests.support.ignition.nodes import FABRIC_MANAGER, every_choice, join
+from tests.support.ignition.nodes import node as known_node
+from tests.sweeps.boot_mutants.choices import node_boots
 
 EFA = "https://images.fleet.example/sysext/efa-4593.2.5-x86-64.raw"
 CASES = [(name, purpose) for name in names() for purpose in PURPOSES]
@@ -73,6 +73,7 @@ def secret_parts() -> dict[str, str]:
     }
 
 
+@pytest.mark.slow  # tests/conformance/test_butane.py does it for one node of each kind
 def test_every_rendered_configuration_is_what_butane_makes_of_it() -> None:
     differing = [
         name
@@ -82,6 +83,7 @@ def test_every_rendered_configuration_is_what_butane_makes_of_it() -> None:
     assert differing == []
 
 
+@pytest.mark.slow
 def test_every_rendered_configuration_is_valid_for_ignition() -> None:
     reports = {name: reference().validate(ignition) for name, _, ignition in plain_parts()}
     assert {name: report for name, report in reports.items() if report} == {}

@@ -1,8 +1,8 @@
 """Situations in which nothing can be judged, or seems so."""
 
-from tests.conformance.monitoring.exporters import GAP, STALE, placed_pages, then
-from tests.conformance.monitoring.promtool import Fires
-from tests.conformance.monitoring.situations import (
+from tests.support.monitoring.exporters import GAP, STALE, placed_pages, then
+from tests.support.monitoring.promtool import Fires
+from tests.support.monitoring.situations import (
     BUSY,
     GPU,
     IDLE,

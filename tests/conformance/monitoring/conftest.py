@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.monitoring.promtool import Promtool
+from tests.support.monitoring.promtool import Promtool
 from toolchain.build import ensure
 
 

@@ -1,6 +1,6 @@
 """Situations in which a branch costs too much or a machine is not well, or seem so."""
 
-from tests.conformance.monitoring.exporters import (
+from tests.support.monitoring.exporters import (
     GAP,
     STALE,
     last_xid,
@@ -8,8 +8,8 @@ from tests.conformance.monitoring.exporters import (
     then,
     xid_count,
 )
-from tests.conformance.monitoring.promtool import Fires
-from tests.conformance.monitoring.situations import (
+from tests.support.monitoring.promtool import Fires
+from tests.support.monitoring.situations import (
     GPU0,
     QUANTS,
     TRAIN,

@@ -1,9 +1,9 @@
 """Situations in which GPUs idle, or seem to."""
 
 from components.platform.monitoring.alerts import IdleLimits
-from tests.conformance.monitoring.exporters import GAP, STALE, steady, then
-from tests.conformance.monitoring.promtool import Fires
-from tests.conformance.monitoring.situations import (
+from tests.support.monitoring.exporters import GAP, STALE, steady, then
+from tests.support.monitoring.promtool import Fires
+from tests.support.monitoring.situations import (
     BUSY,
     GPU,
     IDLE,

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from tests.conformance.monitoring.exporters import Series, Value, placed_pages, steady, then
-from tests.conformance.monitoring.promtool import Fires
-from tests.conformance.monitoring.situations import Case, dgx, series
+from tests.support.monitoring.exporters import Series, Value, placed_pages, steady, then
+from tests.support.monitoring.promtool import Fires
+from tests.support.monitoring.situations import Case, dgx, series
 
 
 def checked(node: str, minutes: int = 60, *, last: int | None = None) -> Iterator[Series]:

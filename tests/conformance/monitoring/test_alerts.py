@@ -4,8 +4,8 @@ import pytest
 
 from components.platform.monitoring.alerts import alerts
 from tests.conformance.monitoring import blind_cases, health_cases, idle_cases, node_cases
-from tests.conformance.monitoring.promtool import LIMITS, Promtool
-from tests.conformance.monitoring.situations import Case
+from tests.support.monitoring.promtool import LIMITS, Promtool
+from tests.support.monitoring.situations import Case
 
 CASES = idle_cases.CASES + health_cases.CASES + node_cases.CASES + blind_cases.CASES
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.conformance.monitoring.exporters import (
+from tests.support.monitoring.exporters import (
     GAP,
     STALE,
     steady,
     then,
 )
-from tests.conformance.monitoring.promtool import Promtool
-from tests.conformance.monitoring.situations import (
+from tests.support.monitoring.promtool import Promtool
+from tests.support.monitoring.situations import (
     GPU,
     QUANTS,
     SHARED,

@@ -8,10 +8,10 @@ import yaml
 from policies.configuration import configure
 from policies.gates.alerts import ENDED, manifest
 from policies.rules import ALL
-from tests.conformance.monitoring.exporters import Series, steady
-from tests.conformance.monitoring.objects import Pod
-from tests.conformance.monitoring.promtool import Fires, Promtool
-from tests.conformance.monitoring.situations import TRAIN, dgx, series, train
+from tests.support.monitoring.exporters import Series, steady
+from tests.support.monitoring.kube_state_metrics import Pod
+from tests.support.monitoring.promtool import Fires, Promtool
+from tests.support.monitoring.situations import TRAIN, dgx, series, train
 
 RULES = configure(
     {

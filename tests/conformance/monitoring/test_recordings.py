@@ -1,6 +1,6 @@
 """What the recording rules make of series as the exporters write them."""
 
-from tests.conformance.monitoring.exporters import (
+from tests.support.monitoring.exporters import (
     GAP,
     STALE,
     Device,
@@ -11,8 +11,8 @@ from tests.conformance.monitoring.exporters import (
     then,
     xid_count,
 )
-from tests.conformance.monitoring.promtool import Promtool
-from tests.conformance.monitoring.situations import (
+from tests.support.monitoring.promtool import Promtool
+from tests.support.monitoring.situations import (
     BUSY,
     GPU,
     IDLE,

@@ -19,7 +19,7 @@ from tests.rehearsal.admission import (
     cases_pools,
     cases_work,
 )
-from tests.rehearsal.admission.objects import KINDS, Object
+from tests.support.admission.objects import KINDS, Object
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from tests.rehearsal.admission.cases_idle import node_pool
-from tests.rehearsal.admission.objects import (
+from tests.support.admission.objects import (
     JOBS,
     SERVICES,
     Object,

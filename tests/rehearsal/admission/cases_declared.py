@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from tests.rehearsal.admission.objects import KINDS, Object, gpus, limited, template
+from tests.support.admission.objects import KINDS, Object, gpus, limited, template
 
 Row = tuple[str, str, Object]
 DIRECT, GPU_MEMORY, BUILT = "numa/gpudirect", "numa/gpu-memory", "numa/image-architectures"

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from policies.language.pods import KUBEFLOW
-from tests.rehearsal.admission.objects import GPU, JOBS, Object, gpus, made, template, volcano
-from tests.rehearsal.admission.server import NAMESPACE
+from tests.support.admission.objects import GPU, JOBS, Object, gpus, made, template, volcano
+from tests.support.admission.server import NAMESPACE
 
 Row = tuple[str, str, Object]
 GANG = "idle/gang-fits"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from tests.rehearsal.admission.objects import (
+from tests.support.admission.objects import (
     GPU,
     LABELS,
     SERVICES,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from tests.rehearsal.admission.objects import KINDS, Object, container, made, pod, template
+from tests.support.admission.objects import KINDS, Object, container, made, pod, template
 
 Row = tuple[str, str, Object]
 IMAGE = "isolation/image-digest"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from tests.rehearsal.admission.objects import (
+from tests.support.admission.objects import (
     JOBS,
     KINDS,
     SERVICES,

@@ -10,16 +10,13 @@ import pytest
 
 from rehearsal.control_plane import Launcher, Programs
 from rehearsal.processes import Processes
-from tests.rehearsal.admission.server import Server
-from toolchain.build import ToolchainError, ensure
+from tests.support.admission.server import Server
+from toolchain.build import ensure
 
 
 @pytest.fixture(scope="session")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    try:
-        tools = ensure(("control-plane", "kwok", "crds"), console=None)
-    except ToolchainError as error:
-        pytest.skip(str(error))
+    tools = ensure(("control-plane", "kwok", "crds"), console=None)
     directory = tmp_path_factory.mktemp("plane")
     processes = Processes(directory)
     programs = Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok"))

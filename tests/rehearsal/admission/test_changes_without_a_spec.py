@@ -4,8 +4,8 @@ import pytest
 
 from policies.rules.isolation import rbac_wildcards as isolation_rbac_wildcards
 from tests.rehearsal.admission.cases_isolation import allows, role
-from tests.rehearsal.admission.server import Server
-from tests.rehearsal.admission.verdicts import deny
+from tests.support.admission.server import Server
+from tests.support.admission.verdicts import deny
 
 RULE = isolation_rbac_wildcards.RULE
 GOOD = role("ClusterRole", **allows())

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.rehearsal.admission.objects import KINDS, Object, gpus, pod, template
-from tests.rehearsal.admission.server import ADMITTED, NAMESPACE, Server
-from tests.rehearsal.admission.verdicts import canary, deny
+from tests.support.admission.objects import KINDS, Object, gpus, pod, template
+from tests.support.admission.server import ADMITTED, NAMESPACE, Server
+from tests.support.admission.verdicts import canary, deny
 
 QOS = next(rule for rule in ADMITTED if rule.id == "numa/guaranteed-qos")
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
@@ -30,7 +30,7 @@ def denying(server: Server) -> Server:
 
 
 @pytest.mark.parametrize("kind", EXEMPT)
-def test_what_is_exempt_gets_its_pods(denying: Server, kind: str) -> None:
+def test_the_pods_of_an_exempt_owner_are_admitted(denying: Server, kind: str) -> None:
     before = {each["metadata"]["uid"] for each in (denying.api.get(PODS) or {})["items"]}
     denying.made(gang(kind))
 

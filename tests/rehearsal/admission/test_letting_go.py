@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import pytest
 
 from tests.rehearsal.admission.cases_idle import node_pool
-from tests.rehearsal.admission.objects import KINDS, Object, gpus, pod, template
-from tests.rehearsal.admission.server import ADMITTED, Answer, Server
-from tests.rehearsal.admission.verdicts import deny
+from tests.support.admission.objects import KINDS, Object, gpus, pod, template
+from tests.support.admission.server import ADMITTED, Answer, Server
+from tests.support.admission.verdicts import deny
 
 FINALIZER = "fleet.gpu/kept"
 WITH_STATUS = ("Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Volcano's Job", "Pod")

@@ -15,9 +15,9 @@ import pytest
 from policies.gates.admission import manifests, name
 from policies.language.rule import Rule
 from tests.rehearsal.admission.cases import Case, of
-from tests.rehearsal.admission.objects import Object
-from tests.rehearsal.admission.server import ADMITTED, Server
-from tests.rehearsal.admission.verdicts import CONFIGURED, TODAY, planned
+from tests.support.admission.objects import Object
+from tests.support.admission.server import ADMITTED, Server
+from tests.support.admission.verdicts import CONFIGURED, TODAY, planned
 
 AT_ONCE = 4
 LABEL = "mutants-of"

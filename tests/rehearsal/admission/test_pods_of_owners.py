@@ -7,7 +7,7 @@ import pytest
 
 from policies.language.pods import Pod, pods
 from tests.rehearsal.admission.cases import CASES
-from tests.rehearsal.admission.verdicts import planned
+from tests.support.admission.verdicts import planned
 
 OWNERS = {"Deployment": "ReplicaSet", "CronJob": "Job", "Notebook": "StatefulSet"}
 Object = dict[str, Any]

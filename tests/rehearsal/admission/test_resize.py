@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from policies.rules.numa import guaranteed_qos as numa_guaranteed_qos
-from tests.rehearsal.admission.objects import GPU, gpus, pod
-from tests.rehearsal.admission.server import Answer, Server
-from tests.rehearsal.admission.verdicts import deny
+from tests.support.admission.objects import GPU, gpus, pod
+from tests.support.admission.server import Answer, Server
+from tests.support.admission.verdicts import deny
 
 RUNS = pod(gpus())
 

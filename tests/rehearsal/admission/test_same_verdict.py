@@ -12,8 +12,8 @@ import pytest
 
 from policies.language.rule import Rule
 from tests.rehearsal.admission.cases import CASES, Case
-from tests.rehearsal.admission.server import ADMITTED, Answer, Server
-from tests.rehearsal.admission.verdicts import RULES, canary, deny, planned, warn
+from tests.support.admission.server import ADMITTED, Answer, Server
+from tests.support.admission.verdicts import RULES, canary, deny, planned, warn
 
 AT_ONCE = 4
 WELL_FORMED = [case for case in CASES if not case.malformed]
@@ -61,7 +61,9 @@ def test_both_gates_say_the_same(warned: Mapping[str, Answer], case: Case) -> No
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_what_the_preview_stops_is_refused_in_the_same_words(denying: Server, rule: Rule) -> None:
+def test_objects_that_the_preview_stops_are_refused_in_the_same_words(
+    denying: Server, rule: Rule
+) -> None:
     expected = planned(canary(rule).manifest)
     answer = denying.try_out(canary(rule).manifest)
 
@@ -70,7 +72,7 @@ def test_what_the_preview_stops_is_refused_in_the_same_words(denying: Server, ru
     assert answer.message.endswith(tuple(sentences)), answer.message
 
 
-def test_what_keeps_all_rules_is_taken(denying: Server) -> None:
+def test_objects_that_keep_all_rules_are_admitted(denying: Server) -> None:
     kept = {case.rule: case for case in WELL_FORMED if case.good and not planned(case.manifest)}
 
     assert len(kept) > len(RULES) // 2
@@ -79,7 +81,7 @@ def test_what_keeps_all_rules_is_taken(denying: Server) -> None:
 
 
 @pytest.mark.parametrize("case", MALFORMED, ids=lambda case: case.id)
-def test_what_nobody_can_read_is_refused_at_both_gates(denying: Server, case: Case) -> None:
+def test_objects_that_cannot_be_read_are_refused_at_both_gates(denying: Server, case: Case) -> None:
     assert case.rule in planned(case.manifest), "the preview lets it pass"
     assert not denying.try_out(case.manifest).taken, "the API server lets it pass"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.rehearsal.admission.objects import KINDS, Object, gpus, template
-from tests.rehearsal.admission.server import ADMITTED, NAMESPACE, Server
-from tests.rehearsal.admission.verdicts import deny
+from tests.support.admission.objects import KINDS, Object, gpus, template
+from tests.support.admission.server import ADMITTED, NAMESPACE, Server
+from tests.support.admission.verdicts import deny
 
 QOS = next(rule for rule in ADMITTED if rule.id == "numa/guaranteed-qos")
 SETS = f"/apis/apps/v1/namespaces/{NAMESPACE}/replicasets"

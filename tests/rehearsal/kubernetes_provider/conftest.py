@@ -11,7 +11,7 @@ from rehearsal.processes import Processes
 from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.kubernetes.provider import KubernetesProvider
 from rehearsal.providers.values import Secret
-from tests.unit.rehearsal.providers.engine import FakeEngine, engine
+from tests.support.rehearsal.provider_engine import FakeEngine, engine
 from toolchain.build import Tools, ensure
 
 

@@ -4,14 +4,14 @@ import pytest
 
 from rehearsal.providers import cloud
 from rehearsal.providers.values import Properties
-from tests.rehearsal.kubernetes_provider.objects import (
+from tests.support.rehearsal.provider_engine import FakeEngine, Made, Refused
+from tests.support.rehearsal.provider_objects import (
     CRD,
     NODE_POOL,
     PROMETHEUS_RULE,
     RELEASE,
     WIDGET,
 )
-from tests.unit.rehearsal.providers.engine import FakeEngine, Made, Refused
 
 
 def definition(plural: str) -> Properties:

@@ -3,7 +3,8 @@
 import pytest
 
 from rehearsal.providers.values import UNKNOWN, Properties, Secret
-from tests.rehearsal.kubernetes_provider.objects import (
+from tests.support.rehearsal.provider_engine import FakeEngine, Made, Refused
+from tests.support.rehearsal.provider_objects import (
     CONFIG_MAP,
     JOB,
     NAMESPACE,
@@ -11,7 +12,6 @@ from tests.rehearsal.kubernetes_provider.objects import (
     WIDGET,
     config_map,
 )
-from tests.unit.rehearsal.providers.engine import FakeEngine, Made, Refused
 
 
 def test_an_object_is_made_changed_and_removed(kubernetes: FakeEngine) -> None:

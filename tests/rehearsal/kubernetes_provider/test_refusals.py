@@ -8,7 +8,8 @@ from rehearsal.control_plane import ControlPlane
 from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.kubernetes.provider import KubernetesProvider
 from rehearsal.providers.values import Properties, Secret
-from tests.rehearsal.kubernetes_provider.objects import (
+from tests.support.rehearsal.provider_engine import FakeEngine, Made, Refused, engine
+from tests.support.rehearsal.provider_objects import (
     BINDING,
     CONFIG_MAP,
     NAMESPACE,
@@ -16,7 +17,6 @@ from tests.rehearsal.kubernetes_provider.objects import (
     PRIORITY,
     config_map,
 )
-from tests.unit.rehearsal.providers.engine import FakeEngine, Made, Refused, engine
 from toolchain.build import Tools
 
 

@@ -14,7 +14,7 @@ import pytest
 from components.platform.node_check import NAME, NAMESPACE, NodeCheck
 from rehearsal.control_plane import Launcher, Programs
 from rehearsal.processes import Processes
-from tests.recorder import plain, render
+from tests.support.recorder import plain, render
 from toolchain.build import ensure
 from workloads.node_check.drift import Drift
 from workloads.node_check.node_api import NodeApi

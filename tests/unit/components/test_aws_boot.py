@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from components.pools.aws_boot import plain_key
 from ignition.write.payload import EC2_LIMIT_BYTES
-from tests.recorder import named, render
-from tests.unit.components.aws_pools import booted, join_text, objects, pool, spec
-from tests.unit.components.boots import TOKEN, boot, lengthened
+from tests.support.components.aws_pools import booted, join_text, objects, pool, spec
+from tests.support.components.boots import TOKEN, boot, lengthened
+from tests.support.recorder import named, render
 
 
 def test_the_whole_user_data_is_known_at_preview_and_holds_no_token() -> None:

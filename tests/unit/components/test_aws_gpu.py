@@ -8,9 +8,9 @@ import pytest
 
 from components.pools.aws_gpu import reservations
 from ignition.plan.tuning import Purpose
-from tests.recorder import Registered, named, render
-from tests.unit.components.aws_pools import HUGEPAGES, booted, pool, spec
-from tests.unit.components.boots import boot
+from tests.support.components.aws_pools import HUGEPAGES, booted, pool, spec
+from tests.support.components.boots import boot
+from tests.support.recorder import Registered, named, render
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_each_capacity_type_has_a_node_pool_with_its_own_gpu_limit() -> None:
         assert wanted["karpenter.sh/capacity-type"] == [name]
 
 
-def test_what_is_reserved_is_filled_first_and_on_demand_last() -> None:
+def test_reserved_capacity_is_filled_first_and_on_demand_last() -> None:
     pools = node_pools(render(pool(gpu_limits={"on-demand": 8, "spot": 8, "reserved": 8})))
     ordered = sorted(pools, key=lambda name: pools[name]["weight"], reverse=True)
     assert ordered == ["pool-reserved", "pool-spot", "pool-on-demand"]

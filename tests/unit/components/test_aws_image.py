@@ -3,8 +3,8 @@
 import pytest
 
 from components.pools.boot import PoolError
-from tests.recorder import invoked, render
-from tests.unit.components.aws_pools import pool, spec
+from tests.support.components.aws_pools import pool, spec
+from tests.support.recorder import invoked, render
 
 
 def test_the_image_is_searched_at_flatcars_own_account() -> None:

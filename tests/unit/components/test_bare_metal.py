@@ -15,9 +15,9 @@ from ignition.write.render import JOIN_FILE
 from ignition.write.wireguard import CREDENTIAL, NETWORK
 from settings import BareMetalPool as SettingsPool
 from settings import Tunnel
-from tests.recorder import Registered, Secret, named, render
-from tests.unit.components.boots import IMAGE, changed
-from tests.unit.components.boots import boot as boot_of
+from tests.support.components.boots import IMAGE, changed
+from tests.support.components.boots import boot as boot_of
+from tests.support.recorder import Registered, Secret, named, render
 
 
 def pool(

@@ -13,7 +13,7 @@ from components.pools.boot import PoolError
 from components.pools.gateway import Gateway, GatewayArgs, TunnelPeer
 from hardware.catalogue import load
 from ignition.boot import boot
-from tests.recorder import Secret, named, render
+from tests.support.recorder import Secret, named, render
 
 KEY = "A" * 43 + "="
 TUNNEL = "10.13.0.0/20"

@@ -16,9 +16,9 @@ from hardware.catalogue import load
 from ignition.boot import boot as boot_machine
 from ignition.write.payload import HETZNER_LIMIT_BYTES
 from settings import HetznerPool as SettingsPool
-from tests.recorder import Registered, Secret, invoked, named, render
-from tests.unit.components.boots import boot as boot_of
-from tests.unit.components.boots import changed, lengthened
+from tests.support.components.boots import boot as boot_of
+from tests.support.components.boots import changed, lengthened
+from tests.support.recorder import Registered, Secret, invoked, named, render
 
 
 def network() -> HetznerNetwork:

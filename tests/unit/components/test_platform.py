@@ -9,7 +9,7 @@ from components.platform.pool_domains import TIER, PoolDomains, PoolDomainsArgs
 from components.platform.priority_classes import PriorityClasses
 from components.platform.volcano import Volcano, VolcanoArgs
 from settings.versions import VOLCANO
-from tests.recorder import Registered, named, render
+from tests.support.recorder import Registered, named, render
 
 POOLS = {"research": "dgx", "scavenger": "dgx", "research-burst": "burst"}
 

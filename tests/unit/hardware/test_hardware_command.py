@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 from fleet.cli.main import app
 from hardware.catalogue import load, names, read
-from tests.unit.hardware.captures import files, layout
+from tests.support.hardware_captures import files, layout
 
 
 def fleet(*arguments: object) -> Result:

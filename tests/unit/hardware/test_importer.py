@@ -11,7 +11,7 @@ from hardware.importer.catalogue_file import Heading
 from hardware.importer.files import import_machine
 from ignition.plan.numa_plan import PlanError, plan
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
-from tests.unit.hardware.captures import HEADING, NAMES, Layout, files, imported, layout
+from tests.support.hardware_captures import HEADING, NAMES, Layout, files, imported, layout
 
 every_layout = pytest.mark.parametrize("name", NAMES)
 both_ways = pytest.mark.parametrize("tree", [False, True], ids=["lspci", "sysfs"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hardware.catalogue import HardwareError, read
 from hardware.importer.capture import CaptureError
 from hardware.importer.files import Files, import_machine
-from tests.unit.hardware.captures import HEADING, files, imported, layout
+from tests.support.hardware_captures import HEADING, files, imported, layout
 
 CAPTURES = ("lscpu", "lspci", "meminfo", "topo", "gpus")
 

@@ -8,7 +8,7 @@ import pytest
 from hardware.catalogue import load
 from ignition.boot import BootedNode, boot
 from ignition.write.render import tuning_ignition, with_merge
-from tests.unit.ignition.nodes import PURPOSE_OF, node, user_data
+from tests.support.ignition.nodes import PURPOSE_OF, node, user_data
 
 GIB = 1024**3
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.unit.ignition.faults import JOIN, Change, added, of, refusal, text, unit
-from tests.unit.ignition.nodes import TOKEN
+from tests.support.ignition.faults import JOIN, Change, added, of, refusal, text, unit
+from tests.support.ignition.nodes import TOKEN
 
 LABELS = "/etc/sysconfig/kubelet"
 

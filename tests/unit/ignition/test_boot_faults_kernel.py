@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.unit.ignition.faults import Change, argument, refusal
-from tests.unit.ignition.nodes import TOKEN
+from tests.support.ignition.faults import Change, argument, refusal
+from tests.support.ignition.nodes import TOKEN
 
 RESERVED = "0-3,56-59,112-115,168-171"
 WORKLOAD = "4-55,60-111,116-167,172-223"

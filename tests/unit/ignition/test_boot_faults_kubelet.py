@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.unit.ignition.faults import PATCH, Change, kubelet, of, refusal, text
-from tests.unit.ignition.nodes import TOKEN
+from tests.support.ignition.faults import PATCH, Change, kubelet, of, refusal, text
+from tests.support.ignition.nodes import TOKEN
 
 AFFINITY = "/etc/systemd/system.conf.d/10-cpu-affinity.conf"
 RESERVED = "0-3,56-59,112-115,168-171"

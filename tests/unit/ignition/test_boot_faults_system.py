@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.unit.ignition.faults import Change, added, of, refusal, text, unit, written
-from tests.unit.ignition.nodes import TOKEN
+from tests.support.ignition.faults import Change, added, of, refusal, text, unit, written
+from tests.support.ignition.nodes import TOKEN
 
 SYSEXT = "/etc/flatcar/enabled-sysext.conf"
 

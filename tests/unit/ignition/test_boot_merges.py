@@ -11,7 +11,7 @@ from ignition.boot import boot
 from ignition.boot.config import read
 from ignition.boot.kernel import command_line
 from ignition.write.render import data_url, join_ignition, tuning_ignition, with_merge
-from tests.unit.ignition.nodes import join, node, user_data
+from tests.support.ignition.nodes import join, node, user_data
 
 STORED = "s3://gpu-fleet-boot/dgx/join.ign"
 JOIN = join_ignition(join()).encode()

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hardware.catalogue import load
 from ignition.boot import boot
-from tests.unit.ignition.faults import JOIN, PATCH, changed, decoded, find
-from tests.unit.ignition.nodes import node, user_data
+from tests.support.ignition.faults import JOIN, PATCH, changed, decoded, find
+from tests.support.ignition.nodes import node, user_data
 
 DGX = load("dgx-h200")
 CONFIG: dict[str, Any] = json.loads(changed(user_data(node("dgx-h200")), lambda _: None))

@@ -8,7 +8,7 @@ import pytest
 from ignition.write.documents import RenderError
 from ignition.write.extensions import driver_version, efa_problem, fabric_manager_problem
 from ignition.write.render import NodeBoot, tuning_butane, tuning_ignition
-from tests.unit.ignition.nodes import node
+from tests.support.ignition.nodes import node
 from tests.unit.ignition.test_render import files, text, units
 
 EFA = "https://images.fleet.example/sysext/efa-4593.2.5-x86-64.raw"

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from ignition.write.render import tuning_butane, tuning_ignition
-from tests.unit.ignition import roles
-from tests.unit.ignition.nodes import PURPOSE_OF, node
+from tests.support.ignition import roles
+from tests.support.ignition.nodes import PURPOSE_OF, node
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -10,7 +10,7 @@ from ignition.plan.numa_plan import NumaPlan, plan
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from ignition.write.plan_json import expectations
 from ignition.write.render import tuning_butane
-from tests.unit.ignition.nodes import PURPOSE_OF, node
+from tests.support.ignition.nodes import PURPOSE_OF, node
 
 every_machine = pytest.mark.parametrize("name", names())
 ONE_CORE = Tuning(housekeeping_cores_per_numa_node=1)

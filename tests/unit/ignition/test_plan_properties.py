@@ -19,7 +19,7 @@ from ignition.plan.system import lines
 from ignition.plan.topology_manager import gpus_per_numa_node
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from ignition.write.plan_json import expectations
-from tests.unit.ignition.nodes import node, user_data
+from tests.support.ignition.nodes import node, user_data
 
 tunings = st.builds(
     Tuning,

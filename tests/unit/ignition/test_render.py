@@ -18,7 +18,7 @@ from ignition.write.render import (
     tuning_ignition,
     with_merge,
 )
-from tests.unit.ignition.nodes import PURPOSE_OF, TOKEN, join, node, user_data
+from tests.support.ignition.nodes import PURPOSE_OF, TOKEN, join, node, user_data
 
 every_machine = pytest.mark.parametrize("name", PURPOSE_OF)
 EC2_USER_DATA_BYTES = 16 * 1024

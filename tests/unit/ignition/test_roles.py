@@ -24,8 +24,8 @@ from ignition.write.wireguard import (
     address_file,
 )
 from ignition.write.wireguard_keys import public_key
-from tests.unit.ignition import roles
-from tests.unit.ignition.nodes import TOKEN, join, node
+from tests.support.ignition import roles
+from tests.support.ignition.nodes import TOKEN, join, node
 from tests.unit.ignition.test_render import files, text, units
 
 

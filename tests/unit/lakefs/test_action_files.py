@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import lupa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 import yaml
 
@@ -15,7 +16,7 @@ def gate() -> dict[str, Any]:
     return document
 
 
-def test_what_is_rendered_has_no_problem() -> None:
+def test_rendered_action_files_have_no_problem() -> None:
     assert not problems(yaml.safe_dump(gate()))
     assert not problems(webhook_gate("w", branches=["main"], url="https://check.example"))
 
@@ -48,7 +49,6 @@ def test_a_webhook_has_its_address_and_its_patience() -> None:
 def test_the_script_lets_pass_what_says_where_it_comes_from(
     metadata: dict[str, str] | None, refused: str | None
 ) -> None:
-    lupa = pytest.importorskip("lupa", reason="Lua scripts run where lupa is installed")
     lua = lupa.LuaRuntime()
     (hook,) = gate()["hooks"]
     table = lua.table_from

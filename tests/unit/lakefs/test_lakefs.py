@@ -13,9 +13,9 @@ from lakefs.errors import LakefsError
 from lakefs.fake.model import Model, matches
 from lakefs.fake.server import serving
 from lakefs.repository import DataRepository, ObjectChange
+from tests.support.backtests import contents, put
+from tests.support.lakefs_calls import ask, diverged, refused
 from tests.support.lakefs_ground import ACCESS_KEY, SECRET_KEY, Ground, on_fake
-from tests.unit.lakefs.asking import ask, diverged, refused
-from tests.unit.workloads.backtests import contents, put
 
 
 def test_a_two_dot_diff_says_what_makes_the_right_of_the_left(repository: DataRepository) -> None:

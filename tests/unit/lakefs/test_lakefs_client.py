@@ -6,8 +6,8 @@ from lakefs.client import LakefsClient
 from lakefs.errors import LakefsError
 from lakefs.fake.model import AnswerError
 from lakefs.fake.server import FakeLakefs
+from tests.support.backtests import put
 from tests.support.lakefs_ground import ACCESS_KEY, SECRET_KEY, Ground, on_fake
-from tests.unit.workloads.backtests import put
 
 
 @pytest.fixture(autouse=True)

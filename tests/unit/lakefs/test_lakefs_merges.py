@@ -4,8 +4,8 @@ import pytest
 from lakefs_sdk.models.merge import Merge
 
 from lakefs.repository import DataRepository, ObjectChange
-from tests.unit.lakefs.asking import ask, diverged, refused
-from tests.unit.workloads.backtests import contents, put
+from tests.support.backtests import contents, put
+from tests.support.lakefs_calls import ask, diverged, refused
 
 # what a file is in the base, the source and the destination of a merge, and what it is after it;
 # from the page "Merges in lakeFS" of its documentation

@@ -18,7 +18,7 @@ from policies.gates.analyzer import Analyzer
 from policies.gates.normal_form import NotKnownYet, from_wire, plain
 from policies.gates.plan import ADVISORY_POLICY, POLICY, STACK_POLICY, pack_config, policies
 from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
-from tests.unit.policies.node_pools import node_pool
+from tests.support.policies.node_pools import node_pool
 
 RULE = idle_gpu_node_pool.RULE
 URN = "urn:pulumi:dev::gpu-fleet::kubernetes:karpenter.sh/v1:NodePool::burst"
@@ -68,7 +68,7 @@ def test_settings_that_the_engine_hands_over_count() -> None:
 
 
 @pytest.mark.parametrize("name", [POLICY, STACK_POLICY])
-def test_what_is_said_under_one_policy_counts_for_both(name: str) -> None:
+def test_settings_given_under_one_policy_count_for_both(name: str) -> None:
     ended = {"resource": "NodePool/x", "owner": "a", "reason": "b", "until": "2026-11-20"}
     said_once = {RULE.id: {"level": "advisory", "exemptions": [ended]}}
     made = analyzer()

@@ -38,7 +38,7 @@ def test_a_pack_that_nobody_configured_has_the_rules_own_levels_and_defaults() -
     assert pack_config({}) == {POLICY: {}, STACK_POLICY: {}}
 
 
-def test_what_is_said_of_a_rule_reaches_it_and_the_rest_keeps_its_default() -> None:
+def test_settings_of_a_rule_reach_it_and_the_others_keep_their_defaults() -> None:
     (configured,) = configure(
         {RULE: {"level": "advisory", "max_consolidate_after_minutes": 7}}, [idle_gpu_node_pool.RULE]
     )
@@ -87,7 +87,7 @@ def test_a_release_of_helm_is_exempt_by_its_type_and_by_the_word_that_sentences_
     assert found.name == "volcano"
 
 
-def test_what_is_no_object_of_kubernetes_is_exempt_by_its_pulumi_type() -> None:
+def test_resources_of_other_providers_are_exempt_by_their_pulumi_type() -> None:
     bucket = {**EXEMPTION, "resource": "aws:s3/bucket:Bucket/models"}
 
     (rule,) = configure({RULE: {"exemptions": [bucket]}}, [idle_gpu_node_pool.RULE])

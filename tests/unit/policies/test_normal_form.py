@@ -72,7 +72,7 @@ def test_every_look_at_an_unknown_names_its_path(look: Callable[[Any], object]) 
     assert raised.value.path == "spec.taints[0].key"
 
 
-def test_what_the_program_marks_as_secret_is_marked_and_read_all_the_same() -> None:
+def test_secret_values_are_marked_and_read() -> None:
     hidden = {
         SPECIAL_SIG_KEY: SPECIAL_SECRET_SIG,
         "value": {"token": "a", "list": ["b", UNKNOWN_STRING_VALUE]},

@@ -6,7 +6,7 @@ from pulumi_policy.proxy import UNKNOWN_STRING_VALUE
 from policies.gates.plan import ADVISORY_POLICY, POLICY, policies
 from policies.language.rule import Manifest, Settings
 from policies.rules import ALL
-from tests.unit.policies.engine_calls import (
+from tests.support.policies.engine_calls import (
     AFTER,
     HELD,
     RULE,
@@ -19,7 +19,7 @@ from tests.unit.policies.engine_calls import (
     throw,
     told,
 )
-from tests.unit.policies.node_pools import ABSENT, node_pool
+from tests.support.policies.node_pools import ABSENT, node_pool
 
 
 def test_a_good_resource_is_met_with_silence() -> None:
@@ -164,7 +164,7 @@ def test_an_object_that_has_no_name_yet_goes_by_its_pulumi_name(name: object) ->
 
 
 @pytest.mark.parametrize("resource_type", ["hcloud:index/server:Server", "gpu:pools:AwsGpuPool"])
-def test_what_is_no_kubernetes_object_is_read_by_its_type_name_and_inputs(
+def test_resources_of_other_providers_are_read_by_type_name_and_inputs(
     resource_type: str,
 ) -> None:
     seen: list[Manifest] = []
@@ -184,7 +184,7 @@ def test_what_is_no_kubernetes_object_is_read_by_its_type_name_and_inputs(
     assert seen == [{"kind": resource_type, "metadata": named, "spec": spec}]
 
 
-def test_what_was_said_of_one_resource_is_not_said_again_of_the_next() -> None:
+def test_findings_of_one_resource_are_not_repeated_for_the_next() -> None:
     first, second = policies(ALL, today=lambda: TODAY)[:2]
     config = {RULE: {"level": "advisory"}}
     bad, good = node_pool(AFTER, "60m"), node_pool()

@@ -9,7 +9,7 @@ from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
 from policies.gates.plan import policies
 from policies.language.manifest import at, describe
 from policies.language.rule import Manifest, Rule, Settings
-from tests.unit.policies.engine_calls import (
+from tests.support.policies.engine_calls import (
     TODAY,
     heard,
     heard_of_stack,

@@ -11,8 +11,8 @@ from rehearsal.progress import Phase
 from rehearsal.report import Report
 from settings import stack_file
 from tests.conftest import ROOT
-from tests.unit.rehearsal import fleets
-from tests.unit.rehearsal.reports import UP, VOLCANO
+from tests.support.rehearsal import fleets
+from tests.support.rehearsal.reports import UP, VOLCANO
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import yaml
 
 from rehearsal import job
 from rehearsal.errors import RehearsalError
-from tests.unit.rehearsal import fleets
+from tests.support.rehearsal import fleets
 
 if TYPE_CHECKING:
     from rehearsal.api import Api

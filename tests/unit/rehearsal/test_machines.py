@@ -13,7 +13,7 @@ from rehearsal import machines
 from rehearsal.machines import Fleet, MachineRoom
 from rehearsal.nodes import manifest
 from rehearsal.providers.cloud import FILE
-from tests.unit.rehearsal import fleets
+from tests.support.rehearsal import fleets
 
 if TYPE_CHECKING:
     from rehearsal.api import Api

@@ -12,8 +12,8 @@ from rehearsal.machines import Gateway, Refusal
 from rehearsal.providers.cloud import CloudObject
 from rehearsal.providers.values import Value
 from rehearsal.report import Report
-from tests.unit.rehearsal import fleets
-from tests.unit.rehearsal.reports import UP, VOLCANO, text
+from tests.support.rehearsal import fleets
+from tests.support.rehearsal.reports import UP, VOLCANO, text
 
 
 def test_facts_that_nobody_has_verified_are_told_once_for_each_kind_of_machine(
@@ -88,7 +88,7 @@ def test_a_release_is_listed_as_not_rehearsed(whole: Report) -> None:
     assert [(c.name, c.version) for c in whole.charts_not_rehearsed] == [("volcano", "1.14.1")]
 
 
-def test_what_lakefs_would_hold_is_listed_as_recorded_alone(environment: Environment) -> None:
+def test_resources_inside_lakefs_are_listed_as_recorded_only(environment: Environment) -> None:
     repository = CloudObject(
         provider="pulumi-python",
         type="pulumi-python:dynamic/lakefs:Repository",

@@ -9,7 +9,7 @@ from policies.environment import Environment
 from policies.rules import ALL
 from rehearsal import findings
 from rehearsal.report import Report
-from tests.unit.rehearsal.reports import text
+from tests.support.rehearsal.reports import text
 
 
 def test_every_rule_is_listed_and_held(whole: Report) -> None:

@@ -6,7 +6,7 @@ import json
 from rehearsal.tunnels import tunnel_keys
 from settings import OnPremSite, parse
 from settings.tunnel_keys import faults
-from tests.unit.settings.environment import GATEWAY, TUNNEL_KEYS, config, with_tunnel
+from tests.support.stack_settings import GATEWAY, TUNNEL_KEYS, config, with_tunnel
 
 
 def test_the_program_finds_no_fault_in_made_up_keys() -> None:

@@ -33,7 +33,7 @@ def test_two_environments_are_rehearsed_at_once(workspace: Workspace, tmp_path: 
 def test_an_environment_is_free_again_after_a_rehearsal(workspace: Workspace) -> None:
     for _ in range(2):
         with workspace.held():
-            pass
+            assert workspace.directory.is_dir()
 
 
 def test_nobody_else_may_look_into_the_directory(workspace: Workspace) -> None:

@@ -8,7 +8,7 @@ from hardware.catalogue import load
 from ignition.plan.tuning import Tuning
 from settings import AwsPool, CapacityType
 from settings.resolved import ResolvedPool, resolve
-from tests.unit.components.boots import declared
+from tests.support.components.boots import declared
 
 
 def resolved(machine: str) -> ResolvedPool:

@@ -3,7 +3,7 @@
 import pytest
 
 from policies.environment import parse
-from tests.unit.settings.environment import config
+from tests.support.stack_settings import config
 from tests.unit.settings.test_sharing import MIG, with_pool
 
 
@@ -52,7 +52,7 @@ def test_rdma_of_aws_needs_the_driver_that_the_environment_names() -> None:
     assert "'burst rdma'" in str(told("numa/gpudirect", with_efa))
 
 
-def test_what_an_environment_says_of_a_rule_goes_before_what_is_known() -> None:
+def test_settings_of_an_environment_go_before_derived_facts() -> None:
     said = {**config(), "policies": {"numa/gpudirect": {"pools": ["dgx none"]}}}
 
     assert told("numa/gpudirect", said) == ["dgx none"]

@@ -16,7 +16,7 @@ from settings import (
     needed_secrets,
     parse,
 )
-from tests.unit.settings.environment import DIGEST, config, with_value, without
+from tests.support.stack_settings import DIGEST, config, with_value, without
 
 CASES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text())
 

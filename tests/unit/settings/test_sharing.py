@@ -7,7 +7,7 @@ import pytest
 from ignition.write.extensions import driver_version
 from settings import BareMetalPool, SettingsError, parse
 from settings.versions import FLATCAR
-from tests.unit.settings.environment import config
+from tests.support.stack_settings import config
 
 MIG = {"sharing": "mig", "mig_layout": {"1g.18gb": 2, "2g.35gb": 1, "3g.71gb": 1}}
 INFERENCE = {"purpose": "inference"}

@@ -15,7 +15,7 @@ from settings import (
     stack_file,
 )
 from tests.conftest import ROOT
-from tests.unit.settings.environment import config
+from tests.support.stack_settings import config
 
 
 def written(folder: Path, text: str) -> Path:

@@ -9,7 +9,7 @@ import pytest
 
 from settings import BareMetalPool, OnPremSite, SettingsError, needed_secrets, parse
 from settings.tunnel_keys import faults, holders, key_of
-from tests.unit.settings.environment import GATEWAY, TUNNEL, TUNNEL_KEYS, config, with_tunnel
+from tests.support.stack_settings import GATEWAY, TUNNEL, TUNNEL_KEYS, config, with_tunnel
 
 HOW = "set it with `pulumi config set --secret gpu-fleet:wireguard_keys --stack dev`."
 SITE = "gpu-fleet:sites.fra.tunnel"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from tests.recorder import Registered, Secret
+from tests.support.recorder import Registered, Secret
 
 Where = tuple[str, str]
 """A namespace and a name."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.recorder import Registered
+from tests.support.environments import ENVIRONMENTS
+from tests.support.environments import resources as registered
+from tests.support.recorder import Registered
 from tests.unit.stacks.agreement import faults
 from tests.unit.stacks.described import Environment, opened
-from tests.unit.stacks.programs import ENVIRONMENTS
-from tests.unit.stacks.programs import resources as registered
 from tests.unit.stacks.references import references
 
 

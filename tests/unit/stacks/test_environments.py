@@ -14,8 +14,8 @@ from policies.rules import ALL
 from settings import load, stack_file
 from settings.names import RELEASE, is_system_namespace
 from tests.conftest import ROOT
-from tests.recorder import Registered, Secret, exported, named, plain
-from tests.unit.stacks.programs import ENVIRONMENTS, NEVER_SHOWN, SECRETS, program, resources
+from tests.support.environments import ENVIRONMENTS, NEVER_SHOWN, SECRETS, program, resources
+from tests.support.recorder import Registered, Secret, exported, named, plain
 
 everywhere = pytest.mark.parametrize("environment", ENVIRONMENTS)
 

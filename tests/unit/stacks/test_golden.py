@@ -20,9 +20,9 @@ import yaml
 
 from engine.events import STACK
 from tests.conftest import ROOT
-from tests.recorder import Registered, plain
-from tests.unit.stacks.programs import ENVIRONMENTS, NEVER_SHOWN
-from tests.unit.stacks.programs import resources as registered
+from tests.support.environments import ENVIRONMENTS, NEVER_SHOWN
+from tests.support.environments import resources as registered
+from tests.support.recorder import Registered, plain
 
 GOLDEN = ROOT / "tests" / "golden"
 HOW_TO_REFRESH = "GOLDEN=write .venv/bin/pytest tests/unit/stacks/test_golden.py"

@@ -9,9 +9,9 @@ from pulumi.runtime import config as runtime_config
 
 from settings import SECRETS, SettingsError, how_to_set
 from stacks.inputs import read_environment, read_secrets
-from tests.recorder import Secret, render
-from tests.unit.settings.environment import TUNNEL_KEYS, config, with_tunnel, with_value
-from tests.unit.stacks.configuration import configure
+from tests.support.engine_configuration import configure
+from tests.support.recorder import Secret, render
+from tests.support.stack_settings import TUNNEL_KEYS, config, with_tunnel, with_value
 
 ALL = {name: f"value of {name}" for name in SECRETS} | {"wireguard_keys": json.dumps(TUNNEL_KEYS)}
 

@@ -15,8 +15,8 @@ from stacks.compose import compose
 from stacks.lakefs_storage import bucket_name
 from stacks.nodes import pool_boot
 from tests.conftest import ROOT
-from tests.recorder import named, render
-from tests.unit.stacks.programs import SECRETS
+from tests.support.environments import SECRETS
+from tests.support.recorder import named, render
 
 DEV = load(stack_file(ROOT, "dev"))
 

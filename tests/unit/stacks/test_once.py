@@ -12,8 +12,8 @@ from policies.rules import ALL
 from settings import stack_file
 from stacks.compose import compose
 from tests.conftest import ROOT
-from tests.recorder import render
-from tests.unit.stacks.programs import ENVIRONMENTS, SECRETS
+from tests.support.environments import ENVIRONMENTS, SECRETS
+from tests.support.recorder import render
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, module: object, name: str) -> list[Any]:

@@ -9,7 +9,7 @@ import yaml
 from settings import SECRETS
 from settings.names import PROJECT
 from tests.conftest import ROOT
-from tests.unit.stacks.configuration import configure
+from tests.support.engine_configuration import configure
 
 DECLARED = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())
 

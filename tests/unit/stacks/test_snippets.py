@@ -11,7 +11,7 @@ from settings import load, stack_file
 from settings.node_boot import node_boot, node_versions
 from settings.versions import FLATCAR
 from tests.conftest import ROOT
-from tests.unit.ignition.nodes import join
+from tests.support.ignition.nodes import join
 
 MOTD = "variant: flatcar\nversion: 1.1.0\nstorage:\n  files:\n    - path: /etc/motd\n"
 

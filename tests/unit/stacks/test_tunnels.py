@@ -15,9 +15,9 @@ from ignition.write.wireguard import WireGuardKey
 from ignition.write.wireguard_keys import public_key
 from policies.environment import parse
 from stacks.compose import compose
-from tests.recorder import Registered, Secret, exported, named, plain, render
-from tests.unit.settings.environment import GATEWAY, TUNNEL, TUNNEL_KEYS, config, with_tunnel
-from tests.unit.stacks.programs import SECRETS
+from tests.support.environments import SECRETS
+from tests.support.recorder import Registered, Secret, exported, named, plain, render
+from tests.support.stack_settings import GATEWAY, TUNNEL, TUNNEL_KEYS, config, with_tunnel
 from tests.unit.stacks.test_environments import texts
 
 ENVIRONMENTS = {"none": config(), "theirs": with_tunnel(), "ours": with_tunnel(GATEWAY)}

@@ -6,8 +6,8 @@ import pytest
 
 from lakefs.errors import LakefsError
 from lakefs.repository import DataRepository, ObjectChange
+from tests.support.backtests import PROVENANCE, contents, put
 from tests.support.lakefs_ground import Ground
-from tests.unit.workloads.backtests import PROVENANCE, contents, put
 from workloads.backtest.branch import BacktestBranch, MergeRefusedError
 from workloads.backtest.replay import Replay
 
@@ -203,6 +203,8 @@ def test_deleting_a_branch_twice_is_no_error(repository: DataRepository) -> None
     branch = BacktestBranch.open(repository, PROVENANCE)
     branch.delete()
     branch.delete()
+    with pytest.raises(LakefsError, match="404"):
+        repository.head(branch.name)
 
 
 def test_another_process_takes_a_branch_up_where_it_was(repository: DataRepository) -> None:

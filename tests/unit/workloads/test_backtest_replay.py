@@ -4,8 +4,8 @@ import pytest
 
 from lakefs.errors import LakefsError
 from lakefs.repository import DataRepository
+from tests.support.backtests import PROVENANCE, put
 from tests.support.lakefs_ground import Ground
-from tests.unit.workloads.backtests import PROVENANCE, put
 from workloads.backtest.branch import BacktestBranch
 from workloads.backtest.provenance import ProvenanceError
 from workloads.backtest.replay import Replay

@@ -11,8 +11,8 @@ import pytest
 
 from lakefs.action_files import webhook_gate
 from lakefs.fake.server import FakeLakefs
+from tests.support.backtests import PROVENANCE, put
 from tests.support.lakefs_ground import on_fake
-from tests.unit.workloads.backtests import PROVENANCE, put
 from workloads.backtest.branch import BacktestBranch, MergeRefusedError
 
 

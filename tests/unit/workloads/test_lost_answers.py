@@ -8,8 +8,8 @@ from lakefs.errors import LakefsError
 from lakefs.fake.model import AnswerError
 from lakefs.fake.server import DroppedError, FakeLakefs
 from lakefs.repository import DataRepository
+from tests.support.backtests import PROVENANCE, contents, put
 from tests.support.lakefs_ground import on_fake
-from tests.unit.workloads.backtests import PROVENANCE, contents, put
 from workloads.backtest.branch import BacktestBranch, MergeRefusedError
 
 COMMITS, MERGES, BRANCHES = "/commits$", "/merge/", "/branches$"

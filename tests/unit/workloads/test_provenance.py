@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.workloads.backtests import PROVENANCE
+from tests.support.backtests import PROVENANCE
 from workloads.backtest.provenance import REQUIRED, Provenance, ProvenanceError
 
 LABEL = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", fullmatch=True)

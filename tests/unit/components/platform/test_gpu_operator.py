@@ -12,7 +12,7 @@ from hardware.catalogue import load, names
 from hardware.mig import MIG_PROFILES, layout_fault
 from settings.gpu_sharing import GpuSharing, sharing_labels
 from settings.versions import GPU_OPERATOR
-from tests.recorder import named, render
+from tests.support.recorder import named, render
 
 MIG = GpuSharing(mode="mig", mig_layout={"1g.18gb": 2, "2g.35gb": 1, "3g.71gb": 1})
 SLICED = GpuSharing(mode="time-slicing", replicas=4)

@@ -12,7 +12,7 @@ from components.platform.karpenter.interruptions import EVENTS
 from components.platform.karpenter.release import Karpenter, KarpenterArgs
 from rehearsal.providers.aws.policies import IDENTITY, RESOURCE_POLICY
 from settings.versions import KARPENTER, KARPENTER_CRD
-from tests.recorder import ACCESS_KEY, Registered, Secret, named, plain, render
+from tests.support.recorder import ACCESS_KEY, Registered, Secret, named, plain, render
 
 CLUSTER, REGION = "fleet-test", "us-east-1"
 ROLE = "fleet-test-burst-node"

@@ -6,7 +6,7 @@ from typing import Any
 from components.platform.kured import Kured, KuredArgs
 from settings.reboots import Reboots
 from settings.versions import KURED
-from tests.recorder import named, render
+from tests.support.recorder import named, render
 
 NIGHT = Reboots(days=("sa", "su"), start="02:00", end="05:00", time_zone="Europe/Berlin")
 

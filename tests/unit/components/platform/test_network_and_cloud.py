@@ -9,7 +9,7 @@ import pulumi
 from components.platform.cilium import Cilium, CiliumArgs
 from components.platform.hetzner_cloud import HetznerCloud, HetznerCloudArgs
 from settings.versions import CILIUM, HCLOUD_CLOUD_CONTROLLER_MANAGER, HCLOUD_CSI
-from tests.recorder import Registered, Secret, named, render
+from tests.support.recorder import Registered, Secret, named, render
 
 TOKEN = "t" * 64
 
@@ -53,7 +53,7 @@ def test_pods_reach_each_other_through_a_tunnel_that_fits_the_smallest_link() ->
     assert values["MTU"] == 1400, "a vSwitch carries no more; Cilium takes its own headers off"
 
 
-def test_what_pods_say_to_each_other_is_encrypted_between_nodes() -> None:
+def test_traffic_between_pods_of_two_nodes_is_encrypted() -> None:
     assert cilium()["values"]["encryption"] == {"enabled": True, "type": "wireguard"}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from components.platform.monitoring.values import values
 from components.platform.node_check import TEXTFILES, NodeCheck
 from settings.versions import PYTHON_IMAGE
-from tests.recorder import Registered, named, render
+from tests.support.recorder import Registered, named, render
 from workloads.node_check.program import FILE, program
 
 

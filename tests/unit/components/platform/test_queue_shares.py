@@ -25,7 +25,7 @@ def test_the_queues_of_a_pool_share_it_by_weight_whatever_others_weigh() -> None
     }
 
 
-def test_what_a_queue_may_not_hold_goes_to_the_others() -> None:
+def test_gpus_above_a_queues_bound_go_to_the_other_queues() -> None:
     queues = {
         "small": Queue(weight=6, gpus=16, pool="dgx"),
         "large": Queue(weight=1, gpus=128, pool="dgx"),

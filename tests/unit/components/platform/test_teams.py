@@ -8,7 +8,7 @@ import pytest
 from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import Volcano, VolcanoArgs
 from settings import Queue, Team
-from tests.recorder import Registered, named, render
+from tests.support.recorder import Registered, named, render
 
 RENTED = frozenset({"burst"})
 OWNER = {"fleet.gpu/team": "research", "fleet.gpu/cost-centre": "4100"}

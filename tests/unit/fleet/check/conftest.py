@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.fleet.check.command import CONFIG_MAP
-from tests.unit.policies.node_pools import node_pool
+from tests.support.fleet_check import CONFIG_MAP
+from tests.support.policies.node_pools import node_pool
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ from fleet.check.reading import read
 from policies.configuration import configure
 from policies.gates.judging import judge
 from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
-from tests.unit.fleet.check.command import CONFIG_MAP, ID, LATE, run
-from tests.unit.policies.node_pools import node_pool
+from tests.support.fleet_check import CONFIG_MAP, ID, LATE, run
+from tests.support.policies.node_pools import node_pool
 
 TODAY = date(2026, 11, 21)
 
@@ -25,7 +25,7 @@ def exemption(until: str, resource: str = "NodePool/burst") -> dict[str, object]
     return {"resource": resource, "owner": "desk", "reason": "warm-up", "until": until}
 
 
-def test_what_keeps_the_rules_ends_with_0(good: str) -> None:
+def test_objects_that_keep_the_rules_end_with_exit_code_0(good: str) -> None:
     result = run("-f", good)
 
     assert (result.exit_code, result.stdout) == (0, "1 object against dev: all rules hold.\n")
@@ -108,7 +108,7 @@ def test_an_exemption_that_has_ended_is_an_error_used_or_not(bad: str, good: str
     assert checked(good, exemptions=ended, level="disabled").code == 0
 
 
-def test_what_cannot_be_read_ends_with_2_and_the_rest_is_still_judged(bad: str) -> None:
+def test_a_file_that_cannot_be_read_ends_with_2_and_the_others_are_still_judged(bad: str) -> None:
     Path("broken.yaml").write_text("a: b\nc: [\n")
 
     result = run("-f", bad, "-f", "broken.yaml")
@@ -155,7 +155,7 @@ def test_json_has_findings_exemptions_and_what_cannot_be_read(bad: str) -> None:
     assert "exemptions" in found
 
 
-def test_what_a_chart_makes_is_judged_in_the_namespace_it_is_installed_in() -> None:
+def test_objects_of_a_chart_are_judged_in_the_namespace_of_its_release() -> None:
     made = {"containers": [{"name": "server", "image": "server:1"}]}
     chart = json.dumps({**CONFIG_MAP, "kind": "Pod", "spec": made})
 

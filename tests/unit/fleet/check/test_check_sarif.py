@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.fleet.check.command import ID, LATE, run
+from tests.support.fleet_check import ID, LATE, run
 
 
 @pytest.mark.parametrize("target", ["found.sarif", None])

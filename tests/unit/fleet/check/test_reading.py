@@ -43,7 +43,7 @@ def test_the_template_of_a_rendered_chart_is_known_from_helms_comment(made: Any)
     assert [each.source for each in made(text).objects] == ["c/templates/a.yaml", None]
 
 
-def test_what_names_no_namespace_is_in_the_given_one(made: Any) -> None:
+def test_an_object_without_a_namespace_is_in_the_given_one(made: Any) -> None:
     template = POD.replace("kind: Pod", "kind: ClusterWorkflowTemplate")
     made(f"{POD}---\n{POD.replace('p}', 'p, namespace: other}')}---\n{template}")
 
@@ -103,7 +103,7 @@ def test_a_name_that_no_file_can_have_is_told_like_a_missing_file() -> None:
     assert said.endswith(":1: it cannot be read: File name too long.")
 
 
-def test_what_is_named_twice_is_read_once(made: Any) -> None:
+def test_a_file_that_is_named_twice_is_read_once(made: Any) -> None:
     made(POD)
 
     assert len(read(["a.yaml", "a.yaml"]).objects) == 1
@@ -227,7 +227,7 @@ def test_scalars_are_those_of_kubectl(made: Any) -> None:
         ("a: !thing 3\n", "a.yaml:1: it is no YAML: could not determine a constructor"),
     ],
 )
-def test_what_cannot_be_read_is_a_sentence_with_file_and_line(
+def test_a_document_that_cannot_be_read_is_a_sentence_with_file_and_line(
     made: Any, text: str | bytes, sentence: str
 ) -> None:
     (said,) = made(text).unreadable

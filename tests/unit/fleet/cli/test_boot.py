@@ -10,9 +10,9 @@ from fleet.cli.main import app
 from ignition.write.gateway import gateway_ignition, secret_ignition
 from ignition.write.payload import sha512
 from ignition.write.render import data_url, join_ignition, tuning_ignition, with_merge
-from tests.unit.ignition import roles
-from tests.unit.ignition.faults import argument, changed
-from tests.unit.ignition.nodes import TOKEN, join, node, user_data
+from tests.support.ignition import roles
+from tests.support.ignition.faults import argument, changed
+from tests.support.ignition.nodes import TOKEN, join, node, user_data
 
 GOOD = user_data(node("dgx-h200"))
 BAD = changed(GOOD, argument("", "nohz_full=4-55"))

@@ -9,8 +9,8 @@ import pytest
 from fleet.preview.command import UNKNOWN, Wanted, preview
 from fleet.preview.engine import Preview
 from tests.conftest import ROOT
-from tests.unit.fleet.preview.changes import DEV, RULE
-from tests.unit.fleet.preview.events import violation
+from tests.support.preview.changes import DEV, RULE
+from tests.support.preview.engine_events import violation
 
 
 @pytest.mark.parametrize("place", ["markdown", "sarif"])

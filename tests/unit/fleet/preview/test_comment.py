@@ -18,7 +18,7 @@ from policies.rules import ALL
 from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
 from settings import stack_file
 from tests.conftest import ROOT
-from tests.unit.fleet.preview.events import (
+from tests.support.preview.engine_events import (
     HOST,
     NODE_POOL,
     SERVER,
@@ -141,7 +141,7 @@ def test_a_pool_that_comes_and_goes_is_counted_by_its_limit() -> None:
     assert "| **burst** | up to 1 → **4** | up to 8 → **32** | no | burst limit" in markdown(found)
 
 
-def test_what_a_stopped_preview_did_not_come_to_is_not_claimed() -> None:
+def test_a_stopped_preview_claims_nothing_of_the_steps_that_it_did_not_reach() -> None:
     inputs = shown("dgx", "dgx-h200", ignition("dgx-h200"), "training")
     other = shown("dgx", "dgx-h200", ignition("dgx-h200", hugepages_1gi_per_numa_node=1))
     found = summary(

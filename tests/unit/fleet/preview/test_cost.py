@@ -3,14 +3,14 @@
 import pytest
 
 from fleet.preview.markdown import markdown
-from tests.unit.fleet.preview.changes import (
+from tests.support.preview.changes import (
     burst,
     cpu,
     limit,
     server,
     summary,
 )
-from tests.unit.fleet.preview.events import (
+from tests.support.preview.engine_events import (
     SERVER,
     component,
     ignition,
@@ -19,7 +19,7 @@ from tests.unit.fleet.preview.events import (
 )
 
 
-def test_what_always_runs_and_what_may_burst_are_priced_apart() -> None:
+def test_machines_that_always_run_and_machines_that_may_burst_are_priced_apart() -> None:
     found = summary(
         *cpu(server("same", 1), server("create", 2)),
         *burst(limit("reserved", 8, 16)),

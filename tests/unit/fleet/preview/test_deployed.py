@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fleet.preview.deployed import usd_per_day, usd_per_day_of_stack
-from tests.unit.policies.rules.machines import host, node_pool, server
+from tests.support.policies.machines import host, node_pool, server
 
 
 def state(*resources: dict[str, Any]) -> dict[str, Any]:

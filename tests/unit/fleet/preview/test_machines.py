@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.unit.fleet.preview.changes import summary
-from tests.unit.fleet.preview.events import (
+from tests.support.preview.changes import summary
+from tests.support.preview.engine_events import (
     NODE_CLASS,
     NODE_POOL,
     SERVER,

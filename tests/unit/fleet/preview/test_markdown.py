@@ -5,8 +5,8 @@ from markdown_it import MarkdownIt
 
 from fleet.preview.markdown import markdown
 from fleet.preview.markdown_parts import cell
-from tests.unit.fleet.preview.changes import RULE, summary
-from tests.unit.fleet.preview.events import violation
+from tests.support.preview.changes import RULE, summary
+from tests.support.preview.engine_events import violation
 
 
 @pytest.mark.parametrize("text", ["['*'], ['*']", "a __b__ _c_", "[x](https://y)", "a~b~ \\* `c"])

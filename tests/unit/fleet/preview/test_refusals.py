@@ -75,5 +75,5 @@ def test_of_a_traceback_the_last_line_is_told() -> None:
     assert refusals("dev", outcome, "") == ("ValueError: no pool",)
 
 
-def test_what_nobody_foresaw_is_told_as_it_was_said() -> None:
+def test_an_unforeseen_error_is_shown_as_the_engine_wrote_it() -> None:
     assert refusals("dev", Outcome(), "error: the moon is full\n") == ("the moon is full",)

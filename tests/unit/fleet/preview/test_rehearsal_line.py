@@ -9,7 +9,7 @@ import pytest
 
 from fleet.preview.markdown import markdown
 from fleet.preview.rehearsal import RehearsalFileError, read
-from tests.unit.fleet.preview.changes import summary
+from tests.support.preview.changes import summary
 
 
 def report(**changed: Any) -> dict[str, Any]:

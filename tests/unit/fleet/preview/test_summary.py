@@ -2,8 +2,8 @@
 
 from fleet.preview.markdown import markdown
 from hardware import catalogue as hardware
-from tests.unit.fleet.preview.changes import DGX, burst, cpu, limit, server, summary
-from tests.unit.fleet.preview.events import (
+from tests.support.preview.changes import DGX, burst, cpu, limit, server, summary
+from tests.support.preview.engine_events import (
     HOST,
     component,
     error,

@@ -1,8 +1,8 @@
 """Whether a preview holds: broken rules and broken programs."""
 
 from fleet.preview.markdown import markdown
-from tests.unit.fleet.preview.changes import RULE, burst, cpu, limit, server, summary
-from tests.unit.fleet.preview.events import (
+from tests.support.preview.changes import RULE, burst, cpu, limit, server, summary
+from tests.support.preview.engine_events import (
     error,
     violation,
 )
@@ -37,7 +37,7 @@ def test_an_advisory_violation_is_told_and_stops_nothing() -> None:
     assert "| NodePool 'burst-spot' has 45m. | ⚠️ told |" in markdown(found)
 
 
-def test_what_nobody_could_check_yet_is_not_called_a_violation() -> None:
+def test_rules_on_unknown_values_are_not_called_violations() -> None:
     waits = "NodePool 'burst-spot' is not checked until up, because spec is not known"
     found = summary(violation(f"{RULE}: {waits}", level="advisory"))
     assert found.holds
@@ -46,7 +46,7 @@ def test_what_nobody_could_check_yet_is_not_called_a_violation() -> None:
     assert f"\n- 🕓 {waits} ({RULE}).\n" in text
 
 
-def test_what_waits_is_told_beside_what_is_broken() -> None:
+def test_rules_that_wait_are_listed_beside_broken_ones() -> None:
     found = summary(
         violation(f"{RULE}: NodePool 'burst-spot' has 45m."),
         violation(f"{RULE}: NodePool 'x' is not checked until up, because a is not.", "advisory"),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ignition.shapes import POLICIES, ContainerRequest, Policy, ShapeError, admit
-from tests.unit.ignition.shapes.nodes import GIB, ask, dgx, small
+from tests.support.ignition.shape_nodes import GIB, ask, dgx, small
 
 
 def test_single_numa_node_refuses_a_pod_with_the_gpus_of_both_numa_nodes() -> None:

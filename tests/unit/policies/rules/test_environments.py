@@ -7,8 +7,8 @@ from policies.environment import load
 from policies.language.rule import Manifest
 from settings import stack_file
 from tests.conftest import ROOT
-from tests.unit.policies.rules.environments import stack
-from tests.unit.stacks.programs import ENVIRONMENTS
+from tests.support.environments import ENVIRONMENTS
+from tests.support.policies.environments import stack
 
 
 def broken(configured: Configured, manifests: tuple[Manifest, ...]) -> list[str]:

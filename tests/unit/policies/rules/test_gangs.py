@@ -6,9 +6,9 @@ import pytest
 
 from policies.language.pods import KUBEFLOW
 from policies.rules.idle.gang_fits import RULE
-from tests.unit.policies.rules.gpu_pods import gpu_container
+from tests.support.policies.gpu_pods import gpu_container
+from tests.support.policies.machines import Resource, host, node_pool
 from tests.unit.policies.rules.idle.test_gang_fits import pod_group, queue, volcano
-from tests.unit.policies.rules.machines import Resource, host, node_pool
 
 OF_RESEARCH = "at most the 16 GPUs of queue 'research'"
 
@@ -77,7 +77,7 @@ def test_a_training_job_of_another_group_is_none_of_kubeflows() -> None:
         with_pod(training((3, 8)), initContainers=[gpu_container("check", gpus=8)]),
     ],
 )
-def test_what_a_training_job_needs_at_once_must_fit(job: Resource) -> None:
+def test_a_training_job_must_fit_with_all_the_pods_that_it_starts_at_once(job: Resource) -> None:
     assert "it asks for 24 at once." in said(job)[0]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.language.pods import KINDS, pods
-from tests.unit.policies.rules import gpu_pods
+from tests.support.policies import gpu_pods
 
 
 def workflow(**spec: Any) -> dict[str, Any]:
@@ -15,7 +15,7 @@ def workflow(**spec: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("field", ["labels", "annotations"])
-def test_what_a_workflow_writes_on_all_its_pods_is_on_each(field: str) -> None:
+def test_podmetadata_of_a_workflow_is_on_each_of_its_pods(field: str) -> None:
     found = workflow(podMetadata={field: {"a": "all", "b": "all"}})
     found["spec"]["templates"][0]["metadata"] = {field: {"b": "own"}}
 
@@ -25,7 +25,7 @@ def test_what_a_workflow_writes_on_all_its_pods_is_on_each(field: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["nodeSelector", "tolerations", "hostNetwork", "volumes"])
-def test_what_a_workflow_says_for_all_its_pods_holds_where_a_template_is_silent(
+def test_pod_fields_of_a_workflow_hold_where_a_template_has_none(
     field: str,
 ) -> None:
     found = workflow(**{field: "all"})

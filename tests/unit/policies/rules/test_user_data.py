@@ -13,8 +13,9 @@ from ignition.write.render import Join, join_ignition
 from policies.language.boot_data import is_pool
 from policies.language.rule import Manifest
 from policies.rules.numa.shipped_plan import RULE
-from tests.unit.policies.rules.environments import stack as environment
-from tests.unit.policies.rules.shipped_pools import (
+from tests.support.environments import ENVIRONMENTS
+from tests.support.policies.environments import stack as environment
+from tests.support.policies.shipped_pools import (
     Edit,
     argument,
     edited,
@@ -24,7 +25,6 @@ from tests.unit.policies.rules.shipped_pools import (
     unit,
     without_argument,
 )
-from tests.unit.stacks.programs import ENVIRONMENTS
 
 SECRET = "abcdef.0123456789abcdef"
 JOIN = join_ignition(
@@ -122,7 +122,7 @@ def test_a_hand_edit_on_the_way_to_the_machine_is_told(carrier: Any, edit: Edit,
     assert f"{kind} 'm' must {must}, in its user data." in said(found)
 
 
-def test_what_a_merged_part_changes_is_told_too() -> None:
+def test_a_change_by_a_merged_part_is_refused() -> None:
     own = {"ignition": {"version": "3.4.0"}, "kernelArguments": {"shouldExist": ["nosmt"]}}
     more = data_url(json.dumps(own))
     ignition = POOL["spec"]["ignition"]
@@ -138,7 +138,7 @@ def stored(key: str, content: str) -> Manifest:
     return {"kind": kind, "metadata": {"name": key}, "spec": spec}
 
 
-def test_what_user_data_points_at_is_read_from_the_stack() -> None:
+def test_objects_that_user_data_points_at_are_read_from_the_stack() -> None:
     ignition = POOL["spec"]["ignition"]
     join = Merge(source="s3://boot/join.ign", sha512=sha512(JOIN))
     payload = fit(ignition, (join,), limit_bytes=2048, store="s3://boot/plain.ign")
@@ -168,7 +168,7 @@ def test_no_sentence_holds_a_part_of_the_secret() -> None:
         assert SECRET not in "\n".join(told)
 
 
-def test_what_is_of_no_pool_is_left_alone() -> None:
+def test_user_data_of_machines_of_no_known_pool_passes() -> None:
     ignition = whole(POOL["spec"]["ignition"])
     for each in CARRIERS:
         found = deepcopy(each(ignition))

@@ -9,8 +9,8 @@ from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.hcloud.package import package as hcloud_package
 from rehearsal.providers.simulated import SimulatedProvider
 from rehearsal.providers.values import Secret
-from tests.unit.rehearsal.providers.engine import FakeEngine, engine
-from tests.unit.rehearsal.providers.fake_cluster import FakeCluster, FakeProvider
+from tests.support.rehearsal.fake_cluster import FakeCluster, FakeProvider
+from tests.support.rehearsal.provider_engine import FakeEngine, engine
 
 
 @pytest.fixture

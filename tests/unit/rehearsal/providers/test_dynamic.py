@@ -13,7 +13,7 @@ from lakefs.resources.repository import RepositoryProvider
 from rehearsal.providers.cloud import Cloud, read
 from rehearsal.providers.dynamic import PROVIDER, DynamicProvider
 from rehearsal.providers.values import UNKNOWN, Properties, Secret
-from tests.unit.rehearsal.providers.engine import FakeEngine, Refused, engine
+from tests.support.rehearsal.provider_engine import FakeEngine, Refused, engine
 
 REPOSITORY = "pulumi-python:dynamic/lakefs:Repository"
 ADMINISTRATOR = "pulumi-python:dynamic/lakefs:Administrator"

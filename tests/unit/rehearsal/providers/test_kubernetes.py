@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from rehearsal.providers.values import UNKNOWN, Properties, Secret
-from tests.unit.rehearsal.providers.engine import FakeEngine, Refused, engine
-from tests.unit.rehearsal.providers.fake_cluster import FakeCluster, FakeProvider
+from tests.support.rehearsal.fake_cluster import FakeCluster, FakeProvider
+from tests.support.rehearsal.provider_engine import FakeEngine, Refused, engine
 
 NAMESPACE = "kubernetes:core/v1:Namespace"
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"

@@ -10,7 +10,7 @@ from rehearsal.providers.aws.resource_types import TYPES as AWS
 from rehearsal.providers.hcloud.resource_types import TYPES as HCLOUD
 from rehearsal.providers.simulated_type import SimulatedType
 from rehearsal.providers.values import UNKNOWN, Properties, Unknown
-from tests.unit.rehearsal.providers.engine import FakeEngine, Made
+from tests.support.rehearsal.provider_engine import FakeEngine, Made
 
 PUBLIC_KEY = "ssh-ed25519 " + base64.b64encode(b"\0\0\0\x0bssh-ed25519" + b"k" * 36).decode()
 STATEMENT = {"Effect": "Allow", "Action": "*"}

@@ -13,7 +13,7 @@ from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.simulated import SimulatedProvider
 from rehearsal.providers.simulated_type import CloudRequest
 from rehearsal.providers.values import Properties, Secret, decode, encode
-from tests.unit.rehearsal.providers.engine import CallContext, FakeEngine, Refused, engine, urn
+from tests.support.rehearsal.provider_engine import CallContext, FakeEngine, Refused, engine, urn
 
 BUCKET = "aws:s3/bucket:Bucket"
 VPC = "aws:ec2/vpc:Vpc"

@@ -4,8 +4,8 @@ import pytest
 
 from rehearsal.providers import cloud
 from rehearsal.providers.values import UNKNOWN, Properties, Secret
-from tests.unit.rehearsal.providers.engine import FakeEngine, Refused
-from tests.unit.rehearsal.providers.fake_cluster import FakeCluster
+from tests.support.rehearsal.fake_cluster import FakeCluster
+from tests.support.rehearsal.provider_engine import FakeEngine, Refused
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 GOOD: Properties = {

@@ -57,7 +57,7 @@ def test_every_other_name_is_an_input(simulated: SimulatedType) -> None:
     assert named - set(simulated.shape.fields) == set()
 
 
-def test_what_the_cloud_decides_is_no_default(simulated: SimulatedType) -> None:
+def test_values_that_the_cloud_decides_have_no_default(simulated: SimulatedType) -> None:
     assert simulated.computed & set(simulated.defaults) == set()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from rehearsal.providers import cloud
 from rehearsal.providers.values import UNKNOWN, Properties, Secret
-from tests.unit.rehearsal.providers.engine import FakeEngine, Made, Refused
+from tests.support.rehearsal.provider_engine import FakeEngine, Made, Refused
 
 SERVER = "hcloud:index/server:Server"
 NETWORK = "hcloud:index/network:Network"

@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from rehearsal.providers.values import Properties
-from tests.unit.rehearsal.providers.engine import FakeEngine, Made, Refused
+from tests.support.rehearsal.provider_engine import FakeEngine, Made, Refused
 
 SERVER = "hcloud:index/server:Server"
 NETWORK = "hcloud:index/network:Network"

@@ -13,7 +13,7 @@ from hardware.catalogue import load
 from policies.environment import load as load_environment
 from settings import stack_file
 from tests.conftest import ROOT
-from tests.unit.stacks.programs import ENVIRONMENTS
+from tests.support.environments import ENVIRONMENTS
 from workloads.acceptance.__main__ import main
 from workloads.acceptance.manifests import NAMESPACE, PROBES, collecting, manifests
 from workloads.acceptance.numa.program import FILE, program

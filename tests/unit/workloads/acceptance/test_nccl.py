@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.workloads.acceptance.recorded import (
+from tests.support.workloads.nccl_output import (
     H200,
     OLD,
     SIXTEEN_H100,

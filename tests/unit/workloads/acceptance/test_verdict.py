@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hardware.catalogue import load
-from tests.unit.workloads.acceptance.recorded import H200, SIXTEEN_H100
+from tests.support.workloads.nccl_output import H200, SIXTEEN_H100
 from workloads.acceptance import verdict
 from workloads.acceptance.__main__ import main
 

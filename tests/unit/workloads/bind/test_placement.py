@@ -51,7 +51,7 @@ def test_a_launcher_that_shows_each_rank_its_own_gpu_is_followed(dgx: Path) -> N
     assert placement(environment, POD, answer, dgx).address == "0000:52:00.0"
 
 
-def test_what_nvidia_smi_says_beside_its_rows_is_no_gpu(dgx: Path) -> None:
+def test_lines_of_nvidia_smi_beside_its_rows_are_no_gpus(dgx: Path) -> None:
     warning = "WARNING: infoROM is corrupted at gpu 0000:1B:00.0\n"
     place = placement({"LOCAL_RANK": "7"}, POD, lambda _: ANSWER + warning, dgx)
     assert place.address == "0000:df:00.0"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.workloads.node_check.tree import Dgx
+from tests.support.workloads.dgx_tree import Dgx
 
 
 @pytest.fixture

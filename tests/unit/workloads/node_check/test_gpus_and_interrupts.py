@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.unit.workloads.node_check import recorded
-from tests.unit.workloads.node_check.tree import GPUS, HOUSEKEEPING, PLAN, Dgx
+from tests.support.workloads import nvidia_smi_output as recorded
+from tests.support.workloads.dgx_tree import GPUS, HOUSEKEEPING, PLAN, Dgx
 from workloads.node_check.__main__ import findings
 from workloads.node_check.machine import FailedCommandError
 from workloads.node_check.nvidia_smi import parse_nvlinks, parse_query, parse_topology

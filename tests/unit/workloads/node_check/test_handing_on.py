@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.workloads.node_check.tree import PLAN
+from tests.support.workloads.dgx_tree import PLAN
 from workloads.node_check import metrics
 from workloads.node_check.__main__ import confirmed
 from workloads.node_check.drift import Drift
@@ -55,7 +55,7 @@ def test_a_metrics_file_is_replaced_whole_and_everybody_may_read_it(tmp_path: Pa
     assert file.stat().st_mode & 0o777 == 0o644
 
 
-def test_what_may_settle_by_itself_counts_when_it_is_seen_twice() -> None:
+def test_a_fault_that_may_settle_by_itself_counts_when_it_is_seen_twice() -> None:
     irq, slow = drift("irq-affinity", what="NIC"), drift("clocks", what="GPU 2")
     assert confirmed([drift(), irq], []) == [drift()]
     assert confirmed([irq, slow], [irq]) == [irq]

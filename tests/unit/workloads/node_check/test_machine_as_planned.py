@@ -3,7 +3,7 @@
 import json
 import shutil
 
-from tests.unit.workloads.node_check.tree import HOUSEKEEPING, KUBELET_CONFIG, PLAN, Dgx
+from tests.support.workloads.dgx_tree import HOUSEKEEPING, KUBELET_CONFIG, PLAN, Dgx
 
 
 def test_a_machine_as_planned_has_nothing_to_say(dgx: Dgx) -> None:

@@ -17,7 +17,7 @@ from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import Purpose, Tuning
 from ignition.write.plan_json import expectations
 from tests.support.cpu_masks import cpu_mask
-from tests.unit.workloads.node_check.tree import Dgx
+from tests.support.workloads.dgx_tree import Dgx
 from workloads.node_check.plan import parse
 
 PURPOSES: tuple[Purpose, ...] = ("training", "inference")

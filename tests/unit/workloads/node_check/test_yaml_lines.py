@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from tests.unit.workloads.node_check.tree import KUBELET_CONFIG
+from tests.support.workloads.dgx_tree import KUBELET_CONFIG
 from workloads.node_check.yaml_lines import YamlLinesError, parse
 
 NESTED = """\

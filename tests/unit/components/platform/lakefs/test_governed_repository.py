@@ -11,7 +11,7 @@ from components.platform.lakefs.governed_repository import (
 )
 from lakefs.resources.connection import Connection
 from lakefs.resources.gc_rules import MOST_DAYS
-from tests.recorder import Registered, Secret, named, plain, render
+from tests.support.recorder import Registered, Secret, named, plain, render
 from workloads.backtest.provenance import REQUIRED
 
 CONNECTION = Connection(

@@ -7,7 +7,7 @@ import pytest
 from components.platform.lakefs.lakefs import LakefsService, LakefsServiceArgs
 from components.platform.lakefs.server import Postgres
 from lakefs.resources.connection import Connection
-from tests.recorder import Registered, named, render
+from tests.support.recorder import Registered, named, render
 
 
 def program() -> Callable[[], None]:
@@ -50,7 +50,7 @@ def test_nobody_logs_in_before_the_server_runs_and_can_write() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Repository", "Action", "BranchProtection"])
-def test_what_is_in_the_server_comes_after_its_user_and_goes_before_it(kind: str) -> None:
+def test_resources_inside_lakefs_come_after_its_user_and_go_before_it(kind: str) -> None:
     found = named(render(program()), kind)
     assert len(found) == 2
     for each in found.values():

@@ -16,7 +16,7 @@ from components.platform.lakefs.server import (
 )
 from components.platform.lakefs.values import S3, DynamoDbTable, Ingress, Serving, configuration
 from settings.versions import LAKEFS, LAKEFS_IMAGE_TAG
-from tests.recorder import Registered, Secret, named, render
+from tests.support.recorder import Registered, Secret, named, render
 
 KEY = "6f1ed002ab5595859014ebf0951522d9a1b2c3d4e5f60718293a4b5c6d7e8f90"
 CONNECTION = "postgres://lakefs:hunter2@db.example:5432/lakefs"

@@ -12,7 +12,7 @@ from components.platform.lakefs.storage import (
     ObjectStoreArgs,
     policy,
 )
-from tests.recorder import Registered, named, render
+from tests.support.recorder import Registered, named, render
 
 
 def store(**changes: Any) -> list[Registered]:

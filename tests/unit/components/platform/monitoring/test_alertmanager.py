@@ -11,7 +11,7 @@ from components.platform.monitoring.alerts import IdleLimits, alerts
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.release import Monitoring, MonitoringArgs
 from policies.configuration import configure
-from tests.recorder import Registered, Secret, named, render
+from tests.support.recorder import Registered, Secret, named, render
 
 POOLS = {"dgx": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=2.35)}
 ROUTING_KEY = "routing-key-of-pagerduty"

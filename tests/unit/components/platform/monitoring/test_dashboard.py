@@ -81,7 +81,7 @@ def test_the_same_dashboard_is_the_same_text() -> None:
     assert dashboard_json() == dashboard_json()
 
 
-def test_what_a_pending_job_waits_for_is_what_volcano_asks_before_it_enqueues() -> None:
+def test_the_reasons_for_a_pending_job_are_volcanos_conditions_to_enqueue() -> None:
     (panel,) = [each for each in panels() if each["title"] == "Jobs by queue"]
     tiers: Any = SCHEDULER["tiers"]
     plugins = [plugin for tier in tiers for plugin in tier["plugins"]]

@@ -22,7 +22,7 @@ def test_every_line_of_the_list_has_the_three_fields_that_the_exporter_reads() -
         assert line[1].strip() in {"gauge", "counter", "label"}
 
 
-def test_what_nvidia_leaves_out_is_in_the_list() -> None:
+def test_metrics_that_nvidia_leaves_out_are_in_the_list() -> None:
     fields = {metric.field for metric in dcgm.METRICS}
     assert {promql.SM_ACTIVE, promql.TENSOR_ACTIVE, promql.XID_COUNT} <= fields
 

@@ -14,7 +14,7 @@ from policies.configuration import configure
 from policies.gates.alerts import manifest
 from policies.gates.prometheus_rule import rule_file
 from settings.versions import KUBE_PROMETHEUS_STACK
-from tests.recorder import Registered, named, render
+from tests.support.recorder import Registered, named, render
 
 POOLS = {"dgx": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=2.35)}
 RULES = configure({})

@@ -3,8 +3,8 @@
 import pytest
 
 from policies.rules.cost.capacity_block import RULE
-from tests.unit.policies.rules.asked import Resource, annotated, said
-from tests.unit.policies.rules.machines import node_pool
+from tests.support.policies.asked import Resource, annotated, said
+from tests.support.policies.machines import node_pool
 
 NO_DAY = (
     "must say by fleet.gpu/reserved-until the last day of its reserved capacity, such as "
@@ -86,6 +86,6 @@ def test_a_reservation_with_an_end_is_held_to_it() -> None:
 
 
 @pytest.mark.parametrize("capacity", ["spot", "on-demand"])
-def test_what_is_not_reserved_has_no_end(capacity: str) -> None:
+def test_capacity_that_is_not_reserved_has_no_end(capacity: str) -> None:
     assert said(RULE, node_pool(capacity=capacity)) == []
     assert said(RULE, {"kind": "Namespace", "metadata": {"name": "n"}}) == []

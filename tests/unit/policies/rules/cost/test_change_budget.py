@@ -3,8 +3,8 @@
 import pytest
 
 from policies.rules.cost.change_budget import RULE
-from tests.unit.policies.rules.asked import Resource, said_in
-from tests.unit.policies.rules.machines import host, node_pool
+from tests.support.policies.asked import Resource, said_in
+from tests.support.policies.machines import host, node_pool
 
 NAMESPACE: Resource = {"kind": "Namespace", "metadata": {"name": "x"}}
 STACK = [NAMESPACE, host(), node_pool(16)]
@@ -27,7 +27,7 @@ def test_the_difference_is_what_counts(before: float, kept: bool) -> None:
     assert (told == []) is kept
 
 
-def test_what_was_free_before_is_a_change_too() -> None:
+def test_the_first_machines_of_a_stack_count_as_a_change() -> None:
     assert said_in(RULE, STACK, usd_per_day=2449, usd_per_day_before=0) != []
     assert said_in(RULE, STACK, usd_per_day=2450, usd_per_day_before=0) == []
 

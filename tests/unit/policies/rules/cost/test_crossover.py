@@ -3,8 +3,8 @@
 import pytest
 
 from policies.rules.cost.crossover import RULE
-from tests.unit.policies.rules.asked import Resource, said
-from tests.unit.policies.rules.machines import host, node_pool, server
+from tests.support.policies.asked import Resource, said
+from tests.support.policies.machines import host, node_pool, server
 
 
 def test_a_reservation_is_told_the_figures_of_owning() -> None:
@@ -26,7 +26,7 @@ def test_a_reservation_is_told_the_figures_of_owning() -> None:
         ("spot", 17, False),
     ],
 )
-def test_what_is_rented_by_the_hour_is_told_once_it_runs_long_enough(
+def test_a_rented_pool_that_runs_long_enough_is_reported(
     capacity: str, hours: int, cheaper: bool
 ) -> None:
     pool = node_pool(8, capacity=capacity)

@@ -6,8 +6,8 @@ import pytest
 
 from policies.language.money import usd_per_day_by_pool
 from policies.rules.cost.daily_budget import RULE
-from tests.unit.policies.rules.environments import stack as environment
-from tests.unit.policies.rules.machines import Resource, host, node_pool, server
+from tests.support.policies.environments import stack as environment
+from tests.support.policies.machines import Resource, host, node_pool, server
 
 
 def violations(stack: list[Resource], usd_per_day: float, *pools: str) -> dict[int, list[str]]:
@@ -59,7 +59,7 @@ def test_a_machine_costs_what_the_catalogue_says_for_how_it_is_paid(
         {"kind": "NodePool", "apiVersion": "karpenter.sh/v1"},
     ],
 )
-def test_what_the_catalogue_does_not_know_is_left_out(resource: Resource) -> None:
+def test_machines_unknown_to_the_catalogue_are_left_out_of_the_sum(resource: Resource) -> None:
     assert usd_per_day_by_pool([resource]) == {}
 
 
@@ -125,7 +125,7 @@ def test_a_pool_of_several_types_costs_what_the_dearest_does() -> None:
     assert usd_per_day_by_pool([several]) == {"burst": pytest.approx(2 * 41.61 * 24)}
 
 
-def test_what_ec2_rents_without_karpenter_is_counted_at_its_largest() -> None:
+def test_groups_of_ec2_instances_are_counted_at_their_largest_size() -> None:
     tags = {"fleet.gpu/pool": "burst"}
     types = {"instanceTypes": ["p5en.48xlarge"], "scalingConfig": {"minSize": 0, "maxSize": 3}}
     group = [{"key": "fleet.gpu/pool", "value": "burst"}]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.cost.labels import RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container
 
 NAMES = ("team", "cost-centre", "project", "experiment", "branch")
 ALL_LABELS = {f"fleet.gpu/{name}": "x" for name in NAMES}
@@ -79,7 +79,7 @@ def test_the_environment_says_which_labels() -> None:
         ("hcloud:index/loadBalancer:LoadBalancer", "labels"),
     ],
 )
-def test_what_a_cloud_bills_carries_the_cluster(kind: str, place: str) -> None:
+def test_a_resource_that_a_cloud_bills_carries_the_cluster(kind: str, place: str) -> None:
     assert violations(rented(kind)) == [f"{kind} 'r' must have the tags or labels {CLUSTER}."]
     assert violations(rented(kind, **{place: {CLUSTER: "fleet-dev"}})) == []
 
@@ -100,7 +100,7 @@ def test_karpenters_machines_get_their_tags_from_the_node_class() -> None:
 
 
 @pytest.mark.parametrize("kind", ["aws:iam/role:Role", "hcloud:index/network:Network", "Namespace"])
-def test_what_costs_nothing_is_not_asked(kind: str) -> None:
+def test_a_resource_that_costs_nothing_needs_no_labels(kind: str) -> None:
     assert violations(rented(kind)) == []
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from policies.rules.cost.verified_prices import RULE
-from tests.unit.policies.rules.asked import Resource, said_in
-from tests.unit.policies.rules.environments import stack
-from tests.unit.policies.rules.machines import host, node_pool, server
+from tests.support.policies.asked import Resource, said_in
+from tests.support.policies.environments import stack
+from tests.support.policies.machines import host, node_pool, server
 
 OWNED = (
     "BareMetalHost 'dgx-01' must have a verified price in hardware/dgx-h200.yaml; that of an owned "
@@ -53,7 +53,7 @@ def test_a_machine_of_no_catalogue_is_told() -> None:
     ]
 
 
-def test_what_is_no_machine_costs_nothing() -> None:
+def test_objects_that_are_no_machines_cost_nothing() -> None:
     assert said_in(RULE, [{"kind": "Namespace", "metadata": {"name": "n"}}]) == []
     assert said_in(RULE, [{"kind": "BareMetalHost", "metadata": {"name": "n"}}]) == []
 

@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from policies.rules.idle.enqueue import RULE
-from tests.unit.policies.rules.asked import Resource, said_in
-from tests.unit.policies.rules.environments import stack
-from tests.unit.policies.rules.machines import host, node_pool
+from tests.support.policies.asked import Resource, said_in
+from tests.support.policies.environments import stack
+from tests.support.policies.machines import host, node_pool
 
 RELEASE = "Release 'volcano' must let jobs in for which there are no machines yet"
 

@@ -3,8 +3,8 @@
 import pytest
 
 from policies.rules.idle.fraction import RULE
-from tests.unit.policies.rules.asked import annotated, said
-from tests.unit.policies.rules.gpu_pods import container, gpu_container, pod
+from tests.support.policies.asked import annotated, said
+from tests.support.policies.gpu_pods import container, gpu_container, pod
 
 WHOLE = (
     "Pod 'p' must ask for a MIG device or a time-slice, not for a whole GPU, of which it uses a "
@@ -58,7 +58,7 @@ def test_a_mig_device_is_a_part() -> None:
 
 
 @pytest.mark.parametrize("part", ["", "0", "0.0", "2", "1.1", "-0.5", "1/4", ".5", "half", "1e-1"])
-def test_what_is_no_part_of_a_gpu_is_refused_wherever_the_pod_runs(part: str) -> None:
+def test_an_annotation_that_is_no_part_of_a_gpu_is_refused_on_every_pool(part: str) -> None:
     sliced = pod(gpu_container(), nodeSelector={"fleet.gpu/sharing": "mps"})
 
     (sentence,) = said(RULE, annotated(sliced, gpu_fraction=part))

@@ -4,7 +4,7 @@ import pytest
 
 from policies.language.rule import Manifest
 from policies.rules.idle.gang_assembly import RULE
-from tests.unit.policies.node_pools import ABSENT, node_pool
+from tests.support.policies.node_pools import ABSENT, node_pool
 
 AFTER = "spec.disruption.consolidateAfter"
 MUST = "NodePool 'burst' must have spec.disruption.consolidateAfter of at least 5m."

@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from policies.rules.idle.gang_fits import RULE
-from tests.unit.policies.rules.environments import stack as environment
-from tests.unit.policies.rules.gpu_pods import gpu_container
-from tests.unit.policies.rules.machines import Resource, host, node_pool
+from tests.support.policies.environments import stack as environment
+from tests.support.policies.gpu_pods import gpu_container
+from tests.support.policies.machines import Resource, host, node_pool
 
 
 def violations(manifest: Resource, *stack: Resource) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from policies.language.gpu_node_pools import is_gpu_node_pool
 from policies.language.rule import Manifest
 from policies.rules.idle.gpu_node_pool import RULE
-from tests.unit.policies.node_pools import ABSENT, bare, node_pool
+from tests.support.policies.node_pools import ABSENT, bare, node_pool
 
 
 def violations(manifest: Manifest, minutes: int = 15, hours: int = 168) -> list[str]:

@@ -3,8 +3,8 @@
 import pytest
 
 from policies.rules.idle.grace_period import RULE
-from tests.unit.policies.rules.asked import annotated, said
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container, pod
+from tests.support.policies.asked import annotated, said
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container, pod
 
 SHORT = (
     "Pod 'p' must have terminationGracePeriodSeconds of at least its annotation "
@@ -30,7 +30,7 @@ def test_half_a_minute_is_what_kubernetes_gives_unasked(seconds: str, fits: bool
 
 
 @pytest.mark.parametrize("seconds", ["", "0", "-5", "1m", "1.5", "soon", "٣"])
-def test_what_is_no_number_of_seconds_is_refused(seconds: str) -> None:
+def test_an_annotation_that_is_no_number_of_seconds_is_refused(seconds: str) -> None:
     (sentence,) = said(RULE, annotated(pod(container()), checkpoint_seconds=seconds))
 
     assert sentence.endswith("checkpoint-seconds a whole number of seconds, 1 or more.")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from policies.rules.idle.job_deadline import IDLE, RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container
 
 MUST = (
     "must have activeDeadlineSeconds of at most 168 hours or the annotation "

@@ -3,8 +3,8 @@
 import pytest
 
 from policies.rules.idle.keep_warm import RULE
-from tests.unit.policies.rules.asked import Resource, annotated, running, said, said_in
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container
+from tests.support.policies.asked import Resource, annotated, running, said, said_in
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container
 
 GOOD = {
     "keep_warm_schedule": "mon-fri 08:00-18:00 Europe/Berlin",
@@ -56,7 +56,7 @@ def test_hours_of_days_are_a_schedule(when: str) -> None:
 
 
 @pytest.mark.parametrize("when", ["always", "mon-fri", "mon-fri 8-18", "mon 08:00-25:00", "08:00"])
-def test_what_names_no_hours_is_no_schedule(when: str) -> None:
+def test_a_schedule_without_days_and_hours_is_refused(when: str) -> None:
     assert len(said(RULE, buffer(**{**GOOD, "keep_warm_schedule": when}))) == 1
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from policies.rules.idle.launcher import RULE
-from tests.unit.policies.rules.asked import Resource, running, said
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container, pod
+from tests.support.policies.asked import Resource, running, said
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container, pod
 
 
 def eight(*words: str, env: dict[str, str] | None = None) -> Resource:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from policies.rules.idle.notebooks import RULE
-from tests.unit.policies.rules.asked import Resource, annotated, running, said
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container, pod
+from tests.support.policies.asked import Resource, annotated, running, said
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container, pod
 
 SLICES = {"nodeSelector": {"fleet.gpu/sharing": "time-slicing"}}
 WHOLE = "Pod 'p' must ask for a MIG device or a time-slice, as a notebook."

@@ -3,8 +3,8 @@
 import pytest
 
 from policies.rules.idle.pool_floor import RULE
-from tests.unit.policies.node_pools import node_pool
-from tests.unit.policies.rules.asked import Resource, annotated, said
+from tests.support.policies.asked import Resource, annotated, said
+from tests.support.policies.node_pools import node_pool
 
 REASON, UNTIL = "fleet.gpu/keep-warm-reason", "fleet.gpu/keep-warm-until"
 
@@ -75,7 +75,7 @@ def test_half_a_reason_is_none(tags: dict[str, str]) -> None:
         {"kind": "Namespace", "metadata": {"name": "n"}},
     ],
 )
-def test_what_has_no_floor_of_gpus_is_left_alone(resource: Resource) -> None:
+def test_a_pool_without_a_floor_of_gpus_passes(resource: Resource) -> None:
     assert said(RULE, resource) == []
 
 

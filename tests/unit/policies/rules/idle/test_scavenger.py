@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from policies.rules.idle.scavenger import RULE
-from tests.unit.policies.rules.asked import Resource, said
-from tests.unit.policies.rules.environments import stack
-from tests.unit.policies.rules.gpu_pods import KINDS, gpu_container, pod
+from tests.support.policies.asked import Resource, said
+from tests.support.policies.environments import stack
+from tests.support.policies.gpu_pods import KINDS, gpu_container, pod
 
 STAYS = (
     "must be preemptible in the class 'scavenger': without volcano.sh/preemptable false and "

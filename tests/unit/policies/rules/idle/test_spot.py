@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from policies.rules.idle.spot import RULE
-from tests.unit.policies.rules.asked import Resource, annotated, said
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container, pod
+from tests.support.policies.asked import Resource, annotated, said
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container, pod
 
 TYPE = "karpenter.sh/capacity-type"
 SPOT = {"nodeSelector": {TYPE: "spot"}}

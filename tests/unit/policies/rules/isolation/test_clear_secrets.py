@@ -8,7 +8,7 @@ import pytest
 
 from policies.language.encrypted import EncryptedText
 from policies.rules.isolation.clear_secrets import RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, container, pod
+from tests.support.policies.gpu_pods import KINDS, container, pod
 
 Object = dict[str, Any]
 SECRET = "hunter2-of-the-desk"
@@ -94,7 +94,7 @@ def test_a_command_holds_no_key(field: str) -> None:
         {"name": "NCCL_DEBUG", "value": "INFO"},
     ],
 )
-def test_what_only_names_a_secret_or_is_none_passes(fields: Object) -> None:
+def test_variables_that_only_name_a_secret_pass(fields: Object) -> None:
     assert told(pod(container(env=[fields]))) == []
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.isolation.host_access import RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, container, pod
+from tests.support.policies.gpu_pods import KINDS, container, pod
 
 Object = dict[str, Any]
 FAULTS: dict[str, tuple[Object, Object]] = {
@@ -47,7 +47,7 @@ def test_containers_before_and_beside_those_of_the_pod_count(field: str) -> None
 
 @pytest.mark.parametrize("kind", ["Workflow", "CronWorkflow"])
 @pytest.mark.parametrize("fault", ["network", "path"])
-def test_what_a_workflow_gives_to_all_its_steps_counts(kind: str, fault: str) -> None:
+def test_host_access_of_a_workflows_steps_is_refused(kind: str, fault: str) -> None:
     said, (spec, _) = next(each for each in FAULTS.items() if fault in each[0])
     manifest = KINDS[kind]({"containers": [container()]})
     inner = manifest["spec"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.isolation.image_digest import RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, pod
+from tests.support.policies.gpu_pods import KINDS, pod
 
 DIGEST = "a" * 64
 BY_DIGEST = f"registry.fleet.example:5000/desk/train:1.0@sha256:{DIGEST}"
@@ -32,7 +32,7 @@ def test_an_image_by_tag_is_refused_in_every_kind(kind: str) -> None:
     "name",
     ["train", "train:latest", "train@sha256:abc", f"train@sha512:{DIGEST}", f"@sha256:{DIGEST}"],
 )
-def test_what_is_no_digest_is_refused(name: str) -> None:
+def test_an_image_without_a_sha256_digest_is_refused(name: str) -> None:
     assert told(pod(image(name))) == [f"Pod 'p': container 'main' {MUST}"]
 
 
@@ -61,5 +61,5 @@ def test_the_namespaces_of_charts_are_left_alone_and_are_a_setting() -> None:
     assert told(tagged, namespaces=["monitoring"]) != []
 
 
-def test_what_makes_no_pods_is_nobodys_business() -> None:
+def test_objects_that_make_no_pods_pass() -> None:
     assert told({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}) == []

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.isolation.network_policy import RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, container
+from tests.support.policies.gpu_pods import KINDS, container
 
 Object = dict[str, Any]
 OPEN = "NetworkPolicy 'default' must not let everybody reach all pods of its namespace."

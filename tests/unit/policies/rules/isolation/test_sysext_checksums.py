@@ -56,7 +56,7 @@ def test_the_bakery_may_go_without_and_is_a_setting() -> None:
     assert told(baked, unpinned=[]) == [CHECKED]
 
 
-def test_what_comes_with_the_configuration_and_what_is_no_extension_pass() -> None:
+def test_embedded_extensions_and_other_files_pass() -> None:
     assert told(shipped(source="data:,hello")) == []
     assert told(shipped()) == []
     assert told(shipped("/etc/motd", source=SOURCE)) == []

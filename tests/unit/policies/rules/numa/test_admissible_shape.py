@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.admissible_shape import RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container, on, pod, told
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container, on, pod, told
 
 SERVE = "serve 4 108 1041920 2 32768 2048"
 DGX = "dgx 8 216 2083840 2 0 0"
@@ -41,7 +41,9 @@ def test_eight_gpus_on_a_pool_that_wants_one_numa_node_are_refused(kind: str) ->
         {"gpus": 5},
     ],
 )
-def test_what_no_numa_node_has_is_refused_with_what_it_has(limits: dict[str, Any]) -> None:
+def test_a_pod_larger_than_a_numa_node_is_refused_with_the_size_of_the_node(
+    limits: dict[str, Any],
+) -> None:
     assert violations(pod(gpu_container(**limits), **on("serve"))) == [
         f"Pod 'p' must ask for {ON_SERVE}."
     ]
@@ -51,7 +53,7 @@ def test_what_no_numa_node_has_is_refused_with_what_it_has(limits: dict[str, Any
     "limits",
     [{"cpu": 108, "gpus": 4, "memory": "1041920Mi"}, {"cpu": "7.5"}, {"gpus": 0, "cpu": 500}],
 )
-def test_what_fits_and_what_asks_for_no_gpu_passes(limits: dict[str, Any]) -> None:
+def test_pods_that_fit_a_numa_node_and_pods_without_gpus_pass(limits: dict[str, Any]) -> None:
     assert violations(pod(gpu_container(**limits), **on("serve"))) == []
 
 

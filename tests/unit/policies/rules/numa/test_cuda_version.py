@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.cuda_version import RULE
-from tests.unit.policies.rules.gpu_pods import (
+from tests.support.policies.gpu_pods import (
     KINDS,
     Object,
     annotated,
@@ -45,7 +45,7 @@ def test_without_a_pool_one_whose_driver_runs_it_is_enough() -> None:
 
 
 @pytest.mark.parametrize("version", ["", "cu128", "v12.8", "12.8 ", "0.9", "12.", "1280"])
-def test_what_is_no_version_is_refused(version: str) -> None:
+def test_an_annotation_that_is_no_cuda_version_is_refused(version: str) -> None:
     said = [f"Pod 'p' must have a version such as 12.8 in its annotation {DECLARED}."]
 
     assert told(RULE, of_cuda(version, **on("dgx")), *POOLS) == said
@@ -53,11 +53,11 @@ def test_what_is_no_version_is_refused(version: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_declares_nothing_is_left_alone(kind: str) -> None:
+def test_a_pod_that_declares_no_cuda_version_passes(kind: str) -> None:
     assert told(RULE, KINDS[kind]({"containers": [gpu_container()], **on("dgx")}), *POOLS) == []
 
 
-def test_what_needs_no_gpu_or_runs_elsewhere_is_left_alone() -> None:
+def test_a_pod_without_gpus_or_on_no_known_pool_passes() -> None:
     without = annotated(pod(container(), **on("dgx")), {DECLARED: "13.0"})
 
     assert told(RULE, without, *POOLS) == []

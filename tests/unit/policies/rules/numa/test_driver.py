@@ -3,7 +3,7 @@
 import pytest
 
 from policies.rules.numa.driver import RULE
-from tests.unit.policies.rules.shipped_pools import edited, file, pool, told
+from tests.support.policies.shipped_pools import edited, file, pool, told
 
 SYSEXTS = "/etc/flatcar/enabled-sysext.conf"
 PUBLISHED = "enable a NVIDIA driver that Flatcar publishes: 535, 550, 570, for amd64 alone"

@@ -3,7 +3,7 @@
 import pytest
 
 from policies.rules.numa.exclusive_pods import RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, container, on, pod, told
+from tests.support.policies.gpu_pods import KINDS, container, on, pod, told
 
 WHOLE = container(limits={"cpu": 2, "memory": "1Gi"})
 

@@ -6,7 +6,7 @@ import pytest
 
 from ignition.write.extensions import fabric_manager_problem
 from policies.rules.numa.fabric_manager import RULE
-from tests.unit.policies.rules.shipped_pools import Config, Edit, edited, pool, told, unit
+from tests.support.policies.shipped_pools import Config, Edit, edited, pool, told, unit
 
 LINK = "/etc/extensions/nvidia-fabricmanager.raw"
 EXTENSION = "have the system extension nvidia-fabricmanager for its GPUs behind NVSwitch"

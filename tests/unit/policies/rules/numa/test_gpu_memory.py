@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.gpu_memory import RULE
-from tests.unit.policies.rules.gpu_pods import (
+from tests.support.policies.gpu_pods import (
     KINDS,
     Object,
     annotated,
@@ -70,18 +70,18 @@ def test_without_a_pool_one_whose_gpus_are_large_enough_will_do() -> None:
 
 
 @pytest.mark.parametrize("memory", ["", "much", "60GB", "0", "-1Gi", "60 Gi"])
-def test_what_is_no_amount_of_memory_is_refused(memory: str) -> None:
+def test_an_annotation_that_is_no_amount_of_memory_is_refused(memory: str) -> None:
     said = [f"Pod 'p' must have a quantity of memory such as 60Gi in its annotation {DECLARED}."]
 
     assert told(RULE, needing(memory, **on("dgx")), *POOLS) == said
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_declares_nothing_is_left_alone(kind: str) -> None:
+def test_a_pod_that_declares_no_gpu_memory_passes(kind: str) -> None:
     assert told(RULE, KINDS[kind]({"containers": [gpu_container()], **on("slices")}), *POOLS) == []
 
 
-def test_what_needs_no_gpu_is_left_alone() -> None:
+def test_a_pod_without_gpus_or_on_no_known_pool_passes() -> None:
     without = annotated(pod(container(), **on("slices")), {DECLARED: "1Ti"})
 
     assert told(RULE, without, *POOLS) == []

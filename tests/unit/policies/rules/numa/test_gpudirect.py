@@ -7,9 +7,9 @@ import pytest
 from ignition.plan.tuning import Tuning
 from policies.language.rule import Manifest
 from policies.rules.numa.gpudirect import RULE
-from tests.unit.policies.rules import gpu_pods, shipped_pools
-from tests.unit.policies.rules.gpu_pods import KINDS, gpu_container, on
-from tests.unit.policies.rules.shipped_pools import (
+from tests.support.policies import gpu_pods, shipped_pools
+from tests.support.policies.gpu_pods import KINDS, gpu_container, on
+from tests.support.policies.shipped_pools import (
     Edit,
     argument,
     edited,
@@ -46,7 +46,7 @@ def declared(*containers: gpu_pods.Object, value: str = "rdma", **spec: Any) -> 
 
 
 @pytest.mark.parametrize("hardware", ["dgx-h200", "p5e.48xlarge", "gex44", "ccx33"])
-def test_what_the_program_renders_has_what_is_needed(hardware: str) -> None:
+def test_rendered_boot_data_has_all_that_gpudirect_needs(hardware: str) -> None:
     assert said(hardware, tuning=Tuning(housekeeping_cores_per_numa_node=1)) == []
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.guaranteed_qos import RULE
-from tests.unit.policies.rules.gpu_pods import GPU, KINDS, container, gpu_container, pod
+from tests.support.policies.gpu_pods import GPU, KINDS, container, gpu_container, pod
 
 
 def violations(manifest: dict[str, Any]) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from policies.rules.numa.huge_page_mode import RULE
-from tests.unit.policies.rules.shipped_pools import (
+from tests.support.policies.shipped_pools import (
     Edit,
     argument,
     edited,
@@ -32,7 +32,7 @@ def test_a_mode_fits_every_purpose_but_one(purpose: Purpose, mode: Mode) -> None
 
 
 @pytest.mark.parametrize("purpose", PURPOSES)
-def test_what_follows_from_the_purpose_fits_it(purpose: Purpose) -> None:
+def test_the_mode_that_the_plan_derives_from_the_purpose_passes(purpose: Purpose) -> None:
     assert told(RULE, pool(purpose=purpose)) == []
 
 

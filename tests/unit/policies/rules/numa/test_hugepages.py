@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.hugepages import RULE
-from tests.unit.policies.rules.gpu_pods import container, gpu_container, on, pod, told
+from tests.support.policies.gpu_pods import container, gpu_container, on, pod, told
 
 POOLS = ("dgx 131072 0", "cpu 0 64")
 EQUAL = "Pod 'p' must have requests equal to limits for huge pages in every container."

@@ -6,7 +6,7 @@ from hardware.catalogue import names
 from ignition.plan.refused_arguments import ARGUMENTS, OPTIONS, PCI
 from ignition.plan.tuning import Tuning
 from policies.rules.numa.ignored_settings import RULE
-from tests.unit.policies.rules.shipped_pools import argument, edited, file, pool, told
+from tests.support.policies.shipped_pools import argument, edited, file, pool, told
 
 MODPROBE = "/etc/modprobe.d/mine.conf"
 
@@ -51,7 +51,7 @@ def test_an_option_that_the_nvidia_module_does_not_have_is_told(name: str) -> No
         assert f" must not set {name}: " in said[0]
 
 
-def test_what_acts_is_left_alone() -> None:
+def test_settings_that_take_effect_pass() -> None:
     acting = edited(
         pool(),
         argument("pci=realloc", "mitigations=off", "nvidia.NVreg_EnableMSI=1"),

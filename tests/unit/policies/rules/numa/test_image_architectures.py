@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.image_architectures import RULE
-from tests.unit.policies.rules.gpu_pods import (
+from tests.support.policies.gpu_pods import (
     KINDS,
     Object,
     annotated,
@@ -53,11 +53,11 @@ def test_an_architecture_that_nvcc_does_not_know_is_refused(declared: object) ->
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_declares_nothing_is_left_alone(kind: str) -> None:
+def test_a_pod_that_declares_no_architectures_passes(kind: str) -> None:
     assert told(RULE, KINDS[kind]({"containers": [gpu_container()], **on("dgx")}), *POOLS) == []
 
 
-def test_what_needs_no_gpu_or_runs_elsewhere_is_left_alone() -> None:
+def test_a_pod_without_gpus_or_on_no_known_pool_passes() -> None:
     without = annotated(pod(container(), **on("dgx")), {DECLARED: "sm_80"})
 
     assert told(RULE, without, *POOLS) == []

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.memory_limit import RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container, on, pod, told
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container, on, pod, told
 
 MUST = "must set limits.memory to more than 0."
 

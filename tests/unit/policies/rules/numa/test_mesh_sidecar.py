@@ -4,7 +4,7 @@ import pytest
 
 from policies.language.rule import Manifest
 from policies.rules.numa.mesh_sidecar import RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container, pod
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container, pod
 
 
 def violations(manifest: Manifest) -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from policies.rules.numa.mig_peer_to_peer import RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, annotated, container, gpu_container, pod, told
+from tests.support.policies.gpu_pods import KINDS, annotated, container, gpu_container, pod, told
 
 DECLARED = "fleet.gpu/peer-to-peer"
 INSTANCE = {"nvidia.com/mig-1g.18gb": 2}

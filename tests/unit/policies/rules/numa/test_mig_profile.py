@@ -3,7 +3,7 @@
 import pytest
 
 from policies.rules.numa.mig_profile import RULE
-from tests.unit.policies.rules.gpu_pods import KINDS, container, gpu_container, on, pod, told
+from tests.support.policies.gpu_pods import KINDS, container, gpu_container, on, pod, told
 
 POOLS = ("dgx", "serve 1g.18gb 1g.18gb+me 3g.71gb")
 MIG = "nvidia.com/mig-"

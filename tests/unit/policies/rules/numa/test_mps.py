@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from policies.rules.numa.mps import RULE
-from tests.unit.policies.rules import gpu_pods, shipped_pools
+from tests.support.policies import gpu_pods, shipped_pools
+from tests.support.policies.shipped_pools import edited, pool, replaced
 from tests.unit.policies.rules.numa.test_vgpu import release
-from tests.unit.policies.rules.shipped_pools import edited, pool, replaced
 
 INSTANCES = "have MPS on whole GPUs, not on MIG instances"
 BOTH = "have either MPS or time-slicing"
@@ -70,7 +70,7 @@ def test_a_configuration_that_is_no_yaml_is_refused() -> None:
     assert " must have device plugin configurations of YAML, in its device plugin config" in said
 
 
-def test_what_configures_nothing_is_left_alone() -> None:
+def test_values_without_mps_pass() -> None:
     assert gpu_pods.told(RULE, release()) == []
     assert gpu_pods.told(RULE, gpu_pods.pod(gpu_pods.gpu_container())) == []
 

@@ -1,7 +1,7 @@
 """The rule on plain manifests: training apart from serving."""
 
 from policies.rules.numa.pod_purpose import RULE
-from tests.unit.policies.rules.gpu_pods import container, on, pod, told
+from tests.support.policies.gpu_pods import container, on, pod, told
 
 POOLS = ("dgx training", "serve inference")
 PURPOSE = "fleet.gpu/purpose"

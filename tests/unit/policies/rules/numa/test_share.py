@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.share import RULE
-from tests.unit.policies.rules.gpu_pods import container, gpu_container, on, pod, told
+from tests.support.policies.gpu_pods import container, gpu_container, on, pod, told
 
 DGX = "dgx 27 260480"
 SHARE = "Pod 'p' must ask for at most 27 CPUs and 260480Mi of memory for each GPU on pool 'dgx'."

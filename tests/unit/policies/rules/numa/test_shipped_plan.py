@@ -5,7 +5,7 @@ import pytest
 from hardware.catalogue import names
 from ignition.plan.tuning import Tuning
 from policies.rules.numa.shipped_plan import RULE
-from tests.unit.policies.rules.shipped_pools import (
+from tests.support.policies.shipped_pools import (
     Edit,
     Pool,
     argument,
@@ -26,7 +26,7 @@ KEPT = "0-1,56-57,112-113,168-169"
 
 
 @pytest.mark.parametrize("hardware", names())
-def test_what_the_program_renders_is_as_its_plan_says(hardware: str) -> None:
+def test_rendered_boot_data_is_as_its_plan_says(hardware: str) -> None:
     tuning = Tuning(housekeeping_cores_per_numa_node=1, isolation="exclusive")
 
     assert told(RULE, pool(hardware, "batch", tuning=tuning)) == []
@@ -162,7 +162,7 @@ def test_another_tuning_than_the_one_rendered_is_refused() -> None:
     assert any("reservedSystemCPUs" in each for each in told(RULE, found))
 
 
-def test_what_is_no_pool_is_left_alone() -> None:
+def test_objects_that_are_no_pools_pass() -> None:
     assert (
         told(RULE, {"kind": "gpu:pools:AwsBootData", "metadata": {"name": "p"}, "spec": {}}) == []
     )

@@ -5,7 +5,7 @@ import pytest
 from hardware.catalogue import names
 from ignition.plan.tuning import Tuning
 from policies.rules.numa.swap_off import RULE
-from tests.unit.policies.rules.shipped_pools import (
+from tests.support.policies.shipped_pools import (
     Config,
     Edit,
     edited,

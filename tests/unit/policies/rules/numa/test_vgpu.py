@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from policies.rules.numa.vgpu import RELEASE, RULE
-from tests.unit.policies.rules import gpu_pods, shipped_pools
-from tests.unit.policies.rules.gpu_pods import KINDS, gpu_container
-from tests.unit.policies.rules.shipped_pools import edited, pool, replaced
+from tests.support.policies import gpu_pods, shipped_pools
+from tests.support.policies.gpu_pods import KINDS, gpu_container
+from tests.support.policies.shipped_pools import edited, pool, replaced
 
 INSTEAD = "share GPUs by MIG (sharing: mig) or by time-slicing (sharing: time-slicing), not by vGPU"
 

@@ -1,0 +1,197 @@
+"""An API server with the rules as its policies, and what it answers."""
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from policies.gates.admission import name
+from policies.rules import ALL
+from rehearsal.api import Api
+from tests.support.admission.objects import Object
+
+ADMITTED = tuple(rule for rule in ALL if rule.admission)
+NAMESPACE = "default"
+DEADLINE_S = 60.0
+_RULE_OF = {name(rule.id): rule.id for rule in ADMITTED}
+_WARNING = re.compile(
+    r"299 \S+ \"Validation failed for ValidatingAdmissionPolicy '(?P<policy>[^']+)' with binding "
+    r"'(?P<binding>[^']+)': (?P<said>.*)\"",
+    re.DOTALL,
+)
+_CUSTOM = (
+    ("argoproj.io", "v1alpha1", "Workflow"),
+    ("argoproj.io", "v1alpha1", "WorkflowTemplate"),
+    ("argoproj.io", "v1alpha1", "ClusterWorkflowTemplate"),
+    ("argoproj.io", "v1alpha1", "CronWorkflow"),
+    ("kubeflow.org", "v1", "PyTorchJob"),
+    ("kubeflow.org", "v1", "TFJob"),
+    ("kubeflow.org", "v2beta1", "MPIJob"),
+    ("kubeflow.org", "v1", "XGBoostJob"),
+    ("kubeflow.org", "v1", "PaddleJob"),
+    ("kubeflow.org", "v1", "JAXJob"),
+    ("kubeflow.org", "v1", "Notebook"),
+)
+PRESERVES = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What the server says of a request; `told` is what each policy warned of, by its name."""
+
+    status: int
+    message: str
+    told: Mapping[str, str]
+
+    @property
+    def taken(self) -> bool:
+        """Whether it did what it was asked for."""
+        return self.status < 300
+
+    @property
+    def by_policy(self) -> bool:
+        """Whether it was a policy that refused."""
+        return not self.taken and "ValidatingAdmissionPolicy" in self.message
+
+    def rules(self) -> dict[str, str]:
+        """What each rule said, by its id."""
+        return {_RULE_OF[policy]: said for policy, said in self.told.items() if policy in _RULE_OF}
+
+
+@dataclass(kw_only=True)
+class Server:
+    """Requests by object: paths come from what the server says of its kinds."""
+
+    api: Api
+    _plurals: dict[tuple[str, str], tuple[str, bool]] = field(default_factory=dict)
+
+    def path(self, manifest: Mapping[str, Any]) -> str:
+        """The collection that an object belongs into."""
+        version, kind = manifest["apiVersion"], manifest["kind"]
+        root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        if (version, kind) not in self._plurals:
+            for found in (self.api.get(root) or {"resources": []})["resources"]:
+                if "/" not in found["name"]:
+                    key = (version, found["kind"])
+                    self._plurals[key] = (found["name"], found["namespaced"])
+        plural, namespaced = self._plurals[version, kind]
+        space = manifest.get("metadata", {}).get("namespace", NAMESPACE)
+        return f"{root}/namespaces/{space}/{plural}" if namespaced else f"{root}/{plural}"
+
+    def place(self, manifest: Mapping[str, Any], subresource: str = "") -> str:
+        """The address of an object, or of something below it."""
+        return f"{self.path(manifest)}/{manifest['metadata']['name']}{subresource}"
+
+    def ask(self, method: str, path: str, body: object = None, **query: str) -> Answer:
+        """One request, refused or not."""
+        headers = {"Content-Type": "application/json"}
+        if method == "PATCH":
+            headers["Content-Type"] = "application/merge-patch+json"
+        response = self.api.client.request(method, path, json=body, params=query, headers=headers)
+        found = [_WARNING.fullmatch(each) for each in response.headers.get_list("warning")]
+        return Answer(
+            status=response.status_code,
+            message=str(response.json().get("message", "")),
+            told={each["policy"]: _unescaped(each["said"]) for each in found if each},
+        )
+
+    def try_out(self, manifest: Object) -> Answer:
+        """Creates an object and keeps nothing of it.
+
+        Nobody can create a Pod with ephemeral containers: they are tried out on one that runs.
+        """
+        late = manifest["kind"] == "Pod" and manifest["spec"].get("ephemeralContainers")
+        if not late:
+            return self.ask("POST", self.path(manifest), manifest, dryRun="All")
+        rest = {k: v for k, v in manifest["spec"].items() if k != "ephemeralContainers"}
+        self.made({**manifest, "spec": rest})
+        found = self.place(manifest)
+        whole = dict(self.api.get(found) or {})
+        whole["spec"] = {**whole["spec"], "ephemeralContainers": late}
+        answer = self.ask("PUT", f"{found}/ephemeralcontainers", whole, dryRun="All")
+        self.ask("DELETE", found, gracePeriodSeconds="0")
+        return answer
+
+    def made(self, manifest: Object) -> Object:
+        """Creates an object for good; the server must take it."""
+        answer = self.ask("POST", self.path(manifest), manifest)
+        assert answer.taken, answer.message
+        return manifest
+
+    def install(self, manifests: Sequence[Mapping[str, Any]]) -> None:
+        """Applies objects in their order."""
+        for manifest in manifests:
+            self.api.apply(self.place(manifest), manifest)
+
+    def wait_for(self, what: str, holds: Any) -> None:
+        """Asks until something holds: policies and kinds are seen a moment after they are made."""
+        deadline = time.monotonic() + DEADLINE_S
+        while not holds():
+            assert time.monotonic() < deadline, f"{what} did not come to pass in {DEADLINE_S:.0f} s"
+            time.sleep(0.05)
+
+    def gone(self, manifest: Object) -> bool:
+        """Whether there is no such object."""
+        return self.api.get(self.place(manifest)) is None
+
+    def forget_rules(self) -> None:
+        """Removes all policies, and waits until the server has noticed."""
+        for kind in ("validatingadmissionpolicybindings", "validatingadmissionpolicies"):
+            self.ask("DELETE", f"/apis/admissionregistration.k8s.io/v1/{kind}")
+        bad: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bad"}}
+        bad["spec"] = {"containers": [{"name": "main", "image": "x"}], "hostNetwork": True}
+        bad["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 1}}
+
+        def silent() -> bool:
+            answer = self.try_out(bad)
+            return answer.taken and not answer.told
+
+        self.wait_for("the end of the policies", silent)
+
+    def install_kinds(self, folders: Sequence[Path]) -> None:
+        """Installs the CRDs of the folders and those of Argo and Kubeflow, and waits for them."""
+        crds = [
+            found
+            for folder in folders
+            for file in sorted(folder.glob("*.yaml"))
+            for found in yaml.safe_load_all(file.read_text())
+            if found
+        ]
+        self.install([*crds, *(_crd(*each) for each in _CUSTOM)])
+        for crd in [*crds, *(_crd(*each) for each in _CUSTOM)]:
+            place = self.place(crd)
+            self.wait_for(f"CRD {crd['metadata']['name']}", lambda at=place: self._served(at))
+        account = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default"
+        self.wait_for("the account of pods", lambda: self.api.get(account) is not None)
+
+    def _served(self, crd: str) -> bool:
+        found = self.api.get(crd) or {}
+        conditions = found.get("status", {}).get("conditions", [])
+        return any(
+            each["type"] == "Established" and each["status"] == "True" for each in conditions
+        )
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+def _crd(group: str, version: str, kind: str) -> dict[str, Any]:
+    plural = f"{kind.lower()}s"
+    names = {"kind": kind, "plural": plural, "singular": kind.lower()}
+    served = {
+        "name": version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": PRESERVES},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {"group": group, "scope": "Namespaced", "names": names, "versions": [served]},
+    }

@@ -1,0 +1,70 @@
+"""A pool of GPU instances on AWS, and what of it the tests look at."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pulumi_kubernetes.helm.v3 import Release
+
+from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs
+from components.pools.boot import PoolBoot
+from hardware.catalogue import load
+from ignition.boot import Booted
+from ignition.boot import boot as boot_machine
+from ignition.plan.tuning import Purpose, Tuning
+from settings import AwsPool
+from tests.support.components.boots import boot as boot_of
+from tests.support.components.boots import changed
+from tests.support.recorder import Registered, Secret, named
+
+HUGEPAGES = Tuning(hugepages_1gi_per_numa_node=64, housekeeping_cores_per_numa_node=4)
+
+
+def pool(
+    purpose: Purpose = "training", boot: PoolBoot | None = None, **changes: Any
+) -> Callable[[], None]:
+    """A program with one pool; `changes` are of what the stack file declares."""
+
+    def program() -> None:
+        made = boot or boot_of("p5e.48xlarge", purpose=purpose, tuning=HUGEPAGES)
+        made, declared = changed(made, AwsPool, changes)
+        crds = Release("crds", chart="karpenter-crd")
+        AwsGpuPool("pool", AwsGpuPoolArgs(boot=made, pool=declared, crds=crds))
+
+    return program
+
+
+def spec(resources: list[Registered], kind: str) -> Mapping[str, Any]:
+    """The spec of the one object of a kind; of NodePools the first."""
+    found = next(iter(named(resources, kind).values()))
+    value = found.inputs["spec"]
+    assert isinstance(value, dict)
+    return value
+
+
+def join_text(resources: list[Registered]) -> str:
+    """The secret part as it lies in the bucket."""
+    content = objects(resources)["join.ign"]["content"]
+    assert isinstance(content, Secret), "the join part must be secret"
+    return str(content.value)
+
+
+def objects(resources: list[Registered]) -> dict[str, Mapping[str, Any]]:
+    """What lies in the bucket, by its key."""
+    found = named(resources, "BucketObjectv2").values()
+    return {str(stored.inputs["key"]): stored.inputs for stored in found}
+
+
+def booted(resources: list[Registered]) -> Booted:
+    """What a machine of the pool becomes."""
+    texts = {"join.ign": join_text(resources)}
+    texts |= {
+        key: str(stored["content"])
+        for key, stored in objects(resources).items()
+        if key not in texts
+    }
+    user_data = spec(resources, "EC2NodeClass")["userData"]
+    return boot_machine(
+        user_data,
+        load("p5e.48xlarge"),
+        fetch=lambda url: texts[url.rsplit("/", 1)[1]].encode(),
+    )

@@ -1,0 +1,53 @@
+"""The program of each environment with made-up secrets, and what it registers."""
+
+import base64
+import json
+from collections.abc import Callable
+from functools import cache
+
+import pulumi
+
+from policies.environment import load
+from settings import stack_file
+from stacks.compose import compose
+from tests.conftest import ROOT
+from tests.support.recorder import Registered, render
+
+ENVIRONMENTS = ("dev", "research", "prod")
+TUNNEL_KEYS = {
+    name: base64.b64encode(name.encode().ljust(32, b".")).decode()
+    for name in (
+        *(f"research-dgx-0{number}" for number in range(1, 9)),
+        "fleet-research-fra-gateway",
+    )
+}
+SECRETS = {
+    "kubeconfig": "kubeconfig-of-the-cluster",
+    "join_token": "abcdef.0123456789abcdef",
+    "hcloud_token": "t" * 64,
+    "bmc_username": "bmc-user",
+    "bmc_password": "bmc-hunter2",
+    "wireguard_keys": json.dumps(TUNNEL_KEYS),
+    "lakefs_access_key_id": "AKIAFLEETADMIN",
+    "lakefs_secret_access_key": "lakefs-hunter2",
+    "lakefs_auth_encrypt_key": "0123456789abcdef" * 4,
+    "lakefs_database": "postgres://lakefs:db-hunter2@postgres.fleet.example:5432/lakefs",
+    "pagerduty_routing_key": "pagerduty-hunter2",
+}
+NEVER_SHOWN = {**SECRETS, **{f"the key of {name}": key for name, key in TUNNEL_KEYS.items()}}
+
+
+def program(name: str) -> Callable[[], None]:
+    """What stacks/__main__.py does for an environment of this repository."""
+    environment = load(stack_file(ROOT, name))
+
+    def run() -> None:
+        compose(environment, {name: pulumi.Output.secret(value) for name, value in SECRETS.items()})
+
+    return run
+
+
+@cache
+def resources(environment: str, *, preview: bool = False) -> tuple[Registered, ...]:
+    """What that program registers. It runs once for all tests: change nothing in what it made."""
+    return tuple(render(program(environment), preview=preview))

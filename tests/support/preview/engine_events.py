@@ -1,0 +1,97 @@
+"""Event logs as the engine writes them, for pools whose boot data is what the product renders."""
+
+from functools import cache
+from typing import Any
+
+from ignition.plan.tuning import Tuning
+from ignition.write.render import tuning_ignition
+from tests.support.ignition.nodes import node
+
+Event = dict[str, Any]
+Inputs = dict[str, Any]
+
+SERVER = "hcloud:index/server:Server"
+HOST = "kubernetes:metal3.io/v1alpha1:BareMetalHost"
+NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
+NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
+
+
+@cache
+def ignition(hardware: str, **tuning: Any) -> str:
+    """The plain boot data of a pool."""
+    return tuning_ignition(node(hardware, tuning=Tuning(**tuning)))
+
+
+def urn(kind: str, name: str) -> str:
+    return f"urn:pulumi:dev::gpu-fleet::{kind}::{name}"
+
+
+def step(  # noqa: PLR0913  # what an event has
+    op: str,
+    kind: str,
+    name: str,
+    *,
+    old: Inputs | None = None,
+    new: Inputs | None = None,
+    parent: str = "",
+    forcing: tuple[str, ...] = (),
+) -> Event:
+    """What the engine writes before it comes to a resource."""
+
+    def state(inputs: Inputs | None) -> Event | None:
+        return None if inputs is None else {"type": kind, "parent": parent, "inputs": inputs}
+
+    metadata = {
+        "op": op,
+        "urn": urn(kind, name),
+        "type": kind,
+        "old": state(old),
+        "new": state(new),
+        "keys": list(forcing) or None,
+        "detailedDiff": {path: {"diffKind": "update-replace"} for path in forcing} or None,
+    }
+    return {"resourcePreEvent": {"metadata": metadata}}
+
+
+def component(op: str, name: str, kind: str, *, old: Inputs | None, new: Inputs | None) -> Event:
+    return step(op, f"gpu:pools:{kind}", name, old=old, new=new)
+
+
+def shown(pool: str, hardware: str, boot_data: str, purpose: str = "batch") -> Inputs:
+    """What a pool component shows of itself."""
+    return {
+        "pool": pool,
+        "site": "fra",
+        "hardware": hardware,
+        "purpose": purpose,
+        "ignition": boot_data,
+    }
+
+
+def node_pool(capacity: str, gpus: int, minutes: int = 10) -> Inputs:
+    requirement = {"key": "karpenter.sh/capacity-type", "operator": "In", "values": [capacity]}
+    return {
+        "kind": "NodePool",
+        "spec": {
+            "limits": {"nvidia.com/gpu": str(gpus)},
+            "disruption": {"consolidateAfter": f"{minutes}m"},
+            "template": {"spec": {"requirements": [requirement]}},
+        },
+    }
+
+
+def violation(message: str, level: str = "mandatory", name: str = "burst-spot") -> Event:
+    """What the engine writes of a broken rule: first the description of the policy."""
+    return {
+        "policyEvent": {
+            "resourceUrn": urn(NODE_POOL, name),
+            "message": f"Rules of the fleet that each resource must keep.\n{message}\nWhy. See x\n",
+            "policyName": "fleet-resources",
+            "enforcementLevel": level,
+        }
+    }
+
+
+def error(message: str) -> Event:
+    stack = urn("pulumi:pulumi:Stack", "gpu-fleet-dev")
+    return {"diagnosticEvent": {"severity": "error", "message": message, "urn": stack}}
