@@ -1,4 +1,4 @@
-"""What the figures were measured on, without its name or anything else that tells whose it is."""
+"""Describes the machine of a run, without its name or owner."""
 
 import os
 import platform
@@ -11,7 +11,7 @@ LINUX = hasattr(os, "sched_getaffinity")
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """The part of a machine that decides how long something takes."""
+    """The properties of a machine that decide how long something takes."""
 
     cpus: int
     memory_gib: float
@@ -26,7 +26,7 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """Returns what this process may use; a container's share counts, not its host's."""
+    """Return what this process may use: the CPUs of its container, not those of the host."""
     return Machine(
         cpus=len(os.sched_getaffinity(0)) if LINUX else os.cpu_count() or 1,
         memory_gib=round(psutil.virtual_memory().total / 2**30, 1),

@@ -1,8 +1,8 @@
-"""Boot data of a thousand nodes: rendered and booted in one process, against the real Butane.
+"""Times the boot data of a thousand nodes: rendered and booted in one process, against Butane.
 
-The machines are those of the catalogue in turns, each node with a pool and a name of its own, so
-that nothing is measured once and counted a thousand times. Blocks of nodes take turns with as many
-calls of Butane: a process that starts between two nodes would leave the second one cold caches.
+The nodes take turns through the catalogue's machines, each with a pool and a name of its own, so
+that no cached result is counted as another node. Blocks of nodes take turns with as many calls of
+Butane, because a process that starts between two nodes would leave cold caches for the second.
 """
 
 import subprocess
@@ -13,7 +13,7 @@ from itertools import cycle, islice, product
 
 from benchmarks.results import Block, Nodes
 from hardware.catalogue import Hardware, load, names
-from ignition.boot import boot
+from ignition.boot.node import boot
 from ignition.plan.numa_plan import NumaPlan, plan
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from ignition.write.render import (
@@ -37,7 +37,7 @@ _TUNING = Tuning(housekeeping_cores_per_numa_node=2, hugepages_2mi_per_numa_node
 
 
 def measure(tools: Tools) -> Nodes:
-    """Times planning, then all nodes, then blocks of them in turns with Butane."""
+    """Time planning, then all nodes, then blocks of them in turns with Butane."""
     planned = {
         (name, purpose): plan(load(name), _TUNING, purpose)
         for name, purpose in product(names(), PURPOSES)
@@ -58,7 +58,7 @@ def measure(tools: Tools) -> Nodes:
 
 
 def _block(nodes: Sequence[NodeBoot], program: str) -> Block:
-    """The same nodes as Ignition, as Ignition by Butane, and booted; seconds for one of them."""
+    """Return the mean seconds of a node: as Ignition, as Ignition by Butane, and booted."""
 
     def one(work: Callable[[NodeBoot], object]) -> float:
         return sum(_timed(partial(work, node)) for node in nodes) / len(nodes)
@@ -99,7 +99,7 @@ def _node(hardware: Hardware, purpose: Purpose, planned: NumaPlan, *, pool: str)
 
 
 def _boot(node: NodeBoot, number: int) -> None:
-    """Renders both parts and boots them; RuntimeError where the node would stay out."""
+    """Render both parts and boot them; raises RuntimeError where the node does not come up."""
     join = Join(
         api_server_endpoint="api.fleet.example:6443",
         token="abcdef.0123456789abcdef",  # noqa: S106  # opens nothing
@@ -113,7 +113,7 @@ def _boot(node: NodeBoot, number: int) -> None:
 
 
 def _butane(program: str, node: NodeBoot) -> None:
-    """Butane as a process of its own, which is how it is called where it is called for a node."""
+    """Call Butane as a process, the usual way to render a node with it."""
     command, source = [program, "butane"], tuning_butane(node)
     subprocess.run(command, input=source, check=True, capture_output=True, text=True)
 

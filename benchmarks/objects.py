@@ -1,6 +1,6 @@
-"""A thousand objects as teams send them: GPU jobs, gangs, services, node pools and plain ones.
+"""Kubernetes objects as teams send them: GPU jobs, gangs, services, node pools and plain ones.
 
-They keep the rules as far as an object alone can, so that each rule reads one to its end.
+They comply with the rules as far as a single object can, so that no rule ends early.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ SHARE = {"cpu": "8", "memory": "64Gi", GPU: "1"}
 
 
 def objects(count: int) -> list[Manifest]:
-    """That many, of every kind in turns; the first is the queue of the gangs."""
+    """Return `count` objects of all kinds in turns; the first is the queue of the gangs."""
     queue = _object("scheduling.volcano.sh/v1beta1", "Queue", "research", namespace=None)
     queue["spec"] = {"capability": {GPU: "64"}, "weight": 1}
     made = (make(f"{make.__name__[1:]}-{number}") for number, make in enumerate(cycle(_KINDS)))

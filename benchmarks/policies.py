@@ -1,13 +1,12 @@
-"""What the policy packs cost a preview of a thousand resources, and a rule one resource.
+"""Times policy packs in a preview of a thousand resources, and single rules on one resource.
 
-In each run every kind of preview comes once, one after the other, so that a busy moment of the
-machine meets all of them. The levels are advisory, so that a rule that finds something is measured
-too and stops nothing.
+Each run has one preview of every kind, so that a busy moment of the machine affects all kinds. The
+levels are advisory, so that a finding is measured, too, and stops nothing.
 """
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -15,19 +14,19 @@ from statistics import median
 
 from rich.table import Table
 
-from benchmarks.objects import POOL, objects
+from benchmarks.objects import objects
 from benchmarks.previews import preview, program, twin
-from benchmarks.results import Goal, Taken, ratio, seconds
-from hardware import catalogue as machines
-from ignition.plan.numa_plan import plan
-from ignition.plan.tuning import Tuning
-from policies.configuration import Configured, configure
-from policies.gates.judging import judge
-from policies.gates.plan import pack_config
+from benchmarks.results import Goal, Timing, ratio, seconds
+from policies.configuration import ConfiguredRule, configure
+from policies.environment import load
+from policies.gates.judging import findings, paragraph
+from policies.gates.pack_config import pack_config
+from policies.language.facts import KEY
 from policies.language.rule import Manifest, Rule
-from policies.pools import PoolFacts, rule_settings
 from policies.rules import ALL
+from policies.verdicts import Resource
 from rehearsal.engine import Engine
+from settings import stack_file
 from toolchain.build import Tools
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,12 +35,13 @@ RESOURCES = 1000
 RULES_SHOWN = 8
 REPEATED = 3
 TODAY = date(2026, 1, 1)
+NOBODY = Resource(kind="Object", name="")
 NONE, ALL_RULES, FOUR = "no pack", "all rules in one pack", "four --policy-pack flags"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """One rule on the kind of resource that takes it longest, in microseconds."""
+class RuleTiming:
+    """The time of one rule on its slowest kind of resource, in microseconds."""
 
     rule: str
     kind: str
@@ -54,18 +54,18 @@ class Policies:
     """`pulumi preview` of many resources with each pack, one of each in every run."""
 
     resources: int
-    previews: dict[str, Sequence[Taken]]
-    asked: Sequence[Asked]
+    previews: dict[str, Sequence[Timing]]
+    rules: Sequence[RuleTiming]
 
     def over_none(self, kind: str) -> float:
-        """A kind against the preview without a pack, median of the ratios of the runs."""
+        """Return the median ratio of a kind of preview to the one without a pack."""
         return ratio(self.previews[kind], self.previews[NONE])
 
     @property
     def goals(self) -> tuple[Goal, ...]:
-        """Every pack by itself, and the slowest of the rules."""
+        """The goals of each pack alone and of the slowest rule."""
         held = (kind for kind in self.previews if kind not in (NONE, FOUR))
-        slowest = max(self.asked, key=lambda rule: rule.median_us)
+        slowest = max(self.rules, key=lambda rule: rule.median_us)
         return (
             *(Goal(name=_compared(kind), value=self.over_none(kind), at_most=1.3) for kind in held),
             Goal(
@@ -77,7 +77,7 @@ class Policies:
         )
 
     def tables(self) -> Iterator[Table]:
-        """What each pack adds to a preview, and the rules that take longest."""
+        """Yield a table of what each pack costs a preview, and one of the slowest rules."""
         runs = len(self.previews[NONE])
         title = f"pulumi preview, {self.resources} Kubernetes objects, median of {runs} paired runs"
         columns = ("", "seconds", "CPU s", "against none", "goal")
@@ -89,13 +89,13 @@ class Policies:
             compared = "" if kind == NONE else f"{self.over_none(kind):.2f}"
             packs.add_row(kind, *seconds(taken), compared, goal.verdict if goal else "none")
         yield packs
-        count = f"the slowest {RULES_SHOWN} of {len(self.asked)}"
+        count = f"the slowest {RULES_SHOWN} of {len(self.rules)}"
         title = f"one rule on one resource, {count}: {slowest.verdict}"
-        told = ("rule", "slowest on", "median, µs", "most, µs")
-        rules = Table(*told, title=title, title_justify="left")
-        for rule in sorted(self.asked, key=lambda rule: -rule.median_us)[:RULES_SHOWN]:
-            rules.add_row(rule.rule, rule.kind, f"{rule.median_us:.1f}", f"{rule.most_us:.1f}")
-        yield rules
+        headings = ("rule", "slowest on", "median, µs", "most, µs")
+        slow = Table(*headings, title=title, title_justify="left")
+        for rule in sorted(self.rules, key=lambda rule: -rule.median_us)[:RULES_SHOWN]:
+            slow.add_row(rule.rule, rule.kind, f"{rule.median_us:.1f}", f"{rule.most_us:.1f}")
+        yield slow
 
 
 def _compared(kind: str) -> str:
@@ -103,7 +103,7 @@ def _compared(kind: str) -> str:
 
 
 def measure(environment: str, tools: Tools, *, runs: int, resources: int = RESOURCES) -> Policies:
-    """Previews each kind once to warm up, then once in each run, in turns."""
+    """Preview each kind once to warm up, then once in each run, in turns."""
     made = objects(resources)
     with twin(environment, tools) as engine:
         listed = engine.directory / "objects.json"
@@ -111,21 +111,21 @@ def measure(environment: str, tools: Tools, *, runs: int, resources: int = RESOU
         config = {"gpu-fleet:objects": str(listed)}
         many = program(engine, tools, Path(__file__).resolve().parent / "many", config)
         kinds = _kinds(many)
-        taken: dict[str, list[Taken]] = {kind: [] for kind in kinds}
+        taken: dict[str, list[Timing]] = {kind: [] for kind in kinds}
         for run in range(runs + 1):
             for kind, flags in kinds.items():
                 found = preview(many, flags)
                 if run:
                     taken[kind].append(found)
-    return Policies(resources=resources, previews={**taken}, asked=rules_on(made))
+    return Policies(resources=resources, previews={**taken}, rules=rules_on(made))
 
 
 def _kinds(engine: Engine) -> dict[str, tuple[str, ...]]:
-    """The flags of each kind of preview."""
+    """Return the flags of each kind of preview."""
     settings = _settings()
 
     def flags(name: str, folder: Path, rules: Sequence[Rule]) -> tuple[str, str]:
-        said = {rule.id: settings[rule.id] for rule in rules}
+        said = {key: settings[key] for key in (KEY, *(rule.id for rule in rules))}
         config = engine.directory / f"{name}.json"
         config.write_text(json.dumps(pack_config(said, rules)))
         return f"--policy-pack={folder}", f"--policy-pack-config={config}"
@@ -142,21 +142,19 @@ def _kinds(engine: Engine) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _settings() -> dict[str, dict[str, object]]:
-    """What the rules know of one pool, so that those on pods have something to compare with."""
-    hardware = machines.load("dgx-h200")
-    pool = PoolFacts(hardware=hardware, plan=plan(hardware, Tuning(), "training"))
-    found = rule_settings({POOL: pool})
-    return {rule.id: {**found.get(rule.id, {}), "level": "advisory"} for rule in ALL}
+def _settings() -> dict[str, Mapping[str, object]]:
+    """Return settings with every rule advisory, and the facts of an environment's pools."""
+    facts = load(stack_file(ROOT, "dev")).rule_settings[KEY]
+    return {KEY: facts, **{rule.id: {"level": "advisory"} for rule in ALL}}
 
 
-def rules_on(manifests: Sequence[Manifest]) -> list[Asked]:
-    """Times the judging of each resource by each rule alone."""
-    return [_asked(configured, manifests) for configured in configure(_settings())]
+def rules_on(manifests: Sequence[Manifest]) -> list[RuleTiming]:
+    """Time each rule alone on each resource."""
+    return [_timed(configured, manifests) for configured in configure(_settings())]
 
 
-def _asked(configured: Configured, manifests: Sequence[Manifest]) -> Asked:
-    """The kind of resource that takes longest; of a rule on the stack, each resource's share."""
+def _timed(configured: ConfiguredRule, manifests: Sequence[Manifest]) -> RuleTiming:
+    """Return the kind of resource that takes longest; for a rule on the stack, each one's share."""
     rule = configured.rule.id
     if configured.rule.predicate is None:
         shares = [
@@ -164,18 +162,22 @@ def _asked(configured: Configured, manifests: Sequence[Manifest]) -> Asked:
             / len(manifests)
             for _ in range(REPEATED)
         ]
-        return Asked(rule=rule, kind="the stack", median_us=median(shares), most_us=max(shares))
+        return RuleTiming(
+            rule=rule, kind="the stack", median_us=median(shares), most_us=max(shares)
+        )
     times: dict[str, list[float]] = {}
     for manifest in manifests:
         taken = min(_judged_us(configured, manifest, None) for _ in range(REPEATED))
         times.setdefault(f"{manifest['apiVersion']} {manifest['kind']}", []).append(taken)
     kind, slowest = max(times.items(), key=lambda entry: median(entry[1]))
-    return Asked(rule=rule, kind=kind, median_us=median(slowest), most_us=max(slowest))
+    return RuleTiming(rule=rule, kind=kind, median_us=median(slowest), most_us=max(slowest))
 
 
 def _judged_us(
-    configured: Configured, manifest: Manifest, stack: Sequence[Manifest] | None
+    configured: ConfiguredRule, manifest: Manifest, stack: Sequence[Manifest] | None
 ) -> float:
     started = time.perf_counter()
-    judge(manifest, (configured,), subject="", today=TODAY, stack=stack)
+    found = findings(manifest, (configured,), resource=NOBODY, today=TODAY, stack=stack)
+    for each in found:
+        paragraph(each, configured.rule)
     return 1e6 * (time.perf_counter() - started)

@@ -1,8 +1,8 @@
-"""`pulumi preview` of an environment against a bare program, with and without the policy pack.
+"""Times `pulumi preview` of an environment against a bare program, with and without policies.
 
-Everything but the program is the same: engine, language host, stand-in providers, API server, an
-empty stack. What is left of the ratio is what the program itself costs: reading settings, deriving
-plans and Ignition, composing components.
+All but the program is the same: engine, language host, stand-in providers, API server, an empty
+stack. So the ratio shows the cost of the program itself: it reads settings, derives plans and
+Ignition, and composes components.
 """
 
 import json
@@ -18,7 +18,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 
 import yaml
 
-from benchmarks.results import Previews, Taken
+from benchmarks.results import Previews, Timing
 from policies.environment import load
 from rehearsal import stackfile
 from rehearsal.engine import Engine, environment
@@ -33,8 +33,8 @@ PACKAGES = ("aws", "hcloud", "kubernetes")
 
 
 def measure(environment_name: str, tools: Tools, *, runs: int) -> Previews:
-    """Previews each kind once to warm up, then once in each run, in turns."""
-    taken: dict[str, list[Taken]] = {"bare": [], "program": [], "with policies": []}
+    """Preview each kind once to warm up, then once in each run, in turns."""
+    taken: dict[str, list[Timing]] = {"bare": [], "program": [], "with policies": []}
     with twin(environment_name, tools) as engine:
         resources = _resources(engine)
         bare = program(engine, tools, BARE, {"gpu-fleet:resources": resources})
@@ -59,7 +59,7 @@ def measure(environment_name: str, tools: Tools, *, runs: int) -> Previews:
 
 @contextmanager
 def twin(environment_name: str, tools: Tools) -> Iterator[Engine]:
-    """The environment's engine on a twin of its own, so that no rehearsal is in the way."""
+    """Yield the environment's engine on a twin that no rehearsal uses."""
     tracked = stack_file(ROOT, environment_name)
     workspace = Workspace(root=ROOT, environment=f"bench-{environment_name}")
     with workspace.held():
@@ -75,7 +75,7 @@ def twin(environment_name: str, tools: Tools) -> Iterator[Engine]:
 
 
 def _resources(engine: Engine) -> dict[str, int]:
-    """How many custom resources of each package the program registers."""
+    """Return the number of custom resources of each package that the program registers."""
     types = engine.preview(lambda _outcome: None).types
     counted = Counter[str]()
     for kind, number in types.items():
@@ -84,7 +84,7 @@ def _resources(engine: Engine) -> dict[str, int]:
 
 
 def program(engine: Engine, tools: Tools, folder: Path, config: Mapping[str, object]) -> Engine:
-    """An engine for the program in `folder`, with a stack of its own on the same twin."""
+    """Return an engine for the program in `folder`, with its own stack on the same twin."""
     directory = engine.directory / folder.name
     directory.mkdir(mode=0o700)
     ports = json.loads((engine.directory / "providers.json").read_text())
@@ -110,8 +110,8 @@ def program(engine: Engine, tools: Tools, folder: Path, config: Mapping[str, obj
     return other
 
 
-def preview(engine: Engine, more: tuple[str, ...]) -> Taken:
-    """One preview as a user would wait for it."""
+def preview(engine: Engine, more: tuple[str, ...]) -> Timing:
+    """Run one preview, and return its time."""
     quiet = ("--non-interactive", "--color=never", "--suppress-outputs")
     before, started = getrusage(RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(
@@ -126,4 +126,4 @@ def preview(engine: Engine, more: tuple[str, ...]) -> Taken:
         raise RuntimeError(f"The preview in {engine.root} failed:\n{done.stdout}{done.stderr}")
     wall_s, after = time.perf_counter() - started, getrusage(RUSAGE_CHILDREN)
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Taken(wall_s=wall_s, cpu_s=cpu_s)
+    return Timing(wall_s=wall_s, cpu_s=cpu_s)

@@ -1,4 +1,4 @@
-"""`fleet rehearse` as a user starts it: its phases, the whole command, its memory at the peak."""
+"""Times `fleet rehearse` as a user starts it: its phases, the command, its peak memory."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ SAMPLE_S = 0.25
 
 
 def measure(environment: str) -> Rehearsed:
-    """Rehearses an environment once; RuntimeError with its own words when it does not hold."""
+    """Rehearse an environment once; raises RuntimeError with its problems where it fails."""
     command = [str(Path(sys.executable).with_name("fleet")), "rehearse", environment, "--json"]
     started = time.perf_counter()
     with TemporaryFile("w+") as answer:
@@ -42,7 +42,7 @@ def measure(environment: str) -> Rehearsed:
 
 
 def _watch(process: subprocess.Popen[bytes]) -> int:
-    """Waits for the end; returns the most bytes that the command and its children held at once."""
+    """Wait for the end; return the most bytes that the command and its children used at once."""
     peak = 0
     command = psutil.Process(process.pid)
     while process.poll() is None:
@@ -50,13 +50,13 @@ def _watch(process: subprocess.Popen[bytes]) -> int:
             family = [command, *command.children(recursive=True)]
         except psutil.NoSuchProcess:
             break
-        peak = max(peak, sum(_held(member) for member in family))
+        peak = max(peak, sum(_memory_bytes(member) for member in family))
         time.sleep(SAMPLE_S)
     return peak
 
 
-def _held(process: psutil.Process) -> int:
-    """Memory of a process in bytes, shared pages counted by share where the system can tell."""
+def _memory_bytes(process: psutil.Process) -> int:
+    """Return the memory of a process in bytes, with its share of shared pages where known."""
     try:
         memory = process.memory_full_info()
     except psutil.Error:  # it has just ended

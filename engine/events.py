@@ -1,15 +1,11 @@
-"""What the engine's event log says: resources by type and step, rule violations, errors."""
-
-from __future__ import annotations
+"""Reads the engine's event log: resources by type and step, policy violations, errors."""
 
 import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 COLOUR = re.compile(r"<\{%[^%]*%\}>|\x1b\[[0-9;]*m")
 STACK = "pulumi:pulumi:Stack"
@@ -20,10 +16,16 @@ NOISE = ("preview failed", "update failed", "resource registration was canceled"
 class Violation:
     """A rule that a resource, or the stack, breaks."""
 
+    pack: str
     policy: str
     level: str  # advisory, mandatory, remediate
-    resource: str  # its name; the stack's for a rule about all resources
+    urn: str  # the stack's for a rule about all resources
     message: str
+
+    @property
+    def resource(self) -> str:
+        """The resource's name."""
+        return name_of(self.urn)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +39,9 @@ class Diagnostic:
 
 @dataclass(kw_only=True)
 class Outcome:
-    """What one `preview` or `up` did so far; complete when the engine has ended."""
+    """The result of one `preview` or `up`; it is complete when the engine has ended."""
 
-    started: int = 0  # resources that the engine began with
+    started: int = 0  # resources on which the engine has begun to work
     finished: int = 0
     steps: Counter[str] = field(default_factory=Counter)  # create, same, update, …
     types: Counter[str] = field(default_factory=Counter)  # resources by type
@@ -49,18 +51,18 @@ class Outcome:
     exports: dict[str, Any] = field(default_factory=dict)  # the stack's outputs, secrets masked
 
     def errors(self) -> tuple[str, ...]:
-        """Every error once, in order, as "resource: message"."""
+        """Return each error once, in order, as "resource: message"."""
         broken = [d for d in self.diagnostics if d.severity == "error"]
         telling = [d for d in broken if not d.message.startswith(NOISE)]
         return tuple(dict.fromkeys(_sentence(d) for d in telling or broken))
 
     def warnings(self) -> tuple[str, ...]:
-        """Every warning once, in order, as "resource: message"."""
+        """Return each warning once, in order, as "resource: message"."""
         found = [d for d in self.diagnostics if d.severity == "warning"]
         return tuple(dict.fromkeys(_sentence(d) for d in found))
 
     def take(self, event: dict[str, Any]) -> None:
-        """Adds one event of the log."""
+        """Add one event of the log."""
         if before := event.get("resourcePreEvent"):
             if _counts(before["metadata"]):
                 self.started += 1
@@ -87,9 +89,10 @@ class Outcome:
     def _violate(self, event: dict[str, Any]) -> None:
         self.violations.append(
             Violation(
+                pack=event.get("policyPackName", ""),
                 policy=event["policyName"],
                 level=event["enforcementLevel"],
-                resource=name_of(event.get("resourceUrn", "")),
+                urn=event.get("resourceUrn", ""),
                 message=_plain(event["message"]),
             )
         )
@@ -108,7 +111,7 @@ class Outcome:
 
 
 class EventLog:
-    """Reads the engine's event log while it grows."""
+    """Reads an event log while the engine writes it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -116,13 +119,13 @@ class EventLog:
         self._read = 0
 
     def catch_up(self) -> bool:
-        """Takes the events written since the last call; False when there were none."""
+        """Read the events written since the last call; return False when there were none."""
         if not self.path.exists():
             return False
         with self.path.open("rb") as log:
             log.seek(self._read)
             text = log.read()
-        whole = text[: text.rfind(b"\n") + 1]  # the last line may still be in the writing
+        whole = text[: text.rfind(b"\n") + 1]  # the engine may not have finished the last line
         self._read += len(whole)
         for line in whole.splitlines():
             self.outcome.take(json.loads(line))
@@ -130,12 +133,12 @@ class EventLog:
 
 
 def name_of(urn: str) -> str:
-    """The resource's name in its URN, or the empty text for no URN."""
+    """Return the resource's name in its URN; an empty URN has an empty name."""
     return urn.rpartition("::")[2]
 
 
 def _counts(metadata: dict[str, Any]) -> bool:
-    """Whether it is a resource as users count them: neither the stack itself nor a provider."""
+    """Return whether users count it as a resource: it is neither the stack nor a provider."""
     kind = metadata["type"]
     return kind != STACK and not kind.startswith("pulumi:providers:")
 
@@ -145,7 +148,7 @@ def _plain(message: str) -> str:
 
 
 def _sentence(diagnostic: Diagnostic) -> str:
-    """A diagnostic on one line; of a traceback only the exception."""
+    """Return a diagnostic on one line; of a traceback only the exception."""
     lines = [line.strip() for line in diagnostic.message.splitlines() if line.strip()]
     if any(line.startswith("Traceback (most recent call last)") for line in lines):
         lines = lines[-1:]

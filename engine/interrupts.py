@@ -1,24 +1,19 @@
-"""Ctrl-C, `kill` and a closed terminal end a rehearsal in order, never in the middle of a start.
+"""Turns Ctrl-C, `kill` and a closed terminal into an exception, so that a command ends in order.
 
 A signal raises `Interrupted` in the main thread, but not inside `shielded()`: a process that was
-started and not yet on record would be lost, and a stop that is cut short would leave half behind.
+started and not yet recorded would be lost, and a stop that is cut short would leave processes.
 """
 
-from __future__ import annotations
-
 import signal
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import FrameType
+from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(KeyboardInterrupt):
-    """Someone ended the command; `exit_code` is what a shell expects of it (130 after Ctrl-C)."""
+    """A signal ended the command; `exit_code` is the one that shells expect (130 for Ctrl-C)."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -39,11 +34,11 @@ def _received(number: int, _frame: FrameType | None) -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Turns the signals that end a command into `Interrupted` while the block runs."""
+    """Raise `Interrupted` for the signals that end a command, while the block runs."""
     before = {number: signal.getsignal(number) for number in SIGNALS}
     for number in SIGNALS:
         if number == signal.SIGHUP and before[number] == signal.SIG_IGN:
-            continue  # nohup: the caller wants it to outlive the terminal
+            continue  # under nohup the command outlives its terminal
         signal.signal(number, _received)
     try:
         yield
@@ -54,7 +49,7 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def shielded(*, forget: bool = False) -> Iterator[None]:
-    """Holds a signal back until the block is done; with `forget`, such a signal is dropped."""
+    """Delay signals until the block is done; with `forget`, drop them."""
     _State.depth += 1
     try:
         yield

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from hardware.catalogue import HardwareError, load
-from ignition.boot import Booted, BootedNode, boot
+from ignition.boot.node import Booted, BootedNode, boot
 
 
 class BootInputError(ValueError):

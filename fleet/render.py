@@ -21,7 +21,7 @@ from ignition.write.render import (
     with_merge,
 )
 from ignition.write.wireguard import WireGuardKey
-from settings import BareMetalPool, ResolvedPool, Settings, load, stack_file
+from settings import BareMetalPoolSettings, ResolvedPool, Settings, load, stack_file
 from settings.node_boot import node_boot, node_versions
 from settings.tunnels import of_site, with_length
 
@@ -73,7 +73,9 @@ def _join(settings: Settings, pool: ResolvedPool) -> Join:
     )
     tunnel = of_site(settings.sites[pool.site])
     declared = pool.declared
-    address = declared.machines[0].tunnel_address if isinstance(declared, BareMetalPool) else None
+    address = (
+        declared.machines[0].tunnel_address if isinstance(declared, BareMetalPoolSettings) else None
+    )
     if tunnel is None or address is None:
         return join
     return replace(

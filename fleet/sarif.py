@@ -1,69 +1,74 @@
 """What the rules found, as SARIF 2.1.0: the form in which code scanning takes findings.
 
-GitHub shows a finding beside its line and closes it when it is gone. It knows it again by its
-fingerprint, which is made of rule, resource and sentence, so that a line that moves is no new one.
+GitHub shows a finding beside its line and closes it when it is gone. It recognises a finding by its
+fingerprint, made of rule, resource and sentence, so a finding whose line moves stays the same one.
 https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from importlib.metadata import version
 from os.path import relpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from policies.language.rule import Level, Rule
+from policies.language.rule import Level
+from policies.verdicts import Finding, State, Verdict
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 SarifLevel = Literal["error", "warning", "note"]
-LEVELS: dict[Level, SarifLevel] = {"mandatory": "error", "advisory": "warning", "disabled": "note"}
+RULE_LEVELS: Mapping[Level, SarifLevel] = {
+    "mandatory": "error",
+    "advisory": "warning",
+    "disabled": "note",
+}
+LEVELS: Mapping[State, SarifLevel] = {
+    "violated": "error",
+    "advisory": "warning",
+    "exempt": "note",
+    "not checked": "note",
+}
+Place = tuple[str, int]
+"""A file below the current folder, the root of the checkout, and a line that counts from 1."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Result:
-    """One sentence that a rule says, and where.
-
-    `file` is below the current folder, the root of the checkout; `line` counts from 1. `resource`
-    is the object's kind and name, such as `NodePool/burst`. `leave` is the reason of an exemption
-    that holds: the finding then stops nothing.
-    """
-
-    rule: Rule
-    sentence: str
-    level: SarifLevel
-    file: str
-    line: int = 1
-    resource: str = ""
-    leave: str = ""
-
-
-def document(results: Iterable[Result], unreadable: Sequence[str] = ()) -> dict[str, Any]:
+def document(
+    verdicts: Iterable[Verdict],
+    place: Callable[[Finding], Place],
+    unreadable: Sequence[str] = (),
+) -> dict[str, Any]:
     """A SARIF log with one run, which names each rule that found something once.
 
     What could not be read makes it a run that failed: no finding of it is gone for all that.
     """
-    found = sorted(results, key=lambda one: (one.file, one.line, one.rule.id, one.sentence))
-    rules = {one.rule.id: one.rule for one in found}
-    order = {rule_id: index for index, rule_id in enumerate(sorted(rules))}
+    broken = sorted((one for one in verdicts if one.findings), key=lambda one: one.rule)
+    results = [
+        _result(sentence, finding, place(finding), index)
+        for index, verdict in enumerate(broken)
+        for finding in verdict.findings
+        for sentence in finding.sentences
+    ]
     driver = {
         "name": "gpu-fleet",
         "version": version("gpu-fleet"),
-        "rules": [_rule(rules[rule_id]) for rule_id in order],
+        "rules": [_rule(verdict) for verdict in broken],
     }
     run = {
         "tool": {"driver": driver},
         "invocations": [_invocation(unreadable)],
-        "results": [_result(one, order[one.rule.id]) for one in found],
+        "results": sorted(results, key=_order),
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _order(result: Mapping[str, Any]) -> tuple[str, int, str, str]:
+    """By file, line, rule and sentence."""
+    where = result["locations"][0]["physicalLocation"]
+    file, line = where["artifactLocation"]["uri"], where["region"]["startLine"]
+    return file, line, result["ruleId"], result["message"]["text"]
 
 
 def _invocation(unreadable: Sequence[str]) -> dict[str, Any]:
@@ -71,9 +76,9 @@ def _invocation(unreadable: Sequence[str]) -> dict[str, Any]:
     return {"executionSuccessful": not told, "toolExecutionNotifications": told}
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
+def _rule(rule: Verdict) -> dict[str, Any]:
     return {
-        "id": rule.id,
+        "id": rule.rule,
         "shortDescription": {"text": rule.sentence},
         "fullDescription": {"text": rule.why},
         "help": {
@@ -81,33 +86,41 @@ def _rule(rule: Rule) -> dict[str, Any]:
             "markdown": f"{rule.sentence}\n\n{rule.why}\n\n[Source]({rule.source})",
         },
         "helpUri": rule.source,
-        "defaultConfiguration": {"level": LEVELS[rule.level]},
-        "properties": {"tags": [rule.id.partition("/")[0]]},
+        "defaultConfiguration": {"level": RULE_LEVELS[rule.level]},
+        "properties": {"tags": [rule.rule.partition("/")[0]]},
     }
 
 
-def _result(one: Result, index: int) -> dict[str, Any]:
-    place: dict[str, Any] = {
+def _result(sentence: str, finding: Finding, place: Place, index: int) -> dict[str, Any]:
+    file, line = place
+    location: dict[str, Any] = {
         "physicalLocation": {
-            "artifactLocation": {"uri": _uri(one.file), "uriBaseId": "%SRCROOT%"},
-            "region": {"startLine": one.line},
+            "artifactLocation": {"uri": _uri(file), "uriBaseId": "%SRCROOT%"},
+            "region": {"startLine": line},
         }
     }
-    if one.resource:
-        place["logicalLocations"] = [{"fullyQualifiedName": one.resource, "kind": "resource"}]
-    fingerprint = sha256("\0".join((one.rule.id, one.resource, one.sentence)).encode())
-    written: dict[str, Any] = {
-        "ruleId": one.rule.id,
+    resource = finding.resource.path if finding.resource else ""
+    if resource:
+        location["logicalLocations"] = [{"fullyQualifiedName": resource, "kind": "resource"}]
+    fingerprint = sha256("\0".join((finding.rule, resource, sentence)).encode())
+    return {
+        "ruleId": finding.rule,
         "ruleIndex": index,
-        "level": one.level,
-        "message": {"text": one.sentence},
-        "locations": [place],
+        "level": LEVELS[finding.state],
+        "message": {"text": sentence},
+        "locations": [location],
         "partialFingerprints": {"gpuFleet/v1": fingerprint.hexdigest()},
+        **_suppressed(finding),
     }
-    if one.leave:
-        accepted = {"kind": "external", "status": "accepted", "justification": one.leave}
-        written["suppressions"] = [accepted]
-    return written
+
+
+def _suppressed(finding: Finding) -> dict[str, Any]:
+    """The exemption that keeps a finding from stopping anything."""
+    exemption = finding.exemption
+    if exemption is None or finding.state != "exempt":
+        return {}
+    why = f"{exemption.owner}: {exemption.reason}"
+    return {"suppressions": [{"kind": "external", "status": "accepted", "justification": why}]}
 
 
 def _uri(file: str) -> str:

@@ -7,25 +7,28 @@ The form is the same in the stack file (`gpu-fleet:policies`) and in the pack's 
       max_consolidate_after_minutes: 10     # the rule's own settings, checked against its schema
       exemptions:
         - {resource: NodePool/burst, owner: research, reason: long warm-up, until: "2027-01-31"}
+    facts: {pools: […], queues: […]}        # see policies.language.facts; a program writes them
 """
 
 import difflib
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import cast, get_args
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
+from policies.language.facts import KEY as FACTS
+from policies.language.facts import NONE, Facts
+from policies.language.facts import SCHEMA as FACTS_SCHEMA
 from policies.language.manifest import at, items, mapping
 from policies.language.rule import Level, Manifest, Rule
 from policies.rules import ALL
 
 RuleSettings = Mapping[str, Mapping[str, object]]
-"""Rule id -> `level`, `exemptions` and the rule's own settings."""
+"""Rule id -> `level`, `exemptions` and the rule's own settings; and `facts`, for all rules."""
 
 PATH = "gpu-fleet:policies"
 _TYPES = {
@@ -45,7 +48,7 @@ _EXEMPTION: dict[str, object] = {
         "resource": {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9.:/_-]*/.+$"},
         "owner": {"type": "string", "minLength": 1},
         "reason": {"type": "string", "minLength": 1},
-        "until": {"type": "string", "pattern": _DAY},
+        "until": {"type": "string", "pattern": _DAY, "format": "date"},
     },
 }
 
@@ -60,7 +63,7 @@ class PolicyConfigError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Exemption:
-    """Leave for one object to break one rule up to and including the day `until`."""
+    """Lets one object break one rule up to and including the day `until`."""
 
     resource: str
     """Kind and `metadata.name`: `NodePool/burst`, `aws:s3/bucket:Bucket/models`.
@@ -71,20 +74,16 @@ class Exemption:
     reason: str
     until: date
 
-    @property
-    def name(self) -> str:
-        """The object's name, behind its kind or type."""
-        return self.resource.rpartition("/")[2]
-
 
 @dataclass(frozen=True, kw_only=True)
-class Configured:
+class ConfiguredRule:
     """A rule as an environment wants it."""
 
     rule: Rule
     level: Level
     settings: Mapping[str, object]
     exemptions: tuple[Exemption, ...]
+    facts: Facts = field(default_factory=lambda: NONE)
 
     def exemption(self, manifest: Manifest) -> Exemption | None:
         """Returns the exemption of an object from this rule, expired or not."""
@@ -108,18 +107,22 @@ def schema(rule: Rule) -> dict[str, object]:
     }
 
 
-def configure(rule_settings: RuleSettings, rules: Sequence[Rule] = ALL) -> tuple[Configured, ...]:
+def configure(
+    rule_settings: RuleSettings, rules: Sequence[Rule] = ALL
+) -> tuple[ConfiguredRule, ...]:
     """Returns every rule with its settings; raises PolicyConfigError with all mistakes at once."""
     rule_settings = json.loads(json.dumps(rule_settings, default=str))  # days that YAML has read
-    mistakes = list(_mistakes(rule_settings, rules))
+    # jsonschema reports a mapping without two of its keys twice, and each time both are named
+    mistakes = list(dict.fromkeys(_mistakes(rule_settings, rules)))
     if mistakes:
         raise PolicyConfigError(mistakes)
-    return tuple(_configured(rule, rule_settings.get(rule.id, {})) for rule in rules)
+    facts = cast("Facts", {**NONE, **rule_settings.get(FACTS, {})})
+    return tuple(_configured(rule, rule_settings.get(rule.id, {}), facts) for rule in rules)
 
 
-def _configured(rule: Rule, said: Mapping[str, object]) -> Configured:
+def _configured(rule: Rule, said: Mapping[str, object], facts: Facts) -> ConfiguredRule:
     entries = (cast("Mapping[str, str]", entry) for entry in items(said.get("exemptions")))
-    return Configured(
+    return ConfiguredRule(
         rule=rule,
         level=cast("Level", said.get("level", rule.level)),
         settings={name: said.get(name, default) for name, default in rule.defaults().items()},
@@ -132,39 +135,31 @@ def _configured(rule: Rule, said: Mapping[str, object]) -> Configured:
             )
             for entry in entries
         ),
+        facts=facts,
     )
 
 
 def _mistakes(rule_settings: RuleSettings, rules: Sequence[Rule]) -> Iterator[str]:
-    known = {rule.id: rule for rule in rules}
-    for rule_id, said in rule_settings.items():
-        if rule_id not in known:
-            near = difflib.get_close_matches(rule_id, list(known), n=1)
+    forms = {**{rule.id: schema(rule) for rule in rules}, FACTS: FACTS_SCHEMA}
+    for key, said in rule_settings.items():
+        if key not in forms:
+            near = difflib.get_close_matches(key, list(forms), n=1)
             offer = f'did you mean "{near[0]}"? ' if near else ""
-            yield f"{PATH}.{rule_id} is not a rule; {offer}docs/policies.md has them all."
+            yield f"{PATH}.{key} is not a rule; {offer}docs/policies.md has them all."
             continue
-        path = f"{PATH}.{rule_id}"
-        for error in Draft202012Validator(schema(known[rule_id])).iter_errors(said):
-            if not (error.validator == "type" and "enum" in error.schema):  # which says it, too
-                yield from _sentences(error, path)
-        yield from _impossible_days(known[rule_id], said, path)
-
-
-def _impossible_days(rule: Rule, said: object, path: str) -> Iterator[str]:
-    """Days that fit the pattern and are in no calendar, such as 2027-02-30."""
-    days: dict[str, object] = {
-        f"exemptions[{number}].until": at(entry, "until")
-        for number, entry in enumerate(items(at(said, "exemptions")))
-    }
-    setting = rule.alert.of_each if rule.alert else None
-    for number, line in enumerate(items(at(said, setting)) if setting else ()):
-        days[f"{setting}[{number}]"] = str(line).rpartition(" ")[2]
-    for place, day in days.items():
-        try:
-            date.fromisoformat(str(day))
-        except ValueError:
-            if re.fullmatch(_DAY, str(day)):
-                yield f"{path}.{place} is {_seen(day)}; allowed: a day."
+        errors = Draft202012Validator(
+            forms[key], format_checker=Draft202012Validator.FORMAT_CHECKER
+        ).iter_errors(said)
+        seen = set()
+        for error in sorted(errors, key=lambda error: error.validator == "format"):
+            place = tuple(error.absolute_path)
+            # an enum says of a wrong type what is allowed, and a pattern what a day looks like
+            if (error.validator == "type" and "enum" in error.schema) or (
+                error.validator == "format" and place in seen
+            ):
+                continue
+            seen.add(place)
+            yield from _sentences(error, f"{PATH}.{key}")
 
 
 def _sentences(error: ValidationError, root: str) -> Iterator[str]:
@@ -178,9 +173,12 @@ def _sentences(error: ValidationError, root: str) -> Iterator[str]:
             if key not in known:
                 yield f"{path}.{key} is not a known key; {_nearest(key, known)}."
     elif error.validator == "required":
-        missing = error.message.split("'")[1]
-        wanted = mapping(at(form, "properties", missing))
-        yield f"{path}.{missing} is missing; allowed: {_allowed(wanted)}."
+        for key in map(str, items(form["required"])):
+            if key not in mapping(value):
+                wanted = mapping(at(form, "properties", key))
+                yield f"{path}.{key} is missing; allowed: {_allowed(wanted)}."
+    elif error.validator == "format":
+        yield f"{path} is {_seen(value)}; allowed: a day."
     else:
         yield f"{path} is {_seen(value)}; allowed: {_allowed(form)}."
 

@@ -50,7 +50,10 @@ config:
   `pulumi preview --policy-pack …/policies/idle --policy-pack-config f.json`, where f.json is
   `{"fleet-resources": {"idle/job-deadline": {"max_hours": 24}}}`. Rules on a whole stack,
   `fleet-stack`, take their settings from there, too.
-- A value that is not known at preview leaves that resource "not checked until up" for the rules
+- What rules know of pools and queues (`facts`) follows from the environment. Another project says
+  it in its file: `{"fleet-resources": {"facts": {"pools": […], "queues": […]}, …}}`, in the form
+  of `policies/language/facts.py`; `fleet policy-config ENV` shows one.
+- A value that is not known at preview leaves that resource "not checked" for the rules
   that read it. All other rules and resources are checked, and the rest is checked during `up`.
 - A rule that fails counts as broken, and is named with the resource on which it failed.
 """

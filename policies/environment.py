@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from policies.configuration import Configured, PolicyConfigError, RuleSettings, configure
-from policies.rule_facts import with_facts
+from policies.configuration import ConfiguredRule, PolicyConfigError, RuleSettings, configure
+from policies.facts import with_facts
 from settings import parse as settings_of
 from settings import stackfile
 from settings.names import PROJECT
@@ -25,12 +25,12 @@ class Environment:
     """The settings of an environment and its rules.
 
     `rule_settings` is what `rules` were configured from, by rule id: what the stack file says of
-    them, and what follows from its pools, queues and budget.
+    them, and what follows from its pools, queues and budget (`facts`, see `policies.facts`).
     """
 
     settings: Settings
     rule_settings: RuleSettings
-    rules: tuple[Configured, ...]
+    rules: tuple[ConfiguredRule, ...]
 
 
 def load(path: Path) -> Environment:

@@ -1,18 +1,18 @@
 """The exemptions of an environment, all of them: who may break which rule until when."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from policies.configuration import Configured, Exemption
-from policies.language.rule import Rule
+from policies.configuration import ConfiguredRule, Exemption
+from policies.verdicts import Finding
 
 Use = Literal["expired", "used", "unused"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leave:
+class ExemptionStatus:
     """An exemption on a day; `unused` where the object keeps the rule, or is not there."""
 
     rule: str
@@ -23,20 +23,13 @@ class Leave:
     use: Use
 
 
-def named(sentence: str) -> str:
-    """The object that a rule's sentence speaks of: it is quoted first."""
-    return sentence.partition("'")[2].partition("'")[0]
-
-
-def leaves(
-    configured: Iterable[Configured], today: date, used: Collection[tuple[str, str]]
-) -> tuple[Leave, ...]:
-    """Every exemption: expired ones first, then by the day on which they end.
-
-    `used` are those under which something was found, by rule id and the exemption's resource.
-    """
-    found = [
-        Leave(
+def exemption_statuses(
+    configured: Iterable[ConfiguredRule], findings: Iterable[Finding], today: date
+) -> tuple[ExemptionStatus, ...]:
+    """Every exemption: expired ones first, then by the day on which they end."""
+    used = {(found.rule, found.exemption.resource) for found in findings if found.exemption}
+    statuses = (
+        ExemptionStatus(
             rule=each.rule.id,
             resource=one.resource,
             owner=one.owner,
@@ -46,8 +39,8 @@ def leaves(
         )
         for each in configured
         for one in each.exemptions
-    ]
-    return tuple(sorted(found, key=lambda one: (one.until, one.rule, one.resource)))
+    )
+    return tuple(sorted(statuses, key=lambda one: (one.until, one.rule, one.resource)))
 
 
 def _use(exemption: Exemption, today: date, *, is_used: bool) -> Use:
@@ -56,8 +49,8 @@ def _use(exemption: Exemption, today: date, *, is_used: bool) -> Use:
     return "used" if is_used else "unused"
 
 
-def expired(configured: Iterable[Configured], today: date) -> Iterator[tuple[Rule, str]]:
-    """Every exemption of a rule that is on whose last day is over, each with a sentence.
+def expired(configured: Iterable[ConfiguredRule], today: date) -> Iterator[Finding]:
+    """A finding for every exemption of a rule that is on whose last day is over.
 
     It is an error also where nothing breaks the rule any more, so that none is left to be used
     again by an object of the same name.
@@ -65,10 +58,24 @@ def expired(configured: Iterable[Configured], today: date) -> Iterator[tuple[Rul
     for each in configured:
         for one in each.exemptions:
             if one.until < today and each.level != "disabled":
-                yield (
-                    each.rule,
-                    (
-                        f"the exemption of {one.resource} ended on {one.until} ({one.owner}: "
-                        f"{one.reason}); it must be removed, or given a later day."
-                    ),
+                sentence = (
+                    f"the exemption of {one.resource} ended on {one.until} ({one.owner}: "
+                    f"{one.reason}); it must be removed, or given a later day."
                 )
+                yield Finding(
+                    rule=each.rule.id,
+                    level=each.level,
+                    state="violated",
+                    resource=None,
+                    sentences=(sentence,),
+                    exemption=one,
+                )
+
+
+def exemption_note(finding: Finding) -> str:
+    """Says until when the resource of a finding is exempt, or was; nothing without an exemption."""
+    one = finding.exemption
+    if one is None:
+        return ""
+    state = "is" if finding.state == "exempt" else "was"
+    return f"It {state} exempt until {one.until} ({one.owner}: {one.reason})."

@@ -1,24 +1,19 @@
-"""The keys of one rehearsal's control plane, made fresh and thrown away with it."""
-
-from __future__ import annotations
+"""Makes the keys and certificates of a rehearsal's control plane, which are deleted with it."""
 
 import datetime
 import os
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-LIFE = datetime.timedelta(days=30)  # a kept rehearsal is looked at for days, not months
+LIFE = datetime.timedelta(days=30)  # a rehearsal is kept for days, not months
 CLOCK_SKEW = datetime.timedelta(minutes=5)
-SIGNS_CERTIFICATES = x509.KeyUsage(  # Python 3.13 refuses an authority that does not say so
+SIGNS_CERTIFICATES = x509.KeyUsage(  # Python 3.13 refuses an authority without it
     digital_signature=False,
     content_commitment=False,
     key_encipherment=False,
@@ -41,7 +36,7 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class Certificates:
-    """What etcd, the API server and their clients prove themselves with."""
+    """The keys and certificates of etcd, the API server and their clients."""
 
     authority: Path
     server: Pair  # of etcd and the API server, for 127.0.0.1
@@ -50,7 +45,7 @@ class Certificates:
 
 
 def make(directory: Path, *, service_cidr: str) -> Certificates:
-    """Writes a new authority and everything signed by it; private keys get mode 0600."""
+    """Write a new authority and the certificates that it signs; private keys have mode 0600."""
     directory.mkdir(parents=True, mode=0o700)
     authority_key = ec.generate_private_key(ec.SECP256R1())
     authority = _authority(authority_key)
@@ -81,7 +76,7 @@ class _Issuer:
     key: ec.EllipticCurvePrivateKey
 
     def issue(self, file: str, name: str, group: str | None, names: list[x509.GeneralName]) -> Pair:
-        """A certificate for both ends of a connection: the API server is etcd's client too."""
+        """Return a certificate for servers and clients, as the API server is a client of etcd."""
         key = ec.generate_private_key(ec.SECP256R1())
         attributes = [x509.NameAttribute(NameOID.COMMON_NAME, name)]
         if group:
@@ -136,14 +131,14 @@ def _builder(
 def _write_key(path: Path, key: ec.EllipticCurvePrivateKey) -> None:
     text = key.private_bytes(
         serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL,  # the only one that every reader takes
+        serialization.PrivateFormat.TraditionalOpenSSL,  # the only one that every program reads
         serialization.NoEncryption(),
     )
     write_private(path, text)
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Writes a file that only its owner may read, from its first byte on."""
+    """Write a file that only its owner may ever read."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)

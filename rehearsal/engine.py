@@ -5,27 +5,23 @@ Checkpoints between steps are off: the file backend writes the whole state at ea
 that is cut short starts again from nothing anyway.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import signal
+import subprocess
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import quote
 
+from engine import findings_log
 from engine.events import EventLog, Outcome
 from engine.interrupts import Interrupted, shielded
+from policies.verdicts import Finding, read_log
 from rehearsal.control_plane import last_line
 from rehearsal.errors import RehearsalError
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from rehearsal.processes import Processes
+from rehearsal.processes import Processes
 
 FOREIGN = ("PULUMI_", "AWS_", "HCLOUD_", "KUBE", "FLEET_")  # of the user's real accounts
 SECOND_SIGNAL_S = 3.0
@@ -72,12 +68,28 @@ class Engine:
         """`pulumi up` of what was previewed."""
         return self._operate("up", ("--yes", "--skip-preview"), progress)
 
+    def findings(self, verb: str) -> tuple[Finding, ...]:
+        """What the policy pack found in the last `preview` or `up`.
+
+        Raises RehearsalError where it wrote nothing, since silence is no verdict.
+        """
+        log = self._findings_log(verb)
+        heard = read_log(log, preview=verb == "preview")
+        if not heard.packs:
+            raise RehearsalError(f"The policy pack has written no findings of {verb} to {log}.")
+        return heard.findings
+
+    def _findings_log(self, verb: str) -> Path:
+        return self.directory / f"{verb}-findings.jsonl"
+
     def _operate(
         self, verb: str, more: tuple[str, ...], progress: Callable[[Outcome], None]
     ) -> Outcome:
         name = f"pulumi-{verb}"
         events = EventLog(self.directory / f"{verb}-events.jsonl")
-        events.path.unlink(missing_ok=True)  # of an earlier run: the engine would write over it
+        findings = self._findings_log(verb)
+        for earlier in (events.path, findings):  # of an earlier run
+            earlier.unlink(missing_ok=True)
         argv = (
             *(verb, *more, *self.arguments),
             f"--policy-pack={self.root / 'policies'}",
@@ -86,7 +98,9 @@ class Engine:
             f"--parallel={PARALLEL}",
             *("--non-interactive", "--color=never", "--suppress-outputs"),
         )
-        process = self._start(name, argv, cwd=self.root)
+        process = self._start(
+            name, argv, cwd=self.root, variables={findings_log.VARIABLE: str(findings)}
+        )
 
         def follow() -> None:
             if events.catch_up():
@@ -99,9 +113,15 @@ class Engine:
         return events.outcome
 
     def _start(
-        self, name: str, arguments: tuple[str, ...], *, cwd: Path
+        self,
+        name: str,
+        arguments: tuple[str, ...],
+        *,
+        cwd: Path,
+        variables: Mapping[str, str] | None = None,
     ) -> subprocess.Popen[bytes]:
-        return self.processes.start(name, (self.pulumi, *arguments), env=self.environment, cwd=cwd)
+        env = {**self.environment, **(variables or {})}
+        return self.processes.start(name, (self.pulumi, *arguments), env=env, cwd=cwd)
 
     def _wait(
         self, process: subprocess.Popen[bytes], each_time: Callable[[], None] = lambda: None

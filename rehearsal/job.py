@@ -1,21 +1,16 @@
-"""The proof that the fleet schedules: one Job that asks for GPUs and ends on an owned machine."""
-
-from __future__ import annotations
+"""Runs a Job that requests GPUs, which proves that the scheduler places it on an owned machine."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
+from rehearsal.api import Api
 from rehearsal.errors import RehearsalError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rehearsal.api import Api
-    from rehearsal.nodes import ClusterNode
+from rehearsal.nodes import ClusterNode
 
 MANIFEST = Path(__file__).resolve().parent.parent / "workloads" / "smoke" / "job.yaml"
 GPUS = 2
@@ -36,9 +31,9 @@ class JobRun:
 
 
 def run(api: Api, nodes: Sequence[ClusterNode]) -> JobRun | None:
-    """Runs the smoke Job on an owned GPU machine; None when the environment has no such machine.
+    """Run the smoke Job on an owned GPU machine; return None where the environment has none.
 
-    Raises RehearsalError with the scheduler's own sentence when it cannot be placed.
+    Raises RehearsalError with the scheduler's message when the Job cannot be placed.
     """
     owned = [n for n in nodes if n.hardware.kind == "bare-metal" and n.hardware.gpu_count >= GPUS]
     if not owned:
@@ -71,7 +66,7 @@ def run(api: Api, nodes: Sequence[ClusterNode]) -> JobRun | None:
 
 
 def _completed_pod(api: Api, namespace: str, name: str, started: float) -> dict[str, Any]:
-    """The Job's pod once the Job is complete."""
+    """Wait until the Job is complete, and return its pod."""
     jobs = f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}"
     pods = f"/api/v1/namespaces/{namespace}/pods"
     while True:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hardware.catalogue import HardwareError, load
-from ignition.boot import BootedNode, boot
+from ignition.boot.node import BootedNode, boot
 from rehearsal.nodes import SITE, ClusterNode, RequestedMachine, register, wait_until_ready
 from rehearsal.providers import cloud
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hardware.catalogue import Hardware
-from ignition.boot import BootedNode
+from ignition.boot.node import BootedNode
 from rehearsal.api import Api
 
 NODES = "/api/v1/nodes"

@@ -1,22 +1,14 @@
 """What a rehearsal found, as data: the same for the tables and for `--json`."""
 
-from __future__ import annotations
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from policies.exemptions import Leave
-    from policies.language.rule import Level
-    from rehearsal.job import JobRun
-    from rehearsal.machines import Refusal
-    from rehearsal.progress import Phase
-
-
-RuleState = Literal["held", "violated", "advisory", "exempt", "not checked", "disabled"]
-"""`advisory` and `exempt` are violations that stop nothing; a disabled rule was not asked."""
+from policies.exemptions import ExemptionStatus
+from policies.verdicts import Verdict, as_json
+from rehearsal.job import JobRun
+from rehearsal.machines import Refusal
+from rehearsal.progress import Phase
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,17 +71,6 @@ class NodeFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
-    """A guard rail and what this environment does about it."""
-
-    id: str
-    sentence: str
-    level: Level
-    state: RuleState
-    violations: tuple[str, ...]  # of an advisory or exempted rule, else the preview had stopped
-
-
-@dataclass(frozen=True, kw_only=True)
 class Chart:
     """A Helm release: recorded, not installed."""
 
@@ -132,8 +113,8 @@ class Report:
     gateways: tuple[str, ...] = ()  # machines that came up outside the cluster
     refused: tuple[Refusal, ...] = ()
     resources: Mapping[str, int] | None = None  # by type
-    rules: tuple[Rule, ...] = ()
-    exemptions: tuple[Leave, ...] = ()  # all of the environment, whether anything needs them or not
+    verdicts: tuple[Verdict, ...] = ()  # of every rule, in the order of the rules
+    exemptions: tuple[ExemptionStatus, ...] = ()  # all of the environment, used or not
     job: JobRun | None = None
     charts_not_rehearsed: tuple[Chart, ...] = ()
     recorded_only: tuple[str, ...] = ()  # what else was not rehearsed, a sentence each
@@ -145,8 +126,8 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """The report as plain data."""
-        return asdict(self)
+        return as_json(self)
 
-    def failed(self, *problems: str) -> Report:
+    def failed(self, *problems: str) -> "Report":
         """The same report, failed for more reasons."""
         return replace(self, passed=False, problems=(*self.problems, *problems))

@@ -5,30 +5,23 @@ refusal, a broken machine, Ctrl-C), nothing of it keeps running; a rule or a pro
 preview ends it before anything is created.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from engine.interrupts import shielded
-from rehearsal import findings, job
+from policies.environment import Environment
+from rehearsal import job, report_builder
 from rehearsal.control_plane import last_line
 from rehearsal.errors import RehearsalError
 from rehearsal.machines import MachineRoom
 from rehearsal.progress import Phase, Progress
 from rehearsal.providers import cloud
+from rehearsal.report import Report
 from rehearsal.twin import set_up
-from toolchain.build import ensure, versions
-from toolchain.errors import ToolchainError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from policies.environment import Environment
-    from rehearsal.report import Report
-    from rehearsal.workspace import Workspace
+from rehearsal.workspace import Workspace
+from toolchain.build import ToolchainError, ensure, versions
 
 
 class Rehearsal:
@@ -41,7 +34,7 @@ class Rehearsal:
         self.environment = environment
         self.tracked = tracked
         self.progress = progress
-        self.report = findings.planned(environment)
+        self.report = report_builder.planned(environment)
 
     def run(self, *, keep: bool) -> Report:
         """Runs every phase; the report says whether the environment holds, and if not, why.
@@ -99,12 +92,17 @@ class Rehearsal:
             )
         warnings = dict.fromkeys([*plan.warnings(), *outcome.warnings()])
         things = cloud.read(directory)
-        self.report = findings.with_up(self.report, self.environment, outcome, things, versions)
+        self.report = report_builder.with_up(
+            self.report, self.environment, outcome, things, versions
+        )
+        self.report = report_builder.with_verdicts(
+            self.report, self.environment, engine.findings("up")
+        )
         self.report = replace(self.report, warnings=tuple(warnings))
         with phase("machines") as now:
             room = MachineRoom(api=api, directory=directory)
             fleet = room.start(lambda ready, of: now.say(f"{ready} of {of} nodes Ready"))
-        self.report = findings.with_fleet(self.report, self.environment.settings, fleet)
+        self.report = report_builder.with_fleet(self.report, self.environment.settings, fleet)
         with phase("job") as now:
             run = job.run(api, fleet.nodes)
             now.say(f"{run.name} on {run.node}" if run else "no owned GPU machine to run it on")

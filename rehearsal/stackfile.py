@@ -1,22 +1,21 @@
-"""The stack file of a rehearsal: the environment's own, with every secret replaced.
+"""Writes the stack file of a rehearsal: a copy of the environment's with every secret replaced.
 
-The tracked file is only read. Its copy in the rehearsal directory keeps every scalar as it is
-written, but for public keys that belong to a secret, so the engine reads the same values. It gets a
-salt and a passphrase of its own: nobody needs the real passphrase, and no real secret comes near
-the twin. The encryption is the engine's published passphrase format, done here so that no secret
-passes through a command line.
+The copy in the rehearsal directory has every scalar as it is written, except public keys that
+belong to a secret, so the engine reads the same values. It has a salt and a passphrase of its own,
+so that nobody needs the real passphrase and no real secret reaches the twin. The encryption is the
+engine's published passphrase format, done here so that no secret is in a command line.
 """
-
-from __future__ import annotations
 
 import base64
 import os
 import secrets
 import string
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import pbkdf2_hmac
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Self
 
 import yaml
 from cryptography.exceptions import InvalidTag
@@ -25,10 +24,6 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from rehearsal.certificates import write_private
 from rehearsal.errors import RehearsalError
 from settings.names import PROJECT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 ITERATIONS = 1_000_000  # fixed by the format, as are SHA-256, the 8-byte salt and the 12-byte nonce
 TAG = "tag:yaml.org,2002:"
@@ -42,15 +37,15 @@ class Cipher:
     key: bytes
 
     @classmethod
-    def of(cls, passphrase: str, salt: bytes | None = None) -> Cipher:
-        """Derives the key; without `salt`, makes a new one."""
+    def of(cls, passphrase: str, salt: bytes | None = None) -> Self:
+        """Derive the key; without `salt`, make a new one."""
         salt = salt or os.urandom(8)
         key = pbkdf2_hmac("sha256", passphrase.encode(), salt, ITERATIONS)
         return cls(salt=salt, key=key)
 
     @classmethod
-    def opened(cls, passphrase: str, state: str) -> Cipher | None:
-        """The cipher of a stack file's `encryptionsalt`, or None when the passphrase is wrong."""
+    def opened(cls, passphrase: str, state: str) -> Self | None:
+        """Return the cipher of a stack file's `encryptionsalt`; None for a wrong passphrase."""
         _, salt, proof = state.split(":", 2)
         cipher = cls.of(passphrase, base64.b64decode(salt))
         try:
@@ -60,17 +55,17 @@ class Cipher:
 
     @property
     def state(self) -> str:
-        """The value of `encryptionsalt`: the salt, and a known word to check a passphrase by."""
+        """The value of `encryptionsalt`: the salt, and a known word to check the passphrase."""
         return f"v1:{base64.b64encode(self.salt).decode()}:{self.encrypt('pulumi')}"
 
     def encrypt(self, text: str) -> str:
-        """One value of `secure:`."""
+        """Return the value of `secure:` for a text."""
         nonce = os.urandom(12)
         sealed = AESGCM(self.key).encrypt(nonce, text.encode(), None)
         return f"v1:{base64.b64encode(nonce).decode()}:{base64.b64encode(sealed).decode()}"
 
     def decrypt(self, text: str) -> str:
-        """The plain text of one value of `secure:`."""
+        """Return the plain text of a value of `secure:`."""
         _, nonce, sealed = text.split(":")
         plain = AESGCM(self.key).decrypt(base64.b64decode(nonce), base64.b64decode(sealed), None)
         return plain.decode()
@@ -78,9 +73,10 @@ class Cipher:
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """What a copy holds that nobody can make up: secrets by name, such as the twin's kubeconfig.
+    """Values of the copy that cannot be made up.
 
-    `plain` has by their path under `config:` the texts that belong to a secret, as public keys do.
+    `secret` has secrets by name, such as the twin's kubeconfig; `plain` has plain texts that belong
+    to a secret, such as public keys, by their path under `config:`.
     """
 
     secret: Mapping[str, str] = field(repr=False)
@@ -88,9 +84,9 @@ class Known:
 
 
 def generate(form: str) -> str:
-    """A made-up secret of a declared form (see `settings.SECRETS`)."""
+    """Return a made-up secret of a declared form (see `settings.SECRETS`)."""
     letters = string.ascii_lowercase + string.digits
-    if form == "join-token":  # kubeadm refuses any other shape
+    if form == "join-token":  # kubeadm refuses any other form
         return f"{_pick(letters, 6)}.{_pick(letters, 16)}"
     if form == "hex-key":
         return secrets.token_hex(32)
@@ -111,10 +107,10 @@ def write(
     known: Known,
     passphrase_file: Path,
 ) -> None:
-    """Writes the rehearsal's copy of the stack file `source`, and its passphrase, for the owner.
+    """Write the copy of the stack file `source`, and its passphrase, readable by the owner only.
 
-    Every `secure:` value, however deep, becomes a generated one; declared secrets that the file
-    lacks are added; what is `known` is taken from there.
+    Replaces every `secure:` value, however deep, by a generated one, adds declared secrets that the
+    file lacks, and takes the values of `known`.
     """
     passphrase = secrets.token_urlsafe(32)
     cipher = Cipher.of(passphrase)
@@ -125,13 +121,7 @@ def write(
         return cipher.encrypt(generate(forms.get(name, "password")) if given is None else given)
 
     document = _compose(source)
-    top = dict(_items(document))
-    if "environment" in top:
-        raise RehearsalError(
-            f"{source.name}: environment: a rehearsal has no account and cannot open Pulumi ESC "
-            "environments; write their values under config:, secrets as secure: values."
-        )
-    config = top.get("config")
+    config = dict(_items(document)).get("config")
     if not isinstance(config, yaml.MappingNode):
         config = yaml.MappingNode(f"{TAG}map", [])
     config.value = [
@@ -151,7 +141,7 @@ def write(
 
 
 def _compose(source: Path) -> yaml.MappingNode:
-    """The file as a tree of nodes: scalars stay text, so `on` or `0123` is never reinterpreted."""
+    """Return the file as nodes, whose scalars stay text, so that `on` or `0123` do not change."""
     try:
         document = yaml.compose(source.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -163,6 +153,11 @@ def _compose(source: Path) -> yaml.MappingNode:
         return yaml.MappingNode(f"{TAG}map", [])
     if not isinstance(document, yaml.MappingNode):
         raise RehearsalError(f"{source.name}: must be a mapping with the key config.")
+    if "environment" in dict(_items(document)):
+        raise RehearsalError(
+            f"{source.name}: environment: a rehearsal has no account and cannot open Pulumi ESC "
+            "environments; write their values under config:, secrets as secure: values."
+        )
     return document
 
 
@@ -171,7 +166,7 @@ def _items(node: yaml.MappingNode) -> list[tuple[str, yaml.Node]]:
 
 
 def _replaced(node: yaml.Node, secret: Callable[[], str]) -> yaml.Node:
-    """The node with every `{secure: …}` in it, itself included, holding a new secret."""
+    """Return the node with a new secret in each `{secure: …}`, itself included."""
     if isinstance(node, yaml.CollectionNode):
         node.flow_style = False  # any scalar of the source can stand unquoted in a block
     if isinstance(node, yaml.SequenceNode):
@@ -184,7 +179,7 @@ def _replaced(node: yaml.Node, secret: Callable[[], str]) -> yaml.Node:
 
 
 def _put(node: yaml.Node, path: tuple[str, ...], text: str) -> None:
-    """Writes another text at a path that is there."""
+    """Replace the text at a path; do nothing where there is no such path."""
     key, *rest = path
     if isinstance(node, yaml.MappingNode):
         for name, value in node.value:

@@ -1,9 +1,7 @@
 """The report for people: a few tables that fit 100 columns, nodes with equal facts on one row."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -12,14 +10,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from policies.exemptions import Leave
-    from rehearsal.report import NodeFacts, Pool, Report, Rule, RuleState
+from policies.exemptions import ExemptionStatus, exemption_note
+from policies.verdicts import Finding, State, Verdict
+from rehearsal.report import NodeFacts, Pool, Report
 
 FROM_IGNITION = "bold cyan"
-MARKS: Mapping[RuleState, str] = {
+MARKS: Mapping[State, str] = {
     "held": "[green]✓[/]",
     "violated": "[red]✗[/]",
     "advisory": "[yellow]![/]",
@@ -46,7 +42,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         yield _section("Resources")
         yield _resources(report.resources)
         yield _section("Rules")
-        yield _rules(report.rules)
+        yield _rules(report.verdicts)
     if report.exemptions:
         yield _section("Exemptions")
         yield from map(_exemption, report.exemptions)
@@ -163,25 +159,28 @@ def _resources(resources: Mapping[str, int]) -> Table:
     return table
 
 
-def _rules(found: tuple[Rule, ...]) -> Group:
+def _rules(verdicts: tuple[Verdict, ...]) -> Group:
     lines: list[RenderableType] = []
-    for rule in found:
-        told = "" if rule.state in ("held", "disabled", rule.level) else f", {rule.state}"
-        lines.append(
-            _line(
-                f"{MARKS[rule.state]} {escape(rule.sentence)} [dim]{rule.id}, {rule.level}{told}[/]"
-            )
-        )
-        lines.extend(_line(f"  {escape(violation)}") for violation in rule.violations)
+    for one in verdicts:
+        state = "" if one.state in ("held", "disabled", one.level) else f", {one.state}"
+        text = f"{escape(one.sentence)} [dim]{one.rule}, {one.level}{state}[/]"
+        lines.append(_line(f"{MARKS[one.state]} {text}"))
+        found = dict.fromkeys(text for finding in one.findings for text in _sentences(finding))
+        lines.extend(_line(f"  {escape(text)}") for text in found)
     return Group(*lines)
 
 
-def _exemption(leave: Leave) -> Padding:
-    ended = leave.use == "expired"
+def _sentences(finding: Finding) -> Iterator[str]:
+    for sentence in finding.sentences:
+        yield f"{sentence} {exemption_note(finding)}" if finding.state == "exempt" else sentence
+
+
+def _exemption(one: ExemptionStatus) -> Padding:
+    ended = one.use == "expired"
     mark, was = ("[red]✗[/]", "was exempt") if ended else ("[yellow]![/]", "is exempt")
-    told = f"{leave.resource} {was} from {leave.rule} until {leave.until}, {leave.owner}: "
-    unused = " [dim]nothing needs it[/]" if leave.use == "unused" else ""
-    return _line(f"{mark} {escape(told + leave.reason)}{unused}")
+    text = f"{one.resource} {was} from {one.rule} until {one.until}, {one.owner}: {one.reason}"
+    unused = " [dim]nothing needs it[/]" if one.use == "unused" else ""
+    return _line(f"{mark} {escape(text)}{unused}")
 
 
 def _notes(report: Report) -> Iterator[RenderableType]:

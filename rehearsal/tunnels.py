@@ -1,34 +1,28 @@
-"""The keys of tunnels in a rehearsal: made up, and a pair wherever a gateway is ours."""
-
-from __future__ import annotations
+"""Makes up the keys of tunnels for a rehearsal, as pairs for the gateways of this program."""
 
 import base64
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ignition.write.wireguard import WireGuardKey
 from ignition.write.wireguard_keys import public_key
-from settings.tunnel_keys import gateway_name, holders
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from settings import Settings
+from settings import Settings
+from settings.tunnel_keys import gateway_name, key_owners
 
 
 @dataclass(frozen=True, kw_only=True)
 class TunnelKeys:
-    """`secret` is the text of `wireguard_keys`, `public` the key of each gateway by its hall."""
+    """The text of the secret `wireguard_keys`, and the public key of each gateway by its site."""
 
     secret: str = field(repr=False)
     public: Mapping[str, str]
 
 
 def tunnel_keys(settings: Settings) -> TunnelKeys:
-    """A key for each machine behind a tunnel, and for each gateway of ours."""
-    keys = {name: base64.b64encode(os.urandom(32)).decode() for name in holders(settings)}
+    """Return made-up keys for each machine behind a tunnel and each gateway of this program."""
+    keys = {name: base64.b64encode(os.urandom(32)).decode() for name in key_owners(settings)}
     gateways = {site: gateway_name(settings, site) for site in settings.sites}
     return TunnelKeys(
         secret=json.dumps(keys),

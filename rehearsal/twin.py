@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from policies.gates.plan import pack_config
+from policies.gates.pack_config import pack_config
 from rehearsal import stackfile
 from rehearsal.certificates import write_private
 from rehearsal.control_plane import ControlPlane, Launcher, Programs, last_line

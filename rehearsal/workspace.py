@@ -1,29 +1,25 @@
-"""The directory of one environment's rehearsal, `.rehearsal/<env>/`, and who may use it now.
+"""The directory of an environment's rehearsal, `.rehearsal/<env>/`, and its lock.
 
-Everything of a rehearsal lives there (mode 0700: it holds generated keys), so rehearsals of two
-environments or two clones never meet. One lock makes a second rehearsal of the same environment
-a sentence; what a killed one left behind is ended before the next begins.
+A rehearsal writes all its files there (mode 0700, for the generated keys), so rehearsals of two
+environments or two clones share nothing. The lock refuses a second rehearsal of an environment; the
+next one ends processes that a killed one has left.
 """
-
-from __future__ import annotations
 
 import fcntl
 import json
 import os
 import shutil
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 import psutil
 
 from rehearsal.errors import RehearsalError
 from rehearsal.processes import Processes, Record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 STOP_DEADLINE_S = 20.0
 
@@ -37,22 +33,22 @@ class Workspace:
 
     @property
     def directory(self) -> Path:
-        """Where everything of this rehearsal is written."""
+        """The directory of this rehearsal."""
         return self.root / ".rehearsal" / self.environment
 
     @property
     def processes(self) -> Processes:
-        """The processes on record in this directory."""
+        """The processes that this directory records."""
         return Processes(self.directory)
 
     @property
     def kept_mark(self) -> Path:
-        """Exists while a rehearsal that ended well was left up with `--keep`."""
+        """The file that exists while a rehearsal that passed is kept up with `--keep`."""
         return self.directory / "kept"
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Holds the environment for this process; refuses while another rehearsal holds it."""
+        """Hold the environment's lock; raises RehearsalError while another rehearsal has it."""
         with self._lock_file() as lock:
             if not _try_lock(lock):
                 raise RehearsalError(
@@ -63,10 +59,10 @@ class Workspace:
             yield
 
     def begin(self) -> tuple[str, ...]:
-        """Makes the directory empty for a new rehearsal; only for the holder of the lock.
+        """Empty the directory for a new rehearsal; the caller holds the lock.
 
-        Returns the names of the processes that a killed rehearsal had left behind and that were
-        ended. A kept rehearsal is not thrown away: that is a sentence.
+        Ends processes that a killed rehearsal has left, and returns their names. Raises
+        RehearsalError where a kept rehearsal is still up.
         """
         if self.kept_mark.exists() and self.processes.running():
             raise RehearsalError(
@@ -84,7 +80,7 @@ class Workspace:
         return ended
 
     def stop(self) -> tuple[str, ...]:
-        """Ends the rehearsal, running or kept; returns the names of the processes it still had."""
+        """End the rehearsal, running or kept, and return the names of the processes that it had."""
         if not self.directory.is_dir():
             return ()
         running = self.processes.running()
@@ -96,7 +92,7 @@ class Workspace:
         return ended or running
 
     def clear_twin(self) -> None:
-        """Removes what is good for a running twin alone; logs, state and report stay."""
+        """Remove the files that only a running twin needs; logs, state and report stay."""
         for name in ("etcd", "certificates", "pulumi-home"):
             shutil.rmtree(self.directory / name, ignore_errors=True)
         for name in ("kubeconfig", "env.sh", "providers.json"):
@@ -108,7 +104,7 @@ class Workspace:
         return (self.directory / "lock").open("a+")
 
     def _wait_for(self, lock: IO[str]) -> None:
-        """Asks the rehearsal that holds the lock to end, and waits until it has."""
+        """Terminate the rehearsal that holds the lock, and wait until it has ended."""
         deadline = time.monotonic() + STOP_DEADLINE_S
         asked = False
         while not _try_lock(lock):

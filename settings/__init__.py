@@ -1,11 +1,18 @@
-"""What a stack file says of an environment, parsed once into frozen dataclasses. Loads no Pulumi.
+"""The settings of an environment: its stack file, parsed once into frozen dataclasses.
 
-`policies.environment` reads the whole file, with what it says of rules; `load` reads all but that.
+Loads no Pulumi. `load` reads all but the settings of rules, which `policies.environment` adds.
 """
 
 from settings.forms import CapacityType
 from settings.parse import load, parse
-from settings.pools import AwsPool, BareMetalPool, HetznerPool, Image, Machine, Pool
+from settings.pools import (
+    AwsPoolSettings,
+    BareMetalPoolSettings,
+    HetznerPoolSettings,
+    ImageSettings,
+    MachineSettings,
+    PoolSettings,
+)
 from settings.problems import SettingsError
 from settings.resolved import ResolvedPool
 from settings.secrets import SECRETS, SecretForm, how_to_set, needed_secrets
@@ -14,10 +21,10 @@ from settings.types import (
     AwsSite,
     Budget,
     Cluster,
-    Gateway,
+    GatewaySettings,
     HetznerSite,
-    Lakefs,
-    Monitoring,
+    LakefsSettings,
+    MonitoringSettings,
     OnPremSite,
     Queue,
     Settings,
@@ -29,21 +36,21 @@ from settings.types import (
 
 __all__ = [
     "SECRETS",
-    "AwsPool",
+    "AwsPoolSettings",
     "AwsSite",
-    "BareMetalPool",
+    "BareMetalPoolSettings",
     "Budget",
     "CapacityType",
     "Cluster",
-    "Gateway",
-    "HetznerPool",
+    "GatewaySettings",
+    "HetznerPoolSettings",
     "HetznerSite",
-    "Image",
-    "Lakefs",
-    "Machine",
-    "Monitoring",
+    "ImageSettings",
+    "LakefsSettings",
+    "MachineSettings",
+    "MonitoringSettings",
     "OnPremSite",
-    "Pool",
+    "PoolSettings",
     "Queue",
     "ResolvedPool",
     "SecretForm",

@@ -1,4 +1,4 @@
-"""The forms of single values in a stack file; the description says in words what is allowed."""
+"""The types of single values in a stack file; `description` is what an error says is allowed."""
 
 import base64
 import binascii
@@ -10,19 +10,19 @@ from typing import Annotated, Literal, TypeAlias, cast
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
-STRICT = ConfigDict(extra="forbid", strict=True)
-"""Of every type: an unknown key is a mistake, and no value is taken for another."""
+STRICT = ConfigDict(extra="forbid", strict=True, defer_build=True)
+"""Every type refuses unknown keys and converts no value."""
 
-NOBODYS = tuple(map(IPv4Network, ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3")))
-"""Ranges of which no machine has an address: this host, loopback, link-local, multicast and up."""
+UNUSABLE = tuple(map(IPv4Network, ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3")))
+"""Ranges without addresses of machines: this host, loopback, link-local, multicast and above."""
 PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
-"""RFC 1918; the networks of Hetzner Cloud are of these."""
+"""The private ranges of RFC 1918, the only ones that networks of Hetzner Cloud can have."""
 
 
 def _network(text: str) -> str:
     network = IPv4Network(text)
-    # 10.0.0.0 and 10.0.0.0/255.0.0.0 are networks to Python, and to no cloud
-    if str(network) != text or any(network.overlaps(other) for other in NOBODYS):
+    # Python takes 10.0.0.0 and 10.0.0.0/255.0.0.0 as networks, and no cloud does
+    if str(network) != text or any(network.overlaps(other) for other in UNUSABLE):
         raise ValueError
     return text
 
@@ -35,7 +35,7 @@ def _hetzner_network(text: str) -> str:
 
 
 def _between(largest: int, smallest: int) -> AfterValidator:
-    """Admits a network from /`largest` to /`smallest`."""
+    """Return a validator of networks from /`largest` to /`smallest`."""
 
     def check(text: str) -> str:
         if not largest <= IPv4Network(_network(text)).prefixlen <= smallest:
@@ -46,18 +46,18 @@ def _between(largest: int, smallest: int) -> AfterValidator:
 
 
 def _named(text: str) -> str:
-    """Admits a host that is no address: one whose last label is digits alone is taken for one."""
+    """Refuse a host that resolvers take for an address, as its last label has digits alone."""
     if text.rpartition(".")[2].isdigit():
         raise ValueError
     return text
 
 
 def _reachable(text: str) -> str:
-    """Admits host:port with a name or with the address of a machine."""
+    """Refuse host:port with an address that no machine has."""
     host = text.removeprefix("https://").partition(":")[0]
     if not host.rpartition(".")[2].isdigit():
         return text
-    if any(IPv4Address(host) in network for network in NOBODYS):
+    if any(IPv4Address(host) in network for network in UNUSABLE):
         raise ValueError
     return text
 
@@ -71,7 +71,7 @@ def _address(text: str) -> str:
 
 
 def _public_key(text: str) -> str:
-    """Admits a point of Curve25519 in base64."""
+    """Refuse text that is not 32 bytes in base64, the form of a Curve25519 key."""
     try:
         decoded = base64.b64decode(text, validate=True)
     except binascii.Error as error:
@@ -87,9 +87,9 @@ PORT = r"([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][
 
 
 def _whole(least: int, most: int) -> FieldInfo:
-    """Admits a whole number in both bounds."""
-    said = f"a whole number from {least} to {most}"
-    return cast("FieldInfo", Field(ge=least, le=most, description=said))
+    """Return the field of a whole number from `least` to `most`."""
+    description = f"a whole number from {least} to {most}"
+    return cast("FieldInfo", Field(ge=least, le=most, description=description))
 
 
 Name: TypeAlias = Annotated[
@@ -213,11 +213,11 @@ MigLayout: TypeAlias = Annotated[
     Field(min_length=1, description="a mapping from MIG profiles to their number on a GPU"),
 ]
 Replicas: TypeAlias = Annotated[int, _whole(2, 48)]
-"""48 is the most clients that MPS serves on a GPU."""
+"""MPS serves at most 48 clients on a GPU."""
 Servers: TypeAlias = Annotated[int, _whole(1, 100)]
-"""100 is the most servers in a network of Hetzner Cloud."""
+"""A network of Hetzner Cloud has at most 100 servers."""
 GpuLimit: TypeAlias = Annotated[int, _whole(1, 40_000)]
-"""Kubernetes is made for 5000 nodes, and no machine has more than 8 GPUs."""
+"""Kubernetes supports up to 5000 nodes, and no machine has more than 8 GPUs."""
 Minutes: TypeAlias = Annotated[int, _whole(1, 7 * 24 * 60)]
 Hours: TypeAlias = Annotated[int, _whole(1, 365 * 24)]
 Day: TypeAlias = Annotated[
@@ -246,4 +246,4 @@ LabelValue: TypeAlias = Annotated[
     ),
 ]
 Snippets: TypeAlias = tuple[str, ...]
-"""Butane documents (flatcar 1.1.0) that are merged over what a pool's machines boot with."""
+"""Butane documents (flatcar 1.1.0) that are merged over the boot data of a pool's machines."""

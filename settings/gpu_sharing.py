@@ -1,35 +1,37 @@
-"""How a pool hands out its GPUs, and the node labels by which NVIDIA's operator knows it."""
+"""The GPU sharing of a pool, and the node labels that configure NVIDIA's operator."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
+from settings.forms import Sharing
 from settings.names import PREFIX
-
-Mode = Literal["whole", "mig", "time-slicing", "mps"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class GpuSharing:
-    """The mode; with mig the instances of each GPU by profile, with the last two its replicas."""
+    """The sharing mode of a pool.
 
-    mode: Mode = "whole"
+    With mig, `mig_layout` has the number of instances of each GPU by profile; with time-slicing and
+    mps, `replicas` is the number of clients of each GPU.
+    """
+
+    mode: Sharing = "whole"
     mig_layout: Mapping[str, int] | None = None
     replicas: int | None = None
 
     @property
     def config(self) -> str:
-        """The name of the device plugin's configuration; pools that share alike have one."""
+        """The name of the device plugin's configuration, one for all pools with this sharing."""
         return self.mode if self.replicas is None else f"{self.mode}-{self.replicas}"
 
 
 def mig_config(pool: str) -> str:
-    """The name of a pool's layout for the MIG manager."""
+    """Return the name of a pool's layout in the MIG manager's configuration."""
     return f"pool-{pool}"
 
 
 def sharing_labels(pool: str, sharing: GpuSharing) -> dict[str, str]:
-    """What a node of a GPU pool registers with besides the labels of its pool."""
+    """Return the labels that a node of a GPU pool registers with besides those of its pool."""
     found = {
         f"{PREFIX}/sharing": sharing.mode,
         "nvidia.com/device-plugin.config": sharing.config,

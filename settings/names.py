@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Literal
 
 PROJECT = "gpu-fleet"
-"""The namespace of the configuration keys, which is the name of the Pulumi project."""
+"""The namespace of the configuration keys, and the name of the Pulumi project."""
 
 GPU = "nvidia.com/gpu"
-"""The extended resource of whole GPUs, and the key of the taint of nodes that have some."""
+"""The extended resource of whole GPUs, and the key of the taint of nodes with GPUs."""
 
 PREFIX = "fleet.gpu"
 POOL_LABEL = f"{PREFIX}/pool"
@@ -16,7 +16,7 @@ RESERVED_UNTIL = f"{PREFIX}/reserved-until"
 CAPACITY_LABEL = "karpenter.sh/capacity-type"
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 
-# Pulumi's type tokens of what stands for machines
+# Pulumi's type tokens of resources that are machines, or make them
 SERVER = "hcloud:index/server:Server"
 BARE_METAL_HOST = "kubernetes:metal3.io/v1alpha1:BareMetalHost"
 NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
@@ -33,12 +33,11 @@ NODE_CHECK_NAMESPACE = "fleet-node-check"
 VOLCANO_NAMESPACE = "volcano-system"
 
 Guard = Literal["host-access", "image-digest", "network-policy"]
-"""A rule of isolation that system parts are exempt from."""
+"""An isolation rule that some system namespaces are exempt from."""
 
 SYSTEM_NAMESPACES: Mapping[str, tuple[Guard, ...]] = {
     "cilium-secrets": (),
     "default": (),
-    "fleet-policies": (),
     ACCEPTANCE_NAMESPACE: ("host-access", "image-digest"),
     NODE_CHECK_NAMESPACE: ("host-access", "network-policy"),
     GPU_OPERATOR_NAMESPACE: ("host-access", "image-digest", "network-policy"),

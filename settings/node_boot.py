@@ -1,4 +1,4 @@
-"""What the machines of a pool boot from: their plan, labels, taints and versions."""
+"""The boot data of a pool's machines: plan, labels, taints and versions."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ from settings.resolved import ResolvedPool
 from settings.types import Tunnel, Versions
 
 GPU_TAINT = Taint(key=GPU, value="present", effect="NoSchedule")
-# Karpenter takes a node over only if it registers with this taint, and adds nothing to user data
+# Karpenter manages a node only if it registers with this taint, which user data has to set
 UNREGISTERED_TAINT = Taint(key="karpenter.sh/unregistered", value="", effect="NoExecute")
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeVersions:
-    """What runs on a node. The driver is the suffix of Flatcar's extension, e.g. 570-open."""
+    """The releases on a node. `nvidia_driver` is a suffix of Flatcar's extension, e.g. 570-open."""
 
     flatcar: str
     kubernetes: str
@@ -27,7 +27,7 @@ class NodeVersions:
 
 
 def node_versions(chosen: Versions) -> NodeVersions:
-    """Return what the environment chose, else what settings/versions.py pins."""
+    """Return the environment's versions; settings/versions.py has those that it does not name."""
 
     def pick(choice: str | None, pinned: str) -> str:
         return pinned if choice is None else choice
@@ -43,7 +43,7 @@ def node_versions(chosen: Versions) -> NodeVersions:
 
 
 def node_boot(pool: ResolvedPool, node: NodeVersions, tunnel: Tunnel | None = None) -> NodeBoot:
-    """Return what the pool's machines boot from; `tunnel` is that of the pool's site.
+    """Return the boot data of the pool's machines; `tunnel` is the one of the pool's site.
 
     System extensions for GPUs come only with GPUs, and Fabric Manager only with NVSwitches.
     """
@@ -69,7 +69,7 @@ def node_boot(pool: ResolvedPool, node: NodeVersions, tunnel: Tunnel | None = No
 
 
 def _wireguard(tunnel: Tunnel) -> WireGuard:
-    """Return the WireGuard part that all machines of a site share: the gateway as their peer."""
+    """Return the WireGuard settings that all machines of a site share: the gateway as peer."""
     gateway = Peer(
         public_key=tunnel.public_key,
         allowed_ips=(tunnel.network, *tunnel.networks),

@@ -1,18 +1,26 @@
-"""From a configuration to Settings. Parts that are right are checked against each other even when
-others are wrong, so that one run shows every mistake of a file.
+"""Parses a configuration into Settings.
+
+Valid sections are checked against each other even where others are invalid, so that one run reports
+every mistake of a file.
 """
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
 from ignition.plan.numa_plan import PlanError
-from settings import reboots, stackfile
-from settings.checks import places
+from settings import stackfile
+from settings.checks.places import (
+    hardware_of,
+    place_mistakes,
+    range_mistakes,
+    single_site_mistakes,
+)
 from settings.checks.pools import (
     image_mistakes,
     machine_mistakes,
@@ -23,17 +31,17 @@ from settings.checks.services import lakefs_mistakes, monitoring_mistakes
 from settings.checks.teams import team_mistakes
 from settings.checks.tunnels import gateway_mistakes, tunnel_mistakes
 from settings.names import PROJECT
-from settings.pools import Pool
+from settings.pools import PoolSettings
 from settings.problems import SettingsError, sentences, unknown_key, wrong
-from settings.reboots import Reboots
+from settings.reboots import Reboots, reboot_mistakes
 from settings.resolved import ResolvedPool, resolve
 from settings.secrets import SECRETS
 from settings.types import (
-    Admission,
+    AdmissionStage,
     Budget,
     Cluster,
-    Lakefs,
-    Monitoring,
+    LakefsSettings,
+    MonitoringSettings,
     Settings,
     Site,
     Team,
@@ -60,67 +68,83 @@ SECTIONS = (
 
 
 def parse(environment: str, config: Mapping[str, object]) -> Settings:
-    """The settings of an environment from its configuration without the `gpu-fleet:` prefix.
+    """Return the settings of an environment from its keys without the prefix `gpu-fleet:`.
 
-    Secrets are passed over. Raises SettingsError with every mistake.
+    Ignores secrets. Raises SettingsError with every mistake.
     """
     reader = _Reader(config)
-    reader.mistakes += _wrong_names(environment, config)
-    cluster = reader.one("cluster", Cluster)
-    sites: dict[str, Site] = reader.kinds("sites", _by_kind(Site))
-    pools: dict[str, Pool] = reader.kinds("pools", _by_kind(Pool))
-    teams = reader.each("teams", Team)
-    versions = reader.one("versions", Versions, default=Versions())
-    budget = reader.one("budget", Budget)
-    lakefs = reader.one("lakefs", Lakefs) if "lakefs" in config else None
-    monitoring = reader.one("monitoring", Monitoring, default=Monitoring())
-    window = reader.one("reboots", Reboots) if "reboots" in config else None
-    admission = reader.admission()
-    named_sites, named_pools = reader.entries("sites"), reader.entries("pools")
-    resolved, unresolved = _resolved(pools, versions)
-    complete = len(resolved) == len(named_pools)
-    mistakes = [
-        *reader.mistakes,
-        *places.ranges(cluster, sites),
-        *places.places(named_pools, named_sites),
-        *release_mistakes(versions),
-        *unresolved,
-        *places.single_sites(pools),
-        *machine_mistakes(pools, cluster),
-        *image_mistakes(pools, versions),
-        *tunnel_mistakes(sites, pools),
-        *gateway_mistakes(sites, named_sites, named_pools),
-        *lakefs_mistakes(lakefs, named_sites, named_pools),
-        *reboots.faults(f"{PROJECT}:reboots", window),
-        *monitoring_mistakes(monitoring, named_pools),
-        *team_mistakes(teams, resolved if complete else None),
-    ]
+    reader.mistakes += _name_mistakes(environment, config)
+    read = reader.sections()
+    resolved, pool_errors = _resolved(read.pools, read.versions)
+    mistakes = [*reader.mistakes, *pool_errors, *_cross_mistakes(read, reader, resolved)]
+    cluster, versions, budget, monitoring = (
+        read.cluster,
+        read.versions,
+        read.budget,
+        read.monitoring,
+    )
     if mistakes or not (cluster and versions and budget and monitoring):
         raise SettingsError(mistakes)
     return Settings(
         environment=environment,
         cluster=cluster,
-        sites=sites,
+        sites=read.sites,
         pools=resolved,
-        teams=teams,
+        teams=read.teams,
         versions=versions,
         budget=budget,
-        lakefs=lakefs,
+        lakefs=read.lakefs,
         monitoring=monitoring,
-        reboots=window,
-        admission=admission,
+        reboots=read.reboots,
+        admission=read.admission,
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Sections:
+    """The valid sections and entries of a configuration; None for an invalid section."""
+
+    cluster: Cluster | None
+    sites: Mapping[str, Site]
+    pools: Mapping[str, PoolSettings]
+    teams: Mapping[str, Team]
+    versions: Versions | None
+    budget: Budget | None
+    lakefs: LakefsSettings | None
+    monitoring: MonitoringSettings | None
+    reboots: Reboots | None
+    admission: AdmissionStage
+
+
+def _cross_mistakes(
+    read: _Sections, reader: "_Reader", resolved: Mapping[str, ResolvedPool]
+) -> Iterator[str]:
+    """Yield the mistakes that show when sections are compared."""
+    named_sites, named_pools = reader.entries("sites"), reader.entries("pools")
+    complete = len(resolved) == len(named_pools)
+    yield from range_mistakes(read.cluster, read.sites)
+    yield from place_mistakes(named_pools, named_sites)
+    yield from release_mistakes(read.versions)
+    yield from single_site_mistakes(read.pools)
+    yield from machine_mistakes(read.pools, read.cluster)
+    yield from image_mistakes(read.pools, read.versions)
+    yield from tunnel_mistakes(read.sites, read.pools)
+    yield from gateway_mistakes(read.sites, named_sites, named_pools)
+    yield from lakefs_mistakes(read.lakefs, named_sites, named_pools)
+    yield from reboot_mistakes(f"{PROJECT}:reboots", read.reboots)
+    yield from monitoring_mistakes(read.monitoring, named_pools)
+    yield from team_mistakes(read.teams, resolved if complete else None)
+
+
 def _resolved(
-    pools: Mapping[str, Pool], versions: Versions | None
+    pools: Mapping[str, PoolSettings], versions: Versions | None
 ) -> tuple[dict[str, ResolvedPool], list[str]]:
-    """The pools with what follows from them, and what is wrong with the others."""
+    """Return the valid pools, resolved, and the mistakes of the others."""
     resolved: dict[str, ResolvedPool] = {}
     mistakes: list[str] = []
     for name, pool in pools.items():
         path = f"{PROJECT}:pools.{name}"
-        hardware = places.hardware_of(pool.kind, pool.hardware)
+        hardware = hardware_of(pool.kind, pool.hardware)
         if hardware is None:
             continue
         try:
@@ -136,8 +160,8 @@ def load(path: Path) -> Settings:
     return stackfile.load(path, parse)
 
 
-def _wrong_names(environment: str, config: Mapping[str, object]) -> list[str]:
-    """What is wrong with the name of the environment and with those of its sections."""
+def _name_mistakes(environment: str, config: Mapping[str, object]) -> list[str]:
+    """Return the mistakes in the name of the environment and in the names of its sections."""
     unknown = [key for key in config if key not in SECTIONS and key not in SECRETS]
     mistakes = [unknown_key(f"{PROJECT}:{key}", key, SECTIONS) for key in unknown]
     if _NAME.fullmatch(environment):
@@ -146,7 +170,7 @@ def _wrong_names(environment: str, config: Mapping[str, object]) -> list[str]:
 
 
 def _by_kind(union: object) -> dict[str, type]:
-    """The members of a union by the one value of their field `kind`."""
+    """Return the members of a union by the one value of their field `kind`."""
     members = {}
     for member in get_args(union):
         kind = get_type_hints(member)["kind"]
@@ -155,14 +179,30 @@ def _by_kind(union: object) -> dict[str, type]:
 
 
 class _Reader:
-    """Reads one section after another and keeps what is wrong."""
+    """Reads the sections of a configuration and collects their mistakes."""
 
     def __init__(self, config: Mapping[str, object]) -> None:
         self._config = config
         self.mistakes: list[str] = []
 
+    def sections(self) -> _Sections:
+        """Return all sections; collects their mistakes."""
+        has_lakefs, has_reboots = "lakefs" in self._config, "reboots" in self._config
+        return _Sections(
+            cluster=self.one("cluster", Cluster),
+            sites=self.kinds("sites", _by_kind(Site)),
+            pools=self.kinds("pools", _by_kind(PoolSettings)),
+            teams=self.each("teams", Team),
+            versions=self.one("versions", Versions, default=Versions()),
+            budget=self.one("budget", Budget),
+            lakefs=self.one("lakefs", LakefsSettings) if has_lakefs else None,
+            monitoring=self.one("monitoring", MonitoringSettings, default=MonitoringSettings()),
+            reboots=self.one("reboots", Reboots) if has_reboots else None,
+            admission=self.admission(),
+        )
+
     def entries(self, section: str) -> dict[str, object]:
-        """What stands in a section by its name, whatever is wrong with it."""
+        """Return the entries of a section by name, valid or not."""
         found = self._config.get(section)
         return (
             {str(name): entry for name, entry in found.items()}
@@ -171,7 +211,7 @@ class _Reader:
         )
 
     def one(self, section: str, kind: type[T], *, default: T | None = None) -> T | None:
-        """A section that is one thing."""
+        """Return a section that is one value; None where it is invalid or missing."""
         path = f"{PROJECT}:{section}"
         if section not in self._config:
             if default is None:
@@ -181,17 +221,17 @@ class _Reader:
         return self._value(path, kind, self._config[section])
 
     def each(self, section: str, kind: type[T]) -> dict[str, T]:
-        """A section that maps names to things of one kind; it may be missing."""
+        """Return the valid entries of a section of one type; the section may be missing."""
         read = {}
         for name, value in self._section(section).items():
             path = f"{PROJECT}:{section}.{name}"
-            thing = self._value(path, kind, value)
-            if thing is not None:
-                read[name] = thing
+            entry = self._value(path, kind, value)
+            if entry is not None:
+                read[name] = entry
         return read
 
     def kinds(self, section: str, members: Mapping[str, type[T]]) -> dict[str, T]:
-        """A section that maps names to things told apart by their `kind`; at least one."""
+        """Return the valid entries of a section whose types differ by `kind`; it must have one."""
         if section not in self._config or self._config[section] == {}:
             self.mistakes.append(
                 f"{PROJECT}:{section} has no entry; allowed: one or more, each with a kind of "
@@ -208,19 +248,19 @@ class _Reader:
             elif not isinstance(value["kind"], str) or value["kind"] not in members:
                 self.mistakes.append(wrong(f"{path}.kind", value["kind"], ", ".join(members)))
             else:
-                thing = self._value(path, members[value["kind"]], value)
-                if thing is not None:
-                    read[name] = thing
+                entry = self._value(path, members[value["kind"]], value)
+                if entry is not None:
+                    read[name] = entry
         return read
 
-    def admission(self) -> Admission:
-        """What the API server does with an object that breaks a rule; first only tell it."""
+    def admission(self) -> AdmissionStage:
+        """Return the admission stage; without one the API server only warns."""
         found = self._config.get("admission", "audit")
-        for stage in get_args(Admission):
+        for stage in get_args(AdmissionStage):
             if found == stage:
-                return cast("Admission", stage)
+                return cast("AdmissionStage", stage)
         path = f"{PROJECT}:admission"
-        self.mistakes.append(wrong(path, found, " or ".join(get_args(Admission))))
+        self.mistakes.append(wrong(path, found, " or ".join(get_args(AdmissionStage))))
         return "audit"
 
     def _section(self, section: str) -> dict[str, object]:
@@ -235,7 +275,7 @@ class _Reader:
         return {str(name): value for name, value in found.items()}
 
     def _value(self, path: str, kind: type[T], value: object) -> T | None:
-        # JSON is what Pulumi hands over: strict reading of it still takes a list for a tuple
+        # Pulumi hands over JSON, and pydantic's strict mode takes a list for a tuple only from JSON
         text = json.dumps(value, default=str)
         try:
             return TypeAdapter(kind).validate_json(text, strict=True)

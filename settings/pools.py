@@ -1,4 +1,4 @@
-"""The types of pools in a stack file, one for each kind of place where machines come from."""
+"""The types of pools in a stack file, one for each kind of provider."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -26,15 +26,15 @@ from settings.forms import (
 
 
 def _of_a_card(text: str) -> str:
-    """Admits all but the address that stands for none."""
+    """Refuse the MAC address of zeros, which no card has."""
     if not text.strip("0:"):
         raise ValueError
     return text
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
-class Machine:
-    """A machine of ours, reached through its BMC."""
+class MachineSettings:
+    """A bare-metal machine, managed through its BMC."""
 
     name: HostName
     bmc_address: Annotated[
@@ -56,11 +56,11 @@ class Machine:
         AfterValidator(_of_a_card),
     ]
     tunnel_address: TunnelAddress | None = None
-    """Its own in the tunnel of its site; None where the site has none."""
+    """The machine's address in the tunnel of its site; None where the site has no tunnel."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
-class Image:
+class ImageSettings:
     """The Flatcar image that Metal3 writes to a machine's disk."""
 
     url: HttpsUrl
@@ -71,28 +71,29 @@ class Image:
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
-class BareMetalPool:
-    """Machines of ours, installed by Metal3."""
+class BareMetalPoolSettings:
+    """Bare-metal machines that Metal3 installs."""
 
     kind: Literal["bare-metal"]
     site: str
     hardware: str
     purpose: Purpose
-    image: Image
+    image: ImageSettings
     machines: Annotated[
-        tuple[Machine, ...], Field(min_length=1, description="a list of one machine or more")
+        tuple[MachineSettings, ...],
+        Field(min_length=1, description="a list of one machine or more"),
     ]
     tuning: Tuning = Field(default_factory=Tuning)
     snippets: Snippets = ()
     sharing: Sharing = "whole"
     mig_layout: MigLayout | None = None
     replicas: Replicas | None = None
-    """How often time-slicing or MPS hands out each GPU."""
+    """The number of clients among which time-slicing or MPS shares each GPU."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
-class AwsPool:
-    """GPU instances that Karpenter makes and removes, up to a number of GPUs."""
+class AwsPoolSettings:
+    """GPU instances that Karpenter launches and terminates, up to a number of GPUs."""
 
     kind: Literal["aws"]
     site: str
@@ -105,8 +106,7 @@ class AwsPool:
             description="a number of GPUs for one or more of reserved, spot and on-demand",
         ),
     ]
-    """The most GPUs of each kind of capacity: Karpenter's limits are a NodePool's, and each kind
-    is a NodePool of its own."""
+    """The most GPUs of each capacity type; each type is a NodePool with a limit of its own."""
     consolidate_after_minutes: Minutes
     tuning: Tuning = Field(default_factory=Tuning)
     snippets: Snippets = ()
@@ -114,18 +114,18 @@ class AwsPool:
     mig_layout: MigLayout | None = None
     replicas: Replicas | None = None
     expire_after_hours: Hours | None = None
-    """None lets a node live as long as its job does."""
+    """Karpenter replaces a node after these hours; None for never."""
     reserved_until: Day | None = None
-    """The last day of the capacity block, before whose end EC2 ends the reserved machines."""
+    """The last day of the capacity block; EC2 terminates its machines before it ends."""
 
     @property
     def gpu_limit(self) -> int:
-        """The most GPUs of all kinds of capacity together."""
+        """The most GPUs of all capacity types together."""
         return sum(self.gpu_limits.values())
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
-class HetznerPool:
+class HetznerPoolSettings:
     """Servers of Hetzner Cloud."""
 
     kind: Literal["hetzner"]
@@ -137,4 +137,4 @@ class HetznerPool:
     snippets: Snippets = ()
 
 
-Pool = BareMetalPool | AwsPool | HetznerPool
+PoolSettings = BareMetalPoolSettings | AwsPoolSettings | HetznerPoolSettings

@@ -28,26 +28,26 @@ class SettingsError(ValueError):
 
 
 def one_line(sentence: str) -> str:
-    """A sentence with what would break its line, or a terminal, written as YAML escapes it."""
+    """Return a sentence with characters that break a line or a terminal escaped as in YAML."""
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode() for char in sentence
     )
 
 
 def wrong(path: str, value: object, allowed: str) -> str:
-    """The sentence about a value that is not allowed."""
+    """Return the sentence about a value that is not allowed."""
     return f"{path} is {seen(value)}; allowed: {allowed}."
 
 
 def unknown_key(path: str, key: object, known: Sequence[str]) -> str:
-    """The sentence about a key that nobody reads, with the nearest known one where one is near."""
+    """Return the sentence about an unknown key, with the nearest known one if there is one."""
     near = difflib.get_close_matches(str(key), known, n=1)
     offer = f'did you mean "{near[0]}"? Allowed' if near else "allowed"
     return f"{path} is not a known key; {offer} here: {', '.join(sorted(known))}."
 
 
 def seen(value: object) -> str:
-    """A value as YAML shows it, cut where it is long."""
+    """Return a value as YAML shows it, cut to 80 characters."""
     if isinstance(value, Mapping):
         return "a mapping" if value else "an empty mapping"
     if isinstance(value, list | tuple):
@@ -64,16 +64,16 @@ def seen(value: object) -> str:
 
 
 def dotted(path: str, parts: Iterable[int | str]) -> str:
-    """A YAML path below `path`: pools.dgx.machines[0].name."""
+    """Return a YAML path below `path`, such as pools.dgx.machines[0].name."""
     for part in parts:
         path += f"[{part}]" if isinstance(part, int) else f".{part}"
     return path
 
 
 def sentences(path: str, root: type, error: ValidationError) -> list[str]:
-    """What pydantic found wrong with a value that was to be a `root`."""
+    """Return the sentences about what pydantic found wrong in a value of type `root`."""
     details = error.errors()
-    # an entry that is wrong makes pydantic call its list too short as well
+    # for an invalid entry pydantic also reports its list as too short
     within = {detail["loc"][:depth] for detail in details for depth in range(len(detail["loc"]))}
     return [_sentence(path, root, each) for each in details if each["loc"] not in within]
 
@@ -93,7 +93,7 @@ def _sentence(path: str, root: type, detail: ErrorDetails) -> str:
 
 
 def allowed(kind: object) -> str:
-    """In words what a type admits: its description where it has one."""
+    """Return what a type allows, in words: its description where it has one."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
         fields = [extra for extra in arguments[1:] if isinstance(extra, FieldInfo)]
@@ -111,21 +111,21 @@ def allowed(kind: object) -> str:
 
 
 def _keys(kind: object) -> list[str]:
-    """The keys of a mapping that becomes a dataclass."""
+    """Return the fields of a dataclass; none for another type."""
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         return [field.name for field in dataclasses.fields(kind)]
     return []
 
 
 def _at(kind: object, parts: Sequence[int | str]) -> object:
-    """The type at a path below `kind`."""
+    """Return the type at a path below `kind`."""
     for part in parts:
         kind = _bare(kind)
         if isinstance(part, int):
             kind = get_args(kind)[0]
         elif get_origin(kind) is Mapping:
             key, kind = get_args(kind)
-            if parts[-1] == "[key]":  # pydantic's word for the name of an entry
+            if parts[-1] == "[key]":  # pydantic's path of the name of an entry
                 return key
         else:
             kind = get_type_hints(kind, include_extras=True)[part]
@@ -133,7 +133,7 @@ def _at(kind: object, parts: Sequence[int | str]) -> object:
 
 
 def _bare(kind: object) -> object:
-    """A type without its annotations and without `| None`."""
+    """Return a type without its annotations and without `| None`."""
     while get_origin(kind) in (Annotated, Union, UnionType):
         kind = get_args(kind)[0]
     return kind

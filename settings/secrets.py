@@ -1,4 +1,4 @@
-"""The secrets of an environment: their names and forms. Their values never enter Settings."""
+"""The names and forms of an environment's secrets; Settings never holds their values."""
 
 from typing import Literal
 
@@ -22,8 +22,8 @@ SECRETS: dict[str, SecretForm] = {
     "hcloud_token": "hcloud-token",  # 64 letters and digits
     "bmc_username": "username",
     "bmc_password": "password",
-    "wireguard_keys": "wireguard-keys",  # JSON: the private key of each end of a tunnel by its name
-    "lakefs_access_key_id": "username",  # of its administrator; you choose both, lakeFS takes them
+    "wireguard_keys": "wireguard-keys",  # JSON: private keys by the names of machines
+    "lakefs_access_key_id": "username",  # of its administrator; you choose both keys
     "lakefs_secret_access_key": "password",
     "lakefs_auth_encrypt_key": "hex-key",  # 64 hexadecimal digits, as `openssl rand -hex 32` prints
     "lakefs_database": "postgres-url",  # postgres://user:password@host/database
@@ -32,7 +32,7 @@ SECRETS: dict[str, SecretForm] = {
 
 
 def needed_secrets(settings: Settings) -> tuple[str, ...]:
-    """The secrets that an environment uses: the cluster's, and those of the parts that it has."""
+    """Return the names of the secrets that an environment needs."""
     kinds = {pool.declared.kind for pool in settings.pools.values()}
     names = ["kubeconfig", "join_token"]
     if "hetzner" in kinds:
@@ -49,5 +49,5 @@ def needed_secrets(settings: Settings) -> tuple[str, ...]:
 
 
 def how_to_set(name: str, environment: str) -> str:
-    """The command that sets a secret; it asks for the value, so that no shell history keeps it."""
+    """Return the command that sets a secret; it prompts, so that no shell history has the value."""
     return f"pulumi config set --secret {PROJECT}:{name} --stack {environment}"

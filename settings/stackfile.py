@@ -1,4 +1,4 @@
-"""A stack file on disk: Pulumi's YAML, read as Pulumi reads it."""
+"""Reads stack files from disk as Pulumi reads them."""
 
 import difflib
 import json
@@ -16,17 +16,20 @@ from settings.secrets import SECRETS, how_to_set
 
 T = TypeVar("T")
 
-MOST_VALUES = 100_000  # of a stack file: more machines than a cluster may have nodes
+MOST_VALUES = 100_000  # of a stack file: enough for more machines than a cluster may have nodes
 
 
 def environments(root: Path) -> tuple[str, ...]:
-    """The environments of a checkout, in alphabetical order."""
+    """Return the names of a checkout's environments, in alphabetical order."""
     files = (root / "stacks").glob("Pulumi.*.yaml")
     return tuple(sorted(path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in files))
 
 
 def stack_file(root: Path, environment: str) -> Path:
-    """The stack file of an environment; SettingsError names the environments where it has none."""
+    """Return the stack file of an environment.
+
+    Raises SettingsError with the known environments where there is no such file.
+    """
     path = root / "stacks" / f"Pulumi.{environment}.yaml"
     if not path.is_file():
         known = ", ".join(environments(root)) or "none yet"
@@ -37,12 +40,12 @@ def stack_file(root: Path, environment: str) -> Path:
 
 
 def load(path: Path, parsed: Callable[[str, Mapping[str, object]], T]) -> T:
-    """Return what `parsed` makes of a stack file's environment and configuration.
+    """Return the result of `parsed` for the environment and configuration of a stack file.
 
     Raises SettingsError with every mistake of the file.
     """
     environment = path.name.removeprefix("Pulumi.").removesuffix(".yaml")
-    config, mistakes = _ours(_read(path), environment)
+    config, mistakes = _own_keys(_read(path), environment)
     try:
         found = parsed(environment, config)
     except SettingsError as error:
@@ -53,10 +56,10 @@ def load(path: Path, parsed: Callable[[str, Mapping[str, object]], T]) -> T:
 
 
 def _read(path: Path) -> Mapping[object, object]:
-    """The `config` of a stack file."""
+    """Return the section `config` of a stack file."""
     try:
         document = yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506  # a SafeLoader
-        # as Pulumi hands it over: finite, and a date is text
+        # Pulumi hands JSON over: no cycles, and dates as text
         document = json.loads(json.dumps(document, default=_date))
     except OSError as error:
         raise SettingsError([f"{path} cannot be read: {error.strerror}."]) from None
@@ -74,16 +77,16 @@ def _read(path: Path) -> Mapping[object, object]:
 
 
 def _date(value: object) -> str:
-    """A date without quotes, as Pulumi writes it: a form that no value of ours has."""
+    """Return an unquoted date as Pulumi writes it, which no type in settings allows."""
     if isinstance(value, date) and not isinstance(value, datetime):
         return f"{value} 00:00:00 +0000 UTC"
     return str(value)
 
 
 def _values(node: yaml.Node, counted: dict[int, int]) -> int:
-    """How many values a node stands for once its aliases are written out."""
+    """Return the number of values in a node, with its aliases expanded."""
     if id(node) not in counted:
-        counted[id(node)] = 1  # while it is counted: an alias within itself is told elsewhere
+        counted[id(node)] = 1  # for an alias within itself, which json.dumps reports
         parts = node.value if isinstance(node, yaml.CollectionNode) else ()
         pairs = chain.from_iterable(parts) if isinstance(node, yaml.MappingNode) else parts
         counted[id(node)] = 1 + sum(_values(part, counted) for part in pairs)
@@ -91,7 +94,7 @@ def _values(node: yaml.Node, counted: dict[int, int]) -> int:
 
 
 def _reason(error: Exception) -> str:
-    """Why a file is no YAML, in the cases where the parser does not say it in a sentence."""
+    """Return why a file is not YAML, where the parser has no sentence for it."""
     match error:
         case UnicodeDecodeError():
             return f"its byte {error.start + 1} is not UTF-8"
@@ -100,39 +103,42 @@ def _reason(error: Exception) -> str:
         case RecursionError():
             return "it is nested too deeply"
         case _ if "Circular" in str(error):
-            return "an alias stands within what it refers to"
+            return "an alias refers to a value that contains it"
         case _:
             return str(error).splitlines()[0]
 
 
-def _ours(config: Mapping[object, object], environment: str) -> tuple[dict[str, object], list[str]]:
-    """Our keys without their namespace, and what is wrong with the keys themselves."""
-    ours: dict[str, object] = {}
+def _own_keys(
+    config: Mapping[object, object], environment: str
+) -> tuple[dict[str, object], list[str]]:
+    """Return the keys of this program without their namespace, and the mistakes in keys."""
+    own: dict[str, object] = {}
     mistakes = []
     for key, value in config.items():
         namespace, colon, name = str(key).partition(":")
         if not colon:
             mistakes.append(f'the key "{key}" has no namespace; allowed: {PROJECT}:{key}.')
         elif namespace == PROJECT and name not in SECRETS:
-            ours[name] = value
+            own[name] = value
         elif namespace == PROJECT and not (isinstance(value, Mapping) and "secure" in value):
             mistakes.append(
-                f"{key} stands in clear in the stack file; allowed: an encrypted value, set by "
+                f"{key} is in plain text in the stack file; allowed: an encrypted value, set by "
                 f"`{how_to_set(name, environment)}`."
             )
         elif namespace != PROJECT and difflib.get_close_matches(namespace, [PROJECT]):
             mistakes.append(
-                f'{key} is not a known key; did you mean "{PROJECT}:{name}"? Pulumi would read '
-                "it for nobody."
+                f'{key} is not a known key; did you mean "{PROJECT}:{name}"? Keys of '
+                "other namespaces are not read."
             )
-    return ours, mistakes
+    return own, mistakes
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that stands twice, as Pulumi does; plain YAML would keep the last.
+    """A YAML loader that agrees with Pulumi's.
 
-    Refuses aliases within aliases, too, of which a short file makes more than any memory holds.
-    Takes `yes` and `1:30` for text, as Pulumi does; to YAML 1.1 they are true and 90.
+    It refuses duplicate keys, of which plain YAML keeps the last, and reads `yes` and `1:30` as
+    text, which are true and 90 in YAML 1.1. It also refuses a file whose nested aliases expand to
+    more values than fit into memory.
     """
 
     def resolve(self, kind: type[yaml.Node], value: str | None, implicit: tuple[bool, bool]) -> str:
@@ -147,7 +153,7 @@ class _Loader(yaml.SafeLoader):
     def get_single_node(self) -> yaml.Node | None:
         node: yaml.Node | None = super().get_single_node()
         if node is not None and _values(node, {}) > MOST_VALUES:
-            raise yaml.YAMLError(f"its aliases make more than {MOST_VALUES} values of it")
+            raise yaml.YAMLError(f"it has more than {MOST_VALUES} values, aliases expanded")
         return node
 
     def construct_mapping(
@@ -156,7 +162,7 @@ class _Loader(yaml.SafeLoader):
         keys: set[Hashable] = set()
         for key_node, _ in node.value:
             if key_node.tag == "tag:yaml.org,2002:merge":
-                continue  # what it brings may stand in the mapping, too: that goes before it
+                continue  # the mapping's own keys override those of the merged one
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, str | int | float):
                 raise yaml.constructor.ConstructorError(
@@ -164,14 +170,14 @@ class _Loader(yaml.SafeLoader):
                 )
             if key in keys:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f'key "{key}" stands twice', key_node.start_mark
+                    None, None, f'duplicate key "{key}"', key_node.start_mark
                 )
             keys.add(key)
         return super().construct_mapping(node, deep)
 
 
 def _timestamp(loader: _Loader, node: yaml.ScalarNode) -> object:
-    """Leaves what is no day of the calendar, such as 2027-02-30, to be judged as text."""
+    """Return a date; one that is not in the calendar, such as 2027-02-30, stays text."""
     try:
         return loader.construct_yaml_timestamp(node)
     except ValueError:

@@ -1,6 +1,6 @@
-"""The secret `wireguard_keys`: the private key of each end of a tunnel by the name of its machine.
+"""The secret `wireguard_keys`: private keys by the names of machines behind tunnels and gateways.
 
-It is read where it is needed and never enters Settings; no sentence repeats a key.
+Settings never holds it, and no error message repeats a key.
 """
 
 import json
@@ -10,7 +10,7 @@ from ignition.write.documents import RenderError
 from ignition.write.wireguard import WireGuardKey
 from ignition.write.wireguard_keys import public_key
 from settings.names import PROJECT
-from settings.pools import BareMetalPool
+from settings.pools import BareMetalPoolSettings
 from settings.secrets import how_to_set
 from settings.tunnels import of_site
 from settings.types import Settings, Tunnel
@@ -19,51 +19,52 @@ PATH = f"{PROJECT}:wireguard_keys"
 
 
 def gateway_name(settings: Settings, site: str) -> str:
-    """The name of the server that is the gateway of a hall."""
+    """Return the name of the server that is the gateway of a site."""
     return f"{settings.cluster.name}-{site}-gateway"
 
 
-def holders(settings: Settings) -> tuple[str, ...]:
-    """Whose keys the secret has: the machines behind tunnels, and the gateways of ours."""
+def key_owners(settings: Settings) -> tuple[str, ...]:
+    """Return the machines behind tunnels and the gateways of this program, which need a key."""
     machines = [
         machine.name
         for pool in settings.pools.values()
-        if isinstance(pool.declared, BareMetalPool) and of_site(settings.sites.get(pool.site))
+        if isinstance(pool.declared, BareMetalPoolSettings)
+        and of_site(settings.sites.get(pool.site))
         for machine in pool.declared.machines
     ]
     return (*machines, *(name for name, _, _ in _gateways(settings)))
 
 
 def key_of(name: str, text: str) -> str:
-    """The private key of one machine, from the text of the secret in which `faults` finds none."""
+    """Return the private key of a machine from the text of the secret, which must be valid."""
     return str(json.loads(text)[name])
 
 
-def faults(settings: Settings, text: str) -> Iterator[str]:
-    """What is wrong with the text of the secret, each a sentence without a key."""
+def key_mistakes(settings: Settings, text: str) -> Iterator[str]:
+    """Yield the mistakes in the text of the secret, as sentences without a key."""
     command = f"set it with `{how_to_set('wireguard_keys', settings.environment)}`."
     try:
         keys = json.loads(text)
     except ValueError:
         keys = None
     if not isinstance(keys, Mapping):
-        yield f"{PATH} is no JSON object from names of machines to private keys; {command}"
+        yield f"{PATH} is not a JSON object from names of machines to private keys; {command}"
         return
-    wanted = holders(settings)
+    wanted = key_owners(settings)
     if missing := [name for name in wanted if name not in keys]:
         yield f"{PATH} has no key of {', '.join(missing)}; {command}"
     first: dict[str, str] = {}
     for name in (name for name in wanted if name in keys):
         key = _key(keys[name])
         if key is None:
-            yield f"{PATH}.{name} is no private key; allowed: what `wg genkey` prints; {command}"
+            yield f"{PATH}.{name} is not a private key; allowed: output of `wg genkey`; {command}"
         elif (other := first.setdefault(key.private_key, name)) != name:
-            yield f"{PATH}.{name} is the key of {other} too; allowed: one of its own; {command}"
-    yield from _pairs(settings, keys, command)
+            yield f"{PATH}.{name} is also the key of {other}; allowed: a key of its own; {command}"
+    yield from _pair_mistakes(settings, keys, command)
 
 
-def _pairs(settings: Settings, keys: Mapping[str, object], command: str) -> Iterator[str]:
-    """The key of a gateway of ours belongs to the public one that the machines know."""
+def _pair_mistakes(settings: Settings, keys: Mapping[str, object], command: str) -> Iterator[str]:
+    """Yield each gateway of this program whose private key does not fit the public one."""
     for name, site, tunnel in _gateways(settings):
         key = _key(keys.get(name))
         if key is not None and public_key(key) != tunnel.public_key:

@@ -1,4 +1,4 @@
-"""The tunnel of a site and the addresses in it."""
+"""The tunnel of a site, and its addresses."""
 
 from ipaddress import IPv4Network
 
@@ -6,10 +6,10 @@ from settings.types import OnPremSite, Site, Tunnel
 
 
 def of_site(site: Site | None) -> Tunnel | None:
-    """The tunnel of a site, where it has one."""
+    """Return the tunnel of a site; None where it has none."""
     return site.tunnel if isinstance(site, OnPremSite) else None
 
 
 def with_length(tunnel: Tunnel, address: str) -> str:
-    """An address of a tunnel as an interface has it: 10.13.0.11/24."""
+    """Return an address of a tunnel with the length of its network, such as 10.13.0.11/24."""
     return f"{address}/{IPv4Network(tunnel.network).prefixlen}"

@@ -1,4 +1,4 @@
-"""The types of a stack file. A field's description says in words what is allowed there."""
+"""The types of a stack file; a field's `description` is what an error says is allowed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass as plain_dataclass
@@ -33,7 +33,7 @@ from settings.resolved import ResolvedPool
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class Cluster:
-    """The control plane that every machine joins, and the ranges of its pods and services."""
+    """The control plane that every machine joins, and the address ranges of pods and services."""
 
     name: Name
     endpoint: Endpoint
@@ -50,42 +50,42 @@ class Cluster:
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
-class Gateway:
-    """A gateway that is made with the environment, as a server of Hetzner Cloud."""
+class GatewaySettings:
+    """A gateway that this program makes, as a server of Hetzner Cloud."""
 
     site: str
-    """The Hetzner site that it stands in, whose servers it leads to."""
+    """The Hetzner site that the gateway is in, whose servers it routes to."""
     hardware: str
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class Tunnel:
-    """WireGuard from each machine of a hall to a gateway, for a hall that no line leads to.
+    """WireGuard from each machine of a site to a gateway, for a site without VPN or leased line.
 
-    The gateway has the first address of `network`, and each machine one of its own.
+    The gateway has the first address of `network`, and each machine an address of its own.
     """
 
     endpoint: TunnelEndpoint
-    """Where the gateway is reached from the hall."""
+    """The gateway's address and port as the machines reach it."""
     public_key: PublicKey
-    """The gateway's."""
+    """The public key of the gateway."""
     network: TunnelCidr
     networks: Annotated[
         tuple[Cidr, ...], Field(min_length=1, description="a list of one range or more")
     ]
-    """What is behind the gateway."""
-    gateway: Gateway | None = None
-    """None where the gateway is somebody else's."""
+    """The ranges behind the gateway."""
+    gateway: GatewaySettings | None = None
+    """None where someone else runs the gateway."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class OnPremSite:
-    """A hall of ours."""
+    """An on-premises site."""
 
     kind: Literal["on-prem"]
     cidr: Cidr
     tunnel: Tunnel | None = None
-    """None where lines or routers of the hall lead to the other sites."""
+    """None where a VPN or a leased line connects the site with the others."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -114,17 +114,17 @@ class HetznerSite:
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class Queue:
-    """A queue and the namespace of its jobs: its share of its full pool, and its most GPUs."""
+    """A queue and the namespace of its jobs: its weight when the pool is full, its most GPUs."""
 
     weight: Annotated[int, Field(ge=1, le=65535, description="a whole number from 1 to 65535")]
     gpus: Annotated[int, Field(ge=0, description="a whole number of 0 or more")]
     pool: str | None = None
-    """The one pool on which its jobs run; None for any, owned and rented."""
+    """The pool on which its jobs run; None for all pools, owned and rented."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class Team:
-    """Who uses the fleet: a team's queues, and who pays for them."""
+    """A team that uses the fleet: its cost centre and its queues."""
 
     cost_centre: LabelValue
     queues: Annotated[
@@ -135,21 +135,21 @@ class Team:
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class Versions:
-    """What an environment runs instead of settings/versions.py, for rollouts one by one."""
+    """The versions that override settings/versions.py, to roll out one environment at a time."""
 
     flatcar: Version | None = None
     kubernetes: KubernetesVersion | None = None
     nvidia_driver: Literal["535", "535-open", "550", "550-open", "570", "570-open"] | None = None
     """The branches that Flatcar publishes as system extensions."""
     fabric_manager: ImageUrl | None = None
-    """System extension with NVIDIA Fabric Manager of exactly the driver's version."""
+    """A system extension with NVIDIA Fabric Manager in exactly the driver's version."""
     efa: ImageUrl | None = None
-    """System extension with the EFA driver, built for this very release of Flatcar."""
+    """A system extension with the EFA driver, built for exactly this release of Flatcar."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class Budget:
-    """What the environment may cost."""
+    """The most that the environment may cost."""
 
     usd_per_day: Annotated[
         float,
@@ -163,20 +163,20 @@ class Budget:
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
-class Lakefs:
+class LakefsSettings:
     """A lakeFS server in the cluster, and the repositories in it."""
 
     endpoint: HttpsEndpoint
-    """Where the server is reached from the machine on which Pulumi runs."""
+    """The server's address as the machine that runs Pulumi reaches it."""
     site: str
     """The AWS site whose bucket holds the objects."""
     repositories: Annotated[
         tuple[RepositoryName, ...],
         Field(min_length=1, description="a list of one name or more"),
     ]
-    """Into the branch main of each leads only a merge that says where its data comes from."""
+    """The repositories; their branch main takes only merges that name the source of their data."""
     keep_days: KeepDays | None = None
-    """How long branches other than main keep what they let go of; None keeps everything."""
+    """Days for which branches other than main keep deleted objects; None for ever."""
     tls_secret: (
         Annotated[
             str,
@@ -188,12 +188,12 @@ class Lakefs:
         ]
         | None
     ) = None
-    """Serves the endpoint through a load balancer of Hetzner; None leaves the way to you."""
+    """The certificate of an Ingress behind a load balancer of Hetzner; None for your own access."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
-class Monitoring:
-    """Where Prometheus keeps its series, and who is told of alerts."""
+class MonitoringSettings:
+    """The storage of Prometheus, and the pager that gets its alerts."""
 
     storage_class: (
         Annotated[
@@ -205,20 +205,20 @@ class Monitoring:
         ]
         | None
     ) = None
-    """None where a pool is Hetzner's: then volumes of Hetzner hold them."""
+    """None where a pool is on Hetzner: Prometheus then uses volumes of Hetzner."""
     pager: Literal["pagerduty"] | None = None
-    """None shows alerts in Alertmanager and Grafana alone."""
+    """None for alerts in Alertmanager and Grafana only."""
 
 
-Admission = Literal["audit", "deny"]
+AdmissionStage = Literal["audit", "deny"]
 Site = OnPremSite | AwsSite | HetznerSite
 
 
 @plain_dataclass(frozen=True, kw_only=True)
 class Settings:
-    """One environment; its name is the stack's. `policies.environment` reads what it says of rules.
+    """An environment, named like its stack; `policies.environment` adds the settings of rules.
 
-    `admission` is what the API server does with an object that breaks a rule: warn, or refuse it.
+    `admission` says whether the API server warns of an object that breaks a rule, or refuses it.
     """
 
     environment: str
@@ -228,7 +228,7 @@ class Settings:
     teams: Mapping[str, Team]
     versions: Versions
     budget: Budget
-    lakefs: Lakefs | None
-    monitoring: Monitoring
+    lakefs: LakefsSettings | None
+    monitoring: MonitoringSettings
     reboots: Reboots | None
-    admission: Admission
+    admission: AdmissionStage

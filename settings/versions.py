@@ -1,6 +1,6 @@
-"""One version per system: every chart, image and OS release that this program installs.
+"""The version of every chart, image and OS release that this program installs.
 
-An environment may run another Flatcar, Kubernetes or driver for a while: `gpu-fleet:versions`.
+The key `gpu-fleet:versions` overrides Flatcar, Kubernetes and the driver for one environment.
 """
 
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ class Chart:
 # renovate: datasource=github-tags depName=flatcar/scripts extractVersion=^stable-(?<version>.+)$
 FLATCAR = "4593.2.5"
 FLATCAR_CHANNEL = "stable"
-FLATCAR_AMI_OWNER = "075585003325"  # an AMI search by name without owner finds only our own
+# a search by name without an owner finds only the AMIs of the account itself
+FLATCAR_AMI_OWNER = "075585003325"
 
 # renovate: datasource=github-tags depName=kubernetes/kubernetes extractVersion=^v(?<version>.+)$
 KUBERNETES = "1.34.1"
 
-# the newest branch that Flatcar publishes as a system extension; H200 wants the open modules
+# the newest branch that Flatcar publishes as a system extension; H200 needs the open modules
 NVIDIA_DRIVER = "570-open"
 
 # renovate: datasource=github-releases depName=NVIDIA/nvidia-container-toolkit
 NVIDIA_RUNTIME = "v1.18.1"
 
-# 1.14, not 1.15: its kinds and, in tests, its scheduler come from its Go module; that of 1.15 does
-# not build
+# not 1.15, whose Go module does not build: the CRDs and, in tests, the scheduler come from it
 # renovate: datasource=helm depName=volcano registryUrl=https://volcano-sh.github.io/helm-charts
 VOLCANO = Chart(
     name="volcano", version="1.14.1", repository="https://volcano-sh.github.io/helm-charts"
@@ -73,18 +73,18 @@ KURED = Chart(name="kured", version="6.0.0", repository="https://kubereboot.gith
 
 # renovate: datasource=helm depName=lakefs registryUrl=https://charts.lakefs.io
 LAKEFS = Chart(name="lakefs", version="1.12.16", repository="https://charts.lakefs.io")
-# of the open-source server; the chart's own appVersion counts the Enterprise releases
+# the open-source server; the chart's own appVersion is that of the Enterprise releases
 # renovate: datasource=docker depName=docker.io/treeverse/lakefs
 LAKEFS_IMAGE_TAG = "1.84.0"
 
-# runs fleet-node-check; any Python from 3.11 on does. The digest is that of all its platforms
+# runs fleet-node-check, which needs Python 3.11 or newer; the digest is that of all platforms
 # renovate: datasource=docker depName=docker.io/library/python
 PYTHON_IMAGE = (
     "docker.io/library/python:3.13.9-slim-bookworm"
     "@sha256:b685a4fa58bb19d1814d78a1ec0f0208f351452724f78b20212c984d6e124a34"
 )
 
-# of the jobs in workloads/; a YAML file of theirs repeats what it runs, and a test compares the two
+# for the jobs in workloads/, whose YAML files repeat it; a test compares the two
 # renovate: datasource=docker depName=nvcr.io/nvidia/pytorch
 PYTORCH_IMAGE = (
     "nvcr.io/nvidia/pytorch:25.01-py3"
@@ -95,6 +95,6 @@ CUDA_IMAGE = (
     "docker.io/nvidia/cuda:12.8.1-base-ubuntu24.04"
     "@sha256:133c78a0575303be34164d0b90137a042172bdf60696af01a3c424ab402d86e2"
 )
-# CUDA 12.8 is that of the 570 driver
+# CUDA 12.8 is the release of the 570 driver
 # renovate: datasource=docker depName=ghcr.io/coreweave/nccl-tests
 NCCL_IMAGE = "ghcr.io/coreweave/nccl-tests:12.8.1-devel-ubuntu22.04-nccl2.27.6-1-7c12c62"

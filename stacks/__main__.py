@@ -1,4 +1,4 @@
-"""The program of every environment: what its stack file describes becomes resources."""
+"""The Pulumi program: makes the resources that an environment's stack file describes."""
 
 import pulumi
 

@@ -1,4 +1,8 @@
-"""What a cluster gets beside its pools, from the settings of its environment."""
+"""Registers the parts of a cluster that all its pools share.
+
+A module `stacks/platform.py` would hide the standard library's, and `stacks/lakefs.py` the package:
+when Pulumi runs the program, `stacks/` comes first in sys.path.
+"""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -36,7 +40,7 @@ def cluster_platform(
     at_site: SiteOptions,
     on_cluster: pulumi.ResourceOptions,
 ) -> dict[str, Karpenter]:
-    """Register what every pool finds in its cluster; Karpenter by the site that it works in."""
+    """Register the parts that all pools share; return Karpenter by the name of its site."""
     settings = environment.settings
     gpu_pools = {name: pool for name, pool in settings.pools.items() if pool.hardware.gpu_count}
     Admission("admission", _admission(environment), on_cluster)
@@ -69,7 +73,7 @@ def _admission(environment: Environment) -> AdmissionArgs:
 
 
 def _cilium(settings: Settings, networks: Mapping[str, HetznerNetwork]) -> CiliumArgs:
-    """An ingress only where lakeFS wants one; the settings ask for Hetzner then."""
+    """Return Cilium's arguments, with an ingress at Hetzner only where lakeFS has a certificate."""
     ingress = settings.lakefs is not None and settings.lakefs.tls_secret is not None
     locations = [network.location for network in networks.values() if ingress]
     return CiliumArgs(
@@ -80,7 +84,7 @@ def _cilium(settings: Settings, networks: Mapping[str, HetznerNetwork]) -> Ciliu
 
 
 def _karpenter(settings: Settings, at_site: SiteOptions) -> dict[str, Karpenter]:
-    """Karpenter by the site that it works in; nothing where no pool is on AWS."""
+    """Register Karpenter, by the name of its site; nothing where no pool is on AWS."""
     rented = {name: pool for name, pool in settings.pools.items() if pool.rented}
     for name, site in settings.sites.items():
         if isinstance(site, AwsSite) and name in {pool.site for pool in rented.values()}:
@@ -100,7 +104,7 @@ def _karpenter(settings: Settings, at_site: SiteOptions) -> dict[str, Karpenter]
 def _monitoring(
     environment: Environment, gpu_pools: Mapping[str, ResolvedPool], secrets: Secrets
 ) -> MonitoringArgs:
-    """Prometheus; without a storage class of its own its series lie on a volume of Hetzner's."""
+    """Return the arguments of monitoring; its default storage class is Hetzner's."""
     chosen = environment.settings.monitoring
     gpus = {
         name: PoolGpus(

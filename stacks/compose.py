@@ -1,4 +1,4 @@
-"""From settings to components: providers are made here and nowhere else, and so is the summary."""
+"""Registers the components of an environment with their providers, and exports its summary."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,15 +14,24 @@ from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs
 from components.pools.bare_metal import BareMetalPool, BareMetalPoolArgs, BmcCredentials
 from components.pools.boot import ClusterJoin, PoolBoot
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
+from ignition.write.render import tuning_ignition
 from policies.environment import Environment
-from settings import AwsSite, HetznerSite, ResolvedPool, Settings, Site
-from settings import pools as settings_of
-from settings.node_boot import NodeVersions, node_versions
+from settings import (
+    AwsPoolSettings,
+    AwsSite,
+    BareMetalPoolSettings,
+    HetznerPoolSettings,
+    HetznerSite,
+    ResolvedPool,
+    Settings,
+    Site,
+    Tunnel,
+)
+from settings.node_boot import NodeVersions, node_boot, node_versions
 from settings.tunnels import of_site
 from settings.versions import KARPENTER_CRD, LAKEFS_IMAGE_TAG, VOLCANO
 from stacks.cluster_platform import cluster_platform
 from stacks.lakefs_storage import lakefs
-from stacks.nodes import pool_boot
 from stacks.tunnels import gateways, tunnel_end
 
 Secrets = Mapping[str, pulumi.Output[str]]
@@ -31,7 +40,7 @@ Summary = Mapping[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class PoolContext:
-    """What a pool needs from its environment: sites, secrets, versions and the parts before it."""
+    """The parts of an environment that its pools need: sites, secrets, networks, Karpenter."""
 
     sites: Mapping[str, Site]
     secrets: Secrets
@@ -72,7 +81,7 @@ def compose(environment: Environment, secrets: Secrets) -> None:
 def _site_options(
     settings: Settings, secrets: Secrets, cluster: kubernetes.Provider
 ) -> dict[str, pulumi.ResourceOptions]:
-    """The providers of each site: the one cluster's, and the cloud's where it is one."""
+    """Return the providers of each site: the cluster's, and at a cloud site the cloud's."""
     hetzner: list[pulumi.ProviderResource] = []
     if "hcloud_token" in secrets:
         hetzner = [hcloud.Provider("hetzner", token=secrets["hcloud_token"])]
@@ -90,7 +99,7 @@ def _site_options(
 def _networks(
     settings: Settings, at_site: Mapping[str, pulumi.ResourceOptions]
 ) -> dict[str, HetznerNetwork]:
-    """A network for each Hetzner site that has a pool."""
+    """Register a network for each Hetzner site with a pool."""
     used = {pool.site for pool in settings.pools.values()}
     return {
         name: HetznerNetwork(
@@ -105,17 +114,31 @@ def _networks(
     }
 
 
+def pool_boot(
+    join: ClusterJoin, node: NodeVersions, pool: ResolvedPool, tunnel: Tunnel | None = None
+) -> PoolBoot:
+    """Return a pool with the Ignition that its machines boot from."""
+    boot = node_boot(pool, node, tunnel)
+    return PoolBoot(
+        cluster=join,
+        pool=pool,
+        flatcar=node.flatcar,
+        ignition=tuning_ignition(boot),
+        efa=boot.efa is not None,
+    )
+
+
 def _register(context: PoolContext, boot: PoolBoot, opts: pulumi.ResourceOptions) -> Summary:
-    """Register the component that a pool of its kind becomes; returns what it exports."""
+    """Register the component of a pool, and return its exports."""
     match boot.pool.declared:
-        case settings_of.BareMetalPool() as pool:
+        case BareMetalPoolSettings() as pool:
             return _bare_metal(context, boot, pool, opts)
-        case settings_of.AwsPool() as pool:
+        case AwsPoolSettings() as pool:
             crds = context.karpenter[boot.pool.site].crds
             aws_args = AwsGpuPoolArgs(boot=boot, pool=pool, crds=crds)
             image = AwsGpuPool(boot.pool.name, aws_args, opts).image_id
             return {"gpu_limit": boot.pool.gpus, "image": image}
-        case settings_of.HetznerPool() as pool:
+        case HetznerPoolSettings() as pool:
             network = context.networks[boot.pool.site]
             args = HetznerPoolArgs(boot=boot, pool=pool, network=network)
             made = HetznerPool(boot.pool.name, args, opts)
@@ -125,7 +148,7 @@ def _register(context: PoolContext, boot: PoolBoot, opts: pulumi.ResourceOptions
 def _bare_metal(
     context: PoolContext,
     boot: PoolBoot,
-    pool: settings_of.BareMetalPool,
+    pool: BareMetalPoolSettings,
     opts: pulumi.ResourceOptions,
 ) -> Summary:
     secrets, site = context.secrets, context.sites[boot.pool.site]
@@ -151,7 +174,7 @@ def _facts(pool: ResolvedPool) -> Summary:
 
 
 def _export(settings: Settings, node: NodeVersions, pools: Mapping[str, Summary]) -> None:
-    """What a user of the fleet wants to know of it; nothing secret."""
+    """Export the summary of the environment, which holds no secret."""
     pulumi.export("environment", settings.environment)
     pulumi.export("endpoint", settings.cluster.endpoint)
     pulumi.export(

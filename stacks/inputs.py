@@ -1,4 +1,4 @@
-"""What Pulumi knows of an environment: its configuration as Settings, its secrets as Outputs."""
+"""Reads an environment from Pulumi: its configuration as Settings, its secrets as Outputs."""
 
 import json
 from collections.abc import Mapping
@@ -8,26 +8,21 @@ import pulumi
 from pulumi.runtime import config as runtime_config
 
 from policies.environment import Environment, parse
-from settings import (
-    SECRETS,
-    Settings,
-    SettingsError,
-    how_to_set,
-    needed_secrets,
-    tunnel_keys,
-)
+from settings import SECRETS, Settings, SettingsError, how_to_set, needed_secrets
 from settings.names import PROJECT
+from settings.tunnel_keys import key_mistakes
 
 
 def read_environment() -> Environment:
-    """The environment of the stack being deployed; SettingsError with every mistake."""
+    """Return the environment of the deployed stack; raises SettingsError with every mistake."""
     return parse(pulumi.get_stack(), _structured())
 
 
 def read_secrets(settings: Settings) -> Mapping[str, pulumi.Output[str]]:
-    """The secrets that the environment needs, by name; SettingsError names all missing ones.
+    """Return the secrets that the environment needs, by name.
 
-    The keys of tunnels are looked into as well: inside an Output they could only crash.
+    Raises SettingsError with all that are missing. Checks the keys of tunnels here, too: inside an
+    Output a bad key could only crash.
     """
     config = pulumi.Config(PROJECT)
     mistakes = []
@@ -37,24 +32,24 @@ def read_secrets(settings: Settings) -> Mapping[str, pulumi.Output[str]]:
             mistakes.append(f"{PROJECT}:{name} is not set; set it with `{command}`.")
         elif not runtime_config.is_config_secret(f"{PROJECT}:{name}"):
             mistakes.append(
-                f"{PROJECT}:{name} stands in clear in the stack file; set it with `{command}`."
+                f"{PROJECT}:{name} is in plain text in the stack file; set it with `{command}`."
             )
         elif name == "wireguard_keys":
-            mistakes += tunnel_keys.faults(settings, config.require(name))
+            mistakes += key_mistakes(settings, config.require(name))
     if mistakes:
         raise SettingsError(mistakes)
     return {name: config.require_secret(name) for name in needed_secrets(settings)}
 
 
 def _structured() -> dict[str, object]:
-    """Every key of ours but secrets; pulumi.Config alone would never show an unknown one."""
+    """Return the keys of this program but secrets; pulumi.Config could not list unknown ones."""
     found = {**runtime_config.get_config_env(), **runtime_config.CONFIG.get()}
-    ours = {}
+    own = {}
     for key, value in found.items():
         namespace, _, name = key.partition(":")
         if namespace == PROJECT and name not in SECRETS:
-            ours[name] = _parsed(value)
-    return ours
+            own[name] = _parsed(value)
+    return own
 
 
 def _parsed(value: str) -> object:

@@ -1,4 +1,4 @@
-"""Where an environment keeps the versions of its data: lakeFS, if its stack file has it."""
+"""Registers lakeFS, where the stack file has a section for it."""
 
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -9,8 +9,7 @@ from components.platform.lakefs.lakefs import LakefsService, LakefsServiceArgs
 from components.platform.lakefs.server import Postgres
 from components.platform.lakefs.values import Ingress
 from lakefs.resources.connection import Connection
-from settings import AwsSite, Cluster, Settings
-from settings import Lakefs as LakefsSettings
+from settings import AwsSite, Cluster, LakefsSettings, Settings
 from settings.names import labels, tags
 
 
@@ -19,7 +18,7 @@ def lakefs(
     secrets: Mapping[str, pulumi.Output[str]],
     at_site: Mapping[str, pulumi.ResourceOptions],
 ) -> None:
-    """Register lakeFS with its repositories; nothing where there is no section `lakefs`."""
+    """Register lakeFS with its repositories; nothing without a section `lakefs`."""
     chosen, cluster = settings.lakefs, settings.cluster
     site = settings.sites[chosen.site] if chosen is not None else None
     if chosen is None or not isinstance(site, AwsSite):  # the settings refuse another site
@@ -43,7 +42,7 @@ def lakefs(
 
 
 def _ingress(chosen: LakefsSettings) -> Ingress | None:
-    """The endpoint's own host, where the stack file has a certificate for it."""
+    """Return the ingress of the endpoint; None where the stack file has no certificate for it."""
     if chosen.tls_secret is None:
         return None
     host = urlsplit(chosen.endpoint).hostname or ""
@@ -51,5 +50,8 @@ def _ingress(chosen: LakefsSettings) -> Ingress | None:
 
 
 def bucket_name(cluster: Cluster, site: str) -> str:
-    """Unique in the world by the cluster's certificate, of which pools' buckets bear the start."""
+    """Return a globally unique name: it ends as the hash of the cluster's certificate does.
+
+    The buckets of pools have the start of the hash, so no name is used twice.
+    """
     return f"{cluster.name}-{site}-{cluster.ca_cert_hash[-12:]}"

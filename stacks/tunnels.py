@@ -1,4 +1,4 @@
-"""Both ends of a hall's tunnel, from the settings of its site: its machines', and the gateway."""
+"""Registers the gateways of on-premises sites, and returns the tunnel ends of their machines."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -11,17 +11,17 @@ from components.pools.gateway import Gateway, GatewayArgs, TunnelPeer
 from hardware.catalogue import load
 from ignition.write.wireguard import WireGuardKey
 from ignition.write.wireguard_keys import public_key
-from settings import BareMetalPool, Machine, Settings, Site
+from settings import BareMetalPoolSettings, MachineSettings, Settings, Site
 from settings.tunnel_keys import gateway_name, key_of
 from settings.tunnels import of_site, with_length
 
 Secrets = Mapping[str, pulumi.Output[str]]
 
 
-def tunnel_end(secrets: Secrets, site: Site, machine: Machine) -> TunnelEnd | None:
-    """A machine's end of the tunnel of its site; None where there is none."""
+def tunnel_end(secrets: Secrets, site: Site, machine: MachineSettings) -> TunnelEnd | None:
+    """Return a machine's end of the tunnel of its site; None where the site has no tunnel."""
     tunnel = of_site(site)
-    if tunnel is None or machine.tunnel_address is None:  # the settings refuse one of them alone
+    if tunnel is None or machine.tunnel_address is None:  # settings refuse one without the other
         return None
     return TunnelEnd(
         address=with_length(tunnel, machine.tunnel_address),
@@ -36,7 +36,7 @@ def gateways(
     at_site: Mapping[str, pulumi.ResourceOptions],
     flatcar: str,
 ) -> dict[str, pulumi.Output[str]]:
-    """Register the gateways of ours that a tunnel names; the public address of each by its hall."""
+    """Register the gateways that this program makes; return their public addresses by site."""
     made: dict[str, pulumi.Output[str]] = {}
     for site, found in settings.sites.items():
         tunnel = of_site(found)
@@ -64,14 +64,14 @@ def gateways(
 
 
 def _peers(settings: Settings, secrets: Secrets, site: str) -> list[TunnelPeer]:
-    """The machines of a hall, each with the public key that belongs to its own."""
+    """Return the machines of a site, each with its public key."""
     return [
         TunnelPeer(
             address=machine.tunnel_address,
             public_key=secrets["wireguard_keys"].apply(partial(_public_key_of, machine.name)),
         )
         for pool in settings.pools.values()
-        if isinstance(pool.declared, BareMetalPool) and pool.site == site
+        if isinstance(pool.declared, BareMetalPoolSettings) and pool.site == site
         for machine in pool.declared.machines
         if machine.tunnel_address is not None
     ]

@@ -1,1 +1,1 @@
-"""The programs that gpu-fleet runs and does not write: taken from PATH or built from Go modules."""
+"""The programs of others that gpu-fleet runs: found on PATH or built from Go modules."""

@@ -1,26 +1,22 @@
-"""`python -m toolchain [program …]` makes sure that programs are there;
+"""The command line: `python -m toolchain [program …]` builds the programs that are missing.
 
-`python -m toolchain exec pulumi …` becomes that program, with the environment it needs.
+`python -m toolchain exec pulumi …` runs a program in place of this one, in its environment.
 """
-
-from __future__ import annotations
 
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from types import FrameType
+from typing import NoReturn
 
 from rich.console import Console
 
 from toolchain.build import ToolchainError, ensure
 from toolchain.programs import PROGRAMS
 
-if TYPE_CHECKING:
-    from types import FrameType
-
 
 def main(arguments: list[str]) -> int:
-    """Runs the command line; returns its exit code."""
+    """Run the command line; return its exit code."""
     console = Console(stderr=True)
     try:
         if arguments[:1] == ["exec"] and arguments[1:]:

@@ -1,10 +1,9 @@
 """Makes .venv with the locked packages and this project: `python3 toolchain/bootstrap.py`.
 
-Runs before anything is installed, so it needs the standard library alone. A python3 that is too
-old may start it: until it has found a newer one it keeps to what old versions understand.
+Runs before anything is installed, so it uses the standard library only. An old python3 may start
+it, which then finds a newer one or reports that there is none: up to there the file must run on
+Python 3.6. That is why annotations of Python 3.9 and newer, such as `str | None`, are quoted.
 """
-
-from __future__ import annotations
 
 import contextlib
 import fcntl
@@ -16,11 +15,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator  # noqa: TC003  # only its use below is quoted
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 LOWEST = (3, 11)
@@ -29,7 +25,7 @@ PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input", "ins
 
 
 class BootstrapError(RuntimeError):
-    """One sentence: what stood in the way, and the way out."""
+    """The bootstrap failed; the text is a sentence with the cause and what the user can do."""
 
 
 class Bootstrap:
@@ -43,13 +39,13 @@ class Bootstrap:
         self.log = root / ".toolchain" / "logs" / "bootstrap.log"
 
     def is_done(self) -> bool:
-        """Whether .venv is complete, in its place, and made from the files of today."""
+        """Return whether .venv is complete, in its place, and made from the current files."""
         return self._made() == self.key() and (self.venv / "bin" / "python").exists()
 
     def key(self) -> str:
-        """What .venv depends on: a line for its place, one for the files.
+        """Return what .venv depends on: a line for its place, one for the files.
 
-        Which Python runs the bootstrap does not count: a .venv stays while its own Python does.
+        The Python that runs the bootstrap does not count: a .venv stays while its own Python does.
         """
         digest = hashlib.sha256()
         for name in ("requirements.lock", "pyproject.toml"):
@@ -57,7 +53,7 @@ class Bootstrap:
         return f"{self.venv}\n{digest.hexdigest()}\n"
 
     def run(self) -> None:
-        """Makes or updates .venv; the stamp comes off first and goes on last."""
+        """Make or update .venv; remove the stamp first and write it last."""
         self.lock.parent.mkdir(parents=True, exist_ok=True)
         with self.lock.open("a") as file:
             wait_for(file.fileno())
@@ -80,19 +76,19 @@ class Bootstrap:
             unfinished.replace(self.stamp)
 
     def _can_be_updated(self) -> bool:
-        """Whether .venv was once complete, in this place and with a Python that is still there."""
+        """Return whether .venv was once complete in this place, and its Python still exists."""
         python = self.venv / "bin" / "python"
         return self._made().startswith(f"{self.venv}\n") and python.exists()
 
     def _made(self) -> str:
-        """The stamp of .venv, empty when it was never complete."""
+        """Return the stamp of .venv; empty when it was never complete."""
         try:
             return self.stamp.read_text()
         except OSError:
             return ""
 
     def _make(self) -> None:
-        # The Python below .venv may be the very one that runs this, and it is about to go.
+        # This may run on the Python of .venv, which is removed below.
         python = getattr(sys, "_base_executable", sys.executable)
         try:
             import ensurepip  # noqa: F401, PLC0415  # Debian ships Python without it
@@ -106,7 +102,7 @@ class Bootstrap:
         shutil.rmtree(self.venv, ignore_errors=True)
         self._call([python, "-m", "venv", str(self.venv)], ".venv could not be made")
 
-    def _call(self, command: list[str], failure: str) -> None:
+    def _call(self, command: "list[str]", failure: str) -> None:
         process = subprocess.Popen(
             command,
             cwd=self.root,
@@ -132,14 +128,14 @@ class Bootstrap:
 
 
 def cause(output: str) -> str:
-    """The line of pip's output that says what went wrong."""
+    """Return the line of pip's output with the error."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith("error:")]
     return (errors or lines or ["no output"])[0]
 
 
 def wait_for(lock: int) -> None:
-    """Takes the lock, and says so when it has to wait for another bootstrap."""
+    """Take the lock; print a line when another bootstrap has it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -148,8 +144,8 @@ def wait_for(lock: int) -> None:
 
 
 @contextlib.contextmanager
-def step(text: str) -> Iterator[None]:
-    """Prints what is being done, and how long it took when it is done."""
+def step(text: str) -> "Iterator[None]":
+    """Print the step `text`, run the block, then print how long it took."""
     start = time.monotonic()
     say(f"bootstrap: {text} …")
     try:
@@ -161,31 +157,32 @@ def step(text: str) -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """Writes to standard error, whose encoding may not know every letter."""
+    """Write to standard error, whose encoding may lack some letters."""
     encoding = sys.stderr.encoding or "ascii"
     sys.stderr.write(text.encode(encoding, "replace").decode(encoding))
     sys.stderr.flush()
 
 
-def newer_python() -> str | None:
-    """A Python on PATH that is new enough; a name alone proves nothing (it may be a shim)."""
+def newer_python() -> "str | None":
+    """Return a Python on PATH that is new enough; runs each, because a name may be a shim."""
     test = f"import sys; sys.exit(sys.version_info < {LOWEST})"
     for name in NEWER:
         found = shutil.which(name)
         if found:
-            answer = subprocess.run([found, "-c", test], capture_output=True, check=False)
+            silent = subprocess.DEVNULL
+            answer = subprocess.run([found, "-c", test], stdout=silent, stderr=silent, check=False)
             if answer.returncode == 0:
                 return found
     return None
 
 
 def interrupt(_number: int, _frame: object) -> None:
-    """SIGTERM ends a bootstrap as Ctrl-C does."""
+    """Raise KeyboardInterrupt, so that SIGTERM ends a bootstrap like Ctrl-C."""
     raise KeyboardInterrupt
 
 
 def main() -> int:
-    """Runs the bootstrap; returns the exit code."""
+    """Run the bootstrap; return the exit code."""
     bootstrap = Bootstrap(ROOT)
     if bootstrap.is_done():
         return 0

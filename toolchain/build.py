@@ -1,54 +1,117 @@
-"""Makes sure that the programs are there: what is on PATH and fits is used, the rest is built.
+"""Provides the programs: uses those on PATH whose version fits, and builds the others.
 
-A program is built in a folder of its own and renamed into place when it is complete, so a build
-that is interrupted at any moment leaves no half of a program behind.
+A program is built in a folder of its own and renamed into place when it is complete, so an
+interrupted build never leaves part of a program. Asking a program on PATH for its version costs a
+process, so the answer is kept until the file changes.
 """
 
-from __future__ import annotations
-
 import fcntl
+import json
 import os
+import re
 import shutil
+import subprocess
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from toolchain.errors import ToolchainError
-from toolchain.go import end_builds, find_go
+from rich.console import Console
+
+from toolchain.go import Recipe, end_builds, find_go
 from toolchain.layout import Layout
-from toolchain.on_path import Installed
-from toolchain.programs import PROGRAMS, VERSIONS
+from toolchain.programs import PROGRAMS, VERSIONS, OnPath, Program, ToolchainError
 from toolchain.progress import Progress
-from toolchain.recipes import Recipe
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from rich.console import Console
-
-    from toolchain.program import Program
 
 __all__ = ["ToolchainError", "Tools", "ensure", "versions"]
 
 versions = VERSIONS
-"""What is built, by system: {"kubernetes": "1.34.1", …}; a program on PATH may be newer."""
+"""The built versions by system: {"kubernetes": "1.34.1", …}; a program on PATH may be newer."""
+
+ANSWER_S = 20  # a program that takes longer to print its version is not used
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installed:
+    """Finds programs on PATH; keeps the versions that they print in the folder of `layout`."""
+
+    layout: Layout
+
+    def find(self, program: Program) -> Path | None:
+        """Return the program on PATH; None where there is none or its version does not fit."""
+        wanted = program.on_path
+        found = shutil.which(program.name)
+        if wanted is None or found is None:
+            return None
+        path = Path(found).absolute()
+        if path.is_relative_to(self.layout.home):
+            return None
+        folders = {path.parent, path.resolve().parent}
+        if not all(any((folder / name).exists() for folder in folders) for name in wanted.beside):
+            return None
+        version = self._version(path, wanted)
+        pinned_version = program.version(self.layout.sources)
+        return path if version and wanted.fits(version, pinned_version) else None
+
+    def _version(self, path: Path, wanted: OnPath) -> str | None:
+        status = path.stat()
+        question = f"{path} {status.st_mtime_ns} {status.st_size} {' '.join(wanted.arguments)}"
+        answers = self._answers()
+        if question not in answers:
+            answers = {key: value for key, value in answers.items() if not _about(key, path)}
+            answers[question] = _ask(path, wanted)
+            self.layout.home.mkdir(parents=True, exist_ok=True)
+            scratch = self._memory.with_suffix(".new")
+            scratch.write_text(json.dumps(answers, indent=1))
+            scratch.replace(self._memory)
+        return answers[question]
+
+    @property
+    def _memory(self) -> Path:
+        return self.layout.home / "on-path.json"
+
+    def _answers(self) -> dict[str, str | None]:
+        try:
+            answers = json.loads(self._memory.read_text())
+        except (OSError, ValueError):
+            return {}
+        return answers if isinstance(answers, dict) else {}
+
+
+def _about(question: str, path: Path) -> bool:
+    return question.startswith(f"{path} ")
+
+
+def _ask(path: Path, wanted: OnPath) -> str | None:
+    try:
+        answer = subprocess.run(
+            [path, *wanted.arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=ANSWER_S,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(wanted.pattern, answer.stdout)
+    return found[1] if found else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tools:
-    """The programs that were asked for, ready to run."""
+    """The requested programs, ready to run."""
 
     programs: Mapping[str, Path]
     crds: Path  # one subfolder of YAML files a system: karpenter, volcano, metal3
 
     def path(self, program: str) -> Path:
-        """The executable of `program`."""
+        """Return the executable of `program`."""
         return self.programs[program]
 
     def environment(self) -> dict[str, str]:
-        """What the environment of a Pulumi process in a rehearsal needs on top of the usual."""
+        """Return the variables that a Pulumi process in a rehearsal needs besides its own."""
         python = Path(sys.executable).parent
         folders = [self.programs["pulumi"].parent] if "pulumi" in self.programs else []
         search = [*(str(folder) for folder in (*folders, python)), os.environ.get("PATH", "")]
@@ -66,7 +129,7 @@ def ensure(
     console: Console | None,
     layout: Layout | None = None,
 ) -> Tools:
-    """The programs, built first where needed; prints to `console` only when something is done."""
+    """Return the programs, built where needed; prints to `console` only what it does."""
     layout = layout or Layout()
     wanted = [PROGRAMS[name] for name in programs]
     progress = Progress(console)
@@ -98,7 +161,7 @@ def _missing(programs: Sequence[Program], layout: Layout) -> list[Program]:
 
 
 def _build(programs: Sequence[Program], layout: Layout, progress: Progress) -> None:
-    """Builds the programs, each whole or not at all; the caller holds the lock."""
+    """Build the programs, each completely or not at all; the caller holds the lock."""
     end_builds(layout)
     if not programs:
         return
@@ -145,7 +208,7 @@ def _check_space(programs: Sequence[Program], layout: Layout) -> None:
 
 @contextmanager
 def _lock(layout: Layout, progress: Progress | None) -> Iterator[bool]:
-    """Holds the lock of the builds; waits for it only with `progress`. False: another has it."""
+    """Hold the lock of the builds; without `progress`, yield False where another build has it."""
     with (layout.home / "lock").open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

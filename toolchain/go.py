@@ -1,37 +1,52 @@
-"""Go for the builds: the one on PATH when it is new enough, else the wheel of Go, for the run.
+"""Builds programs with Go: the one on PATH where it is new enough, else a wheel for this run.
 
-Every process started here carries a mark in its environment. Whatever way a build ends, the marked
-processes are ended with it, or by the next run when this one was killed.
+Every process started here has a mark in its environment. The end of a build ends the processes with
+the mark; where the build was killed, the next one does.
 """
-
-from __future__ import annotations
 
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 
-from toolchain.errors import ToolchainError
-from toolchain.program import GO_WHEEL, numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from toolchain.layout import Layout
-    from toolchain.progress import Progress
+from toolchain.layout import Layout
+from toolchain.programs import (
+    GO_WHEEL,
+    Binary,
+    Copy,
+    GeneratedCrds,
+    Program,
+    ToolchainError,
+    numbers,
+)
+from toolchain.progress import Progress
 
 MARK = "GPU_FLEET_TOOLCHAIN"
 FOREIGN = ("GOOS", "GOARCH", "GO111MODULE", "GOFLAGS", "GOWORK")  # would change what is built
+CONTROLLER_GEN = "sigs.k8s.io/controller-tools/cmd/controller-gen"
+# `go` names a module that it cannot have as: path@version: what it tried: what came back
+UNAVAILABLE = re.compile(
+    r"(?P<module>[\w./~-]+@v[\w.+-]+): "
+    r"(?P<cause>(?:reading |Get |verifying |checksum |invalid |unrecognized |no |unknown ).*)"
+)
+NOISE = re.compile(r"\s*$|#|go: downloading ")
+UNTIDY = "its go.sum does not fit its go.mod: run `go mod tidy` in toolchain/{folder}"
+CAUSES = (
+    ("missing go.sum entry", UNTIDY),
+    ("updates to go.mod needed", UNTIDY),
+    ("no space left on device", "the disk is full: free some space"),
+    ("signal: killed", "the compiler was killed, most likely for memory: close other programs"),
+)
 
 
 class CommandError(RuntimeError):
-    """A command failed; the text is what it wrote to its standard error."""
+    """A command failed; the text is its standard error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +58,7 @@ class Go:
     layout: Layout
 
     def run(self, arguments: Sequence[str], *, folder: str) -> str:
-        """What `go <arguments>` in the module `folder` prints, or CommandError."""
+        """Return the output of `go <arguments>` in the module `folder`; raises CommandError."""
         directory = self.layout.sources / folder
         return run(
             [self.executable, *arguments], cwd=directory, env=self.environment, layout=self.layout
@@ -51,7 +66,7 @@ class Go:
 
 
 def run(command: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str], layout: Layout) -> str:
-    """What the command prints; it and its children end when this call is interrupted."""
+    """Return the output of a command; an interrupt ends the command and its children."""
     try:
         process = subprocess.Popen(
             command,
@@ -75,7 +90,7 @@ def run(command: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str], lay
 
 
 def end_builds(layout: Layout) -> None:
-    """Ends every process that a build in this folder started and that still runs."""
+    """Kill every running process that a build in this folder has started."""
     marked = [process for process in psutil.process_iter() if _is_marked(process, layout)]
     for process in marked:
         try:
@@ -93,7 +108,7 @@ def _is_marked(process: psutil.Process, layout: Layout) -> bool:
 
 
 def find_go(layout: Layout, folders: Iterable[str], progress: Progress) -> Go:
-    """A Go that can build the modules in `folders`."""
+    """Return a Go that is new enough for the modules in `folders`."""
     needed = max(_directive(layout.sources / folder / "go.mod") for folder in folders)
     found = shutil.which("go")
     version = _version(found) if found else None
@@ -170,3 +185,97 @@ def _directive(go_mod: Path) -> tuple[int, ...]:
 
 def _text(version: tuple[int, ...] | None) -> str:
     return ".".join(str(number) for number in version or ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """Builds `program` in the folder `target` with `go`."""
+
+    program: Program
+    target: Path
+    go: Go
+    progress: Progress
+
+    @property
+    def title(self) -> str:
+        """The name and version of the program, for progress and errors."""
+        return f"{self.program.name} {self.program.version(self.go.layout.sources)}"
+
+    def build(self) -> None:
+        """Build into `target`; raises ToolchainError with the cause."""
+        try:
+            for binary in self.program.binaries:
+                self._compile(binary)
+            for copy in self.program.copies:
+                self._copy(copy)
+            for crds in self.program.crds:
+                self._generate(crds)
+        except CommandError as error:
+            raise self._explain(str(error)) from error
+
+    def _compile(self, binary: Binary) -> None:
+        version = self.program.version(self.go.layout.sources)
+        ldflags = binary.ldflags.format(version=version, minor=version.split(".")[1])
+        what = "" if binary.name == self.program.name else f"{binary.name}: "
+        with self.progress.step(f"{self.title}: {what}fetch its modules"):
+            self.go.run(["list", "-deps", "-f", "", binary.package], folder=binary.folder)
+        with self.progress.step(f"{self.title}: {what}compile"):
+            output = str(self.target / binary.name)
+            arguments = ["build", "-ldflags", ldflags, "-o", output, binary.package]
+            self.go.run(arguments, folder=binary.folder)
+
+    def _copy(self, copy: Copy) -> None:
+        with self.progress.step(f"{self.title}: fetch and copy files of {copy.module}"):
+            self.go.run(["mod", "download", copy.module], folder=self.program.folder)
+            where = ["list", "-m", "-f", "{{.Dir}}", copy.module]
+            module = Path(self.go.run(where, folder=self.program.folder).strip())
+            target = self.target / copy.to
+            target.mkdir(exist_ok=True)
+            for pattern in copy.files:
+                found = sorted(module.glob(pattern))
+                if not found:
+                    raise CommandError(f"{copy.module} holds no {pattern}")
+                for path in found:
+                    copied = Path(shutil.copyfile(path, target / path.name))
+                    copied.chmod(0o644 if path.suffix else 0o755)
+
+    def _generate(self, crds: GeneratedCrds) -> None:
+        with self.progress.step(f"{self.title}: generate the CRDs of {crds.to}"):
+            generator = self.go.layout.work / "controller-gen"
+            folder = self.program.folder
+            self.go.run(["build", "-o", str(generator), CONTROLLER_GEN], folder=folder)
+            search = f"{self.go.executable.parent}:{self.go.environment.get('PATH', '')}"
+            # Metal3's own types hold floats, which the generator calls dangerous.
+            arguments = ["crd:allowDangerousTypes=true", f"paths={crds.package}"]
+            run(
+                [generator, *arguments, f"output:crd:dir={self.target / crds.to}"],
+                cwd=self.go.layout.sources / folder,
+                env={**self.go.environment, "PATH": search},
+                layout=self.go.layout,
+            )
+
+    def _explain(self, output: str) -> ToolchainError:
+        log = self.go.layout.log(self.program)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(output)
+        unavailable = UNAVAILABLE.search(output)
+        if unavailable:
+            return ToolchainError(
+                f"The Go module {unavailable['module']}, needed for {self.title}, cannot be had "
+                f"({unavailable['cause'].strip()}): check the network and GOPROXY"
+                f"{self._instead()}; the log is {log}."
+            )
+        for sign, cause in CAUSES:
+            if sign in output:
+                way_out = cause.format(folder=self.program.folder)
+                return ToolchainError(f"{self.title} was not built: {way_out}; the log is {log}.")
+        lines = [line.strip() for line in output.splitlines() if not NOISE.match(line)]
+        return ToolchainError(
+            f"{self.title} was not built ({(lines or ['no output'])[0]}): see the log, {log}"
+            f"{self._instead()}."
+        )
+
+    def _instead(self) -> str:
+        if self.program.on_path is None:
+            return ""
+        return f", or put a {self.title} on PATH"

@@ -1,19 +1,14 @@
-"""What is being done and how long it took: a spinner on a terminal, plain lines elsewhere."""
-
-from __future__ import annotations
+"""Shows the steps of a build and their times: a spinner on a terminal, plain lines elsewhere."""
 
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rich.console import Console
+from rich.console import Console
 
 
 class _Clock:
-    """A text with the seconds since its start, drawn anew by every turn of the spinner."""
+    """A text with the seconds since its start, which the spinner redraws."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -28,19 +23,19 @@ class _Clock:
 
 
 class Progress:
-    """Tells `console`, or nobody, about the steps of a build."""
+    """Prints the steps of a build to `console`; to nothing without one."""
 
     def __init__(self, console: Console | None) -> None:
         self.console = console
 
     def say(self, text: str) -> None:
-        """Prints one line."""
+        """Print one line."""
         if self.console:
             self.console.print(f"toolchain: {text}", markup=False, highlight=False, soft_wrap=True)
 
     @contextmanager
     def step(self, text: str) -> Iterator[None]:
-        """Shows that `text` is being done, and prints how long it took when it is done."""
+        """Show the step `text` while the block runs, then print how long it took."""
         clock = _Clock(f"toolchain: {text}")
         if self.console and self.console.is_terminal:
             with self.console.status(clock):

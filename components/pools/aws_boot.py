@@ -1,7 +1,7 @@
-"""Where AWS machines fetch what cannot be in their user data: objects that only they can read.
+"""Boot data of AWS machines that cannot be in their user data: objects that only they can read.
 
-An EC2NodeClass stands in the cluster in clear, so the join token must not be in its user data; and
-a plain part that is too long for it lies beside the token.
+An EC2NodeClass can be read in the cluster, so its user data must not hold the join token, which is
+in a bucket; beside it is a plain part that is too long for user data.
 """
 
 import json
@@ -19,7 +19,7 @@ KEY = "join.ign"
 
 
 class AwsBootData(pulumi.ComponentResource):
-    """A private, encrypted bucket with the boot data, and the role that may read its objects alone.
+    """A private, encrypted bucket with the boot data, and a role that may read its objects only.
 
     Bucket, role and profile have fixed names, so that the user data is known at preview.
     """
@@ -59,8 +59,8 @@ class AwsBootData(pulumi.ComponentResource):
             )
         keys = (KEY,) if stored is None else (KEY, plain_key(boot))
         profile = _node_role(name, boot, keys, tagged, child)
-        # The digest of a text with an 82 bit secret in it gives nothing away; as a secret it would
-        # hide the whole user data from reviewers and rules.
+        # The digest of a text with an 82 bit secret reveals nothing; as a secret it would hide the
+        # whole user data from reviewers and rules.
         digest = pulumi.Output.unsecret(join.apply(sha512))
         self.user_data = digest.apply(partial(_user_data, boot))
         self.instance_profile = profile.name
@@ -68,18 +68,18 @@ class AwsBootData(pulumi.ComponentResource):
 
 
 def bucket_name(boot: PoolBoot) -> str:
-    """A name that no other AWS account has taken: the cluster's own certificate is part of it."""
+    """Return a globally unique name: it has the start of the hash of the cluster's certificate."""
     certificate = boot.cluster.ca_cert_hash.removeprefix("sha256:")[:12]
     return f"{boot.cluster.name}-{boot.pool.name}-{certificate}"
 
 
 def node_role(cluster: str, pool: str) -> str:
-    """The name of the role, and of the instance profile, that a pool's machines have."""
+    """Return the name of the role, and of the instance profile, of a pool's machines."""
     return f"{cluster}-{pool}-node"
 
 
 def plain_key(boot: PoolBoot) -> str:
-    """A key of its own for each text: what machines still boot from is not overwritten."""
+    """Return a key for this text alone, so that a new one overwrites nothing that machines read."""
     return f"plain-{sha512(boot.ignition)[:16]}.ign"
 
 

@@ -1,4 +1,4 @@
-"""A pool of GPU instances on AWS that Karpenter makes and removes, booting Flatcar."""
+"""A pool of Flatcar GPU instances on AWS that Karpenter launches and terminates."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,37 +23,37 @@ from settings.names import (
     tags,
 )
 from settings.node_boot import GPU_TAINT
-from settings.pools import AwsPool
+from settings.pools import AwsPoolSettings
 from settings.versions import FLATCAR_AMI_OWNER
 
-KUBELET_MAX_PODS = 110  # what a kubelet takes that is not told; Karpenter would count addresses
+KUBELET_MAX_PODS = 110  # the kubelet's default; Karpenter's own counts addresses
 ROOT_VOLUME = "/dev/xvda"
-# which NodePool Karpenter tries first: what is paid for already, then what is cheaper
+# Karpenter tries the highest weight first: capacity that is paid for, then the cheapest
 WEIGHTS: Mapping[CapacityType, int] = {"reserved": 100, "spot": 50, "on-demand": 10}
-# A training job is never moved, be it to save a node or to change one: empty nodes go, all at once,
-# and those that come for the next job have the new boot data.
+# A training job is never moved, neither to save a node nor to update one: Karpenter removes empty
+# nodes, all at once, and nodes for the next job have the new boot data.
 _AFTER_THE_JOB = [{"nodes": "100%", "reasons": ["Empty"]}, {"nodes": "0", "reasons": ["Drifted"]}]
-# Cilium's operator holds pods off a node until its agent has come up. Karpenter, not told of it,
-# takes the new machine for one that its pods cannot use, and makes a second (its FAQ, "Why do I see
-# extra nodes get launched")
+# Cilium's operator taints a node until its agent is up. Without this entry Karpenter assumes that
+# its pods cannot use the new machine and launches a second (its FAQ, "Why do I see extra nodes get
+# launched")
 STARTUP_TAINT = {"key": "node.cilium.io/agent-not-ready", "effect": "NoSchedule"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class AwsGpuPoolArgs:
-    """`pool` is what the stack file declares of the boot's pool. `crds` brings Karpenter's CRDs."""
+    """`pool` is the pool as the stack file declares it; `crds` installs Karpenter's CRDs."""
 
     boot: PoolBoot
-    pool: AwsPool
+    pool: AwsPoolSettings
     crds: pulumi.Resource
     root_volume_gib: int = 200
-    termination_grace_hours: int = 24  # how long a node drains at most
+    termination_grace_hours: int = 24  # the longest time that a node drains
 
 
 class AwsGpuPool(pulumi.ComponentResource):
-    """An EC2NodeClass with Flatcar's user data, and a NodePool by capacity type with its limit.
+    """An EC2NodeClass with Flatcar's user data, and a NodePool with a limit for each capacity type.
 
-    The site's subnets and security groups carry the tag `karpenter.sh/discovery: <cluster>`, its
+    The site's subnets and security groups need the tag `karpenter.sh/discovery: <cluster>`, its
     capacity reservations `fleet.gpu/pool: <pool>`. Preview fails where Flatcar's image is gone.
     """
 
@@ -104,12 +104,12 @@ def _slow_network(boot: PoolBoot) -> str:
 
 
 def reservations(plan: NumaPlan) -> dict[str, object]:
-    """What a node of the plan keeps from pods, in the words that Karpenter knows.
+    """Return the resources that a node reserves, as fields of an EC2NodeClass.
 
-    It adds nothing to Custom images and uses these figures to predict what a node holds, so they
-    are sums: it knows neither reservedSystemCPUs nor that hugepages leave the memory of pods. Where
-    kubeReserved says nothing of CPUs, it keeps some by a formula of its own, and the largest pods
-    would wait for ever.
+    Karpenter does not configure the kubelet of Custom images, and predicts a node's allocatable
+    resources from these fields. They are sums, because it knows neither reservedSystemCPUs nor that
+    huge pages reduce the memory of pods. Without CPUs in kubeReserved it would reserve some by a
+    formula of its own, and the largest pods would stay pending.
     """
     system, kube = (_reserved(plan, part) for part in ("systemReserved", "kubeReserved"))
     hugepages_mib = sum(node.hugepages_1gi * 1024 + node.hugepages_2mi * 2 for node in plan.nodes)
@@ -153,8 +153,8 @@ def _class_spec(args: AwsGpuPoolArgs, boot_data: AwsBootData) -> dict[str, objec
         "tags": tags(boot.cluster.name, boot.pool.labels),
         "userData": boot_data.user_data,
     }
-    # no instanceStorePolicy: with Custom it changes no node, and Karpenter would count the drives
-    # below /scratch as ephemeral storage
+    # no instanceStorePolicy: it does nothing on Custom images, and Karpenter would count the drives
+    # under /scratch as ephemeral storage
     if "reserved" in args.pool.gpu_limits:
         spec["capacityReservationSelectorTerms"] = [{"tags": {POOL_LABEL: boot.pool.name}}]
     return spec

@@ -1,4 +1,4 @@
-"""Flatcar's image on AWS, which its own account publishes for a while."""
+"""Looks up Flatcar's image on AWS, which Flatcar unpublishes nine months after its release."""
 
 import re
 
@@ -9,13 +9,13 @@ from settings.versions import FLATCAR_AMI_OWNER, FLATCAR_CHANNEL
 
 AMI_ARCHITECTURES = {"amd64": "x86_64", "arm64": "arm64"}
 NO_IMAGE = re.compile("no results|no AMI matches")
-"""How AWS's provider, or its stand-in in a rehearsal, says that a search found nothing."""
+"""The errors of AWS's provider, and of its stand-in in a rehearsal, for a search without result."""
 
 
 def published_image(boot: PoolBoot, flatcar: str, opts: pulumi.InvokeOptions) -> str:
-    """The id of the image that the EC2NodeClass will select.
+    """Return the id of the image that the EC2NodeClass selects.
 
-    PoolError where there is none, and where AWS could not be asked.
+    Raises PoolError where there is none, or where AWS gives no answer.
     """
     name = ami_name(flatcar)
     architecture = AMI_ARCHITECTURES[boot.pool.hardware.arch]
@@ -47,5 +47,5 @@ def published_image(boot: PoolBoot, flatcar: str, opts: pulumi.InvokeOptions) ->
 
 
 def ami_name(flatcar: str) -> str:
-    """The name of Flatcar's image; a release is unpublished nine months after it came out."""
+    """Return the name of Flatcar's image."""
     return f"Flatcar-{FLATCAR_CHANNEL}-{flatcar}-hvm"

@@ -1,4 +1,4 @@
-"""A pool of machines of ours, installed by Metal3 from a Flatcar image."""
+"""A pool of bare-metal machines that Metal3 installs from a Flatcar image."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,16 +8,16 @@ from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.core.v1 import Namespace, Secret
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-import settings
 from components.pools.boot import PoolBoot, TunnelEnd, user_data
 from settings.names import METAL3_PREFIX
+from settings.pools import BareMetalPoolSettings, MachineSettings
 
 ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class BmcCredentials:
-    """The login that all BMCs of a pool share."""
+    """The login of all BMCs of a pool."""
 
     username: pulumi.Input[str] = field(repr=False)
     password: pulumi.Input[str] = field(repr=False)
@@ -25,22 +25,22 @@ class BmcCredentials:
 
 @dataclass(frozen=True, kw_only=True)
 class BareMetalPoolArgs:
-    """`pool` is what the stack file declares of the boot's pool.
+    """`pool` is the pool as the stack file declares it.
 
-    `tunnels` has the end of the site's tunnel of each machine by its name; empty without a tunnel.
+    `tunnels` has each machine's end of the site's tunnel by its name; empty without a tunnel.
     """
 
     boot: PoolBoot
-    pool: settings.BareMetalPool
+    pool: BareMetalPoolSettings
     bmc: BmcCredentials
     tunnels: Mapping[str, TunnelEnd]
 
 
 class BareMetalPool(pulumi.ComponentResource):
-    """A namespace with the hosts, their boot data and the BMCs' login; Metal3 is a prerequisite.
+    """A namespace with the hosts, their boot data and the BMC login; the cluster must have Metal3.
 
-    Changed boot data waits in its Secret: Metal3 installs a host again only when its BareMetalHost
-    is deleted and made anew, and when to do that to a machine with jobs on it is for people to say.
+    Changed boot data waits in its Secret: Metal3 reinstalls a host only when its BareMetalHost is
+    deleted and created again. People decide when, because jobs may run on the machine.
     """
 
     node_names: list[str]
@@ -92,7 +92,7 @@ class BareMetalPool(pulumi.ComponentResource):
 
 def _host_spec(
     args: BareMetalPoolArgs,
-    host: settings.Machine,
+    host: MachineSettings,
     space: Namespace,
     credentials: Secret,
     boot_data: Secret,

@@ -1,7 +1,7 @@
-"""What the machines of a pool boot with: the plain tuning part, and the secret part that joins.
+"""The boot data of a pool's machines: a plain part with the tuning, a secret part that joins.
 
-Every pool component takes a `PoolBoot`, whatever its site, and hands the plain part on as an input
-of its own, so that a rule can read each line even where the user data is secret or not yet known.
+Every pool component takes a `PoolBoot`, and has the plain part as an input of its own, so that
+rules can read each line even where the user data is secret or not yet known.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -20,12 +20,12 @@ SAMPLE_KEY = f"{'A' * 43}="  # as long as every key of WireGuard
 
 
 class PoolError(ValueError):
-    """A pool that cannot be made as it is described; one sentence."""
+    """A pool cannot be made as it is described; the text is one sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterJoin:
-    """The cluster that machines join. Name, endpoint and hash are plain, the token is secret."""
+    """The cluster that machines join; only the token is secret."""
 
     name: str
     endpoint: str
@@ -35,9 +35,9 @@ class ClusterJoin:
 
 @dataclass(frozen=True, kw_only=True)
 class TunnelEnd:
-    """A machine's own end of its site's tunnel, beside the plain part that its pool shares.
+    """A machine's own address and key in its site's tunnel.
 
-    The address has the length of the tunnel's network.
+    The address has the length of the tunnel's network, such as 10.13.0.11/24.
     """
 
     address: str
@@ -46,17 +46,17 @@ class TunnelEnd:
 
 @dataclass(frozen=True, kw_only=True)
 class PoolBoot:
-    """A pool, what its machines run, and the plain Ignition that follows from both."""
+    """A pool, the Flatcar release of its machines, and their plain Ignition."""
 
     cluster: ClusterJoin
     pool: ResolvedPool
-    flatcar: str  # the release that the machines run
+    flatcar: str
     ignition: str
-    efa: bool = False  # whether its machines load the driver of their EFA interfaces
+    efa: bool = False  # True where the machines load the driver of their EFA interfaces
 
     @property
     def inputs(self) -> dict[str, object]:
-        """What a pool component shows of itself to rules and in previews."""
+        """The inputs of the pool component, which rules and previews read."""
         pool = self.pool
         return {
             "pool": pool.name,
@@ -71,7 +71,7 @@ class PoolBoot:
 
 
 def _chosen(tuning: Tuning) -> dict[str, object]:
-    """The choices that differ from the defaults."""
+    """Return the settings that differ from the defaults."""
     values, defaults = asdict(tuning), asdict(Tuning())
     return {
         name: list(value) if isinstance(value, tuple) else value
@@ -83,7 +83,7 @@ def _chosen(tuning: Tuning) -> dict[str, object]:
 def join_part(
     cluster: ClusterJoin, hostname: str | None, tunnel: TunnelEnd | None = None
 ) -> pulumi.Output[str]:
-    """The secret Ignition that joins a machine; `hostname` None keeps the machine's own name."""
+    """Return the secret Ignition that joins a machine; without `hostname` it keeps its own name."""
     join = partial(_join_ignition, cluster, hostname)
     token = pulumi.Output.secret(cluster.token)
     if tunnel is None:
@@ -98,23 +98,21 @@ def user_data(
     limit_bytes: int | None = None,
     tunnel: TunnelEnd | None = None,
 ) -> pulumi.Output[str]:
-    """The whole user data of one machine, secret because the join part stands in it.
+    """Return the user data of a machine, which is secret because it contains the join part.
 
     Raises PoolError where it is longer than `limit_bytes`; None is for no limit.
     """
     cluster = boot.cluster
     end = None if tunnel is None else (tunnel.address, SAMPLE_KEY)
     sample = _join_ignition(cluster, hostname, SAMPLE_TOKEN, end)
-    _whole(
-        boot, limit_bytes, sample
-    )  # as long as the real one, and refused before anything is made
+    _whole(boot, limit_bytes, sample)  # refuses data that is too long before anything is made
     return join_part(cluster, hostname, tunnel).apply(partial(_whole, boot, limit_bytes))
 
 
 def payload(
     boot: PoolBoot, join: Merge, *, limit_bytes: int | None, store: str | None = None
 ) -> Payload:
-    """The user data that merges `join` into the plain part, in the form that fits the limit.
+    """Return the user data that merges `join` into the plain part, in the form that fits.
 
     `store` is an address from which the machines could read the plain part. Raises PoolError where
     the user data would be too long.
@@ -128,7 +126,7 @@ def payload(
 def _join_ignition(
     cluster: ClusterJoin, hostname: str | None, token: str, tunnel: tuple[str, str] | None = None
 ) -> str:
-    """With a `tunnel`, address and private key of its end."""
+    """Return the join part; `tunnel` is the address and private key of the machine's end."""
     address, key = (None, None) if tunnel is None else tunnel
     return join_ignition(
         Join(

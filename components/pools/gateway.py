@@ -1,4 +1,4 @@
-"""The gateway of a hall: a server at Hetzner to which each machine of the hall has a tunnel."""
+"""The gateway of a site: a server at Hetzner to which each machine of the site has a tunnel."""
 
 import base64
 import hashlib
@@ -19,12 +19,13 @@ from ignition.write.wireguard import Peer, WireGuard, WireGuardKey
 from settings.names import labels, tags
 
 REBOOTS = LocksmithWindow(start="Sun 03:00", length="1h")
-"""In UTC: no cluster drains a gateway, and a hall without it joins nothing and loses no job."""
+"""In UTC; no cluster drains a gateway. While it reboots, no machine of the site can join, and jobs
+go on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TunnelPeer:
-    """A machine of the hall by its address in the tunnel; its public key follows from its own."""
+    """A machine of the site: its address in the tunnel and its public key."""
 
     address: str
     public_key: pulumi.Input[str]
@@ -32,10 +33,10 @@ class TunnelPeer:
 
 @dataclass(frozen=True, kw_only=True)
 class GatewayArgs:
-    """The gateway of `site`, standing where `network` is, on Flatcar release `flatcar`.
+    """The gateway of `site` in the Hetzner network `network`.
 
-    `number` counts the gateways in that network from 1. `port` is the UDP port that the machines
-    call, `tunnel` the tunnel's range, whose first address is the gateway's.
+    `number` counts the gateways in that network from 1. `port` is the gateway's UDP port, `tunnel`
+    the range of the tunnel, whose first address is the gateway's.
     """
 
     cluster: str
@@ -52,10 +53,10 @@ class GatewayArgs:
 
 
 class Gateway(pulumi.ComponentResource):
-    """A server, a firewall that lets in its tunnel's port and ICMP, and the way to the machines.
+    """A server, a firewall that opens the tunnel's port and ICMP, and a route to the machines.
 
-    The server is replaced when its boot data changes, as when a machine comes or goes. Its public
-    address is one that stays: machines look the name of the endpoint up at boot alone.
+    The server is replaced when its boot data changes, as when a machine is added. Its public
+    address stays, because machines resolve the name of the endpoint only at boot.
     """
 
     address: pulumi.Output[str]
@@ -68,18 +69,8 @@ class Gateway(pulumi.ComponentResource):
         plain = pulumi.Output.unsecret(public_keys.apply(lambda keys: _plain(args, keys)))
         shown = {"site": args.site, "hardware": args.hardware.name, "ignition": plain}
         super().__init__("gpu:network:Gateway", name, shown, opts)
-        child = pulumi.ResourceOptions(parent=self)
         tagged = tags(args.cluster, labels(site=args.site))
-        public = hcloud.PrimaryIp(
-            f"{name}-address",
-            name=args.name,
-            type="ipv4",
-            assignee_type="server",
-            location=args.network.location,
-            auto_delete=False,
-            labels=tagged,
-            opts=child,
-        )
+        public = self._public_address(name, args, tagged)
         private_address = str(IPv4Network(args.network.servers_cidr)[-1 - args.number])
         server = hcloud.Server(
             f"{name}-server",
@@ -91,7 +82,9 @@ class Gateway(pulumi.ComponentResource):
             public_nets=[_public(public)],
             networks=[_private(args, private_address)],
             firewall_ids=[self._firewall(name, args, tagged).id.apply(int)],
-            labels=tags(args.cluster, labels(site=args.site, pool=args.name)),  # of one machine
+            labels=tags(
+                args.cluster, labels(site=args.site, pool=args.name)
+            ),  # a pool of one machine
             # names and addresses are unique, so the old one goes first
             opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),
         )
@@ -109,8 +102,22 @@ class Gateway(pulumi.ComponentResource):
         opts = pulumi.InvokeOptions(parent=self)
         return snapshot(f"the gateway of site {args.site}", args.hardware, args.flatcar, opts)
 
+    def _public_address(
+        self, name: str, args: GatewayArgs, tagged: dict[str, str]
+    ) -> hcloud.PrimaryIp:
+        return hcloud.PrimaryIp(
+            f"{name}-address",
+            name=args.name,
+            type="ipv4",
+            assignee_type="server",
+            location=args.network.location,
+            auto_delete=False,
+            labels=tagged,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+
     def _firewall(self, name: str, args: GatewayArgs, tagged: dict[str, str]) -> hcloud.Firewall:
-        everybody = ["0.0.0.0/0", "::/0"]  # who has no key gets no answer from WireGuard
+        everybody = ["0.0.0.0/0", "::/0"]  # WireGuard does not answer without a key
         return hcloud.Firewall(
             f"{name}-firewall",
             name=args.name,
@@ -138,7 +145,7 @@ def _plain(args: GatewayArgs, public_keys: Sequence[str]) -> str:
 
 
 def _user_data(args: GatewayArgs, plain: pulumi.Output[str]) -> pulumi.Output[str]:
-    """Secret, because the private key stands in it."""
+    """Return the user data, which is secret because it contains the private key."""
     key = pulumi.Output.secret(args.private_key)
     return pulumi.Output.all(plain, key).apply(lambda known: _fitting(args, known[0], known[1]))
 
@@ -153,7 +160,7 @@ def _fitting(args: GatewayArgs, plain: str, private_key: str) -> str:
 
 
 def _refuse_too_many(args: GatewayArgs) -> None:
-    """Before anything is made, with sample keys as long as the real ones."""
+    """Raise PoolError for more machines than user data has room for, before anything is made."""
     digests = (hashlib.sha256(peer.address.encode()).digest() for peer in args.peers)
     samples = [base64.b64encode(digest).decode() for digest in digests]
     _fitting(args, _plain(args, samples), SAMPLE_KEY)

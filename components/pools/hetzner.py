@@ -5,34 +5,34 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_hcloud as hcloud
 
-import settings
 from components.network.hetzner import HetznerNetwork
 from components.pools.boot import PoolBoot, user_data
 from components.pools.snapshot import snapshot
 from ignition.write.payload import HETZNER_LIMIT_BYTES
 from settings.names import tags
+from settings.pools import HetznerPoolSettings
 
 SERVERS_PER_PLACEMENT_GROUP = 10  # Hetzner's limit for a spread group
 
 
 @dataclass(frozen=True, kw_only=True)
 class HetznerPoolArgs:
-    """`pool` is what the stack file declares of the boot's pool; its servers are in `network`."""
+    """`pool` is the pool as the stack file declares it; its servers are in `network`."""
 
     boot: PoolBoot
-    pool: settings.HetznerPool
+    pool: HetznerPoolSettings
     network: HetznerNetwork
 
 
 class HetznerPool(pulumi.ComponentResource):
     """Servers spread over hosts, each replaced when its boot data changes: Ignition runs only once.
 
-    Each waits for the one before it, so a pool is replaced server by server and a server that
-    cannot be made stops the rest. The engine waits until a server runs, not until its node is
+    Each server waits for the one before it, so a pool is replaced one by one, and a server that
+    cannot be created stops the rest. The engine waits until a server runs, not until its node is
     Ready: where the pods of a node cannot move at once, drain it and update with `--target`.
 
-    The snapshot is looked up by its labels `os=flatcar` and `flatcar=<version>`, which
-    `hcloud-upload-image` gives it.
+    The snapshot is found by its labels `os=flatcar` and `flatcar=<version>`, which
+    `hcloud-upload-image` sets.
     """
 
     node_names: list[str]
@@ -46,29 +46,17 @@ class HetznerPool(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         prefix = f"{boot.cluster.name}-{boot.pool.name}"
         tagged = tags(boot.cluster.name, boot.pool.labels)
-        self.image_id = snapshot(
-            f"pool {boot.pool.name}",
-            boot.pool.hardware,
-            args.boot.flatcar,
-            pulumi.InvokeOptions(parent=self),
-        )
-        groups = [
-            hcloud.PlacementGroup(
-                f"{name}-spread-{number}",
-                name=f"{prefix}-{number}",
-                type="spread",
-                labels=tagged,
-                opts=child,
-            )
-            for number in range(1, -(-args.pool.nodes // SERVERS_PER_PLACEMENT_GROUP) + 1)
-        ]
+        look_up = pulumi.InvokeOptions(parent=self)
+        who = f"pool {boot.pool.name}"
+        self.image_id = snapshot(who, boot.pool.hardware, boot.flatcar, look_up)
+        groups = self._placement_groups(name, prefix, args.pool.nodes, tagged)
         self.node_names = [f"{prefix}-{number}" for number in range(1, args.pool.nodes + 1)]
         before: list[pulumi.Resource] = []
         for index, node in enumerate(self.node_names):
             in_turn = pulumi.ResourceOptions(
                 # a server's name is unique in its project, so the old one goes first
                 delete_before_replace=True,
-                depends_on=before,  # it deletes no dependent: none has an input from another
+                depends_on=before,  # a replaced server deletes no other, as none takes its outputs
             )
             server = hcloud.Server(
                 f"{name}-{index + 1}",
@@ -88,3 +76,17 @@ class HetznerPool(pulumi.ComponentResource):
             )
             before = [server]
         self.register_outputs({"nodeNames": self.node_names, "imageId": self.image_id})
+
+    def _placement_groups(
+        self, name: str, prefix: str, servers: int, tagged: dict[str, str]
+    ) -> list[hcloud.PlacementGroup]:
+        return [
+            hcloud.PlacementGroup(
+                f"{name}-spread-{number}",
+                name=f"{prefix}-{number}",
+                type="spread",
+                labels=tagged,
+                opts=pulumi.ResourceOptions(parent=self),
+            )
+            for number in range(1, -(-servers // SERVERS_PER_PLACEMENT_GROUP) + 1)
+        ]

@@ -1,4 +1,4 @@
-"""The Flatcar snapshot that servers of Hetzner Cloud boot from."""
+"""Looks up the Flatcar snapshot that servers of Hetzner Cloud boot from."""
 
 import re
 
@@ -10,13 +10,13 @@ from hardware.catalogue import Hardware
 
 ARCHITECTURES = {"amd64": "x86", "arm64": "arm"}
 NO_IMAGE = re.compile("no image (found|matches)|Resource not found")
-"""How two generations of Hetzner's provider, and the stand-in, say that a search found nothing."""
+"""The errors of Hetzner's provider, old and new, and its stand-in, for a search without result."""
 
 
 def snapshot(who: str, hardware: Hardware, flatcar: str, opts: pulumi.InvokeOptions) -> str:
-    """The id of the newest snapshot of a Flatcar release.
+    """Return the id of the newest snapshot of a Flatcar release.
 
-    PoolError, which says for whom, where there is none, and where Hetzner could not be asked.
+    Raises PoolError, which begins with `who`, where there is none or Hetzner gives no answer.
     """
     architecture = ARCHITECTURES[hardware.arch]
     selector = f"os=flatcar,flatcar={flatcar}"

@@ -3,15 +3,11 @@
 No dates, and no minutes in `8080:80`; a key that is there twice is an error.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _OWN = ("timestamp", "int", "float")
 _DEEPEST = 500  # libyaml would end the process where its stack does; a CRD is some 60 deep

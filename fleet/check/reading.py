@@ -5,23 +5,20 @@ are no Kubernetes objects (Chart.yaml and values of a chart, say), and a List is
 `helm template` writes names the template of each object in a comment, and often no namespace.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from fleet.check.documents import documents
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from policies.language.rule import Manifest
+from policies.language.manifest import at
+from policies.language.rule import Manifest
+from policies.verdicts import Resource
 
 STDIN = "-"
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -32,36 +29,29 @@ _MARKS = ("apiVersion", "kind", "metadata")  # an object has them all, and nothi
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """An object. `file` is as it was given; `line` counts from 1; `source` is Helm's template."""
+class ReadObject:
+    """An object and where it stands; its file is as it was given."""
 
     manifest: Manifest
-    file: str
-    line: int
-    source: str | None = None
-
-    @property
-    def resource(self) -> str:
-        """Its kind and name, as an exemption has them."""
-        return f"{self.manifest['kind']}/{self.manifest['metadata']['name']}"  # type: ignore[index]  # made so by `_objects`
+    resource: Resource
 
 
 @dataclass(kw_only=True)
-class Read:
+class ReadResult:
     """What was read. `unreadable` are sentences that begin with file and line.
 
     `namespace` is that of objects which name none.
     """
 
     namespace: str = ""
-    objects: list[Found] = field(default_factory=list)
+    objects: list[ReadObject] = field(default_factory=list)
     others: int = 0  # documents that are no Kubernetes objects
     unreadable: list[str] = field(default_factory=list)
 
 
-def read(names: Iterable[str], namespace: str = "") -> Read:
+def read(names: Iterable[str], namespace: str = "") -> ReadResult:
     """Reads files, folders (with all below them) and `-`, in their order, each once."""
-    result = Read(namespace=namespace)
+    result = ReadResult(namespace=namespace)
     for name in dict.fromkeys(names):
         if name == STDIN:
             _take(result, name, sys.stdin.buffer.read())
@@ -72,7 +62,7 @@ def read(names: Iterable[str], namespace: str = "") -> Read:
     return result
 
 
-def _folder(result: Read, top: Path) -> None:
+def _folder(result: ReadResult, top: Path) -> None:
     """Also what links lead to, but after all else, so that a file is read at its own place."""
     left, links, seen, files = [top], list[Path](), set[Path](), list[Path]()
     while left or links:
@@ -94,7 +84,7 @@ def _folder(result: Read, top: Path) -> None:
         _file(result, file)
 
 
-def _file(result: Read, path: Path) -> None:
+def _file(result: ReadResult, path: Path) -> None:
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -103,7 +93,7 @@ def _file(result: Read, path: Path) -> None:
     _take(result, str(path), data)
 
 
-def _take(result: Read, name: str, data: bytes) -> None:
+def _take(result: ReadResult, name: str, data: bytes) -> None:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -127,7 +117,7 @@ def _take(result: Read, name: str, data: bytes) -> None:
         result.unreadable.append(f"{name}:1: it is no YAML for kubectl: it is nested too deeply.")
 
 
-def _objects(result: Read, name: str, source: str | None, value: Any, node: yaml.Node) -> None:
+def _objects(result: ReadResult, name: str, source: str, value: Any, node: yaml.Node) -> None:
     """Adds the object, or those of a List, that a document is."""
     if value is None:
         return
@@ -140,11 +130,18 @@ def _objects(result: Read, name: str, source: str | None, value: Any, node: yaml
             result.unreadable.append(f"{name}:{line}: an object here has no {key}.")
             return
     if value["kind"].endswith("List") and isinstance(value.get("items"), list):
-        for item, at in zip(value["items"], _item_nodes(node), strict=True):
-            _objects(result, name, source, _typed(item, value), at)
+        for item, node_of_item in zip(value["items"], _item_nodes(node), strict=True):
+            _objects(result, name, source, _typed(item, value), node_of_item)
         return
     manifest = _named(value, result.namespace)
-    result.objects.append(Found(manifest=manifest, file=name, line=line, source=source))
+    resource = Resource(
+        kind=str(manifest["kind"]),
+        name=str(at(manifest, "metadata", "name")),
+        file=name,
+        line=line,
+        template=source,
+    )
+    result.objects.append(ReadObject(manifest=manifest, resource=resource))
 
 
 def _item_nodes(node: Any) -> list[yaml.Node]:
@@ -179,11 +176,11 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _source(lines: list[str], line: int) -> str | None:
-    """Helm's comment over an object."""
+def _source(lines: list[str], line: int) -> str:
+    """The template that Helm's comment over an object names; empty without one."""
     for above in reversed(lines[: line - 1]):
         if above.startswith("---"):
-            return None
+            return ""
         if found := _SOURCE.fullmatch(above.strip()):
             return found[1]
-    return None
+    return ""

@@ -1,22 +1,19 @@
 """A check for people: what is broken and where, why, and which exemptions there are."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from fleet.check.judging import Checked, Said, State
+from fleet.check.judging import Checked
+from policies.verdicts import Finding, State, Verdict
 
 MARKS: Mapping[State, tuple[str, str]] = {
     "violated": ("\N{BALLOT X}", "red"),
-    "told": ("!", "yellow"),
+    "advisory": ("!", "yellow"),
     "exempt": ("!", "dim"),
 }
 USES = {"expired": "over", "used": "in use", "unused": "not needed here"}
@@ -28,27 +25,34 @@ def checked_table(checked: Checked) -> Group:
 
 
 def _parts(checked: Checked) -> Iterator[RenderableType]:
-    if checked.said:
-        yield _said(checked.said)
-        yield from _reasons(checked.said)
+    if checked.verdicts:
+        yield _found(checked)
+        yield from map(_reason, checked.verdicts)
     if checked.exemptions:
         yield _exemptions(checked)
-    yield _verdict(checked)
+    yield _summary(checked)
 
 
-def _said(said: tuple[Said, ...]) -> Table:
+def _found(checked: Checked) -> Table:
     table = _table("", "Where", "Rule", "What")
-    for one in said:
-        mark, style = MARKS[one.state]
-        where = f"{one.file}:{one.line}" + (f"\n{one.source}" if one.source else "")
-        leave = f" Exempt, {one.leave}." if one.state == "exempt" else ""
-        table.add_row(Text(mark, style), *map(Text, (where, one.rule.id, one.sentence + leave)))
+    for finding in checked.findings:
+        mark, style = MARKS[finding.state]
+        file, line = checked.place(finding)
+        template = finding.resource.template if finding.resource else ""
+        where = f"{file}:{line}" + (f"\n{template}" if template else "")
+        for sentence in finding.sentences:
+            cells = (where, finding.rule, sentence + _exempt(finding))
+            table.add_row(Text(mark, style), *map(Text, cells))
     return table
 
 
-def _reasons(said: tuple[Said, ...]) -> Iterator[RenderableType]:
-    for rule in {one.rule.id: one.rule for one in said}.values():
-        yield Text.assemble((f"{rule.id}: ", "bold"), f"{rule.why} See {rule.source}")
+def _exempt(finding: Finding) -> str:
+    one = finding.exemption
+    return f" Exempt, {one.owner}: {one.reason}." if one and finding.state == "exempt" else ""
+
+
+def _reason(verdict: Verdict) -> Text:
+    return Text.assemble((f"{verdict.rule}: ", "bold"), f"{verdict.why} See {verdict.source}")
 
 
 def _exemptions(checked: Checked) -> Table:
@@ -60,20 +64,11 @@ def _exemptions(checked: Checked) -> Table:
     return table
 
 
-def _verdict(checked: Checked) -> Text:
-    counts = {
-        state: sum(one.state == state for one in checked.said)
-        for state in ("violated", "told", "exempt")
-    }
-    told = ", ".join(
-        f"{number} {words}"
-        for number, words in (
-            (counts["violated"], "mandatory"),
-            (counts["told"], "advisory"),
-            (counts["exempt"], "exempt"),
-        )
-        if number
+def _summary(checked: Checked) -> Text:
+    counts = Counter(
+        finding.state for finding in checked.findings for _sentence in finding.sentences
     )
+    told = ", ".join(f"{counts[state]} {state}" for state in MARKS if counts[state])
     others = f"; {_count(checked.others, 'other document')} left out" if checked.others else ""
     held = "nothing is broken in what can be read" if checked.unreadable else "all rules hold"
     style = ("bold green", "bold red", "bold red")[checked.code]

@@ -76,19 +76,18 @@ def check(  # noqa: PLR0913  # an option each
     from fleet.check.reading import read
     from fleet.check.tables import checked_table
     from fleet.sarif import document
-    from policies.configuration import PolicyConfigError
     from policies.environment import load
     from settings import SettingsError, stack_file
 
     try:
-        policies = load(stack_file(ROOT, environment)).rule_settings
-        checked = judge(environment, policies, read(names, namespace))
-    except (SettingsError, PolicyConfigError) as error:
+        rules = load(stack_file(ROOT, environment)).rules
+        checked = judge(environment, rules, read(names, namespace))
+    except SettingsError as error:
         refuse(error)
     if not checked.objects and not checked.unreadable:
         refuse(f"There is no Kubernetes object in {', '.join(names)}.")
     if sarif is not None:
-        found = document((one.as_sarif() for one in checked.said), checked.unreadable)
+        found = document(checked.verdicts, checked.sarif_place, checked.unreadable)
         _write(sarif, json_text.dumps(found, indent=2, ensure_ascii=False))
     if json:
         typer.echo(json_text.dumps(checked.as_json(), indent=2, ensure_ascii=False))

@@ -19,7 +19,7 @@ def policy_config(
     """
     from policies.configuration import PolicyConfigError
     from policies.environment import load
-    from policies.gates.plan import pack_config
+    from policies.gates.pack_config import pack_config
     from settings import SettingsError, stack_file
 
     code = 2

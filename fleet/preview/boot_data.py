@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from fleet.plan.difference import difference as held_against
 from hardware.catalogue import HardwareError, load
-from ignition.boot import boot
 from ignition.boot.config import ConfigError, read
+from ignition.boot.node import boot
 from ignition.write.render import Join, data_url, join_ignition, with_merge
 from policies.language.manifest import at, items
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from fleet.plan.description import Group
     from fleet.preview.pools import Pool
-    from ignition.boot import BootedNode
     from ignition.boot.config import BootConfig
+    from ignition.boot.node import BootedNode
 
 SHOWN = 4  # differences of one pool
 KUBELET = ("/etc/kubernetes/", "/etc/sysconfig/kubelet")

@@ -1,28 +1,21 @@
 """`fleet preview`: what it prints and the exit code that it ends with."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from rich.console import Console
 
 from engine.interrupts import Interrupted, interruptible
 from fleet.preview.engine import Preview, variables
-from fleet.preview.findings import results
 from fleet.preview.markdown import DOCS, mark, markdown
 from fleet.preview.rehearsal import RehearsalFileError, read
+from fleet.preview.sarif_results import places
+from fleet.preview.summary import Summary
 from fleet.sarif import document
 from policies.environment import load
 from settings import SettingsError, stack_file
-from toolchain.build import ensure
-from toolchain.errors import ToolchainError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fleet.preview.summary import Summary
+from toolchain.build import ToolchainError, ensure
 
 HOLDS, STOPPED, UNKNOWN = 0, 1, 2
 
@@ -73,7 +66,7 @@ def preview(root: Path, name: str, wanted: Wanted) -> int:
         return interrupted.exit_code
     summary = replace(summary, rehearsal=rehearsed)
     if wanted.sarif:
-        _write_json(document(results(summary, tracked, root)), wanted.sarif)
+        _write_json(document(summary.verdicts, places(tracked, root)), wanted.sarif)
     _show(summary, engine.log, errors, wanted)
     return HOLDS if summary.holds else STOPPED
 

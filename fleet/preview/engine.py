@@ -1,7 +1,5 @@
 """Runs `pulumi preview` for a real account, held to the policy pack, and reads its event log."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -9,22 +7,20 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from engine import findings_log
 from engine.events import EventLog
 from engine.interrupts import Interrupted, shielded
 from fleet.preview.deployed import usd_per_day_of_stack
-from fleet.preview.summary import Summary, summarise
-from policies.gates.plan import pack_config
+from fleet.preview.summary import EngineRun, Summary, summarise
+from policies.environment import Environment
+from policies.gates.pack_config import pack_config
 from policies.rules.cost import change_budget as cost_change_budget
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from policies.environment import Environment
-    from toolchain.build import Tools
+from policies.verdicts import read_log
+from toolchain.build import Tools
 
 STOP_DEADLINE_S = 20.0
 
@@ -47,17 +43,18 @@ class Preview:
     def run(self, progress: Callable[[int], None] = lambda _resources: None) -> Summary:
         """Previews; `progress` hears how many resources the engine has come to."""
         self.log.parent.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="fleet-preview-") as folder:
-            events = EventLog(Path(folder) / "events.jsonl")
+        with tempfile.TemporaryDirectory(prefix="fleet-preview-") as name:
+            folder = Path(name)
+            events, findings = EventLog(folder / "events.jsonl"), folder / "findings.jsonl"
             # the engine writes a salt into a stack file that has none, and loses its comments
             stack_file = Path(shutil.copy(self.stack_file, folder))
-            config = Path(folder) / "policy-config.json"
+            config = folder / "policy-config.json"
             config.write_text(json.dumps(pack_config(self._policies())))
             with self.log.open("w") as log:
                 process = subprocess.Popen(
                     self._command(stack_file, events.path, config),
                     cwd=self.root,
-                    env={**self.variables, "PULUMI_DEBUG_COMMANDS": "1"},  # --event-log is one
+                    env={**self.variables, **_logs(findings)},
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
@@ -65,12 +62,13 @@ class Preview:
                 code = _wait(process, lambda: _follow(events, progress))
             # by newline alone: Python sees an end of a line in signs that JSON has in its texts
             lines = events.path.read_bytes().splitlines() if events.path.exists() else []
-        return summarise(
-            self.environment,
-            [json.loads(line) for line in lines],
-            succeeded=code == 0,
-            output=self.log.read_text(),
-        )
+            run = EngineRun(
+                events=[json.loads(line) for line in lines],
+                heard=read_log(findings, preview=True),
+                succeeded=code == 0,
+                output=self.log.read_text(),
+            )
+        return summarise(self.environment, run)
 
     def _policies(self) -> Mapping[str, Mapping[str, object]]:
         """The settings of the rules, and what is deployed for the rule on a change's cost."""
@@ -102,6 +100,11 @@ def variables(tools: Tools) -> dict[str, str]:
     # Against a real account the provider plugins are downloaded when they are first needed.
     del found["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"]
     return found
+
+
+def _logs(findings: Path) -> dict[str, str]:
+    """What makes the engine take `--event-log`, and the pack write its findings."""
+    return {"PULUMI_DEBUG_COMMANDS": "1", findings_log.VARIABLE: str(findings)}
 
 
 def _follow(events: EventLog, progress: Callable[[int], None]) -> None:

@@ -1,15 +1,11 @@
 """Why the engine did not come through, in sentences that name the command that helps."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from engine.events import NOISE, Diagnostic, Outcome
+from engine.events import NOISE, STACK, Diagnostic, Outcome, Violation
+from policies.verdicts import PackFindings
 from settings import how_to_set
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CLOSING = (*NOISE, "an unhandled error occurred: program exited")
 TRACEBACK = "Traceback (most recent call last)"
@@ -104,6 +100,26 @@ def refusals(environment: str, outcome: Outcome, output: str) -> tuple[str, ...]
         errors = [line for line in lines if line.startswith("error:")]
         told = [line.removeprefix("error:").strip() for line in (errors or lines)[-1:]]
     return tuple(dict.fromkeys(_helped(environment, text) for text in told))
+
+
+def unexplained(violations: Sequence[Violation], heard: PackFindings) -> tuple[str, ...]:
+    """The violations that stop a preview and that no finding tells of, as "resource: message".
+
+    They come from a pack that is not ours, or from one whose findings are lost.
+    """
+    stops = {(one.resource.urn if one.resource else "") for one in heard.stopping}
+
+    def is_told(violation: Violation) -> bool:
+        of_stack = f"::{STACK}::" in violation.urn  # also where a pack names no resource
+        return violation.pack in heard.packs and (
+            violation.urn in stops or (of_stack and "" in stops)
+        )
+
+    return tuple(
+        f"{violation.resource}: {' '.join(violation.message.split())}"
+        for violation in violations
+        if violation.level != "advisory" and not is_told(violation)
+    )
 
 
 def _telling(outcome: Outcome) -> list[Diagnostic]:

@@ -1,35 +1,29 @@
-"""The rules of a preview in Markdown: what is broken, under exemption, or not checked until up."""
-
-from __future__ import annotations
+"""The rules of a preview in Markdown: what is broken, exempt, or not checked until up."""
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from fleet.preview.markdown_parts import bullets, cell, code, rows, short
 from fleet.preview.pool_sentences import count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from fleet.preview.verdicts import State, Verdict
-    from policies.exemptions import Leave
+from policies.exemptions import ExemptionStatus
+from policies.verdicts import State, Verdict
 
 RULES_SHOWN = 6
 SENTENCES_SHOWN = 2  # of one rule
-LEAVES_SHOWN = 4
+EXEMPTIONS_SHOWN = 4
 WAITING_SHOWN = 3
 NAMES_SHOWN = 6
-MARKS: dict[State, str] = {"violated": "⛔ **violated**", "told": "⚠️ told"}
+MARKS: dict[State, str] = {"violated": "⛔ **violated**", "advisory": "⚠️ advisory"}
 COUNTED: dict[State, str] = {
     "exempt": "exempt",
-    "not checked until up": "🕓 not checked until up",
+    "not checked": "🕓 not checked",
     "disabled": "disabled",
     "held": "✅ held",
 }
 
 
 def rules(
-    verdicts: Sequence[Verdict], exemptions: Sequence[Leave], docs: str, *, complete: bool
+    verdicts: Sequence[Verdict], exemptions: Sequence[ExemptionStatus], docs: str, *, complete: bool
 ) -> tuple[Iterator[str], ...]:
     """The table of the rules, the exemptions, and what waits for the update.
 
@@ -37,7 +31,7 @@ def rules(
     """
     return (
         _table(verdicts, docs, so_far="" if complete else " so far"),
-        _leaves(exemptions, docs),
+        _exemptions(exemptions, docs),
         _waiting(verdicts),
     )
 
@@ -64,9 +58,9 @@ def _table(verdicts: Sequence[Verdict], docs: str, *, so_far: str) -> Iterator[s
 
 
 def _sentences(verdict: Verdict) -> Iterator[str]:
-    for sentence in verdict.said[:SENTENCES_SHOWN]:
+    for sentence in verdict.sentences[:SENTENCES_SHOWN]:
         yield cell(short(sentence))
-    more = len(verdict.said) - SENTENCES_SHOWN
+    more = len(verdict.sentences) - SENTENCES_SHOWN
     if more > 0:
         yield f"and {more} more"
 
@@ -84,15 +78,15 @@ def _names(names: Sequence[str], docs: str) -> str:
     return f"{told} and {more} more" if more > 0 else told
 
 
-def _leaves(exemptions: Sequence[Leave], docs: str) -> Iterator[str]:
-    for leave in exemptions[:LEAVES_SHOWN]:
-        ended = leave.use == "expired"
-        until = f"⛔ was exempt until {leave.until}" if ended else f"exempt until {leave.until}"
-        unused = ", though it keeps the rule" if leave.use == "unused" else ""
-        why = f"{cell(leave.owner)}: {cell(leave.reason)}"
-        yield f"- {code(leave.resource)} {until} from {link(leave.rule, docs)}{unused} ({why})"
-    if exemptions[LEAVES_SHOWN:]:
-        yield f"- and {count(len(exemptions[LEAVES_SHOWN:]), 'more exemption')} in the stack file"
+def _exemptions(exemptions: Sequence[ExemptionStatus], docs: str) -> Iterator[str]:
+    for one in exemptions[:EXEMPTIONS_SHOWN]:
+        ended = one.use == "expired"
+        until = f"⛔ was exempt until {one.until}" if ended else f"exempt until {one.until}"
+        unused = ", though it keeps the rule" if one.use == "unused" else ""
+        why = f"{cell(one.owner)}: {cell(one.reason)}"
+        yield f"- {code(one.resource)} {until} from {link(one.rule, docs)}{unused} ({why})"
+    if more := len(exemptions[EXEMPTIONS_SHOWN:]):
+        yield f"- and {count(more, 'more exemption')} in the stack file"
 
 
 def _waiting(verdicts: Sequence[Verdict]) -> Iterator[str]:

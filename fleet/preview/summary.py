@@ -1,28 +1,23 @@
 """One preview as plain data: from the engine's event log to what a reviewer wants to know."""
 
-from __future__ import annotations
-
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
 
 from engine.events import Outcome
 from fleet.preview.cost import Cost, cost
-from fleet.preview.exemptions import exemptions
 from fleet.preview.pool_sentences import everything_else, sentences
 from fleet.preview.pools import pools
-from fleet.preview.refusals import refusals
+from fleet.preview.refusals import refusals, unexplained
+from fleet.preview.rehearsal import Rehearsed
 from fleet.preview.sizes import Size, size
 from fleet.preview.steps import steps
-from fleet.preview.verdicts import Verdict, unknown, verdicts
+from policies.environment import Environment
+from policies.exemptions import ExemptionStatus, exemption_statuses
+from policies.verdicts import WORST_FIRST, PackFindings, Verdict, as_json, verdicts
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import date
-
-    from fleet.preview.rehearsal import Rehearsed
-    from policies.environment import Environment
-    from policies.exemptions import Leave
+UNHEARD = "The policy pack has written no findings: nobody knows whether the rules hold."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +30,8 @@ class Summary:
     sizes: Mapping[str, Size]  # of the same pools
     others: tuple[str, ...]  # counts by kind of all other changes
     unchanged: int  # resources
-    verdicts: tuple[Verdict, ...]
-    exemptions: tuple[Leave, ...]
+    verdicts: tuple[Verdict, ...]  # of every rule, the violated ones first
+    exemptions: tuple[ExemptionStatus, ...]
     cost: Cost
     budget_usd_per_day: float
     errors: tuple[str, ...]
@@ -50,34 +45,39 @@ class Summary:
 
     def as_json(self) -> dict[str, Any]:
         """The same as plain data."""
-        return asdict(self)
+        return as_json(self)
 
 
-def summarise(
-    environment: Environment,
-    events: Sequence[Mapping[str, Any]],
-    *,
-    succeeded: bool,
-    output: str = "",
-    today: date | None = None,
-) -> Summary:
-    """The summary of an event log; `succeeded` is what the engine's exit code says.
+@dataclass(frozen=True, kw_only=True)
+class EngineRun:
+    """What one `pulumi preview` left: its event log, the packs' findings, its exit and its output.
 
-    `output` is what the engine printed: all that there is where it did not begin. `today` is the
-    day by which exemptions end, this one in UTC unless given.
+    The output is all that there is where the engine did not begin.
     """
-    settings = environment.settings
+
+    events: Sequence[Mapping[str, Any]]
+    heard: PackFindings
+    succeeded: bool
+    output: str = ""
+
+
+def summarise(environment: Environment, run: EngineRun, today: date | None = None) -> Summary:
+    """The summary of a preview; `today` is the day by which exemptions end, this one in UTC."""
+    settings, rules = environment.settings, environment.rules
+    heard, succeeded = run.heard, run.succeeded
     outcome = Outcome()
-    for event in events:
+    for event in run.events:
         outcome.take(dict(event))
-    found = steps(events)
+    found = steps(run.events)
     changes = pools(found)
     told = {change.name: lines for change in changes if (lines := sentences(change))}
-    judged = verdicts(outcome.violations, environment.rule_settings)
+    judged = verdicts(rules, heard.findings) if heard.packs else ()
     stopped = any(verdict.state == "violated" for verdict in judged)
-    errors = unknown(outcome.violations)
+    errors = unexplained(outcome.violations, heard)
+    if succeeded and not heard.packs:
+        errors += (UNHEARD,)
     if not (succeeded or stopped or errors):
-        errors = refusals(settings.environment, outcome, output)
+        errors = refusals(settings.environment, outcome, run.output)
     return Summary(
         environment=settings.environment,
         holds=succeeded and not stopped and not errors,
@@ -85,8 +85,8 @@ def summarise(
         sizes={change.name: size(change) for change in changes if change.name in told},
         others=everything_else(changes, found),
         unchanged=sum(step.op == "same" and not step.is_component for step in found.values()),
-        verdicts=judged,
-        exemptions=exemptions(environment.rules, judged, today or datetime.now(UTC).date()),
+        verdicts=tuple(sorted(judged, key=lambda one: WORST_FIRST.index(one.state))),
+        exemptions=exemption_statuses(rules, heard.findings, today or datetime.now(UTC).date()),
         cost=cost(changes, found.values()),
         budget_usd_per_day=settings.budget.usd_per_day,
         errors=errors,

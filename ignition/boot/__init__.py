@@ -4,7 +4,3 @@ Imports nothing of the plan, the renderer or the transpiler, and parses CPU list
 data URLs itself, so that it cannot share their mistakes. GPUs, NUMA layout and memory come from the
 catalogue; `BootedNode.decided_by_ignition` says what the configuration decided.
 """
-
-from ignition.boot.node import Booted, BootedNode, boot
-
-__all__ = ["Booted", "BootedNode", "boot"]

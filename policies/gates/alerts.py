@@ -12,21 +12,20 @@ from datetime import UTC, date, datetime, time, timedelta
 from string import Template
 from textwrap import dedent
 
-from policies.configuration import Configured, Exemption
+from policies.configuration import ConfiguredRule, Exemption
 from policies.gates.prometheus_rule import Group, Manifest, prometheus_rule
-from policies.language.manifest import items
 from policies.language.rule import Alert
 
 NAME = "fleet-policies"
 ENDED = "PolicyExemptionEnded"
 
 
-def manifest(rules: Sequence[Configured], *, namespace: str) -> Manifest:
+def manifest(rules: Sequence[ConfiguredRule], *, namespace: str) -> Manifest:
     """Returns the PrometheusRule of the rules that are not disabled, with their settings."""
     return prometheus_rule(NAME, namespace, [Group(name=NAME, rules=list(_alerts(rules)))])
 
 
-def _alerts(rules: Sequence[Configured]) -> Iterator[Alert]:
+def _alerts(rules: Sequence[ConfiguredRule]) -> Iterator[Alert]:
     for each in rules:
         if each.level == "disabled":
             continue
@@ -36,18 +35,18 @@ def _alerts(rules: Sequence[Configured]) -> Iterator[Alert]:
             yield _ended(each, exemption)
 
 
-def _broken(configured: Configured, alert: Alert) -> Iterator[Alert]:
-    if alert.of_each is None:
+def _broken(configured: ConfiguredRule, alert: Alert) -> Iterator[Alert]:
+    if not alert.of_reserved_pools:
         yield _alert(configured, alert, labels={}, values={})
         return
-    for line in items(configured.settings[alert.of_each]):
-        pool, _, last = str(line).partition(" ")
-        values = {"end": _is_over(date.fromisoformat(last))}
-        yield _alert(configured, alert, labels={"pool": pool}, values=values)
+    for pool in configured.facts["pools"]:
+        if "reserved_until" in pool:
+            values = {"end": _is_over(date.fromisoformat(pool["reserved_until"]))}
+            yield _alert(configured, alert, labels={"pool": pool["name"]}, values=values)
 
 
 def _alert(
-    configured: Configured,
+    configured: ConfiguredRule,
     alert: Alert,
     *,
     labels: Mapping[str, str],
@@ -65,7 +64,7 @@ def _alert(
     )
 
 
-def _ended(configured: Configured, exemption: Exemption) -> Alert:
+def _ended(configured: ConfiguredRule, exemption: Exemption) -> Alert:
     rule = configured.rule
     whose = f"The exemption of {exemption.resource} from {rule.id} ended on {exemption.until}"
     return Alert(

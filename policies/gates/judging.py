@@ -5,113 +5,80 @@ broken, and only its place is told, because its message may hold a value that no
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 from pathlib import Path
 from traceback import extract_tb
 from typing import cast
 
-from policies.configuration import Configured, Exemption
-from policies.gates.normal_form import NotKnownYet
+from policies.configuration import ConfiguredRule
+from policies.exemptions import exemption_note
+from policies.gates.unknown import NotKnownYet
 from policies.language.encrypted import EncryptedText
-from policies.language.rule import Level, Manifest, Rule
+from policies.language.facts import KEY as FACTS
+from policies.language.rule import Manifest, Rule
+from policies.verdicts import Finding, Resource, State
 
 HIDDEN = "[secret]"  # as Pulumi shows one
 SHORTEST_SECRET = 3  # as Pulumi's own log has it: what is shorter stands in any sentence
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """What one rule says of one resource, or of a whole stack.
-
-    `sentences` are full ones. `level` is mandatory where it stops; an exempt finding never does.
-    `exemption` is the one of the resource, expired or not.
-    """
-
-    rule: Rule
-    level: Level
-    sentences: tuple[str, ...]
-    exemption: Exemption | None = None
-    exempt: bool = False
-    broken: bool = True
-    """Whether the rule has judged and said no, rather than failed or waited for a value."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """What the rules say of one resource or of a whole stack, one paragraph a rule."""
-
-    mandatory: list[str] = field(default_factory=list)
-    advisory: list[str] = field(default_factory=list)
-
-
-def judge(
-    manifest: Manifest,
-    rules: Iterable[Configured],
-    *,
-    subject: str,
-    today: date,
-    stack: Sequence[Manifest] | None = None,
-) -> Verdict:
-    """Asks the rules about one resource and says what they find in paragraphs, see `findings`."""
-    verdict = Verdict()
-    for found in findings(manifest, rules, subject=subject, today=today, stack=stack):
-        said = verdict.mandatory if found.level == "mandatory" else verdict.advisory
-        said.append(_paragraph(found))
-    return verdict
-
-
 def findings(
     manifest: Manifest,
-    rules: Iterable[Configured],
+    rules: Iterable[ConfiguredRule],
     *,
-    subject: str,
+    resource: Resource,
     today: date,
     stack: Sequence[Manifest] | None = None,
 ) -> Iterator[Finding]:
     """Asks the rules about one resource; a rule that throws counts as broken.
 
     With a `stack`, the resources around it, those rules are asked that look across them, else those
-    that look at one alone. `subject` names the resource where the manifest cannot.
+    that look at one alone.
     """
     day = today.isoformat()
     for configured in rules:
         asked = _asked(configured, manifest, stack, day)
         if asked is None or configured.level == "disabled":
             continue
-        found = _found(configured, asked, manifest, subject, today)
+        found = _found(configured, asked, manifest, resource, today)
         if found is not None:
             yield found
 
 
+def paragraph(finding: Finding, rule: Rule) -> str:
+    """A finding for people who read what Pulumi prints; nothing of ours reads it back."""
+    lines = [f"{rule.id}: {sentence}" for sentence in finding.sentences]
+    if finding.resource is None or finding.failed or finding.state == "not checked":
+        return "\n".join(lines)
+    note = exemption_note(finding)
+    return "\n".join([*lines, *filter(None, [note]), f"{rule.why} See {rule.source}"])
+
+
 def _found(
-    configured: Configured,
+    configured: ConfiguredRule,
     asked: Callable[[], list[str]],
     manifest: Manifest,
-    subject: str,
+    resource: Resource,
     today: date,
 ) -> Finding | None:
     rule, level = configured.rule, configured.level
+    state: State = "violated" if level == "mandatory" else "advisory"
+    finding = partial(Finding, rule=rule.id, level=level, resource=resource)
     try:
         sentences = _without_secrets(asked(), manifest)
         exemption = configured.exemption(manifest) if sentences else None
     except NotKnownYet as unknown:
-        why = f"{subject} is not checked until up, because {unknown.path} is not known at preview."
-        return Finding(rule=rule, level="advisory", sentences=(why,), broken=False)
+        path = unknown.path
+        why = f"{resource} is not checked until up, because {path} is not known at preview."
+        return finding(state="not checked", sentences=(why,), unknown=path)
     except Exception as error:  # whatever a rule throws, the gate stays shut
-        thrown = _thrown(rule, subject, error)
-        return Finding(rule=rule, level=level, sentences=(thrown,), broken=False)
+        return finding(state=state, sentences=(_thrown(rule, resource, error),), failed=True)
     if not sentences:
         return None
-    exempt = exemption is not None and today <= exemption.until
-    return Finding(
-        rule=rule,
-        level="advisory" if exempt else level,
-        sentences=tuple(sentences),
-        exemption=exemption,
-        exempt=exempt,
-    )
+    if exemption is not None and today <= exemption.until:
+        state = "exempt"
+    return finding(state=state, sentences=tuple(sentences), exemption=exemption)
 
 
 def _without_secrets(sentences: list[str], manifest: Manifest) -> list[str]:
@@ -136,38 +103,22 @@ def _secrets(value: object) -> Iterator[str]:
 
 
 def _asked(
-    configured: Configured, manifest: Manifest, stack: Sequence[Manifest] | None, day: str
+    configured: ConfiguredRule, manifest: Manifest, stack: Sequence[Manifest] | None, day: str
 ) -> Callable[[], list[str]] | None:
     rule = configured.rule
     if (rule.predicate if stack is None else rule.across) is None:
         return None
-    settings = {**configured.settings, "today": day}
+    settings = {**configured.settings, FACTS: configured.facts, "today": day}
     if stack is None:
         return rule.predicate and partial(rule.predicate, manifest, settings)
     return rule.across and partial(rule.across, manifest, settings, stack)
 
 
-def _paragraph(found: Finding) -> str:
-    rule = found.rule
-    lines = [f"{rule.id}: {sentence}" for sentence in found.sentences]
-    if not found.broken:
-        return lines[0]
-    if found.exemption is not None:
-        lines.append(leave(found.exemption, exempt=found.exempt))
-    return "\n".join([*lines, f"{rule.why} See {rule.source}"])
-
-
-def leave(exemption: Exemption, *, exempt: bool) -> str:
-    """Says until when an object is exempt, or was."""
-    state = "is exempt until" if exempt else "was exempt until"
-    return f"It {state} {exemption.until} ({exemption.owner}: {exemption.reason})."
-
-
-def _thrown(rule: Rule, subject: str, error: Exception) -> str:
+def _thrown(rule: Rule, resource: Resource, error: Exception) -> str:
     """Names the place and not the message, which may hold a value that nobody may print."""
     place = extract_tb(error.__traceback__)[-1]
     return (
-        f"the rule failed on {subject} with {type(error).__name__} at "
+        f"the rule failed on {resource} with {type(error).__name__} at "
         f"{Path(place.filename).name}:{place.lineno}; a rule that fails counts as broken. "
         f"{rule.sentence}"
     )

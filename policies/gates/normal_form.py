@@ -6,7 +6,6 @@ a rule is held up by the unknowns that it reads and by no others.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
 
 from google.protobuf.struct_pb2 import Struct, Value  # type: ignore[import-untyped]  # ships no types
 from pulumi_policy import proxy
@@ -14,6 +13,7 @@ from pulumi_policy.deserialize import SPECIAL_SECRET_SIG as SECRET
 from pulumi_policy.deserialize import SPECIAL_SIG_KEY as SIGNATURE
 from pulumi_policy.proxy import UnknownValueError
 
+from policies.gates.unknown import Unknown
 from policies.language.encrypted import EncryptedText
 
 UNKNOWN = frozenset(
@@ -27,30 +27,6 @@ UNKNOWN = frozenset(
         proxy.UNKNOWN_OBJECT_VALUE,
     )
 )
-
-
-class NotKnownYet(Exception):  # noqa: N818  # not an error: the state of a value at preview
-    """A rule looked at a value that is only known during the update."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.path = path
-
-
-class _Unknown:
-    """Stands for a value not known yet. `isinstance` asks `__class__`, so it raises there too."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def _refuse(self, *_: object) -> NoReturn:
-        raise NotKnownYet(object.__getattribute__(self, "_path"))
-
-    __class__ = property(_refuse)
-    __getattribute__ = _refuse
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
-    __bool__ = __str__ = __repr__ = __format__ = __hash__ = _refuse
-    __iter__ = __len__ = __contains__ = __getitem__ = __int__ = __float__ = _refuse
 
 
 class Plain(dict[str, object]):
@@ -70,7 +46,7 @@ def _read(value: Value, path: str) -> object:
     kind = value.WhichOneof("kind")
     if kind == "string_value":
         text = value.string_value
-        return _Unknown(path) if text in UNKNOWN else text
+        return Unknown(path) if text in UNKNOWN else text
     if kind == "struct_value":
         fields = value.struct_value.fields
         if SIGNATURE in fields:
@@ -120,5 +96,5 @@ def _member(container: object, key: object, path: str) -> object:
     try:
         member = container[key]  # type: ignore[index]  # a mapping or a sequence, both of proxies
     except UnknownValueError:
-        return _Unknown(path.removeprefix("."))
+        return Unknown(path.removeprefix("."))
     return plain(member, path)

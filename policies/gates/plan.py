@@ -8,7 +8,7 @@ after the other, on each resource and then on the stack.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import cast
 
@@ -24,114 +24,134 @@ from pulumi_policy import (
     StackValidationPolicy,
 )
 
-from policies.configuration import Configured, RuleSettings, configure, schema
+from policies.configuration import ConfiguredRule, configure, schema
 from policies.exemptions import expired
-from policies.gates.judging import judge
+from policies.gates.judging import findings, paragraph
 from policies.gates.normal_form import plain
+from policies.gates.pack_config import POLICY, STACK_POLICY
+from policies.language.facts import KEY as FACTS
+from policies.language.facts import SCHEMA as FACTS_SCHEMA
 from policies.language.rule import Manifest, Rule
 from policies.rules import ALL
+from policies.verdicts import Finding, Resource
 
-POLICY = "fleet-resources"
-STACK_POLICY = "fleet-stack"
 ADVISORY_POLICY = f"{POLICY}-advisory"
 ADVISORY_STACK_POLICY = f"{STACK_POLICY}-advisory"
 KUBERNETES = "kubernetes:"
 
 
-def pack_config(rule_settings: RuleSettings, rules: Sequence[Rule] = ALL) -> dict[str, object]:
-    """Returns the content of a `--policy-pack-config` file for the settings of an environment.
+class _Dispatch:
+    """Judges each resource of an engine run once, and remembers what stops nothing."""
 
-    Raises PolicyConfigError with a sentence for each unknown rule and bad setting.
-    """
-    plain_settings = json.loads(json.dumps(rule_settings, default=str))  # days that YAML has read
-    configure(plain_settings, rules)
-    return {POLICY: plain_settings, STACK_POLICY: plain_settings}
+    def __init__(
+        self, rules: Sequence[Rule], record: Callable[[Finding], None], today: Callable[[], date]
+    ) -> None:
+        self._rules = rules
+        self._by_id = {rule.id: rule for rule in rules}
+        self._record = record
+        self._today = today
+        self._left: dict[str, list[str]] = {}
+        self._inputs: dict[str, Manifest] = {}  # a stack shows outputs, and of user data a hash
+        self._read: tuple[object, tuple[ConfiguredRule, ...]] = (None, ())  # the last, to read once
 
-
-def policies(
-    rules: Sequence[Rule] = ALL, *, today: Callable[[], date] = lambda: datetime.now(UTC).date()
-) -> list[Policy]:
-    """Returns the Pulumi policies of the pack, which together judge every resource once."""
-    properties = PolicyConfigSchema({rule.id: schema(rule) for rule in rules})
-    elsewhere = {rule.id for rule in ALL} - {rule.id for rule in rules}  # one file for all packs
-    left: dict[str, list[str]] = {}
-    inputs: dict[str, Manifest] = {}  # a stack shows outputs, and of user data a hash
-
-    read: list[tuple[object, tuple[Configured, ...]]] = []  # the last one, to read it once
-
-    def configured(config: Mapping[str, object]) -> tuple[Configured, ...]:
-        if not read or read[0][0] is not config:
-            said = json.loads(json.dumps(plain(config)))
-            mine = {key: said[key] for key in said if key not in elsewhere}
-            read[:] = [(config, configure(mine, rules))]
-        return read[0][1]
-
-    def resource(args: ResourceValidationArgs, report: ReportViolation) -> None:
-        asked = configured(args.get_config())
+    def resource(self, args: ResourceValidationArgs, report: ReportViolation) -> None:
+        asked = self._configured(args.get_config())
         manifest = _manifest(args)
         if not args.resource_type.startswith(KUBERNETES):
-            inputs[args.urn] = manifest
-        verdict = judge(manifest, asked, subject=_subject(args), today=today())
-        left[args.urn] = verdict.advisory
-        for paragraph in verdict.mandatory:
-            report(paragraph, None)
+            self._inputs[args.urn] = manifest
+        found = findings(manifest, asked, resource=_resource(args), today=self._today())
+        for message in self._stopping(found, args.urn):
+            report(message, None)
 
-    def leftovers(args: ResourceValidationArgs, report: ReportViolation) -> None:
-        for paragraph in left.pop(args.urn, []):
-            report(paragraph, None)
+    def leftovers(self, args: ResourceValidationArgs, report: ReportViolation) -> None:
+        for message in self._left.pop(args.urn, []):
+            report(message, None)
 
-    def stack(args: StackValidationArgs, report: ReportViolation) -> None:
-        left.clear()
-        every = configured(args.get_config())
-        for rule, sentence in expired(every, today()):
-            report(f"{rule.id}: {sentence}", None)
+    def stack(self, args: StackValidationArgs, report: ReportViolation) -> None:
+        self._left.clear()
+        every, today = self._configured(args.get_config()), self._today()
+        for message in self._stopping(expired(every, today), ""):
+            report(message, None)
         asked = [each for each in every if each.rule.across is not None]
         # the program registers in whatever order: the first of many is always the same one so
         resources = sorted(args.resources, key=lambda each: each.urn) if asked else ()
-        manifests = [inputs.get(each.urn) or _manifest(each) for each in resources]
-        for each, manifest in zip(resources, manifests, strict=True):
-            verdict = judge(manifest, asked, subject=_subject(each), today=today(), stack=manifests)
-            left[each.urn] = verdict.advisory
-            for paragraph in verdict.mandatory:
-                report(paragraph, each.urn)
+        stack = [self._inputs.get(each.urn) or _manifest(each) for each in resources]
+        for each, manifest in zip(resources, stack, strict=True):
+            found = findings(manifest, asked, resource=_resource(each), today=today, stack=stack)
+            for message in self._stopping(found, each.urn):
+                report(message, each.urn)
 
-    def stack_leftovers(_args: StackValidationArgs, report: ReportViolation) -> None:
-        for urn, paragraphs in left.items():
-            for paragraph in paragraphs:
-                report(paragraph, urn)
+    def stack_leftovers(self, _args: StackValidationArgs, report: ReportViolation) -> None:
+        for urn, messages in self._left.items():
+            for message in messages:
+                report(message, urn)
 
+    def _stopping(self, found: Iterable[Finding], urn: str) -> Iterator[str]:
+        """Records every finding; yields the messages that stop and leaves the others."""
+        self._left[urn] = []
+        for finding in found:
+            self._record(finding)
+            message = paragraph(finding, self._by_id[finding.rule])
+            if finding.state == "violated":
+                yield message
+            else:
+                self._left[urn].append(message)
+
+    def _configured(self, config: Mapping[str, object]) -> tuple[ConfiguredRule, ...]:
+        if self._read[0] is not config:
+            elsewhere = {rule.id for rule in ALL} - {*self._by_id}  # one file for all packs
+            said = json.loads(json.dumps(plain(config)))
+            mine = {key: said[key] for key in said if key not in elsewhere}
+            self._read = (config, configure(mine, self._rules))
+        return self._read[1]
+
+
+def policies(
+    rules: Sequence[Rule] = ALL,
+    *,
+    record: Callable[[Finding], None] = lambda _finding: None,
+    today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+) -> list[Policy]:
+    """Returns the Pulumi policies of the pack, which together judge every resource once.
+
+    `record` gets each finding as data; the messages that Pulumi prints are for people.
+    """
+    forms = {rule.id: schema(rule) for rule in rules}
+    properties = PolicyConfigSchema({**forms, FACTS: {**FACTS_SCHEMA}})
+    dispatch = _Dispatch(rules, record, today)
     return [
         ResourceValidationPolicy(
             name=POLICY,
             description="Rules of the fleet that each resource must keep.",
             enforcement_level=EnforcementLevel.MANDATORY,
             config_schema=properties,
-            validate=resource,
+            validate=dispatch.resource,
         ),
         ResourceValidationPolicy(
             name=ADVISORY_POLICY,
             description="What the rules of the fleet say without stopping the update.",
             enforcement_level=EnforcementLevel.ADVISORY,
-            validate=leftovers,
+            validate=dispatch.leftovers,
         ),
         StackValidationPolicy(
             name=STACK_POLICY,
             description="Rules of the fleet that the resources must keep together.",
             enforcement_level=EnforcementLevel.MANDATORY,
             config_schema=properties,
-            validate=stack,
+            validate=dispatch.stack,
         ),
         StackValidationPolicy(
             name=ADVISORY_STACK_POLICY,
             description="What these rules say without stopping the update.",
             enforcement_level=EnforcementLevel.ADVISORY,
-            validate=stack_leftovers,
+            validate=dispatch.stack_leftovers,
         ),
     ]
 
 
-def _subject(resource: ResourceValidationArgs | PolicyResource) -> str:
-    return f"{resource.resource_type.split(':')[-1]} '{resource.name}'"
+def _resource(resource: ResourceValidationArgs | PolicyResource) -> Resource:
+    kind = resource.resource_type.rpartition(":")[2]
+    return Resource(kind=kind, name=resource.name, urn=resource.urn)
 
 
 def _manifest(resource: ResourceValidationArgs | PolicyResource) -> Manifest:

@@ -3,7 +3,6 @@
 import re
 from datetime import date
 
-from policies.language import cel
 from policies.language.gpu_work import COUNT_PATTERN, PREFIX
 from policies.language.manifest import at
 from policies.language.rule import Manifest, Settings
@@ -74,13 +73,3 @@ def within(optional: str, limit: str) -> str:
 def is_day(optional: str) -> str:
     """CEL: whether an optional is written as a day; the API server knows no calendar."""
     return f"({optional}.hasValue() && '%s'.format([{optional}.value()]).matches('{DAY_PATTERN}'))"
-
-
-def filled(text: str, *values: str) -> str:
-    """CEL: a text with `{0}`, `{1}`… where the values go, each a CEL expression of a text."""
-    parts = re.split(r"\{([0-9])\}", text)
-    told = [
-        cel.literal(part) if place % 2 == 0 else values[int(part)]
-        for place, part in enumerate(parts)
-    ]
-    return " + ".join(part for part in told if part != '""')

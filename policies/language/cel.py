@@ -8,10 +8,9 @@ https://kubernetes.io/docs/reference/using-api/cel/.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from string import Formatter
 
-from policies.language.pods import KINDS, OF_WORKFLOWS
-from policies.language.rule import Admission
+from policies.language.pods import OF_WORKFLOWS
 
 DESCRIBED = "object.kind + \" '\" + object.metadata.?name.orValue('') + \"'\""
 """What `manifest.describe` says of an object."""
@@ -19,19 +18,32 @@ DESCRIBED_SHORT = "object.kind + '/' + object.metadata.?name.orValue('')"
 """The name of an object in an exemption."""
 
 
-def literal(text: str) -> str:
-    """A text as CEL writes it."""
-    return json.dumps(text)
+def literal(value: object) -> str:
+    """A plain value as CEL writes it; the values of a map may be of several types."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{literal(k)}: dyn({literal(v)})' for k, v in value.items())}}}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(map(literal, value))}]"
+    return json.dumps(value)
 
 
-def setting_key(rule_id: str, name: str) -> str:
-    """The key of a rule's setting in the ConfigMap of settings."""
-    return f"{rule_id.replace('/', '-')}.{name}"
+def text(template: str, **values: str) -> str:
+    """A text with `{name}` where a value goes, each value CEL of a text."""
+    parts = []
+    for before, name, _, _ in Formatter().parse(template):
+        parts += [literal(before)] if before else []
+        parts += [values[name]] if name is not None else []
+    return " + ".join(parts)
+
+
+def name_of(rule_id: str) -> str:
+    """The name of a rule among the variables of its policy: `gpu_node_pool`."""
+    return rule_id.partition("/")[2].replace("-", "_")
 
 
 def setting(rule_id: str, name: str) -> str:
-    """The text of a setting of a rule; a list has its items between commas."""
-    return f"params.data[{literal(setting_key(rule_id, name))}]"
+    """A setting of a rule, in the type that its schema says."""
+    return f"variables.{name_of(rule_id)}_{name}"
 
 
 def _pod(name: str, template: str) -> str:
@@ -66,8 +78,9 @@ def _given(value: str, otherwise: str) -> str:
 
 def _merged(of_all: str, own: str) -> str:
     """The entries of two maps; those of the second one win."""
-    keys = f"{of_all}.map(k, k).filter(k, !(k in {own})) + {own}.map(k, k)"
-    return f"({keys}).transformMapEntry(i, k, {{k: k in {own} ? {own}[k] : {of_all}[k]}})"
+    keys = f"{of_all}.map(k, k).filter(k, !(k in own)) + own.map(k, k)"
+    merged = f"({keys}).transformMapEntry(i, k, {{k: k in own ? own[k] : {of_all}[k]}})"
+    return f"[{own}].map(own, {merged})[0]"
 
 
 def _argo(template: str) -> str:
@@ -109,24 +122,32 @@ _ROLES = (
 )
 _WORKFLOW = "(object.kind == 'CronWorkflow' ? object.?spec.?workflowSpec : object.?spec)"
 
-_ALONE = "''"
-_NAMED = "t.?name.orValue('')"
-_TASKS = f".map(t, {_pod(_NAMED, 't.?template')})"
-_REPLICAS = f".map(role, {_pod('role', 'variables.roles[role].?template')})"
-_TEMPLATES = f".map(t, {_argo('t')})"
+
+def _template(name: str, optional: str) -> str:
+    """A pod's template by the name that tells it from others of its object."""
+    return f"{{'name': dyn({name}), 'template': dyn({optional}.orValue({{}}))}}"
+
+
+_ONE = (
+    "object.kind == 'Pod' ? object : object.kind == 'CronJob' ? "
+    "object.spec.jobTemplate.spec.template : object.spec.template"
+)
+_TASK = _template("t.?name.orValue('')", "t.?template")
+_ROLE = _template("role", "variables.roles[role].?template")
 
 PODS: Mapping[str, str] = {
     "shared": f"{_is('argoproj.io')} ? {_shared()} : {{}}",
     "roles": f"{_is('kubeflow.org')} ? {_ROLES} : {{}}",
-    "pods": " : ".join(
-        [
-            f"object.kind == 'Pod' ? [{_pod(_ALONE, 'object')}]",
-            f"object.kind == 'CronJob' ? [{_pod(_ALONE, 'object.spec.jobTemplate.spec.template')}]",
-            f"{_is('batch.volcano.sh')} ? {listed('object.?spec', 'tasks')}{_TASKS}",
-            f"{_is('kubeflow.org')} && object.kind != 'Notebook' ? variables.roles{_REPLICAS}",
-            f"{_is('argoproj.io')} ? {listed(_WORKFLOW, 'templates')}{_TEMPLATES}",
-            f"[{_pod(_ALONE, 'object.spec.template')}]",
-        ]
+    "templates": (
+        f"{_is('argoproj.io')} ? [] : "
+        f"{_is('batch.volcano.sh')} ? {listed('object.?spec', 'tasks')}.map(t, {_TASK}) : "
+        f"{_is('kubeflow.org')} && object.kind != 'Notebook' ? "
+        f"variables.roles.map(role, {_ROLE}) : "
+        f"[{_ONE}].map(t, {{'name': dyn(''), 'template': dyn(t)}})"
+    ),
+    "pods": (
+        f"{_is('argoproj.io')} ? {listed(_WORKFLOW, 'templates')}.map(t, {_argo('t')}) : "
+        f"variables.templates.map(t, {_pod('t.name', 't.template')})"
     ),
 }
 """Variables: an object's pods, each with name, labels, annotations, spec and containers."""
@@ -141,10 +162,12 @@ RESOURCES = (
 
 def asked(container: str, resource: str) -> str:
     """An optional: what a container asks for of a resource, its request or else its limit."""
-    return (
-        f"{container}.?resources.?requests[?'{resource}']"
-        f".or({container}.?resources.?limits[?'{resource}'])"
-    )
+    return asked_by(container, f"'{resource}'")
+
+
+def asked_by(container: str, key: str) -> str:
+    """The same of the resource that is called as the CEL `key` says."""
+    return f"{container}.?resources.?requests[?{key}].or({container}.?resources.?limits[?{key}])"
 
 
 def amount(value: str) -> str:
@@ -162,64 +185,3 @@ def whole(quantity: str) -> str:
     """Whether a quantity is a whole number; `isInteger` says no to `8000m` as it is written."""
     number = f"{quantity}.asApproximateFloat()"
     return f"({number} > 1e15 || double(int({number})) == {number})"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fault:
-    """Something that can be wrong with a container `c`: when, and what is said after its name."""
-
-    broken: str
-    says: str
-
-
-def of_containers(pods: str, faults: Sequence[Fault]) -> Admission:
-    """Each container of the pods (a CEL list over `variables`) must have none of the faults.
-
-    The message is `<object>[, '<pod>']: container '<name>' <what the first fault says>.`
-    """
-    broken = " || ".join(f"({fault.broken})" for fault in faults)
-    says = " : ".join(f"{fault.broken} ? {fault.says}" for fault in faults[:-1])
-    said = f"{says} : {faults[-1].says}" if says else faults[-1].says
-    return Admission(
-        kinds=KINDS,
-        variables={
-            **PODS,
-            "broken": f"({pods}).filter(p, p.containers.exists(c, {broken}))",
-            "container": f"variables.broken[0].containers.filter(c, {broken})[0]",
-            "fault": f"[variables.container].map(c, {said})[0]",
-        },
-        holds="size(variables.broken) == 0",
-        message=(
-            f"{DESCRIBED} + (variables.broken[0].name == '' ? '' : \", '\" + "
-            'variables.broken[0].name + "\'") + ": container \'" + '
-            "variables.container.?name.orValue('') + \"' \" + variables.fault"
-        ),
-    )
-
-
-def told_of(subject: str) -> str:
-    """CEL for what a sentence begins with, for a map with the `name` of a pod's template."""
-    return f"{DESCRIBED} + ({subject}.name == '' ? '' : \", '\" + {subject}.name + \"'\")"
-
-
-def of_pods(
-    things: str, faults: Sequence[Fault], *, variables: Mapping[str, str] | None = None
-) -> Admission:
-    """Each of the things (a CEL list of maps with the `name` of a pod) must have no fault.
-
-    A fault speaks of `p`, and may use `variables` beside those of `PODS`. The message is
-    `<object>[, '<pod>'] <what the first fault says>`.
-    """
-    broken = " || ".join(f"({fault.broken})" for fault in faults)
-    says = " : ".join([*(f"{each.broken} ? {each.says}" for each in faults[:-1]), faults[-1].says])
-    return Admission(
-        kinds=KINDS,
-        variables={
-            **PODS,
-            **(variables or {}),
-            "broken": f"({things}).filter(p, {broken})",
-            "fault": f"variables.broken.map(p, {says})[0]",
-        },
-        holds="size(variables.broken) == 0",
-        message=f"{told_of('variables.broken[0]')} + ' ' + variables.fault",
-    )

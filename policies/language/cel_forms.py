@@ -1,8 +1,10 @@
-"""CEL forms beside those of `cel`: the faults of an object, and which pods ask for GPUs."""
+"""The forms of a rule at the API server: what must hold of an object, its pods, its containers."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from policies.language.cel import DESCRIBED, RESOURCES, Fault
+from policies.language.cel import PODS, RESOURCES
+from policies.language.pods import KINDS
 from policies.language.rule import Admission, Kind
 
 _IS_GPU = "(k.startsWith('nvidia.com/gpu') || k.startsWith('nvidia.com/mig-'))"
@@ -11,43 +13,93 @@ ASKS_FOR_GPUS = (
     f"r.exists(k, {_IS_GPU} && '%s'.format([r[k]]) != '0')))"
 )
 """Whether a pod `p` asks for whole GPUs or parts of them: `gpu_work.asks_for_gpus` in CEL."""
-GPU_PODS = f"variables.pods.filter(p, {ASKS_FOR_GPUS})"
-"""The pods of `cel.PODS` that do."""
+WITH_GPUS: Mapping[str, str] = {
+    **PODS,
+    "gpuPods": f"variables.pods.filter(p, {ASKS_FOR_GPUS})",
+}
+"""Variables: the pods, and those among them that ask for GPUs."""
+GPU_PODS = "variables.gpuPods"
+CONTAINERS = "p.containers"
+EVERY_CONTAINER = "(p.containers + p.spec.?ephemeralContainers.orValue([]))"
+"""The containers of a pod `p` with those that somebody puts into it while it runs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """Something that can be wrong: when, and CEL of what is said behind the name of the thing."""
+
+    broken: str
+    says: str
 
 
 def of_object(
-    kinds: Sequence[Kind], applies: str, faults: Sequence[Fault], variables: Mapping[str, str]
+    kinds: Sequence[Kind],
+    applies: str,
+    faults: Sequence[Fault],
+    shared: Mapping[str, str] | None = None,
 ) -> Admission:
-    """An object of which `applies` holds must have none of the faults.
+    """An object of which `applies` holds must have none of the faults."""
+    said = f"({applies}) ? ({_behind_a_blank(faults)}) : ''"
+    return Admission(kinds=tuple(kinds), shared=shared or {}, fault=said)
 
-    The message is `<object> <what the first fault says>`.
+
+def of_pods(
+    things: str,
+    faults: Sequence[Fault],
+    *,
+    shared: Mapping[str, str] = WITH_GPUS,
+    variables: Mapping[str, str] | None = None,
+) -> Admission:
+    """Each of the things (a CEL list of maps with the `name` of a pod) must have no fault.
+
+    A fault speaks of `p`. What is said is `[, '<pod>'] <the first fault of the first pod>`.
     """
-    return Admission(
-        kinds=tuple(kinds),
-        variables=variables,
-        holds=f"!({applies}) || !({_any(faults)})",
-        message=f"{DESCRIBED} + ' ' + ({_first(faults)})",
+    said = (
+        f"(({things}).map(p, {{'name': dyn(p.name), 'fault': dyn({_first(faults)})}})"
+        f".filter(f, f.fault != '').map(f, {_pod('f')} + ' ' + f.fault) + [''])[0]"
     )
+    return Admission(kinds=KINDS, shared=shared, variables=variables or {}, fault=said)
+
+
+def of_containers(pods: str, faults: Sequence[Fault], *, containers: str = CONTAINERS) -> Admission:
+    """Each container of the pods (a CEL list) must have none of the faults.
+
+    A fault speaks of the container `c`. What is said is
+    `[, '<pod>']: container '<name>' <its first fault>`.
+    """
+    of_pod = (
+        f"{containers}.map(c, {{'name': dyn(c.?name.orValue('')), "
+        f"'fault': dyn({_first(faults)})}}).filter(f, f.fault != '')"
+    )
+    said = (
+        f"(({pods}).map(p, {{'name': dyn(p.name), 'faults': dyn({of_pod})}})"
+        f'.filter(p, size(p.faults) > 0).map(p, {_pod("p")} + ": container \'" + '
+        "p.faults[0].name + \"' \" + p.faults[0].fault) + [''])[0]"
+    )
+    return Admission(kinds=KINDS, shared=WITH_GPUS, fault=said)
 
 
 def pods_or_object(
     kinds: Sequence[Kind], of_object: Sequence[Fault], of_pods: Admission
 ) -> Admission:
     """A form for pods and for other kinds: an object must have no fault of its own either."""
+    own = _behind_a_blank(of_object)
     return Admission(
         kinds=tuple(kinds),
+        shared=of_pods.shared,
         variables=of_pods.variables,
-        holds=f"!({_any(of_object)}) && ({of_pods.holds})",
-        message=(
-            f"(({_any(of_object)}) ? {DESCRIBED} + ' ' + ({_first(of_object)}) : {of_pods.message})"
-        ),
+        fault=f"[{own}].map(own, own == '' ? {of_pods.fault} : own)[0]",
     )
 
 
-def _any(faults: Sequence[Fault]) -> str:
-    return " || ".join(f"({fault.broken})" for fault in faults)
+def _pod(thing: str) -> str:
+    """CEL of the name of a pod behind the name of its object."""
+    return f"({thing}.name == '' ? '' : \", '\" + {thing}.name + \"'\")"
 
 
 def _first(faults: Sequence[Fault]) -> str:
-    said = "".join(f"({fault.broken}) ? {fault.says} : " for fault in faults[:-1])
-    return said + faults[-1].says
+    return "".join(f"({each.broken}) ? ({each.says}) : " for each in faults) + "''"
+
+
+def _behind_a_blank(faults: Sequence[Fault]) -> str:
+    return _first([Fault(broken=each.broken, says=f"' ' + ({each.says})") for each in faults])

@@ -127,7 +127,7 @@ _FIRST, _CONTAINERS = (
     cel.listed("t.?template.?spec", name) for name in ("initContainers", "containers")
 )
 _STAYS = "c.?restartPolicy.orValue('') == 'Always'"
-_AMOUNT = cel_amount("c", GPU)
+_AMOUNT = cel_amount("c", f"'{GPU}'")
 _EACH = (
     f"([({_CONTAINERS} + {_FIRST}.filter(c, {_STAYS})).map(c, {_AMOUNT}).sum()] + "
     f"{_FIRST}.filter(c, !({_STAYS})).map(c, {_AMOUNT})).max()"

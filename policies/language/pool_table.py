@@ -1,24 +1,27 @@
-"""What rules know of the pools: lines of text, so that both gates read the same.
+"""How rules hold a pod to the pools of its environment, in Python and in CEL.
 
-A setting `pools` has a line for each pool: its name and facts that the rule asks about, with blanks
-between them. `policies.pools` writes the lines of an environment; without any there is nothing to
-hold a pod to. A pod says its pool by the node selector `fleet.gpu/pool`; one that says none may run
-on any, and is refused only where no pool would do. What a pod asks for is the least that it can
-have: its containers and sidecars together, or one of its init containers where that asks for more.
+A pod says its pool by the node selector `fleet.gpu/pool`; one that says none may run on any, and is
+refused only where no pool would do. What a pod asks for is the least that it can have: its
+containers and sidecars together, or one of its init containers where that asks for more. In CEL a
+pool is `e`, and a pod `p`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from string import Formatter
+from typing import TypeVar, cast
 
 from policies.language import cel
+from policies.language.cel_forms import Fault
+from policies.language.facts import KEY, NONE, Facts, Pool
 from policies.language.manifest import at, items, quantity
 from policies.language.pods import Pod, asked
 from policies.language.rule import Settings
 
 POOL = "fleet.gpu/pool"
 MIB = 1 << 20
-_NAME = "[a-z0-9-]+"
+_Offer = TypeVar("_Offer", bound=Mapping[str, object])
 
 
 class Malformed(ValueError):  # noqa: N818  # it says what is malformed, and becomes a sentence
@@ -33,16 +36,9 @@ class Column:
     resource: str
 
 
-def schema(facts: str, description: str) -> Mapping[str, Mapping[str, object]]:
-    """The schema of a setting `pools`; `facts` is the pattern of what follows a pool's name."""
-    return {
-        "pools": {
-            "type": "array",
-            "items": {"type": "string", "pattern": f"^{_NAME}{facts}$"},
-            "default": [],
-            "description": description,
-        }
-    }
+def facts(settings: Settings) -> Facts:
+    """What is known of the environment."""
+    return cast("Facts", {**NONE, **cast("Facts", settings.get(KEY, NONE))})
 
 
 def selected(pod: Pod) -> str:
@@ -50,15 +46,14 @@ def selected(pod: Pod) -> str:
     return str(at(pod.spec, "nodeSelector", POOL) or "")
 
 
-def speaks(pod: Pod, of: Sequence[str]) -> bool:
+def open_to(settings: Settings, pool: str) -> list[Pool]:
+    """The pools on which a pod that selects this one could run; all where it selects none."""
+    return [each for each in facts(settings)["pools"] if pool in ("", each["name"])]
+
+
+def names_resource(pod: Pod, of: Sequence[str]) -> bool:
     """Whether a container names one of the resources."""
     return any(asked(each, resource) is not None for each in pod.containers for resource in of)
-
-
-def lines(settings: Settings, pool: str) -> list[list[str]]:
-    """The facts of the pools on which a pod could run, each with the pool's name first."""
-    every = [str(line).split(" ") for line in items(settings["pools"])]
-    return [line for line in every if pool in ("", line[0])]
 
 
 def total(pod: Pod, resource: str) -> float:
@@ -82,43 +77,73 @@ def amount(container: Mapping[str, object], resource: str) -> float:
     return float(found)
 
 
-def misfit(
-    settings: Settings,
-    pool: str,
-    fits: Callable[[Sequence[str]], bool],
+def no_pool_fits(
+    offers: Sequence[_Offer],
+    fits: Callable[[_Offer], bool],
     says: str,
     must: str = "must ask for",
 ) -> str | None:
-    """What a pod must ask for where no line that concerns it fits; `says` is filled with facts."""
-    concerned = lines(settings, pool)
-    if not concerned or any(fits(line) for line in concerned):
+    """What a pod must ask for where none of the offers fits; `says` names keys of an offer."""
+    if not offers or any(map(fits, offers)):
         return None
-    return f"{must} {' or '.join(says.format(*line) for line in concerned)}."
+    return f"{must} {' or '.join(says.format_map(each) for each in offers)}."
 
 
-def asks(
-    columns: Sequence[Column], of: Sequence[str], *, always: bool = False, also: str = "false"
-) -> str:
-    """CEL: each pod that speaks of a resource in `of`; none where no pool is known, unless asked.
-
-    And each of which `also` holds, CEL over the pod `p`.
-
-    It has its `name`, `pool` and `containers`, and its total of each column.
-    """
-    values = ", ".join(f"'{each.name}': dyn({_total(each.resource)})" for each in columns)
-    pool = f"p.spec.?nodeSelector[?'{POOL}'].orValue('')"
-    speaks = " || ".join(f"{cel.asked('c', each)}.hasValue()" for each in of)
-    every = "variables.pods" if always else "(size(variables.lines) == 0 ? [] : variables.pods)"
+def _cel_total() -> str:
+    """CEL: `total` of a pod `p` and a `resource`."""
+    first = (
+        f"{cel.listed('p.spec', 'initContainers')}.filter(i, "
+        "i.?restartPolicy.orValue('') != 'Always').map(i, i.?name.orValue(''))"
+    )
+    number = cel_amount("c", "resource")
     return (
-        f"{every}.filter(p, {also} || p.containers.exists(c, {speaks}))"
-        f".map(p, {{'name': dyn(p.name), 'pool': dyn({pool}), "
-        f"'containers': dyn(p.containers), {values}}})"
+        f"[{first}].map(first, ([p.containers.filter(c, !(c.?name.orValue('') in first))"
+        f".map(c, {number}).sum()] + p.containers.filter(c, c.?name.orValue('') in first)"
+        f".map(c, {number})).max())[0]"
     )
 
 
-def cel_amount(container: str, resource: str) -> str:
-    """CEL: what a container asks for of a resource, as a double."""
-    value = cel.asked(container, resource)
+SELECTED = f"p.spec.?nodeSelector[?'{POOL}'].orValue('')"
+"""CEL: `selected` of a pod."""
+
+
+def asking_pods(
+    columns: Sequence[Column],
+    of: Sequence[str],
+    *,
+    having: str = "true",
+    also: str | None = None,
+    always: bool = False,
+) -> str:
+    """CEL: each pod that names a resource in `of`, or of which `also` holds.
+
+    It has its `name`, `pool` and `containers`, its `total` of each column, and the `pools` that are
+    open to it and of which `having` holds. Unless `always`, none where there are no such pools.
+    """
+    resources = cel.literal({each.name: each.resource for each in columns})
+    named = " || ".join(f"{cel.asked('c', each)}.hasValue()" for each in of)
+    wanted = " || ".join([*([also] if also else []), f"p.containers.exists(c, {named})"])
+    known = "true" if always else f"variables.pools.exists(e, {having})"
+    return (
+        f"({known} ? variables.pods : [])"
+        f".filter(p, {wanted})"
+        f".map(p, {{'name': dyn(p.name), 'pool': dyn({SELECTED}), 'containers': dyn(p.containers), "
+        f"'pools': dyn({_open_to(having)}), "
+        f"'total': dyn({resources}.transformMap(key, resource, {_cel_total()}))}})"
+    )
+
+
+def with_pools(pods: str, having: str) -> str:
+    """CEL: pods with the `pools` that are open to each and of which `having` holds."""
+    return (
+        f"({pods}).map(p, {{'name': dyn(p.name), 'annotations': dyn(p.annotations), "
+        f"'containers': dyn(p.containers), 'pools': dyn({_open_to(having)})}})"
+    )
+
+
+def cel_amount(container: str, key: str) -> str:
+    """CEL: what a container asks for of the resource that is called `key`, as a double."""
+    value = cel.asked_by(container, key)
     number = f"{cel.amount(f'{value}.value()')}.asApproximateFloat()"
     return f"({value}.hasValue() ? {number} : 0.0)"
 
@@ -131,53 +156,22 @@ def cel_asks_for(condition: str) -> str:
     )
 
 
-def _total(resource: str) -> str:
-    first = (
-        f"{cel.listed('p.spec', 'initContainers')}.exists(i, i.?name.orValue('') == found && "
-        "i.?restartPolicy.orValue('') != 'Always')"
-    )
-    is_first = f"[c.?name.orValue('')].exists(found, {first})"
-    number = cel_amount("c", resource)
-    together = f"p.containers.filter(c, !{is_first}).map(c, {number}).sum()"
-    return f"([{together}] + p.containers.filter(c, {is_first}).map(c, {number})).max()"
-
-
-def cel_lines(rule_id: str) -> str:
-    """CEL: the facts of every pool, a list of texts each."""
-    return f"{cel.setting(rule_id, 'pools')}.split(',').filter(e, e != '').map(e, e.split(' '))"
-
-
-def cel_misfit(
-    fits: str, says: str, must: str = "must ask for", *, known: str = "variables.lines"
-) -> cel.Fault:
-    """The fault of `misfit`: `fits` and `says` are CEL over the pod `p` and the facts `e`.
-
-    The pod has the name of its pool in `p.pool`, see `asks` and `pooled`.
-    """
-    concerned = f"{known}.filter(e, p.pool == '' || e[0] == p.pool)"
-    return cel.Fault(
-        broken=f"(size({concerned}) > 0 && !{concerned}.exists(e, {fits}))",
-        says=f"'{must} ' + {concerned}.map(e, {says}).join(' or ') + '.'",
+def cel_no_pool_fits(fits: str, says: str, must: str = "must ask for") -> Fault:
+    """The fault of `no_pool_fits` over `p.pools`; `fits` and `says` are CEL of a pool `e`."""
+    return Fault(
+        broken=f"size(p.pools) > 0 && !p.pools.exists(e, {fits})",
+        says=f"'{must} ' + p.pools.map(e, {says}).join(' or ') + '.'",
     )
 
 
-def pooled(pods: str) -> str:
-    """CEL: pods of `cel.PODS` with the name of the pool that they select as `pool`."""
-    pool = f"p.spec.?nodeSelector[?'{POOL}'].orValue('')"
+def cel_text(says: str, **others: str) -> str:
+    """CEL: a text with keys of a pool `e`; `others` are CEL of what it has not itself."""
+    keys = {name for _, name, _, _ in Formatter().parse(says) if name is not None}
+    return cel.text(says, **{key: others.get(key, f"string(e.{key})") for key in keys})
+
+
+def _open_to(having: str) -> str:
     return (
-        f"({pods}).map(p, {{'name': dyn(p.name), 'pool': dyn({pool}), "
-        "'annotations': dyn(p.annotations), 'containers': dyn(p.containers)})"
+        f"[{SELECTED}].map(pool, variables.pools.filter(e, {having} && "
+        "(pool == '' || e.name == pool)))[0]"
     )
-
-
-def filled(says: str) -> str:
-    """CEL for a text with `{number}` where a fact goes: the twin of `str.format`."""
-    parts = []
-    for piece in says.split("{"):
-        number, closing, rest = piece.partition("}")
-        if closing:
-            parts.append(f"e[{number}]")
-            parts.append(cel.literal(rest))
-        else:
-            parts.append(cel.literal(piece))
-    return " + ".join(parts)

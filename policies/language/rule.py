@@ -12,7 +12,8 @@ A Kubernetes object is its manifest. Any other resource has its Pulumi type as `
 name as `metadata.name` and its inputs as `spec`; it has no `apiVersion`.
 """
 Settings = Mapping[str, object]
-"""The settings of a rule by name; beside them `today`, the day on which it is asked, as 2026-11-21.
+"""The settings of a rule by name; beside them `today`, the day on which it is asked, as 2026-11-21,
+and `facts`, what is known of the environment, see `policies.language.facts`.
 """
 Severity = Literal["critical", "warning", "info"]
 """Of an alert. critical: somebody must act now; warning: today; info: worth a look."""
@@ -22,18 +23,21 @@ Kind = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Admission:
-    """The form of a rule that the API server holds to: CEL, where `message` says the first fault.
+    """The form of a rule that the API server holds to, in CEL.
 
-    `kinds` are the resources that the rule speaks of. `variables` are named CEL expressions, each
-    of which may use those before it as `variables.<name>`; `object` and `params` are the API
-    server's own. `holds` is true where the object keeps the rule; `message` is text for one that
-    does not, in the words of the predicate's sentence. `cel.setting` reads a setting of the rule.
+    `kinds` are the resources that the rule speaks of. `shared` are variables that other rules have
+    by the same names and in the same words, such as the pods of an object; `variables` are the
+    rule's own. Each may use those before it as `variables.<name>`, and what the environment says:
+    `variables.pools` and `variables.queues` (see `policies.language.facts`), and `cel.setting`.
+    `object` and `request` are the API server's own. `fault` is what is said of an object that
+    breaks the rule, behind the object's name and in the words of the predicate's sentence; empty
+    for one that keeps it.
     """
 
     kinds: tuple[Kind, ...]
-    variables: Mapping[str, str]
-    holds: str
-    message: str
+    fault: str
+    shared: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +48,9 @@ class Alert:
     says what it costs to do nothing, `runbook` what to do first.
 
     An alert that is the form of a rule leaves `why`, `runbook` and `labels` to the rule, and its
-    `expression` may name a setting of the rule as `$<setting>`. `of_each` names a setting with
-    lines `<pool> <last day>`: each makes an alert of its own with the label `pool`, which may name
-    it as `$pool`, and the second at which the day is over as `$end`.
+    `expression` may name a setting of the rule as `$<setting>`. With `of_reserved_pools` each pool
+    of which the reserved capacity ends makes an alert of its own with the label `pool`, which may
+    name it as `$pool`, and the second at which its last day is over as `$end`.
     """
 
     name: str
@@ -57,7 +61,7 @@ class Alert:
     why: str = ""
     runbook: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
-    of_each: str | None = None
+    of_reserved_pools: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,5 +34,5 @@ def is_system(manifest: Manifest, settings: Settings) -> bool:
 
 def cel_is_system(rule_id: str) -> str:
     """The twin of `is_system`."""
-    listed = f"{cel.setting(rule_id, 'namespaces')}.split(',')"
+    listed = cel.setting(rule_id, "namespaces")
     return f"(object.metadata.?namespace.orValue('default') in {listed})"

@@ -1,1 +1,1 @@
-"""Mistakes that show only when parts of a stack file are compared, or one with the catalogue."""
+"""Checks of parts of a stack file against each other and against the hardware catalogue."""

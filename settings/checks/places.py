@@ -1,4 +1,4 @@
-"""Address ranges that overlap, and pools whose site or hardware does not fit them."""
+"""Checks of address ranges, and of the site and hardware of each pool."""
 
 import difflib
 from collections.abc import Iterator, Mapping
@@ -8,16 +8,16 @@ from itertools import combinations
 from hardware import catalogue
 from hardware.catalogue import Hardware
 from settings.names import PROJECT
-from settings.pools import Pool
+from settings.pools import PoolSettings
 from settings.problems import wrong
 from settings.types import Cluster, OnPremSite, Site
 
 SITE_KIND: Mapping[str, str] = {"bare-metal": "on-prem", "aws": "aws", "hetzner": "hetzner"}
-"""The kind of site in which pools of each kind have their machines."""
+"""The kind of site for each kind of pool."""
 
 
-def ranges(cluster: Cluster | None, sites: Mapping[str, Site]) -> Iterator[str]:
-    """Sites, tunnels, pods and services route into each other: no two of them share an address."""
+def range_mistakes(cluster: Cluster | None, sites: Mapping[str, Site]) -> Iterator[str]:
+    """Yield ranges that overlap: sites, tunnels, pods and services route to each other."""
     named = {f"{PROJECT}:sites.{name}.cidr": site.cidr for name, site in sites.items()}
     for name, site in sites.items():
         if isinstance(site, OnPremSite) and site.tunnel is not None:
@@ -30,8 +30,8 @@ def ranges(cluster: Cluster | None, sites: Mapping[str, Site]) -> Iterator[str]:
             yield wrong(path, cidr, f"a range that does not overlap {other_path} ({other_cidr})")
 
 
-def places(pools: Mapping[str, object], sites: Mapping[str, object]) -> Iterator[str]:
-    """Each pool against its site and the catalogue; reads entries that may be wrong elsewhere."""
+def place_mistakes(pools: Mapping[str, object], sites: Mapping[str, object]) -> Iterator[str]:
+    """Yield pools whose site or hardware is not of their kind; reads invalid entries, too."""
     kinds = {name: text_of(site, "kind") for name, site in sites.items()}
     for name, pool in pools.items():
         path = f"{PROJECT}:pools.{name}"
@@ -39,7 +39,7 @@ def places(pools: Mapping[str, object], sites: Mapping[str, object]) -> Iterator
         if kind is None or kind not in SITE_KIND:
             continue
         if site is not None:
-            yield from _site(f"{path}.site", kind, site, kinds)
+            yield from _site_mistakes(f"{path}.site", kind, site, kinds)
         if machine is not None:
             found = catalogue.load(machine) if machine in catalogue.names() else None
             if found is not None and found.kind not in SITE_KIND:
@@ -51,8 +51,8 @@ def places(pools: Mapping[str, object], sites: Mapping[str, object]) -> Iterator
                 yield wrong(f"{path}.hardware", machine, _fitting(kind, machine))
 
 
-def single_sites(pools: Mapping[str, Pool]) -> Iterator[str]:
-    """Karpenter works in one region, and Hetzner's cloud controller knows one network."""
+def single_site_mistakes(pools: Mapping[str, PoolSettings]) -> Iterator[str]:
+    """Yield pools in a second AWS region or a second Hetzner network."""
     limits = {
         "aws": "Karpenter works in one region",
         "hetzner": "the cloud controller knows one network",
@@ -70,18 +70,20 @@ def single_sites(pools: Mapping[str, Pool]) -> Iterator[str]:
 
 
 def hardware_of(kind: str, name: str) -> Hardware | None:
-    """Return a machine of the catalogue that a pool of this kind can have; None if it is none."""
+    """Return a machine of the catalogue; None where a pool of this kind cannot have it."""
     found = catalogue.load(name) if name in catalogue.names() else None
     return found if found is not None and found.kind == kind else None
 
 
 def text_of(entry: object, key: str) -> str | None:
-    """Return the text of an entry that may be wrong in other ways; None where it has none."""
+    """Return the text at a key of an entry that may be invalid; None where there is none."""
     value = entry.get(key) if isinstance(entry, Mapping) else None
     return value if isinstance(value, str) else None
 
 
-def _site(path: str, kind: str, site: str, kinds: Mapping[str, str | None]) -> Iterator[str]:
+def _site_mistakes(
+    path: str, kind: str, site: str, kinds: Mapping[str, str | None]
+) -> Iterator[str]:
     wanted = SITE_KIND[kind]
     fitting = sorted(name for name, other in kinds.items() if other == wanted)
     allowed = f"a site of kind {wanted} ({', '.join(fitting) or 'there is none'})"
@@ -92,7 +94,7 @@ def _site(path: str, kind: str, site: str, kinds: Mapping[str, str | None]) -> I
 
 
 def _fitting(kind: str, machine: str) -> str:
-    """The machines of the catalogue that fit a pool's kind, and the nearest name."""
+    """Return the machines of the catalogue that fit a kind of pool, and the nearest name."""
     fitting = [name for name in catalogue.names() if catalogue.load(name).kind == kind]
     near = difflib.get_close_matches(machine, fitting, n=1, cutoff=0.5)
     offer = f"; the nearest is {near[0]}" if near else ""

@@ -1,44 +1,43 @@
-"""What a pool cannot be: by its hardware, its tuning and versions, and beside the other pools."""
+"""Checks of pools against their hardware, the versions, and each other."""
 
 import re
 from collections.abc import Iterator, Mapping
 
 from hardware.catalogue import Hardware
 from hardware.mig import layout_fault
-from ignition.butane import ButaneError, transpile
 from ignition.write.extensions import efa_problem, fabric_manager_problem
 from settings.names import PROJECT
-from settings.pools import AwsPool, BareMetalPool, HetznerPool, Pool
+from settings.pools import AwsPoolSettings, BareMetalPoolSettings, HetznerPoolSettings, PoolSettings
 from settings.problems import wrong
 from settings.types import Cluster, Versions
 from settings.versions import FLATCAR, NVIDIA_DRIVER
 
 OLDEST_FLATCAR = 4344
-"""The first release of Flatcar with NVIDIA's drivers as system extensions, in all channels."""
+"""The first release of Flatcar that has NVIDIA's drivers as system extensions in all channels."""
 _HUGE_PAGES = ("hugepages_1gi_per_numa_node", "hugepages_2mi_per_numa_node")
 _NO_TRAINING = {
     "mig": "MIG instances have neither NVLink nor CUDA IPC between them, so a job on several GPUs "
     "cannot train on them",
-    "time-slicing": "two slices may be of one GPU and share its memory unprotected, so a job on "
-    "several GPUs cannot count on any",
+    "time-slicing": "two slices may be of one GPU, whose memory they share without protection, so "
+    "a job on several GPUs cannot rely on them",
     "mps": "a client gets a share of one GPU, so a job on several GPUs cannot train on it",
 }
 
 
 def pool_mistakes(
-    path: str, pool: Pool, hardware: Hardware, versions: Versions | None
+    path: str, pool: PoolSettings, hardware: Hardware, versions: Versions | None
 ) -> Iterator[str]:
-    """The pool at `path` against what its hardware can carry and what it needs."""
-    if isinstance(pool, AwsPool):
-        yield from _rented(path, pool, hardware)
-    if not isinstance(pool, HetznerPool) and hardware.gpus:
-        yield from _sharing(path, pool, hardware, versions)
-    yield from _extensions(path, hardware, versions)
-    yield from _snippets(path, pool)
+    """Yield the mistakes of the pool at `path` that its hardware and the versions show."""
+    if isinstance(pool, AwsPoolSettings):
+        yield from _rented_mistakes(path, pool, hardware)
+    if not isinstance(pool, HetznerPoolSettings) and hardware.gpus:
+        yield from _sharing_mistakes(path, pool, hardware, versions)
+    yield from _extension_mistakes(path, hardware, versions)
+    yield from _snippet_mistakes(path, pool)
 
 
 def release_mistakes(versions: Versions | None) -> Iterator[str]:
-    """A release that is too old for what every machine with GPUs boots from."""
+    """Yield a release of Flatcar that has no system extension of a driver."""
     if versions is None or versions.flatcar is None:
         return
     if int(versions.flatcar.partition(".")[0]) < OLDEST_FLATCAR:
@@ -49,15 +48,15 @@ def release_mistakes(versions: Versions | None) -> Iterator[str]:
         yield wrong(f"{PROJECT}:versions.flatcar", versions.flatcar, allowed)
 
 
-def image_mistakes(pools: Mapping[str, Pool], versions: Versions | None) -> Iterator[str]:
-    """The image that Metal3 installs is of the Flatcar release that the rest of the fleet runs."""
+def image_mistakes(pools: Mapping[str, PoolSettings], versions: Versions | None) -> Iterator[str]:
+    """Yield images for Metal3 that are not of the environment's Flatcar release."""
     if versions is None:
         return
     release = versions.flatcar or FLATCAR
     for name, pool in pools.items():
-        # digits beside it would make another release of it
+        # with digits before or after, it would be another release
         pattern = rf"(?<![0-9.]){re.escape(release)}(?!\.?[0-9])"
-        if isinstance(pool, BareMetalPool) and not re.search(pattern, pool.image.url):
+        if isinstance(pool, BareMetalPoolSettings) and not re.search(pattern, pool.image.url):
             yield wrong(
                 f"{PROJECT}:pools.{name}.image.url",
                 pool.image.url,
@@ -65,12 +64,12 @@ def image_mistakes(pools: Mapping[str, Pool], versions: Versions | None) -> Iter
             )
 
 
-def machine_mistakes(pools: Mapping[str, Pool], cluster: Cluster | None) -> Iterator[str]:
-    """A name, a BMC and a network card belong to one machine each, in all pools together."""
+def machine_mistakes(pools: Mapping[str, PoolSettings], cluster: Cluster | None) -> Iterator[str]:
+    """Yield names, BMCs and network cards that two machines of the environment share."""
     servers = _servers(pools, cluster)
     first: dict[tuple[str, str], str] = {}
     for name, pool in pools.items():
-        if not isinstance(pool, BareMetalPool):
+        if not isinstance(pool, BareMetalPoolSettings):
             continue
         for position, machine in enumerate(pool.machines):
             path = f"{PROJECT}:pools.{name}.machines[{position}]"
@@ -84,22 +83,22 @@ def machine_mistakes(pools: Mapping[str, Pool], cluster: Cluster | None) -> Iter
                     yield wrong(f"{path}.{field}", value, f"one that {taken} does not have")
 
 
-def _servers(pools: Mapping[str, Pool], cluster: Cluster | None) -> dict[str, str]:
-    """The names that Hetzner's servers are given, each with the path of its pool."""
+def _servers(pools: Mapping[str, PoolSettings], cluster: Cluster | None) -> dict[str, str]:
+    """Return the names of the servers at Hetzner, each with the path of its pool."""
     return {
         f"{cluster.name}-{name}-{number}": f"{PROJECT}:pools.{name}"
         for name, pool in pools.items()
-        if cluster is not None and isinstance(pool, HetznerPool)
+        if cluster is not None and isinstance(pool, HetznerPoolSettings)
         for number in range(1, pool.nodes + 1)
     }
 
 
-def _rented(path: str, pool: AwsPool, hardware: Hardware) -> Iterator[str]:
-    """Limits and days that do not fit, and pages that no pod could ever use."""
+def _rented_mistakes(path: str, pool: AwsPoolSettings, hardware: Hardware) -> Iterator[str]:
+    """Yield GPU limits and days that do not fit, and huge pages that no pod could use."""
     for key in _HUGE_PAGES:
         if pages := getattr(pool.tuning, key):
             # https://github.com/aws/karpenter-provider-aws/issues/3315
-            allowed = "none, because Karpenter makes no machine for a pod that asks for huge pages"
+            allowed = "none, because Karpenter launches no node for a pod that requests huge pages"
             yield wrong(f"{path}.tuning.{key}", pages, allowed)
     if pool.reserved_until is not None and "reserved" not in pool.gpu_limits:
         yield (
@@ -118,17 +117,20 @@ def _rented(path: str, pool: AwsPool, hardware: Hardware) -> Iterator[str]:
             )
 
 
-def _sharing(
-    path: str, pool: AwsPool | BareMetalPool, hardware: Hardware, versions: Versions | None
+def _sharing_mistakes(
+    path: str,
+    pool: AwsPoolSettings | BareMetalPoolSettings,
+    hardware: Hardware,
+    versions: Versions | None,
 ) -> Iterator[str]:
-    """What is wrong with `sharing` and what goes with it, one sentence each."""
-    yield from _sharing_keys(path, pool)
+    """Yield the mistakes in `sharing`, `mig_layout` and `replicas`."""
+    yield from _sharing_key_mistakes(path, pool)
     if pool.sharing == "whole":
         return
-    if isinstance(pool, AwsPool):
+    if isinstance(pool, AwsPoolSettings):
         yield (
             f'{path}.sharing is "{pool.sharing}"; allowed: whole, because Karpenter counts the '
-            "GPUs that EC2 lists and would make a machine for each share of one."
+            "GPUs that EC2 lists and would launch a node for each share of a GPU."
         )
     elif pool.purpose == "training":
         yield (
@@ -147,8 +149,10 @@ def _sharing(
         )
 
 
-def _sharing_keys(path: str, pool: AwsPool | BareMetalPool) -> Iterator[str]:
-    """`mig_layout` goes with MIG alone, `replicas` with the two that hand a GPU out repeatedly."""
+def _sharing_key_mistakes(
+    path: str, pool: AwsPoolSettings | BareMetalPoolSettings
+) -> Iterator[str]:
+    """Yield `mig_layout` without MIG, `replicas` without time-slicing or MPS, and their lack."""
     if pool.sharing == "mig":
         if pool.mig_layout is None:
             yield (
@@ -170,13 +174,13 @@ def _sharing_keys(path: str, pool: AwsPool | BareMetalPool) -> Iterator[str]:
         )
     if pool.sharing != "whole" and pool.replicas is None:
         yield (
-            f"{path}.replicas is missing; allowed: a whole number from 2 to 48, how often "
-            f"{pool.sharing} hands out each GPU."
+            f"{path}.replicas is missing; allowed: a whole number from 2 to 48, the clients "
+            f"of each GPU under {pool.sharing}."
         )
 
 
-def _extensions(path: str, found: Hardware, versions: Versions | None) -> Iterator[str]:
-    """What the pool at `path` would lack on machines of this hardware."""
+def _extension_mistakes(path: str, found: Hardware, versions: Versions | None) -> Iterator[str]:
+    """Yield system extensions that the hardware needs and that are missing or do not fit."""
     if versions is None:
         return
     flatcar = versions.flatcar or FLATCAR
@@ -204,8 +208,12 @@ def _unfit(extension: str, path: str, found: Hardware, problem: str) -> str:
     )
 
 
-def _snippets(path: str, pool: Pool) -> Iterator[str]:
-    """What the transpiler says of each snippet of the pool at `path`."""
+def _snippet_mistakes(path: str, pool: PoolSettings) -> Iterator[str]:
+    """Yield what Butane refuses in the snippets of the pool at `path`."""
+    if not pool.snippets:
+        return
+    from ignition.butane import ButaneError, transpile  # noqa: PLC0415  # slow, and rarely needed
+
     for position, snippet in enumerate(pool.snippets):
         where = f"{path}.snippets[{position}]"
         try:
@@ -216,5 +224,5 @@ def _snippets(path: str, pool: Pool) -> Iterator[str]:
         if "kernelArguments" in config:
             yield (
                 f"{where} has kernel_arguments; allowed: {path}.tuning.extra_kernel_arguments, "
-                "which knows what the plan writes and what the kernel ignores."
+                "which are checked against the plan and the kernel."
             )

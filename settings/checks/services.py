@@ -1,17 +1,17 @@
-"""What lakeFS and the monitoring of an environment need from its sites and pools."""
+"""Checks of lakeFS and monitoring against the sites and pools that they need."""
 
 from collections.abc import Iterator, Mapping
 
 from settings.checks.places import SITE_KIND, text_of
 from settings.names import PROJECT
 from settings.problems import wrong
-from settings.types import Lakefs, Monitoring
+from settings.types import LakefsSettings, MonitoringSettings
 
 
 def lakefs_mistakes(
-    lakefs: Lakefs | None, sites: Mapping[str, object], pools: Mapping[str, object]
+    lakefs: LakefsSettings | None, sites: Mapping[str, object], pools: Mapping[str, object]
 ) -> Iterator[str]:
-    """The bucket of lakeFS is on AWS; a repository has a name and a prefix of its own."""
+    """Yield the mistakes in the section `lakefs`: its site, its endpoint, its repositories."""
     if lakefs is None:
         return
     path = f"{PROJECT}:lakefs"
@@ -23,7 +23,7 @@ def lakefs_mistakes(
     if lakefs.tls_secret is not None and kinds <= set(SITE_KIND) and "hetzner" not in kinds:
         yield (
             f'{path}.tls_secret is "{lakefs.tls_secret}", but no pool is of kind hetzner, whose '
-            "load balancer would serve the endpoint; allowed: nothing, and a way of your own."
+            "load balancer would serve the endpoint; allowed: no tls_secret, and your own ingress."
         )
     if lakefs.tls_secret is not None and ":" in lakefs.endpoint.removeprefix("https://"):
         yield (
@@ -38,16 +38,18 @@ def lakefs_mistakes(
         )
     for position, name in enumerate(lakefs.repositories):
         if name in lakefs.repositories[:position]:
-            yield wrong(f"{path}.repositories[{position}]", name, "a name that stands there once")
+            yield wrong(f"{path}.repositories[{position}]", name, "a name that is listed once")
 
 
-def monitoring_mistakes(chosen: Monitoring | None, pools: Mapping[str, object]) -> Iterator[str]:
-    """Series need a volume: of Hetzner where a pool is theirs, else of a class that is named."""
+def monitoring_mistakes(
+    chosen: MonitoringSettings | None, pools: Mapping[str, object]
+) -> Iterator[str]:
+    """Yield a missing storage class where no pool is at Hetzner, whose volumes would be used."""
     kinds = {text_of(pool, "kind") for pool in pools.values()}
     known = bool(kinds) and kinds <= set(SITE_KIND)
     if chosen is not None and chosen.storage_class is None and known and "hetzner" not in kinds:
         yield (
             f"{PROJECT}:monitoring.storage_class is missing, and no pool is of kind hetzner, "
-            "whose volumes would keep the series; allowed: the name of a storage class of the "
+            "whose volumes would store the metrics; allowed: the name of a storage class of the "
             "cluster."
         )

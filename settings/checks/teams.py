@@ -1,4 +1,4 @@
-"""Teams against each other, and their queues against the namespaces and the GPUs of the fleet."""
+"""Checks of teams' queues against each other, system namespaces and the GPUs of the fleet."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,13 +8,13 @@ from settings.resolved import ResolvedPool
 from settings.types import Queue, Team
 
 RESERVED_QUEUES = ("root", "default")
-"""Queues that Volcano makes itself."""
+"""Queues that Volcano creates itself."""
 
 
 def team_mistakes(
     teams: Mapping[str, Team], pools: Mapping[str, ResolvedPool] | None
 ) -> Iterator[str]:
-    """`pools` is None where one of them could not be read, so that nobody knows the GPUs."""
+    """Yield the mistakes in queues; `pools` is None where one is invalid, and so GPUs unknown."""
     gpus = {name: pool.gpus for name, pool in (pools or {}).items()}
     first: dict[str, str] = {}
     for team, entry in teams.items():
@@ -22,20 +22,17 @@ def team_mistakes(
             path = f"{PROJECT}:teams.{team}.queues.{name}"
             taken = first.setdefault(name, path)
             if taken != path:
-                yield f"{path} is {taken} too; allowed: a name that no other team's queue has."
+                yield f"{path} is taken by {taken}; allowed: any other name."
             if name in RESERVED_QUEUES:
-                yield f"{path} is a queue that Volcano makes itself; allowed: any other name."
+                yield f"{path} is a queue that Volcano creates itself; allowed: any other name."
             elif is_system_namespace(name):
-                yield (
-                    f"{path} would be the namespace of a part of the cluster; allowed: any other "
-                    "name."
-                )
+                yield f"{path} is a system namespace; allowed: any other name."
             if gpus:
-                yield from _room(path, queue, gpus)
+                yield from _gpu_mistakes(path, queue, gpus)
 
 
-def _room(path: str, queue: Queue, gpus: Mapping[str, int]) -> Iterator[str]:
-    """A queue against the GPUs of its pool, or of all pools."""
+def _gpu_mistakes(path: str, queue: Queue, gpus: Mapping[str, int]) -> Iterator[str]:
+    """Yield a pool without GPUs, and more GPUs than the queue's pool, or all pools, have."""
     if queue.pool is not None and not gpus.get(queue.pool):
         fitting = ", ".join(name for name, count in gpus.items() if count) or "there is none"
         yield wrong(f"{path}.pool", queue.pool, f"a pool with GPUs ({fitting})")

@@ -1,4 +1,4 @@
-"""Whether the tunnels of sites lead somewhere, and every machine behind one has its own end."""
+"""Checks of tunnels: their networks, their gateways, the addresses of machines in them."""
 
 from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network
@@ -6,20 +6,20 @@ from ipaddress import IPv4Address, IPv4Network
 from hardware import catalogue
 from settings.checks.places import text_of
 from settings.names import PROJECT
-from settings.pools import BareMetalPool, Pool
+from settings.pools import BareMetalPoolSettings, PoolSettings
 from settings.problems import wrong
 from settings.tunnels import of_site
 from settings.types import OnPremSite, Site, Tunnel
 
 
-def tunnel_mistakes(sites: Mapping[str, Site], pools: Mapping[str, Pool]) -> Iterator[str]:
-    """What a tunnel leads to against its own hall, and the addresses of the machines in it."""
+def tunnel_mistakes(sites: Mapping[str, Site], pools: Mapping[str, PoolSettings]) -> Iterator[str]:
+    """Yield networks behind a gateway that overlap, and wrong addresses of machines in a tunnel."""
     for name, site in sites.items():
         if isinstance(site, OnPremSite) and site.tunnel is not None:
-            yield from _networks(f"{PROJECT}:sites.{name}", site, site.tunnel)
+            yield from _network_mistakes(f"{PROJECT}:sites.{name}", site, site.tunnel)
     taken: dict[str, str] = {}
     for name, pool in pools.items():
-        if not isinstance(pool, BareMetalPool) or pool.site not in sites:
+        if not isinstance(pool, BareMetalPoolSettings) or pool.site not in sites:
             continue
         tunnel = of_site(sites[pool.site])
         for position, machine in enumerate(pool.machines):
@@ -28,7 +28,7 @@ def tunnel_mistakes(sites: Mapping[str, Site], pools: Mapping[str, Pool]) -> Ite
             if tunnel is None and address is not None:
                 yield wrong(path, address, f"nothing, because site {pool.site} has no tunnel")
             elif tunnel is not None:
-                yield from _address(path, address, pool.site, tunnel)
+                yield from _address_mistakes(path, address, pool.site, tunnel)
             if address is not None and taken.setdefault(address, path) != path:
                 yield wrong(path, address, f"one that {taken[address]} does not have")
 
@@ -36,9 +36,9 @@ def tunnel_mistakes(sites: Mapping[str, Site], pools: Mapping[str, Pool]) -> Ite
 def gateway_mistakes(
     sites: Mapping[str, Site], named_sites: Mapping[str, object], pools: Mapping[str, object]
 ) -> Iterator[str]:
-    """A gateway of ours is a server of Hetzner in a network that is there because of a pool.
+    """Yield gateways that are not a server of Hetzner at a site with a pool, which has a network.
 
-    Reads entries of `named_sites` and `pools` that may be wrong elsewhere.
+    Reads entries of `named_sites` and `pools` that may be invalid.
     """
     used = {text_of(pool, "site") for pool in pools.values() if text_of(pool, "kind") == "hetzner"}
     fitting = sorted(
@@ -62,8 +62,8 @@ def gateway_mistakes(
             yield wrong(f"{path}.hardware", tunnel.gateway.hardware, allowed)
 
 
-def _networks(path: str, site: OnPremSite, tunnel: Tunnel) -> Iterator[str]:
-    """What is behind the gateway is neither in front of it nor there twice."""
+def _network_mistakes(path: str, site: OnPremSite, tunnel: Tunnel) -> Iterator[str]:
+    """Yield networks behind the gateway that overlap the site, the tunnel or each other."""
     others = {f"{path}.cidr": site.cidr, f"{path}.tunnel.network": tunnel.network}
     for position, network in enumerate(tunnel.networks):
         at = f"{path}.tunnel.networks[{position}]"
@@ -73,10 +73,10 @@ def _networks(path: str, site: OnPremSite, tunnel: Tunnel) -> Iterator[str]:
         others[at] = network
 
 
-def _address(path: str, address: str | None, site: str, tunnel: Tunnel) -> Iterator[str]:
+def _address_mistakes(path: str, address: str | None, site: str, tunnel: Tunnel) -> Iterator[str]:
     network = IPv4Network(tunnel.network)
     allowed = (
-        f"an address from {network[2]} to {network[-2]}, which are the machines' in the tunnel of "
+        f"an address from {network[2]} to {network[-2]}, the machines' range in the tunnel of "
         f"site {site}"
     )
     if address is None:

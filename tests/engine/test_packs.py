@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from engine.events import EventLog, Outcome, Violation
-from policies.gates.plan import ADVISORY_POLICY, POLICY, pack_config
+from policies.gates.pack_config import POLICY, pack_config
+from policies.gates.plan import ADVISORY_POLICY
 from tests.conftest import ROOT
 from tests.engine.conftest import Trial
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from engine.events import Outcome, Violation
-from policies.gates.plan import ADVISORY_POLICY, POLICY
+from policies.gates.pack_config import POLICY
+from policies.gates.plan import ADVISORY_POLICY
 from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
 from rehearsal.engine import EngineError
 from tests.engine.conftest import Trial
@@ -108,9 +109,8 @@ def test_a_good_environment_passes_and_update_registers_what_preview_showed(
 
     preview = trial.preview()
     assert stopping(preview) == []
-    assert [
-        told.message for told in preview.violations if "not checked until" in told.message
-    ] == []
+    findings = trial.engine.findings("preview")
+    assert [one.sentences for one in findings if one.state == "not checked"] == []
     assert trial.created() == []
     shown = trial.registered("preview")
     assert stopping(trial.up()) == []

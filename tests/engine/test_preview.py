@@ -147,7 +147,9 @@ def test_a_change_of_the_stack_file_is_shown_in_words_prices_and_rules(
     assert stopped.errors == ()
     broken = [verdict for verdict in stopped.verdicts if verdict.state == "violated"]
     assert [verdict.rule for verdict in broken] == ["idle/gpu-node-pool"]
-    assert set(broken[0].resources) <= {"burst-reserved", "burst-spot", "burst-on-demand"}
+    pools = {found.resource.name for found in broken[0].findings if found.resource}
+    assert pools
+    assert pools <= {"burst-reserved", "burst-spot", "burst-on-demand"}
     assert "stopped: 1 rule violated" in markdown(stopped)
 
 

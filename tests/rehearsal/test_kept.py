@@ -176,9 +176,9 @@ def test_the_twin_runs_the_minors_of_the_environment(kept: Kept) -> None:
 
 
 def test_every_mandatory_rule_was_held(kept: Kept) -> None:
-    assert kept.report["rules"]
-    assert {rule["state"] for rule in kept.report["rules"]} <= {"held", "advisory"}
-    advice = {rule["level"] for rule in kept.report["rules"] if rule["state"] == "advisory"}
+    assert kept.report["verdicts"]
+    assert {rule["state"] for rule in kept.report["verdicts"]} <= {"held", "advisory"}
+    advice = {rule["level"] for rule in kept.report["verdicts"] if rule["state"] == "advisory"}
     assert advice <= {"advisory"}
 
 
@@ -252,9 +252,9 @@ def test_etcd_and_the_api_server_refuse_strangers(kept: Kept) -> None:
 
 
 def test_its_api_server_refuses_what_fleet_check_refuses_in_the_same_words(kept: Kept) -> None:
-    policies = load(kept.checkout.stack_file("dev")).rule_settings
+    rules = load(kept.checkout.stack_file("dev")).rules
     found = read([str(REFUSED)])
-    said = {one.sentence for one in check("dev", policies, found).said}
+    said = {text for one in check("dev", rules, found).findings for text in one.sentences}
     assert said == {"Job 'train': container 'main' must have a whole number of CPUs in limits.cpu."}
 
     jobs = "/apis/batch/v1/namespaces/default/jobs"

@@ -9,7 +9,7 @@ from pulumi.runtime import mocks
 def configure(
     sections: dict[str, object], secrets: dict[str, str], *, clear: tuple[str, ...] = ()
 ) -> None:
-    """Set what the engine hands over for the stack `dev`; secrets are encrypted but for `clear`."""
+    """Set the configuration of the stack `dev`; all secrets but those of `clear` are encrypted."""
     values = {f"gpu-fleet:{key}": json.dumps(value) for key, value in sections.items()}
     values |= {f"gpu-fleet:{name}": value for name, value in secrets.items()}
     encrypted = [f"gpu-fleet:{name}" for name in secrets if name not in clear]

@@ -1,4 +1,4 @@
-"""The program of each environment with made-up secrets, and what it registers."""
+"""The program of each environment with made-up secrets, and the resources that it registers."""
 
 import base64
 import json
@@ -38,7 +38,7 @@ NEVER_SHOWN = {**SECRETS, **{f"the key of {name}": key for name, key in TUNNEL_K
 
 
 def program(name: str) -> Callable[[], None]:
-    """What stacks/__main__.py does for an environment of this repository."""
+    """Return a program that does what stacks/__main__.py does for an environment here."""
     environment = load(stack_file(ROOT, name))
 
     def run() -> None:
@@ -49,5 +49,5 @@ def program(name: str) -> Callable[[], None]:
 
 @cache
 def resources(environment: str, *, preview: bool = False) -> tuple[Registered, ...]:
-    """What that program registers. It runs once for all tests: change nothing in what it made."""
+    """Return the resources that the program registers; it runs once, so do not change them."""
     return tuple(render(program(environment), preview=preview))

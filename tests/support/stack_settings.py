@@ -1,4 +1,4 @@
-"""A small right configuration, and ways to make it wrong."""
+"""A small valid configuration, and functions that change it."""
 
 import base64
 import copy
@@ -74,7 +74,7 @@ CONFIG: Mapping[str, object] = {
     "budget": {"usd_per_day": 3000},
     "policies": {"idle/gpu-node-pool": {"max_consolidate_after_minutes": 15}},
 }
-# of keys that `openssl rand -base64 32` might print; they open nothing
+# keys as `openssl rand -base64 32` prints them; they open nothing
 TUNNEL_KEYS = {
     name: base64.b64encode(name.encode().ljust(32, b".")).decode()
     for name in ("dgx-01", "dgx-02", "fleet-dev-fra-gateway")
@@ -89,12 +89,12 @@ GATEWAY: Mapping[str, object] = {"site": "hel1", "hardware": "ccx33"}
 
 
 def config() -> dict[str, object]:
-    """A right configuration that a test may change."""
+    """Return a valid configuration that a test may change."""
     return copy.deepcopy(dict(CONFIG))
 
 
 def with_tunnel(gateway: Mapping[str, object] | None = None) -> dict[str, object]:
-    """A right configuration whose hall has a tunnel, to a gateway of somebody else or to ours."""
+    """Return a valid configuration with a tunnel; `gateway` None is someone else's gateway."""
     changed = with_value("sites.fra.tunnel", copy.deepcopy(dict(TUNNEL)))
     for position in (0, 1):
         parent, key = _parent(changed, f"pools.dgx.machines.{position}.tunnel_address")
@@ -106,7 +106,7 @@ def with_tunnel(gateway: Mapping[str, object] | None = None) -> dict[str, object
 
 
 def with_value(path: str, value: object) -> dict[str, object]:
-    """A right configuration but for the value at a dotted path; numbers are places in lists."""
+    """Return a valid configuration but for the value at a dotted path; numbers index lists."""
     changed = config()
     parent, key = _parent(changed, path)
     parent[key] = value
@@ -114,7 +114,7 @@ def with_value(path: str, value: object) -> dict[str, object]:
 
 
 def without(path: str) -> dict[str, object]:
-    """A right configuration that lacks the key at a dotted path."""
+    """Return a valid configuration without the key at a dotted path."""
     changed = config()
     parent, key = _parent(changed, path)
     del parent[key]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ignition.boot import boot
+from ignition.boot.node import boot
 from tests.support.ignition.roles import SECRETS
 from tests.sweeps.boot_mutants.bases import Base
 from tests.sweeps.boot_mutants.choices import TUNINGS, choices, other_roles

@@ -26,7 +26,7 @@ from components.platform.monitoring.usage import (
     UNMAPPED_SHARING,
     WINDOW_MINUTES,
 )
-from policies.configuration import Configured
+from policies.configuration import ConfiguredRule
 from policies.gates.prometheus_rule import Group
 from policies.language.rule import Alert
 from policies.rules.idle import gpu_node_pool, job_deadline
@@ -70,7 +70,7 @@ class IdleLimits:
     job_minutes: int
 
     @classmethod
-    def of(cls, rules: Iterable[Configured]) -> "IdleLimits":
+    def of(cls, rules: Iterable[ConfiguredRule]) -> "IdleLimits":
         """Takes the limits from the settings of all rules."""
         settings = {each.rule.id: each.settings for each in rules}
         return cls(

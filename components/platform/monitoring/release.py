@@ -14,7 +14,7 @@ from components.platform.monitoring.alerts import IdleLimits, groups
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dashboard import dashboard_json
 from components.platform.monitoring.values import KEY, KEY_SECRET
-from policies.configuration import Configured
+from policies.configuration import ConfiguredRule
 from policies.gates import alerts
 from policies.gates.prometheus_rule import prometheus_rule
 from settings.versions import KUBE_PROMETHEUS_STACK
@@ -31,7 +31,7 @@ class MonitoringArgs:
     """
 
     pools: Mapping[str, PoolGpus]
-    rules: Sequence[Configured]
+    rules: Sequence[ConfiguredRule]
     storage_class: str
     storage_gib: int = 100
     pagerduty_routing_key: pulumi.Input[str] | None = field(default=None, repr=False)

@@ -16,8 +16,8 @@ from datetime import date
 from typing import cast
 
 from policies.language import cel
-from policies.language.annotations import day, filled, is_day, today
-from policies.language.cel_forms import of_object
+from policies.language.annotations import day, is_day, today
+from policies.language.cel_forms import Fault, of_object
 from policies.language.gpu_node_pools import (
     KINDS,
     VARIABLES,
@@ -96,12 +96,6 @@ RULE = Rule(
             "default": 7,
             "description": "Days before the end from which on it is told.",
         },
-        "ends": {
-            "type": "array",
-            "items": {"type": "string", "pattern": "^[a-z0-9-]+ [0-9]{4}-[0-9]{2}-[0-9]{2}$"},
-            "default": [],
-            "description": "Pools and the last day of each, for the alert; ours are known.",
-        },
     },
     alert=Alert(
         name="ReservedCapacityEnds",
@@ -112,14 +106,14 @@ RULE = Rule(
             "The reserved machines of pool $pool are there for another "
             "{{ $value | humanizeDuration }}"
         ),
-        of_each="ends",
+        of_reserved_pools=True,
     ),
     predicate=violations,
     admission=of_object(
         KINDS,
         f"variables.isGpuPool && {_DEMANDS}.exists(r, r.key == 'karpenter.sh/capacity-type' && "
         "r.operator == 'In' && 'reserved' in r.?values.orValue([]))",
-        [cel.Fault(broken=f"!{is_day(cel_said(UNTIL))}", says=filled(_NO_DAY))],
+        [Fault(broken=f"!{is_day(cel_said(UNTIL))}", says=cel.literal(_NO_DAY))],
         VARIABLES,
     ),
 )

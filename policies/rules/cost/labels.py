@@ -10,7 +10,7 @@
 """
 
 from policies.language import cel
-from policies.language.cel_forms import GPU_PODS
+from policies.language.cel_forms import GPU_PODS, Fault, of_pods, pods_or_object
 from policies.language.gpu_work import PREFIX, gpu_pods
 from policies.language.manifest import at, describe, items, mapping
 from policies.language.pods import KINDS, subject
@@ -92,37 +92,24 @@ def _lacking(found: str, names: str) -> str:
 def _admission() -> Admission:
     own = "(object.kind == 'Notebook' ? object.metadata.?labels.orValue({}) : {})"
     lacking = (
-        f"{_lacking('p.labels', 'variables.podLabels')}"
+        f"{_lacking('p.labels', cel.setting(ID, 'pod_labels'))}"
         f".filter(l, '%s'.format([{own}[?l].orValue('')]) == '')"
     )
-    pods = cel.of_pods(
-        f"object.kind == 'EC2NodeClass' ? [] : {GPU_PODS}",
-        [
-            cel.Fault(
-                broken=f"size({lacking}) > 0",
-                says=f"'{_MUST} ' + {lacking}.join(', ') + '.'",
-            )
-        ],
-        variables={
-            "podLabels": f"{cel.setting(ID, 'pod_labels')}.split(',')",
-            "tags": "object.kind == 'EC2NodeClass' ? dyn(object).spec.?tags.orValue({}) : {}",
-            "lacking": (
-                "object.kind == 'EC2NodeClass' ? "
-                + _lacking(
-                    "variables.tags", f"({cel.setting(ID, 'cloud_labels')}.split(',') + ['pool'])"
-                )
-                + " : []"
-            ),
-        },
+    of_class = _lacking(
+        "dyn(object).spec.?tags.orValue({})", f"({cel.setting(ID, 'cloud_labels')} + ['pool'])"
     )
     nodes: Kind = ("karpenter.k8s.aws", "ec2nodeclasses")
-    return Admission(
-        kinds=(*KINDS, nodes),
-        variables=pods.variables,
-        holds=f"{pods.holds} && size(variables.lacking) == 0",
-        message=(
-            f"(size(variables.lacking) > 0 ? {cel.DESCRIBED} + ' {_MUST_CLASS} ' + "
-            f"variables.lacking.join(', ') + '.' : {pods.message})"
+    return pods_or_object(
+        (*KINDS, nodes),
+        [
+            Fault(
+                broken=f"object.kind == 'EC2NodeClass' && size({of_class}) > 0",
+                says=f"'{_MUST_CLASS} ' + {of_class}.join(', ') + '.'",
+            )
+        ],
+        of_pods(
+            f"(object.kind == 'EC2NodeClass' ? [] : {GPU_PODS})",
+            [Fault(broken=f"size({lacking}) > 0", says=f"'{_MUST} ' + {lacking}.join(', ') + '.'")],
         ),
     )
 

@@ -10,15 +10,10 @@ from typing import cast
 
 from policies.language import cel
 from policies.language.annotations import FRACTION
+from policies.language.cel_forms import Fault, of_pods
 from policies.language.pods import Pod, pods, subject
 from policies.language.rule import Manifest, Rule, Settings
-from policies.language.shared_gpus import (
-    ASKS_WHOLE,
-    asks_whole,
-    cel_is_shared,
-    is_shared,
-    pools_schema,
-)
+from policies.language.shared_gpus import ASKS_WHOLE, IS_SHARED, asks_whole, is_shared
 
 ID = "idle/fraction"
 _FORM = re.compile(r"0\.[0-9]{1,4}|1|1\.0{1,4}")
@@ -63,18 +58,17 @@ RULE = Rule(
             "default": 0.5,
             "description": "The largest part of a GPU for which a whole one is refused.",
         },
-        **pools_schema(),
     },
     predicate=violations,
-    admission=cel.of_pods(
+    admission=of_pods(
         f"variables.pods.filter(p, p.annotations[?'{FRACTION}'].hasValue())",
         [
-            cel.Fault(
+            Fault(
                 broken=f"(!{_SAID}.matches({_CEL_FORM}) || double({_SAID}) == 0.0)",
                 says=cel.literal(_NO_NUMBER),
             ),
-            cel.Fault(
-                broken=f"({_SMALL} && {ASKS_WHOLE} && !{cel_is_shared(ID)})",
+            Fault(
+                broken=f"({_SMALL} && {ASKS_WHOLE} && !{IS_SHARED})",
                 says=cel.literal(_WHOLE),
             ),
         ],

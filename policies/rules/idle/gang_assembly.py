@@ -10,13 +10,13 @@ consolidates at once.
 from typing import cast
 
 from policies.language import cel
-from policies.language.cel_forms import of_object
+from policies.language.cel_forms import Fault, of_object
 from policies.language.gpu_node_pools import KINDS, VARIABLES, consolidate_after, is_gpu_node_pool
 from policies.language.manifest import at, describe, seconds
 from policies.language.rule import Manifest, Rule, Settings
 
 ID = "idle/gang-assembly"
-_MUST = "must have spec.disruption.consolidateAfter of at least {0}m."
+_MUST = "must have spec.disruption.consolidateAfter of at least {minutes}m."
 _PURPOSE = ("spec", "template", "metadata", "labels", "fleet.gpu/purpose")
 
 
@@ -29,12 +29,11 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     length = seconds(after)
     if after == "Never" or (length is not None and length >= minutes * 60):
         return []
-    return [f"{describe(manifest)} {_MUST.format(minutes)}"]
+    return [f"{describe(manifest)} {_MUST.format(minutes=minutes)}"]
 
 
-_MINUTES = cel.setting(ID, "assembly_minutes")
+_MINUTES = f"string({cel.setting(ID, 'assembly_minutes')})"
 _TRAINING = "variables.labels[?'fleet.gpu/purpose'].orValue('') == 'training'"
-_BEFORE, _BEHIND = _MUST.split("{0}")
 
 RULE = Rule(
     id=ID,
@@ -61,12 +60,12 @@ RULE = Rule(
         KINDS,
         f"variables.isGpuPool && {_TRAINING}",
         [
-            cel.Fault(
+            Fault(
                 broken=(
                     "variables.after != 'Never' && "
                     f"duration(variables.after) < duration({_MINUTES} + 'm')"
                 ),
-                says=f"{cel.literal(_BEFORE)} + {_MINUTES} + {cel.literal(_BEHIND)}",
+                says=cel.text(_MUST, minutes=_MINUTES),
             )
         ],
         VARIABLES,

@@ -19,7 +19,7 @@ machines of its pool, waits for ever; a queue larger than its pool promises what
   its NodePools allow.
 
 What the stack does not hold (another project's queue, an unknown machine) is not judged. A gang
-that is judged alone, as at the API server, counts without its largest pods, against `queues`.
+that is judged alone, as at the API server, counts without its largest pods.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,6 +33,7 @@ from policies.language.gpu_node_pools import is_gpu_node_pool
 from policies.language.manifest import at, describe, items, quantity
 from policies.language.money import POOL, machines
 from policies.language.pods import GPU
+from policies.language.pool_table import facts
 from policies.language.rule import Admission, Manifest, Rule, Settings
 
 ID = "idle/gang-fits"
@@ -40,14 +41,14 @@ _RELEASE = "kubernetes:helm.sh/v3:Release"
 
 
 def alone(manifest: Manifest, settings: Settings) -> list[str]:
-    """Returns what makes a gang wait for ever in a queue of which the bound is a setting."""
+    """Returns what makes a gang wait for ever in a queue of the environment."""
     if not is_gang(manifest):
         return []
-    bounds = dict(str(line).split(" ") for line in items(settings["queues"]))
+    bounds = {queue["name"]: queue["gpus"] for queue in facts(settings)["queues"]}
     queue, wanted = queue_of(manifest), least(manifest)
-    if queue not in bounds or wanted is None or wanted <= int(bounds[queue]):
+    if queue not in bounds or wanted is None or wanted <= bounds[queue]:
         return []
-    return [_too_large(manifest, bounds[queue], f"queue '{queue}'", wanted)]
+    return [_too_large(manifest, str(bounds[queue]), f"queue '{queue}'", wanted)]
 
 
 def violations(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest]) -> list[str]:
@@ -138,30 +139,22 @@ RULE = Rule(
         "or is never rented."
     ),
     source="https://volcano.sh/en/docs/queue/",
-    schema={
-        "queues": {
-            "type": "array",
-            "items": {"type": "string", "pattern": "^[a-z0-9.-]+ [0-9]+$"},
-            "default": [],
-            "description": "Of each queue the name and its GPUs; the environment's own are known.",
-        }
-    },
     predicate=alone,
     across=violations,
     admission=Admission(
         kinds=KINDS,
-        variables={
-            **VARIABLES,
-            "bounds": (
-                f"{cel.setting(ID, 'queues')}.split(',').map(e, e.split(' '))"
-                ".filter(e, e[0] == variables.queue).map(e, e[1])"
-            ),
-        },
-        holds="size(variables.bounds) == 0 || variables.wanted <= double(variables.bounds[0])",
-        message=(
-            f"{cel.DESCRIBED} + ' must be a gang of at most the ' + variables.bounds[0] + "
-            '" GPUs of queue \'" + variables.queue + "\'; it asks for " + '
-            "string(int(variables.wanted)) + ' at once.'"
+        shared=VARIABLES,
+        variables={"bound": "variables.queues.filter(q, q.name == variables.queue)"},
+        fault=(
+            "size(variables.bound) == 0 || variables.wanted <= double(variables.bound[0].gpus) ? "
+            "'' : "
+            + cel.text(
+                " must be a gang of at most the {most} GPUs of queue '{queue}'; it asks for "
+                "{wanted} at once.",
+                most="string(variables.bound[0].gpus)",
+                queue="variables.queue",
+                wanted="string(int(variables.wanted))",
+            )
         ),
     ),
 )

@@ -10,7 +10,7 @@ What a NodePool leaves out, Karpenter fills in: no `disruption` is consolidation
 from typing import cast
 
 from policies.language import cel
-from policies.language.cel_forms import of_object
+from policies.language.cel_forms import Fault, of_object
 from policies.language.gpu_node_pools import (
     GPU,
     KINDS,
@@ -30,7 +30,7 @@ _STATIC = (
     f"static one nor lets it limit {GPU}."
 )
 _NO_LIMIT = f"must set spec.limits['{GPU}'] to its number of GPUs."
-_BAD_LIMIT = f"has spec.limits['{GPU}'] {{}}; it must be a quantity of GPUs, 0 or more."
+_BAD_LIMIT = f"has spec.limits['{GPU}'] {{limit}}; it must be a quantity of GPUs, 0 or more."
 _NEVER_A_NODE = (
     "has in spec.disruption.budgets nodes 0 at all times, so that no empty node is ever given "
     "back; it must allow nodes or have a schedule."
@@ -64,7 +64,7 @@ def _limit(limits: object) -> str | None:
         return _NO_LIMIT
     value = mapping(limits)[GPU]
     number = quantity(value)
-    return _BAD_LIMIT.format(value) if number is None or number < 0 else None
+    return _BAD_LIMIT.format(limit=value) if number is None or number < 0 else None
 
 
 def _consolidate_after(value: object, minutes: int) -> str | None:
@@ -110,35 +110,32 @@ def _expire_after(value: object, hours: int) -> str | None:
     return None
 
 
-def _faults() -> list[cel.Fault]:
-    minutes = cel.setting(ID, "max_consolidate_after_minutes")
-    hours = cel.setting(ID, "longest_job_hours")
+def _faults() -> list[Fault]:
+    minutes = f"string({cel.setting(ID, 'max_consolidate_after_minutes')})"
+    hours = f"string({cel.setting(ID, 'longest_job_hours')})"
     limit = f"object.spec.?limits[?'{GPU}']"
-    has_bad, must_be = _BAD_LIMIT.split("{}")
     expire = f"{NODE}.?expireAfter.orValue('720h')"
     never = cel.literal(f"has {_AFTER} Never, which keeps idle nodes for good; it must be at most ")
     return [
-        cel.Fault(broken="has(object.spec.replicas)", says=cel.literal(_STATIC)),
-        cel.Fault(broken=f"!{limit}.hasValue()", says=cel.literal(_NO_LIMIT)),
-        cel.Fault(
+        Fault(broken="has(object.spec.replicas)", says=cel.literal(_STATIC)),
+        Fault(broken=f"!{limit}.hasValue()", says=cel.literal(_NO_LIMIT)),
+        Fault(
             broken=f"{cel.amount(f'{limit}.value()')}.isLessThan(quantity('0'))",
-            says=(
-                f"{cel.literal(has_bad)} + '%s'.format([{limit}.value()]) + {cel.literal(must_be)}"
-            ),
+            says=cel.text(_BAD_LIMIT, limit=f"'%s'.format([{limit}.value()])"),
         ),
-        cel.Fault(broken="variables.after == 'Never'", says=f"{never} + {minutes} + 'm.'"),
-        cel.Fault(
+        Fault(broken="variables.after == 'Never'", says=f"{never} + {minutes} + 'm.'"),
+        Fault(
             broken=f"duration(variables.after) > duration({minutes} + 'm')",
             says=f"'has {_AFTER} ' + variables.after + '; it must be at most ' + {minutes} + 'm.'",
         ),
-        cel.Fault(
+        Fault(
             broken=(
                 "object.spec.?disruption.?budgets.orValue([]).exists(b, b.nodes in ['0', '0%'] && "
                 "!has(b.schedule) && (size(b.?reasons.orValue([])) == 0 || 'Empty' in b.reasons))"
             ),
             says=cel.literal(_NEVER_A_NODE),
         ),
-        cel.Fault(
+        Fault(
             broken=f"{expire} != 'Never' && duration({expire}) < duration({hours} + 'h')",
             says=(
                 f"'has {_EXPIRE} ' + {expire} + '; it must be Never or at least the ' + {hours} + "

@@ -7,6 +7,7 @@ checkpoint then, and how long that takes.
 
 from policies.language import cel
 from policies.language.annotations import CHECKPOINT, count, is_count
+from policies.language.cel_forms import Fault, of_pods
 from policies.language.gpu_work import counted
 from policies.language.pods import Pod, pods, subject
 from policies.language.rule import Manifest, Rule, Settings
@@ -44,11 +45,11 @@ RULE = Rule(
     ),
     source="https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/",
     predicate=violations,
-    admission=cel.of_pods(
+    admission=of_pods(
         f"variables.pods.filter(p, {_SAID}.hasValue())",
         [
-            cel.Fault(broken=f"!{is_count(_SAID)}", says=cel.literal(_NO_NUMBER)),
-            cel.Fault(broken=f"{_GIVEN} < {count(_SAID)}", says=cel.literal(_SHORT)),
+            Fault(broken=f"!{is_count(_SAID)}", says=cel.literal(_NO_NUMBER)),
+            Fault(broken=f"{_GIVEN} < {count(_SAID)}", says=cel.literal(_SHORT)),
         ],
     ),
 )

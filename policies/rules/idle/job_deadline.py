@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from typing import cast
 
 from policies.language import cel
-from policies.language.annotations import filled, within
-from policies.language.cel_forms import GPU_PODS
+from policies.language.annotations import within
+from policies.language.cel_forms import GPU_PODS, Fault, of_pods
 from policies.language.gpu_work import (
     IS_OWNED_POD,
     IS_SERVICE,
@@ -34,8 +34,8 @@ from policies.language.rule import Manifest, Rule, Settings
 ID = "idle/job-deadline"
 IDLE = f"{PREFIX}idle-deadline-minutes"
 _MUST = (
-    f"must have activeDeadlineSeconds of at most {{0}} hours or the annotation {IDLE} of at most "
-    "{1} on its pods."
+    "must have activeDeadlineSeconds of at most {hours} hours or the annotation "
+    f"{IDLE} of at most {{minutes}} on its pods."
 )
 _WORKFLOWS: Mapping[str, tuple[str, ...]] = {
     "Workflow": ("spec",),
@@ -59,7 +59,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
         return []
     by_default = _within(_of_each_template(manifest), hours * 3600)
     return [
-        f"{subject(manifest, pod)} {_MUST.format(hours, minutes)}"
+        f"{subject(manifest, pod)} {_MUST.format(hours=hours, minutes=minutes)}"
         for pod in gpu_pods(manifest)
         if not (by_default or _ends(pod, hours * 3600, minutes))
     ]
@@ -89,7 +89,7 @@ def _within(value: object, limit: int) -> bool:
 
 
 _HOURS, _MINUTES = cel.setting(ID, "max_hours"), cel.setting(ID, "max_idle_minutes")
-_LIMIT = f"int({_HOURS}) * 3600"
+_LIMIT = f"{_HOURS} * 3600"
 _ANNOTATED = f"p.annotations[?'{IDLE}']"
 _OF_THE_JOB = (
     "object.apiVersion.startsWith('batch.volcano.sh/') ? optional.none() : "
@@ -133,16 +133,16 @@ RULE = Rule(
     },
     watched_by=("GpuPodIdle", "GpuNodeAllocatedButIdle"),
     predicate=violations,
-    admission=cel.of_pods(
+    admission=of_pods(
         f"{_JUDGED} && !{within('variables.ofTheJob', _LIMIT)} && "
         f"!{within('variables.byDefault', _LIMIT)} ? {GPU_PODS} : []",
         [
-            cel.Fault(
+            Fault(
                 broken=(
                     f"!{within('p.spec.?activeDeadlineSeconds', _LIMIT)} && "
-                    f"!{within(_ANNOTATED, f'int({_MINUTES})')}"
+                    f"!{within(_ANNOTATED, _MINUTES)}"
                 ),
-                says=filled(_MUST, _HOURS, _MINUTES),
+                says=cel.text(_MUST, hours=f"string({_HOURS})", minutes=f"string({_MINUTES})"),
             )
         ],
         variables={"ofTheJob": _OF_THE_JOB, "byDefault": _BY_DEFAULT},

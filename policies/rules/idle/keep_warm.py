@@ -17,8 +17,8 @@ from typing import cast
 
 from policies.language import cel
 from policies.language import warm_capacity as warm
-from policies.language.annotations import day, filled, is_day, is_over, within
-from policies.language.cel_forms import GPU_PODS, of_object
+from policies.language.annotations import day, is_day, is_over, within
+from policies.language.cel_forms import GPU_PODS, WITH_GPUS, Fault, of_object
 from policies.language.gpu_work import counted
 from policies.language.manifest import describe
 from policies.language.pods import KINDS
@@ -32,7 +32,7 @@ _NO_SCHEDULE = (
     f"must say when it is kept warm by the annotation {warm.SCHEDULE}, such as mon-fri 08:00-18:00 "
     "Europe/Berlin."
 )
-_NO_BUDGET = f"must have the annotation {warm.USD}, a whole number of at most {{0}}."
+_NO_BUDGET = f"must have the annotation {warm.USD}, a whole number of at most {{usd}}."
 _NO_END = f"must say by the annotation {warm.UNTIL} its last day, such as 2027-01-31."
 _OVER = f"must no longer be kept warm: its last day, by {warm.UNTIL}, was {{0}}."
 _SUM = (
@@ -54,7 +54,7 @@ def _faults(manifest: Manifest, settings: Settings) -> list[str]:
     if not _SCHEDULE.fullmatch(str(declared.get(warm.SCHEDULE))):
         faults.append(_NO_SCHEDULE)
     if usd is None or usd > budget:
-        faults.append(_NO_BUDGET.format(budget))
+        faults.append(_NO_BUDGET.format(usd=budget))
     if end is None:
         faults.append(_NO_END)
     elif is_over(end, settings):
@@ -100,16 +100,16 @@ RULE = Rule(
         (*KINDS, warm.BUFFERS),
         warm.cel_reserve(f"(object.kind == 'CapacityBuffer' ? [] : {GPU_PODS})"),
         [
-            cel.Fault(
+            Fault(
                 broken=f"!{_SAID}.matches({cel.literal(f'^({_SCHEDULE.pattern})$')})",
-                says=filled(_NO_SCHEDULE),
+                says=cel.literal(_NO_SCHEDULE),
             ),
-            cel.Fault(
-                broken=f"!{within(warm.cel_said(warm.USD), f'int({_BUDGET})')}",
-                says=filled(_NO_BUDGET, _BUDGET),
+            Fault(
+                broken=f"!{within(warm.cel_said(warm.USD), _BUDGET)}",
+                says=cel.text(_NO_BUDGET, usd=f"string({_BUDGET})"),
             ),
-            cel.Fault(broken=f"!{is_day(warm.cel_said(warm.UNTIL))}", says=filled(_NO_END)),
+            Fault(broken=f"!{is_day(warm.cel_said(warm.UNTIL))}", says=cel.literal(_NO_END)),
         ],
-        cel.PODS,
+        WITH_GPUS,
     ),
 )

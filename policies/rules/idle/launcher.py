@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from policies.language import cel
+from policies.language.cel_forms import Fault, of_containers
 from policies.language.manifest import at, items, quantity
 from policies.language.pods import GPU, asked, pods, subject
 from policies.language.rule import Manifest, Rule, Settings
@@ -42,7 +43,7 @@ _INLINE = r"\bCUDA_VISIBLE_DEVICES=[0-9]+(,[0-9]+)*"
 _LISTED = r"^[0-9]+(,[0-9]+)*$"
 _WHOLE = r"^[0-9]{1,4}$"
 _PROCESSES = "PET_NPROC_PER_NODE"
-_TOO_MANY = "must ask for no more GPUs than the {0} that its launcher uses."
+_TOO_MANY = "must ask for no more GPUs than the {used} that its launcher uses."
 
 
 def violations(manifest: Manifest, _settings: Settings) -> list[str]:
@@ -57,7 +58,7 @@ def violations(manifest: Manifest, _settings: Settings) -> list[str]:
             gpus = quantity(value)
             if used is not None and (gpus is None or gpus > used):
                 named = f"{subject(manifest, pod)}: container '{container.get('name') or ''}'"
-                said.append(f"{named} {_TOO_MANY.format(used)}")
+                said.append(f"{named} {_TOO_MANY.format(used=used)}")
     return said
 
 
@@ -166,7 +167,11 @@ _USED = " + ".join(
 )
 _USED = f"[{_WORDS}].map(words, {_USED})[0]"
 _ASKED = cel.asked("c", GPU)
-_MORE = f"[{_USED}].exists(used, size(used) > 0 && {cel.amount(f'{_ASKED}.value()')}"
+_LAUNCHED = (
+    f"variables.pods.map(p, {{'name': dyn(p.name), 'containers': dyn(p.containers"
+    f".filter(c, {_ASKED}.hasValue()).map(c, {{'name': dyn(c.?name.orValue('')), "
+    f"'gpus': dyn({_ASKED}.value()), 'used': dyn({_USED})}}).filter(c, size(c.used) > 0))}})"
+)
 
 RULE = Rule(
     id="idle/launcher",
@@ -175,17 +180,12 @@ RULE = Rule(
     source="https://github.com/pytorch/pytorch/blob/main/torch/distributed/run.py",
     watched_by=("GpuPodUsesFewOfItsGpus",),
     predicate=violations,
-    admission=cel.of_containers(
-        "variables.pods",
+    admission=of_containers(
+        _LAUNCHED,
         [
-            cel.Fault(
-                broken=(
-                    f"({_ASKED}.hasValue() && {_MORE}.isGreaterThan(quantity(string(used.min())))))"
-                ),
-                says=(
-                    f"'must ask for no more GPUs than the ' + string(({_USED}).min()) + "
-                    "' that its launcher uses.'"
-                ),
+            Fault(
+                broken=f"{cel.amount('c.gpus')}.isGreaterThan(quantity(string(c.used.min())))",
+                says=cel.text(_TOO_MANY, used="string(c.used.min())"),
             )
         ],
     ),

@@ -16,19 +16,13 @@ from collections.abc import Mapping
 from typing import cast
 
 from policies.language import cel
-from policies.language.annotations import LIFETIME, filled, within
-from policies.language.cel_forms import GPU_PODS
+from policies.language.annotations import LIFETIME, within
+from policies.language.cel_forms import GPU_PODS, Fault, of_pods
 from policies.language.gpu_work import counted, gpu_pods
 from policies.language.manifest import at, items, mapping
 from policies.language.pods import Pod, subject
 from policies.language.rule import Manifest, Rule, Settings
-from policies.language.shared_gpus import (
-    ASKS_WHOLE,
-    asks_whole,
-    cel_is_shared,
-    is_shared,
-    pools_schema,
-)
+from policies.language.shared_gpus import ASKS_WHOLE, IS_SHARED, asks_whole, is_shared
 
 ID = "idle/notebooks"
 _COMMAND = re.compile(
@@ -38,8 +32,8 @@ _COMMAND = re.compile(
 _IMAGE = re.compile(r"jupyter|notebook|code-server|rstudio|marimo")
 _WHOLE = "must ask for a MIG device or a time-slice, as a notebook."
 _FOR_EVER = (
-    f"must have activeDeadlineSeconds of at most {{0}} hours or the annotation {LIFETIME} of at "
-    "most {0}, as a notebook."
+    "must have activeDeadlineSeconds of at most {hours} hours or the annotation "
+    f"{LIFETIME} of at most {{hours}}, as a notebook."
 )
 
 
@@ -58,7 +52,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
         if asks_whole(pod) and not is_shared(pod, settings):
             said.append(f"{subject(manifest, pod)} {_WHOLE}")
         if not _ends(pod, hours) and not _lives(of_notebook, hours):
-            said.append(f"{subject(manifest, pod)} {_FOR_EVER.format(hours)}")
+            said.append(f"{subject(manifest, pod)} {_FOR_EVER.format(hours=hours)}")
     return said
 
 
@@ -100,10 +94,10 @@ _NOTEBOOK = (
     f"p.containers.exists(c, {_SHOWS}))"
 )
 _LIMITED = (
-    f"({within('p.spec.?activeDeadlineSeconds', f'int({_HOURS}) * 3600')} || "
-    + within(f"p.annotations[?'{LIFETIME}']", f"int({_HOURS})")
+    f"({within('p.spec.?activeDeadlineSeconds', f'{_HOURS} * 3600')} || "
+    + within(f"p.annotations[?'{LIFETIME}']", _HOURS)
     + " || object.kind == 'Notebook' && "
-    + within(f"object.metadata.?annotations[?'{LIFETIME}']", f"int({_HOURS})")
+    + within(f"object.metadata.?annotations[?'{LIFETIME}']", _HOURS)
     + ")"
 )
 
@@ -123,14 +117,13 @@ RULE = Rule(
             "default": 12,
             "description": "Hours that a notebook may live.",
         },
-        **pools_schema(),
     },
     predicate=violations,
-    admission=cel.of_pods(
+    admission=of_pods(
         f"{GPU_PODS}.filter(p, {_NOTEBOOK})",
         [
-            cel.Fault(broken=f"({ASKS_WHOLE} && !{cel_is_shared(ID)})", says=cel.literal(_WHOLE)),
-            cel.Fault(broken=f"!{_LIMITED}", says=filled(_FOR_EVER, _HOURS)),
+            Fault(broken=f"({ASKS_WHOLE} && !{IS_SHARED})", says=cel.literal(_WHOLE)),
+            Fault(broken=f"!{_LIMITED}", says=cel.text(_FOR_EVER, hours=f"string({_HOURS})")),
         ],
     ),
 )

@@ -7,8 +7,8 @@ day is over is told at the next preview.
 """
 
 from policies.language import cel
-from policies.language.annotations import day, filled, is_day, is_over
-from policies.language.cel_forms import of_object
+from policies.language.annotations import day, is_day, is_over
+from policies.language.cel_forms import Fault, of_object
 from policies.language.gpu_node_pools import KINDS, VARIABLES
 from policies.language.manifest import describe
 from policies.language.rule import Manifest, Rule, Settings
@@ -42,9 +42,9 @@ RULE = Rule(
         KINDS,
         "variables.isGpuPool && object.spec.?replicas.orValue(0) > 0",
         [
-            cel.Fault(
+            Fault(
                 broken=(f"!{is_day(cel_said(UNTIL))} || {cel_said(REASON)}.orValue('') == ''"),
-                says=filled(_NO_REASON),
+                says=cel.literal(_NO_REASON),
             )
         ],
         VARIABLES,

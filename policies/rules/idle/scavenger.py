@@ -10,8 +10,8 @@
 from collections.abc import Iterator
 
 from policies.language import cel
-from policies.language.annotations import CLASSES_OF_JOB, classes_of_job, filled
-from policies.language.cel_forms import pods_or_object
+from policies.language.annotations import CLASSES_OF_JOB, classes_of_job
+from policies.language.cel_forms import Fault, of_pods, pods_or_object
 from policies.language.manifest import at, describe, is_false
 from policies.language.pods import KINDS, Pod, pods, subject
 from policies.language.rule import Manifest, Rule, Settings
@@ -22,9 +22,10 @@ _KEEPS = "karpenter.sh/do-not-disrupt"
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")  # what Go's ParseBool takes, as Volcano does
 _VALUE = "must have a value below 0, the priority of pods without a class."
 _EVICTS = "must have preemptionPolicy Never."
-_QUEUE = "must not have spec.reclaimable false, as the queue of the class '{0}'."
+_QUEUE = "must not have spec.reclaimable false, as the queue of the class '{name}'."
 _POD = (
-    f"must be preemptible in the class '{{0}}': without {_PREEMPTABLE} false and without {_KEEPS}."
+    f"must be preemptible in the class '{{name}}': without {_PREEMPTABLE} false and without "
+    f"{_KEEPS}."
 )
 
 
@@ -38,7 +39,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     of_job = [*classes_of_job(manifest), at(manifest, "spec", "queue")]
     of_all = _of_all_pods(manifest)
     return [
-        f"{subject(manifest, pod)} {_POD.format(scavenger)}"
+        f"{subject(manifest, pod)} {_POD.format(name=scavenger)}"
         for pod in pods(manifest)
         if scavenger in (*of_job, pod.spec.get("priorityClassName")) and _stays(pod, of_all)
     ]
@@ -61,7 +62,7 @@ def _of_object(manifest: Manifest, scavenger: str) -> Iterator[str]:
         and str(manifest.get("apiVersion")).startswith("scheduling.volcano.sh/")
         and is_false(at(manifest, "spec", "reclaimable"))
     ):
-        yield _QUEUE.format(scavenger)
+        yield _QUEUE.format(name=scavenger)
 
 
 def _stays(pod: Pod, of_job: object) -> bool:
@@ -83,24 +84,24 @@ _PODS = (
     f".exists(each, each.hasValue() && each.value() == {_CLASS}))"
 )
 _OBJECT_FAULTS = [
-    cel.Fault(
+    Fault(
         broken=(
             f"object.kind == 'PriorityClass' && {_NAMED} && dyn(object).?value.orValue(0) >= 0"
         ),
         says=cel.literal(_VALUE),
     ),
-    cel.Fault(
+    Fault(
         broken=(
             f"object.kind == 'PriorityClass' && {_NAMED} && "
             "dyn(object).?preemptionPolicy.orValue('') != 'Never'"
         ),
         says=cel.literal(_EVICTS),
     ),
-    cel.Fault(
+    Fault(
         broken=(
             f"object.kind == 'Queue' && {_NAMED} && !dyn(object).?spec.?reclaimable.orValue(true)"
         ),
-        says=filled(_QUEUE, _CLASS),
+        says=cel.text(_QUEUE, name=_CLASS),
     ),
 ]
 
@@ -124,15 +125,15 @@ RULE = Rule(
     admission=pods_or_object(
         (*KINDS, ("scheduling.k8s.io", "priorityclasses"), ("scheduling.volcano.sh", "queues")),
         _OBJECT_FAULTS,
-        cel.of_pods(
+        of_pods(
             _PODS,
             [
-                cel.Fault(
+                Fault(
                     broken=(
                         f"({_SAID}.hasValue() && !({_SAID}.value() in {list(_TRUE)})) || "
                         f"p.annotations[?'{_KEEPS}'].orValue('') == 'true'"
                     ),
-                    says=filled(_POD, _CLASS),
+                    says=cel.text(_POD, name=_CLASS),
                 )
             ],
         ),

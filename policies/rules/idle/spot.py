@@ -1,8 +1,8 @@
 """What runs on spot capacity must survive losing it.
 
 A pod may run on spot capacity where it selects `karpenter.sh/capacity-type: spot`, where its
-required node affinity allows it, or where it selects, by either, a pool that has some
-(`spot_pools`) and no capacity type. Such a pod
+required node affinity allows it, or where it selects, by either, a pool that has some and no
+capacity type. Such a pod
 
 - must not have one of the priority classes of production, nor must its job;
 - must declare by the annotation `fleet.gpu/checkpoint-seconds` that it writes a checkpoint when it
@@ -17,13 +17,13 @@ from policies.language.annotations import (
     CHECKPOINT,
     CLASSES_OF_JOB,
     classes_of_job,
-    filled,
     within,
 )
-from policies.language.cel_forms import GPU_PODS
+from policies.language.cel_forms import GPU_PODS, Fault, of_pods
 from policies.language.gpu_work import IS_SERVICE, counted, gpu_pods, is_service
 from policies.language.manifest import at, items
 from policies.language.pods import Pod, subject
+from policies.language.pool_table import facts
 from policies.language.rule import Manifest, Rule, Settings
 
 ID = "idle/spot"
@@ -31,7 +31,8 @@ _TYPE = "karpenter.sh/capacity-type"
 _POOL = "fleet.gpu/pool"
 _PRODUCTION = "must not run on spot capacity, as it is of a priority class of production."
 _NO_CHECKPOINT = (
-    f"must have the annotation {CHECKPOINT} of at most {{0}} on its pods to run on spot capacity."
+    f"must have the annotation {CHECKPOINT} of at most {{seconds}} on its pods to run on spot "
+    "capacity."
 )
 
 
@@ -48,7 +49,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
             said.append(f"{subject(manifest, pod)} {_PRODUCTION}")
         seconds = counted(pod.annotations.get(CHECKPOINT))
         if not is_service(manifest) and (seconds is None or seconds > notice):
-            said.append(f"{subject(manifest, pod)} {_NO_CHECKPOINT.format(notice)}")
+            said.append(f"{subject(manifest, pod)} {_NO_CHECKPOINT.format(seconds=notice)}")
     return said
 
 
@@ -79,7 +80,7 @@ def _may_run_on_spot(pod: Pod, settings: Settings) -> bool:
             for pool in items(at(demand, "values"))
         ]
     )
-    return any(pool in items(settings["spot_pools"]) for pool in pools)
+    return any(each["spot"] and each["name"] in pools for each in facts(settings)["pools"])
 
 
 def _takes_spot(demand: object) -> bool:
@@ -100,7 +101,7 @@ _TAKES_SPOT = (
     "(d.operator == 'In' ? 'spot' in d.?values.orValue([]) : "
     "d.operator != 'DoesNotExist' && !('spot' in d.?values.orValue([])))"
 )
-_SPOT_POOLS = f"{cel.setting(ID, 'spot_pools')}.split(',')"
+_SPOT_POOLS = "variables.pools.filter(e, e.spot).map(e, e.name)"
 _ON_SPOT = (
     f"(p.spec.?nodeSelector[?'{_TYPE}'].hasValue() ? p.spec.nodeSelector['{_TYPE}'] == 'spot' : "
     f"size({_TYPES}) > 0 ? {_TYPES}.exists(t, t.exists(d, {_TAKES_SPOT})) : "
@@ -110,7 +111,7 @@ _ON_SPOT = (
     f"d.operator == 'In' && d.?values.orValue([]).exists(v, v in {_SPOT_POOLS}))))"
 )
 _SAID = f"p.annotations[?'{CHECKPOINT}']"
-_CLASSES = f"{cel.setting(ID, 'production_classes')}.split(',')"
+_CLASSES = cel.setting(ID, "production_classes")
 
 RULE = Rule(
     id=ID,
@@ -137,27 +138,21 @@ RULE = Rule(
             "default": ["production", "system-cluster-critical", "system-node-critical"],
             "description": "Priority classes of production.",
         },
-        "spot_pools": {
-            "type": "array",
-            "items": {"type": "string", "pattern": "^[a-z0-9-]+$"},
-            "default": [],
-            "description": "Pools that have spot capacity; the environment's own are known.",
-        },
     },
     predicate=violations,
-    admission=cel.of_pods(
+    admission=of_pods(
         f"{GPU_PODS}.filter(p, {_ON_SPOT})",
         [
-            cel.Fault(
+            Fault(
                 broken=(
                     f"({CLASSES_OF_JOB} + [p.spec.?priorityClassName])"
                     f".exists(each, each.hasValue() && each.value() in {_CLASSES})"
                 ),
                 says=cel.literal(_PRODUCTION),
             ),
-            cel.Fault(
-                broken=f"(!{IS_SERVICE} && !{within(_SAID, f'int({_NOTICE})')})",
-                says=filled(_NO_CHECKPOINT, _NOTICE),
+            Fault(
+                broken=f"(!{IS_SERVICE} && !{within(_SAID, _NOTICE)})",
+                says=cel.text(_NO_CHECKPOINT, seconds=f"string({_NOTICE})"),
             ),
         ],
     ),

@@ -22,7 +22,12 @@ import re
 from collections.abc import Iterator, Mapping
 
 from policies.language import cel
-from policies.language.cel_containers import EVERY
+from policies.language.cel_forms import (
+    EVERY_CONTAINER,
+    Fault,
+    of_containers,
+    pods_or_object,
+)
 from policies.language.encrypted import EncryptedText
 from policies.language.manifest import at, describe, items, mapping
 from policies.language.pods import KINDS as POD_KINDS
@@ -160,30 +165,22 @@ _CEL_ENV = (
     f"(c.?env.orValue([]).exists(e, {_CEL_TOLD}) || "
     f"{_CEL_WORDS}.exists(w, w.matches({cel.literal(_VALUE)})))"
 )
-_CEL_DATA = f"variables.data.exists(k, {_cel_tells('k', 'variables.data[k]')})"
-_CEL_BROKEN = f"variables.pods.filter(p, {EVERY}.exists(c, {_CEL_ENV}))"
-_CEL_NAME = f"variables.broken.map(p, {EVERY}.filter(c, {_CEL_ENV})[0].?name.orValue(''))[0]"
+_CEL_DATA = (
+    "(object.kind == 'ConfigMap' ? object.?data.orValue({}) : {})"
+    f".transformList(k, v, {_cel_tells('k', 'v')}).exists(told, told)"
+)
 
 
 def _admission() -> Admission:
     """A ConfigMap has data and no pods, and everything else has pods."""
-    pods_or_none = f"object.kind == 'ConfigMap' ? [] : ({cel.PODS['pods']})"
-    says_variable = (
-        f'{cel.told_of("variables.broken[0]")} + ": container \'" + {_CEL_NAME} + '
-        f'"\' " + {cel.literal(_VARIABLE)}'
-    )
-    return Admission(
-        kinds=(("", "configmaps"), *POD_KINDS),
-        variables={
-            **cel.PODS,
-            "pods": pods_or_none,
-            "data": "object.kind == 'ConfigMap' ? object.?data.orValue({}) : {}",
-            "tells": _CEL_DATA,
-            "broken": _CEL_BROKEN,
-        },
-        holds="!variables.tells && size(variables.broken) == 0",
-        message=(
-            f"(variables.tells ? {cel.DESCRIBED} + ' ' + {cel.literal(_CONFIG)} : {says_variable})"
+    of_variables = Fault(broken=_CEL_ENV, says=cel.literal(_VARIABLE))
+    return pods_or_object(
+        (("", "configmaps"), *POD_KINDS),
+        [Fault(broken=_CEL_DATA, says=cel.literal(_CONFIG))],
+        of_containers(
+            "(object.kind == 'ConfigMap' ? [] : variables.pods)",
+            [of_variables],
+            containers=EVERY_CONTAINER,
         ),
     )
 

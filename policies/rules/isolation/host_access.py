@@ -9,7 +9,7 @@ the setting: IPC_LOCK pins memory for RDMA, SYS_NICE binds it to a NUMA node.
 from collections.abc import Iterator, Mapping
 
 from policies.language import cel
-from policies.language.cel_containers import EVERY
+from policies.language.cel_forms import EVERY_CONTAINER, Fault, of_pods
 from policies.language.manifest import at, is_true, items
 from policies.language.pods import Pod, pods, subject
 from policies.language.rule import Manifest, Rule, Settings
@@ -71,34 +71,32 @@ def _context(container: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _any(broken: str) -> str:
-    return f"{EVERY}.exists(c, {broken})"
+    return f"{EVERY_CONTAINER}.exists(c, {broken})"
 
 
-def _cel_faults() -> list[cel.Fault]:
+def _cel_faults() -> list[Fault]:
     shared = [
-        cel.Fault(broken=f"p.spec.?{field}.orValue(false)", says=cel.literal(_SHARES.format(what)))
+        Fault(broken=f"p.spec.?{field}.orValue(false)", says=cel.literal(_SHARES.format(what)))
         for field, what in _SHARED.items()
     ]
-    runtime = ", ".join(map(cel.literal, _RUNTIME))
-    setting = f"{cel.setting(ID, 'capabilities')}.split(',')"
+    allowed = f"({cel.literal(_RUNTIME)} + {cel.setting(ID, 'capabilities')})"
     return [
         *shared,
-        cel.Fault(
+        Fault(
             broken="p.spec.?volumes.orValue([]).exists(v, v.?hostPath.hasValue())",
             says=cel.literal(_PATH),
         ),
-        cel.Fault(
+        Fault(
             broken=_any("c.?securityContext.?privileged.orValue(false)"),
             says=cel.literal(_PRIVILEGED),
         ),
-        cel.Fault(
+        Fault(
             broken=_any("c.?ports.orValue([]).exists(o, o.?hostPort.orValue(0) != 0)"),
             says=cel.literal(_PORT),
         ),
-        cel.Fault(
+        Fault(
             broken=_any(
-                "c.?securityContext.?capabilities.?add.orValue([])"
-                f".exists(a, !(a in [{runtime}] || a in {setting}))"
+                f"c.?securityContext.?capabilities.?add.orValue([]).exists(a, !(a in {allowed}))"
             ),
             says=cel.literal(_ADDS),
         ),
@@ -133,5 +131,5 @@ RULE = Rule(
         },
     },
     predicate=violations,
-    admission=cel.of_pods(f"({cel_is_system(ID)} ? [] : variables.pods)", _cel_faults()),
+    admission=of_pods(f"({cel_is_system(ID)} ? [] : variables.pods)", _cel_faults()),
 )

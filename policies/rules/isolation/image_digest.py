@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from policies.language import cel
-from policies.language.cel_containers import of_every_container
+from policies.language.cel_forms import EVERY_CONTAINER, Fault, of_containers
 from policies.language.pods import pods, subject
 from policies.language.rule import Manifest, Rule, Settings
 from policies.language.system_namespaces import CHARTS, cel_is_system, is_system, schema
@@ -48,13 +48,14 @@ RULE = Rule(
         "Namespaces whose images have tags: those of charts, and of measurements of a machine.",
     ),
     predicate=violations,
-    admission=of_every_container(
+    admission=of_containers(
         f"({cel_is_system(ID)} ? [] : variables.pods)",
         [
-            cel.Fault(
+            Fault(
                 broken=f"!c.?image.orValue('').matches({cel.literal(f'^{_BY_DIGEST}$')})",
                 says=cel.literal(_MUST),
             )
         ],
+        containers=EVERY_CONTAINER,
     ),
 )

@@ -6,7 +6,7 @@ required, one hop); an instance or launch template without options takes those o
 """
 
 from policies.language import cel
-from policies.language.cel_forms import of_object
+from policies.language.cel_forms import Fault, of_object
 from policies.language.manifest import at, describe
 from policies.language.rule import Kind, Manifest, Rule, Settings
 
@@ -50,15 +50,14 @@ RULE = Rule(
         KINDS,
         f"{_OPTIONS}.?httpEndpoint.orValue('enabled') != 'disabled'",
         [
-            cel.Fault(
+            Fault(
                 broken=f"{_OPTIONS}.?httpTokens.orValue('required') != 'required'",
                 says=cel.literal(_TOKENS),
             ),
-            cel.Fault(
+            Fault(
                 broken=f"{_OPTIONS}.?httpPutResponseHopLimit.orValue(1) != 1",
                 says=cel.literal(_HOPS),
             ),
         ],
-        {},
     ),
 )

@@ -10,7 +10,7 @@ policies or need none, and are a setting.
 from collections.abc import Iterator, Sequence
 
 from policies.language import cel
-from policies.language.cel_forms import of_object
+from policies.language.cel_forms import Fault, of_object
 from policies.language.manifest import at, describe, items, mapping
 from policies.language.pods import pods
 from policies.language.rule import Kind, Manifest, Rule, Settings
@@ -140,7 +140,7 @@ RULE = Rule(
         KINDS,
         _selects_every(_SELECTOR),
         [
-            cel.Fault(
+            Fault(
                 broken=(
                     f"object.spec.?ingress.orValue([]).exists(r, {_EVERYBODY} && "
                     "size(r.?ports.orValue([])) == 0)"
@@ -148,6 +148,5 @@ RULE = Rule(
                 says=cel.literal(_OPEN),
             )
         ],
-        {},
     ),
 )

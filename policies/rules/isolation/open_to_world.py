@@ -8,7 +8,7 @@ ranges. A server of Hetzner has no firewall unless it is given one.
 from collections.abc import Iterator, Mapping
 
 from policies.language import cel
-from policies.language.cel_forms import of_object
+from policies.language.cel_forms import Fault, of_object
 from policies.language.manifest import at, describe, items, mapping
 from policies.language.rule import Kind, Manifest, Rule, Settings
 
@@ -104,7 +104,7 @@ def _is_open(spec: Mapping[str, object], settings: Settings) -> bool:
 
 KINDS: tuple[Kind, ...] = (("", "services"),)
 _RANGES = "object.spec.?loadBalancerSourceRanges.orValue([])"
-_GUARDED = f"{cel.setting(ID, 'ports')}.split(',')"
+_GUARDED = cel.setting(ID, "ports")
 
 RULE = Rule(
     id=ID,
@@ -127,14 +127,13 @@ RULE = Rule(
         KINDS,
         "object.spec.?type.orValue('ClusterIP') == 'LoadBalancer'",
         [
-            cel.Fault(
+            Fault(
                 broken=(
                     f"(size({_RANGES}) == 0 || {_RANGES}.exists(r, r.endsWith('/0'))) && "
-                    f"object.spec.?ports.orValue([]).exists(p, string(p.port) in {_GUARDED})"
+                    f"object.spec.?ports.orValue([]).exists(p, p.port in {_GUARDED})"
                 ),
                 says=cel.literal(_SERVICE),
             )
         ],
-        {},
     ),
 )

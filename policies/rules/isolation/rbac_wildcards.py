@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from policies.language import cel
-from policies.language.cel_forms import of_object
+from policies.language.cel_forms import Fault, of_object
 from policies.language.manifest import at, describe, items
 from policies.language.rule import Kind, Manifest, Rule, Settings
 
@@ -93,14 +93,14 @@ def _is_all(action: str) -> bool:
 KINDS: tuple[Kind, ...] = tuple(
     (_GROUP, plural) for plural in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
 )
-_NAMES = f"{cel.setting(ID, 'names')}.split(',').filter(n, n != '')"
+_NAMES = cel.setting(ID, "names")
 _NAME = "object.metadata.?name.orValue('')"
 _OTHERS = f"!({_NAME} in {list(_OWN)} || {_NAMES}.exists(n, {_NAME}.startsWith(n)))"
 
 
-def _cel_faults() -> list[cel.Fault]:
+def _cel_faults() -> list[Fault]:
     found = [
-        cel.Fault(
+        Fault(
             broken=(
                 f"object.?rules.orValue([]).exists(r, r.?{field}.orValue([])"
                 f".exists(n, n in {list(_ALL)}))"
@@ -110,7 +110,7 @@ def _cel_faults() -> list[cel.Fault]:
         for field in _FIELDS
     ]
     admin = "object.?roleRef.?name.orValue('') == 'cluster-admin'"
-    return [*found, cel.Fault(broken=admin, says=cel.literal(_ADMIN))]
+    return [*found, Fault(broken=admin, says=cel.literal(_ADMIN))]
 
 
 RULE = Rule(
@@ -143,5 +143,5 @@ RULE = Rule(
         }
     },
     predicate=violations,
-    admission=of_object(KINDS, _OTHERS, _cel_faults(), {}),
+    admission=of_object(KINDS, _OTHERS, _cel_faults()),
 )

@@ -9,9 +9,11 @@ must go, and the rest may stay. On a pool without GPUs, or with instances of MIG
 pod with `nvidia.com/gpu` ever runs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from policies.language import cel
+from policies.language.cel_forms import Fault, of_pods
+from policies.language.facts import Shape
 from policies.language.manifest import quantity
 from policies.language.pods import GPU, Pod, asked, pods, subject
 from policies.language.pool_table import (
@@ -19,36 +21,48 @@ from policies.language.pool_table import (
     Column,
     Malformed,
     amount,
-    asks,
+    asking_pods,
     cel_amount,
-    cel_lines,
-    cel_misfit,
-    filled,
-    lines,
-    misfit,
-    schema,
+    cel_text,
+    facts,
+    names_resource,
+    no_pool_fits,
+    open_to,
     selected,
-    speaks,
     total,
 )
 from policies.language.rule import Manifest, Rule, Settings
 
-_ID = "numa/admissible-shape"
-_SAYS = "at most {1} GPUs, {2} CPUs in multiples of {4} and {3}Mi of memory on pool '{0}'"
-_SAYS_PAGES = (
-    "at most {1} GPUs, {2} CPUs in multiples of {4}, {3}Mi of memory, {5}Mi of hugepages-1Gi and "
-    "{6}Mi of hugepages-2Mi on pool '{0}'"
+_SAYS = (
+    "at most {gpus} GPUs, {cpus} CPUs in multiples of {cpus_in_multiples_of} and {memory_mib}Mi of "
+    "memory on pool '{name}'"
 )
-_NONE = f"must ask for no {GPU} on pool '{{0}}', which has none."
-_RESOURCES = (GPU, "cpu", "memory", "hugepages-1Gi", "hugepages-2Mi")
-_COLUMNS = ("gpus", "cpus", "memory", "gib", "mib")
+_SAYS_PAGES = (
+    "at most {gpus} GPUs, {cpus} CPUs in multiples of {cpus_in_multiples_of}, {memory_mib}Mi of "
+    "memory, {hugepages_1gi_mib}Mi of hugepages-1Gi and {hugepages_2mi_mib}Mi of hugepages-2Mi on "
+    "pool '{name}'"
+)
+_NONE = f"must ask for no {GPU} on pool '{{name}}', which has none."
+_COLUMNS = [
+    Column(name="gpus", resource=GPU),
+    Column(name="cpus", resource="cpu"),
+    Column(name="memory", resource="memory"),
+    Column(name="pages_1gi", resource="hugepages-1Gi"),
+    Column(name="pages_2mi", resource="hugepages-2Mi"),
+]
 _TRIFLE = 0.0005
 _COUNTABLE = 1e9
 
 
+class _Offer(Shape):
+    """A shape with the name of its pool."""
+
+    name: str
+
+
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what keeps the pods with GPUs from every machine of their pool."""
-    if not settings["pools"]:
+    if not facts(settings)["pools"]:
         return []
     told = []
     for pod in pods(manifest):
@@ -62,28 +76,28 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
 
 
 def _fault(pod: Pod, settings: Settings) -> str | None:
-    if not speaks(pod, [GPU]):
+    if not names_resource(pod, [GPU]):
         return None
-    gpus, cpus, memory, gib, mib = (total(pod, each) for each in _RESOURCES)
-    if gpus <= 0:
+    wanted = {each.name: total(pod, each.resource) for each in _COLUMNS}
+    if wanted["gpus"] <= 0:
         return None
+    found = open_to(settings, selected(pod))
+    if selected(pod) and any(not pool["shapes"] for pool in found):
+        return _NONE.format(name=selected(pod))
+    says = _SAYS_PAGES if wanted["pages_1gi"] + wanted["pages_2mi"] > 0 else _SAYS
+    offers = [_Offer(name=pool["name"], **shape) for pool in found for shape in pool["shapes"]]
+    return no_pool_fits(offers, lambda shape: _fits(pod, wanted, shape), says)
 
-    def fits(facts: Sequence[str]) -> bool:
-        return (
-            gpus <= float(facts[1])
-            and cpus <= float(facts[2]) + _TRIFLE
-            and memory <= float(facts[3]) * MIB
-            and gib <= float(facts[5]) * MIB
-            and mib <= float(facts[6]) * MIB
-            and all(_in_cores(each, int(facts[4])) for each in pod.containers)
-        )
 
-    pool = selected(pod)
-    having = [line for line in lines(settings, "") if line[1] != "0"]
-    if pool and any(line[1] == "0" for line in lines(settings, pool)):
-        return _NONE.format(pool)
-    says = _SAYS_PAGES if gib + mib > 0 else _SAYS
-    return misfit({"pools": [" ".join(line) for line in having]}, pool, fits, says)
+def _fits(pod: Pod, wanted: Mapping[str, float], shape: Shape) -> bool:
+    return (
+        wanted["gpus"] <= shape["gpus"]
+        and wanted["cpus"] <= shape["cpus"] + _TRIFLE
+        and wanted["memory"] <= shape["memory_mib"] * MIB
+        and wanted["pages_1gi"] <= shape["hugepages_1gi_mib"] * MIB
+        and wanted["pages_2mi"] <= shape["hugepages_2mi_mib"] * MIB
+        and all(_in_cores(each, shape["cpus_in_multiples_of"]) for each in pod.containers)
+    )
 
 
 def _in_cores(container: Mapping[str, object], threads: int) -> bool:
@@ -93,55 +107,55 @@ def _in_cores(container: Mapping[str, object], threads: int) -> bool:
     return found is None or cpus >= _COUNTABLE or bool(found % 1) or int(cpus) % threads == 0
 
 
-def _cel() -> str:
-    cpus = cel_amount("c", "cpu")
+def _cel_faults() -> list[Fault]:
+    """The pod is `p`, a pool `e` and a shape of it `s`."""
+    of_shape = {key: f"string(s.{key})" for key in Shape.__annotations__}
+    cpus = cel_amount("c", "'cpu'")
     in_cores = (
-        f"[{cpus}].all(n, n >= {_COUNTABLE:.1f} || double(int(n)) != n || int(n) % int(e[4]) == 0)"
+        f"[{cpus}].all(n, n >= {_COUNTABLE:.1f} || double(int(n)) != n || "
+        "int(n) % s.cpus_in_multiples_of == 0)"
     )
-    return (
-        f"p.gpus <= double(e[1]) && p.cpus <= double(e[2]) + {_TRIFLE} && "
-        f"p.memory <= double(e[3]) * {MIB}.0 && p.gib <= double(e[5]) * {MIB}.0 && "
-        f"p.mib <= double(e[6]) * {MIB}.0 && p.containers.all(c, {in_cores})"
+    fits = (
+        f"p.total.gpus <= double(s.gpus) && p.total.cpus <= double(s.cpus) + {_TRIFLE} && "
+        f"p.total.memory <= double(s.memory_mib) * {MIB}.0 && "
+        f"p.total.pages_1gi <= double(s.hugepages_1gi_mib) * {MIB}.0 && "
+        f"p.total.pages_2mi <= double(s.hugepages_2mi_mib) * {MIB}.0 && "
+        f"p.containers.all(c, {in_cores})"
     )
-
-
-_CEL_SAYS = f"(p.gib + p.mib > 0.0 ? {filled(_SAYS_PAGES)} : {filled(_SAYS)})"
+    says = (
+        f"(p.total.pages_1gi + p.total.pages_2mi > 0.0 ? {cel_text(_SAYS_PAGES, **of_shape)} : "
+        f"{cel_text(_SAYS, **of_shape)})"
+    )
+    return [
+        Fault(
+            broken="p.pool != '' && p.pools.exists(e, size(e.shapes) == 0)",
+            says=cel.text(_NONE, name="p.pool"),
+        ),
+        Fault(
+            broken=(
+                "p.pools.exists(e, size(e.shapes) > 0) && "
+                f"!p.pools.exists(e, e.shapes.exists(s, {fits}))"
+            ),
+            says=(
+                "'must ask for ' + p.pools.filter(e, size(e.shapes) > 0)"
+                f".map(e, e.shapes.map(s, {says}).join(' or ')).join(' or ') + '.'"
+            ),
+        ),
+    ]
 
 
 RULE = Rule(
-    id=_ID,
+    id="numa/admissible-shape",
     sentence="A GPU pod must have a shape that its pool's NUMA plan can admit.",
     why=(
         "The kubelet fails a pod that fits no NUMA node as its policy wants, or that takes half a "
         "core, and its controller makes the next one, which fails on the same machine."
     ),
     source="https://kubernetes.io/docs/tasks/administer-cluster/topology-manager/",
-    schema=schema(
-        "( [0-9]+){6}",
-        "Of each pool its name, then the largest pod: GPUs, CPUs, MiB of memory beside huge pages, "
-        "the threads of a core where whole cores are given out, else 1, and MiB of 1 GiB pages and "
-        "of 2 MiB pages. Without whole GPUs all but the threads are 0.",
-    ),
     predicate=violations,
-    admission=cel.of_pods(
-        "variables.asks.filter(p, p.gpus > 0.0)",
-        [
-            cel.Fault(
-                broken="variables.lines.exists(e, e[0] == p.pool && e[1] == '0')",
-                says=f"[[p.pool]].map(e, {filled(_NONE)})[0]",
-            ),
-            cel_misfit(_cel(), _CEL_SAYS, known="variables.having"),
-        ],
-        variables={
-            "lines": cel_lines(_ID),
-            "having": "variables.lines.filter(e, e[1] != '0')",
-            "asks": asks(
-                [
-                    Column(name=name, resource=resource)
-                    for name, resource in zip(_COLUMNS, _RESOURCES, strict=True)
-                ],
-                of=[GPU],
-            ),
-        },
+    admission=of_pods(
+        "variables.asking.filter(p, p.total.gpus > 0.0)",
+        _cel_faults(),
+        variables={"asking": asking_pods(_COLUMNS, of=[GPU])},
     ),
 )

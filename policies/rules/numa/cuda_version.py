@@ -17,26 +17,24 @@ compatibility package leaves it out.
 import re
 
 from policies.language import cel
-from policies.language.cel_forms import GPU_PODS
+from policies.language.cel_forms import GPU_PODS, Fault, of_pods
 from policies.language.gpu_work import PREFIX, gpu_pods
 from policies.language.pods import Pod, subject
 from policies.language.pool_table import (
-    cel_lines,
-    cel_misfit,
-    filled,
-    misfit,
-    pooled,
-    schema,
+    cel_no_pool_fits,
+    cel_text,
+    no_pool_fits,
+    open_to,
     selected,
+    with_pools,
 )
 from policies.language.rule import Manifest, Rule, Settings
 
-_ID = "numa/cuda-version"
 _DECLARED = f"{PREFIX}cuda"
 _FORM = "[1-9][0-9]?([.][0-9]{1,2}){0,2}"
 _MALFORMED = f"must have a version such as 12.8 in its annotation {_DECLARED}."
 _MUST = "must have an image of"
-_SAYS = "CUDA {2} or older for driver {1} of pool '{0}'"
+_SAYS = "CUDA {newest_cuda} or older for driver {driver} of pool '{name}'"
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
@@ -52,30 +50,30 @@ def _fault(pod: Pod, settings: Settings) -> str | None:
     if not re.fullmatch(_FORM, str(declared)):
         return _MALFORMED
     major = int(str(declared).partition(".")[0])
-    return misfit(settings, selected(pod), lambda facts: major <= int(facts[2]), _SAYS, _MUST)
+    known = [pool for pool in open_to(settings, selected(pod)) if "driver" in pool]
+    return no_pool_fits(known, lambda pool: major <= pool["newest_cuda"], _SAYS, _MUST)
 
 
 _VALUE = f"'%s'.format([p.annotations['{_DECLARED}']])"
 
 RULE = Rule(
-    id=_ID,
+    id="numa/cuda-version",
     sentence="The CUDA that an image declares must run with the driver of the pool.",
     why=(
         "With an older driver than its CUDA needs a program ends with 'driver version is "
         "insufficient' on the first call, after the machine was rented and the image loaded."
     ),
     source="https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
-    schema=schema(
-        " [0-9]+ [0-9]+",
-        "Of each pool with GPUs its name, its driver branch, then the newest CUDA major for it.",
-    ),
     predicate=violations,
-    admission=cel.of_pods(
-        pooled(f"({GPU_PODS}).filter(p, p.annotations[?'{_DECLARED}'].hasValue())"),
+    admission=of_pods(
+        with_pools(
+            f"{GPU_PODS}.filter(p, p.annotations[?'{_DECLARED}'].hasValue())", "has(e.driver)"
+        ),
         [
-            cel.Fault(broken=f"!{_VALUE}.matches('^{_FORM}$')", says=cel.literal(_MALFORMED)),
-            cel_misfit(f"int({_VALUE}.split('.')[0]) <= int(e[2])", filled(_SAYS), _MUST),
+            Fault(broken=f"!{_VALUE}.matches('^{_FORM}$')", says=cel.literal(_MALFORMED)),
+            cel_no_pool_fits(
+                f"int({_VALUE}.split('.')[0]) <= e.newest_cuda", cel_text(_SAYS), _MUST
+            ),
         ],
-        variables={"lines": cel_lines(_ID)},
     ),
 )

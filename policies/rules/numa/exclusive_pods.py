@@ -6,13 +6,11 @@ nothing spreads them, so that many share one while others idle. A pod says that 
 pool by the node selector `fleet.gpu/pool`; the pods of the system's own daemons select none.
 """
 
-from policies.language import cel
+from policies.language.cel_forms import of_containers
 from policies.language.pods import pods, subject
-from policies.language.pool_table import POOL, cel_lines, lines, schema, selected
+from policies.language.pool_table import SELECTED, open_to, selected
 from policies.language.rule import Manifest, Rule, Settings
 from policies.rules.numa.guaranteed_qos import fault_of, faults
-
-_ID = "numa/exclusive-pods"
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
@@ -20,7 +18,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     found = []
     for pod in pods(manifest):
         pool = selected(pod)
-        if pool and lines(settings, pool):
+        if pool and any(each["exclusive"] for each in open_to(settings, pool)):
             for container in pod.containers:
                 fault = fault_of(container)
                 if fault:
@@ -29,19 +27,17 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     return found
 
 
-_SELECTED = f"p.spec.?nodeSelector[?'{POOL}'].orValue('')"
-
 RULE = Rule(
-    id=_ID,
+    id="numa/exclusive-pods",
     sentence="A pod on an exclusive pool must be Guaranteed, with whole CPUs in every container.",
     why=(
         "On isolated CPUs nothing balances load: threads of a pod without CPUs of its own pile up "
         "on one of them while the others idle, because the kubelet ignores isolcpus."
     ),
     source="https://github.com/kubernetes/kubernetes/pull/87532",
-    schema=schema("", "The pools whose tuning has isolation: exclusive."),
     predicate=violations,
-    admission=cel.of_containers(
-        f"variables.pods.filter(p, {cel_lines(_ID)}.exists(e, e[0] == {_SELECTED}))", faults()
+    admission=of_containers(
+        f"variables.pods.filter(p, variables.pools.exists(e, e.exclusive && e.name == {SELECTED}))",
+        faults(),
     ),
 )

@@ -10,31 +10,29 @@ import re
 from collections.abc import Iterator
 
 from policies.language import cel
-from policies.language.cel_forms import GPU_PODS
+from policies.language.cel_forms import GPU_PODS, Fault, of_pods
 from policies.language.gpu_work import PREFIX, asked_gpus, gpu_pods
 from policies.language.manifest import quantity
 from policies.language.pods import GPU, Pod, subject
 from policies.language.pool_table import (
     MIB,
     cel_asks_for,
-    cel_lines,
-    cel_misfit,
-    filled,
-    misfit,
-    pooled,
-    schema,
+    cel_no_pool_fits,
+    cel_text,
+    no_pool_fits,
+    open_to,
     selected,
+    with_pools,
 )
 from policies.language.rule import Manifest, Rule, Settings
 
-_ID = "numa/gpu-memory"
 _DECLARED = f"{PREFIX}gpu-memory"
 _PROFILE = re.compile(r"nvidia\.com/mig-[0-9]+g\.([0-9]{1,4})gb")
 _GB = 10**9
 _MALFORMED = f"must have a quantity of memory such as 60Gi in its annotation {_DECLARED}."
 _LARGER = f"must ask for MIG instances with the memory of its annotation {_DECLARED} or more."
 _MUST = f"must have in its annotation {_DECLARED}"
-_SAYS = "at most {1}Mi for a GPU of pool '{0}'"
+_SAYS = "at most {gpu_memory_mib}Mi for a GPU of pool '{name}'"
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
@@ -54,9 +52,8 @@ def _fault(pod: Pod, settings: Settings) -> str | None:
         return _LARGER
     if GPU not in _asked(pod):
         return None
-    return misfit(
-        settings, selected(pod), lambda facts: wanted <= int(facts[1]) * MIB, _SAYS, _MUST
-    )
+    known = [pool for pool in open_to(settings, selected(pod)) if "gpu_memory_mib" in pool]
+    return no_pool_fits(known, lambda pool: wanted <= pool["gpu_memory_mib"] * MIB, _SAYS, _MUST)
 
 
 def _asked(pod: Pod) -> set[str]:
@@ -78,37 +75,35 @@ _SMALLER = (
     f"quantity({_VALUE}).isGreaterThan(quantity({_SIZE}))"
 )
 _IS_GPU = f"k == '{GPU}'"
-_TOO_LARGE = cel_misfit(
-    f"!quantity({_VALUE}).isGreaterThan(quantity(e[1] + 'Mi'))", filled(_SAYS), _MUST
+_TOO_LARGE = cel_no_pool_fits(
+    f"!quantity({_VALUE}).isGreaterThan(quantity(string(e.gpu_memory_mib) + 'Mi'))",
+    cel_text(_SAYS),
+    _MUST,
 )
 
 RULE = Rule(
-    id=_ID,
+    id="numa/gpu-memory",
     sentence="The GPU memory that a pod declares must fit the MIG instance or GPU it asks for.",
     why=(
         "A program that needs more memory than its instance has ends without memory when its "
         "model is loaded, and its instance stood ready for nothing."
     ),
     source="https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html",
-    schema=schema(
-        " [0-9]+",
-        "Of each pool that hands out GPUs its name, then MiB of memory of what it hands out.",
-    ),
     predicate=violations,
-    admission=cel.of_pods(
-        pooled(f"({GPU_PODS}).filter(p, p.annotations[?'{_DECLARED}'].hasValue())"),
+    admission=of_pods(
+        with_pools(
+            f"{GPU_PODS}.filter(p, p.annotations[?'{_DECLARED}'].hasValue())",
+            "has(e.gpu_memory_mib)",
+        ),
         [
-            cel.Fault(
+            Fault(
                 broken=(
                     f"!(isQuantity({_VALUE}) && quantity({_VALUE}).isGreaterThan(quantity('0')))"
                 ),
                 says=cel.literal(_MALFORMED),
             ),
-            cel.Fault(broken=cel_asks_for(_SMALLER), says=cel.literal(_LARGER)),
-            cel.Fault(
-                broken=f"{cel_asks_for(_IS_GPU)} && {_TOO_LARGE.broken}", says=_TOO_LARGE.says
-            ),
+            Fault(broken=cel_asks_for(_SMALLER), says=cel.literal(_LARGER)),
+            Fault(broken=f"{cel_asks_for(_IS_GPU)} && {_TOO_LARGE.broken}", says=_TOO_LARGE.says),
         ],
-        variables={"lines": cel_lines(_ID)},
     ),
 )

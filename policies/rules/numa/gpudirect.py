@@ -17,19 +17,18 @@ from collections.abc import Iterator
 
 from policies.language import cel
 from policies.language.boot_data import Shipped, driver, is_pool, judged, texts, words
-from policies.language.cel_forms import ASKS_FOR_GPUS
+from policies.language.cel_forms import ASKS_FOR_GPUS, Fault, of_pods
 from policies.language.gpu_work import PREFIX, asks_for_gpus
 from policies.language.manifest import at, items, mapping, quantity
 from policies.language.pods import Pod, pods, subject
 from policies.language.pool_table import (
     cel_asks_for,
-    cel_lines,
-    cel_misfit,
-    filled,
-    misfit,
-    pooled,
-    schema,
+    cel_no_pool_fits,
+    cel_text,
+    no_pool_fits,
+    open_to,
     selected,
+    with_pools,
 )
 from policies.language.rule import Manifest, Rule, Settings
 
@@ -38,8 +37,8 @@ _DECLARED = f"{PREFIX}gpudirect"
 _PASS = {"iommu=pt", "iommu.passthrough=1", "intel_iommu=off", "amd_iommu=off", "iommu=off"}
 _UNLIMITED = re.compile(r"^LimitMEMLOCK=infinity\s*$", re.MULTILINE)
 _KNOWN = f"must have rdma in its annotation {_DECLARED}."
-_DEVICES = "must ask for GPUs and for a device of {0}, which GPUDirect RDMA needs."
-_SAYS = "pool '{0}' is not"
+_DEVICES = "must ask for GPUs and for a device of {devices}, which GPUDirect RDMA needs."
+_SAYS = "pool '{name}' is not"
 _MUST = "must ask for a pool with GPUs and RDMA, which"
 
 
@@ -80,8 +79,9 @@ def _fault(pod: Pod, settings: Settings) -> str | None:
         return _KNOWN
     devices = tuple(map(str, items(settings["devices"])))
     if not asks_for_gpus(pod) or not _has(pod, devices):
-        return _DEVICES.format(" or ".join(devices))
-    return misfit(settings, selected(pod), lambda facts: facts[1] == "rdma", _SAYS, _MUST)
+        return _DEVICES.format(devices=" or ".join(devices))
+    with_gpus = [pool for pool in open_to(settings, selected(pod)) if pool["gpus"]]
+    return no_pool_fits(with_gpus, lambda pool: pool["rdma"], _SAYS, _MUST)
 
 
 def _has(pod: Pod, devices: tuple[str, ...]) -> bool:
@@ -95,13 +95,12 @@ def _has(pod: Pod, devices: tuple[str, ...]) -> bool:
     return any(amount is not None and amount > 0 for amount in asked)
 
 
-_PREFIXES = f"{cel.setting(_ID, 'devices')}.split(',')"
+_PREFIXES = cel.setting(_ID, "devices")
 _AMOUNT = "'%s'.format([r[k]])"
 _HAS = cel_asks_for(
-    f"variables.devices.exists(d, k.startsWith(d)) && isQuantity({_AMOUNT}) && "
+    f"{_PREFIXES}.exists(d, k.startsWith(d)) && isQuantity({_AMOUNT}) && "
     f"quantity({_AMOUNT}).isGreaterThan(quantity('0'))"
 )
-_BEFORE, _AFTER = (cel.literal(part) for part in _DEVICES.split("{0}"))
 
 RULE = Rule(
     id=_ID,
@@ -114,9 +113,6 @@ RULE = Rule(
         "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-rdma.html"
     ),
     schema={
-        **schema(
-            " (rdma|none)", "Of each pool its name, then rdma where GPUs and network cards have it."
-        ),
         "devices": {
             "type": "array",
             "items": {"type": "string", "pattern": "^[a-z0-9./-]+$"},
@@ -125,16 +121,17 @@ RULE = Rule(
         },
     },
     predicate=violations,
-    admission=cel.of_pods(
-        pooled(f"variables.pods.filter(p, p.annotations[?'{_DECLARED}'].hasValue())"),
+    admission=of_pods(
+        with_pools(
+            f"variables.pods.filter(p, p.annotations[?'{_DECLARED}'].hasValue())", "e.gpus > 0"
+        ),
         [
-            cel.Fault(broken=f"p.annotations['{_DECLARED}'] != 'rdma'", says=cel.literal(_KNOWN)),
-            cel.Fault(
+            Fault(broken=f"p.annotations['{_DECLARED}'] != 'rdma'", says=cel.literal(_KNOWN)),
+            Fault(
                 broken=f"!({ASKS_FOR_GPUS} && {_HAS})",
-                says=f"{_BEFORE} + variables.devices.join(' or ') + {_AFTER}",
+                says=cel.text(_DEVICES, devices=f"{_PREFIXES}.join(' or ')"),
             ),
-            cel_misfit("e[1] == 'rdma'", filled(_SAYS), _MUST),
+            cel_no_pool_fits("e.rdma", cel_text(_SAYS), _MUST),
         ],
-        variables={"lines": cel_lines(_ID), "devices": _PREFIXES},
     ),
 )

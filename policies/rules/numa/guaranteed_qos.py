@@ -8,6 +8,7 @@ containers count, init containers and sidecars too: one without limits takes the
 from collections.abc import Mapping
 
 from policies.language import cel
+from policies.language.cel_forms import Fault, of_containers
 from policies.language.manifest import at, quantity
 from policies.language.pods import GPU, asked, pods, subject, wants
 from policies.language.rule import Alert, Manifest, Rule, Settings
@@ -52,19 +53,17 @@ def _limit(resource: str) -> str:
     return f"c.?resources.?limits[?'{resource}']"
 
 
-def faults() -> list[cel.Fault]:
+def faults() -> list[Fault]:
     """The twin of `fault_of`."""
     found = []
     for resource in ("cpu", "memory"):
         limit = _limit(resource)
         request = cel.amount(f"{cel.asked('c', resource)}.value()")
         differs = f"{cel.amount(f'{limit}.value()')}.compareTo({request}) != 0"
-        found.append(
-            cel.Fault(broken=f"!{limit}.hasValue()", says=cel.literal(_SET.format(resource)))
-        )
-        found.append(cel.Fault(broken=differs, says=cel.literal(_EQUAL.format(resource))))
+        found.append(Fault(broken=f"!{limit}.hasValue()", says=cel.literal(_SET.format(resource))))
+        found.append(Fault(broken=differs, says=cel.literal(_EQUAL.format(resource))))
     whole = cel.whole(cel.amount(f"{_limit('cpu')}.value()"))
-    return [*found, cel.Fault(broken=f"!{whole}", says=cel.literal(_WHOLE))]
+    return [*found, Fault(broken=f"!{whole}", says=cel.literal(_WHOLE))]
 
 
 RULE = Rule(
@@ -76,7 +75,7 @@ RULE = Rule(
     ),
     source="https://kubernetes.io/docs/concepts/policy/node-resource-managers/",
     predicate=violations,
-    admission=cel.of_containers(
+    admission=of_containers(
         "variables.pods.filter(p, p.containers.exists(c, "
         f"{cel.more_than_none(cel.asked('c', GPU))}))",
         faults(),

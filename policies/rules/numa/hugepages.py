@@ -4,31 +4,34 @@ Huge pages are reserved at boot and cannot be overcommitted: a pod that asks for
 than its pool has stays pending for good. Any pod may ask for them, with GPUs or without.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from policies.language import cel
+from policies.language.cel_forms import Fault, of_pods
+from policies.language.facts import Pool
 from policies.language.manifest import at, mapping, quantity
 from policies.language.pods import Pod, asked, pods, subject
 from policies.language.pool_table import (
     MIB,
     Column,
     Malformed,
-    asks,
+    asking_pods,
     cel_asks_for,
-    cel_lines,
-    cel_misfit,
-    filled,
-    misfit,
-    schema,
+    cel_no_pool_fits,
+    cel_text,
+    names_resource,
+    no_pool_fits,
+    open_to,
     selected,
-    speaks,
     total,
 )
 from policies.language.rule import Manifest, Rule, Settings
 
-_ID = "numa/hugepages"
 _SIZES = ("hugepages-1Gi", "hugepages-2Mi")
-_SAYS = "at most {1}Mi of hugepages-1Gi and {2}Mi of hugepages-2Mi on pool '{0}'"
+_SAYS = (
+    "at most {hugepages_1gi_mib}Mi of hugepages-1Gi and {hugepages_2mi_mib}Mi of hugepages-2Mi on "
+    "pool '{name}'"
+)
 _EQUAL = "must have requests equal to limits for huge pages in every container."
 
 
@@ -36,7 +39,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what is wrong with the huge pages that the pods of an object ask for."""
     told = []
     for pod in pods(manifest):
-        if not (speaks(pod, _SIZES) or _has_other(pod)):
+        if not (names_resource(pod, _SIZES) or _has_other(pod)):
             continue
         try:
             fault = _fault(pod, settings)
@@ -49,17 +52,20 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
 
 def _fault(pod: Pod, settings: Settings) -> str | None:
     has_other = _has_other(pod)
-    one_gib, two_mib = (total(pod, size) for size in _SIZES)
+    pages_1gi, pages_2mi = (total(pod, size) for size in _SIZES)
     if any(_differs(each, size) for each in pod.containers for size in _SIZES):
         return _EQUAL
 
-    def fits(facts: Sequence[str]) -> bool:
-        there = one_gib <= float(facts[1]) * MIB and two_mib <= float(facts[2]) * MIB
-        return there and not has_other
+    def fits(pool: Pool) -> bool:
+        return (
+            pages_1gi <= pool["hugepages_1gi_mib"] * MIB
+            and pages_2mi <= pool["hugepages_2mi_mib"] * MIB
+            and not has_other
+        )
 
-    if one_gib + two_mib == 0 and not has_other:
+    if pages_1gi + pages_2mi == 0 and not has_other:
         return None
-    return misfit(settings, selected(pod), fits, _SAYS)
+    return no_pool_fits(open_to(settings, selected(pod)), fits, _SAYS)
 
 
 def _has_other(pod: Pod) -> bool:
@@ -96,42 +102,41 @@ def _cel_differs(size: str) -> str:
 
 _DIFFER = " || ".join(map(_cel_differs, _SIZES))
 _OTHER = cel_asks_for(f"k.startsWith('hugepages-') && !(k in {list(_SIZES)})")
-_PAGES = cel_misfit(
-    f"!{_OTHER} && p.gib <= double(e[1]) * {MIB}.0 && p.mib <= double(e[2]) * {MIB}.0",
-    filled(_SAYS),
+_PAGES = cel_no_pool_fits(
+    f"!{_OTHER} && p.total.pages_1gi <= double(e.hugepages_1gi_mib) * {MIB}.0 && "
+    f"p.total.pages_2mi <= double(e.hugepages_2mi_mib) * {MIB}.0",
+    cel_text(_SAYS),
 )
 
 RULE = Rule(
-    id=_ID,
+    id="numa/hugepages",
     sentence="Huge pages must be on the pool of the pod, with requests equal to limits.",
     why=(
         "Huge pages are reserved at boot and never overcommitted, so a pod that asks for pages "
         "that its pool does not have stays pending for good."
     ),
     source="https://kubernetes.io/docs/tasks/manage-hugepages/scheduling-hugepages/",
-    schema=schema(
-        "( [0-9]+){2}",
-        "Of each pool its name, then MiB of 1 GiB pages and MiB of 2 MiB pages on a machine.",
-    ),
     predicate=violations,
-    admission=cel.of_pods(
-        "variables.asks",
+    admission=of_pods(
+        "variables.asking",
         [
-            cel.Fault(broken=f"p.containers.exists(c, {_DIFFER})", says=cel.literal(_EQUAL)),
-            cel.Fault(
-                broken=f"((p.gib + p.mib > 0.0 || {_OTHER}) && {_PAGES.broken})", says=_PAGES.says
+            Fault(broken=f"p.containers.exists(c, {_DIFFER})", says=cel.literal(_EQUAL)),
+            Fault(
+                broken=(
+                    f"(p.total.pages_1gi + p.total.pages_2mi > 0.0 || {_OTHER}) && {_PAGES.broken}"
+                ),
+                says=_PAGES.says,
             ),
         ],
         variables={
-            "lines": cel_lines(_ID),
-            "asks": asks(
+            "asking": asking_pods(
                 [
-                    Column(name="gib", resource=_SIZES[0]),
-                    Column(name="mib", resource=_SIZES[1]),
+                    Column(name="pages_1gi", resource=_SIZES[0]),
+                    Column(name="pages_2mi", resource=_SIZES[1]),
                 ],
                 of=_SIZES,
-                always=True,
                 also=_OTHER,
+                always=True,
             ),
         },
     ),

@@ -10,26 +10,24 @@ image has. A pod without the annotation is not judged.
 import re
 
 from policies.language import cel
-from policies.language.cel_forms import GPU_PODS
+from policies.language.cel_forms import GPU_PODS, Fault, of_pods
 from policies.language.gpu_work import PREFIX, gpu_pods
 from policies.language.pods import Pod, subject
 from policies.language.pool_table import (
-    cel_lines,
-    cel_misfit,
-    filled,
-    misfit,
-    pooled,
-    schema,
+    cel_no_pool_fits,
+    cel_text,
+    no_pool_fits,
+    open_to,
     selected,
+    with_pools,
 )
 from policies.language.rule import Manifest, Rule, Settings
 
-_ID = "numa/image-architectures"
 _DECLARED = f"{PREFIX}cuda-architectures"
 _FORM = "(sm|compute)_[0-9]{2,3}[af]?(,(sm|compute)_[0-9]{2,3}[af]?)*"
 _MALFORMED = f"must have architectures such as sm_90,compute_90 in its annotation {_DECLARED}."
 _MUST = "must have an image with code for"
-_SAYS = "{1} of pool '{0}'"
+_SAYS = "{architecture} of pool '{name}'"
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
@@ -44,20 +42,17 @@ def _fault(pod: Pod, settings: Settings) -> str | None:
         return None
     if not re.fullmatch(_FORM, str(declared)):
         return _MALFORMED
-    found = str(declared).split(",")
-    return misfit(
-        settings,
-        selected(pod),
-        lambda facts: any(each in facts for each in found),
-        _SAYS,
-        _MUST,
+    built_for = str(declared).split(",")
+    known = [pool for pool in open_to(settings, selected(pod)) if "architecture" in pool]
+    return no_pool_fits(
+        known, lambda pool: any(each in pool["runs"] for each in built_for), _SAYS, _MUST
     )
 
 
 _VALUE = f"'%s'.format([p.annotations['{_DECLARED}']])"
 
 RULE = Rule(
-    id=_ID,
+    id="numa/image-architectures",
     sentence="An image that declares its architectures must have code for the pool's GPU.",
     why=(
         "A program without code for its GPU ends with 'no kernel image is available' after the "
@@ -67,17 +62,15 @@ RULE = Rule(
         "https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/"
         "compute-capabilities.html"
     ),
-    schema=schema(
-        " sm_[0-9]+( (sm|compute)_[0-9]+[af]?)*",
-        "Of each pool with GPUs its name, the architecture of its GPUs, then all whose code runs.",
-    ),
     predicate=violations,
-    admission=cel.of_pods(
-        pooled(f"({GPU_PODS}).filter(p, p.annotations[?'{_DECLARED}'].hasValue())"),
+    admission=of_pods(
+        with_pools(
+            f"{GPU_PODS}.filter(p, p.annotations[?'{_DECLARED}'].hasValue())",
+            "has(e.architecture)",
+        ),
         [
-            cel.Fault(broken=f"!{_VALUE}.matches('^{_FORM}$')", says=cel.literal(_MALFORMED)),
-            cel_misfit(f"{_VALUE}.split(',').exists(a, a in e)", filled(_SAYS), _MUST),
+            Fault(broken=f"!{_VALUE}.matches('^{_FORM}$')", says=cel.literal(_MALFORMED)),
+            cel_no_pool_fits(f"{_VALUE}.split(',').exists(a, a in e.runs)", cel_text(_SAYS), _MUST),
         ],
-        variables={"lines": cel_lines(_ID)},
     ),
 )

@@ -8,12 +8,12 @@ of another pod for it. The fleet's own daemons, which select no pool, are not me
 from collections.abc import Mapping
 
 from policies.language import cel
+from policies.language.cel_forms import Fault, of_containers
 from policies.language.manifest import at, mapping, quantity
 from policies.language.pods import Pod, pods, subject
-from policies.language.pool_table import POOL, cel_asks_for, cel_lines, lines, schema, selected
+from policies.language.pool_table import SELECTED, cel_asks_for, open_to, selected
 from policies.language.rule import Manifest, Rule, Settings
 
-_ID = "numa/memory-limit"
 _VENDOR = "nvidia.com/"
 _SET = "must set limits.memory to more than 0."
 _LIMIT = "c.?resources.?limits[?'memory']"
@@ -34,7 +34,8 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
 
 def _is_on_gpu_node(pod: Pod, settings: Settings) -> bool:
     pool = selected(pod)
-    return any(map(_asks_for_gpus, pod.containers)) or bool(pool and lines(settings, pool))
+    with_gpus = any(each["gpus"] for each in open_to(settings, pool)) if pool else False
+    return with_gpus or any(map(_asks_for_gpus, pod.containers))
 
 
 def _asks_for_gpus(container: Mapping[str, object]) -> bool:
@@ -44,20 +45,19 @@ def _asks_for_gpus(container: Mapping[str, object]) -> bool:
 
 
 _ASKS = cel_asks_for(f"k.startsWith('{_VENDOR}')")
-_SELECTED = f"p.spec.?nodeSelector[?'{POOL}'].orValue('')"
+_ON_GPU_NODE = f"variables.pools.exists(e, e.gpus > 0 && e.name == {SELECTED})"
 
 RULE = Rule(
-    id=_ID,
+    id="numa/memory-limit",
     sentence="A pod on a GPU node must have a memory limit in every container.",
     why=(
         "Memory without a limit is taken from beside the GPUs, and when it runs out the kernel "
         "ends processes of whichever pod it finds, a training run of days among them."
     ),
     source="https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
-    schema=schema("", "The pools whose machines have GPUs."),
     predicate=violations,
-    admission=cel.of_containers(
-        f"variables.pods.filter(p, {_ASKS} || {cel_lines(_ID)}.exists(e, e[0] == {_SELECTED}))",
-        [cel.Fault(broken=f"!{cel.more_than_none(_LIMIT)}", says=cel.literal(_SET))],
+    admission=of_containers(
+        f"variables.pods.filter(p, {_ASKS} || {_ON_GPU_NODE})",
+        [Fault(broken=f"!{cel.more_than_none(_LIMIT)}", says=cel.literal(_SET))],
     ),
 )

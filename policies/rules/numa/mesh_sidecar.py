@@ -8,6 +8,7 @@ there already; Istio also by the label of its revision. Istio, Linkerd, Kuma and
 from collections.abc import Mapping
 
 from policies.language import cel
+from policies.language.cel_forms import Fault, of_pods
 from policies.language.manifest import at, mapping
 from policies.language.pods import Pod, pods, subject
 from policies.language.pool_table import cel_asks_for
@@ -76,11 +77,11 @@ RULE = Rule(
     ),
     source="https://istio.io/latest/docs/setup/additional-setup/sidecar-injection/",
     predicate=violations,
-    admission=cel.of_pods(
+    admission=of_pods(
         f"variables.pods.filter(p, {_GPUS})",
         [
-            cel.Fault(broken=_PROXY, says=cel.literal(_HAS)),
-            cel.Fault(broken=f"({_INJECTED} || {_OF_REVISION})", says=cel.literal(_ASKS)),
+            Fault(broken=_PROXY, says=cel.literal(_HAS)),
+            Fault(broken=f"({_INJECTED} || {_OF_REVISION})", says=cel.literal(_ASKS)),
         ],
     ),
 )

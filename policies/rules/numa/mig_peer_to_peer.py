@@ -9,6 +9,7 @@ nor of several. A pod counts on it where it declares so by the annotation `fleet
 from collections.abc import Mapping
 
 from policies.language import cel
+from policies.language.cel_forms import Fault, of_pods
 from policies.language.gpu_work import PREFIX, asked_gpus
 from policies.language.manifest import at, items
 from policies.language.pods import Pod, pods, subject
@@ -74,10 +75,10 @@ RULE = Rule(
     ),
     source="https://docs.rapids.ai/deployment/stable/guides/mig",
     predicate=violations,
-    admission=cel.of_pods(
+    admission=of_pods(
         f"variables.pods.filter(p, {_INSTANCES})",
         [
-            cel.Fault(
+            Fault(
                 broken=f"(p.annotations[?'{_DECLARED}'].orValue('') == 'true' || {_VARIABLE})",
                 says=cel.literal(_SAYS),
             )

@@ -5,16 +5,17 @@ pending for good. A profile with media engines, `1g.18gb+me`, is called `mig-1g.
 resource. A pod that selects no pool may run on any that has the profiles.
 """
 
-from collections.abc import Sequence
-
 from policies.language import cel
+from policies.language.cel_forms import of_pods
+from policies.language.facts import Pool
 from policies.language.manifest import mapping
 from policies.language.pods import Pod, pods, subject
-from policies.language.pool_table import POOL, cel_lines, lines, schema, selected
+from policies.language.pool_table import cel_no_pool_fits, open_to, selected, with_pools
 from policies.language.rule import Manifest, Rule, Settings
 
-_ID = "numa/mig-profile"
 _MIG = "nvidia.com/mig-"
+_NONE = "no MIG instance on pool '{name}'"
+_SOME = "MIG instances on pool '{name}' of its profiles {profiles} alone"
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
@@ -25,8 +26,8 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
 
 def _fault(pod: Pod, settings: Settings) -> str | None:
     wanted = set(_wanted(pod))
-    concerned = lines(settings, selected(pod)) if wanted else []
-    if not concerned or any(wanted <= set(line[1:]) for line in concerned):
+    concerned = [pool for pool in open_to(settings, selected(pod)) if wanted and pool["gpus"]]
+    if not concerned or any(wanted <= set(pool["mig_profiles"]) for pool in concerned):
         return None
     return f"must ask for {' or '.join(map(_offer, concerned))}."
 
@@ -44,45 +45,30 @@ def _wanted(pod: Pod) -> list[str]:
     ]
 
 
-def _offer(line: Sequence[str]) -> str:
-    if len(line) == 1:
-        return f"no MIG instance on pool '{line[0]}'"
-    return f"MIG instances on pool '{line[0]}' of its profiles {' '.join(line[1:])} alone"
+def _offer(pool: Pool) -> str:
+    if not pool["mig_profiles"]:
+        return _NONE.format(name=pool["name"])
+    return _SOME.format(name=pool["name"], profiles=" ".join(pool["mig_profiles"]))
 
 
-_SELECTED = f"p.spec.?nodeSelector[?'{POOL}'].orValue('')"
-_CONCERNED = f"variables.lines.filter(e, {_SELECTED} == '' || e[0] == {_SELECTED})"
 _PROFILE = f"k.replace('{_MIG}', '').replace('.me', '+me')"
-_HAS = f"{cel.RESOURCES}.all(r, r.all(k, !k.startsWith('{_MIG}') || {_PROFILE} in e))"
+_HAS = f"{cel.RESOURCES}.all(r, r.all(k, !k.startsWith('{_MIG}') || {_PROFILE} in e.mig_profiles))"
 _ASKS = f"{cel.RESOURCES}.exists(r, r.exists(k, k.startsWith('{_MIG}')))"
-_OFFERS = (
-    'size(e) == 1 ? "no MIG instance on pool \'" + e[0] + "\'" : '
-    '"MIG instances on pool \'" + e[0] + "\' of its profiles " + '
-    "e.filter(s, s != e[0]).join(' ') + ' alone'"
+_OFFERS = f"size(e.mig_profiles) == 0 ? {cel.text(_NONE, name='e.name')} : " + cel.text(
+    _SOME, name="e.name", profiles="e.mig_profiles.join(' ')"
 )
 
 RULE = Rule(
-    id=_ID,
+    id="numa/mig-profile",
     sentence="A pod must ask only for MIG profiles that its pool has.",
     why=(
         "An instance that no GPU of the pool is cut into is never there, so the pod stays pending "
         "for good and its queue counts what it asked for."
     ),
     source="https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",
-    schema=schema(
-        "( [0-9a-z.+-]+)*",
-        "Of each pool with GPUs its name, then the MIG profiles that its GPUs are cut into.",
-    ),
     predicate=violations,
-    admission=cel.of_pods(
-        f"variables.pods.filter(p, p.containers.exists(c, {_ASKS}))",
-        [
-            cel.Fault(
-                broken=f"(size({_CONCERNED}) > 0 && "
-                f"!{_CONCERNED}.exists(e, p.containers.all(c, {_HAS})))",
-                says=f"'must ask for ' + {_CONCERNED}.map(e, {_OFFERS}).join(' or ') + '.'",
-            )
-        ],
-        variables={"lines": cel_lines(_ID)},
+    admission=of_pods(
+        with_pools(f"variables.pods.filter(p, p.containers.exists(c, {_ASKS}))", "e.gpus > 0"),
+        [cel_no_pool_fits(f"p.containers.all(c, {_HAS})", _OFFERS)],
     ),
 )

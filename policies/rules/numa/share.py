@@ -5,34 +5,33 @@ their pods run on CPUs of the other NUMA node. A share is what pods may have of 
 by its GPUs.
 """
 
-from collections.abc import Sequence
-
-from policies.language import cel
+from policies.language.cel_forms import of_pods
+from policies.language.facts import Pool
 from policies.language.pods import GPU, Pod, pods, subject
 from policies.language.pool_table import (
     MIB,
     Column,
     Malformed,
-    asks,
-    cel_lines,
-    cel_misfit,
-    filled,
-    misfit,
-    schema,
+    asking_pods,
+    cel_no_pool_fits,
+    cel_text,
+    names_resource,
+    no_pool_fits,
+    open_to,
     selected,
-    speaks,
     total,
 )
 from policies.language.rule import Manifest, Rule, Settings
 
-_ID = "numa/share"
-_SAYS = "at most {1} CPUs and {2}Mi of memory for each GPU on pool '{0}'"
+_SAYS = (
+    "at most {cpus_per_gpu} CPUs and {memory_mib_per_gpu}Mi of memory for each GPU on pool '{name}'"
+)
 _TRIFLE = 0.0005
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what pods with GPUs take beyond the share of their GPUs."""
-    if not settings["pools"]:
+    if not _with_a_share(settings, ""):
         return []
     told = []
     for pod in pods(manifest):
@@ -45,51 +44,51 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     return told
 
 
+def _with_a_share(settings: Settings, pool: str) -> list[Pool]:
+    return [each for each in open_to(settings, pool) if "cpus_per_gpu" in each]
+
+
 def _fault(pod: Pod, settings: Settings) -> str | None:
-    if not speaks(pod, [GPU]):
+    if not names_resource(pod, [GPU]):
         return None
     gpus, cpus, memory = (total(pod, each) for each in (GPU, "cpu", "memory"))
     if gpus <= 0:
         return None
 
-    def fits(facts: Sequence[str]) -> bool:
-        within = gpus * float(facts[1]) + _TRIFLE
-        return cpus <= within and memory <= gpus * float(facts[2]) * MIB
+    def fits(pool: Pool) -> bool:
+        within = gpus * pool["cpus_per_gpu"] + _TRIFLE
+        return cpus <= within and memory <= gpus * pool["memory_mib_per_gpu"] * MIB
 
-    return misfit(settings, selected(pod), fits, _SAYS)
+    return no_pool_fits(_with_a_share(settings, selected(pod)), fits, _SAYS)
 
 
 RULE = Rule(
-    id=_ID,
+    id="numa/share",
     sentence="A GPU pod must stay within its GPUs' share of the CPUs and memory of a NUMA node.",
     why=(
         "CPUs or memory that one pod takes beyond its share are missing beside the other GPUs of "
         "the NUMA node, which then stay idle or work across the sockets."
     ),
     source="https://kubernetes.io/docs/tasks/administer-cluster/topology-manager/",
-    schema=schema(
-        "( [0-9]+){2}",
-        "Of each pool its name, then the share of a GPU: CPUs and MiB of memory.",
-    ),
     predicate=violations,
-    admission=cel.of_pods(
-        "variables.asks.filter(p, p.gpus > 0.0)",
+    admission=of_pods(
+        "variables.asking.filter(p, p.total.gpus > 0.0)",
         [
-            cel_misfit(
-                f"p.cpus <= p.gpus * double(e[1]) + {_TRIFLE} && "
-                f"p.memory <= p.gpus * double(e[2]) * {MIB}.0",
-                filled(_SAYS),
+            cel_no_pool_fits(
+                f"p.total.cpus <= p.total.gpus * double(e.cpus_per_gpu) + {_TRIFLE} && "
+                f"p.total.memory <= p.total.gpus * double(e.memory_mib_per_gpu) * {MIB}.0",
+                cel_text(_SAYS),
             )
         ],
         variables={
-            "lines": cel_lines(_ID),
-            "asks": asks(
+            "asking": asking_pods(
                 [
                     Column(name="gpus", resource=GPU),
                     Column(name="cpus", resource="cpu"),
                     Column(name="memory", resource="memory"),
                 ],
                 of=[GPU],
+                having="has(e.cpus_per_gpu)",
             ),
         },
     ),

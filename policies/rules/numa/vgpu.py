@@ -7,6 +7,7 @@ is told to bring its manager, and where a pod selects such nodes.
 
 from policies.language import cel
 from policies.language.boot_data import Shipped, is_pool, judged, node_labels
+from policies.language.cel_forms import Fault, of_pods
 from policies.language.manifest import at, is_true
 from policies.language.pods import Pod, pods, subject
 from policies.language.rule import Manifest, Rule, Settings
@@ -62,8 +63,8 @@ RULE = Rule(
     ),
     source="https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-sharing.html",
     predicate=violations,
-    admission=cel.of_pods(
+    admission=of_pods(
         "variables.pods",
-        [cel.Fault(broken=f"({_SELECTS})", says=cel.literal(f"must {_INSTEAD}."))],
+        [Fault(broken=f"({_SELECTS})", says=cel.literal(f"must {_INSTEAD}."))],
     ),
 )

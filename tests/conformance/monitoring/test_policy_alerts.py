@@ -12,10 +12,17 @@ from tests.support.monitoring.exporters import Series, steady
 from tests.support.monitoring.kube_state_metrics import Pod
 from tests.support.monitoring.promtool import Fires, Promtool
 from tests.support.monitoring.situations import TRAIN, dgx, series, train
+from tests.support.rule_facts import pool
 
 RULES = configure(
     {
-        "cost/capacity-block": {"ends": ["near 1970-01-03", "far 1970-01-31"], "notice_days": 7},
+        "facts": {
+            "pools": [
+                pool("near", reserved_until="1970-01-03"),
+                pool("far", reserved_until="1970-01-31"),
+            ]
+        },
+        "cost/capacity-block": {"notice_days": 7},
         "cost/daily-budget": {"usd_per_day": 1000},
         "idle/gpu-node-pool": {
             "exemptions": [
@@ -187,7 +194,7 @@ def test_every_rule_with_an_alert_has_a_case_in_which_it_fires_and_one_in_which_
     fire = {case.alert for case in CASES if case.fires}
     stay_silent = {case.alert for case in CASES if not case.fires}
     watched = {rule.alert.name for rule in ALL if rule.alert}
-    of_one = {rule.alert.name for rule in ALL if rule.alert and not rule.alert.of_each}
+    of_one = {rule.alert.name for rule in ALL if rule.alert and not rule.alert.of_reserved_pools}
     assert fire == {*watched, ENDED}
     assert stay_silent == of_one, "what is still far is silent beside what is near or has ended"
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from zlib import crc32
 
+from policies.language.facts import KEY
 from tests.rehearsal.admission import (
     cases_capacity,
     cases_declared,
@@ -19,6 +20,7 @@ from tests.rehearsal.admission import (
     cases_pools,
     cases_work,
 )
+from tests.rehearsal.admission.facts import FACTS
 from tests.support.admission.objects import KINDS, Object
 
 
@@ -54,10 +56,8 @@ _TABLES = (
     cases_isolation,
     cases_work,
 )
-SETTINGS: Mapping[str, Mapping[str, object]] = {
-    rule: settings for table in _TABLES for rule, settings in table.SETTINGS.items()
-}
-"""Settings of the rules in the table, by rule id."""
+SETTINGS: Mapping[str, Mapping[str, object]] = {KEY: {**FACTS}, **cases_work.SETTINGS}
+"""Settings of the rules in the table, by rule id, and the facts."""
 
 
 EVERY = 4

@@ -1,6 +1,6 @@
 """Objects for the rules of what stands ready: `(rule, what it is, object)`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 
 from tests.rehearsal.admission.cases_idle import node_pool
@@ -21,9 +21,6 @@ Row = tuple[str, str, Object]
 SPOT, SCAVENGER = "idle/spot", "idle/scavenger"
 FLOOR, WARM = "idle/pool-floor", "idle/keep-warm"
 ASSEMBLY, BLOCK = "idle/gang-assembly", "cost/capacity-block"
-SETTINGS: Mapping[str, Mapping[str, object]] = {
-    SPOT: {"spot_pools": ["cheap", "burst"]},
-}
 ON_SPOT: Object = {"nodeSelector": {"karpenter.sh/capacity-type": "spot"}}
 CHECKPOINT = "fleet.gpu/checkpoint-seconds"
 WARM_SAYS = {

@@ -1,18 +1,12 @@
 """Objects for the rules on what pods declare of their GPUs: `(rule, what it is, object)`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from tests.support.admission.objects import KINDS, Object, gpus, limited, template
 
 Row = tuple[str, str, Object]
 DIRECT, GPU_MEMORY, BUILT = "numa/gpudirect", "numa/gpu-memory", "numa/image-architectures"
 CUDA, PEERS, VGPU = "numa/cuda-version", "numa/mig-peer-to-peer", "numa/vgpu"
-SETTINGS: Mapping[str, Mapping[str, object]] = {
-    DIRECT: {"pools": ["dgx rdma", "serve none"]},
-    GPU_MEMORY: {"pools": ["dgx 144384", "serve 36096"]},
-    BUILT: {"pools": ["dgx sm_90 sm_90 sm_90a compute_80 compute_90", "serve sm_89 sm_86 sm_89"]},
-    CUDA: {"pools": ["dgx 570 12", "serve 580 13"]},
-}
 SERVE: Object = {"nodeSelector": {"fleet.gpu/pool": "serve"}}
 DGX: Object = {"nodeSelector": {"fleet.gpu/pool": "dgx"}}
 _ASKS = "fleet.gpu/gpudirect"

@@ -1,6 +1,6 @@
 """Objects for the rule of gangs that fit their queue: `(rule, what it is, object)`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from policies.language.pods import KUBEFLOW
 from tests.support.admission.objects import GPU, JOBS, Object, gpus, made, template, volcano
@@ -8,9 +8,6 @@ from tests.support.admission.server import NAMESPACE
 
 Row = tuple[str, str, Object]
 GANG = "idle/gang-fits"
-SETTINGS: Mapping[str, Mapping[str, object]] = {
-    GANG: {"queues": ["research 16", "production 64", f"{NAMESPACE} 1000"]},
-}
 _TRAINING = {kind: JOBS[kind] for kind in KUBEFLOW}
 
 

@@ -1,6 +1,6 @@
 """Objects for the rules of idle GPUs: `(rule, what it is, object)`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from tests.support.admission.objects import (
     GPU,
@@ -19,7 +19,6 @@ from tests.support.admission.objects import (
 
 Row = tuple[str, str, Object]
 POOL = "idle/gpu-node-pool"
-SETTINGS: Mapping[str, Mapping[str, object]] = {}
 
 
 def node_pool(*requirements: Object, node: Object | None = None, **spec: object) -> Object:

@@ -12,7 +12,6 @@ IMDS = "isolation/imdsv2"
 WORLD = "isolation/open-to-world"
 SECRETS = "isolation/clear-secrets"
 NETWORK = "isolation/network-policy"
-SETTINGS: Mapping[str, Mapping[str, object]] = {}
 _DIGEST = "b" * 64
 
 

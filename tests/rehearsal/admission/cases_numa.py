@@ -1,6 +1,6 @@
 """Objects for the rules of NUMA: `(rule, what it is, object)`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from tests.support.admission.objects import (
     ANNOTATIONS,
@@ -23,7 +23,6 @@ CUDA, MEMORY = "numa/cuda-version", "numa/gpu-memory"
 LIMITS, MESH, LABELS_RULE = "numa/memory-limit", "numa/mesh-sidecar", "cost/labels"
 PURPOSE = "numa/pod-purpose"
 SERVE = {"fleet.gpu/pool": "serve"}
-SETTINGS: Mapping[str, Mapping[str, object]] = {}
 
 _WORDS = ("abc", "", "1_000", "0x10", "8Kb", "1e", "NaN", "--8", "8..0", "8K", "8ki", "Ei", "8 Gi")
 _NO_QUANTITIES = (*_WORDS, "\N{FULLWIDTH DIGIT EIGHT}")

@@ -19,17 +19,6 @@ Row = tuple[str, str, Object]
 SHAPE, SHARE, PAGES = "numa/admissible-shape", "numa/share", "numa/hugepages"
 PURPOSE, EXCLUSIVE = "numa/pod-purpose", "numa/exclusive-pods"
 MEMORY, MIG, MESH = "numa/memory-limit", "numa/mig-profile", "numa/mesh-sidecar"
-SETTINGS: Mapping[str, Mapping[str, object]] = {
-    SHAPE: {
-        "pools": ["dgx 8 216 2083840 2 65536 0", "serve 4 108 1041920 2 0 2048", "bare 0 0 0 1 0 0"]
-    },
-    SHARE: {"pools": ["dgx 27 260480", "serve 27 260480"]},
-    PAGES: {"pools": ["dgx 65536 0", "serve 0 4096"]},
-    PURPOSE: {"pools": ["dgx training", "serve inference"]},
-    EXCLUSIVE: {"pools": ["dgx"]},
-    MEMORY: {"pools": ["dgx", "serve"]},
-    MIG: {"pools": ["dgx", "serve 1g.18gb 1g.18gb+me"]},
-}
 SERVE: Object = {"nodeSelector": {"fleet.gpu/pool": "serve"}}
 DGX: Object = {"nodeSelector": {"fleet.gpu/pool": "dgx"}}
 _SAYS = "fleet.gpu/purpose"

@@ -23,10 +23,7 @@ from tests.support.admission.objects import (
 Row = tuple[str, str, Object]
 GRACE, FRACTION, NOTEBOOK = "idle/grace-period", "idle/fraction", "idle/notebooks"
 LAUNCHER, DEADLINE, LABELS = "idle/launcher", "idle/job-deadline", "cost/labels"
-SETTINGS: Mapping[str, Mapping[str, object]] = {
-    FRACTION: {"shared_pools": ["slices"]},
-    NOTEBOOK: {"shared_pools": ["slices"], "max_hours": 10},
-}
+SETTINGS: Mapping[str, Mapping[str, object]] = {NOTEBOOK: {"max_hours": 10}}
 SLICES: Object = {"nodeSelector": {"fleet.gpu/sharing": "time-slicing"}}
 CHECKPOINT, PART = "fleet.gpu/checkpoint-seconds", "fleet.gpu/gpu-fraction"
 LIFETIME = "fleet.gpu/time-to-live-hours"

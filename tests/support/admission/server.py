@@ -9,7 +9,6 @@ from typing import Any
 
 import yaml
 
-from policies.gates.admission import name
 from policies.rules import ALL
 from rehearsal.api import Api
 from tests.support.admission.objects import Object
@@ -17,7 +16,7 @@ from tests.support.admission.objects import Object
 ADMITTED = tuple(rule for rule in ALL if rule.admission)
 NAMESPACE = "default"
 DEADLINE_S = 60.0
-_RULE_OF = {name(rule.id): rule.id for rule in ADMITTED}
+_IDS = {rule.id for rule in ADMITTED}
 _WARNING = re.compile(
     r"299 \S+ \"Validation failed for ValidatingAdmissionPolicy '(?P<policy>[^']+)' with binding "
     r"'(?P<binding>[^']+)': (?P<said>.*)\"",
@@ -41,11 +40,11 @@ PRESERVES = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What the server says of a request; `told` is what each policy warned of, by its name."""
+    """What the server says of a request; `told` is what policies warned of, with their names."""
 
     status: int
     message: str
-    told: Mapping[str, str]
+    told: Sequence[tuple[str, str]]
 
     @property
     def taken(self) -> bool:
@@ -58,8 +57,9 @@ class Answer:
         return not self.taken and "ValidatingAdmissionPolicy" in self.message
 
     def rules(self) -> dict[str, str]:
-        """What each rule said, by its id."""
-        return {_RULE_OF[policy]: said for policy, said in self.told.items() if policy in _RULE_OF}
+        """What each rule said, by its id, with which its sentence begins."""
+        told = ((said.partition(": ")[0], said) for _, said in self.told)
+        return {rule: said for rule, said in told if rule in _IDS}
 
 
 @dataclass(kw_only=True)
@@ -96,7 +96,7 @@ class Server:
         return Answer(
             status=response.status_code,
             message=str(response.json().get("message", "")),
-            told={each["policy"]: _unescaped(each["said"]) for each in found if each},
+            told=[(each["policy"], _unescaped(each["said"])) for each in found if each],
         )
 
     def try_out(self, manifest: Object) -> Answer:
@@ -138,10 +138,14 @@ class Server:
         """Whether there is no such object."""
         return self.api.get(self.place(manifest)) is None
 
-    def forget_rules(self) -> None:
-        """Removes all policies, and waits until the server has noticed."""
+    def remove_policies(self) -> None:
+        """Removes all policies; the server notices some moments later."""
         for kind in ("validatingadmissionpolicybindings", "validatingadmissionpolicies"):
             self.ask("DELETE", f"/apis/admissionregistration.k8s.io/v1/{kind}")
+
+    def forget_rules(self) -> None:
+        """Removes all policies, and waits until the server has noticed."""
+        self.remove_policies()
         bad: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bad"}}
         bad["spec"] = {"containers": [{"name": "main", "image": "x"}], "hostNetwork": True}
         bad["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 1}}

@@ -3,24 +3,25 @@
 from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import partial
-from typing import Any
 
-from policies.configuration import Configured, configure
+from policies.configuration import ConfiguredRule, configure
 from policies.gates.admission import manifests
 from policies.gates.judging import findings
+from policies.language.facts import KEY
 from policies.language.rule import Manifest, Rule
+from policies.verdicts import Resource
 from tests.rehearsal.admission.cases import SETTINGS, Case, of
 from tests.support.admission.server import ADMITTED, Server
 
 TODAY = date(2026, 11, 21)
 
 
-def configured(rules: Sequence[Rule] = ADMITTED, **said: object) -> tuple[Configured, ...]:
+def configured(rules: Sequence[Rule] = ADMITTED, **said: object) -> tuple[ConfiguredRule, ...]:
     """The rules that an API server holds, all mandatory; `said` is more that is said of each."""
     settings = {
         rule.id: {"level": "mandatory", **SETTINGS.get(rule.id, {}), **said} for rule in rules
     }
-    return configure(settings, rules)
+    return configure({KEY: SETTINGS[KEY], **settings}, rules)
 
 
 CONFIGURED = configured()
@@ -33,19 +34,20 @@ def canary(rule: Rule) -> Case:
 
 
 def planned(
-    manifest: Manifest, rules: tuple[Configured, ...] = CONFIGURED
+    manifest: Manifest, rules: tuple[ConfiguredRule, ...] = CONFIGURED
 ) -> Mapping[str, tuple[str, ...]]:
     """The sentences of each rule that an object breaks, by rule id, as a server writes them."""
-    found = findings(manifest, rules, subject=str(manifest["kind"]), today=TODAY)
+    resource = Resource(kind=str(manifest["kind"]), name="it")
+    found = findings(manifest, rules, resource=resource, today=TODAY)
     return {
-        each.rule.id: tuple(f"{each.rule.id}: {sentence}" for sentence in each.sentences)
+        each.rule: tuple(f"{each.rule}: {sentence}" for sentence in each.sentences)
         for each in found
     }
 
 
 def warn(server: Server) -> None:
     """Installs every rule as a policy that warns, and sees each at work."""
-    _install(server, manifests(CONFIGURED, stage="audit", today=TODAY))
+    server.install(manifests(CONFIGURED, stage="audit", today=TODAY))
     for rule in RULES:
         server.wait_for(f"the policy of {rule.id}", partial(_warns, server, rule))
 
@@ -56,8 +58,9 @@ def _warns(server: Server, rule: Rule) -> bool:
 
 
 def deny(server: Server, rules: Sequence[Rule], **said: object) -> None:
-    """Installs rules as policies that refuse, and sees each at work."""
-    _install(server, manifests(configured(rules, **said), stage="deny", today=TODAY))
+    """Installs rules as policies that refuse, in place of all others, and sees each at work."""
+    server.remove_policies()
+    server.install(manifests(configured(rules, **said), stage="deny", today=TODAY))
     for rule in rules:
         server.wait_for(f"the denial of {rule.id}", partial(_denies, server, rule))
 
@@ -67,11 +70,3 @@ def _denies(server: Server, rule: Rule) -> bool:
     answer = server.try_out(case.manifest)
     sentences = [each for said in planned(case.manifest).values() for each in said]
     return answer.message.endswith(tuple(sentences)) and rule.id not in answer.rules()
-
-
-def _install(server: Server, wanted: Sequence[Mapping[str, Any]]) -> None:
-    """Leaves the settings as they are: the server reads a change of them some moments later."""
-    settings = manifests(CONFIGURED, stage="deny", today=TODAY)[:2]
-    if server.gone(settings[1]):
-        server.install(settings)
-    server.install([each for each in wanted if each["kind"] not in ("Namespace", "ConfigMap")])

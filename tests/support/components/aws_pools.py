@@ -1,4 +1,4 @@
-"""A pool of GPU instances on AWS, and what of it the tests look at."""
+"""A pool of GPU instances on AWS, and functions to look at its parts."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,10 +8,10 @@ from pulumi_kubernetes.helm.v3 import Release
 from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs
 from components.pools.boot import PoolBoot
 from hardware.catalogue import load
-from ignition.boot import Booted
-from ignition.boot import boot as boot_machine
+from ignition.boot.node import Booted
+from ignition.boot.node import boot as boot_machine
 from ignition.plan.tuning import Purpose, Tuning
-from settings import AwsPool
+from settings import AwsPoolSettings
 from tests.support.components.boots import boot as boot_of
 from tests.support.components.boots import changed
 from tests.support.recorder import Registered, Secret, named
@@ -22,11 +22,11 @@ HUGEPAGES = Tuning(hugepages_1gi_per_numa_node=64, housekeeping_cores_per_numa_n
 def pool(
     purpose: Purpose = "training", boot: PoolBoot | None = None, **changes: Any
 ) -> Callable[[], None]:
-    """A program with one pool; `changes` are of what the stack file declares."""
+    """Return a program with one pool; `changes` are fields of the declared pool."""
 
     def program() -> None:
         made = boot or boot_of("p5e.48xlarge", purpose=purpose, tuning=HUGEPAGES)
-        made, declared = changed(made, AwsPool, changes)
+        made, declared = changed(made, AwsPoolSettings, changes)
         crds = Release("crds", chart="karpenter-crd")
         AwsGpuPool("pool", AwsGpuPoolArgs(boot=made, pool=declared, crds=crds))
 
@@ -34,7 +34,7 @@ def pool(
 
 
 def spec(resources: list[Registered], kind: str) -> Mapping[str, Any]:
-    """The spec of the one object of a kind; of NodePools the first."""
+    """Return the spec of the first object of a kind."""
     found = next(iter(named(resources, kind).values()))
     value = found.inputs["spec"]
     assert isinstance(value, dict)
@@ -42,20 +42,20 @@ def spec(resources: list[Registered], kind: str) -> Mapping[str, Any]:
 
 
 def join_text(resources: list[Registered]) -> str:
-    """The secret part as it lies in the bucket."""
+    """Return the secret part in the bucket."""
     content = objects(resources)["join.ign"]["content"]
     assert isinstance(content, Secret), "the join part must be secret"
     return str(content.value)
 
 
 def objects(resources: list[Registered]) -> dict[str, Mapping[str, Any]]:
-    """What lies in the bucket, by its key."""
+    """Return the objects in the bucket by key."""
     found = named(resources, "BucketObjectv2").values()
     return {str(stored.inputs["key"]): stored.inputs for stored in found}
 
 
 def booted(resources: list[Registered]) -> Booted:
-    """What a machine of the pool becomes."""
+    """Boot a machine of the pool."""
     texts = {"join.ign": join_text(resources)}
     texts |= {
         key: str(stored["content"])

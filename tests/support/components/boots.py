@@ -1,4 +1,4 @@
-"""Boot data for component tests, made as the program makes it."""
+"""Boot data for tests of components, made as the program makes it."""
 
 import dataclasses
 import json
@@ -14,20 +14,20 @@ from ignition.plan.tuning import Purpose, Tuning
 from ignition.write.payload import data_url
 from ignition.write.render import tuning_ignition
 from settings import (
-    AwsPool,
-    BareMetalPool,
+    AwsPoolSettings,
+    BareMetalPoolSettings,
     CapacityType,
-    HetznerPool,
-    Image,
-    Machine,
-    Pool,
+    HetznerPoolSettings,
+    ImageSettings,
+    MachineSettings,
+    PoolSettings,
     Tunnel,
     versions,
 )
 from settings.node_boot import NodeVersions, node_boot
 from settings.resolved import resolve
 
-P = TypeVar("P", AwsPool, BareMetalPool, HetznerPool)
+P = TypeVar("P", AwsPoolSettings, BareMetalPoolSettings, HetznerPoolSettings)
 TOKEN = "abcdef.0123456789abcdef"
 NODE = NodeVersions(
     flatcar=versions.FLATCAR,
@@ -36,20 +36,22 @@ NODE = NodeVersions(
     nvidia_runtime=versions.NVIDIA_RUNTIME,
     fabric_manager="https://images.fleet.example/nvidia-fabricmanager-570.211.01-x86-64.raw",
 )
-IMAGE = Image(url="https://x.example/4593.2.5/flatcar.img", sha512="cd" * 64, format="qcow2")
+IMAGE = ImageSettings(
+    url="https://x.example/4593.2.5/flatcar.img", sha512="cd" * 64, format="qcow2"
+)
 
 
-def machine(number: int) -> Machine:
-    """The bare-metal machine `dgx-<number>`."""
-    return Machine(
+def machine(number: int) -> MachineSettings:
+    """Return the bare-metal machine `dgx-<number>`."""
+    return MachineSettings(
         name=f"dgx-{number}",
         bmc_address=f"redfish-virtualmedia+https://10.10.250.{number}/redfish/v1/Systems/1",
         boot_mac_address=f"94:6d:ae:01:00:0{number}",
     )
 
 
-def declared(machine_type: str, purpose: Purpose, tuning: Tuning) -> Pool:
-    """What a stack file says of a pool of the machine type, in the way of its kind."""
+def declared(machine_type: str, purpose: Purpose, tuning: Tuning) -> PoolSettings:
+    """Return a pool with this hardware as a stack file declares it."""
     hardware = load(machine_type)
     common: dict[str, Any] = {
         "kind": hardware.kind,
@@ -61,11 +63,12 @@ def declared(machine_type: str, purpose: Purpose, tuning: Tuning) -> Pool:
     match hardware.kind:
         case "aws":
             limits: dict[CapacityType, int] = {"reserved": 8, "spot": 16}
-            return AwsPool(**common, gpu_limits=limits, consolidate_after_minutes=10)
+            return AwsPoolSettings(**common, gpu_limits=limits, consolidate_after_minutes=10)
         case "hetzner":
-            return HetznerPool(**common, nodes=3)
+            return HetznerPoolSettings(**common, nodes=3)
         case _:
-            return BareMetalPool(**common, image=IMAGE, machines=(machine(1), machine(2)))
+            common["kind"] = "bare-metal"  # also of machines of which nobody can make a pool yet
+            return BareMetalPoolSettings(**common, image=IMAGE, machines=(machine(1), machine(2)))
 
 
 def boot(
@@ -75,7 +78,7 @@ def boot(
     tuning: Tuning | None = None,
     tunnel: Tunnel | None = None,
 ) -> PoolBoot:
-    """The boot of a pool called `pool`; call it inside the program, its token is an Output."""
+    """Return the boot of a pool; call it inside the program, because its token is an Output."""
     said = declared(machine_type, purpose, Tuning() if tuning is None else tuning)
     pool = resolve("pool", said, load(machine_type))
     return PoolBoot(
@@ -92,7 +95,7 @@ def boot(
 
 
 def changed(made: PoolBoot, kind: type[P], changes: Mapping[str, Any]) -> tuple[PoolBoot, P]:
-    """A boot whose pool is declared with changes, and what is declared."""
+    """Return the boot of a pool with changed fields, and the declared pool."""
     declared = made.pool.declared
     assert isinstance(declared, kind)
     other: P = dataclasses.replace(declared, **changes)
@@ -100,7 +103,7 @@ def changed(made: PoolBoot, kind: type[P], changes: Mapping[str, Any]) -> tuple[
 
 
 def lengthened(short: PoolBoot, comment: str) -> PoolBoot:
-    """The same boot with a long comment in a file that something on the node reads."""
+    """Return the boot with a long comment in a file that a program on the node reads."""
     config = json.loads(short.ignition)
     (file,) = (f for f in config["storage"]["files"] if f["path"].startswith("/etc/sysctl.d/"))
     text = decode(file["contents"]["source"]).decode()

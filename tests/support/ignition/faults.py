@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from hardware.catalogue import load
-from ignition.boot import boot
+from ignition.boot.node import boot
 from tests.support.ignition.nodes import node, user_data
 
 Change = Callable[[dict[str, Any]], None]

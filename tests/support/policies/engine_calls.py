@@ -6,7 +6,8 @@ from typing import Any
 from pulumi_policy import PolicyResource, ResourceValidationArgs, StackValidationArgs
 from pulumi_policy.proxy import unknown_checking_proxy
 
-from policies.gates.plan import POLICY, pack_config, policies
+from policies.gates.pack_config import POLICY, pack_config
+from policies.gates.plan import policies
 from policies.language.manifest import at, describe
 from policies.language.rule import Manifest, Rule, Settings
 from policies.rules import ALL

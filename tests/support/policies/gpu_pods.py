@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from policies.language.facts import KEY, Pool
 from policies.language.rule import Rule
+from tests.support.rule_facts import of
 
 GPU = "nvidia.com/gpu"
 Object = dict[str, Any]
@@ -93,7 +95,7 @@ def on(pool: str) -> Object:
     return {"nodeSelector": {"fleet.gpu/pool": pool}}
 
 
-def told(rule: Rule, manifest: Object, *pools: str) -> list[str]:
-    """What a rule with a setting `pools` says of an object."""
+def told(rule: Rule, manifest: Object, *pools: Pool) -> list[str]:
+    """What a rule says of an object in an environment with these pools."""
     assert rule.predicate is not None
-    return rule.predicate(manifest, {**rule.defaults(), "pools": list(pools)})
+    return rule.predicate(manifest, {**rule.defaults(), KEY: of(*pools)})

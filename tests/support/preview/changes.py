@@ -2,7 +2,7 @@
 
 from fleet.preview.summary import Summary, summarise
 from policies.environment import load
-from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
+from policies.verdicts import Finding
 from settings import stack_file
 from tests.conftest import ROOT
 from tests.support.preview.engine_events import (
@@ -10,15 +10,13 @@ from tests.support.preview.engine_events import (
     SERVER,
     Event,
     component,
+    engine_run,
     ignition,
     node_pool,
     shown,
     step,
     urn,
 )
-
-RULE = idle_gpu_node_pool.RULE.id
-
 
 DEV = load(stack_file(ROOT, "dev"))
 
@@ -32,8 +30,8 @@ DGX = urn("gpu:pools:BareMetalPool", "dgx")
 BURST = urn("gpu:pools:AwsGpuPool", "burst")
 
 
-def summary(*events: Event, succeeded: bool = True, output: str = "") -> Summary:
-    return summarise(DEV, events, succeeded=succeeded, output=output)
+def summary(*things: Event | Finding, succeeded: bool = True, output: str = "") -> Summary:
+    return summarise(DEV, engine_run(*things, succeeded=succeeded, output=output))
 
 
 def cpu(*parts: Event, before: str = "", after: str = "") -> list[Event]:

@@ -3,13 +3,17 @@
 from functools import cache
 from typing import Any
 
+from fleet.preview.summary import EngineRun
 from ignition.plan.tuning import Tuning
 from ignition.write.render import tuning_ignition
+from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
+from policies.verdicts import Finding, PackFindings, Resource, State
 from tests.support.ignition.nodes import node
 
 Event = dict[str, Any]
 Inputs = dict[str, Any]
 
+RULE = idle_gpu_node_pool.RULE.id
 SERVER = "hcloud:index/server:Server"
 HOST = "kubernetes:metal3.io/v1alpha1:BareMetalHost"
 NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
@@ -80,10 +84,36 @@ def node_pool(capacity: str, gpus: int, minutes: int = 10) -> Inputs:
     }
 
 
-def violation(message: str, level: str = "mandatory", name: str = "burst-spot") -> Event:
+def engine_run(*things: Event | Finding, succeeded: bool = True, output: str = "") -> EngineRun:
+    """A preview in which the engine wrote these events and our pack these findings."""
+    return EngineRun(
+        events=[each for each in things if not isinstance(each, Finding)],
+        heard=PackFindings(
+            packs=frozenset({"gpu-fleet"}),
+            findings=tuple(each for each in things if isinstance(each, Finding)),
+        ),
+        succeeded=succeeded,
+        output=output,
+    )
+
+
+def found(
+    sentence: str, state: State = "violated", name: str = "burst-spot", **changed: Any
+) -> Finding:
+    """A finding on a NodePool, as the pack writes it."""
+    pool = Resource(kind="NodePool", name=name, urn=urn(NODE_POOL, name))
+    level = "advisory" if state == "advisory" else "mandatory"
+    about = {"rule": RULE, "level": level, "state": state, "resource": pool}
+    return Finding(**{**about, "sentences": (sentence,), **changed})
+
+
+def violation(
+    message: str, level: str = "mandatory", name: str = "burst-spot", pack: str = "gpu-fleet"
+) -> Event:
     """What the engine writes of a broken rule: first the description of the policy."""
     return {
         "policyEvent": {
+            "policyPackName": pack,
             "resourceUrn": urn(NODE_POOL, name),
             "message": f"Rules of the fleet that each resource must keep.\n{message}\nWhy. See x\n",
             "policyName": "fleet-resources",

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from hardware.catalogue import load
-from ignition.boot import BootedNode
+from ignition.boot.node import BootedNode
 from rehearsal.machines import Fleet, NodeClass, Refusal
 from rehearsal.nodes import ClusterNode, RequestedMachine
 

@@ -5,14 +5,14 @@ from io import StringIO
 from rich.console import Console
 
 from engine.events import Outcome
-from rehearsal import findings
+from rehearsal import report_builder
 from rehearsal.providers.cloud import CloudObject
 from rehearsal.report import Report
 from rehearsal.tables import render
 
 VOLCANO = CloudObject(
     provider="kubernetes",
-    type=findings.RELEASE,
+    type=report_builder.RELEASE,
     id="volcano-system/volcano",
     name="volcano-release",
     inputs={"name": "volcano", "chart": "volcano", "version": "1.14.1"},

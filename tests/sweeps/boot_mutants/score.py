@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from random import Random
 
-from ignition.boot import boot
+from ignition.boot.node import boot
 from tests.sweeps.boot_mutants import (
     arguments,
     files,

@@ -1,4 +1,4 @@
-"""Ratios, goals and what is shown of them."""
+"""The figures of the benchmarks: ratios, goals, tables."""
 
 import json
 from io import StringIO
@@ -8,13 +8,14 @@ from rich.console import Console
 
 from benchmarks.machine import Machine
 from benchmarks.objects import objects
-from benchmarks.policies import ALL_RULES, FOUR, NONE, Asked, Policies, rules_on
-from benchmarks.results import Block, Goal, Nodes, Previews, Rehearsed, Results, Taken
+from benchmarks.policies import ALL_RULES, FOUR, NONE, Policies, RuleTiming, rules_on
+from benchmarks.results import Block, Checks, Goal, Nodes, Previews, Rehearsed, Timing
+from benchmarks.summary import Results
 from policies.rules import ALL
 
 
-def taken(*seconds: float) -> tuple[Taken, ...]:
-    return tuple(Taken(wall_s=wall_s, cpu_s=wall_s / 2) for wall_s in seconds)
+def taken(*seconds: float) -> tuple[Timing, ...]:
+    return tuple(Timing(wall_s=wall_s, cpu_s=wall_s / 2) for wall_s in seconds)
 
 
 PREVIEWS = Previews(
@@ -40,9 +41,9 @@ POLICIES = Policies(
         "idle alone": taken(14.0, 28.0, 14.0),
         FOUR: taken(20.0, 40.0, 20.0),
     },
-    asked=(
-        Asked(rule="idle/a", kind="v1 Pod", median_us=99.0, most_us=200.0),
-        Asked(rule="numa/b", kind="v1 Pod", median_us=20.0, most_us=900.0),
+    rules=(
+        RuleTiming(rule="idle/a", kind="v1 Pod", median_us=99.0, most_us=200.0),
+        RuleTiming(rule="numa/b", kind="v1 Pod", median_us=20.0, most_us=900.0),
     ),
 )
 NODES = Nodes(
@@ -55,9 +56,11 @@ NODES = Nodes(
         Block(ignition_s=0.090, butane_s=0.03, booted_s=0.099),
     ),
 )
+CHECKS = Checks(environment="prod", hello=taken(0.2, 0.4, 0.2), checked=taken(0.3, 0.6, 0.5))
 RESULTS = Results(
     machine=Machine(cpus=2, memory_gib=24.0, architecture="x86_64", python="3.11.9"),
     nodes=NODES,
+    checks=CHECKS,
     previews=PREVIEWS,
     policies=POLICIES,
     rehearsals=(REHEARSED,),
@@ -89,6 +92,7 @@ def test_the_json_names_each_goal_with_its_verdict() -> None:
         "1000 nodes rendered and booted": True,
         "plan of one machine": True,
         "Ignition of a node / by Butane": False,
+        "fleet check of one file against prod / bare command": True,
         "preview of prod / bare program": True,
         "preview with all rules in one pack / no pack": True,
         "preview with idle alone / no pack": False,

@@ -1,4 +1,4 @@
-"""The boot data of a pool on AWS: a plain part, a secret one in the bucket, and who may read it."""
+"""Boot data of a pool on AWS: a plain part, a secret one in the bucket, the role that reads it."""
 
 import dataclasses
 import hashlib
@@ -48,7 +48,7 @@ def test_the_nodes_role_may_read_its_boot_data_and_nothing_else() -> None:
     assert [p.inputs["name"] for p in named(resources, "InstanceProfile").values()] == [profile]
 
 
-def test_the_bucket_is_private_encrypted_and_spoken_to_over_tls() -> None:
+def test_the_bucket_is_private_encrypted_and_reached_over_tls_only() -> None:
     resources = render(pool())
     (block,) = named(resources, "BucketPublicAccessBlock").values()
     switches = [value for key, value in block.inputs.items() if key != "bucket"]

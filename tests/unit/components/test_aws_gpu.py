@@ -1,4 +1,4 @@
-"""A pool of GPU instances on AWS: what Karpenter is told, and what is kept from the pods."""
+"""A pool of GPU instances on AWS: its NodePools, its EC2NodeClass, its reservations."""
 
 import dataclasses
 from typing import Any
@@ -45,7 +45,7 @@ def test_pods_cannot_reach_the_nodes_role() -> None:
     assert (options["httpTokens"], options["httpPutResponseHopLimit"]) == ("required", 1)
 
 
-def test_karpenter_is_told_the_sums_that_the_kubelet_keeps() -> None:
+def test_karpenter_gets_the_sums_that_the_kubelet_reserves() -> None:
     plan = boot("p5e.48xlarge", tuning=HUGEPAGES).pool.plan
     told = spec(render(pool()), "EC2NodeClass")["kubelet"]
     assert told == reservations(plan)
@@ -75,7 +75,7 @@ def test_karpenter_keeps_no_cpus_of_its_own() -> None:
     assert kube == {"cpu": "0", "memory": "4096Mi"}
 
 
-def test_a_machine_that_waits_for_cilium_is_not_taken_for_one_that_is_of_no_use() -> None:
+def test_karpenter_launches_no_second_machine_while_one_waits_for_cilium() -> None:
     for name, node_pool in node_pools(render(pool())).items():
         (taint,) = node_pool["template"]["spec"]["startupTaints"]
         # what Cilium's operator sets, which Karpenter compares by key and effect
@@ -96,7 +96,7 @@ def test_nodes_and_their_class_wait_for_karpenters_crds() -> None:
 
 
 def node_pools(resources: list[Registered]) -> dict[str, Any]:
-    """The spec of each NodePool by its name in the cluster."""
+    """Return the spec of each NodePool by its name in the cluster."""
     found = [each.inputs for each in named(resources, "NodePool").values()]
     return {each["metadata"]["name"]: each["spec"] for each in found}  # type: ignore[index]  # objects
 
@@ -121,7 +121,7 @@ def test_reserved_capacity_is_filled_first_and_on_demand_last() -> None:
     assert all(1 <= each["weight"] <= 100 for each in pools.values()), "Karpenter's bounds"
 
 
-def test_the_last_day_of_a_capacity_block_stands_on_the_reserved_pool_alone() -> None:
+def test_only_the_reserved_pool_has_the_last_day_of_the_capacity_block() -> None:
     resources = render(pool(reserved_until="2027-01-31"))
     found: list[Any] = [each.inputs["metadata"] for each in named(resources, "NodePool").values()]
     assert {each["name"]: each.get("annotations") for each in found} == {
@@ -130,7 +130,7 @@ def test_the_last_day_of_a_capacity_block_stands_on_the_reserved_pool_alone() ->
     }
 
 
-def test_the_drives_below_scratch_are_not_promised_as_ephemeral_storage() -> None:
+def test_the_drives_under_scratch_do_not_count_as_ephemeral_storage() -> None:
     assert "instanceStorePolicy" not in spec(render(pool()), "EC2NodeClass")
 
 
@@ -153,7 +153,7 @@ def test_a_training_job_is_never_moved_to_save_or_to_change_a_node(
 
 
 @pytest.mark.parametrize(("hours", "expires"), [(None, "Never"), (720, "720h")])
-def test_a_node_lives_as_long_as_it_is_told(hours: int | None, expires: str) -> None:
+def test_a_node_expires_after_the_declared_hours(hours: int | None, expires: str) -> None:
     template = spec(render(pool(expire_after_hours=hours)), "NodePool")["template"]["spec"]
     assert template["expireAfter"] == expires
     assert template["terminationGracePeriod"] == "24h", "expiry waits forever without it"

@@ -1,4 +1,4 @@
-"""The image of a pool on AWS: where it is searched, and what is said when it cannot be found."""
+"""The image of a pool on AWS: the search, and the errors when it finds none."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_an_image_that_is_gone_is_one_sentence_with_the_way_out(words: str) -> N
     assert words in str(caught.value), "the cloud's own words"
 
 
-def test_an_aws_that_cannot_be_asked_is_not_taken_for_a_missing_image() -> None:
+def test_an_unreachable_aws_is_not_reported_as_a_missing_image() -> None:
     words = "No valid credential sources found.\nfailed to refresh cached credentials"
     with pytest.raises(PoolError) as caught:
         render(pool(), not_found="aws:ec2/getAmi:getAmi", because=words)

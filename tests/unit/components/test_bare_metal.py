@@ -1,4 +1,4 @@
-"""Machines of ours: what Metal3 is told of each."""
+"""Bare-metal machines: the objects that Metal3 reads of each."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -9,12 +9,11 @@ import pulumi
 from components.pools.bare_metal import BareMetalPool, BareMetalPoolArgs, BmcCredentials
 from components.pools.boot import PoolBoot, TunnelEnd
 from hardware.catalogue import load
-from ignition.boot import boot as boot_machine
+from ignition.boot.node import boot as boot_machine
 from ignition.butane.urls import decode
 from ignition.write.render import JOIN_FILE
 from ignition.write.wireguard import CREDENTIAL, NETWORK
-from settings import BareMetalPool as SettingsPool
-from settings import Tunnel
+from settings import BareMetalPoolSettings, Tunnel
 from tests.support.components.boots import IMAGE, changed
 from tests.support.components.boots import boot as boot_of
 from tests.support.recorder import Registered, Secret, named, render
@@ -24,7 +23,7 @@ def pool(
     boot: PoolBoot | None = None, tunnels: Mapping[str, TunnelEnd] | None = None
 ) -> Callable[[], None]:
     def program() -> None:
-        made, declared = changed(boot or boot_of("dgx-h200"), SettingsPool, {})
+        made, declared = changed(boot or boot_of("dgx-h200"), BareMetalPoolSettings, {})
         args = BareMetalPoolArgs(
             boot=made,
             pool=declared,
@@ -39,7 +38,7 @@ def pool(
 
 
 def objects(resources: list[Registered], kind: str) -> dict[str, Mapping[str, Any]]:
-    """The objects of a kind by `metadata.name`."""
+    """Return the objects of a kind by `metadata.name`."""
     return {
         each.inputs["metadata"]["name"]: each.inputs  # type: ignore[index]  # every object has one
         for each in named(resources, kind).values()
@@ -66,7 +65,7 @@ KEYS = {f"dgx-{number}": f"{number}".ljust(43, "A") + "=" for number in (1, 2)}
 
 
 def behind_a_tunnel() -> None:
-    """A pool whose plain part has a tunnel, and each of whose hosts has its own end of it."""
+    """Return a program whose pool has a tunnel, with an end of it for each host."""
     ends = {
         name: TunnelEnd(address=f"10.13.0.1{name[-1]}/24", private_key=pulumi.Output.secret(key))
         for name, key in KEYS.items()
@@ -136,7 +135,7 @@ def test_one_login_serves_all_bmcs_of_a_pool_and_is_secret() -> None:
     assert login.value == {"username": "root", "password": "hunter2"}
 
 
-def test_all_objects_of_a_pool_stand_in_its_namespace() -> None:
+def test_all_objects_of_a_pool_are_in_its_namespace() -> None:
     resources = render(pool())
     assert set(objects(resources, "Namespace")) == {"metal3-pool"}
     for kind in ("Secret", "BareMetalHost"):

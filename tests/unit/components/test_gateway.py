@@ -1,4 +1,4 @@
-"""The gateway of a hall, apart from the settings that it follows from."""
+"""The gateway of a site, without settings."""
 
 import dataclasses
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
 from components.pools.boot import PoolError
 from components.pools.gateway import Gateway, GatewayArgs, TunnelPeer
 from hardware.catalogue import load
-from ignition.boot import boot
+from ignition.boot.node import boot
 from tests.support.recorder import Secret, named, render
 
 KEY = "A" * 43 + "="
@@ -51,7 +51,7 @@ def gateway(machines: int = 2, **changes: Any) -> Callable[[], None]:
     return program
 
 
-def test_a_gateway_waits_where_the_endpoint_of_the_tunnel_says() -> None:
+def test_a_gateway_listens_at_the_port_of_the_tunnels_endpoint() -> None:
     resources = render(gateway())
     rules = named(resources, "Firewall")["fra-gateway-firewall"].inputs["rules"]
     assert isinstance(rules, list)
@@ -60,7 +60,7 @@ def test_a_gateway_waits_where_the_endpoint_of_the_tunnel_says() -> None:
     assert "51821" in shown
 
 
-def test_a_private_key_that_is_no_output_is_secret_nevertheless() -> None:
+def test_a_plain_private_key_becomes_secret() -> None:
     assert isinstance(
         named(render(gateway()), "Server")["fra-gateway-server"].inputs["userData"], Secret
     )
@@ -98,7 +98,7 @@ def test_more_machines_than_user_data_has_room_for_are_refused_with_the_sizes() 
         render(gateway(2000))
 
 
-def test_a_missing_snapshot_is_told_for_the_gateway() -> None:
+def test_a_missing_snapshot_is_reported_for_the_gateway() -> None:
     with pytest.raises(PoolError, match="the gateway of site fra: the Hetzner project has no x86"):
         render(
             gateway(), not_found="hcloud:index/getImage:getImage", because="no image found for it"

@@ -1,4 +1,4 @@
-"""Hetzner: the network that lets nothing in, and servers that boot what they are given."""
+"""Hetzner: the closed network, and the servers of a pool."""
 
 import dataclasses
 import re
@@ -13,9 +13,9 @@ from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
 from components.pools.boot import PoolBoot, PoolError
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from hardware.catalogue import load
-from ignition.boot import boot as boot_machine
+from ignition.boot.node import boot as boot_machine
 from ignition.write.payload import HETZNER_LIMIT_BYTES
-from settings import HetznerPool as SettingsPool
+from settings import HetznerPoolSettings
 from tests.support.components.boots import boot as boot_of
 from tests.support.components.boots import changed, lengthened
 from tests.support.recorder import Registered, Secret, invoked, named, render
@@ -29,10 +29,12 @@ def network() -> HetznerNetwork:
 
 
 def pool(boot: PoolBoot | None = None, **changes: Any) -> Callable[[], None]:
-    """A program with one pool; `changes` are of what the stack file declares."""
+    """Return a program with one pool; `changes` are fields of the declared pool."""
 
     def program() -> None:
-        made, declared = changed(boot or boot_of("ccx33", purpose="batch"), SettingsPool, changes)
+        made, declared = changed(
+            boot or boot_of("ccx33", purpose="batch"), HetznerPoolSettings, changes
+        )
         HetznerPool("pool", HetznerPoolArgs(boot=made, pool=declared, network=network()))
 
     return program
@@ -88,7 +90,7 @@ def test_a_cpu_server_takes_pods_that_tolerate_nothing() -> None:
     assert not machine.node.taints
 
 
-def test_the_old_server_goes_before_the_new_one_because_names_are_unique() -> None:
+def test_the_old_server_is_deleted_before_the_new_one_because_names_are_unique() -> None:
     assert all(each.delete_before_replace for each in named(render(pool()), "Server").values())
 
 
@@ -147,7 +149,7 @@ def test_a_missing_snapshot_is_one_sentence_with_the_way_out(words: str) -> None
     )
 
 
-def test_a_hetzner_that_cannot_be_asked_is_not_taken_for_a_missing_snapshot() -> None:
+def test_an_unreachable_hetzner_is_not_reported_as_a_missing_snapshot() -> None:
     words = "hcloud: unable to authenticate\n(unauthorized, 1a2b)"
     with pytest.raises(PoolError) as caught:
         render(pool(), not_found="hcloud:index/getImage:getImage", because=words)

@@ -1,4 +1,4 @@
-"""What every environment's cluster gets beside its pools: how its scheduler shares machines."""
+"""The parts that all pools share: how Volcano schedules, queues, domains, priority classes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +28,7 @@ def custom() -> Mapping[str, Any]:
 
 
 def scheduler() -> tuple[list[str], list[dict[str, dict[str, bool]]]]:
-    """The actions in their order, and the plugins of each tier with their switches."""
+    """Return the actions in order, and the plugins of each tier with their switches."""
     found = yaml.safe_load(custom()["scheduler_config_override"])
     tiers = [{each.pop("name"): each for each in tier["plugins"]} for tier in found["tiers"]]
     return found["actions"].split(", "), tiers

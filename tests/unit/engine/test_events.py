@@ -49,12 +49,14 @@ def test_a_violation_names_resource_rule_and_level() -> None:
                 "resourceUrn": URN,
                 "message": "<{%reset%}>NodePool 'burst' must set limits.<{%reset%}>\n",
                 "policyName": "fleet-resources",
+                "policyPackName": "gpu-fleet",
                 "enforcementLevel": "mandatory",
             }
         }
     )
     (violation,) = outcome.violations
     assert violation.resource == "burst"
+    assert violation.pack == "gpu-fleet"
     assert violation.message == "NodePool 'burst' must set limits."
     assert violation.level == "mandatory"
 
@@ -64,23 +66,23 @@ def test_an_error_is_one_line_with_its_resource() -> None:
     assert outcome.errors() == ("burst: no such CIDR",)
 
 
-def test_of_a_traceback_the_exception_alone_is_told() -> None:
+def test_of_a_traceback_only_the_exception_is_shown() -> None:
     text = (
         'Program failed:\nTraceback (most recent call last):\n  File "x.py"\nValueError: no pool\n'
     )
     assert outcome_of(diagnosed(text, urn="")).errors() == ("ValueError: no pool",)
 
 
-def test_the_engines_closing_line_is_not_told_beside_the_cause() -> None:
+def test_the_engines_closing_line_is_left_out_beside_the_cause() -> None:
     outcome = outcome_of(diagnosed("preview failed", urn=""), diagnosed("no such CIDR"))
     assert outcome.errors() == ("burst: no such CIDR",)
 
 
-def test_the_engines_closing_line_is_told_when_there_is_nothing_else() -> None:
+def test_the_engines_closing_line_is_shown_when_there_is_nothing_else() -> None:
     assert outcome_of(diagnosed("preview failed", urn="")).errors() == ("preview failed",)
 
 
-def test_a_message_on_its_way_is_not_kept() -> None:
+def test_an_ephemeral_message_is_ignored() -> None:
     event = diagnosed("half")
     event["diagnosticEvent"]["ephemeral"] = True  # type: ignore[index]  # nested literals
     assert outcome_of(event).diagnostics == []

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from fleet.cli.main import app
 from fleet.render import render
-from ignition.boot import boot
+from ignition.boot.node import boot
 from ignition.butane import transpile
 from ignition.write.wireguard import CREDENTIAL, NETWORK
 from settings import load, stack_file

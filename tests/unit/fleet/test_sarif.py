@@ -1,30 +1,41 @@
 """Findings as code scanning reads them: https://docs.oasis-open.org/sarif/sarif/v2.1.0/."""
 
 import json
+from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fleet.sarif import Result, document
+from fleet.sarif import document
+from policies.configuration import Exemption, configure
+from policies.rules import ALL
 from policies.rules.idle.gpu_node_pool import RULE as NODE_POOL
 from policies.rules.numa.guaranteed_qos import RULE as QOS
+from policies.verdicts import Finding, Resource, verdicts
 
 
-def one(**changed: Any) -> Result:
+def one(
+    *, file: str = "stacks/Pulumi.dev.yaml", line: int = 31, name: str = "burst", **changed: Any
+) -> Finding:
     said = {
-        "rule": NODE_POOL,
-        "sentence": "NodePool 'burst' must set spec.limits.nvidia.com/gpu.",
-        "level": "error",
-        "file": "stacks/Pulumi.dev.yaml",
-        "line": 31,
-        "resource": "NodePool/burst",
+        "rule": NODE_POOL.id,
+        "level": "mandatory",
+        "state": "violated",
+        "sentences": ("NodePool 'burst' must set spec.limits.nvidia.com/gpu.",),
+        "resource": Resource(kind="NodePool", name=name, file=file, line=line),
     }
-    return Result(**{**said, **changed})
+    return Finding(**{**said, **changed})
 
 
-def run(*results: Result) -> dict[str, Any]:
-    found = document(results)
+def place(finding: Finding) -> tuple[str, int]:
+    assert finding.resource
+    return finding.resource.file, finding.resource.line
+
+
+def run(*findings: Finding, unreadable: Sequence[str] = ()) -> dict[str, Any]:
+    found = document(verdicts(configure({}, ALL), findings), place, unreadable)
     assert json.loads(json.dumps(found)) == found
     assert found["version"] == "2.1.0"
     (only,) = found["runs"]
@@ -42,7 +53,7 @@ def test_a_finding_names_its_rule_its_line_and_its_resource() -> None:
 
 
 def test_each_rule_is_described_once_and_found_by_its_index() -> None:
-    told = run(one(), one(rule=QOS, line=2), one(resource="NodePool/other"))
+    told = run(one(), one(rule=QOS.id, line=2), one(name="other"))
     rules = told["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in rules] == ["idle/gpu-node-pool", "numa/guaranteed-qos"]
     assert all(rules[each["ruleIndex"]]["id"] == each["ruleId"] for each in told["results"])
@@ -51,18 +62,25 @@ def test_each_rule_is_described_once_and_found_by_its_index() -> None:
 
 
 def test_a_finding_on_another_line_is_the_same_finding() -> None:
-    def fingerprint(result: Result) -> object:
+    def fingerprint(result: Finding) -> object:
         return run(result)["results"][0]["partialFingerprints"]
 
     assert fingerprint(one()) == fingerprint(one(line=90))
-    assert fingerprint(one()) != fingerprint(one(resource="NodePool/other"))
+    assert fingerprint(one()) != fingerprint(one(name="other"))
 
 
 def test_a_finding_under_an_exemption_is_accepted_with_its_reason() -> None:
-    plain, exempt = run(one(), one(level="note", leave="research: long warm-up", line=99))[
-        "results"
-    ]
+    exemption = Exemption(
+        resource="NodePool/burst",
+        owner="research",
+        reason="long warm-up",
+        until=date(2027, 1, 31),
+    )
+    plain, ended, exempt = run(
+        one(), one(exemption=exemption, line=32), one(state="exempt", exemption=exemption, line=99)
+    )["results"]
     assert "suppressions" not in plain
+    assert "suppressions" not in ended
     (accepted,) = exempt["suppressions"]
     assert accepted["status"] == "accepted"
     assert accepted["justification"] == "research: long warm-up"
@@ -73,8 +91,8 @@ def test_nothing_found_is_a_run_without_results() -> None:
 
 
 def test_a_run_that_could_not_read_all_says_so() -> None:
-    (whole,) = document([one()])["runs"][0]["invocations"]
-    (part,) = document([], ["a.yaml:3: it is no YAML."])["runs"][0]["invocations"]
+    (whole,) = run(one())["invocations"]
+    (part,) = run(unreadable=["a.yaml:3: it is no YAML."])["invocations"]
 
     assert whole["executionSuccessful"] is True
     assert part["executionSuccessful"] is False

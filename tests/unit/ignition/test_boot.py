@@ -6,7 +6,7 @@ import json
 import pytest
 
 from hardware.catalogue import load
-from ignition.boot import BootedNode, boot
+from ignition.boot.node import BootedNode, boot
 from ignition.write.render import tuning_ignition, with_merge
 from tests.support.ignition.nodes import PURPOSE_OF, node, user_data
 

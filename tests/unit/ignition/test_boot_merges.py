@@ -7,9 +7,9 @@ import hashlib
 import json
 
 from hardware.catalogue import load
-from ignition.boot import boot
 from ignition.boot.config import read
 from ignition.boot.kernel import command_line
+from ignition.boot.node import boot
 from ignition.write.render import data_url, join_ignition, tuning_ignition, with_merge
 from tests.support.ignition.nodes import join, node, user_data
 

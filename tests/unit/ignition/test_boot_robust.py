@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardware.catalogue import load
-from ignition.boot import boot
+from ignition.boot.node import boot
 from tests.support.ignition.faults import JOIN, PATCH, changed, decoded, find
 from tests.support.ignition.nodes import node, user_data
 

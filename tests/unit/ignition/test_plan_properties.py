@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hardware.catalogue import Hardware, load, names
 from hardware.cpuset import parse_list
-from ignition.boot import boot
+from ignition.boot.node import boot
 from ignition.plan.numa_plan import NumaPlan, plan
 from ignition.plan.refused_arguments import ARGUMENTS, OPTIONS
 from ignition.plan.system import lines

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ignition.boot import boot
+from ignition.boot.node import boot
 from ignition.write import control_plane, gateway
 from ignition.write.control_plane import PKI, control_plane_ignition
 from ignition.write.documents import RenderError

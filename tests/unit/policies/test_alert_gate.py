@@ -13,6 +13,7 @@ from policies.rules import ALL
 from policies.rules.cost import capacity_block as cost_capacity_block
 from policies.rules.cost import daily_budget as cost_daily_budget
 from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
+from tests.support.rule_facts import pool
 
 OF_THE_FLEET = {alert.name for alert in of_the_fleet(IdleLimits.of(configure({})))}
 WATCHED = cost_daily_budget.RULE
@@ -52,8 +53,9 @@ def test_a_rule_without_one_and_a_disabled_one_have_no_alert() -> None:
 
 
 def test_each_pool_with_a_last_day_has_an_alert_of_its_own() -> None:
-    ends = ["burst 2027-01-31", "cheap 2027-03-31"]
-    found = alerts(BLOCK, cost__capacity_block={"ends": ends, "notice_days": 3})
+    burst = pool("burst", reserved_until="2027-01-31")
+    pools = [burst, pool("dgx"), pool("cheap", reserved_until="2027-03-31")]
+    found = alerts(BLOCK, cost__capacity_block={"notice_days": 3}, facts={"pools": pools})
 
     assert [alert["labels"]["pool"] for alert in found] == ["burst", "cheap"]
     assert found[0]["expr"] == "1801440000 - vector(time()) < 3 * 86400", "2027-02-01T00:00:00Z"
@@ -62,10 +64,10 @@ def test_each_pool_with_a_last_day_has_an_alert_of_its_own() -> None:
 
 def test_a_last_day_that_no_calendar_has_is_a_mistake() -> None:
     with pytest.raises(PolicyConfigError) as error:
-        alerts(BLOCK, cost__capacity_block={"ends": ["burst 2027-02-30"]})
+        alerts(BLOCK, facts={"pools": [pool("burst", reserved_until="2027-02-30")]})
 
     assert error.value.mistakes == (
-        'gpu-fleet:policies.cost/capacity-block.ends[0] is "2027-02-30"; allowed: a day.',
+        ('gpu-fleet:policies.facts.pools[0].reserved_until is "2027-02-30"; allowed: a day.'),
     )
 
 

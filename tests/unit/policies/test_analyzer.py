@@ -15,8 +15,10 @@ from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
 
 from benchmarks.objects import objects
 from policies.gates.analyzer import Analyzer
-from policies.gates.normal_form import NotKnownYet, from_wire, plain
-from policies.gates.plan import ADVISORY_POLICY, POLICY, STACK_POLICY, pack_config, policies
+from policies.gates.normal_form import from_wire, plain
+from policies.gates.pack_config import POLICY, STACK_POLICY, pack_config
+from policies.gates.plan import ADVISORY_POLICY, policies
+from policies.gates.unknown import NotKnownYet
 from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
 from tests.support.policies.node_pools import node_pool
 

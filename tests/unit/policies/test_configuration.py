@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from policies.configuration import Exemption, PolicyConfigError, configure
-from policies.gates.plan import POLICY, STACK_POLICY, pack_config
+from policies.configuration import PATH, Exemption, PolicyConfigError, configure
+from policies.gates.pack_config import POLICY, STACK_POLICY, pack_config
 from policies.rules import ALL
 from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
 
@@ -53,6 +53,18 @@ def test_the_pack_configuration_carries_the_settings_of_the_stack_file() -> None
     assert pack_config(settings) == {POLICY: settings, STACK_POLICY: settings}
 
 
+def test_each_key_that_is_missing_is_told_once() -> None:
+    bare = {key: EXEMPTION[key] for key in ("resource", "until")}
+
+    with pytest.raises(PolicyConfigError) as error:
+        configure({RULE: {"exemptions": [bare]}}, [idle_gpu_node_pool.RULE])
+
+    assert error.value.mistakes == tuple(
+        f"{PATH}.{RULE}.exemptions[0].{key} is missing; allowed: text that is not empty."
+        for key in ("owner", "reason")
+    )
+
+
 def test_an_exemption_is_found_by_kind_and_name() -> None:
     (configured,) = configure({RULE: {"exemptions": [EXEMPTION]}}, [idle_gpu_node_pool.RULE])
 
@@ -84,7 +96,7 @@ def test_a_release_of_helm_is_exempt_by_its_type_and_by_the_word_that_sentences_
     found = rule.exemption(release)
 
     assert found is not None
-    assert found.name == "volcano"
+    assert found.resource.endswith("Release/volcano")
 
 
 def test_resources_of_other_providers_are_exempt_by_their_pulumi_type() -> None:

@@ -8,7 +8,8 @@ from google.protobuf import struct_pb2  # type: ignore[import-untyped]  # ships 
 from pulumi_policy.deserialize import SPECIAL_SECRET_SIG, SPECIAL_SIG_KEY
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
 
-from policies.gates.normal_form import NotKnownYet, from_wire, plain
+from policies.gates.normal_form import from_wire, plain
+from policies.gates.unknown import NotKnownYet
 from policies.language.encrypted import EncryptedText
 
 

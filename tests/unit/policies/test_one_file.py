@@ -21,7 +21,7 @@ RULE = Rule(
     source="https://a.example",
     predicate=lambda manifest, _settings: [] if manifest.get("data") else ["It must have data."],
     admission=Admission(
-        kinds=(("", "configmaps"),), variables={}, holds="has(object.data)", message="'No.'"
+        kinds=(("", "configmaps"),), fault="has(object.data) ? '' : ' must have data.'"
     ),
     alert=Alert(
         name="NoData", expression="up == 0", lasts_minutes=5, severity="warning", summary="None."
@@ -35,13 +35,15 @@ from policies.docs_page import page
 from policies.configuration import configure
 from policies.gates import admission, alerts
 from policies.gates.judging import findings
+from policies.verdicts import Resource
 
+today, it = date(2026, 11, 21), Resource(kind="Object", name="it")
 rules = [each for each in configure({}) if each.rule.id == "cost/new"]
-made = admission.manifests(rules, stage="deny", today=date(2026, 11, 21))
+made = admission.manifests(rules, stage="deny", today=today)
 groups = alerts.manifest(rules, namespace="monitoring")["spec"]["groups"]
 print(json.dumps({
-    "said": [f.sentences for f in findings({}, rules, subject="it", today=date(2026, 11, 21))],
-    "kinds": [each["kind"] for each in made if each["metadata"]["name"] == "fleet-cost-new"],
+    "said": [f.sentences for f in findings({}, rules, resource=it, today=today)],
+    "policies": [(each["kind"], each["metadata"]["name"]) for each in made],
     "alerts": [each["alert"] for each in groups[0]["rules"]],
     "page": "## cost/new" in page(),
 }))
@@ -64,7 +66,10 @@ def test_a_new_file_is_held_at_every_gate_and_stands_on_the_page(tmp_path: Path)
 
     assert json.loads(asked.stdout) == {
         "said": [["It must have data."]],
-        "kinds": ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"],
+        "policies": [
+            ["ValidatingAdmissionPolicy", "fleet-cost"],
+            ["ValidatingAdmissionPolicyBinding", "fleet-cost"],
+        ],
         "alerts": ["NoData"],
         "page": True,
     }

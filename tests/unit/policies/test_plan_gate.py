@@ -3,7 +3,8 @@
 import pytest
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE
 
-from policies.gates.plan import ADVISORY_POLICY, POLICY, policies
+from policies.gates.pack_config import POLICY
+from policies.gates.plan import ADVISORY_POLICY, policies
 from policies.language.rule import Manifest, Settings
 from policies.rules import ALL
 from tests.support.policies.engine_calls import (

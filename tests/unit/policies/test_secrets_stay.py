@@ -7,22 +7,24 @@ from typing import Any
 
 import pytest
 
-from policies.configuration import Configured, configure
+from policies.configuration import ConfiguredRule, configure
 from policies.gates.judging import findings
 from policies.language.encrypted import EncryptedText
 from policies.language.rule import Rule
 from policies.rules import ALL
+from policies.verdicts import Resource
 from tests.rehearsal.admission.cases import CASES, SETTINGS
 
 TODAY = date(2026, 11, 21)
+IT = Resource(kind="Object", name="it")
 SECRET = "AKIAHUNTER2HUNTER2HU"  # of the form of a key, so that rules look at it
 KEY = f"-----BEGIN RSA PRIVATE KEY-----\n{SECRET}\n-----END RSA PRIVATE KEY-----"
 PLACES = ("password", "token", "AWS_SECRET_ACCESS_KEY", "userData", "user_data", "joinToken")
 
 
-def _told(manifest: Any, rules: tuple[Configured, ...]) -> Iterator[str]:
+def _told(manifest: Any, rules: tuple[ConfiguredRule, ...]) -> Iterator[str]:
     for stack in (None, [manifest]):
-        for found in findings(manifest, rules, subject="it", today=TODAY, stack=stack):
+        for found in findings(manifest, rules, resource=IT, today=TODAY, stack=stack):
             yield from found.sentences
 
 
@@ -66,13 +68,14 @@ def _objects() -> Iterator[tuple[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def rules() -> tuple[Configured, ...]:
-    return configure({rule.id: dict(SETTINGS.get(rule.id, {})) for rule in ALL})
+def rules() -> tuple[ConfiguredRule, ...]:
+    of_rules = {rule.id: SETTINGS.get(rule.id, {}) for rule in ALL}
+    return configure({"facts": SETTINGS["facts"], **of_rules})
 
 
 @pytest.mark.parametrize("rule", [rule for rule in ALL if rule.predicate], ids=lambda rule: rule.id)
 def test_an_object_that_breaks_a_rule_keeps_its_secrets(
-    rule: Rule, rules: tuple[Configured, ...]
+    rule: Rule, rules: tuple[ConfiguredRule, ...]
 ) -> None:
     laced = [_laced(case.manifest) for case in CASES if case.rule == rule.id and case.bad]
 
@@ -93,7 +96,7 @@ def _encrypted(value: Any) -> Any:
 
 
 def test_a_value_that_pulumi_encrypts_is_hidden_in_the_sentence_that_would_tell_it(
-    rules: tuple[Configured, ...],
+    rules: tuple[ConfiguredRule, ...],
 ) -> None:
     duration = "167h59m59s"
     template = {"spec": {"expireAfter": duration, "taints": [{"key": "nvidia.com/gpu"}]}}
@@ -110,6 +113,6 @@ def test_a_value_that_pulumi_encrypts_is_hidden_in_the_sentence_that_would_tell_
 
 @pytest.mark.parametrize(("kind", "manifest"), list(_objects()))
 def test_a_resource_full_of_secrets_keeps_them(
-    kind: str, manifest: Any, rules: tuple[Configured, ...]
+    kind: str, manifest: Any, rules: tuple[ConfiguredRule, ...]
 ) -> None:
     assert not [sentence for sentence in _told(manifest, rules) if SECRET in sentence]

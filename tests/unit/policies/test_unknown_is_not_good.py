@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
 
-from policies.configuration import Configured, configure
+from policies.configuration import configure
 from policies.gates.judging import findings
 from policies.gates.normal_form import plain
 from policies.language.rule import Rule
 from policies.rules import ALL
+from policies.verdicts import Resource
 from tests.rehearsal.admission.cases import CASES, SETTINGS
 
 TODAY = date(2026, 11, 21)
+IT = Resource(kind="Object", name="it")
 VGPU = {
     "kind": "kubernetes:helm.sh/v3:Release",
     "metadata": {"name": "gpu-operator"},
@@ -46,10 +48,10 @@ def _unknown_at(manifest: Any, path: tuple[str | int, ...]) -> Any:
 
 @pytest.mark.parametrize("rule", [rule for rule in ALL if rule.predicate], ids=lambda rule: rule.id)
 def test_a_bad_object_of_which_one_value_is_unknown_is_never_held_for_good(rule: Rule) -> None:
-    asked: tuple[Configured, ...] = configure({rule.id: dict(SETTINGS.get(rule.id, {}))}, [rule])
+    asked = configure({"facts": SETTINGS["facts"], rule.id: SETTINGS.get(rule.id, {})}, [rule])
 
     def silent(manifest: Any) -> bool:
-        return not list(findings(manifest, asked, subject="it", today=TODAY))
+        return not list(findings(manifest, asked, resource=IT, today=TODAY))
 
     bad = [manifest for name, manifest in BAD if name == rule.id and not silent(manifest)]
     held = {

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from policies.environment import Environment, load
-from rehearsal import findings
+from rehearsal import report_builder
 from rehearsal.job import JobRun
 from rehearsal.progress import Phase
 from rehearsal.report import Report
@@ -23,8 +23,11 @@ def environment() -> Environment:
 @pytest.fixture
 def whole(environment: Environment) -> Report:
     pinned = {"kubernetes": "1.34.1"}
-    found = findings.with_up(findings.planned(environment), environment, UP, [VOLCANO], pinned)
-    found = findings.with_fleet(found, environment.settings, fleets.dev())
+    found = report_builder.with_up(
+        report_builder.planned(environment), environment, UP, [VOLCANO], pinned
+    )
+    found = report_builder.with_verdicts(found, environment, [])
+    found = report_builder.with_fleet(found, environment.settings, fleets.dev())
     job = JobRun(name="smoke", node="dgx-1", hardware="dgx-h200", gpus=2, cpus="16", seconds=3.1)
     phases = (Phase(name="preview", seconds=9.2), Phase(name="up", seconds=20.5))
     return replace(found, passed=True, job=job, phases=phases)

@@ -38,9 +38,10 @@ def failed(log: Path, *violations: Violation, errors: tuple[str, ...] = ()) -> l
 
 def test_a_broken_rule_is_the_reason_not_what_the_engine_says_of_it(tmp_path: Path) -> None:
     broken = Violation(
+        pack="gpu-fleet",
         policy="fleet-resources",
         level="mandatory",
-        resource="burst",
+        urn="urn:pulumi:dev::gpu-fleet::x::burst",
         message="idle/gpu-node-pool: NodePool 'burst' must set limits.\nWhy. See https://…",
     )
     (reason,) = failed(tmp_path / "log", broken, errors=("policy violation",))

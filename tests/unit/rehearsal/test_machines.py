@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from ignition.boot import Booted
+from ignition.boot.node import Booted
 from rehearsal import machines
 from rehearsal.machines import Fleet, MachineRoom
 from rehearsal.nodes import manifest

@@ -7,7 +7,7 @@ import pytest
 
 from hardware.catalogue import load
 from policies.environment import Environment
-from rehearsal import findings
+from rehearsal import report_builder
 from rehearsal.machines import Gateway, Refusal
 from rehearsal.providers.cloud import CloudObject
 from rehearsal.providers.values import Value
@@ -44,7 +44,7 @@ def test_a_gateway_is_told_apart_from_nodes_and_costs_what_it_costs(
     server = load("ccx33")
     gateway = Gateway(name="fleet-dev-fra-gateway", hardware=server)
     fleet = replace(fleets.dev(), gateways=(gateway,))
-    found = findings.with_fleet(whole, environment.settings, fleet)
+    found = report_builder.with_fleet(whole, environment.settings, fleet)
     assert "outside the cluster: fleet-dev-fra-gateway (ccx33)." in text(found)
     assert len(found.nodes) == len(whole.nodes)
     assert found.cost is not None
@@ -57,7 +57,9 @@ def test_a_gateway_is_told_apart_from_nodes_and_costs_what_it_costs(
 
 def test_a_gateway_that_stays_out_is_of_no_pool(whole: Report, environment: Environment) -> None:
     out = Refusal(name="fleet-dev-fra-gateway", pool="", reasons=("wg0 gets no address.",))
-    found = findings.with_fleet(whole, environment.settings, replace(fleets.dev(), refusals=(out,)))
+    found = report_builder.with_fleet(
+        whole, environment.settings, replace(fleets.dev(), refusals=(out,))
+    )
     assert found.problems == ("fleet-dev-fra-gateway stays out: wg0 gets no address.",)
 
 
@@ -77,7 +79,7 @@ def test_a_machine_that_stays_out_is_a_problem_and_costs_nothing(
     whole: Report, environment: Environment
 ) -> None:
     out = fleets.dev_without("dgx-2", "Its kubelet would not start.")
-    found = findings.with_fleet(whole, environment.settings, out)
+    found = report_builder.with_fleet(whole, environment.settings, out)
     assert found.problems == ("dgx-2 (dgx) stays out: Its kubelet would not start.",)
     assert whole.cost
     assert found.cost
@@ -97,10 +99,10 @@ def test_resources_inside_lakefs_are_listed_as_recorded_only(environment: Enviro
         inputs={},
         outputs={},
     )
-    planned = findings.planned(environment)
-    found = findings.with_up(planned, environment, UP, [repository], {})
+    planned = report_builder.planned(environment)
+    found = report_builder.with_up(planned, environment, UP, [repository], {})
     assert "lakeFS: its repositories and checks are recorded, not made" in text(found)
-    assert "lakeFS" not in text(findings.with_up(planned, environment, UP, [VOLCANO], {}))
+    assert "lakeFS" not in text(report_builder.with_up(planned, environment, UP, [VOLCANO], {}))
 
 
 @pytest.mark.parametrize(
@@ -115,12 +117,14 @@ def test_a_chart_is_said_to_bring_its_kinds_only_where_it_does(
     environment: Environment, inputs: dict[str, Value], how: str
 ) -> None:
     chart = replace(VOLCANO, inputs={**inputs, "name": "it", "version": "1.2.3"})
-    found = findings.with_up(findings.planned(environment), environment, UP, [chart], {})
+    found = report_builder.with_up(
+        report_builder.planned(environment), environment, UP, [chart], {}
+    )
     assert f"chart it 1.2.3: {how}" in text(found)
 
 
 def test_versions_differ_by_their_minor_alone() -> None:
-    found = findings.differences(
+    found = report_builder.differences(
         {"kubernetes": "1.33.9", "volcano": "1.14.0", "flatcar": "4593.2.5"},
         {"kubernetes": "1.34.1", "volcano": "1.14.1"},
     )

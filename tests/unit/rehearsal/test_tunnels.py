@@ -5,7 +5,7 @@ import json
 
 from rehearsal.tunnels import tunnel_keys
 from settings import OnPremSite, parse
-from settings.tunnel_keys import faults
+from settings.tunnel_keys import key_mistakes
 from tests.support.stack_settings import GATEWAY, TUNNEL_KEYS, config, with_tunnel
 
 
@@ -17,7 +17,7 @@ def test_the_program_finds_no_fault_in_made_up_keys() -> None:
     assert site.tunnel is not None
     tunnel = dataclasses.replace(site.tunnel, public_key=made.public["fra"])
     sites = {**settings.sites, "fra": dataclasses.replace(site, tunnel=tunnel)}
-    assert list(faults(dataclasses.replace(settings, sites=sites), made.secret)) == []
+    assert list(key_mistakes(dataclasses.replace(settings, sites=sites), made.secret)) == []
     assert set(json.loads(made.secret)) == set(TUNNEL_KEYS)
 
 

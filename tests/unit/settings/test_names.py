@@ -1,4 +1,4 @@
-"""The labels and tags by which everything of the fleet is found."""
+"""The labels and tags of the fleet's objects."""
 
 from settings.names import labels, tags
 

@@ -6,7 +6,7 @@ import pytest
 
 from hardware.catalogue import load
 from ignition.plan.tuning import Tuning
-from settings import AwsPool, CapacityType
+from settings import AwsPoolSettings, CapacityType
 from settings.resolved import ResolvedPool, resolve
 from tests.support.components.boots import declared
 
@@ -33,6 +33,6 @@ def test_rented_gpus_cost_what_the_dearest_of_their_capacities_does(
     capacities: tuple[CapacityType, ...], usd: float
 ) -> None:
     pool = resolved("p5en.48xlarge")
-    assert isinstance(pool.declared, AwsPool)
+    assert isinstance(pool.declared, AwsPoolSettings)
     limited = replace(pool.declared, gpu_limits=dict.fromkeys(capacities, 8))
     assert replace(pool, declared=limited).usd_per_gpu_hour == pytest.approx(usd / 8)

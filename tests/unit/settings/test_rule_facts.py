@@ -1,58 +1,55 @@
 """What the rules are told of an environment's pools, and what an environment may say instead."""
 
-import pytest
+from typing import Any
 
 from policies.environment import parse
 from tests.support.stack_settings import config
 from tests.unit.settings.test_sharing import MIG, with_pool
 
 
-def told(rule: str, configuration: dict[str, object]) -> object:
-    (found,) = (each for each in parse("dev", configuration).rules if each.rule.id == rule)
-    return found.settings["pools"]
+def told(name: str, configuration: dict[str, object]) -> dict[str, Any]:
+    """What every rule is told of a pool."""
+    rules = parse("dev", configuration).rules
+    (found,) = {id(each.facts): each.facts for each in rules}.values()
+    return next({**pool} for pool in found["pools"] if pool["name"] == name)
 
 
-@pytest.mark.parametrize(
-    ("rule", "line"),
-    [
-        ("numa/mig-profile", "dgx"),
-        ("numa/cuda-version", "dgx 570 12"),
-        ("numa/gpu-memory", "dgx 144384"),
-        ("numa/gpudirect", "dgx rdma"),
-        ("numa/pod-purpose", "dgx training"),
-    ],
-)
-def test_rules_know_the_pools_without_being_told(rule: str, line: str) -> None:
-    found = told(rule, config())
+def test_rules_know_the_pools_without_being_told() -> None:
+    dgx = told("dgx", config())
 
-    assert isinstance(found, list)
-    assert line in found
+    assert dgx["purpose"] == "training"
+    assert dgx["rdma"]
+    assert (dgx["driver"], dgx["newest_cuda"]) == (570, 12)
+    assert dgx["gpu_memory_mib"] == 144384
+    assert dgx["mig_profiles"] == []
 
 
 def test_instances_of_mig_take_the_place_of_gpus() -> None:
-    cut = with_pool("dgx", MIG, {"purpose": "inference"})
+    cut = told("dgx", with_pool("dgx", MIG, {"purpose": "inference"}))
 
-    assert "dgx 1g.18gb 2g.35gb 3g.71gb" in str(told("numa/mig-profile", cut))
-    assert "'dgx " not in str(told("numa/gpu-memory", cut))
+    assert cut["mig_profiles"] == ["1g.18gb", "2g.35gb", "3g.71gb"]
+    assert cut["shapes"] == []
+    assert "gpu_memory_mib" not in cut
 
 
 def test_gpus_that_are_handed_out_repeatedly_have_their_part_of_the_memory() -> None:
     sliced = with_pool("dgx", {"sharing": "time-slicing", "replicas": 4, "purpose": "inference"})
 
-    assert "'dgx 36096'" in str(told("numa/gpu-memory", sliced))
+    assert told("dgx", sliced)["gpu_memory_mib"] == 36096
 
 
 def test_rdma_of_aws_needs_the_driver_that_the_environment_names() -> None:
-    assert "'burst none'" in str(told("numa/gpudirect", config()))
+    assert not told("burst", config())["rdma"]
     with_efa = config()
     versions = with_efa["versions"]
     assert isinstance(versions, dict)
     versions["efa"] = "https://images.fleet.example/sysext/efa-4593.2.5.raw"
 
-    assert "'burst rdma'" in str(told("numa/gpudirect", with_efa))
+    assert told("burst", with_efa)["rdma"]
 
 
-def test_settings_of_an_environment_go_before_derived_facts() -> None:
-    said = {**config(), "policies": {"numa/gpudirect": {"pools": ["dgx none"]}}}
+def test_what_an_environment_says_itself_goes_before_what_is_known() -> None:
+    dgx = {**told("dgx", config()), "rdma": False}
+    said = {**config(), "policies": {"facts": {"pools": [dgx]}}}
 
-    assert told("numa/gpudirect", said) == ["dgx none"]
+    assert told("dgx", said) == dgx

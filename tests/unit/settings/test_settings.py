@@ -1,15 +1,16 @@
-"""What a configuration may say, and the sentence about each thing that it may not."""
+"""Parsing a configuration: valid settings, and the sentence about each mistake."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from policies import environment as environments
 from settings import (
-    AwsPool,
-    BareMetalPool,
-    HetznerPool,
+    AwsPoolSettings,
+    BareMetalPoolSettings,
+    HetznerPoolSettings,
     SettingsError,
     Versions,
     how_to_set,
@@ -116,7 +117,7 @@ def test_a_mistake_stays_on_its_line_whatever_the_file_holds() -> None:
     assert found[1].startswith('gpu-fleet:pools.dgx.site is "fra\\n\\x1b[2J"; allowed: ')
 
 
-def test_an_image_of_another_release_is_told_with_the_other_mistakes() -> None:
+def test_an_image_of_another_release_is_listed_with_the_other_mistakes() -> None:
     configuration = with_value("versions.flatcar", "4593.2.6")
     configuration["budget"] = {"usd_per_day": 0}
     places = {text.split(" is ")[0] for text in mistakes(configuration)}
@@ -143,9 +144,9 @@ def test_a_right_configuration_becomes_frozen_settings() -> None:
     assert settings.environment == "dev"
     assert settings.cluster.ca_cert_hash == DIGEST
     dgx, burst, cpu = (settings.pools[name].declared for name in ("dgx", "burst", "cpu"))
-    assert isinstance(dgx, BareMetalPool)
-    assert isinstance(burst, AwsPool)
-    assert isinstance(cpu, HetznerPool)
+    assert isinstance(dgx, BareMetalPoolSettings)
+    assert isinstance(burst, AwsPoolSettings)
+    assert isinstance(cpu, HetznerPoolSettings)
     assert [machine.name for machine in dgx.machines] == ["dgx-01", "dgx-02"]
     assert burst.gpu_limits == {"reserved": 8, "spot": 8}
     assert burst.gpu_limit == 16, "the sum bounds the pool"
@@ -213,7 +214,7 @@ def test_an_environment_with_lakefs_needs_its_secrets_too() -> None:
     ]
 
 
-def test_lakefs_is_served_by_hetzners_load_balancer_or_by_none_of_ours() -> None:
+def test_the_certificate_of_lakefs_needs_a_load_balancer_of_hetzner() -> None:
     configuration = with_value("lakefs.tls_secret", "lakefs-tls")
     assert parse("dev", configuration).lakefs is not None
     pools = configuration["pools"]
@@ -223,11 +224,11 @@ def test_lakefs_is_served_by_hetzners_load_balancer_or_by_none_of_ours() -> None
     (mistake,) = mistakes(configuration)
     assert mistake == (
         'gpu-fleet:lakefs.tls_secret is "lakefs-tls", but no pool is of kind hetzner, whose load '
-        "balancer would serve the endpoint; allowed: nothing, and a way of your own."
+        "balancer would serve the endpoint; allowed: no tls_secret, and your own ingress."
     )
 
 
-def test_an_environment_that_pages_needs_the_key_of_its_pager() -> None:
+def test_an_environment_with_a_pager_needs_its_key() -> None:
     assert needed_secrets(parse("dev", config()))[-1] == "pagerduty_routing_key"
 
 
@@ -242,21 +243,23 @@ def test_rules_know_which_pools_have_spot_machines_and_which_share_gpus() -> Non
     assert isinstance(pools, dict)
     pools["burst"] |= {"gpu_limits": {"reserved": 8, "spot": 8}, "reserved_until": "2027-01-31"}
     pools["dgx"] |= {"purpose": "inference", "sharing": "time-slicing", "replicas": 4}
-    configuration["policies"] = {"idle/notebooks": {"max_hours": 8}}
-    held = environments.parse("dev", configuration).rule_settings
-    assert held["idle/spot"] == {"spot_pools": ["burst"]}
-    assert held["cost/capacity-block"] == {"ends": ["burst 2027-01-31"]}
-    assert held["idle/fraction"] == {"shared_pools": ["dgx"]}
-    assert held["idle/notebooks"] == {"shared_pools": ["dgx"], "max_hours": 8}
+    found: Any = environments.parse("dev", configuration).rule_settings["facts"]["pools"]
+    held = {pool["name"]: pool for pool in found}
+    assert (held["burst"]["spot"], held["dgx"]["spot"]) == (True, False)
+    assert (held["burst"]["shares_gpus"], held["dgx"]["shares_gpus"]) == (False, True)
+    assert held["burst"]["reserved_until"] == "2027-01-31"
+    assert "reserved_until" not in held["dgx"]
 
 
 def test_rules_know_how_many_gpus_each_queue_may_hold() -> None:
     configuration = config()
     teams = configuration["teams"]
     assert isinstance(teams, dict)
-    held = environments.parse("dev", configuration).rule_settings["idle/gang-fits"]["queues"]
+    held = environments.parse("dev", configuration).rule_settings["facts"]["queues"]
     queues = [
-        (name, one["gpus"]) for team in teams.values() for name, one in team["queues"].items()
+        {"name": name, "gpus": one["gpus"]}
+        for team in teams.values()
+        for name, one in team["queues"].items()
     ]
     assert queues
-    assert held == [f"{name} {gpus}" for name, gpus in queues]
+    assert held == queues

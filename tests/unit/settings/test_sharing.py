@@ -1,11 +1,11 @@
-"""Which ways of sharing GPUs a pool may have, and the sentence about each that it may not."""
+"""GPU sharing of pools: the allowed modes, and the sentence about each mistake."""
 
 from typing import Any
 
 import pytest
 
 from ignition.write.extensions import driver_version
-from settings import BareMetalPool, SettingsError, parse
+from settings import BareMetalPoolSettings, SettingsError, parse
 from settings.versions import FLATCAR
 from tests.support.stack_settings import config
 
@@ -45,9 +45,9 @@ def mistakes(name: str, *changes: dict[str, Any], driver: str | None = None) -> 
         {"sharing": "mps", "replicas": 2},
     ],
 )
-def test_an_inference_pool_may_share_in_every_way(change: dict[str, Any]) -> None:
+def test_an_inference_pool_may_have_every_sharing_mode(change: dict[str, Any]) -> None:
     pool = parse("dev", with_pool("dgx", INFERENCE, change)).pools["dgx"].declared
-    assert isinstance(pool, BareMetalPool)
+    assert isinstance(pool, BareMetalPoolSettings)
     assert pool.sharing == change.get("sharing", "whole")
 
 
@@ -55,7 +55,7 @@ def test_an_inference_pool_may_share_in_every_way(change: dict[str, Any]) -> Non
     ("change", "reason"),
     [
         (MIG, "MIG instances have neither NVLink nor CUDA IPC between them"),
-        ({"sharing": "time-slicing", "replicas": 4}, "share its memory unprotected"),
+        ({"sharing": "time-slicing", "replicas": 4}, "whose memory they share without protection"),
         ({"sharing": "mps", "replicas": 2}, "a client gets a share of one GPU"),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_layout_that_the_gpu_cannot_make_is_refused(layout: dict[str, int], fa
     ("change", "field"),
     [({"sharing": "mig"}, "mig_layout"), ({"sharing": "mps"}, "replicas")],
 )
-def test_what_a_way_of_sharing_needs_is_asked_for(change: dict[str, Any], field: str) -> None:
+def test_a_sharing_mode_without_its_setting_is_refused(change: dict[str, Any], field: str) -> None:
     (mistake,) = mistakes("dgx", INFERENCE, change)
     assert mistake.startswith(f"{DGX}.{field} is missing; allowed: ")
 

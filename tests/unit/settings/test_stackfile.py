@@ -1,4 +1,4 @@
-"""Stack files as they lie on disk, those of this repository among them."""
+"""Stack files on disk, with those of this repository."""
 
 from pathlib import Path
 
@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from settings import (
-    AwsPool,
-    BareMetalPool,
-    HetznerPool,
+    AwsPoolSettings,
+    BareMetalPoolSettings,
+    HetznerPoolSettings,
     SettingsError,
     environments,
     load,
@@ -48,9 +48,9 @@ def test_the_environments_of_this_repository_are_right(
     settings = load(stack_file(ROOT, environment))
     assert settings.environment == environment
     owned, rented, small = (settings.pools[name].declared for name in ("dgx", "burst", "cpu"))
-    assert isinstance(owned, BareMetalPool)
-    assert isinstance(rented, AwsPool)
-    assert isinstance(small, HetznerPool)
+    assert isinstance(owned, BareMetalPoolSettings)
+    assert isinstance(rented, AwsPoolSettings)
+    assert isinstance(small, HetznerPoolSettings)
     assert (len(owned.machines), small.nodes, rented.gpu_limit) == (dgx, servers, burst_gpus)
 
 
@@ -80,9 +80,9 @@ def test_encrypted_secrets_are_tolerated(tmp_path: Path) -> None:
     assert load(right(tmp_path, join_token={"secure": "v1:abc"})).environment == "dev"
 
 
-def test_a_secret_in_clear_is_refused_without_showing_it(tmp_path: Path) -> None:
+def test_a_secret_in_plain_text_is_refused_without_showing_it(tmp_path: Path) -> None:
     assert refusal(right(tmp_path, bmc_password="hunter2")) == (
-        "gpu-fleet:bmc_password stands in clear in the stack file; allowed: an encrypted value, "
+        "gpu-fleet:bmc_password is in plain text in the stack file; allowed: an encrypted value, "
         "set by `pulumi config set --secret gpu-fleet:bmc_password --stack dev`."
     )
 
@@ -99,7 +99,7 @@ def test_wrong_yaml_is_one_sentence_with_its_line(tmp_path: Path) -> None:
     [
         (b"config: \xff\n", "is not YAML: its byte 9 is not UTF-8."),
         (b"config: a\x07b\n", "is not YAML: its character 10 (U+0007) is not allowed."),
-        (b"config: &all\n  a: *all\n", "is not YAML: an alias stands within what it refers to."),
+        (b"config: &all\n  a: *all\n", "is not YAML: an alias refers to a value that contains it."),
         (b"config:\n  ? [a]\n  : b\n", "line 2, column 5 is not YAML: a key is a list."),
         (b"config:\n  2026-01-01: b\n", "line 2, column 3 is not YAML: a key is 2026-01-01."),
         (b"config:\n  ~: b\n", "line 2, column 3 is not YAML: a key is empty."),
@@ -148,13 +148,13 @@ def test_a_mapping_may_be_merged_into_another_that_goes_before_it(tmp_path: Path
     more = "    more:\n      <<: *cpu\n      nodes: 2\n"
     path.write_text(text.replace("  gpu-fleet:teams:\n", f"{more}  gpu-fleet:teams:\n"))
     pool = load(path).pools["more"].declared
-    assert isinstance(pool, HetznerPool)
+    assert isinstance(pool, HetznerPoolSettings)
     assert (pool.hardware, pool.nodes) == ("ccx33", 2)
 
 
-def test_a_key_that_stands_twice_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_a_duplicate_key_is_refused_with_its_line(tmp_path: Path) -> None:
     path = written(tmp_path, "config:\n  gpu-fleet:budget: {}\n  gpu-fleet:budget: {}\n")
-    expected = f'{path} line 3, column 3 is not YAML: key "gpu-fleet:budget" stands twice.'
+    expected = f'{path} line 3, column 3 is not YAML: duplicate key "gpu-fleet:budget".'
     assert refusal(path) == expected
 
 
@@ -176,18 +176,18 @@ def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
     assert refusal(path) == f"{path} cannot be read: No such file or directory."
 
 
-def test_keys_of_other_namespaces_are_not_ours_to_judge(tmp_path: Path) -> None:
+def test_keys_of_other_namespaces_are_ignored(tmp_path: Path) -> None:
     path = right(tmp_path)
     path.write_text(path.read_text() + "  aws:region: us-east-1\n")
     assert load(path).environment == "dev"
 
 
-def test_a_namespace_that_is_nearly_ours_is_a_slip(tmp_path: Path) -> None:
+def test_a_namespace_that_is_nearly_the_programs_is_a_mistake(tmp_path: Path) -> None:
     path = right(tmp_path)
     path.write_text(path.read_text() + "  gpufleet:admission: deny\n")
     assert refusal(path) == (
-        'gpufleet:admission is not a known key; did you mean "gpu-fleet:admission"? Pulumi would '
-        "read it for nobody."
+        'gpufleet:admission is not a known key; did you mean "gpu-fleet:admission"? Keys of other '
+        "namespaces are not read."
     )
 
 
@@ -199,7 +199,7 @@ def test_aliases_that_make_a_file_endless_are_refused_before_they_are_written_ou
         ten = ", ".join([f"*a{number - 1}"] * 10)
         layers.append(f"  a{number}: &a{number} [{ten}]")
     path = written(tmp_path, "\n".join(["config:", *layers, ""]))
-    assert refusal(path) == f"{path} is not YAML: its aliases make more than 100000 values of it."
+    assert refusal(path) == f"{path} is not YAML: it has more than 100000 values, aliases expanded."
 
 
 def test_an_alias_for_what_pools_share_is_read(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Halls that reach the other sites through a tunnel: the settings of it, and its secret."""
+"""On-premises sites with a tunnel: its settings, and its secret."""
 
 import copy
 import json
@@ -7,16 +7,14 @@ from typing import Any
 
 import pytest
 
-from settings import BareMetalPool, OnPremSite, SettingsError, needed_secrets, parse
-from settings.tunnel_keys import faults, holders, key_of
+from settings import BareMetalPoolSettings, OnPremSite, SettingsError, needed_secrets, parse
+from settings.tunnel_keys import key_mistakes, key_of, key_owners
 from tests.support.stack_settings import GATEWAY, TUNNEL, TUNNEL_KEYS, config, with_tunnel
 
 HOW = "set it with `pulumi config set --secret gpu-fleet:wireguard_keys --stack dev`."
 SITE = "gpu-fleet:sites.fra.tunnel"
 MACHINE = "gpu-fleet:pools.dgx.machines"
-MACHINES = (
-    "allowed: an address from 10.13.0.2 to 10.13.0.254, which are the machines' in the tunnel"
-)
+MACHINES = "allowed: an address from 10.13.0.2 to 10.13.0.254, the machines' range in the tunnel"
 
 
 def mistakes(configuration: dict[str, object]) -> tuple[str, ...]:
@@ -26,21 +24,21 @@ def mistakes(configuration: dict[str, object]) -> tuple[str, ...]:
 
 
 def tunnel(**changes: Any) -> dict[str, object]:
-    """A right configuration but for these keys of the tunnel."""
+    """Return a valid configuration but for these keys of the tunnel."""
     changed: dict[str, Any] = with_tunnel()
     changed["sites"]["fra"]["tunnel"] |= changes
     return changed
 
 
 def pods(cidr: str) -> dict[str, object]:
-    """A right configuration but for the range of pods."""
+    """Return a valid configuration but for the range of pods."""
     changed: dict[str, Any] = with_tunnel()
     changed["cluster"]["pod_cidr"] = cidr
     return changed
 
 
 def machine(position: int, address: object) -> dict[str, object]:
-    """A right configuration but for the address of one machine; None takes it away."""
+    """Return a valid configuration but for the address of one machine; None removes it."""
     changed: dict[str, Any] = with_tunnel()
     found = changed["pools"]["dgx"]["machines"][position]
     found["tunnel_address"] = address
@@ -49,11 +47,11 @@ def machine(position: int, address: object) -> dict[str, object]:
     return changed
 
 
-def test_a_hall_may_have_a_tunnel_and_its_machines_their_addresses_in_it() -> None:
+def test_a_site_may_have_a_tunnel_and_its_machines_addresses_in_it() -> None:
     settings = parse("dev", with_tunnel())
     site, pool = settings.sites["fra"], settings.pools["dgx"].declared
     assert isinstance(site, OnPremSite)
-    assert isinstance(pool, BareMetalPool)
+    assert isinstance(pool, BareMetalPoolSettings)
     assert site.tunnel is not None
     assert site.tunnel.networks == ("10.12.0.0/16",)
     assert [each.tunnel_address for each in pool.machines] == ["10.13.0.11", "10.13.0.12"]
@@ -158,7 +156,7 @@ def test_a_mistake_is_one_sentence_with_its_path_and_what_is_allowed(
     assert mistakes(wrong) == (says,)
 
 
-def test_a_gateway_of_ours_is_a_server_that_hetzner_has() -> None:
+def test_a_gateway_is_a_server_of_hetzner() -> None:
     (mistake,) = mistakes(with_tunnel({**GATEWAY, "hardware": "dgx-h200"}))
     said = f'{SITE}.gateway.hardware is "dgx-h200"; allowed: a hetzner machine of the catalogue ('
     assert mistake.startswith(said)
@@ -179,26 +177,27 @@ def test_the_keys_are_needed_only_where_a_site_has_a_tunnel() -> None:
     assert "wireguard_keys" in needed_secrets(parse("dev", with_tunnel()))
 
 
-def test_each_machine_has_a_key_and_a_gateway_only_where_it_is_ours() -> None:
-    assert holders(parse("dev", with_tunnel())) == ("dgx-01", "dgx-02")
-    assert holders(parse("dev", with_tunnel(GATEWAY))) == tuple(TUNNEL_KEYS)
+def test_each_machine_has_a_key_and_so_has_a_gateway_that_the_program_makes() -> None:
+    assert key_owners(parse("dev", with_tunnel())) == ("dgx-01", "dgx-02")
+    assert key_owners(parse("dev", with_tunnel(GATEWAY))) == tuple(TUNNEL_KEYS)
     assert key_of("dgx-02", json.dumps(TUNNEL_KEYS)) == TUNNEL_KEYS["dgx-02"]
 
 
 def said(keys: Mapping[str, object] | str) -> list[str]:
     text = keys if isinstance(keys, str) else json.dumps(keys)
-    return list(faults(parse("dev", with_tunnel(GATEWAY)), text))
+    return list(key_mistakes(parse("dev", with_tunnel(GATEWAY)), text))
 
 
-def test_right_keys_are_no_mistake() -> None:
+def test_valid_keys_have_no_mistake() -> None:
     assert said(TUNNEL_KEYS) == []
     assert said({**TUNNEL_KEYS, "dgx-03": "of a machine that comes later"}) == []
 
 
 @pytest.mark.parametrize("text", ["no JSON", "[]", '"dgx-01"'])
-def test_a_secret_that_is_no_object_is_one_sentence_without_it(text: str) -> None:
+def test_a_secret_that_is_not_an_object_is_one_sentence_without_it(text: str) -> None:
     assert said(text) == [
-        "gpu-fleet:wireguard_keys is no JSON object from names of machines to private keys; " + HOW
+        "gpu-fleet:wireguard_keys is not a JSON object from names of machines to private keys; "
+        + HOW
     ]
 
 
@@ -210,21 +209,22 @@ def test_a_machine_without_a_key_is_named() -> None:
 @pytest.mark.parametrize("key", ["nearly-a-key", "c2hvcnQ=", 7, None])
 def test_a_malformed_key_is_named_and_not_shown(key: object) -> None:
     assert said({**TUNNEL_KEYS, "dgx-01": key}) == [
-        "gpu-fleet:wireguard_keys.dgx-01 is no private key; allowed: what `wg genkey` prints; "
+        "gpu-fleet:wireguard_keys.dgx-01 is not a private key; allowed: output of `wg genkey`; "
         + HOW
     ]
 
 
-def test_two_machines_with_one_key_are_told_apart() -> None:
+def test_two_machines_with_one_key_are_refused() -> None:
     assert said({**TUNNEL_KEYS, "dgx-02": TUNNEL_KEYS["dgx-01"]}) == [
-        f"gpu-fleet:wireguard_keys.dgx-02 is the key of dgx-01 too; allowed: one of its own; {HOW}"
+        "gpu-fleet:wireguard_keys.dgx-02 is also the key of dgx-01; allowed: a key of its own; "
+        + HOW
     ]
 
 
 def test_a_gateway_whose_public_key_is_not_of_its_private_one_is_refused() -> None:
     wrong: dict[str, Any] = copy.deepcopy(with_tunnel(GATEWAY))
     wrong["sites"]["fra"]["tunnel"]["public_key"] = TUNNEL_KEYS["dgx-01"]
-    (sentence,) = faults(parse("dev", wrong), json.dumps(TUNNEL_KEYS))
+    (sentence,) = key_mistakes(parse("dev", wrong), json.dumps(TUNNEL_KEYS))
     assert sentence == (
         f'{SITE}.public_key is "{TUNNEL_KEYS["dgx-01"]}"; allowed: "{TUNNEL["public_key"]}", which '
         "belongs to gpu-fleet:wireguard_keys.fleet-dev-fra-gateway, or another key there; " + HOW

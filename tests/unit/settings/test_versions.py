@@ -1,6 +1,7 @@
-"""Everything that is installed is pinned in one file."""
+"""All that is installed is pinned in one file, which Renovate can update."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,17 @@ def test_every_chart_is_pinned_to_one_release() -> None:
     assert charts
     for chart in charts:
         assert re.fullmatch(r"v?\d+\.\d+\.\d+", chart.version), chart.name
+
+
+def test_every_release_stands_under_a_renovate_comment() -> None:
+    lines = Path(versions.__file__).read_text().splitlines()
+    pins = [
+        number for number, line in enumerate(lines) if re.match(r'[A-Z_]+ = (Chart|"v?\d)', line)
+    ]
+    by_hand = {"FLATCAR_AMI_OWNER", "NVIDIA_DRIVER"}  # an account, and a branch without a feed
+    for number in pins:
+        name = lines[number].split(" = ")[0]
+        assert name in by_hand or lines[number - 1].startswith("# renovate: "), name
 
 
 @pytest.mark.parametrize("folder", ["components", "workloads"])

@@ -1,4 +1,4 @@
-"""What the parts of an environment say of each other, and what of it nobody makes."""
+"""Finds names in an environment's resources that no resource defines."""
 
 import json
 import re
@@ -47,11 +47,11 @@ GROUPS_OF_CHARTS = {
     "kured": set[str](),
     "lakefs": set[str](),
 }
-PREREQUISITES = {"metal3.io"}  # a cluster with machines of ours has Metal3
+PREREQUISITES = {"metal3.io"}  # a cluster with bare-metal machines has Metal3
 
 
-def faults(environment: Environment) -> Iterator[str]:
-    """Everything that is named and that nobody makes, one sentence each."""
+def undefined_names(environment: Environment) -> Iterator[str]:
+    """Yield a sentence about each name that nothing defines."""
     for check in (
         namespaces, secrets, labels, taints, priorities, queues, storage_classes, config_maps,
         services, kinds, pins, karpenter, hetzner,
@@ -84,7 +84,7 @@ def secrets(environment: Environment) -> Iterator[str]:
 
 
 def labels(environment: Environment) -> Iterator[str]:
-    """Node labels that something selects by, against those that nodes register with."""
+    """Yield node labels in selectors that no node registers with."""
     known: dict[str, set[str]] = {key: set(found) for key, found in LABELS_BY_OTHERS.items()}
     for _, registered, _, _ in environment.nodes():
         for key, value in registered.items():
@@ -151,7 +151,7 @@ def storage_classes(environment: Environment) -> Iterator[str]:
 
 
 def config_maps(environment: Environment) -> Iterator[str]:
-    """ConfigMaps that charts are told of, and the entries of theirs that node labels name."""
+    """Yield missing ConfigMaps of charts, and missing entries that node labels name."""
     made = set(environment.of("ConfigMap"))
     for chart, release in environment.releases.items():
         for key, part in walk(release.get("values", {})):
@@ -172,7 +172,7 @@ def config_maps(environment: Environment) -> Iterator[str]:
 
 
 def services(environment: Environment) -> Iterator[str]:
-    """Addresses inside of the cluster: a chart's service has its release's name."""
+    """Yield addresses without a service in the cluster; a chart's is named like its release."""
     made = {(name, space) for space, name in environment.of("Service")}
     made |= {(each["name"], each["namespace"]) for each in environment.releases.values()}
     for each in (*environment.releases.values(), *environment.objects):
@@ -182,7 +182,7 @@ def services(environment: Environment) -> Iterator[str]:
 
 
 def kinds(environment: Environment) -> Iterator[str]:
-    """CRDs: every group is brought once, and every custom object's group is brought."""
+    """Yield API groups of custom objects that no chart, or more than one, installs."""
     brought: dict[str, str] = {}
     for chart, release in environment.releases.items():
         for group in GROUPS_OF_CHARTS[chart] if not release.get("skipCrds") else ():
@@ -210,7 +210,7 @@ def pins(environment: Environment) -> Iterator[str]:
 
 
 def karpenter(environment: Environment) -> Iterator[str]:
-    """What Karpenter is told is there, and what its pools need it may use."""
+    """Yield what Karpenter needs and nothing defines, and roles that it may not pass."""
     classes = {name for _, name in environment.of("EC2NodeClass")}
     for (_, name), pool in environment.of("NodePool").items():
         if pool["spec"]["template"]["spec"]["nodeClassRef"]["name"] not in classes:
@@ -223,10 +223,12 @@ def karpenter(environment: Environment) -> Iterator[str]:
             yield f"EC2NodeClass {name} has the instance profile {profile}, made by nobody"
         elif f":role/{profiles[profile]}" not in policies:
             yield f"Karpenter may not pass the role of EC2NodeClass {name}"
-    told = environment.releases.get("karpenter", {}).get("values", {}).get("settings", {})
-    if told and told["interruptionQueue"] not in {each["name"] for each in environment.aws(QUEUE)}:
-        yield f"Karpenter listens to the queue {told['interruptionQueue']}, made by nobody"
-    if classes and not told:
+    given = environment.releases.get("karpenter", {}).get("values", {}).get("settings", {})
+    if given and given["interruptionQueue"] not in {
+        each["name"] for each in environment.aws(QUEUE)
+    }:
+        yield f"Karpenter listens to the queue {given['interruptionQueue']}, made by nobody"
+    if classes and not given:
         yield "there are EC2NodeClasses and no Karpenter"
 
 
@@ -236,7 +238,7 @@ QUEUE = "aws:sqs/queue:Queue"
 
 
 def hetzner(environment: Environment) -> Iterator[str]:
-    """A node that waits for a cloud controller needs one, and so does one that has none to wait."""
+    """Yield nodes that wait for a cloud controller without one, and the reverse."""
     controller = "hcloud-cloud-controller-manager" in environment.releases
     for pool, registered, _, arguments in environment.nodes():
         waits = "--cloud-provider=external" in arguments.split()

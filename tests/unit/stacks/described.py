@@ -1,4 +1,4 @@
-"""An environment as its resources describe it: objects, releases, and what nodes register with."""
+"""An environment read from its resources: objects, releases, and the registration of nodes."""
 
 import base64
 import json
@@ -16,7 +16,7 @@ Where = tuple[str, str]
 
 @dataclass(frozen=True)
 class Environment:
-    """An environment's resources, opened: no secret is shown, all are compared."""
+    """An environment's resources with secrets opened, to be compared and never shown."""
 
     resources: list[Registered]
     objects: list[dict[str, Any]] = field(init=False)
@@ -33,16 +33,16 @@ class Environment:
         )
 
     def of(self, kind: str) -> dict[Where, dict[str, Any]]:
-        """The objects of a kind by where they are."""
+        """Return the objects of a kind by namespace and name."""
         found = [each for each in self.objects if each["kind"] == kind]
         return {where(each): each for each in found}
 
     def aws(self, type_: str) -> list[dict[str, Any]]:
-        """The inputs of each resource of a type of AWS."""
+        """Return the inputs of each resource of an AWS type."""
         return [dict(opened(each.inputs)) for each in self.resources if each.type == type_]
 
     def nodes(self) -> Iterator[tuple[str, dict[str, str], list[dict[str, str]], str]]:
-        """Of each pool: its name, its nodes' labels and taints, and the kubelet's arguments."""
+        """Yield each pool's name, its nodes' labels and taints, and the kubelet's arguments."""
         for each in self.resources:
             if each.type.startswith("gpu:pools:") and "ignition" in each.inputs:
                 files = json.loads(str(each.inputs["ignition"]))["storage"]["files"]
@@ -83,7 +83,7 @@ def text(file: Mapping[str, Any]) -> str:
 
 
 def walk(value: Any) -> Iterator[tuple[str, Any]]:
-    """Every key of a value with what stands below it, however deep."""
+    """Yield every key of a value with its value, at any depth."""
     if isinstance(value, Mapping):
         for key, part in value.items():
             yield key, part

@@ -1,4 +1,4 @@
-"""What objects name of each other, and what of it nobody makes: accounts, volumes, roles, nodes."""
+"""Finds references between objects that lead nowhere: accounts, volumes, roles, nodes."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ SECRETS_OF_PEOPLE = {("lakefs", "lakefs-tls")}  # a certificate: `tls_secret` of
 
 
 def references(environment: Environment) -> Iterator[str]:
-    """Everything that an object names and that nobody makes, one sentence each."""
+    """Yield a sentence about each reference to an object that does not exist."""
     for check in (
         accounts, roles, volumes, certificates, bindings, tolerations, domains, monitored, images,
     ):  # fmt: skip
@@ -20,7 +20,7 @@ def references(environment: Environment) -> Iterator[str]:
 
 
 def pods(environment: Environment) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The pods that our own objects ask for, with the namespace that they run in."""
+    """Yield the pods of this program's objects, each with its namespace."""
     for each in environment.objects:
         spec = each.get("spec", {}).get("template", {}).get("spec", {})
         if "containers" in spec:
@@ -45,7 +45,7 @@ def roles(environment: Environment) -> Iterator[str]:
 
 
 def volumes(environment: Environment) -> Iterator[str]:
-    """ConfigMaps and Secrets that pods of ours mount."""
+    """Yield missing ConfigMaps and Secrets of this program's pods."""
     for kind, key, field in (
         ("ConfigMap", "configMap", "name"),
         ("Secret", "secret", "secretName"),
@@ -58,7 +58,7 @@ def volumes(environment: Environment) -> Iterator[str]:
 
 
 def certificates(environment: Environment) -> Iterator[str]:
-    """What an ingress names: a certificate, and a controller that answers to its class."""
+    """Yield missing certificates and controllers of ingresses."""
     made: set[Where] = set(environment.of("Secret")) | SECRETS_OF_PEOPLE
     cilium = environment.releases.get("cilium", {}).get("values", {})
     served = {"cilium"} if cilium.get("ingressController", {}).get("enabled") else set()
@@ -81,7 +81,7 @@ def bindings(environment: Environment) -> Iterator[str]:
 
 
 def tolerations(environment: Environment) -> Iterator[str]:
-    """A toleration of a taint that no node ever has is a slip of the pen."""
+    """Yield tolerations of taints that no node has."""
     given = {taint["key"] for _, _, found, _ in environment.nodes() for taint in found} | {TAINT}
     for each in (*environment.releases.values(), *environment.objects):
         for key, found in walk(each):
@@ -92,7 +92,7 @@ def tolerations(environment: Environment) -> Iterator[str]:
 
 
 def domains(environment: Environment) -> Iterator[str]:
-    """Nodes that Volcano's HyperNodes, and pods of ours, are said to be on."""
+    """Yield missing nodes of Volcano's HyperNodes and of this program's pods."""
     known: dict[str, set[str]] = {}
     for _, registered, _, _ in environment.nodes():
         for key, value in registered.items():

@@ -1,4 +1,4 @@
-"""The parts of each environment agree: what one names, another makes."""
+"""The resources of each environment agree: every name that one uses, another defines."""
 
 import copy
 import dataclasses
@@ -10,15 +10,15 @@ import pytest
 from tests.support.environments import ENVIRONMENTS
 from tests.support.environments import resources as registered
 from tests.support.recorder import Registered
-from tests.unit.stacks.agreement import faults
+from tests.unit.stacks.agreement import undefined_names
 from tests.unit.stacks.described import Environment, opened
 from tests.unit.stacks.references import references
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
-def test_everything_that_is_named_is_made_by_someone(environment: str) -> None:
+def test_every_name_is_defined_by_some_resource(environment: str) -> None:
     whole = Environment(list(registered(environment)))
-    assert [*faults(whole), *references(whole)] == []
+    assert [*undefined_names(whole), *references(whole)] == []
 
 
 def test_the_checks_have_something_to_look_at() -> None:
@@ -30,7 +30,7 @@ def test_the_checks_have_something_to_look_at() -> None:
 
 
 def without(name: str) -> Callable[[list[Registered]], list[Registered]]:
-    """The environment without one resource, by its name in Pulumi."""
+    """Return a function that removes a resource by its name in Pulumi."""
 
     def change(resources: list[Registered]) -> list[Registered]:
         kept = [each for each in resources if each.name != name]
@@ -41,7 +41,7 @@ def without(name: str) -> Callable[[list[Registered]], list[Registered]]:
 
 
 def with_input(name: str, path: str, value: Any) -> Callable[[list[Registered]], list[Registered]]:
-    """The environment with one input of one resource changed."""
+    """Return a function that changes one input of a resource."""
 
     def change(resources: list[Registered]) -> list[Registered]:
         (found,) = [each for each in resources if each.name == name and each.custom]
@@ -203,8 +203,8 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_part_that_is_named_and_missing_is_seen(case: str) -> None:
+def test_a_missing_resource_is_found(case: str) -> None:
     change, says = BROKEN[case]
     broken = Environment(change(list(registered("dev"))))
-    found = [*faults(broken), *references(broken)]
+    found = [*undefined_names(broken), *references(broken)]
     assert any(fault.startswith(says) for fault in found), found

@@ -1,4 +1,4 @@
-"""What holds for every environment: invariants of the program, and its numbers."""
+"""Invariants of the program in every environment, and the numbers of machines."""
 
 import base64
 import json
@@ -25,7 +25,7 @@ def children(environment: str) -> list[Registered]:
 
 
 def texts(value: object) -> Iterator[str]:
-    """Every text in a value, data URLs also decoded, however deep."""
+    """Yield every text in a value, at any depth, data URLs also decoded."""
     if isinstance(value, dict):
         for key, part in value.items():
             yield key
@@ -54,7 +54,7 @@ def test_preview_and_update_register_the_same_resources(environment: str) -> Non
 
 
 @everywhere
-def test_every_resource_but_a_provider_stands_in_a_component(environment: str) -> None:
+def test_every_resource_but_a_provider_is_in_a_component(environment: str) -> None:
     for each in children(environment):
         parent_type = each.parent.split("::")[2].rsplit("$", 1)[-1]
         if each.custom:
@@ -96,7 +96,7 @@ def test_children_are_named_after_their_component(environment: str) -> None:
 
 @everywhere
 @pytest.mark.parametrize("preview", [False, True])
-def test_no_secret_stands_in_a_plain_input(environment: str, preview: bool) -> None:
+def test_no_plain_input_holds_a_secret(environment: str, preview: bool) -> None:
     for each in resources(environment, preview=preview):
         shown = "\n".join(texts(plain(each.inputs)))
         for name, secret in NEVER_SHOWN.items():

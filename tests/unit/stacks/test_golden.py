@@ -1,6 +1,7 @@
 """Every resource of every environment, as files that a review can read: tests/golden/<env>.yaml.
 
-A policy of a rule is the rule's file in policies/rules/ in other words, and stands as its digest.
+Of a policy at the API server stand the rules that it holds, their settings and the facts of pools:
+their CEL is in the files of the rules, and tests of its own hold it.
 
 After a wanted change, write them anew and look at the difference:
 
@@ -10,6 +11,7 @@ After a wanted change, write them anew and look at the difference:
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -44,7 +46,16 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
+class _Line(dict[str, object]):
+    """An object that is written like JSON."""
+
+
+def _line(dumper: yaml.SafeDumper, found: _Line) -> yaml.Node:
+    return dumper.represent_mapping("tag:yaml.org,2002:map", found, flow_style=True)
+
+
 _Readable.add_representer(str, _text)
+_Readable.add_representer(_Line, _line)
 
 
 @cache
@@ -69,15 +80,32 @@ def _shown(resource: Registered) -> Resources:
         shown["provider"] = resource.provider.split("::")[-2]
     inputs = plain(resource.inputs)
     if _place(resource) == "admission" and "spec" in resource.inputs:
-        return shown | {"inputs": _of_a_rule(resource.inputs["spec"])}
+        spec: Any = plain(resource.inputs["spec"])
+        return shown | {"inputs": _of_a_pack(spec)}
     return shown | {"inputs": _readable(inputs)} if inputs else shown
 
 
-def _of_a_rule(spec: object) -> Resources:
-    """What a policy of a rule does where it finds something; its CEL is told by its digest."""
-    actions = spec.get("validationActions", []) if isinstance(spec, dict) else []
-    digest = _digest(json.dumps(spec, sort_keys=True))
-    return {"spec": f"SHA-256 {digest}", **({"validationActions": actions} if actions else {})}
+def _of_a_pack(spec: Mapping[str, Any]) -> Mapping[str, object]:
+    """A binding as it is; of a policy its rules, and the variables that are plain values."""
+    if "validations" not in spec:
+        return spec
+    said = [each["messageExpression"].partition(": ")[0] for each in spec["validations"]]
+    variables = [(each["name"], _value(each["expression"])) for each in spec["variables"]]
+    return {
+        "rules": [rule.removeprefix('"') for rule in said],
+        "values": {name: value for name, value in variables if value is not None},
+    }
+
+
+def _value(expression: str) -> object:
+    """The plain value that CEL writes, each object on lines of its own; None of all else."""
+    try:
+        value = json.loads(re.sub(r"dyn\(|\)", "", expression))
+    except ValueError:
+        return None
+    if isinstance(value, list):
+        return [_Line(each) if isinstance(each, dict) else each for each in value]
+    return value
 
 
 def _readable(value: object) -> object:

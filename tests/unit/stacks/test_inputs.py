@@ -1,4 +1,4 @@
-"""What the program takes from Pulumi's configuration, and what it says where that is wrong."""
+"""Reading Pulumi's configuration: settings, secrets, and the sentences about mistakes."""
 
 import json
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def test_all_missing_secrets_are_named_at_once_with_their_commands() -> None:
     )
 
 
-def test_a_secret_in_clear_is_refused_without_its_value() -> None:
+def test_a_secret_in_plain_text_is_refused_without_its_value() -> None:
     configure(config(), ALL, clear=("bmc_password",))
     (mistake,) = refused()
     assert how_to_set("bmc_password", "dev") in mistake
@@ -70,7 +70,7 @@ def test_a_machine_behind_a_tunnel_without_its_key_is_named_before_anything_is_m
     )
 
 
-def test_an_unknown_key_of_ours_is_a_mistake() -> None:
+def test_an_unknown_key_of_the_program_is_a_mistake() -> None:
     configure({**config(), "pool": {}}, ALL)
     assert any(
         text.startswith('gpu-fleet:pool is not a known key; did you mean "pools"?')

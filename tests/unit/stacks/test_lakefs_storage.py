@@ -11,9 +11,8 @@ from components.pools.boot import ClusterJoin
 from policies.environment import Environment, load
 from settings import stack_file
 from settings.node_boot import node_versions
-from stacks.compose import compose
+from stacks.compose import compose, pool_boot
 from stacks.lakefs_storage import bucket_name
-from stacks.nodes import pool_boot
 from tests.conftest import ROOT
 from tests.support.environments import SECRETS
 from tests.support.recorder import named, render

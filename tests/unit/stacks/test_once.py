@@ -1,4 +1,4 @@
-"""What is worked out once for an environment, however many parts of the program need it."""
+"""Plans and rules are made once for an environment, for all parts of the program."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from tests.support.recorder import render
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, module: object, name: str) -> list[Any]:
-    """Each call of a function or class that the module itself makes, by its first argument."""
+    """Return a list that gets the first argument of each call from the module."""
     calls: list[Any] = []
     real = getattr(module, name)
 

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 
-from ignition.boot import boot
+from ignition.boot.node import boot
 from ignition.butane.urls import decode
 from ignition.write.payload import Merge, data_url, merged
 from ignition.write.render import join_ignition, tuning_ignition

@@ -1,4 +1,4 @@
-"""Halls with a tunnel: what the program of such an environment registers."""
+"""On-premises sites with a tunnel: the resources of such an environment."""
 
 import json
 from collections import Counter
@@ -10,7 +10,7 @@ import pulumi
 import pytest
 
 from hardware.catalogue import load
-from ignition.boot import boot
+from ignition.boot.node import boot
 from ignition.write.wireguard import WireGuardKey
 from ignition.write.wireguard_keys import public_key
 from policies.environment import parse
@@ -25,7 +25,7 @@ Whose = Literal["none", "theirs", "ours"]
 
 
 def program(gateway: Whose) -> Callable[[], None]:
-    """The program of an environment whose hall has a tunnel to a gateway, or has none."""
+    """Return the program of an environment whose site has a tunnel to a gateway, or none."""
     environment = parse("dev", ENVIRONMENTS[gateway])
     secrets = {**SECRETS, "wireguard_keys": json.dumps(TUNNEL_KEYS)}
 
@@ -54,13 +54,13 @@ def test_each_machine_behind_the_tunnel_boots_with_a_key_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("preview", [False, True])
-def test_no_key_of_a_tunnel_stands_in_a_plain_input(*, preview: bool) -> None:
+def test_no_plain_input_holds_a_key_of_a_tunnel(*, preview: bool) -> None:
     for each in registered(preview=preview):
         shown = "\n".join(texts(plain(each.inputs)))
         assert not [name for name, key in TUNNEL_KEYS.items() if key in shown], each.name
 
 
-def test_a_tunnel_to_a_gateway_of_somebody_else_makes_no_resource() -> None:
+def test_a_tunnel_to_someone_elses_gateway_adds_no_resource() -> None:
     theirs, none = (
         Counter((each.type, each.name) for each in registered(gateway))
         for gateway in ("theirs", "none")
@@ -76,7 +76,7 @@ def test_machines_of_other_sites_have_no_end_of_the_tunnel() -> None:
         assert "wg0" not in "\n".join(texts(each.inputs["userData"].value))
 
 
-def test_a_gateway_of_ours_is_one_server_that_comes_up_in_its_role() -> None:
+def test_a_gateway_of_the_program_is_one_server_that_comes_up_in_its_role() -> None:
     found = registered()
     (gateway,) = (each for each in found if each.type == "gpu:network:Gateway")
     server = named(found, "Server")["fra-gateway-server"].inputs
@@ -111,7 +111,7 @@ def test_the_world_reaches_a_gateway_at_its_tunnels_port_alone() -> None:
     assert {rule["direction"] for rule in rules} == {"in"}
 
 
-def test_the_servers_of_its_site_find_the_hall_behind_the_gateway() -> None:
+def test_the_servers_of_the_gateways_site_have_a_route_to_the_machines() -> None:
     found = registered()
     route = named(found, "NetworkRoute")["fra-gateway-route"].inputs
     (attached,) = cast(
@@ -121,6 +121,6 @@ def test_the_servers_of_its_site_find_the_hall_behind_the_gateway() -> None:
     assert route["gateway"] == attached["ip"] == "10.12.127.254"
 
 
-def test_the_summary_says_where_the_name_of_a_gateway_has_to_lead() -> None:
+def test_the_summary_has_the_address_for_the_dns_record_of_a_gateway() -> None:
     assert exported(program("theirs"))["gateways"] == {}
     assert list(cast("dict[str, str]", exported(program("ours"))["gateways"])) == ["fra"]

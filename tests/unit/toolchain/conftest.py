@@ -1,6 +1,4 @@
-"""A workshop in a temporary folder, with a script that stands in for Go on an empty PATH."""
-
-from __future__ import annotations
+"""A toolchain in a temporary folder, with a script that stands in for Go on an empty PATH."""
 
 import io
 import os
@@ -13,8 +11,7 @@ from rich.console import Console
 
 from toolchain.build import Tools, ensure
 from toolchain.layout import Layout
-from toolchain.program import SOURCES
-from toolchain.programs import PROGRAMS
+from toolchain.programs import PROGRAMS, SOURCES
 
 GO = """#!/bin/sh
 PATH=/usr/bin:/bin
@@ -51,31 +48,31 @@ class Workshop:
     """A layout of its own, and the stand-in for Go that it builds with."""
 
     layout: Layout
-    go: Path  # what the script is told and what it writes
+    go: Path  # what the script reads and writes
     bin: Path  # the one folder on PATH
     output: io.StringIO
 
     def ensure(self, *programs: str) -> Tools:
-        """The real `ensure` in this workshop."""
+        """Run the real `ensure` in this folder."""
         console = Console(file=self.output, width=200)
         return ensure(programs, console=console, layout=self.layout)
 
     def builds(self) -> list[str]:
-        """The names of what Go was asked to build, in order."""
+        """Return the names of what Go was asked to build, in order."""
         calls = self.go / "calls"
         lines = calls.read_text().splitlines() if calls.exists() else []
         outputs = [line.partition(" -o ")[2].split()[0] for line in lines if " -o " in line]
         return [Path(output).name for output in outputs]
 
     def install(self, name: str, answer: str) -> Path:
-        """Puts a program on PATH that says `answer` and counts how often it was asked."""
+        """Put a program on PATH that prints `answer` and counts its calls."""
         path = self.bin / name
         path.write_text(f"#!/bin/sh\necho asked >> {self.go}/asked\necho '{answer}'\n")
         path.chmod(0o755)
         return path
 
     def pin(self, folder: str, old: str, new: str) -> None:
-        """Changes a version in the go.mod of `folder`."""
+        """Change a version in the go.mod of `folder`."""
         go_mod = self.layout.sources / folder / "go.mod"
         text = go_mod.read_text()
         assert old in text
@@ -108,7 +105,7 @@ def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workshop:
 
 @pytest.fixture
 def started(workshop: Workshop) -> Path:
-    """A pipe on which the next build tells its process id before it hangs."""
+    """Return a pipe to which the next build writes its process id before it hangs."""
     path = workshop.go / "started"
     os.mkfifo(path)
     return path

@@ -1,18 +1,15 @@
-"""When .venv counts as complete, and what the bootstrap does when it does not."""
+"""The bootstrap: when .venv is complete, what is done when it is not, and old Pythons."""
 
-from __future__ import annotations
-
+import ast
 import subprocess
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from toolchain import bootstrap
 from toolchain.bootstrap import Bootstrap, BootstrapError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Recorded(Bootstrap):
@@ -157,6 +154,21 @@ def test_no_python_that_is_new_enough_is_one_sentence(
 
     assert bootstrap.main() == 1
     assert "is too old: install Python 3.11 or newer" in capsys.readouterr().err
+
+
+def test_python_3_6_can_load_the_file_that_finds_a_newer_one() -> None:
+    tree = ast.parse(Path(bootstrap.__file__).read_text(), feature_version=(3, 7))
+    imports = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    evaluated = [
+        annotation
+        for function in functions
+        for annotation in (function.returns, *(each.annotation for each in function.args.args))
+        if annotation is not None
+    ]
+    assert "__future__" not in imports, "its annotations came with Python 3.7"
+    assert len(evaluated) > 20
+    assert {type(each) for each in evaluated} <= {ast.Name, ast.Constant}, "no list[str] or | None"
 
 
 def test_a_done_bootstrap_prints_nothing_and_starts_nothing(

@@ -1,21 +1,17 @@
 """The builder, with a script in the place of Go."""
 
-from __future__ import annotations
-
 import fcntl
 import io
 import subprocess
 import threading
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import pytest
 from rich.console import Console
 
+from tests.unit.toolchain.conftest import Workshop
 from toolchain.build import ToolchainError, ensure
 from toolchain.programs import BUTANE_CHECK, CRDS, KWOK
-
-if TYPE_CHECKING:
-    from tests.unit.toolchain.conftest import Workshop
 
 
 def test_a_program_that_is_nowhere_is_built(workshop: Workshop) -> None:

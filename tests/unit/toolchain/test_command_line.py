@@ -1,19 +1,14 @@
 """`python -m toolchain`."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import pytest
 
 from toolchain import __main__ as command_line
 from toolchain.build import ToolchainError, Tools
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 HERE = Path("/opt/here")
 

@@ -1,16 +1,9 @@
-"""When an installed program is used in the place of a built one."""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+"""Installed programs that replace built ones."""
 
 import pytest
 
-from toolchain.program import numbers
-from toolchain.programs import CONTROL_PLANE, KWOK, PULUMI
-
-if TYPE_CHECKING:
-    from tests.unit.toolchain.conftest import Workshop
+from tests.unit.toolchain.conftest import Workshop
+from toolchain.programs import CONTROL_PLANE, KWOK, PULUMI, numbers
 
 
 def minor(version: str, step: int) -> str:

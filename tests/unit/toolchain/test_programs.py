@@ -1,7 +1,5 @@
 """The table of programs and the Go modules that pin them."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -9,8 +7,15 @@ import pytest
 import settings.versions
 from toolchain.build import Tools, versions
 from toolchain.layout import HOME
-from toolchain.program import SOURCES, Program, pinned
-from toolchain.programs import CONTROL_PLANE, KUBELET_SHAPES, PROGRAMS, VOLCANO
+from toolchain.programs import (
+    CONTROL_PLANE,
+    KUBELET_SHAPES,
+    PROGRAMS,
+    SOURCES,
+    VOLCANO,
+    Program,
+    pinned,
+)
 
 
 def test_every_system_that_is_built_has_its_version() -> None:

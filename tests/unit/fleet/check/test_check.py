@@ -9,8 +9,9 @@ import pytest
 from fleet.check.judging import Checked, check
 from fleet.check.reading import read
 from policies.configuration import configure
-from policies.gates.judging import judge
+from policies.gates.judging import findings
 from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
+from policies.verdicts import Finding
 from tests.support.fleet_check import CONFIG_MAP, ID, LATE, run
 from tests.support.policies.node_pools import node_pool
 
@@ -18,7 +19,13 @@ TODAY = date(2026, 11, 21)
 
 
 def checked(name: str, **said: object) -> Checked:
-    return check("dev", {ID: {"max_consolidate_after_minutes": 15, **said}}, read([name]), TODAY)
+    rules = configure({ID: {"max_consolidate_after_minutes": 15, **said}})
+    return check("dev", rules, read([name]), TODAY)
+
+
+def mine(found: Checked) -> list[Finding]:
+    """What the rule on NodePools found."""
+    return [one for one in found.findings if one.rule == ID]
 
 
 def exemption(until: str, resource: str = "NodePool/burst") -> dict[str, object]:
@@ -43,18 +50,18 @@ def test_a_mandatory_violation_ends_with_1_and_tells_place_rule_sentence_and_why
 
 def test_the_sentences_are_those_of_the_preview(bad: str) -> None:
     (one,) = read([bad]).objects
-    said = {
-        f"{each.rule.id}: {each.sentence}" for each in check("dev", {}, read([bad]), TODAY).said
+    said = check("dev", configure({}), read([bad]), TODAY).findings
+
+    judged = {
+        found
+        for stack in (None, [one.manifest])
+        for found in findings(
+            one.manifest, configure({}), resource=one.resource, today=TODAY, stack=stack
+        )
     }
 
-    alone, among = (
-        judge(one.manifest, configure({}), subject="NodePool 'burst'", today=TODAY, stack=stack)
-        for stack in (None, [one.manifest])
-    )
-
-    lines = {*alone.mandatory, *alone.advisory, *among.mandatory, *among.advisory}
     assert said
-    assert said <= {line for text in lines for line in text.splitlines()}
+    assert {*said} == judged
 
 
 def test_files_may_follow_one_another_and_come_by_stdin(bad: str, good: str) -> None:
@@ -66,13 +73,10 @@ def test_files_may_follow_one_another_and_come_by_stdin(bad: str, good: str) -> 
 
 
 def test_the_environment_decides_level_and_settings(bad: str) -> None:
-    assert [one.state for one in checked(bad).said if one.rule.id == ID] == ["violated"]
-    assert [one.state for one in checked(bad, level="advisory").said if one.rule.id == ID] == [
-        "told"
-    ]
-    assert not [one for one in checked(bad, level="disabled").said if one.rule.id == ID]
-    larger = checked(bad, max_consolidate_after_minutes=60)
-    assert not [one for one in larger.said if one.rule.id == ID]
+    assert [one.state for one in mine(checked(bad))] == ["violated"]
+    assert [one.state for one in mine(checked(bad, level="advisory"))] == ["advisory"]
+    assert mine(checked(bad, level="disabled")) == []
+    assert mine(checked(bad, max_consolidate_after_minutes=60)) == []
 
 
 def test_an_exemption_lets_through_is_named_and_listed(bad: str) -> None:
@@ -80,8 +84,10 @@ def test_an_exemption_lets_through_is_named_and_listed(bad: str) -> None:
         bad, exemptions=[exemption("2026-11-21"), exemption("2027-01-01", "NodePool/x")]
     )
 
-    (said,) = [one for one in found.said if one.rule.id == ID]
-    assert (said.state, said.sentence, said.leave) == ("exempt", LATE, "desk: warm-up")
+    (said,) = mine(found)
+    assert (said.state, said.sentences) == ("exempt", (LATE,))
+    assert said.exemption is not None
+    assert (said.exemption.owner, said.exemption.reason) == ("desk", "warm-up")
     listed = [
         (one.rule, one.resource, one.owner, one.reason, one.until, one.use)
         for one in found.exemptions
@@ -99,10 +105,14 @@ def test_an_exemption_that_has_ended_is_an_error_used_or_not(bad: str, good: str
         "or given a later day."
     )
 
-    said = [one for one in checked(bad, exemptions=ended).said if one.rule.id == ID]
-    assert [(one.state, one.sentence) for one in said] == [("violated", LATE), ("violated", over)]
+    said = mine(checked(bad, exemptions=ended))
+    assert [(one.state, one.sentences) for one in said] == [
+        ("violated", (LATE,)),
+        ("violated", (over,)),
+    ]
     nothing = checked(good, exemptions=ended)
-    assert [one.sentence for one in nothing.said] == [over]
+    assert [one.sentences for one in nothing.findings] == [(over,)]
+    assert [nothing.place(one) for one in nothing.findings] == [("stacks/Pulumi.dev.yaml", 1)]
     assert [one.use for one in nothing.exemptions] == ["expired"]
     assert nothing.code == 1
     assert checked(good, exemptions=ended, level="disabled").code == 0
@@ -149,9 +159,11 @@ def test_json_has_findings_exemptions_and_what_cannot_be_read(bad: str) -> None:
     found = json.loads(run("-f", bad, "broken.yaml", "--json").stdout)
 
     assert (found["holds"], found["objects"], len(found["unreadable"])) == (False, 1, 1)
-    (said,) = [one for one in found["said"] if one["rule"] == ID]
-    assert (said["sentence"], said["file"], said["line"]) == (LATE, "bad.yaml", 2)
-    assert said["why"] == idle_gpu_node_pool.RULE.why
+    (verdict,) = [one for one in found["verdicts"] if one["rule"] == ID]
+    assert (verdict["state"], verdict["why"]) == ("violated", idle_gpu_node_pool.RULE.why)
+    (said,) = verdict["findings"]
+    assert said["sentences"] == [LATE]
+    assert (said["resource"]["file"], said["resource"]["line"]) == ("bad.yaml", 2)
     assert "exemptions" in found
 
 
@@ -177,8 +189,9 @@ def test_rules_across_the_stack_see_all_objects_of_a_check() -> None:
     Path("pool.yaml").write_text(json.dumps(pool))
 
     def said(*names: str) -> list[str]:
-        found = check("dev", {}, read(names), TODAY)
-        return [one.resource for one in found.said if one.rule.id == "idle/gang-fits"]
+        found = check("dev", configure({}), read(names), TODAY)
+        about = [one.resource for one in found.findings if one.rule == "idle/gang-fits"]
+        return [resource.path for resource in about if resource]
 
     assert said("queue.yaml", "pool.yaml") == ["Queue/desk"]
     assert said("queue.yaml") == []

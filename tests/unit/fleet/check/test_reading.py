@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fleet.check.reading import Read, read
+from fleet.check.reading import ReadResult, read
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
 
@@ -16,7 +16,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Writes a file below a folder of its own, which is the current one."""
     monkeypatch.chdir(tmp_path)
 
-    def write(text: str | bytes, name: str = "a.yaml") -> Read:
+    def write(text: str | bytes, name: str = "a.yaml") -> ReadResult:
         path = Path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode() if isinstance(text, str) else text)
@@ -28,7 +28,9 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_documents_are_told_with_the_line_where_each_begins(made: Any) -> None:
     found = made(f"# first\n\n{POD}---\n---\n# nothing here\n---\n{POD}")
 
-    assert [(each.file, each.line, each.resource) for each in found.objects] == [
+    assert [
+        (each.resource.file, each.resource.line, each.resource.path) for each in found.objects
+    ] == [
         ("a.yaml", 3, "Pod/p"),
         ("a.yaml", 10, "Pod/p"),
     ]
@@ -40,7 +42,7 @@ def test_the_template_of_a_rendered_chart_is_known_from_helms_comment(made: Any)
         f"---\n# Source: c/templates/a.yaml\n{POD}---\n# Source: c/templates/none.yaml\n---\n{POD}"
     )
 
-    assert [each.source for each in made(text).objects] == ["c/templates/a.yaml", None]
+    assert [each.resource.template for each in made(text).objects] == ["c/templates/a.yaml", ""]
 
 
 def test_an_object_without_a_namespace_is_in_the_given_one(made: Any) -> None:
@@ -62,7 +64,10 @@ def test_a_list_is_its_items(made: Any) -> None:
 
     found = made(f"apiVersion: v1\nkind: List\nitems:\n{item % 'a'}{inner}{item % 'b'}")
 
-    assert [(each.resource, each.line) for each in found.objects] == [("Pod/a", 4), ("Pod/b", 10)]
+    assert [(each.resource.path, each.resource.line) for each in found.objects] == [
+        ("Pod/a", 4),
+        ("Pod/b", 10),
+    ]
 
 
 def test_an_item_of_a_typed_list_is_of_its_type(made: Any) -> None:
@@ -70,7 +75,7 @@ def test_an_item_of_a_typed_list_is_of_its_type(made: Any) -> None:
         "apiVersion: apps/v1\nkind: DeploymentList\nitems:\n- metadata: {name: d}\n"
     ).objects
 
-    assert (one.manifest["apiVersion"], one.resource) == ("apps/v1", "Deployment/d")
+    assert (one.manifest["apiVersion"], one.resource.path) == ("apps/v1", "Deployment/d")
 
 
 def test_json_is_read_too(made: Any) -> None:
@@ -84,7 +89,11 @@ def test_a_folder_is_all_manifests_below_it_in_order(made: Any) -> None:
     for name in ("d/b/z.yml", "d/a.json", "d/c.yaml", "d/readme.md"):
         made(POD if not name.endswith("json") else '{"apiVersion": "v1", "kind": "Pod"}', name)
 
-    assert [each.file for each in read(["d"]).objects] == ["d/a.json", "d/b/z.yml", "d/c.yaml"]
+    assert [each.resource.file for each in read(["d"]).objects] == [
+        "d/a.json",
+        "d/b/z.yml",
+        "d/c.yaml",
+    ]
 
 
 def test_a_folder_has_what_its_links_lead_to_once(made: Any) -> None:
@@ -94,7 +103,7 @@ def test_a_folder_has_what_its_links_lead_to_once(made: Any) -> None:
     Path("d/around").symlink_to("../d")
     Path("d/link").symlink_to("../other")
 
-    assert [each.file for each in read(["d"]).objects] == ["d/b/z.yml", "d/link/y.yaml"]
+    assert [each.resource.file for each in read(["d"]).objects] == ["d/b/z.yml", "d/link/y.yaml"]
 
 
 def test_a_name_that_no_file_can_have_is_told_like_a_missing_file() -> None:
@@ -112,7 +121,7 @@ def test_a_file_that_is_named_twice_is_read_once(made: Any) -> None:
 def test_standard_input_is_a_file_of_the_name_dash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(POD.encode())))
 
-    assert [(each.file, each.line) for each in read(["-"]).objects] == [("-", 1)]
+    assert [(each.resource.file, each.resource.line) for each in read(["-"]).objects] == [("-", 1)]
 
 
 def test_documents_that_are_no_kubernetes_objects_are_counted_and_left_out(made: Any) -> None:
@@ -175,7 +184,7 @@ def test_characters_that_json_writes_as_two_escapes_are_read(made: Any) -> None:
 def test_an_object_has_a_name_or_the_beginning_of_one(made: Any, name: str, expected: str) -> None:
     (one,) = made(f"apiVersion: v1\nkind: Pod\nmetadata: {name}\n").objects
 
-    assert one.resource == f"Pod/{expected}"
+    assert one.resource.path == f"Pod/{expected}"
 
 
 def test_scalars_are_those_of_kubectl(made: Any) -> None:
@@ -242,5 +251,5 @@ def test_the_rest_is_read_beside_what_cannot_be(made: Any) -> None:
 
     found = read(["a.yaml", "b.yaml", "missing.yaml"])
 
-    assert [each.file for each in found.objects] == ["a.yaml"]
+    assert [each.resource.file for each in found.objects] == ["a.yaml"]
     assert [said.split(":")[0] for said in found.unreadable] == ["b.yaml", "missing.yaml"]

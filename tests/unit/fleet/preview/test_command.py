@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from engine.findings_log import VARIABLE
 from fleet.preview.command import UNKNOWN, Wanted, preview
 from fleet.preview.engine import Preview
+from policies.verdicts import as_json
 from tests.conftest import ROOT
-from tests.support.preview.changes import DEV, RULE
-from tests.support.preview.engine_events import violation
+from tests.support.preview.changes import DEV
+from tests.support.preview.engine_events import RULE, found, violation
 
 
 @pytest.mark.parametrize("place", ["markdown", "sarif"])
@@ -30,14 +32,17 @@ def test_a_file_that_cannot_be_written_is_told_before_the_preview(
 
 
 def test_a_sign_that_python_takes_for_the_end_of_a_line_ends_no_event(tmp_path: Path) -> None:
-    event = violation(f"{RULE}: NodePool 'a\x85b' has 45m.", "advisory")
-    said = tmp_path / "said.jsonl"
-    said.write_text(json.dumps(event, ensure_ascii=False) + "\n")
+    sentence = "NodePool 'a\x85b' has 45m."
+    said, heard = tmp_path / "said.jsonl", tmp_path / "heard.jsonl"
+    said.write_text(json.dumps(violation(sentence, "advisory"), ensure_ascii=False) + "\n")
+    finding = as_json(found(sentence, "advisory"))
+    entry = {"pack": "gpu-fleet", "preview": True, "finding": finding}
+    heard.write_text(json.dumps(entry, ensure_ascii=False) + "\n")
     stack_file = tmp_path / "Pulumi.dev.yaml"
     stack_file.write_text("config: {}\n")
     engine = tmp_path / "pulumi"
     copy = f'for each; do case $each in --event-log=*) cp {said} "${{each#*=}}";; esac; done'
-    engine.write_text(f"#!/bin/sh\n{copy}\n")
+    engine.write_text(f"#!/bin/sh\n{copy}\ncp {heard} ${VARIABLE}\n")
     engine.chmod(0o755)
 
     summary = Preview(
@@ -49,4 +54,5 @@ def test_a_sign_that_python_takes_for_the_end_of_a_line_ends_no_event(tmp_path: 
     ).run()
 
     assert summary.holds
-    assert [verdict.rule for verdict in summary.verdicts if verdict.state == "told"] == [RULE]
+    (verdict,) = [verdict for verdict in summary.verdicts if verdict.state == "advisory"]
+    assert (verdict.rule, verdict.sentences) == (RULE, (sentence,))

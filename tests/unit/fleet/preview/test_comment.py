@@ -7,32 +7,35 @@ from typing import Any
 
 import pytest
 
-from fleet.preview.findings import results
 from fleet.preview.markdown import markdown
+from fleet.preview.sarif_results import places
 from fleet.preview.summary import Summary, summarise
 from fleet.sarif import document
-from policies.configuration import configure
+from policies.configuration import Exemption, configure
 from policies.docs_page import page
 from policies.environment import load
 from policies.rules import ALL
-from policies.rules.idle import gpu_node_pool as idle_gpu_node_pool
+from policies.verdicts import Finding, Resource
 from settings import stack_file
 from tests.conftest import ROOT
 from tests.support.preview.engine_events import (
     HOST,
     NODE_POOL,
+    RULE,
     SERVER,
     Event,
     component,
+    engine_run,
     ignition,
     node_pool,
     shown,
     step,
     urn,
-    violation,
+)
+from tests.support.preview.engine_events import (
+    found as finding,
 )
 
-RULE = idle_gpu_node_pool.RULE.id
 DEV = stack_file(ROOT, "dev")
 TODAY = date(2026, 11, 21)
 EXEMPT = {
@@ -51,11 +54,17 @@ EXEMPT = {
 
 
 def summary(
-    *events: Event, succeeded: bool = True, policies: dict[str, Any] | None = None
+    *things: Event | Finding, succeeded: bool = True, policies: dict[str, Any] | None = None
 ) -> Summary:
     said = policies or {}
     environment = replace(load(DEV), rule_settings=said, rules=configure(said))
-    return summarise(environment, events, succeeded=succeeded, today=TODAY)
+    return summarise(environment, engine_run(*things, succeeded=succeeded), TODAY)
+
+
+def exemption_of(resource: str, policies: dict[str, Any]) -> Exemption:
+    """An exemption as the pack reads it from the settings."""
+    every = (one for each in configure(policies) for one in each.exemptions)
+    return next(one for one in every if one.resource == resource)
 
 
 def dgx(before: str, after: str, *, image: str = "a") -> Summary:
@@ -146,7 +155,7 @@ def test_a_stopped_preview_claims_nothing_of_the_steps_that_it_did_not_reach() -
     other = shown("dgx", "dgx-h200", ignition("dgx-h200", hugepages_1gi_per_numa_node=1))
     found = summary(
         component("update", "dgx", "BareMetalPool", old=inputs, new=other),
-        violation(f"{RULE}: NodePool 'burst-spot' has 45m."),
+        finding("NodePool 'burst-spot' has 45m."),
         succeeded=False,
     )
     text = markdown(found)
@@ -156,10 +165,11 @@ def test_a_stopped_preview_claims_nothing_of_the_steps_that_it_did_not_reach() -
 
 
 def test_every_exemption_is_listed_and_an_expired_one_stands_out() -> None:
-    told = f"{RULE}: NodePool 'burst-spot' has 45m.\nIt is exempt until 2027-01-31 (a: b)."
-    found = summary(violation(told, "advisory"), policies=EXEMPT)
+    exemption = exemption_of("NodePool/burst-spot", EXEMPT)
+    late = finding("NodePool 'burst-spot' has 45m.", "exempt", exemption=exemption)
+    found = summary(late, policies=EXEMPT)
     assert found.holds
-    assert [leave.use for leave in found.exemptions] == ["expired", "used"]
+    assert [one.use for one in found.exemptions] == ["expired", "used"]
     text = markdown(found)
     link = "[idle/gpu-node-pool](docs/policies.md#idlegpu-node-pool)"
     why = "(research: its images take long)"
@@ -172,18 +182,34 @@ def test_an_exemption_that_nobody_needs_is_told() -> None:
     assert ", though it keeps the rule (research: its" in markdown(summary(policies=EXEMPT))
 
 
-def test_an_exemption_of_what_is_no_object_of_kubernetes_is_told_as_used() -> None:
-    rule, resource = "isolation/object-store", "aws:s3/bucket:Bucket/models"
-    leave = {"resource": resource, "owner": "a", "reason": "b", "until": "2027-01-31"}
-    told = f"{rule}: aws:s3/bucket:Bucket 'models' must be private.\nIt is exempt until 2027-01-31."
-    found = summary(violation(told, "advisory"), policies={rule: {"exemptions": [leave]}})
-    assert [one.use for one in found.exemptions] == ["used"]
-    (one,) = results(found, DEV, ROOT)
-    assert one.leave == "a: b"
+def test_the_exemption_that_a_finding_falls_under_is_used_and_no_other_of_that_name() -> None:
+    rule = "idle/job-deadline"
+    listed = [
+        {"resource": f"{kind}/train", "owner": owner, "reason": "long", "until": "2027-01-31"}
+        for kind, owner in (("Job", "quant"), ("PyTorchJob", "research"))
+    ]
+    policies = {rule: {"exemptions": listed}}
+    found = summary(
+        finding(
+            "Job 'train' has no deadline.",
+            "exempt",
+            rule=rule,
+            resource=Resource(kind="Job", name="train", urn="urn:pulumi:dev::x::y::train"),
+            exemption=exemption_of("Job/train", policies),
+        ),
+        policies=policies,
+    )
+
+    assert {one.resource: one.use for one in found.exemptions} == {
+        "Job/train": "used",
+        "PyTorchJob/train": "unused",
+    }
+    (result,) = document(found.verdicts, places(DEV, ROOT))["runs"][0]["results"]
+    assert [each["justification"] for each in result["suppressions"]] == ["quant: long"]
 
 
 def test_links_lead_to_the_page_that_was_named() -> None:
-    text = markdown(summary(violation(f"{RULE}: x.", "advisory")), "https://x.example/policies.md")
+    text = markdown(summary(finding("x.", "advisory")), "https://x.example/policies.md")
     assert "(https://x.example/policies.md#idlegpu-node-pool)" in text
 
 
@@ -194,14 +220,18 @@ def test_every_link_meets_a_heading_of_the_page_of_rules(rule: Any) -> None:
 
 def test_a_finding_stands_at_the_line_of_its_pool() -> None:
     found = summary(
-        violation(f"{RULE}: NodePool 'burst-spot' has 45m."),
-        violation(f"{RULE}: NodePool 'lost' has 45m.", name="lost"),
-        violation(f"{RULE}: NodePool 'burst-reserved' is slow.\nIt is exempt until x.", "advisory"),
+        finding("NodePool 'burst-spot' has 45m."),
+        finding("NodePool 'lost' has 45m.", name="lost"),
+        finding(
+            "NodePool 'burst-reserved' is slow.",
+            "exempt",
+            exemption=exemption_of("NodePool/burst-reserved", EXEMPT),
+        ),
         succeeded=False,
         policies=EXEMPT,
     )
-    (run,) = document(results(found, DEV, ROOT))["runs"]
-    places = {
+    (run,) = document(found.verdicts, places(DEV, ROOT))["runs"]
+    stands = {
         result["message"]["text"]: (
             result["level"],
             result["locations"][0]["physicalLocation"]["region"]["startLine"],
@@ -211,7 +241,7 @@ def test_a_finding_stands_at_the_line_of_its_pool() -> None:
     }
     lines = DEV.read_text().splitlines()
     burst = lines.index("    burst:") + 1
-    assert places == {
+    assert stands == {
         "NodePool 'burst-spot' has 45m.": ("error", burst, False),
         "NodePool 'lost' has 45m.": ("error", 1, False),
         "NodePool 'burst-reserved' is slow.": ("note", burst, True),
@@ -223,9 +253,9 @@ def test_the_worst_comment_is_one_screen() -> None:
     for number in range(20):
         inputs = shown(f"pool-{number}", "ccx33", "{}")
         pools.append(component("create", f"pool-{number}", "HetznerPool", old=None, new=inputs))
-    broken = [violation(f"{rule.id}: Pod '{rule.id}' must be {'x' * 500}.") for rule in ALL]
+    broken = [finding(f"Pod 'x' must be {'x' * 500}.", rule=rule.id) for rule in ALL]
     waits = "is not checked until up, because spec is not known at preview."
-    waiting = [violation(f"{RULE}: Pod '{name}' {waits}", "advisory") for name in "abcdefgh"]
+    waiting = [finding(f"Pod '{name}' {waits}", "not checked", name) for name in "abcdefgh"]
     many = {RULE: {"exemptions": EXEMPT[RULE]["exemptions"] * 5}}
     found = summary(*pools, *broken, *waiting, succeeded=False, policies=many)
     assert len(markdown(found).splitlines()) <= 50

@@ -2,7 +2,7 @@
 
 import pytest
 
-from policies.configuration import Configured
+from policies.configuration import ConfiguredRule
 from policies.environment import load
 from policies.language.rule import Manifest
 from settings import stack_file
@@ -11,7 +11,7 @@ from tests.support.environments import ENVIRONMENTS
 from tests.support.policies.environments import stack
 
 
-def broken(configured: Configured, manifests: tuple[Manifest, ...]) -> list[str]:
+def broken(configured: ConfiguredRule, manifests: tuple[Manifest, ...]) -> list[str]:
     rule, settings = configured.rule, configured.settings
     alone = rule.predicate and [each for one in manifests for each in rule.predicate(one, settings)]
     across = rule.across and [

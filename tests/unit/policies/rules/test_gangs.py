@@ -8,6 +8,7 @@ from policies.language.pods import KUBEFLOW
 from policies.rules.idle.gang_fits import RULE
 from tests.support.policies.gpu_pods import gpu_container
 from tests.support.policies.machines import Resource, host, node_pool
+from tests.support.rule_facts import queues
 from tests.unit.policies.rules.idle.test_gang_fits import pod_group, queue, volcano
 
 OF_RESEARCH = "at most the 16 GPUs of queue 'research'"
@@ -42,7 +43,7 @@ def said(job: Resource, gpus: str = "16", *stack: Resource) -> list[str]:
     """What both gates say of a job in a queue of so many GPUs; they agree."""
     assert RULE.across is not None
     assert RULE.predicate is not None
-    alone = RULE.predicate(job, {"queues": ["other 1", f"research {gpus}"]})
+    alone = RULE.predicate(job, queues(other=1, research=int(gpus)))
     across = RULE.across(job, {}, [job, queue(gpus), *stack])
     assert alone in ([], across)
     return across

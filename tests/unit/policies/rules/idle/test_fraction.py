@@ -5,6 +5,7 @@ import pytest
 from policies.rules.idle.fraction import RULE
 from tests.support.policies.asked import annotated, said
 from tests.support.policies.gpu_pods import container, gpu_container, pod
+from tests.support.rule_facts import of, pool
 
 WHOLE = (
     "Pod 'p' must ask for a MIG device or a time-slice, not for a whole GPU, of which it uses a "
@@ -47,8 +48,8 @@ def test_a_pool_that_is_known_to_share_its_gpus_passes() -> None:
         pod(gpu_container(), nodeSelector={"fleet.gpu/pool": "slices"}), gpu_fraction="0.25"
     )
 
-    assert said(RULE, found, shared_pools=["slices"]) == []
-    assert said(RULE, found, shared_pools=["others"]) == [WHOLE]
+    assert said(RULE, found, facts=of(pool("slices", shares_gpus=True))) == []
+    assert said(RULE, found, facts=of(pool("others", shares_gpus=True))) == [WHOLE]
 
 
 def test_a_mig_device_is_a_part() -> None:

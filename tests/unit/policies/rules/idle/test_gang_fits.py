@@ -9,6 +9,7 @@ from policies.rules.idle.gang_fits import RULE
 from tests.support.policies.environments import stack as environment
 from tests.support.policies.gpu_pods import gpu_container
 from tests.support.policies.machines import Resource, host, node_pool
+from tests.support.rule_facts import queues
 
 
 def violations(manifest: Resource, *stack: Resource) -> list[str]:
@@ -16,9 +17,9 @@ def violations(manifest: Resource, *stack: Resource) -> list[str]:
     return RULE.across(manifest, {}, [manifest, *stack])
 
 
-def alone(manifest: Resource, *queues: str) -> list[str]:
+def alone(manifest: Resource, research: int) -> list[str]:
     assert RULE.predicate is not None
-    return RULE.predicate(manifest, {"queues": queues})
+    return RULE.predicate(manifest, queues(research=research))
 
 
 def queue(gpus: object = "16", name: str = "research") -> Resource:
@@ -166,23 +167,23 @@ def test_a_gang_is_judged_alone_by_what_its_queue_may_hold(job: Resource, gpus: 
     assert RULE.predicate is not None
     named = f"{job['kind']} '{job['metadata']['name']}'"
 
-    assert RULE.predicate(job, {"queues": ["other 1", "research 16"]}) == [
+    assert RULE.predicate(job, queues(other=1, research=16)) == [
         (
             f"{named} must be a gang of at most the 16 GPUs of queue 'research'; "
             f"it asks for {gpus} at once."
         )
     ]
-    assert RULE.predicate(job, {"queues": ["research 24"]}) == []
-    assert RULE.predicate(job, {"queues": ["other 1"]}) == []
-    assert RULE.predicate(job, {"queues": []}) == []
+    assert RULE.predicate(job, queues(research=24)) == []
+    assert RULE.predicate(job, queues(other=1)) == []
+    assert RULE.predicate(job, queues()) == []
 
 
 def test_a_gang_of_several_sizes_counts_as_without_its_largest_pods_when_alone() -> None:
     assert RULE.predicate is not None
     job = gang((2, 8), (8, 1), minAvailable=9)
 
-    assert RULE.predicate(job, {"queues": ["research 15"]}) != []
-    assert RULE.predicate(job, {"queues": ["research 16"]}) == []
+    assert RULE.predicate(job, queues(research=15)) != []
+    assert RULE.predicate(job, queues(research=16)) == []
 
 
 def test_a_quantity_that_nobody_can_read_is_not_counted() -> None:
@@ -212,10 +213,10 @@ def test_a_job_without_a_number_starts_with_what_its_tasks_need() -> None:
     elastic["spec"]["tasks"][0]["minAvailable"] = 2
 
     assert violations(elastic, queue("16"), node_pool(64)) == []
-    assert alone(elastic, "research 16") == []
+    assert alone(elastic, 16) == []
     elastic["spec"]["tasks"][0]["minAvailable"] = 3
     assert violations(elastic, queue("16"), node_pool(64)) != []
-    assert alone(elastic, "research 16") != []
+    assert alone(elastic, 16) != []
 
 
 def test_an_init_container_uses_the_gpus_before_the_others_do() -> None:
@@ -225,4 +226,4 @@ def test_an_init_container_uses_the_gpus_before_the_others_do() -> None:
     ]
 
     assert violations(checked, queue("16"), node_pool(64)) == []
-    assert alone(checked, "research 16") == []
+    assert alone(checked, 16) == []

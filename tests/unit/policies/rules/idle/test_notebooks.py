@@ -7,6 +7,7 @@ import pytest
 from policies.rules.idle.notebooks import RULE
 from tests.support.policies.asked import Resource, annotated, running, said
 from tests.support.policies.gpu_pods import KINDS, container, gpu_container, pod
+from tests.support.rule_facts import of, pool
 
 SLICES = {"nodeSelector": {"fleet.gpu/sharing": "time-slicing"}}
 WHOLE = "Pod 'p' must ask for a MIG device or a time-slice, as a notebook."
@@ -38,7 +39,7 @@ def test_a_notebook_may_live_no_longer_than_the_setting() -> None:
 def test_a_pool_that_is_known_to_share_its_gpus_has_slices() -> None:
     found = lab(nodeSelector={"fleet.gpu/pool": "slices"}, activeDeadlineSeconds=60)
 
-    assert said(RULE, found, shared_pools=["slices"]) == []
+    assert said(RULE, found, facts=of(pool("slices", shares_gpus=True))) == []
     assert said(RULE, found) == [WHOLE]
 
 

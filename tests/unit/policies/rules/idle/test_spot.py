@@ -7,7 +7,9 @@ import pytest
 from policies.rules.idle.spot import RULE
 from tests.support.policies.asked import Resource, annotated, said
 from tests.support.policies.gpu_pods import KINDS, container, gpu_container, pod
+from tests.support.rule_facts import of, pool
 
+BURST, CHEAP, OTHER = (of(pool(name, spot=True)) for name in ("burst", "cheap", "other"))
 TYPE = "karpenter.sh/capacity-type"
 SPOT = {"nodeSelector": {TYPE: "spot"}}
 SERVICES = ("Deployment", "StatefulSet", "DaemonSet")
@@ -96,10 +98,10 @@ def test_a_pod_that_never_runs_on_spot_is_left_alone(where: dict[str, Any]) -> N
 def test_a_pool_that_is_known_to_have_spot_machines_counts() -> None:
     here = {"fleet.gpu/pool": "burst"}
 
-    assert said(RULE, gpu_pod(nodeSelector=here), spot_pools=["burst"]) == [NO_CHECKPOINT]
-    assert said(RULE, gpu_pod(nodeSelector=here), spot_pools=["other"]) == []
+    assert said(RULE, gpu_pod(nodeSelector=here), facts=BURST) == [NO_CHECKPOINT]
+    assert said(RULE, gpu_pod(nodeSelector=here), facts=OTHER) == []
     reserved = {**here, TYPE: "reserved"}
-    assert said(RULE, gpu_pod(nodeSelector=reserved), spot_pools=["burst"]) == []
+    assert said(RULE, gpu_pod(nodeSelector=reserved), facts=BURST) == []
 
 
 def test_work_without_gpus_is_not_judged() -> None:
@@ -109,10 +111,10 @@ def test_work_without_gpus_is_not_judged() -> None:
 def test_a_pool_may_be_selected_by_affinity_too() -> None:
     chosen = affine("In", "dgx", "cheap", key="fleet.gpu/pool")
 
-    assert said(RULE, gpu_pod(**chosen), spot_pools=["cheap"]) == [NO_CHECKPOINT]
-    assert said(RULE, gpu_pod(**chosen), spot_pools=["other"]) == []
+    assert said(RULE, gpu_pod(**chosen), facts=CHEAP) == [NO_CHECKPOINT]
+    assert said(RULE, gpu_pod(**chosen), facts=OTHER) == []
     owned = {**chosen, "nodeSelector": {"fleet.gpu/pool": "dgx"}}
-    assert said(RULE, gpu_pod(**owned), spot_pools=["cheap"]) == []
+    assert said(RULE, gpu_pod(**owned), facts=CHEAP) == []
 
 
 def test_nodes_without_a_capacity_type_are_not_on_spot() -> None:

@@ -6,9 +6,18 @@ import pytest
 
 from policies.rules.numa.admissible_shape import RULE
 from tests.support.policies.gpu_pods import KINDS, container, gpu_container, on, pod, told
+from tests.support.rule_facts import pool, shape
 
-SERVE = "serve 4 108 1041920 2 32768 2048"
-DGX = "dgx 8 216 2083840 2 0 0"
+SERVE = pool(
+    "serve",
+    shapes=[
+        shape(gpus=4, cpus=108, memory_mib=1041920, hugepages_1gi_mib=32768, hugepages_2mi_mib=2048)
+    ],
+)
+DGX = pool("dgx", shapes=[shape()])
+CPU = pool("cpu", gpus=0)
+FEW = {"cpus_in_multiples_of": 1, "memory_mib": 250000, "cpus": 30, "gpus": 2}
+MANY = {"cpus_in_multiples_of": 1, "memory_mib": 500000, "cpus": 60}
 ON_SERVE = "at most 4 GPUs, 108 CPUs in multiples of 2 and 1041920Mi of memory on pool 'serve'"
 PAGES_ON_SERVE = (
     "at most 4 GPUs, 108 CPUs in multiples of 2, 1041920Mi of memory, 32768Mi of hugepages-1Gi and "
@@ -82,11 +91,11 @@ def test_huge_pages_of_containers_count_together_and_of_init_containers_each() -
 
 
 def test_a_pod_with_huge_pages_needs_all_of_it_from_the_same_numa_node() -> None:
-    lines = ("odd 2 30 250000 1 1024 0", "odd 2 60 500000 1 0 0")
+    odd = pool("odd", shapes=[shape(**FEW, hugepages_1gi_mib=1024), shape(**MANY, gpus=2)])
 
-    assert told(RULE, pod(gpu_container(cpu=30, **{BIG: "1Gi"}), **on("odd")), *lines) == []
-    assert told(RULE, pod(gpu_container(cpu=60), **on("odd")), *lines) == []
-    assert told(RULE, pod(gpu_container(cpu=60, **{BIG: "1Gi"}), **on("odd")), *lines) != []
+    assert told(RULE, pod(gpu_container(cpu=30, **{BIG: "1Gi"}), **on("odd")), odd) == []
+    assert told(RULE, pod(gpu_container(cpu=60), **on("odd")), odd) == []
+    assert told(RULE, pod(gpu_container(cpu=60, **{BIG: "1Gi"}), **on("odd")), odd) != []
 
 
 def test_containers_count_together_and_init_containers_each() -> None:
@@ -104,10 +113,10 @@ def test_a_pod_that_selects_no_pool_is_refused_only_where_none_admits_it() -> No
 
 
 def test_a_pool_may_have_one_shape_for_few_gpus_and_another_for_more() -> None:
-    lines = ("odd 1 60 500000 1 0 0", "odd 2 30 250000 1 0 0")
+    odd = pool("odd", shapes=[shape(**MANY, gpus=1), shape(**FEW)])
 
-    assert told(RULE, pod(gpu_container(cpu=60), **on("odd")), *lines) == []
-    assert told(RULE, pod(gpu_container(gpus=2, cpu=60), **on("odd")), *lines) != []
+    assert told(RULE, pod(gpu_container(cpu=60), **on("odd")), odd) == []
+    assert told(RULE, pod(gpu_container(gpus=2, cpu=60), **on("odd")), odd) != []
 
 
 @pytest.mark.parametrize("resource", ["cpu", BIG, SMALL])
@@ -138,16 +147,16 @@ def test_without_known_pools_there_is_nothing_to_hold_a_pod_to() -> None:
 def test_gpus_on_a_pool_that_has_none_are_refused(kind: str) -> None:
     found = KINDS[kind]({"containers": [gpu_container()], **on("cpu")})
 
-    (said,) = told(RULE, found, SERVE, "cpu 0 0 0 1 0 0")
+    (said,) = told(RULE, found, SERVE, CPU)
 
     assert said.endswith(" must ask for no nvidia.com/gpu on pool 'cpu', which has none.")
 
 
 def test_a_pool_without_gpus_is_no_advice() -> None:
-    assert told(RULE, pod(gpu_container(gpus=5)), "cpu 0 0 0 1 0 0", SERVE) == [
+    assert told(RULE, pod(gpu_container(gpus=5)), CPU, SERVE) == [
         f"Pod 'p' must ask for {ON_SERVE}."
     ]
-    assert told(RULE, pod(container(limits={"cpu": 8}), **on("cpu")), "cpu 0 0 0 1 0 0") == []
+    assert told(RULE, pod(container(limits={"cpu": 8}), **on("cpu")), CPU) == []
 
 
 def test_a_sidecar_counts_with_the_containers_because_it_runs_with_them() -> None:

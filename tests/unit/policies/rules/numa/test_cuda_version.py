@@ -15,9 +15,10 @@ from tests.support.policies.gpu_pods import (
     pod,
     told,
 )
+from tests.support.rule_facts import pool
 
 DECLARED = "fleet.gpu/cuda"
-POOLS = ("dgx 570 12", "new 580 13")
+POOLS = (pool(driver=570, newest_cuda=12), pool("new", driver=580, newest_cuda=13))
 
 
 def of_cuda(version: object, **spec: Any) -> Object:

@@ -15,9 +15,10 @@ from tests.support.policies.gpu_pods import (
     pod,
     told,
 )
+from tests.support.rule_facts import pool
 
 DECLARED = "fleet.gpu/gpu-memory"
-POOLS = ("dgx 144384", "slices 5120")
+POOLS = (pool(gpu_memory_mib=144384), pool("slices", gpu_memory_mib=5120))
 MIG = "nvidia.com/mig-"
 LARGER = f"Pod 'p' must ask for MIG instances with the memory of its annotation {DECLARED} or more."
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from ignition.plan.tuning import Tuning
-from policies.language.rule import Manifest
+from policies.language.facts import Pool
 from policies.rules.numa.gpudirect import RULE
+from tests.support import rule_facts
 from tests.support.policies import gpu_pods, shipped_pools
 from tests.support.policies.gpu_pods import KINDS, gpu_container, on
 from tests.support.policies.shipped_pools import (
@@ -20,7 +21,8 @@ from tests.support.policies.shipped_pools import (
 )
 
 SYSEXTS = "/etc/flatcar/enabled-sysext.conf"
-POOLS = ("dgx rdma", "burst rdma", "serve none")
+SERVE = rule_facts.pool("serve")
+POOLS = (rule_facts.pool(rdma=True), rule_facts.pool("burst", rdma=True), SERVE)
 NEEDS = (
     "must ask for GPUs and for a device of rdma/ or vpc.amazonaws.com/efa, which GPUDirect RDMA "
     "needs."
@@ -34,9 +36,8 @@ def said(hardware: str, *edits: Edit, tuning: Tuning | None = None) -> list[str]
     return [each.removeprefix("gpu:pools:BareMetalPool 'p' must ") for each in told]
 
 
-def pods(manifest: Manifest, *pools: str) -> list[str]:
-    assert RULE.predicate is not None
-    return RULE.predicate(manifest, {**RULE.defaults(), "pools": list(pools)})
+def pods(manifest: gpu_pods.Object, *pools: Pool) -> list[str]:
+    return gpu_pods.told(RULE, manifest, *pools)
 
 
 def declared(*containers: gpu_pods.Object, value: str = "rdma", **spec: Any) -> gpu_pods.Object:
@@ -105,7 +106,7 @@ def test_a_pool_without_rdma_is_refused() -> None:
     must = "Pod 'p' must ask for a pool with GPUs and RDMA, which pool 'serve' is not."
 
     assert pods(declared(gpu_container(**RAILS), **on("serve")), *POOLS) == [must]
-    assert pods(declared(gpu_container(**RAILS)), "serve none") == [must]
+    assert pods(declared(gpu_container(**RAILS)), SERVE) == [must]
 
 
 def test_another_kind_of_gpudirect_is_not_known() -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from policies.rules.numa.hugepages import RULE
 from tests.support.policies.gpu_pods import container, gpu_container, on, pod, told
+from tests.support.rule_facts import pool
 
-POOLS = ("dgx 131072 0", "cpu 0 64")
+POOLS = (pool(hugepages_1gi_mib=131072), pool("cpu", gpus=0, hugepages_2mi_mib=64))
 EQUAL = "Pod 'p' must have requests equal to limits for huge pages in every container."
 BIG, SMALL = "hugepages-1Gi", "hugepages-2Mi"
 

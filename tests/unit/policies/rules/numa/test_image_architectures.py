@@ -15,9 +15,13 @@ from tests.support.policies.gpu_pods import (
     pod,
     told,
 )
+from tests.support.rule_facts import pool
 
 DECLARED = "fleet.gpu/cuda-architectures"
-POOLS = ("dgx sm_90 sm_90 sm_90a compute_80 compute_90", "ada sm_89 sm_86 sm_89 compute_80")
+POOLS = (
+    pool(architecture="sm_90", runs=["sm_90", "sm_90a", "compute_80", "compute_90"]),
+    pool("ada", architecture="sm_89", runs=["sm_86", "sm_89", "compute_80"]),
+)
 FORM = f"Pod 'p' must have architectures such as sm_90,compute_90 in its annotation {DECLARED}."
 
 

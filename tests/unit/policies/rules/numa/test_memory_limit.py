@@ -6,7 +6,9 @@ import pytest
 
 from policies.rules.numa.memory_limit import RULE
 from tests.support.policies.gpu_pods import KINDS, container, gpu_container, on, pod, told
+from tests.support.rule_facts import pool
 
+DGX = pool()
 MUST = "must set limits.memory to more than 0."
 
 
@@ -26,7 +28,7 @@ def test_every_container_beside_gpus_needs_a_limit(kind: str) -> None:
 def test_a_pod_on_a_gpu_pool_needs_one_too(limits: dict[str, Any]) -> None:
     manifest = pod(container(limits=limits), **on("dgx"))
 
-    assert told(RULE, manifest, "dgx") == [f"Pod 'p': container 'main' {MUST}"]
+    assert told(RULE, manifest, DGX) == [f"Pod 'p': container 'main' {MUST}"]
 
 
 def test_an_instance_of_mig_is_a_gpu() -> None:
@@ -34,9 +36,9 @@ def test_an_instance_of_mig_is_a_gpu() -> None:
 
 
 def test_limited_pods_and_pods_elsewhere_pass() -> None:
-    assert told(RULE, pod(container(limits={"memory": "1Gi"}), **on("dgx")), "dgx") == []
-    assert told(RULE, pod(container(), **on("cpu")), "dgx") == []
-    assert told(RULE, pod(container()), "dgx") == []
+    assert told(RULE, pod(container(limits={"memory": "1Gi"}), **on("dgx")), DGX) == []
+    assert told(RULE, pod(container(), **on("cpu")), DGX) == []
+    assert told(RULE, pod(container()), DGX) == []
 
 
 def test_no_gpu_in_so_many_words_is_none() -> None:

@@ -4,8 +4,9 @@ import pytest
 
 from policies.rules.numa.mig_profile import RULE
 from tests.support.policies.gpu_pods import KINDS, container, gpu_container, on, pod, told
+from tests.support.rule_facts import pool
 
-POOLS = ("dgx", "serve 1g.18gb 1g.18gb+me 3g.71gb")
+POOLS = (pool(), pool("serve", mig_profiles=["1g.18gb", "1g.18gb+me", "3g.71gb"]))
 MIG = "nvidia.com/mig-"
 OFFER = "MIG instances on pool 'serve' of its profiles 1g.18gb 1g.18gb+me 3g.71gb alone"
 

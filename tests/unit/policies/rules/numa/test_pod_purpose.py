@@ -2,8 +2,9 @@
 
 from policies.rules.numa.pod_purpose import RULE
 from tests.support.policies.gpu_pods import container, on, pod, told
+from tests.support.rule_facts import pool
 
-POOLS = ("dgx training", "serve inference")
+POOLS = (pool(), pool("serve", purpose="inference"))
 PURPOSE = "fleet.gpu/purpose"
 
 

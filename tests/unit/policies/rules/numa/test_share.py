@@ -6,8 +6,9 @@ import pytest
 
 from policies.rules.numa.share import RULE
 from tests.support.policies.gpu_pods import container, gpu_container, on, pod, told
+from tests.support.rule_facts import pool
 
-DGX = "dgx 27 260480"
+DGX = pool(cpus_per_gpu=27, memory_mib_per_gpu=260480)
 SHARE = "Pod 'p' must ask for at most 27 CPUs and 260480Mi of memory for each GPU on pool 'dgx'."
 
 
@@ -33,7 +34,7 @@ def test_a_pod_within_its_share_passes(limits: dict[str, Any]) -> None:
 
 
 def test_a_pod_without_a_pool_must_fit_one_of_them() -> None:
-    wide = "wide 48 1"
+    wide = pool("wide", cpus_per_gpu=48, memory_mib_per_gpu=1)
 
     assert told(RULE, pod(gpu_container(cpu=28, memory="1Mi")), DGX, wide) == []
     assert told(RULE, pod(gpu_container(cpu=28, memory="1Gi")), DGX, wide) == [

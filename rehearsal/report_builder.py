@@ -1,14 +1,17 @@
 """From what happened to the report: each step of a rehearsal adds what it found."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from datetime import UTC, date, datetime
 
 from engine.events import Outcome
 from hardware.catalogue import load
-from policies.exemptions import leaves, named
+from policies.environment import Environment
+from policies.exemptions import exemption_statuses
+from policies.verdicts import Finding, verdicts
+from rehearsal.machines import Fleet, Refusal
+from rehearsal.nodes import ClusterNode
+from rehearsal.providers.cloud import CloudObject
 from rehearsal.providers.kubernetes.release import folder_of_kinds
 from rehearsal.report import (
     Chart,
@@ -17,30 +20,13 @@ from rehearsal.report import (
     NumaNode,
     Pool,
     Report,
-    Rule,
     Site,
     VersionDifference,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from datetime import date
-
-    from engine.events import Violation
-    from policies.configuration import Configured, Exemption
-    from policies.environment import Environment
-    from policies.exemptions import Leave
-    from rehearsal.machines import Fleet, Refusal
-    from rehearsal.nodes import ClusterNode
-    from rehearsal.providers.cloud import CloudObject
-    from rehearsal.report import RuleState
-    from settings import Settings
+from settings import Settings
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 LAKEFS = "pulumi-python:dynamic/lakefs:"
-EXEMPT = "It is exempt until"  # the policy pack's words, as is the next
-UNKNOWN = "is not checked until up"
-WORST_FIRST: tuple[RuleState, ...] = ("violated", "advisory", "exempt", "not checked")
 GIVEN = (
     "Metal3's CRDs are in the cluster; a real cluster has them from Metal3 itself.",
     "A cloud controller sets provider id, instance type and region of each node.",
@@ -55,7 +41,7 @@ def planned(environment: Environment) -> Report:
     return Report(
         environment=settings.environment,
         sites=tuple(sites),
-        exemptions=exemptions(environment.rules, Outcome()),
+        exemptions=exemption_statuses(environment.rules, (), _today()),
     )
 
 
@@ -70,8 +56,6 @@ def with_up(
     return replace(
         report,
         resources=dict(sorted(outcome.types.items())),
-        rules=rules(outcome, environment.rules),
-        exemptions=exemptions(environment.rules, outcome),
         charts_not_rehearsed=tuple(
             Chart(
                 name=str(thing.inputs.get("name", thing.name)),
@@ -86,6 +70,20 @@ def with_up(
         taken_as_given=(*GIVEN, *_unverified(environment.settings)),
         version_differences=differences(outcome.exports.get("versions") or {}, pinned),
     )
+
+
+def with_verdicts(report: Report, environment: Environment, findings: Sequence[Finding]) -> Report:
+    """Adds what the policy pack found in the update."""
+    return replace(
+        report,
+        verdicts=verdicts(environment.rules, findings),
+        exemptions=exemption_statuses(environment.rules, findings, _today()),
+    )
+
+
+def _today() -> date:
+    """The day by which exemptions end, in UTC."""
+    return datetime.now(UTC).date()
 
 
 def _unverified(settings: Settings) -> Iterator[str]:
@@ -116,66 +114,6 @@ def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
 def _stays_out(refusal: Refusal) -> str:
     pool = f" ({refusal.pool})" if refusal.pool else ""
     return f"{refusal.name}{pool} stays out: {' '.join(refusal.reasons)}"
-
-
-def rules(outcome: Outcome, configured: Sequence[Configured]) -> tuple[Rule, ...]:
-    """Every rule with its level in the environment and what the pack said of it."""
-    return tuple(_rule(each, outcome.violations) for each in configured)
-
-
-def _rule(configured: Configured, violations: Sequence[Violation]) -> Rule:
-    rule = configured.rule
-    said: dict[str, None] = {}
-    states: set[RuleState] = set()
-    for violation in violations:
-        lines = violation.message.splitlines()
-        mine = [line for line in lines if line.startswith(f"{rule.id}: ")]
-        if not mine:
-            continue
-        leave = next((line for line in lines if line.startswith(EXEMPT)), None)
-        states.add(_state(violation, exempt=leave is not None))
-        for line in mine:
-            sentence = line.removeprefix(f"{rule.id}: ")
-            said[f"{sentence} {leave}" if leave else sentence] = None
-    quiet: RuleState = "disabled" if configured.level == "disabled" else "held"
-    return Rule(
-        id=rule.id,
-        sentence=rule.sentence,
-        level=configured.level,
-        state=next((state for state in WORST_FIRST if state in states), quiet),
-        violations=tuple(said),
-    )
-
-
-def exemptions(
-    configured: Sequence[Configured], outcome: Outcome, today: date | None = None
-) -> tuple[Leave, ...]:
-    """Every exemption of the environment; `today` is the day by which they end, in UTC."""
-    told = [
-        violation.message.splitlines()
-        for violation in outcome.violations
-        if any(line.startswith(EXEMPT) for line in violation.message.splitlines())
-    ]
-    used = {
-        (each.rule.id, one.resource)
-        for each in configured
-        for one in each.exemptions
-        if any(_speaks(line, each, one) for lines in told for line in lines)
-    }
-    return leaves(configured, today or datetime.now(UTC).date(), used)
-
-
-def _speaks(line: str, configured: Configured, exemption: Exemption) -> bool:
-    """Whether it is the pack's sentence on an exempt object."""
-    return line.startswith(f"{configured.rule.id}: ") and named(line) == exemption.name
-
-
-def _state(violation: Violation, *, exempt: bool) -> RuleState:
-    if violation.level != "advisory":
-        return "violated"
-    if exempt:
-        return "exempt"
-    return "not checked" if UNKNOWN in violation.message else "advisory"
 
 
 def differences(

@@ -1,0 +1,103 @@
+"""All figures of one run of the benchmarks, as tables and as JSON."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.machine import Machine
+from benchmarks.policies import Policies
+from benchmarks.results import Checks, Goal, Nodes, Previews, Rehearsed, seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """All figures of one run."""
+
+    machine: Machine
+    nodes: Nodes
+    checks: Checks
+    previews: Previews
+    policies: Policies
+    rehearsals: Sequence[Rehearsed]
+
+    def goals(self) -> Iterator[Goal]:
+        """Yield each figure that has a goal."""
+        yield from self.nodes.goals
+        yield self.checks.goal
+        yield self.previews.over_bare
+        yield from self.policies.goals
+        for rehearsed in self.rehearsals:
+            yield from rehearsed.goals
+
+    def as_json(self) -> dict[str, object]:
+        """Return the figures and the goals."""
+        goals = [{**asdict(goal), "met": goal.met} for goal in self.goals()]
+        return {**asdict(self), "policies_ratio": self.previews.policies, "goals": goals}
+
+    def show(self, console: Console) -> None:
+        """Print the figures as tables."""
+        console.print(f"Measured on {self.machine}.", highlight=False)
+        console.print(_node_table(self.nodes))
+        console.print(_check_table(self.checks))
+        console.print(_preview_table(self.previews))
+        for table in self.policies.tables():
+            console.print(table)
+        if self.rehearsals:
+            console.print(_rehearsal_table(self.rehearsals))
+
+
+def _node_table(found: Nodes) -> Table:
+    title = f"boot data, {len(found.blocks)} blocks of nodes in turns with the real Butane"
+    table = Table("", "figure", "goal", title=title, title_justify="left")
+    for goal in found.goals:
+        unit = f" {goal.unit}" if goal.unit else ""
+        table.add_row(goal.name, f"{goal.value:.2f}{unit}", goal.verdict)
+    table.add_row("the same and its boot / by Butane", f"{found.booted:.2f}", "none")
+    for name, times_s in (
+        ("Ignition of a node", [block.ignition_s for block in found.blocks]),
+        ("the same by Butane", [block.butane_s for block in found.blocks]),
+        ("the same and its boot", [block.booted_s for block in found.blocks]),
+    ):
+        table.add_row(name, f"{1000 * median(times_s):.2f} ms", "none")
+    return table
+
+
+def _check_table(found: Checks) -> Table:
+    title = f"fleet check of one file, median of {len(found.checked)} paired runs"
+    columns = ("", "seconds", "CPU s", "ratio", "goal")
+    table = Table(*columns, title=title, title_justify="left")
+    table.add_row("a command of typer that does nothing", *seconds(found.hello))
+    goal = found.goal
+    table.add_row("fleet check", *seconds(found.checked), f"{goal.value:.2f}", goal.verdict)
+    return table
+
+
+def _preview_table(found: Previews) -> Table:
+    count, runs = sum(found.resources.values()), len(found.program)
+    title = f"pulumi preview, {count} resources, median of {runs} paired runs"
+    columns = ("", "seconds", "CPU s", "against", "ratio", "goal")
+    table = Table(*columns, title=title, title_justify="left")
+    goal = found.over_bare
+    table.add_row("bare program", *seconds(found.bare))
+    row = (found.environment, *seconds(found.program), "bare program", f"{goal.value:.2f}")
+    table.add_row(*row, goal.verdict)
+    packed = (f"{found.environment} with policies", *seconds(found.with_policies))
+    table.add_row(*packed, found.environment, f"{found.policies:.2f}", "none")
+    return table
+
+
+def _rehearsal_table(found: Sequence[Rehearsed]) -> Table:
+    environments = [rehearsed.environment for rehearsed in found]
+    title = "fleet rehearse, seconds by phase, binaries built before"
+    table = Table("", *environments, title=title, title_justify="left")
+    phases = dict.fromkeys(phase for rehearsed in found for phase in rehearsed.phases_s)
+    for phase in phases:
+        table.add_row(phase, *(f"{rehearsed.phases_s.get(phase, 0):.1f}" for rehearsed in found))
+    table.add_section()
+    for row, number, label in (("whole command", 0, "s"), ("peak memory", 1, "GiB")):
+        goals = [rehearsed.goals[number] for rehearsed in found]
+        table.add_row(row, *(f"{goal.value:.1f} {label} ({goal.verdict})" for goal in goals))
+    return table
