@@ -5,30 +5,26 @@ the API server, servers from the simulated cloud. `ignition.boot` says what the 
 one that comes up becomes a Node that kwok keeps alive, any other stays out with its reasons.
 """
 
-from __future__ import annotations
-
 import base64
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from hardware.catalogue import HardwareError, load
+from hardware.catalogue import Hardware, HardwareError, load
 from ignition.boot.node import BootedNode, boot
-from rehearsal.nodes import SITE, ClusterNode, RequestedMachine, register, wait_until_ready
+from policies.language.inventory import DeployedPool, deployed_pools
+from policies.language.rule import Manifest
+from rehearsal.api import Api
+from rehearsal.nodes import ClusterNode, RequestedMachine, register, wait_until_ready
 from rehearsal.providers import cloud
+from settings.names import HARDWARE_LABEL, POOL_LABEL, SERVER, SITE_LABEL
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from hardware.catalogue import Hardware
-    from rehearsal.api import Api
-
-HARDWARE = "fleet.gpu/hardware"
-POOL = "fleet.gpu/pool"
-SERVER = "hcloud:index/server:Server"
+HOSTS = "/apis/metal3.io/v1alpha1/baremetalhosts"
 NODE_CLASSES = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
 NODE_POOLS = "/apis/karpenter.sh/v1/nodepools"
+KINDS = {HOSTS: "BareMetalHost", NODE_CLASSES: "EC2NodeClass", NODE_POOLS: "NodePool"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,13 +52,13 @@ class NodeClass:
     pool: str
     site: str
     hardware: Hardware
-    gpu_limit: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """What the program's machines came to."""
+    """The pools that the program deployed, and what became of their machines."""
 
+    pools: tuple[DeployedPool, ...]
     nodes: tuple[ClusterNode, ...]
     node_classes: tuple[NodeClass, ...]
     refusals: tuple[Refusal, ...]
@@ -92,14 +88,29 @@ class MachineRoom:
         classes = list(map(self._check_class, self.api.items(NODE_CLASSES)))
         refusals += [refusal for refusal in classes if isinstance(refusal, Refusal)]
         return Fleet(
+            pools=deployed_pools(self._deployed()),
             nodes=tuple(node for node in nodes if node.name not in late),
             node_classes=tuple(found for found in classes if isinstance(found, NodeClass)),
             refusals=tuple(refusals),
             gateways=tuple(found for found in done if isinstance(found, Gateway)),
         )
 
+    def _deployed(self) -> Iterator[Manifest]:
+        """Yield the resources that describe pools, from where the program made them."""
+        for path, kind in KINDS.items():
+            for found in self.api.items(path):
+                yield {**found, "kind": kind}  # items of a list come without it
+        for server in cloud.read(self.directory):
+            if server.type == SERVER:
+                metadata = {"name": server.name}
+                yield {
+                    "kind": SERVER,
+                    "metadata": metadata,
+                    "spec": {**server.inputs, **server.outputs},
+                }
+
     def _bare_metal(self) -> Iterable[RequestedMachine]:
-        for host in self.api.items("/apis/metal3.io/v1alpha1/baremetalhosts"):
+        for host in self.api.items(HOSTS):
             metadata = host["metadata"]
             labels = metadata.get("labels", {})
             reference = host["spec"].get("userData") or {}
@@ -108,9 +119,9 @@ class MachineRoom:
             text = ((secret or {}).get("data") or {}).get("userData", "")
             yield RequestedMachine(
                 name=metadata["name"],
-                pool=labels.get(POOL, ""),
-                site=labels.get(SITE, ""),
-                hardware=labels.get(HARDWARE, ""),
+                pool=labels.get(POOL_LABEL, ""),
+                site=labels.get(SITE_LABEL, ""),
+                hardware=labels.get(HARDWARE_LABEL, ""),
                 ignition=base64.b64decode(text).decode(),
                 provider_id=f"metal3://{metadata['uid']}",
             )
@@ -123,8 +134,8 @@ class MachineRoom:
             labels = _mapping(values.get("labels"))
             yield RequestedMachine(
                 name=str(values.get("name", server.name)),
-                pool=labels.get(POOL, ""),
-                site=labels.get(SITE, ""),
+                pool=labels.get(POOL_LABEL, ""),
+                site=labels.get(SITE_LABEL, ""),
                 hardware=str(values.get("serverType", "")),
                 ignition=str(server.inputs.get("userData") or ""),  # as outputs it is a digest
                 provider_id=f"hcloud://{server.id}",
@@ -153,24 +164,17 @@ class MachineRoom:
 
     def _check_class(self, found: dict[str, Any]) -> NodeClass | Refusal:
         metadata, labels = found["metadata"], found["metadata"].get("labels", {})
-        name, pool = metadata["name"], labels.get(POOL, metadata["name"])
+        name, pool = metadata["name"], labels.get(POOL_LABEL, metadata["name"])
         booted, hardware, problems = self._try(
-            labels.get(HARDWARE, ""), found["spec"].get("userData", "")
+            labels.get(HARDWARE_LABEL, ""), found["spec"].get("userData", "")
         )
         if booted is None or hardware is None:
             return Refusal(name=f"EC2NodeClass {name}", pool=pool, reasons=problems)
-        limits = [
-            int(limit)
-            for pool in self.api.items(NODE_POOLS)
-            if pool["spec"]["template"]["spec"]["nodeClassRef"]["name"] == name
-            and (limit := (pool["spec"].get("limits") or {}).get("nvidia.com/gpu")) is not None
-        ]
         return NodeClass(
             name=name,
             pool=pool,
-            site=labels.get(SITE, ""),
+            site=labels.get(SITE_LABEL, ""),
             hardware=hardware,
-            gpu_limit=str(sum(limits)) if limits else None,
         )
 
 

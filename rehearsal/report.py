@@ -22,7 +22,7 @@ class Site:
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """A pool, and how many of its machines are Ready nodes."""
+    """A pool as its resources describe it, and how many of its machines are Ready nodes."""
 
     name: str
     kind: str
@@ -32,6 +32,7 @@ class Pool:
     nodes_wanted: int
     nodes_ready: int
     gpu_limit: int | None  # of pools whose machines come and go
+    images: tuple[str, ...]  # that its machines boot: addresses, ids or names
     boot_data_ok: bool
     usd_per_hour: float | None  # of its Ready nodes; None where the catalogue has no price
 

@@ -8,6 +8,7 @@ from engine.events import Outcome
 from hardware.catalogue import load
 from policies.environment import Environment
 from policies.exemptions import exemption_statuses
+from policies.language.inventory import DeployedPool
 from policies.verdicts import Finding, verdicts
 from rehearsal.machines import Fleet, Refusal
 from rehearsal.nodes import ClusterNode
@@ -24,8 +25,8 @@ from rehearsal.report import (
     VersionDifference,
 )
 from settings import Settings
+from settings.names import RELEASE
 
-RELEASE = "kubernetes:helm.sh/v3:Release"
 LAKEFS = "pulumi-python:dynamic/lakefs:"
 GIVEN = (
     "Metal3's CRDs are in the cluster; a real cluster has them from Metal3 itself.",
@@ -100,10 +101,15 @@ def _recorded_only(things: Sequence[CloudObject]) -> Iterator[str]:
 
 
 def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
-    """Adds the machines: pools, nodes, what stayed out and what all of it costs."""
+    """Adds the machines: pools, nodes, what stayed out and what all of it costs.
+
+    All of it was read from what was deployed; settings give the order and the budget.
+    """
+    order = {name: position for position, name in enumerate(settings.pools)}
+    deployed = sorted(fleet.pools, key=lambda pool: order.get(pool.name, len(order)))
     return replace(
         report,
-        pools=tuple(_pool(name, settings, fleet) for name in settings.pools),
+        pools=tuple(_pool(pool, fleet) for pool in deployed),
         nodes=tuple(map(_node, fleet.nodes)),
         gateways=tuple(f"{each.name} ({each.hardware.name})" for each in fleet.gateways),
         refused=fleet.refusals,
@@ -131,23 +137,21 @@ def _minor(version: str) -> tuple[str, ...]:
     return tuple(version.removeprefix("v").split(".")[:2])
 
 
-def _pool(name: str, settings: Settings, fleet: Fleet) -> Pool:
-    pool = settings.pools[name].declared
-    nodes = [node for node in fleet.nodes if node.machine.pool == name]
-    limit = getattr(pool, "gpu_limit", None)
-    wanted = getattr(pool, "nodes", None) or len(getattr(pool, "machines", ()))
+def _pool(deployed: DeployedPool, fleet: Fleet) -> Pool:
+    nodes = [node for node in fleet.nodes if node.machine.pool == deployed.name]
     prices = [node.hardware.usd_per_hour for node in nodes]
     known = [price for price in prices if price is not None]
     return Pool(
-        name=name,
-        kind=pool.kind,
-        site=pool.site,
-        hardware=pool.hardware,
-        purpose=pool.purpose,
-        nodes_wanted=wanted,
+        name=deployed.name,
+        kind=deployed.kind,
+        site=deployed.site,
+        hardware=deployed.hardware,
+        purpose=deployed.purpose,
+        nodes_wanted=len(deployed.machines),
         nodes_ready=len(nodes),
-        gpu_limit=limit,
-        boot_data_ok=not any(refusal.pool == name for refusal in fleet.refusals),
+        gpu_limit=deployed.gpu_limit,
+        images=deployed.images,
+        boot_data_ok=not any(refusal.pool == deployed.name for refusal in fleet.refusals),
         usd_per_hour=round(sum(known), 2) if len(known) == len(prices) else None,
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fleet.preview.pools import Pool
 from hardware.catalogue import Hardware, HardwareError, load
-from policies.language.money import Machines
+from policies.language.inventory import Machines
 from settings.names import SERVER
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import json
 import subprocess
 from typing import TYPE_CHECKING
 
+from policies.language.inventory import usd_per_day_by_pool
 from policies.language.manifest import at, items, mapping
-from policies.language.money import usd_per_day_by_pool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

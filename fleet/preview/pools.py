@@ -1,16 +1,12 @@
 """The pools before and after, read from the resources that the engine would touch."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from settings.names import BARE_METAL_HOST, CAPACITY_LABEL, GPU, NODE_CLASS, NODE_POOL, SERVER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from fleet.preview.steps import Inputs, Step
+from fleet.preview.steps import Inputs, Step
+from policies.language.inventory import capacity_of, gpu_limit_of
+from settings.names import BARE_METAL_HOST, NODE_CLASS, NODE_POOL, SERVER
 
 When = Literal["before", "after"]
 
@@ -124,15 +120,7 @@ def _pool(component: Inputs | None, parts: list[Step], when: When) -> Pool | Non
 
 def _limits(step: Step, inputs: Inputs) -> Iterator[tuple[str, int]]:
     if step.type == NODE_POOL:
-        spec = inputs.get("spec") or {}
-        limit = str((spec.get("limits") or {}).get(GPU, ""))
-        if limit.isdigit():
-            yield _capacity(spec) or step.name, int(limit)
-
-
-def _capacity(spec: Inputs) -> str:
-    template = (spec.get("template") or {}).get("spec") or {}
-    for requirement in template.get("requirements") or []:
-        if requirement.get("key") == CAPACITY_LABEL:
-            return "/".join(map(str, requirement.get("values") or []))
-    return ""
+        manifest = {**inputs, "kind": "NodePool"}
+        limit = gpu_limit_of(manifest)
+        if limit is not None:
+            yield capacity_of(manifest) or step.name, limit

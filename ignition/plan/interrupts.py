@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hardware.catalogue import Hardware
-from ignition.plan.plan_lines import PlanLine
+from ignition.plan.plan_lines import ReasonedLine
 from ignition.plan.tuning import Tuning
 
 Device = Literal["gpu", "nic", "nvme"]
@@ -52,14 +52,14 @@ def _devices(hardware: Hardware) -> Iterator[tuple[Device, str, int]]:
             yield "nvme", f"nvme{number}", drive.numa_node
 
 
-def line(tuning: Tuning) -> PlanLine:
+def line(tuning: Tuning) -> ReasonedLine:
     """The unit that places interrupts, with its reason."""
     where = (
         "all CPUs of its NUMA node, as asked for"
         if tuning.irq == "numa-local"
         else "the housekeeping CPUs of its own NUMA node"
     )
-    return PlanLine(
+    return ReasonedLine(
         text="unit fleet-irq.service",
         reason=f"interrupts of a GPU, NIC or NVMe drive go to {where}; again by a timer, because "
         "drivers make vectors when a device is first used",

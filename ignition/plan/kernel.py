@@ -6,7 +6,7 @@ Arguments that the stock kernel ignores are refused by refused_arguments.py.
 from collections.abc import Iterator, Sequence
 
 from hardware.catalogue import Hardware
-from ignition.plan.plan_lines import KERNEL, PARAMETERS, VM, PlanLine
+from ignition.plan.plan_lines import KERNEL, PARAMETERS, VM, ReasonedLine
 from ignition.plan.tuning import Purpose, Tuning
 
 _LARGE_MEMORY_GIB = 256
@@ -37,7 +37,7 @@ def transparent_hugepages(tuning: Tuning, purpose: Purpose) -> str | None:
 
 def arguments(
     hardware: Hardware, tuning: Tuning, purpose: Purpose, *, housekeeping: str, workload: str
-) -> Iterator[PlanLine]:
+) -> Iterator[ReasonedLine]:
     """The kernel arguments, each one item of `kernel_arguments.should_exist`."""
     if isolates(hardware, tuning) and tuning.irq == "housekeeping":
         yield from _isolation(tuning, housekeeping=housekeeping, workload=workload)
@@ -49,28 +49,28 @@ def arguments(
         yield from _power(hardware, tuning)
     yield from _memory_policy(hardware, tuning, purpose)
     for argument in tuning.extra_kernel_arguments:
-        yield PlanLine(
+        yield ReasonedLine(
             text=argument,
             reason="asked for by tuning.extra_kernel_arguments",
             source=PARAMETERS,
         )
 
 
-def _isolation(tuning: Tuning, *, housekeeping: str, workload: str) -> Iterator[PlanLine]:
-    yield PlanLine(
+def _isolation(tuning: Tuning, *, housekeeping: str, workload: str) -> Iterator[ReasonedLine]:
+    yield ReasonedLine(
         text=f"irqaffinity={housekeeping}",
         reason="interrupts are served by the housekeeping CPUs of each NUMA node",
         source=f"{KERNEL}/cpu-isolation.html",
     )
     if tuning.isolation == "exclusive":
-        yield PlanLine(
+        yield ReasonedLine(
             text=f"isolcpus=managed_irq,domain,{workload}",
             reason="asked for exclusive isolation: no load balancing on workload CPUs, which suits "
             "Guaranteed pods with whole CPUs and nothing else, since kubelet ignores isolcpus",
             source="https://github.com/kubernetes/community/pull/2435",
         )
         return
-    yield PlanLine(
+    yield ReasonedLine(
         text=f"isolcpus=managed_irq,{workload}",
         reason="device queues keep their managed interrupts off workload CPUs; without `domain`, "
         "because the shared pool of pods needs the load balancer",
@@ -78,11 +78,11 @@ def _isolation(tuning: Tuning, *, housekeeping: str, workload: str) -> Iterator[
     )
 
 
-def _hugepages(pages: int, size: str, nodes: Sequence[int]) -> Iterator[PlanLine]:
+def _hugepages(pages: int, size: str, nodes: Sequence[int]) -> Iterator[ReasonedLine]:
     if not pages:
         return
     count = ",".join(f"{node}:{pages}" for node in nodes) if len(nodes) > 1 else str(pages)
-    yield PlanLine(
+    yield ReasonedLine(
         text=f"hugepagesz={size} hugepages={count}",
         reason="reserved at boot, where memory is not yet fragmented; size and count stand in one "
         "item, because an item that is already on the command line is dropped",
@@ -90,10 +90,10 @@ def _hugepages(pages: int, size: str, nodes: Sequence[int]) -> Iterator[PlanLine
     )
 
 
-def _iommu(hardware: Hardware, tuning: Tuning) -> Iterator[PlanLine]:
+def _iommu(hardware: Hardware, tuning: Tuning) -> Iterator[ReasonedLine]:
     intel = hardware.cpu_vendor == "intel"
     if tuning.iommu == "off":
-        yield PlanLine(
+        yield ReasonedLine(
             text=f"{'intel' if intel else 'amd'}_iommu=off",
             reason="asked for: neither guests nor SR-IOV use devices of this machine",
             source=PARAMETERS,
@@ -102,28 +102,28 @@ def _iommu(hardware: Hardware, tuning: Tuning) -> Iterator[PlanLine]:
     if not hardware.gpus and tuning.iommu == "passthrough":
         return
     if intel:
-        yield PlanLine(
+        yield ReasonedLine(
             text="intel_iommu=on",
             reason="the Intel IOMMU is there for SR-IOV and VFIO devices of the host",
             source=PARAMETERS,
         )
-    yield PlanLine(
+    yield ReasonedLine(
         text="iommu=pt",
         reason="the host's GPUs and NICs bypass translation, so that peer transfers stay direct",
         source=PARAMETERS,
     )
 
 
-def _power(hardware: Hardware, tuning: Tuning) -> Iterator[PlanLine]:
+def _power(hardware: Hardware, tuning: Tuning) -> Iterator[ReasonedLine]:
     if tuning.power == "performance":
         driver = "intel_idle" if hardware.cpu_vendor == "intel" else "processor"
-        yield PlanLine(
+        yield ReasonedLine(
             text=f"{driver}.max_cstate=1",
             reason="asked for performance: no CPU sleeps deeper than C1, whose wake-up is short",
             source=f"{KERNEL}/cpu-isolation.html",
         )
     if hardware.pcie_aspm == "off":
-        yield PlanLine(
+        yield ReasonedLine(
             text="pcie_aspm=off",
             reason="the vendor asks for it: Linux leaves the links' power states as the firmware "
             "set them (it does not switch ASPM off that the firmware switched on)",
@@ -131,17 +131,17 @@ def _power(hardware: Hardware, tuning: Tuning) -> Iterator[PlanLine]:
         )
 
 
-def _memory_policy(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Iterator[PlanLine]:
+def _memory_policy(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Iterator[ReasonedLine]:
     mode = transparent_hugepages(tuning, purpose)
     if mode is not None:
         asked = tuning.transparent_hugepages is not None
-        yield PlanLine(
+        yield ReasonedLine(
             text=f"transparent_hugepage={mode}",
             reason="asked for by tuning.transparent_hugepages" if asked else _THP_REASONS[mode],
             source=f"{KERNEL}/mm/transhuge.html",
         )
     if len(hardware.numa_nodes) > 1 and purpose != "batch":
-        yield PlanLine(
+        yield ReasonedLine(
             text="numa_balancing=disable",
             reason="kubelet places memory beside the GPU; automatic balancing would unmap pages to "
             "find out what is decided already",
@@ -149,9 +149,9 @@ def _memory_policy(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Iter
         )
 
 
-def sysctls(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Iterator[PlanLine]:
+def sysctls(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Iterator[ReasonedLine]:
     """The sysctls, as `name = value` lines."""
-    yield PlanLine(
+    yield ReasonedLine(
         text="net.ipv4.ip_forward = 1",
         reason="pods are routed through the node; kubeadm refuses to join without it",
         source="https://kubernetes.io/docs/setup/production-environment/container-runtimes/",
@@ -159,13 +159,13 @@ def sysctls(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Iterator[Pl
     if purpose == "training" and hardware.memory_gib >= _LARGE_MEMORY_GIB:
         yield from _write_back(hardware)
     if tuning.hugetlb_shm_group is not None:
-        yield PlanLine(
+        yield ReasonedLine(
             text=f"vm.hugetlb_shm_group = {tuning.hugetlb_shm_group}",
             reason="asked for: the group may make SysV shared memory of huge pages",
             source=VM,
         )
     if tuning.realtime:
-        yield PlanLine(
+        yield ReasonedLine(
             text="kernel.sched_rt_runtime_us = -1",
             reason="Flatcar's kernel has RT_GROUP_SCHED, and a pod's group has no budget of "
             "its own: without this every SCHED_FIFO in a pod fails with EPERM; a thread that spins "
@@ -174,14 +174,14 @@ def sysctls(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Iterator[Pl
         )
 
 
-def _write_back(hardware: Hardware) -> Iterator[PlanLine]:
+def _write_back(hardware: Hardware) -> Iterator[ReasonedLine]:
     why = (
         "a checkpoint is written in bursts; the default, a share of all memory, would gather "
         f"{hardware.memory_gib // 5} GiB of dirty pages and then stop every writer"
     )
     for name, gib in (("vm.dirty_background_bytes", 2), ("vm.dirty_bytes", 16)):
-        yield PlanLine(text=f"{name} = {gib * 1024**3}", reason=why, source=VM)
-    yield PlanLine(
+        yield ReasonedLine(text=f"{name} = {gib * 1024**3}", reason=why, source=VM)
+    yield ReasonedLine(
         text=f"vm.min_free_kbytes = {min_free_kbytes(hardware)}",
         reason="drivers allocate in interrupts, which cannot wait, also while a checkpoint fills "
         "the page cache; the kernel shares the sum among NUMA nodes by their memory",

@@ -15,7 +15,7 @@ from hardware.cpuset import format_list
 from ignition.plan import interrupts, kernel, kubelet
 from ignition.plan.interrupts import IrqAffinity
 from ignition.plan.kernel import sysctls
-from ignition.plan.plan_lines import PlanLine, Reason
+from ignition.plan.plan_lines import Reason, ReasonedLine
 from ignition.plan.system import System, lines, system
 from ignition.plan.tuning import Purpose, Tuning
 from ignition.plan.tuning_checks import problems
@@ -135,7 +135,7 @@ def _join(hardware: Hardware, tuning: Tuning, *, housekeeping: bool) -> str:
     )
 
 
-def _reasons(every: Iterable[PlanLine]) -> Mapping[str, Reason]:
+def _reasons(every: Iterable[ReasonedLine]) -> Mapping[str, Reason]:
     return {line.text: Reason(reason=line.reason, source=line.source) for line in every}
 
 

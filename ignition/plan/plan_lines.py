@@ -28,7 +28,7 @@ class Reason:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanLine:
+class ReasonedLine:
     """One line: a kernel argument, a sysctl, a kubelet field, a unit or a limit."""
 
     text: str
@@ -45,6 +45,6 @@ class KubeletField:
     reason: str
     source: str
 
-    def line(self) -> PlanLine:
+    def line(self) -> ReasonedLine:
         """The field as a line of the plan."""
-        return PlanLine(text=f"kubelet {self.name}", reason=self.reason, source=self.source)
+        return ReasonedLine(text=f"kubelet {self.name}", reason=self.reason, source=self.source)

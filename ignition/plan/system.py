@@ -13,7 +13,7 @@ from ignition.plan.plan_lines import (
     NCCL,
     NVIDIA_PARAMETERS,
     RESERVED_CPUS,
-    PlanLine,
+    ReasonedLine,
 )
 from ignition.plan.tuning import Tuning
 
@@ -61,10 +61,10 @@ def system(hardware: Hardware, tuning: Tuning, *, housekeeping: str) -> System:
     )
 
 
-def lines(decided: System, tuning: Tuning) -> Iterator[PlanLine]:
+def lines(decided: System, tuning: Tuning) -> Iterator[ReasonedLine]:
     """Each decision with its reason."""
     if decided.cpu_affinity is not None:
-        yield PlanLine(
+        yield ReasonedLine(
             text=f"systemd CPUAffinity={decided.cpu_affinity}",
             reason="services stay on the housekeeping CPUs: reservedSystemCPUs does not move them; "
             "containers do not inherit it, because runc resets their affinity",
@@ -73,44 +73,44 @@ def lines(decided: System, tuning: Tuning) -> Iterator[PlanLine]:
     if decided.places_interrupts:
         yield interrupts.line(tuning)
     for unit in decided.masked_units:
-        yield PlanLine(
+        yield ReasonedLine(
             text=f"mask {unit}",
             reason="it would move the interrupts that the plan has placed; Flatcar has none, but "
             "an extension could bring it",
             source=IRQBALANCE,
         )
     if decided.clears_acs:
-        yield PlanLine(
+        yield ReasonedLine(
             text="unit fleet-acs.service",
             reason="access control of PCIe bridges sends traffic between GPUs and NICs through the "
             "root complex; cleared before kubelet, as no guest gets devices of this machine",
             source=NCCL,
         )
     if decided.governor is not None:
-        yield PlanLine(
+        yield ReasonedLine(
             text=f"governor {decided.governor}",
             reason="Flatcar's default; nothing is written, the check on the node holds it",
             source=GOVERNOR,
         )
     yield from _containerd(decided)
     for option in decided.module_options:
-        yield PlanLine(
+        yield ReasonedLine(
             text=f"options nvidia {option}",
             reason="asked for by tuning.extra_module_options",
             source=NVIDIA_PARAMETERS,
         )
 
 
-def _containerd(decided: System) -> Iterator[PlanLine]:
+def _containerd(decided: System) -> Iterator[ReasonedLine]:
     if decided.unlimited_memlock:
-        yield PlanLine(
+        yield ReasonedLine(
             text="containerd LimitMEMLOCK=infinity",
             reason="RDMA pins memory; containers have containerd's limits, because CRI sets none, "
             "and Flatcar's unit raises those of files and processes but not this one",
             source=f"{CONTAINERD}/internal/cri/opts/spec_opts.go",
         )
     if decided.background_io_mib_per_s is not None:
-        yield PlanLine(
+        yield ReasonedLine(
             text=f"containerd blockio background {decided.background_io_mib_per_s}MiB/s",
             reason="pods of this class leave the disks to checkpoints; a throttle and no weight, "
             "which does nothing without the scheduler bfq",

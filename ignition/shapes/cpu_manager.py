@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ignition.shapes.cpu_distribution import distributed
 from ignition.shapes.cpu_picker import TakeError, packed
 from ignition.shapes.node import DISTRIBUTE, FULL_CORES, ContainerRequest, EmptyNode
-from ignition.shapes.pod_request import RefusedError, pod_total, preferred_masks
+from ignition.shapes.pod_request import ContainerRefusedError, pod_total, preferred_masks
 from ignition.shapes.topology_manager import ANY, NEVER, Hint, Hints, bits, totals
 
 
@@ -55,7 +55,7 @@ class CpuManager:
         return preferred_masks(enough, usable, len(every)) or NEVER
 
     def allocate(self, index: int, request: ContainerRequest, hint: Hint) -> None:
-        """Takes the container's CPUs, from the NUMA nodes of the hint first; RefusedError."""
+        """Take the container's CPUs, from the NUMA nodes of the hint first."""
         wanted = request.exclusive_cpus
         if wanted == 0:
             return
@@ -78,7 +78,7 @@ class CpuManager:
     def _refuse_half_cores(self, wanted: int) -> None:
         threads = self._node.cpus_per_core
         if wanted % threads:
-            raise RefusedError(
+            raise ContainerRefusedError(
                 "SMTAlignmentError",
                 f"SMT Alignment Error: requested {wanted} cpus not multiple cpus per core = "
                 f"{threads}",
@@ -86,7 +86,7 @@ class CpuManager:
         # what init containers leave is not counted here, though it could be had again
         available = len(self._free - self._beside_reserved)
         if wanted > available:
-            raise RefusedError(
+            raise ContainerRefusedError(
                 "SMTAlignmentError",
                 "SMT Alignment Error: not enough free physical CPUs: available physical CPUs = "
                 f"{available}, requested CPUs = {wanted}, CPUs per core = {threads}",
@@ -98,4 +98,4 @@ class CpuManager:
                 return packed(self._node, free, wanted)
             return distributed(self._node, free, wanted, self._node.core_group)
         except TakeError as error:
-            raise RefusedError("UnexpectedAdmissionError", str(error)) from error
+            raise ContainerRefusedError("UnexpectedAdmissionError", str(error)) from error

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ignition.shapes.node import ContainerRequest, EmptyNode
-from ignition.shapes.pod_request import RefusedError, pod_total, preferred_masks
+from ignition.shapes.pod_request import ContainerRefusedError, pod_total, preferred_masks
 from ignition.shapes.topology_manager import ANY, NEVER, Hint, Hints, totals
 
 
@@ -55,7 +55,7 @@ class DeviceManager:
         return {numa: counted[numa] for numa in self._nodes}
 
     def allocate(self, index: int, request: ContainerRequest, hint: Hint) -> None:
-        """Takes what init containers left, then aligned GPUs, then others; RefusedError."""
+        """Take the GPUs that init containers left, then aligned ones, then others."""
         if request.gpus and self._numa_of:
             self.assigned[index] = self._take(request.gpus, hint.mask)
             self._free -= self.assigned[index]
@@ -69,7 +69,7 @@ class DeviceManager:
         order = sorted(self._reusable)
         if len(order) < wanted:
             if len(self._free) < wanted - len(order):
-                raise RefusedError(
+                raise ContainerRefusedError(
                     "UnexpectedAdmissionError",
                     "requested number of devices unavailable for nvidia.com/gpu. Requested: "
                     f"{wanted - len(order)}, Available: {len(self._free)}",

@@ -8,7 +8,7 @@ from ignition.shapes.cpu_manager import CpuManager
 from ignition.shapes.device_manager import DeviceManager
 from ignition.shapes.memory_manager import MemoryManager
 from ignition.shapes.node import ContainerRequest, EmptyNode
-from ignition.shapes.pod_request import RefusedError, pod_request
+from ignition.shapes.pod_request import ContainerRefusedError, pod_request
 from ignition.shapes.topology_manager import Hint, Hints, bits, merge
 
 NO_START = "KubeletDoesNotStart"
@@ -65,7 +65,7 @@ class _Run:
         self.order = [*first, *(i for i in range(len(pod)) if i not in first)]
 
     def admit(self) -> None:
-        """Raises RefusedError where kubelet does not take the pod."""
+        """Raises ContainerRefusedError where kubelet does not take the pod."""
         if self.node.policy == "none":
             for index in self.order:
                 self._allocate(index, Hint(mask=None, preferred=False))
@@ -86,7 +86,9 @@ class _Run:
         }
         hint, admitted = merge(self.node, [one for hints in self.hints.values() for one in hints])
         if not admitted:
-            raise RefusedError(AFFINITY, "Resources cannot be allocated with Topology locality")
+            raise ContainerRefusedError(
+                AFFINITY, "Resources cannot be allocated with Topology locality"
+            )
         return hint
 
     def _allocate(self, index: int, hint: Hint) -> None:
@@ -119,7 +121,7 @@ def run(node: EmptyNode, pod: Sequence[ContainerRequest]) -> KubeletOutcome:
     reason = message = ""
     try:
         on_its_way.admit()
-    except RefusedError as error:
+    except ContainerRefusedError as error:
         reason, message = error.reason, str(error)
     shares = tuple(on_its_way.share(index) for index in range(len(pod)))
     return KubeletOutcome(

@@ -8,7 +8,7 @@ of its own or a group of nodes, never both.
 from collections.abc import Mapping, Sequence
 
 from ignition.shapes.node import ContainerRequest, EmptyNode
-from ignition.shapes.pod_request import RefusedError, pod_total, preferred_masks
+from ignition.shapes.pod_request import ContainerRefusedError, pod_total, preferred_masks
 from ignition.shapes.topology_manager import ANY, Hint, Hints, bits, masks, totals
 
 
@@ -79,7 +79,7 @@ class MemoryManager:
         )
 
     def allocate(self, index: int, request: ContainerRequest, hint: Hint) -> None:
-        """Takes the container's memory from the hint's NUMA nodes, or from more; RefusedError."""
+        """Take the container's memory from the NUMA nodes of the hint, or from more."""
         wanted = request.memory
         chosen = self._chosen(wanted, hint)
         if self._violates(chosen):
@@ -141,5 +141,5 @@ def _best(hints: Hints) -> Hint:
     return Hint(mask=mask, preferred=not other)
 
 
-def _unexpected(message: str) -> RefusedError:
-    return RefusedError("UnexpectedAdmissionError", f"[memorymanager] {message}")
+def _unexpected(message: str) -> ContainerRefusedError:
+    return ContainerRefusedError("UnexpectedAdmissionError", f"[memorymanager] {message}")

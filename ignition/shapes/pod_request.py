@@ -6,7 +6,7 @@ from ignition.shapes.node import ContainerRequest
 from ignition.shapes.topology_manager import Hints
 
 
-class RefusedError(ValueError):
+class ContainerRefusedError(ValueError):
     """A container that gets none of a resource; `reason` is kubelet's word for it."""
 
     def __init__(self, reason: str, message: str) -> None:

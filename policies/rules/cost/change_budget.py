@@ -8,8 +8,8 @@ as at the first deployment and during `up`, nothing is judged: a preview went be
 from collections.abc import Sequence
 from typing import cast
 
+from policies.language.inventory import machines, usd_per_day_by_pool
 from policies.language.manifest import describe
-from policies.language.money import machines, usd_per_day_by_pool
 from policies.language.rule import Manifest, Rule, Settings
 
 ID = "cost/change-budget"

@@ -11,8 +11,8 @@ from functools import cache
 from typing import cast
 
 from hardware.catalogue import Hardware, HardwareError, load, names
+from policies.language.inventory import HOURS_PER_DAY, Machines, machines
 from policies.language.manifest import describe
-from policies.language.money import HOURS_PER_DAY, Machines, machines
 from policies.language.rule import Manifest, Rule, Settings
 
 _MUST = (

@@ -11,8 +11,8 @@ budget of all.
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from policies.language.inventory import machines, usd_per_day_by_pool
 from policies.language.manifest import describe, items
-from policies.language.money import machines, usd_per_day_by_pool
 from policies.language.rule import Alert, Manifest, Rule, Settings
 
 ID = "cost/daily-budget"

@@ -8,8 +8,8 @@ any price, or that is in no catalogue, is in no sum at all. Told once for each k
 from collections.abc import Sequence
 
 from hardware.catalogue import Hardware, HardwareError, load
+from policies.language.inventory import capacity_of, hardware_names
 from policies.language.manifest import describe
-from policies.language.money import capacity_of, hardware_names
 from policies.language.rule import Manifest, Rule, Settings
 
 _UNKNOWN = "must be a machine of the hardware catalogue, to be counted in any sum; it is {0}."

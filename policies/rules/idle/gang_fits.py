@@ -30,8 +30,8 @@ import yaml
 from policies.language import cel
 from policies.language.gangs import KINDS, SCHEDULING, VARIABLES, gpus, is_gang, least, queue_of
 from policies.language.gpu_node_pools import is_gpu_node_pool
+from policies.language.inventory import machines
 from policies.language.manifest import at, describe, items, quantity
-from policies.language.money import machines
 from policies.language.pool_table import facts
 from policies.language.rule import Admission, Manifest, Rule, Settings
 from settings.names import GPU, POOL_LABEL, RELEASE

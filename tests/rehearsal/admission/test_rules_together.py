@@ -64,7 +64,7 @@ def _large() -> Iterator[Object]:
     yield made("argoproj.io/v1alpha1", "Workflow", {"entrypoint": "s0", "templates": named})
 
 
-@pytest.mark.parametrize("large", _large(), ids=lambda found: str(found["kind"]))
+@pytest.mark.parametrize("large", tuple(_large()), ids=lambda found: str(found["kind"]))
 def test_a_large_object_is_within_the_cost_that_the_server_allows(
     auditing: Server, large: Object
 ) -> None:

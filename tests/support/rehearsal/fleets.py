@@ -4,10 +4,46 @@ from dataclasses import replace
 
 from hardware.catalogue import load
 from ignition.boot.node import BootedNode
+from policies.language.inventory import DeployedPool
 from rehearsal.machines import Fleet, NodeClass, Refusal
 from rehearsal.nodes import ClusterNode, RequestedMachine
 
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+
+
+DEV = (
+    DeployedPool(
+        name="burst",
+        kind="aws",
+        site="us-east-1",
+        hardware="p5e.48xlarge",
+        purpose="training",
+        machines=(),
+        gpu_limits={"reserved": 8, "spot": 8},
+        images=("Flatcar-stable-4593.2.5-hvm",),
+    ),
+    DeployedPool(
+        name="cpu",
+        kind="hetzner",
+        site="hel1",
+        hardware="ccx33",
+        purpose="batch",
+        machines=("cpu-1", "cpu-2", "cpu-3"),
+        gpu_limits={},
+        images=("4711",),
+    ),
+    DeployedPool(
+        name="dgx",
+        kind="bare-metal",
+        site="fra",
+        hardware="dgx-h200",
+        purpose="training",
+        machines=("dgx-1", "dgx-2"),
+        gpu_limits={},
+        images=("https://images.fleet.example/flatcar-4593.2.5.img",),
+    ),
+)
+"""The pools of the environment dev as its resources describe them."""
 
 
 def booted(name: str, *, hardware: str, pool: str, site: str) -> BootedNode:
@@ -47,10 +83,9 @@ def dev() -> Fleet:
     """The machines of the environment dev, all of them up."""
     dgx = [node(f"dgx-{n}", hardware="dgx-h200", pool="dgx", site="fra") for n in (1, 2)]
     cpu = [node(f"cpu-{n}", hardware="ccx33", pool="cpu", site="hel1") for n in (1, 2, 3)]
-    burst = NodeClass(
-        name="burst", pool="burst", site="us-east-1", hardware=load("p5e.48xlarge"), gpu_limit="16"
-    )
-    return Fleet(nodes=(*dgx, *cpu), node_classes=(burst,), refusals=())
+    hardware = load("p5e.48xlarge")
+    burst = NodeClass(name="burst", pool="burst", site="us-east-1", hardware=hardware)
+    return Fleet(pools=DEV, nodes=(*dgx, *cpu), node_classes=(burst,), refusals=())
 
 
 def dev_without(name: str, *reasons: str) -> Fleet:

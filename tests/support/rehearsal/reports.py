@@ -5,14 +5,14 @@ from io import StringIO
 from rich.console import Console
 
 from engine.events import Outcome
-from rehearsal import report_builder
 from rehearsal.providers.cloud import CloudObject
 from rehearsal.report import Report
 from rehearsal.tables import render
+from settings.names import RELEASE
 
 VOLCANO = CloudObject(
     provider="kubernetes",
-    type=report_builder.RELEASE,
+    type=RELEASE,
     id="volcano-system/volcano",
     name="volcano-release",
     inputs={"name": "volcano", "chart": "volcano", "version": "1.14.1"},

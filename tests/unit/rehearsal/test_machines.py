@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from ignition.boot.node import Booted
-from rehearsal import machines
+from policies.environment import load
+from rehearsal import machines, report_builder
 from rehearsal.machines import Fleet, MachineRoom
 from rehearsal.nodes import manifest
 from rehearsal.providers.cloud import FILE
+from settings import stack_file
+from settings.names import SERVER
+from tests.conftest import ROOT
 from tests.support.rehearsal import fleets
+from tests.support.rehearsal.reports import text
 
 if TYPE_CHECKING:
     from rehearsal.api import Api
@@ -48,7 +53,9 @@ class FakeApi:
 def host(name: str, hardware: str = "dgx-h200") -> dict[str, Any]:
     labels = {"fleet.gpu/pool": "dgx", "fleet.gpu/site": "fra", "fleet.gpu/hardware": hardware}
     metadata = {"name": name, "namespace": "metal3-dgx", "uid": f"uid-{name}", "labels": labels}
-    return {"metadata": metadata, "spec": {"userData": {"name": f"boot-of-{name}"}}}
+    image = {"url": "https://images.fleet.example/flatcar.img"}
+    spec = {"userData": {"name": f"boot-of-{name}"}, "image": image}
+    return {"metadata": metadata, "spec": spec}
 
 
 @pytest.fixture
@@ -131,7 +138,7 @@ def server(name: str) -> dict[str, Any]:
     }
     return {
         "provider": "hcloud",
-        "type": machines.SERVER,
+        "type": SERVER,
         "id": "42",
         "name": name,
         "inputs": {"userData": f"boot-of-{name}"},
@@ -164,18 +171,67 @@ def test_a_gateway_that_comes_up_is_no_node_and_one_that_does_not_is_refused(
 
 def node_class(user_data: str) -> dict[str, Any]:
     labels = {"fleet.gpu/pool": "burst", "fleet.gpu/hardware": "p5e.48xlarge"}
-    return {"metadata": {"name": "burst", "labels": labels}, "spec": {"userData": user_data}}
+    images = [{"name": "Flatcar-stable-4593.2.5-hvm"}]
+    spec = {"userData": user_data, "amiSelectorTerms": images}
+    return {"metadata": {"name": "burst", "labels": labels}, "spec": spec}
+
+
+def node_pool(capacity: str, limit: str) -> dict[str, Any]:
+    labels = {"fleet.gpu/pool": "burst", "fleet.gpu/hardware": "p5e.48xlarge"}
+    requirement = {"key": "karpenter.sh/capacity-type", "operator": "In", "values": [capacity]}
+    template = {"spec": {"nodeClassRef": {"name": "burst"}, "requirements": [requirement]}}
+    spec = {"limits": {"nvidia.com/gpu": limit}, "template": template}
+    return {"metadata": {"name": f"burst-{capacity}", "labels": labels}, "spec": spec}
 
 
 def test_boot_data_for_karpenter_is_tried_without_making_a_node(
     start: Callable[..., Fleet],
 ) -> None:
-    template = {"spec": {"nodeClassRef": {"name": "burst"}}}
-    node_pool = {"spec": {"limits": {"nvidia.com/gpu": "16"}, "template": template}}
-    api = FakeApi({machines.NODE_CLASSES: [node_class("good")], machines.NODE_POOLS: [node_pool]})
+    api = FakeApi({machines.NODE_CLASSES: [node_class("good")]})
     fleet = start(api)
-    assert [(c.name, c.gpu_limit) for c in fleet.node_classes] == [("burst", "16")]
+    assert [found.name for found in fleet.node_classes] == ["burst"]
     assert api.nodes == []
+
+
+def test_pools_are_described_by_what_was_deployed(
+    start: Callable[..., Fleet], tmp_path: Path
+) -> None:
+    (tmp_path / FILE).write_text(json.dumps([server("cpu-1"), server("cpu-2")]))
+    limits = {"reserved": "8", "spot": "16"}
+    lists = {
+        machines.HOSTS: [host("dgx-1")],
+        machines.NODE_CLASSES: [node_class("good")],
+        machines.NODE_POOLS: [node_pool(*limit) for limit in limits.items()],
+    }
+    found = {pool.name: pool for pool in start(FakeApi(lists)).pools}
+    assert (found["dgx"].machines, found["dgx"].gpu_limit) == (("dgx-1",), None)
+    assert found["dgx"].images == ("https://images.fleet.example/flatcar.img",)
+    assert found["burst"].gpu_limits == {"reserved": 8, "spot": 16}
+    assert (found["burst"].machines, found["burst"].gpu_limit) == ((), 24)
+    assert found["burst"].images == ("Flatcar-stable-4593.2.5-hvm",)
+    assert found["cpu"].machines == ("cpu-1", "cpu-2")
+
+
+def test_the_report_shows_the_half_that_was_deployed_of_what_the_settings_say(
+    start: Callable[..., Fleet],
+) -> None:
+    environment = load(stack_file(ROOT, "dev"))
+    said = environment.settings.pools["burst"].gpus
+    lists = {
+        machines.HOSTS: [host("dgx-1")],
+        machines.NODE_CLASSES: [node_class("good")],
+        machines.NODE_POOLS: [node_pool("spot", str(said // 2))],
+    }
+    report = report_builder.with_fleet(
+        report_builder.planned(environment), environment.settings, start(FakeApi(lists))
+    )
+    pools = {pool.name: pool for pool in report.pools}
+    assert (said, pools["burst"].gpu_limit) == (16, 8)
+    assert len(environment.settings.pools["dgx"].declared.machines) == 2  # type: ignore[union-attr]  # it is bare metal
+    assert pools["dgx"].nodes_wanted == 1
+    assert "cpu" not in pools, "no server was deployed"
+    assert "≤ 8" in text(report)
+    assert "≤ 16" not in text(report)
 
 
 def test_broken_boot_data_for_karpenter_is_refused(start: Callable[..., Fleet]) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from policies.language.money import usd_per_day_by_pool
+from policies.language.inventory import usd_per_day_by_pool
 from policies.rules.cost.daily_budget import RULE
 from tests.support.policies.environments import stack as environment
 from tests.support.policies.machines import Resource, host, node_pool, server
