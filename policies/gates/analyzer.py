@@ -54,7 +54,7 @@ _OPTIONS = PolicyResourceOptions(
 
 
 def serve(name: str, policies: Sequence[Policy]) -> None:
-    """Tells the engine a port of this machine on standard output and serves until it is ended."""
+    """Serve until ended; the engine reads the port of this machine from standard output."""
     server = grpc.server(
         ThreadPoolExecutor(max_workers=1),  # the policies leave things for each other
         options=[("grpc.max_receive_message_length", MOST_BYTES)],
