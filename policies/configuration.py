@@ -12,7 +12,7 @@ The form is the same in the stack file (`gpu-fleet:policies`) and in the pack's 
 
 import difflib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import cast, get_args
@@ -26,6 +26,7 @@ from policies.language.facts import SCHEMA as FACTS_SCHEMA
 from policies.language.manifest import at, items, mapping
 from policies.language.rule import Level, Manifest, Rule
 from policies.rules import ALL
+from settings.problems import unknown_key
 
 RuleSettings = Mapping[str, Mapping[str, object]]
 """Rule id -> `level`, `exemptions` and the rule's own settings; and `facts`, for all rules."""
@@ -171,7 +172,7 @@ def _sentences(error: ValidationError, root: str) -> Iterator[str]:
         known = mapping(form["properties"])
         for key in mapping(value):
             if key not in known:
-                yield f"{path}.{key} is not a known key; {_nearest(key, known)}."
+                yield unknown_key(f"{path}.{key}", key, list(known))
     elif error.validator == "required":
         for key in map(str, items(form["required"])):
             if key not in mapping(value):
@@ -197,9 +198,3 @@ def _allowed(form: Mapping[str, object]) -> str:
     if "pattern" in form:
         return f"text of the form {form['pattern']}"
     return _TYPES[str(form["type"])]
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(word, list(known), n=1)
-    offer = f'did you mean "{near[0]}"? ' if near else ""
-    return f"{offer}Allowed here: {', '.join(known)}"

@@ -11,6 +11,7 @@ import yaml
 from rehearsal.api import Api
 from rehearsal.errors import RehearsalError
 from rehearsal.nodes import ClusterNode
+from settings.names import GPU, HARDWARE_LABEL
 
 MANIFEST = Path(__file__).resolve().parent.parent / "workloads" / "smoke" / "job.yaml"
 GPUS = 2
@@ -40,7 +41,7 @@ def run(api: Api, nodes: Sequence[ClusterNode]) -> JobRun | None:
         return None
     hardware = owned[0].hardware.name
     manifest = yaml.safe_load(MANIFEST.read_text())
-    manifest["spec"]["template"]["spec"]["nodeSelector"]["fleet.gpu/hardware"] = hardware
+    manifest["spec"]["template"]["spec"]["nodeSelector"][HARDWARE_LABEL] = hardware
     namespace, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
     started = time.monotonic()
     if not api.create(f"/apis/batch/v1/namespaces/{namespace}/jobs", manifest):
@@ -59,7 +60,7 @@ def run(api: Api, nodes: Sequence[ClusterNode]) -> JobRun | None:
         name=name,
         node=node,
         hardware=homes[0].hardware.name,
-        gpus=int(limits["nvidia.com/gpu"]),
+        gpus=int(limits[GPU]),
         cpus=str(limits["cpu"]),
         seconds=seconds,
     )

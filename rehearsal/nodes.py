@@ -9,9 +9,9 @@ from typing import Any
 from hardware.catalogue import Hardware
 from ignition.boot.node import BootedNode
 from rehearsal.api import Api
+from settings.names import INSTANCE_TYPE_LABEL, SITE_LABEL
 
 NODES = "/api/v1/nodes"
-SITE = "fleet.gpu/site"
 READY_DEADLINE_S = 60.0
 AT_ONCE = 8
 
@@ -82,8 +82,8 @@ def manifest(node: ClusterNode, kubelet_version: str) -> dict[str, Any]:
                 "kubernetes.io/hostname": node.name,
                 "kubernetes.io/arch": node.hardware.arch,
                 "kubernetes.io/os": "linux",
-                "node.kubernetes.io/instance-type": node.hardware.name,
-                "topology.kubernetes.io/region": machine.site or booted.labels.get(SITE, ""),
+                INSTANCE_TYPE_LABEL: node.hardware.name,
+                "topology.kubernetes.io/region": machine.site or booted.labels.get(SITE_LABEL, ""),
                 **booted.labels,
             },
         },

@@ -14,6 +14,9 @@ POOL_LABEL = f"{PREFIX}/pool"
 HARDWARE_LABEL = f"{PREFIX}/hardware"
 PURPOSE_LABEL = f"{PREFIX}/purpose"
 SITE_LABEL = f"{PREFIX}/site"
+NUMA_PLAN_LABEL = f"{PREFIX}/numa-plan"
+SHARING_LABEL = f"{PREFIX}/sharing"
+TEAM_LABEL = f"{PREFIX}/team"
 RESERVED_UNTIL = f"{PREFIX}/reserved-until"
 CAPACITY_LABEL = "karpenter.sh/capacity-type"
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
@@ -89,7 +92,7 @@ def labels(
 
 def owner_labels(team: str, cost_centre: str) -> dict[str, str]:
     """Return the labels of what belongs to a team."""
-    return {f"{PREFIX}/team": team, f"{PREFIX}/cost-centre": cost_centre}
+    return {TEAM_LABEL: team, f"{PREFIX}/cost-centre": cost_centre}
 
 
 def tags(cluster: str, labelled: Mapping[str, str]) -> dict[str, str]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
+from settings.names import KUBE_SYSTEM
 from settings.versions import CILIUM
 
-NAMESPACE = "kube-system"
 # The smallest link on the way of a packet: a Hetzner vSwitch carries 1,400 bytes, its cloud network
 # 1,450, a WireGuard gateway between sites 1,420. Cilium takes the 50 of VXLAN and the 80 of its own
 # WireGuard off this itself. Not seen by its probe, which looks at a node's own card (often 9,000).
@@ -45,7 +45,7 @@ class Cilium(pulumi.ComponentResource):
         self.release = Release(
             f"{name}-release",
             name="cilium",
-            namespace=NAMESPACE,
+            namespace=KUBE_SYSTEM,
             chart=CILIUM.name,
             version=CILIUM.version,
             repository_opts=RepositoryOptsArgs(repo=CILIUM.repository),

@@ -9,10 +9,9 @@ import yaml
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
 from settings.gpu_sharing import GpuSharing, mig_config
-from settings.names import GPU
+from settings.names import GPU, GPU_OPERATOR_NAMESPACE
 from settings.versions import GPU_OPERATOR
 
-NAMESPACE = "gpu-operator"
 ALL_DISABLED = "all-disabled"  # the operator gives it to every node that names no layout
 
 
@@ -40,7 +39,7 @@ class GpuOperator(pulumi.ComponentResource):
         self.release = Release(
             f"{name}-release",
             name="gpu-operator",
-            namespace=NAMESPACE,
+            namespace=GPU_OPERATOR_NAMESPACE,
             create_namespace=True,
             chart=GPU_OPERATOR.name,
             version=GPU_OPERATOR.version,

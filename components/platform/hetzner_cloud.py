@@ -7,9 +7,9 @@ from pulumi_kubernetes.core.v1 import Secret
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
+from settings.names import KUBE_SYSTEM
 from settings.versions import HCLOUD_CLOUD_CONTROLLER_MANAGER, HCLOUD_CSI
 
-NAMESPACE = "kube-system"
 HCLOUD = "hcloud"  # the Secret for which both charts look
 STORAGE_CLASS = "hcloud-volumes"
 """The storage class that the volumes' chart makes; the cluster's default."""
@@ -60,7 +60,7 @@ class HetznerCloud(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         secret = Secret(
             f"{name}-secret",
-            metadata=ObjectMetaArgs(name=HCLOUD, namespace=NAMESPACE),
+            metadata=ObjectMetaArgs(name=HCLOUD, namespace=KUBE_SYSTEM),
             string_data={"token": pulumi.Output.secret(args.token), "network": args.network},
             opts=child,
         )
@@ -73,7 +73,7 @@ class HetznerCloud(pulumi.ComponentResource):
             Release(
                 f"{name}-{suffix}",
                 name=chart.name,
-                namespace=NAMESPACE,
+                namespace=KUBE_SYSTEM,
                 chart=chart.name,
                 version=chart.version,
                 repository_opts=RepositoryOptsArgs(repo=chart.repository),

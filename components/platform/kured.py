@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
+from settings.names import KURED_NAMESPACE
 from settings.reboots import Reboots
 from settings.versions import KURED
 
-NAMESPACE = "kured"
 # a label of every pod of a Volcano job: a gang that runs is never ended by a reboot
 JOBS = "volcano.sh/job-name"
 CHECK_EVERY = "5m"  # a window is not missed by a check an hour
@@ -37,7 +37,7 @@ class Kured(pulumi.ComponentResource):
         self.release = Release(
             f"{name}-release",
             name="kured",
-            namespace=NAMESPACE,
+            namespace=KURED_NAMESPACE,
             create_namespace=True,
             chart=KURED.name,
             version=KURED.version,

@@ -28,19 +28,18 @@ from pulumi_kubernetes.core.v1 import (
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 from pulumi_kubernetes.rbac.v1 import ClusterRole, ClusterRoleBinding, PolicyRuleArgsDict
 
-from settings.names import PREFIX
+from settings.names import NODE_CHECK_NAMESPACE, PREFIX
 from settings.versions import PYTHON_IMAGE
 from workloads.node_check.node_api import CONDITION, TAINT
 from workloads.node_check.program import FILE, INTERVAL_S, program
 
 NAME = "fleet-node-check"
-NAMESPACE = "fleet-node-check"
 TEXTFILES = "/var/lib/fleet/metrics"
 """Where the node exporter finds the metrics; on the machine."""
 _HOST, _PROGRAM = "/host", "/program"
 
 _CLAIM = "authentication.kubernetes.io/node-name"
-_THE_CHECK = f'request.userInfo.username == "system:serviceaccount:{NAMESPACE}:{NAME}"'
+_THE_CHECK = f'request.userInfo.username == "system:serviceaccount:{NODE_CHECK_NAMESPACE}:{NAME}"'
 _SPEC_FIELDS = ("podCIDR", "podCIDRs", "providerID", "unschedulable", "configSource")
 _STATUS_FIELDS = ("capacity", "allocatable", "addresses", "nodeInfo", "images", "volumesInUse")
 
@@ -59,7 +58,8 @@ class NodeCheck(pulumi.ComponentResource):
         space = Namespace(
             f"{name}-namespace",
             metadata=ObjectMetaArgs(
-                name=NAMESPACE, labels={"pod-security.kubernetes.io/enforce": "privileged"}
+                name=NODE_CHECK_NAMESPACE,
+                labels={"pod-security.kubernetes.io/enforce": "privileged"},
             ),
             opts=child,
         )

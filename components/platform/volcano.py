@@ -23,10 +23,8 @@ import pulumi
 import yaml
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
-from settings.names import POOL_LABEL, PREFIX
+from settings.names import POOL_LABEL, PREFIX, VOLCANO_NAMESPACE
 from settings.versions import VOLCANO, VOLCANO_IMAGE_TAG
-
-NAMESPACE = "volcano-system"
 
 # In one tier, because the first that finds a victim decides: below another, weights were not asked.
 # Gangs are no protection: whoever takes a part of one ends it, and its job's policy starts it anew.
@@ -83,7 +81,7 @@ class Volcano(pulumi.ComponentResource):
         self.release = Release(
             f"{name}-release",
             name="volcano",
-            namespace=NAMESPACE,
+            namespace=VOLCANO_NAMESPACE,
             create_namespace=True,
             chart=VOLCANO.name,
             version=VOLCANO.version,

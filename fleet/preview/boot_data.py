@@ -10,6 +10,7 @@ from ignition.boot.config import ConfigError, read
 from ignition.boot.node import boot
 from ignition.write.render import Join, data_url, join_ignition, with_merge
 from policies.language.manifest import at, items
+from settings.names import NUMA_PLAN_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 SHOWN = 4  # differences of one pool
 KUBELET = ("/etc/kubernetes/", "/etc/sysconfig/kubelet")
-NUMA_PLAN = "fleet.gpu/numa-plan"  # a digest: it changes with everything that is told here
 # A pool's plain boot data lacks the secret part that joins, without which no machine comes up.
 _JOIN = join_ignition(
     Join(
@@ -102,7 +102,8 @@ def _nodes(old: BootedNode, new: BootedNode) -> Iterator[str]:
     yield from _pair("housekeeping CPUs", old.housekeeping_cpus, new.housekeeping_cpus)
     for resource, unit in (("cpu", "CPUs for pods"), ("memory", "memory for pods")):
         yield from _pair(unit, _size(old, resource), _size(new, resource))
-    for key in sorted({*old.labels, *new.labels} - {NUMA_PLAN}):
+    # the plan's digest changes with everything that is listed here
+    for key in sorted({*old.labels, *new.labels} - {NUMA_PLAN_LABEL}):
         yield from _pair(f"label {key}", old.labels.get(key), new.labels.get(key))
     yield from _pair("taints", _taints(old), _taints(new))
 

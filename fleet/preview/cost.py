@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.preview.pools import SERVER, Pool
+from fleet.preview.pools import Pool
 from hardware.catalogue import Hardware, HardwareError, load
 from policies.language.inventory import Machines
+from settings.names import SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

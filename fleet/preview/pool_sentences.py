@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fleet.preview.boot_data import difference
-from fleet.preview.pools import MACHINES, NODE_POOL, class_changes, reinstalled
+from fleet.preview.pools import MACHINES, class_changes, reinstalled
+from settings.names import NODE_POOL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -6,18 +6,15 @@ from typing import Literal
 
 from fleet.preview.steps import Inputs, Step
 from policies.language.inventory import capacity_of, gpu_limit_of
+from settings.names import BARE_METAL_HOST, NODE_CLASS, NODE_POOL, SERVER
 
 When = Literal["before", "after"]
 
-SERVER = "hcloud:index/server:Server"
-HOST = "kubernetes:metal3.io/v1alpha1:BareMetalHost"
 # what stands for one always-on machine, by resource type, and what people call it
 MACHINES = {
     SERVER: "server",
-    HOST: "machine",
+    BARE_METAL_HOST: "machine",
 }
-NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
-NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 # which reservations a machine may come from says nothing of those that run
 _DRIFTS_NOTHING = {"capacityReservationSelectorTerms"}
 
@@ -76,7 +73,7 @@ def pools(steps: Mapping[str, Step]) -> tuple[PoolChange, ...]:
 
 def reinstalled(step: Step) -> bool:
     """Whether Metal3 installs a machine again: where the image of its host has another address."""
-    if step.type != HOST or step.op != "update":
+    if step.type != BARE_METAL_HOST or step.op != "update":
         return False
     specs = [(inputs or {}).get("spec") or {} for inputs in (step.old, step.new)]
     old, new = ((spec.get("image") or {}).get("url") for spec in specs)

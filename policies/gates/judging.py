@@ -14,8 +14,8 @@ from typing import cast
 from policies.configuration import ConfiguredRule
 from policies.exemptions import exemption_note
 from policies.gates.unknown import NotKnownYet
-from policies.language.encrypted import EncryptedText
 from policies.language.facts import KEY as FACTS
+from policies.language.manifest import EncryptedText
 from policies.language.rule import Manifest, Rule
 from policies.verdicts import Finding, Resource, State
 

@@ -14,7 +14,7 @@ from pulumi_policy.deserialize import SPECIAL_SIG_KEY as SIGNATURE
 from pulumi_policy.proxy import UnknownValueError
 
 from policies.gates.unknown import Unknown
-from policies.language.encrypted import EncryptedText
+from policies.language.manifest import EncryptedText
 
 UNKNOWN = frozenset(
     (

@@ -3,15 +3,16 @@
 import re
 from datetime import date
 
-from policies.language.gpu_work import COUNT_PATTERN, PREFIX
+from policies.language.gpu_work import COUNT_PATTERN
 from policies.language.manifest import at
 from policies.language.rule import Manifest, Settings
+from settings.names import PREFIX
 
-CHECKPOINT = f"{PREFIX}checkpoint-seconds"
+CHECKPOINT = f"{PREFIX}/checkpoint-seconds"
 """Of a pod: that it writes a checkpoint when it is told to end, and in how many seconds."""
-FRACTION = f"{PREFIX}gpu-fraction"
+FRACTION = f"{PREFIX}/gpu-fraction"
 """Of a pod: which part of each GPU it uses, such as 0.25."""
-LIFETIME = f"{PREFIX}time-to-live-hours"
+LIFETIME = f"{PREFIX}/time-to-live-hours"
 """Of a notebook: after how many hours whoever runs it takes it away."""
 _DAY = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
 DAY_PATTERN = f"^{_DAY.pattern}$"

@@ -8,10 +8,11 @@ from decimal import Decimal
 from policies.language import cel
 from policies.language.gpu_work import counted
 from policies.language.manifest import at, items, mapping, quantity
-from policies.language.pods import GPU, KUBEFLOW, Pod, pods
 from policies.language.pods import KINDS as OF_PODS
+from policies.language.pods import KUBEFLOW, Pod, pods
 from policies.language.pool_table import Malformed, cel_amount, total
 from policies.language.rule import Kind, Manifest
+from settings.names import GPU
 
 SCHEDULING = "scheduling.volcano.sh/"
 KINDS: tuple[Kind, ...] = (

@@ -19,15 +19,15 @@ from collections.abc import Iterator
 
 from policies.language.manifest import at, items, mapping
 from policies.language.rule import Kind, Manifest
+from settings.names import GPU, HARDWARE_LABEL, INSTANCE_TYPE_LABEL
 
-GPU = "nvidia.com/gpu"
 _FAMILY = re.compile(r"(?:p|g|gr)[0-9]")
 _FAMILIES_WITHOUT = ("g4ad", "g6f", "gr6f")
 _CATEGORIES = ("p", "g", "gr")
 _NAMES_MACHINES = (
-    "node.kubernetes.io/instance-type",
+    INSTANCE_TYPE_LABEL,
     "karpenter.k8s.aws/instance-family",
-    "fleet.gpu/hardware",
+    HARDWARE_LABEL,
 )
 
 
@@ -68,7 +68,7 @@ def _names_gpus(key: str, values: list[str]) -> bool:
         return any(value in _CATEGORIES for value in values)
     if key == "karpenter.k8s.aws/instance-gpu-manufacturer":
         return not values or "nvidia" in values
-    if key.startswith(("karpenter.k8s.aws/instance-gpu-", "nvidia.com/gpu")):
+    if key.startswith(("karpenter.k8s.aws/instance-gpu-", GPU)):
         return not values or any(value not in ("0", "false") for value in values)
     return False
 
@@ -110,7 +110,7 @@ VARIABLES = {
         "d.key == 'karpenter.k8s.aws/instance-gpu-manufacturer' ? "
         "size(d.values) == 0 || 'nvidia' in d.values : "
         "(d.key.startsWith('karpenter.k8s.aws/instance-gpu-') || "
-        "d.key.startsWith('nvidia.com/gpu')) && "
+        f"d.key.startsWith('{GPU}')) && "
         "(size(d.values) == 0 || d.values.exists(v, !(v in ['0', 'false']))))"
     ),
     "after": "object.spec.?disruption.?consolidateAfter.orValue('0s')",

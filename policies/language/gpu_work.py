@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from policies.language.manifest import at, items, mapping
 from policies.language.pods import Pod, pods
 from policies.language.rule import Manifest
+from settings.names import GPU
 
-PREFIX = "fleet.gpu/"
-_GPU_RESOURCES = ("nvidia.com/gpu", "nvidia.com/mig-")
+_GPU_RESOURCES = (GPU, "nvidia.com/mig-")
 _COUNT = re.compile(r"[1-9][0-9]{0,8}")
 SERVICES = (
     "Deployment",

@@ -15,6 +15,12 @@ _DECIMAL_POWER = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P
 _BINARY_POWER = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
 
+class EncryptedText(str):
+    """A text that Pulumi encrypts in its state; rules can still read what it says."""
+
+    __slots__ = ()
+
+
 def at(value: object, *path: str) -> object:
     """Returns what lies at `path`, None where a step is missing or is not a mapping."""
     for step in path:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from policies.language.manifest import at, describe, items, mapping, quantity
 from policies.language.rule import Kind, Manifest
 
-GPU = "nvidia.com/gpu"
 KUBEFLOW = {
     "PyTorchJob": "pytorchReplicaSpecs",
     "TFJob": "tfReplicaSpecs",

@@ -6,7 +6,7 @@ containers and sidecars together, or one of its init containers where that asks 
 pool is `e`, and a pod `p`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from string import Formatter
@@ -16,10 +16,10 @@ from policies.language import cel
 from policies.language.cel_forms import Fault
 from policies.language.facts import KEY, NONE, Facts, Pool
 from policies.language.manifest import at, items, quantity
-from policies.language.pods import Pod, asked
-from policies.language.rule import Settings
+from policies.language.pods import Pod, asked, subject
+from policies.language.rule import Manifest, Settings
+from settings.names import POOL_LABEL
 
-POOL = "fleet.gpu/pool"
 MIB = 1 << 20
 _Offer = TypeVar("_Offer", bound=Mapping[str, object])
 
@@ -43,7 +43,7 @@ def facts(settings: Settings) -> Facts:
 
 def selected(pod: Pod) -> str:
     """The pool that a pod selects, empty where it selects none."""
-    return str(at(pod.spec, "nodeSelector", POOL) or "")
+    return str(at(pod.spec, "nodeSelector", POOL_LABEL) or "")
 
 
 def open_to(settings: Settings, pool: str) -> list[Pool]:
@@ -54,6 +54,21 @@ def open_to(settings: Settings, pool: str) -> list[Pool]:
 def names_resource(pod: Pod, of: Sequence[str]) -> bool:
     """Whether a container names one of the resources."""
     return any(asked(each, resource) is not None for each in pod.containers for resource in of)
+
+
+def pod_violations(
+    manifest: Manifest, found: Iterable[Pod], fault: Callable[[Pod], str | None]
+) -> list[str]:
+    """Return a sentence for each pod with a fault or with a malformed quantity."""
+    sentences = []
+    for pod in found:
+        try:
+            said = fault(pod)
+        except Malformed as resource:
+            said = f"must have a well-formed quantity of {resource}."
+        if said:
+            sentences.append(f"{subject(manifest, pod)} {said}")
+    return sentences
 
 
 def total(pod: Pod, resource: str) -> float:
@@ -103,7 +118,7 @@ def _cel_total() -> str:
     )
 
 
-SELECTED = f"p.spec.?nodeSelector[?'{POOL}'].orValue('')"
+SELECTED = f"p.spec.?nodeSelector[?'{POOL_LABEL}'].orValue('')"
 """CEL: `selected` of a pod."""
 
 

@@ -6,11 +6,11 @@ its GPUs.
 
 from policies.language import cel
 from policies.language.manifest import at
-from policies.language.pods import GPU, Pod, asked
+from policies.language.pods import Pod, asked
 from policies.language.pool_table import SELECTED, open_to, selected
 from policies.language.rule import Settings
+from settings.names import GPU, SHARING_LABEL
 
-_SHARING = "fleet.gpu/sharing"
 _MODES = ("mig", "time-slicing", "mps")
 
 
@@ -23,7 +23,7 @@ def asks_whole(pod: Pod) -> bool:
 def is_shared(pod: Pod, settings: Settings) -> bool:
     """Whether the nodes that a pod selects hand out parts of GPUs."""
     pool = selected(pod)
-    return at(pod.spec, "nodeSelector", _SHARING) in _MODES or any(
+    return at(pod.spec, "nodeSelector", SHARING_LABEL) in _MODES or any(
         each["shares_gpus"] for each in open_to(settings, pool) if pool
     )
 
@@ -34,7 +34,7 @@ ASKS_WHOLE = (
 )
 """CEL: `asks_whole` of a pod `p`."""
 IS_SHARED = (
-    f"(p.spec.?nodeSelector[?'{_SHARING}'].orValue('') in {list(_MODES)} || "
+    f"(p.spec.?nodeSelector[?'{SHARING_LABEL}'].orValue('') in {list(_MODES)} || "
     f"variables.pools.exists(e, e.shares_gpus && e.name == {SELECTED}))"
 )
 """CEL: `is_shared` of a pod `p`."""

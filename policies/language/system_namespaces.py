@@ -9,18 +9,16 @@ from collections.abc import Mapping
 from policies.language import cel
 from policies.language.manifest import at, items
 from policies.language.rule import Manifest, Settings
-
-CHARTS = ("gpu-operator", "kube-system", "kured", "lakefs", "monitoring", "volcano-system")
-"""The namespaces of the charts that the fleet installs."""
+from settings.names import Guard, exempt_from
 
 
-def schema(default: tuple[str, ...], description: str) -> Mapping[str, Mapping[str, object]]:
-    """The schema of the setting `namespaces`."""
+def schema(guard: Guard, description: str) -> Mapping[str, Mapping[str, object]]:
+    """Return the schema of the setting `namespaces`, by default what is exempt from the rule."""
     return {
         "namespaces": {
             "type": "array",
             "items": {"type": "string", "pattern": "^[a-z0-9-]+$"},
-            "default": list(default),
+            "default": list(exempt_from(guard)),
             "description": description,
         }
     }

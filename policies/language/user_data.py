@@ -12,9 +12,8 @@ from ignition.boot.config import BootConfig, ConfigError, read
 from policies.language.boot_data import is_pool
 from policies.language.manifest import at
 from policies.language.rule import Manifest
+from settings.names import POOL_LABEL, SERVER
 
-_POOL = "fleet.gpu/pool"
-_SERVER = "hcloud:index/server:Server"
 _OBJECTS = ("aws:s3/bucketObjectv2:BucketObjectv2", "aws:s3/bucketObject:BucketObject")
 _OF_ONE_MACHINE = (
     "/etc/kubernetes/join.yaml",
@@ -27,7 +26,7 @@ _OF_ONE_MACHINE = (
 def user_data(manifest: Manifest) -> str | None:
     """The user data that an object carries; None where it is of another kind."""
     kind = manifest.get("kind")
-    if kind in (_SERVER, "EC2NodeClass"):
+    if kind in (SERVER, "EC2NodeClass"):
         found = at(manifest, "spec", "userData")
         return None if found is None else str(found)
     if kind != "Secret":
@@ -43,8 +42,8 @@ def user_data(manifest: Manifest) -> str | None:
 
 def pool_of(manifest: Manifest, stack: Sequence[Manifest]) -> Manifest | None:
     """The pool component whose machines boot with an object's user data."""
-    place = ("spec",) if manifest.get("kind") == _SERVER else ("metadata",)
-    name = at(manifest, *place, "labels", _POOL)
+    place = ("spec",) if manifest.get("kind") == SERVER else ("metadata",)
+    name = at(manifest, *place, "labels", POOL_LABEL)
     if name is None:
         return None
     pools = (each for each in stack if is_pool(each) and at(each, "spec", "pool") == name)

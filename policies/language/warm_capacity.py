@@ -14,14 +14,15 @@ from collections.abc import Mapping
 
 from policies.language import cel
 from policies.language.gpu_node_pools import is_gpu_node_pool, names_gpu_instances
-from policies.language.gpu_work import IS_OWNED_POD, PREFIX, gpu_pods, is_owned_pod
+from policies.language.gpu_work import IS_OWNED_POD, gpu_pods, is_owned_pod
 from policies.language.manifest import at, items, mapping
 from policies.language.rule import Kind, Manifest
+from settings.names import PREFIX
 
-REASON = f"{PREFIX}keep-warm-reason"
-UNTIL = f"{PREFIX}keep-warm-until"
-SCHEDULE = f"{PREFIX}keep-warm-schedule"
-USD = f"{PREFIX}keep-warm-usd-per-day"
+REASON = f"{PREFIX}/keep-warm-reason"
+UNTIL = f"{PREFIX}/keep-warm-until"
+SCHEDULE = f"{PREFIX}/keep-warm-schedule"
+USD = f"{PREFIX}/keep-warm-usd-per-day"
 _PAUSE = re.compile(r"(^|/)pause(-[a-z0-9]+)?([:@]|$)")
 _WAIT = re.compile(
     r"(((/usr)?/bin/)?(ba)?sh -l?c )?((/usr)?/bin/)?(sleep inf(inity)?|tail -[fF] /dev/null)"

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from hardware.catalogue import Hardware
-from settings.names import GPU, HARDWARE_LABEL, PREFIX, owner_labels
+from settings.names import ACCEPTANCE_NAMESPACE, GPU, HARDWARE_LABEL, PREFIX, owner_labels
 from settings.versions import NCCL_IMAGE, PYTHON_IMAGE, PYTORCH_IMAGE
 from workloads.acceptance.numa.program import FILE as PROBE
 from workloads.acceptance.numa.program import program as probe
 
-NAMESPACE = "fleet-acceptance"
 JOBS = ("nccl", "gemm-pod", "gemm-host")
 # enough for a process that feeds a GPU, whole cores, and less than any machine has
 _CPUS_OF_A_GPU = 2
@@ -35,7 +34,10 @@ def manifests(hardware: Hardware, node: str) -> list[Manifest]:
         _object(
             "v1",
             "Namespace",
-            {"name": NAMESPACE, "labels": {"pod-security.kubernetes.io/enforce": "privileged"}},
+            {
+                "name": ACCEPTANCE_NAMESPACE,
+                "labels": {"pod-security.kubernetes.io/enforce": "privileged"},
+            },
         ),
         {
             **_object("networking.k8s.io/v1", "NetworkPolicy", _named("no-way-in")),
@@ -58,7 +60,7 @@ def _object(version: str, kind: str, metadata: Mapping[str, Any]) -> Manifest:
 
 
 def _named(name: str) -> dict[str, str]:
-    return {"name": name, "namespace": NAMESPACE}
+    return {"name": name, "namespace": ACCEPTANCE_NAMESPACE}
 
 
 def _nccl(hardware: Hardware) -> Manifest:
@@ -170,7 +172,7 @@ def _probes(hardware: Hardware) -> Manifest:
 
 def collecting(node: str) -> str:
     """Returns shell lines that wait for the measurements and write <name>.log for each."""
-    kubectl = f"kubectl --namespace {NAMESPACE}"
+    kubectl = f"kubectl --namespace {ACCEPTANCE_NAMESPACE}"
     lines = ["set -eu"]
     for name in JOBS:
         # a Job that failed has a log too, and the judge says what it lacks
@@ -182,6 +184,6 @@ def collecting(node: str) -> str:
     lines += [
         f"{kubectl} rollout status --timeout=10m daemonset/numa",
         f'for pod in $({pods}); do {kubectl} logs "$pod"; done > numa.log',
-        f"kubectl delete namespace {NAMESPACE} --wait=false",
+        f"kubectl delete namespace {ACCEPTANCE_NAMESPACE} --wait=false",
     ]
     return "\n".join(lines) + "\n"

@@ -8,10 +8,8 @@ from pulumi_kubernetes.helm.v3 import Release
 
 from components.platform.karpenter.access import KarpenterAccess, KarpenterAccessArgs
 from components.platform.karpenter.interruptions import Interruptions, InterruptionsArgs
-from settings.names import POOL_LABEL, PREFIX
+from settings.names import KUBE_SYSTEM, POOL_LABEL, PREFIX
 from settings.versions import KARPENTER, KARPENTER_CRD
-
-NAMESPACE = "kube-system"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +42,7 @@ class Karpenter(pulumi.ComponentResource):
         self.crds = Release(
             f"{name}-crd",
             name="karpenter-crd",
-            namespace=NAMESPACE,
+            namespace=KUBE_SYSTEM,
             chart=KARPENTER_CRD.name,
             version=KARPENTER_CRD.version,
             opts=child,
@@ -59,14 +57,14 @@ class Karpenter(pulumi.ComponentResource):
                 region=args.region,
                 queue=interruptions.queue_name,
                 roles=args.node_roles,
-                namespace=NAMESPACE,
+                namespace=KUBE_SYSTEM,
             ),
             child,
         )
         Release(
             f"{name}-controller",
             name="karpenter",
-            namespace=NAMESPACE,
+            namespace=KUBE_SYSTEM,
             chart=KARPENTER.name,
             version=KARPENTER.version,
             skip_crds=True,

@@ -17,9 +17,8 @@ from components.platform.monitoring.values import KEY, KEY_SECRET
 from policies.configuration import ConfiguredRule
 from policies.gates import alerts
 from policies.gates.prometheus_rule import prometheus_rule
+from settings.names import MONITORING_NAMESPACE
 from settings.versions import KUBE_PROMETHEUS_STACK
-
-NAMESPACE = "monitoring"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +55,8 @@ class Monitoring(pulumi.ComponentResource):
             f"{name}-namespace",
             # the node exporter shares the network and the processes of its host
             metadata=ObjectMetaArgs(
-                name=NAMESPACE, labels={"pod-security.kubernetes.io/enforce": "privileged"}
+                name=MONITORING_NAMESPACE,
+                labels={"pod-security.kubernetes.io/enforce": "privileged"},
             ),
             opts=child,
         )
@@ -81,9 +81,9 @@ class Monitoring(pulumi.ComponentResource):
         after_crds = pulumi.ResourceOptions(parent=self, depends_on=[self.release])
         own = groups(args.pools, IdleLimits.of(args.rules))
         for suffix, manifest in (
-            ("rules", prometheus_rule("gpu-fleet", NAMESPACE, own)),
-            (alerts.NAME, alerts.manifest(args.rules, namespace=NAMESPACE)),
-            ("volcano", values.volcano_service_monitor(NAMESPACE)),
+            ("rules", prometheus_rule("gpu-fleet", MONITORING_NAMESPACE, own)),
+            (alerts.NAME, alerts.manifest(args.rules, namespace=MONITORING_NAMESPACE)),
+            ("volcano", values.volcano_service_monitor(MONITORING_NAMESPACE)),
         ):
             CustomResource(
                 f"{name}-{suffix}",

@@ -10,6 +10,7 @@ from components.platform.monitoring import promql
 from components.platform.node_check import TEXTFILES
 from policies.gates.prometheus_rule import Manifest
 from policies.language.rule import Severity
+from settings.names import VOLCANO_NAMESPACE
 
 RETENTION_DAYS = 45
 """Longer than the 30 days over which a branch's cost is added up."""
@@ -182,7 +183,7 @@ def volcano_service_monitor(namespace: str) -> Manifest:
         "kind": "ServiceMonitor",
         "metadata": {"name": "volcano", "namespace": namespace},
         "spec": {
-            "namespaceSelector": {"matchNames": ["volcano-system"]},
+            "namespaceSelector": {"matchNames": [VOLCANO_NAMESPACE]},
             "selector": {
                 "matchExpressions": [
                     {

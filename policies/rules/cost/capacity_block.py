@@ -24,16 +24,15 @@ from policies.language.gpu_node_pools import (
     is_gpu_node_pool,
     names_gpu_instances,
 )
-from policies.language.gpu_work import PREFIX
 from policies.language.manifest import at, describe, items
 from policies.language.rule import Alert, Manifest, Rule, Settings
 from policies.language.warm_capacity import cel_said, said
+from settings.names import CAPACITY_LABEL, RESERVED_UNTIL
 
 ID = "cost/capacity-block"
-UNTIL = f"{PREFIX}reserved-until"
 _RESERVATION = "aws:ec2/capacityReservation:CapacityReservation"
 _BLOCK = "aws:ec2/capacityBlockReservation:CapacityBlockReservation"
-_NO_DAY = f"must say by {UNTIL} the last day of its reserved capacity, such as 2027-01-31."
+_NO_DAY = f"must say by {RESERVED_UNTIL} the last day of its reserved capacity, such as 2027-01-31."
 _UNLIMITED = "must have endDateType limited and an endDate."
 _OVER = "must not count on reserved capacity that ended on {0}."
 _SOON = "must have other capacity soon: its reserved capacity ends on {0}, in {1} days."
@@ -56,14 +55,14 @@ def _fault(manifest: Manifest, settings: Settings) -> str | None:
             return _UNLIMITED
         return _near(end, settings)
     if kind == _BLOCK or _is_reserved(manifest):
-        end = day(said(manifest).get(UNTIL))
+        end = day(said(manifest).get(RESERVED_UNTIL))
         return _NO_DAY if end is None else _near(end, settings)
     return None
 
 
 def _is_reserved(manifest: Manifest) -> bool:
     return is_gpu_node_pool(manifest) and any(
-        at(demand, "key") == "karpenter.sh/capacity-type"
+        at(demand, "key") == CAPACITY_LABEL
         and at(demand, "operator") == "In"
         and "reserved" in items(at(demand, "values"))
         for demand in items(at(manifest, "spec", "template", "spec", "requirements"))
@@ -113,7 +112,7 @@ RULE = Rule(
         KINDS,
         f"variables.isGpuPool && {_DEMANDS}.exists(r, r.key == 'karpenter.sh/capacity-type' && "
         "r.operator == 'In' && 'reserved' in r.?values.orValue([]))",
-        [Fault(broken=f"!{is_day(cel_said(UNTIL))}", says=cel.literal(_NO_DAY))],
+        [Fault(broken=f"!{is_day(cel_said(RESERVED_UNTIL))}", says=cel.literal(_NO_DAY))],
         VARIABLES,
     ),
 )

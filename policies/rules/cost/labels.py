@@ -11,17 +11,18 @@
 
 from policies.language import cel
 from policies.language.cel_forms import GPU_PODS, Fault, of_pods, pods_or_object
-from policies.language.gpu_work import PREFIX, gpu_pods
+from policies.language.gpu_work import gpu_pods
 from policies.language.manifest import at, describe, items, mapping
 from policies.language.pods import KINDS, subject
 from policies.language.rule import Admission, Kind, Manifest, Rule, Settings
 from policies.language.warm_capacity import said
+from settings.names import PREFIX, SERVER
 
 ID = "cost/labels"
 _MUST = "must have on its pods the labels"
 _MUST_CLOUD = "must have the tags or labels"
 _MUST_CLASS = "must have in spec.tags"
-_MACHINES = ("hcloud:index/server:Server", "aws:ec2/instance:Instance")
+_MACHINES = (SERVER, "aws:ec2/instance:Instance")
 _BILLED = frozenset(
     (
         *_MACHINES,
@@ -80,13 +81,15 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
 
 
 def _missing(found: object, wanted: object) -> str:
-    names = (f"{PREFIX}{name}" for name in items(wanted))
+    names = (f"{PREFIX}/{name}" for name in items(wanted))
     return ", ".join(name for name in names if not mapping(found).get(name))
 
 
 def _lacking(found: str, names: str) -> str:
     """CEL for a list of the labels that a map lacks."""
-    return f"{names}.map(n, '{PREFIX}' + n).filter(n, '%s'.format([{found}[?n].orValue('')]) == '')"
+    return (
+        f"{names}.map(n, '{PREFIX}/' + n).filter(n, '%s'.format([{found}[?n].orValue('')]) == '')"
+    )
 
 
 def _admission() -> Admission:

@@ -14,8 +14,8 @@ import yaml
 from policies.language.gpu_node_pools import is_gpu_node_pool
 from policies.language.manifest import at, items
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import RELEASE
 
-_RELEASE = "kubernetes:helm.sh/v3:Release"
 _CONFIG_MAP = "volcano-scheduler-configmap"
 _VOTES = ("overcommit", "proportion", "capacity")
 _MUST = "must let jobs in for which there are no machines yet"
@@ -32,7 +32,7 @@ def violations(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest
 
 def _configuration(manifest: Manifest) -> str | None:
     """The scheduler's configuration, empty where Volcano has its own; None for something else."""
-    if manifest.get("kind") == _RELEASE and at(manifest, "spec", "chart") == "volcano":
+    if manifest.get("kind") == RELEASE and at(manifest, "spec", "chart") == "volcano":
         return str(at(manifest, "spec", "values", "custom", "scheduler_config_override") or "")
     if manifest.get("kind") == "ConfigMap" and at(manifest, "metadata", "name") == _CONFIG_MAP:
         return str(at(manifest, "data", "volcano-scheduler.conf") or "")

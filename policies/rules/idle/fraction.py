@@ -11,7 +11,8 @@ from typing import cast
 from policies.language import cel
 from policies.language.annotations import FRACTION
 from policies.language.cel_forms import Fault, of_pods
-from policies.language.pods import Pod, pods, subject
+from policies.language.pods import Pod, pods
+from policies.language.pool_table import pod_violations
 from policies.language.rule import Manifest, Rule, Settings
 from policies.language.shared_gpus import ASKS_WHOLE, IS_SHARED, asks_whole, is_shared
 
@@ -26,8 +27,8 @@ _WHOLE = (
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns the pods that hold whole GPUs and say that they use a part."""
-    faults = [(pod, _fault(pod, settings)) for pod in pods(manifest) if FRACTION in pod.annotations]
-    return [f"{subject(manifest, pod)} {fault}" for pod, fault in faults if fault]
+    declaring = (pod for pod in pods(manifest) if FRACTION in pod.annotations)
+    return pod_violations(manifest, declaring, lambda pod: _fault(pod, settings))
 
 
 def _fault(pod: Pod, settings: Settings) -> str | None:

@@ -14,10 +14,11 @@ from policies.language.cel_forms import Fault, of_object
 from policies.language.gpu_node_pools import KINDS, VARIABLES, consolidate_after, is_gpu_node_pool
 from policies.language.manifest import at, describe, seconds
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import PURPOSE_LABEL
 
 ID = "idle/gang-assembly"
 _MUST = "must have spec.disruption.consolidateAfter of at least {minutes}m."
-_PURPOSE = ("spec", "template", "metadata", "labels", "fleet.gpu/purpose")
+_PURPOSE = ("spec", "template", "metadata", "labels", PURPOSE_LABEL)
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
@@ -33,7 +34,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
 
 
 _MINUTES = f"string({cel.setting(ID, 'assembly_minutes')})"
-_TRAINING = "variables.labels[?'fleet.gpu/purpose'].orValue('') == 'training'"
+_TRAINING = f"variables.labels[?'{PURPOSE_LABEL}'].orValue('') == 'training'"
 
 RULE = Rule(
     id=ID,

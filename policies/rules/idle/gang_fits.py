@@ -32,13 +32,11 @@ from policies.language.gangs import KINDS, SCHEDULING, VARIABLES, gpus, is_gang,
 from policies.language.gpu_node_pools import is_gpu_node_pool
 from policies.language.inventory import machines
 from policies.language.manifest import at, describe, items, quantity
-from policies.language.pods import GPU
 from policies.language.pool_table import facts
 from policies.language.rule import Admission, Manifest, Rule, Settings
-from settings.names import POOL_LABEL
+from settings.names import GPU, POOL_LABEL, RELEASE
 
 ID = "idle/gang-fits"
-_RELEASE = "kubernetes:helm.sh/v3:Release"
 
 
 def alone(manifest: Manifest, settings: Settings) -> list[str]:
@@ -122,7 +120,7 @@ def _pools(stack: Iterable[Manifest]) -> Mapping[str, str]:
     """The pool of each namespace, from the configuration that Volcano's chart is given."""
     found = {}
     for release in stack:
-        if release.get("kind") == _RELEASE and at(release, "spec", "chart") == "volcano":
+        if release.get("kind") == RELEASE and at(release, "spec", "chart") == "volcano":
             custom = at(release, "spec", "values", "custom")
             text = at(custom, "admission_config_override")
             groups = items(at(yaml.safe_load(str(text)), "resourceGroups")) if text else ()

@@ -21,7 +21,6 @@ from policies.language.cel_forms import GPU_PODS, Fault, of_pods
 from policies.language.gpu_work import (
     IS_OWNED_POD,
     IS_SERVICE,
-    PREFIX,
     counted,
     gpu_pods,
     is_owned_pod,
@@ -30,9 +29,10 @@ from policies.language.gpu_work import (
 from policies.language.manifest import at
 from policies.language.pods import Pod, subject
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import PREFIX
 
 ID = "idle/job-deadline"
-IDLE = f"{PREFIX}idle-deadline-minutes"
+IDLE = f"{PREFIX}/idle-deadline-minutes"
 _MUST = (
     "must have activeDeadlineSeconds of at most {hours} hours or the annotation "
     f"{IDLE} of at most {{minutes}} on its pods."

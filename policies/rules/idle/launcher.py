@@ -20,8 +20,9 @@ from collections.abc import Iterator, Mapping
 from policies.language import cel
 from policies.language.cel_forms import Fault, of_containers
 from policies.language.manifest import at, items, quantity
-from policies.language.pods import GPU, asked, pods, subject
+from policies.language.pods import asked, pods, subject
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import GPU
 
 _NUMBER = r"[=\s]+[0-9]{1,4}\b"
 _COUNTS = tuple(

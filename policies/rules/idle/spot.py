@@ -25,10 +25,9 @@ from policies.language.manifest import at, items
 from policies.language.pods import Pod, subject
 from policies.language.pool_table import facts
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import CAPACITY_LABEL, POOL_LABEL
 
 ID = "idle/spot"
-_TYPE = "karpenter.sh/capacity-type"
-_POOL = "fleet.gpu/pool"
 _PRODUCTION = "must not run on spot capacity, as it is of a priority class of production."
 _NO_CHECKPOINT = (
     f"must have the annotation {CHECKPOINT} of at most {{seconds}} on its pods to run on spot "
@@ -55,7 +54,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
 
 def _may_run_on_spot(pod: Pod, settings: Settings) -> bool:
     selector = at(pod.spec, "nodeSelector")
-    chosen = at(selector, _TYPE)
+    chosen = at(selector, CAPACITY_LABEL)
     if chosen is not None:
         return chosen == "spot"
     required = at(
@@ -66,17 +65,17 @@ def _may_run_on_spot(pod: Pod, settings: Settings) -> bool:
         for term in items(at(required, "nodeSelectorTerms"))
         for demand in items(at(term, "matchExpressions"))
     ]
-    types = [demand for demand in demands if at(demand, "key") == _TYPE]
+    types = [demand for demand in demands if at(demand, "key") == CAPACITY_LABEL]
     if types:
         return any(map(_takes_spot, types))
-    chosen = at(selector, _POOL)
+    chosen = at(selector, POOL_LABEL)
     pools = (
         [chosen]
         if chosen is not None
         else [
             pool
             for demand in demands
-            if at(demand, "key") == _POOL and at(demand, "operator") == "In"
+            if at(demand, "key") == POOL_LABEL and at(demand, "operator") == "In"
             for pool in items(at(demand, "values"))
         ]
     )
@@ -95,7 +94,7 @@ _TERMS = (
 )
 _TYPES = (
     f"{_TERMS}.map(t, t.?matchExpressions.orValue([])"
-    f".filter(d, d.key == '{_TYPE}')).filter(t, size(t) > 0)"
+    f".filter(d, d.key == '{CAPACITY_LABEL}')).filter(t, size(t) > 0)"
 )
 _TAKES_SPOT = (
     "(d.operator == 'In' ? 'spot' in d.?values.orValue([]) : "
@@ -103,11 +102,12 @@ _TAKES_SPOT = (
 )
 _SPOT_POOLS = "variables.pools.filter(e, e.spot).map(e, e.name)"
 _ON_SPOT = (
-    f"(p.spec.?nodeSelector[?'{_TYPE}'].hasValue() ? p.spec.nodeSelector['{_TYPE}'] == 'spot' : "
+    f"(p.spec.?nodeSelector[?'{CAPACITY_LABEL}'].hasValue() ? "
+    f"p.spec.nodeSelector['{CAPACITY_LABEL}'] == 'spot' : "
     f"size({_TYPES}) > 0 ? {_TYPES}.exists(t, t.exists(d, {_TAKES_SPOT})) : "
-    f"p.spec.?nodeSelector[?'{_POOL}'].hasValue() ? "
-    f"p.spec.nodeSelector['{_POOL}'] in {_SPOT_POOLS} : "
-    f"{_TERMS}.exists(t, t.?matchExpressions.orValue([]).exists(d, d.key == '{_POOL}' && "
+    f"p.spec.?nodeSelector[?'{POOL_LABEL}'].hasValue() ? "
+    f"p.spec.nodeSelector['{POOL_LABEL}'] in {_SPOT_POOLS} : "
+    f"{_TERMS}.exists(t, t.?matchExpressions.orValue([]).exists(d, d.key == '{POOL_LABEL}' && "
     f"d.operator == 'In' && d.?values.orValue([]).exists(v, v in {_SPOT_POOLS}))))"
 )
 _SAID = f"p.annotations[?'{CHECKPOINT}']"

@@ -28,11 +28,11 @@ from policies.language.cel_forms import (
     of_containers,
     pods_or_object,
 )
-from policies.language.encrypted import EncryptedText
-from policies.language.manifest import at, describe, items, mapping
+from policies.language.manifest import EncryptedText, at, describe, items, mapping
 from policies.language.pods import KINDS as POD_KINDS
 from policies.language.pods import pods, subject
 from policies.language.rule import Admission, Manifest, Rule, Settings
+from settings.names import RELEASE
 
 ID = "isolation/clear-secrets"
 _NAME = (
@@ -53,7 +53,6 @@ _BOOT = "must have no secret in plain boot data; put it into the part that is en
 _NAMED_ONLY = ("annotations", "keyref", "secretkeys", "secretref")  # digests, and names of keys
 _STATE = "must have its input {} encrypted in the state; mark it with pulumi.Output.secret."
 _TEXTS = ("content", "contentBase64", "userData", "userDataBase64")
-_RELEASE = "kubernetes:helm.sh/v3:Release"
 _is_name = re.compile(_NAME).search
 _is_input = re.compile(_NAME + "|^(kubeconfig|secretKey|secretString)$").search
 _is_value = re.compile(_VALUE).search
@@ -66,7 +65,7 @@ def violations(manifest: Manifest, _settings: Settings) -> list[str]:
     if kind == "ConfigMap" and manifest.get("apiVersion") == "v1":
         found = any(_tells(key, text) for key, text in mapping(manifest.get("data")).items())
         return [f"{describe(manifest)} {_CONFIG}"] if found else []
-    if kind == _RELEASE:
+    if kind == RELEASE:
         found = any(_tells(key, text) for key, text in _leaves(at(manifest, "spec", "values")))
         return [f"{describe(manifest)} {_VALUES}"] if found else []
     if kind == "EC2NodeClass" or kind.startswith("gpu:pools:"):

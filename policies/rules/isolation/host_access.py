@@ -113,15 +113,8 @@ RULE = Rule(
     source="https://kubernetes.io/docs/concepts/security/pod-security-standards/",
     schema={
         **schema(
-            (
-                "fleet-acceptance",
-                "fleet-node-check",
-                "gpu-operator",
-                "kube-system",
-                "kured",
-                "monitoring",
-            ),
-            "Namespaces of the system parts that need their node.",
+            "host-access",
+            "Namespaces of the system parts that need access to their node.",
         ),
         "capabilities": {
             "type": "array",

@@ -11,7 +11,7 @@ from policies.language import cel
 from policies.language.cel_forms import EVERY_CONTAINER, Fault, of_containers
 from policies.language.pods import pods, subject
 from policies.language.rule import Manifest, Rule, Settings
-from policies.language.system_namespaces import CHARTS, cel_is_system, is_system, schema
+from policies.language.system_namespaces import cel_is_system, is_system, schema
 
 ID = "isolation/image-digest"
 _BY_DIGEST = "[^@ ]+@sha256:[0-9a-f]{64}"
@@ -44,7 +44,7 @@ RULE = Rule(
     ),
     source="https://kubernetes.io/docs/concepts/containers/images/",
     schema=schema(
-        (*CHARTS, "fleet-acceptance"),
+        "image-digest",
         "Namespaces whose images have tags: those of charts, and of measurements of a machine.",
     ),
     predicate=violations,

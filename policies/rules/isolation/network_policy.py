@@ -14,10 +14,10 @@ from policies.language.cel_forms import Fault, of_object
 from policies.language.manifest import at, describe, items, mapping
 from policies.language.pods import pods
 from policies.language.rule import Kind, Manifest, Rule, Settings
-from policies.language.system_namespaces import CHARTS, schema
+from policies.language.system_namespaces import schema
+from settings.names import TEAM_LABEL
 
 ID = "isolation/network-policy"
-_TEAM = "fleet.gpu/team"
 _LACKS = "must have a NetworkPolicy that selects all its pods, for {}."
 _OPEN = "must not let everybody reach all pods of its namespace."
 
@@ -66,7 +66,7 @@ def across(manifest: Manifest, settings: Settings, stack: Sequence[Manifest]) ->
 
 
 def _is_judged(namespace: Manifest, stack: Sequence[Manifest]) -> bool:
-    if _TEAM in mapping(at(namespace, "metadata", "labels")):
+    if TEAM_LABEL in mapping(at(namespace, "metadata", "labels")):
         return True
     name = at(namespace, "metadata", "name")
     return any(pods(each) and at(each, "metadata", "namespace") == name for each in stack)
@@ -124,7 +124,7 @@ RULE = Rule(
     source="https://kubernetes.io/docs/concepts/services-networking/network-policies/",
     schema={
         **schema(
-            (*CHARTS, "fleet-node-check"),
+            "network-policy",
             "Namespaces of charts and of pods in the host's network, where no policy holds.",
         ),
         "directions": {

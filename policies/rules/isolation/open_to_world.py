@@ -11,10 +11,10 @@ from policies.language import cel
 from policies.language.cel_forms import Fault, of_object
 from policies.language.manifest import at, describe, items, mapping
 from policies.language.rule import Kind, Manifest, Rule, Settings
+from settings.names import SERVER
 
 ID = "isolation/open-to-world"
 _FIREWALL = "hcloud:index/firewall:Firewall"
-_SERVER = "hcloud:index/server:Server"
 _GROUP = "aws:ec2/securityGroup:SecurityGroup"
 _GROUP_RULE = "aws:ec2/securityGroupRule:SecurityGroupRule"
 _INGRESS_RULE = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
@@ -32,7 +32,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     faults: Iterator[str] = iter(())
     if kind == _FIREWALL:
         faults = _ports(map(_hetzner, items(spec.get("rules"))), settings)
-    elif kind == _SERVER and not items(spec.get("firewallIds")):
+    elif kind == SERVER and not items(spec.get("firewallIds")):
         faults = iter([_NO_FIREWALL])
     elif kind == _GROUP:
         faults = _ports(map(_aws, items(spec.get("ingress"))), settings)

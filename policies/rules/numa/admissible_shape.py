@@ -15,11 +15,10 @@ from policies.language import cel
 from policies.language.cel_forms import Fault, of_pods
 from policies.language.facts import Shape
 from policies.language.manifest import quantity
-from policies.language.pods import GPU, Pod, asked, pods, subject
+from policies.language.pods import Pod, asked, pods
 from policies.language.pool_table import (
     MIB,
     Column,
-    Malformed,
     amount,
     asking_pods,
     cel_amount,
@@ -28,10 +27,12 @@ from policies.language.pool_table import (
     names_resource,
     no_pool_fits,
     open_to,
+    pod_violations,
     selected,
     total,
 )
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import GPU
 
 _SAYS = (
     "at most {gpus} GPUs, {cpus} CPUs in multiples of {cpus_in_multiples_of} and {memory_mib}Mi of "
@@ -64,15 +65,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what keeps the pods with GPUs from every machine of their pool."""
     if not facts(settings)["pools"]:
         return []
-    told = []
-    for pod in pods(manifest):
-        try:
-            fault = _fault(pod, settings)
-        except Malformed as resource:
-            fault = f"must have a well-formed quantity of {resource}."
-        if fault:
-            told.append(f"{subject(manifest, pod)} {fault}")
-    return told
+    return pod_violations(manifest, pods(manifest), lambda pod: _fault(pod, settings))
 
 
 def _fault(pod: Pod, settings: Settings) -> str | None:

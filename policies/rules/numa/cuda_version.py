@@ -18,19 +18,21 @@ import re
 
 from policies.language import cel
 from policies.language.cel_forms import GPU_PODS, Fault, of_pods
-from policies.language.gpu_work import PREFIX, gpu_pods
-from policies.language.pods import Pod, subject
+from policies.language.gpu_work import gpu_pods
+from policies.language.pods import Pod
 from policies.language.pool_table import (
     cel_no_pool_fits,
     cel_text,
     no_pool_fits,
     open_to,
+    pod_violations,
     selected,
     with_pools,
 )
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import PREFIX
 
-_DECLARED = f"{PREFIX}cuda"
+_DECLARED = f"{PREFIX}/cuda"
 _FORM = "[1-9][0-9]?([.][0-9]{1,2}){0,2}"
 _MALFORMED = f"must have a version such as 12.8 in its annotation {_DECLARED}."
 _MUST = "must have an image of"
@@ -39,8 +41,7 @@ _SAYS = "CUDA {newest_cuda} or older for driver {driver} of pool '{name}'"
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns the pods whose images are of a CUDA that their pool's driver does not run."""
-    faults = [(pod, _fault(pod, settings)) for pod in gpu_pods(manifest)]
-    return [f"{subject(manifest, pod)} {fault}" for pod, fault in faults if fault]
+    return pod_violations(manifest, gpu_pods(manifest), lambda pod: _fault(pod, settings))
 
 
 def _fault(pod: Pod, settings: Settings) -> str | None:

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 
 from policies.language.boot_data import Shipped, driver, drivers, judged, node_labels
 from policies.language.rule import Rule
+from settings.names import SHARING_LABEL
 
 _PUBLISHED = ("535", "550", "570")
 _DRIVER = re.compile(r"([0-9]{3})(-open)?")
@@ -53,7 +54,7 @@ def _faults(shipped: Shipped, branch: int, *, is_open: bool) -> Iterator[str]:
     for name, first in _FROM.items():
         if model.startswith(name) and branch < first:
             yield f"have a NVIDIA driver of branch {first} or newer for {model}"
-    if node_labels(shipped.config).get("fleet.gpu/sharing") == "mig":
+    if node_labels(shipped.config).get(SHARING_LABEL) == "mig":
         for name, first in _MIG_FROM.items():
             if model.startswith(name) and branch < first:
                 yield f"have a NVIDIA driver of branch {first} or newer for MIG on {name}"

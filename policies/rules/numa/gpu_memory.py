@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from policies.language import cel
 from policies.language.cel_forms import GPU_PODS, Fault, of_pods
-from policies.language.gpu_work import PREFIX, asked_gpus, gpu_pods
+from policies.language.gpu_work import asked_gpus, gpu_pods
 from policies.language.manifest import quantity
-from policies.language.pods import GPU, Pod, subject
+from policies.language.pods import Pod
 from policies.language.pool_table import (
     MIB,
     cel_asks_for,
@@ -21,12 +21,14 @@ from policies.language.pool_table import (
     cel_text,
     no_pool_fits,
     open_to,
+    pod_violations,
     selected,
     with_pools,
 )
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import GPU, PREFIX
 
-_DECLARED = f"{PREFIX}gpu-memory"
+_DECLARED = f"{PREFIX}/gpu-memory"
 _PROFILE = re.compile(r"nvidia\.com/mig-[0-9]+g\.([0-9]{1,4})gb")
 _GB = 10**9
 _MALFORMED = f"must have a quantity of memory such as 60Gi in its annotation {_DECLARED}."
@@ -37,8 +39,7 @@ _SAYS = "at most {gpu_memory_mib}Mi for a GPU of pool '{name}'"
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns the pods that need more GPU memory than what they ask for has."""
-    faults = [(pod, _fault(pod, settings)) for pod in gpu_pods(manifest)]
-    return [f"{subject(manifest, pod)} {fault}" for pod, fault in faults if fault]
+    return pod_violations(manifest, gpu_pods(manifest), lambda pod: _fault(pod, settings))
 
 
 def _fault(pod: Pod, settings: Settings) -> str | None:

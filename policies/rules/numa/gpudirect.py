@@ -18,22 +18,24 @@ from collections.abc import Iterator
 from policies.language import cel
 from policies.language.boot_data import Shipped, driver, is_pool, judged, texts, words
 from policies.language.cel_forms import ASKS_FOR_GPUS, Fault, of_pods
-from policies.language.gpu_work import PREFIX, asks_for_gpus
+from policies.language.gpu_work import asks_for_gpus
 from policies.language.manifest import at, items, mapping, quantity
-from policies.language.pods import Pod, pods, subject
+from policies.language.pods import Pod, pods
 from policies.language.pool_table import (
     cel_asks_for,
     cel_no_pool_fits,
     cel_text,
     no_pool_fits,
     open_to,
+    pod_violations,
     selected,
     with_pools,
 )
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import PREFIX
 
 _ID = "numa/gpudirect"
-_DECLARED = f"{PREFIX}gpudirect"
+_DECLARED = f"{PREFIX}/gpudirect"
 _PASS = {"iommu=pt", "iommu.passthrough=1", "intel_iommu=off", "amd_iommu=off", "iommu=off"}
 _UNLIMITED = re.compile(r"^LimitMEMLOCK=infinity\s*$", re.MULTILINE)
 _KNOWN = f"must have rdma in its annotation {_DECLARED}."
@@ -67,8 +69,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what a pool, or the pods of an object, lack for GPUDirect RDMA."""
     if is_pool(manifest):
         return _of_a_pool(manifest, settings)
-    faults = [(pod, _fault(pod, settings)) for pod in pods(manifest)]
-    return [f"{subject(manifest, pod)} {fault}" for pod, fault in faults if fault]
+    return pod_violations(manifest, pods(manifest), lambda pod: _fault(pod, settings))
 
 
 def _fault(pod: Pod, settings: Settings) -> str | None:

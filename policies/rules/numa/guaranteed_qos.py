@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from policies.language import cel
 from policies.language.cel_forms import Fault, of_containers
 from policies.language.manifest import at, quantity
-from policies.language.pods import GPU, asked, pods, subject, wants
+from policies.language.pods import asked, pods, subject, wants
 from policies.language.rule import Alert, Manifest, Rule, Settings
+from settings.names import GPU
 
 _EQUAL = "must have requests.{0} equal to limits.{0}."
 _SET = "must set limits.{0}."

@@ -10,7 +10,7 @@ from policies.language import cel
 from policies.language.cel_forms import Fault, of_pods
 from policies.language.facts import Pool
 from policies.language.manifest import at, mapping, quantity
-from policies.language.pods import Pod, asked, pods, subject
+from policies.language.pods import Pod, asked, pods
 from policies.language.pool_table import (
     MIB,
     Column,
@@ -22,6 +22,7 @@ from policies.language.pool_table import (
     names_resource,
     no_pool_fits,
     open_to,
+    pod_violations,
     selected,
     total,
 )
@@ -37,17 +38,8 @@ _EQUAL = "must have requests equal to limits for huge pages in every container."
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what is wrong with the huge pages that the pods of an object ask for."""
-    told = []
-    for pod in pods(manifest):
-        if not (names_resource(pod, _SIZES) or _has_other(pod)):
-            continue
-        try:
-            fault = _fault(pod, settings)
-        except Malformed as resource:
-            fault = f"must have a well-formed quantity of {resource}."
-        if fault:
-            told.append(f"{subject(manifest, pod)} {fault}")
-    return told
+    asking = (pod for pod in pods(manifest) if names_resource(pod, _SIZES) or _has_other(pod))
+    return pod_violations(manifest, asking, lambda pod: _fault(pod, settings))
 
 
 def _fault(pod: Pod, settings: Settings) -> str | None:

@@ -11,19 +11,21 @@ import re
 
 from policies.language import cel
 from policies.language.cel_forms import GPU_PODS, Fault, of_pods
-from policies.language.gpu_work import PREFIX, gpu_pods
-from policies.language.pods import Pod, subject
+from policies.language.gpu_work import gpu_pods
+from policies.language.pods import Pod
 from policies.language.pool_table import (
     cel_no_pool_fits,
     cel_text,
     no_pool_fits,
     open_to,
+    pod_violations,
     selected,
     with_pools,
 )
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import PREFIX
 
-_DECLARED = f"{PREFIX}cuda-architectures"
+_DECLARED = f"{PREFIX}/cuda-architectures"
 _FORM = "(sm|compute)_[0-9]{2,3}[af]?(,(sm|compute)_[0-9]{2,3}[af]?)*"
 _MALFORMED = f"must have architectures such as sm_90,compute_90 in its annotation {_DECLARED}."
 _MUST = "must have an image with code for"
@@ -32,8 +34,7 @@ _SAYS = "{architecture} of pool '{name}'"
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns the pods whose images have no code for the GPUs that they may run on."""
-    faults = [(pod, _fault(pod, settings)) for pod in gpu_pods(manifest)]
-    return [f"{subject(manifest, pod)} {fault}" for pod, fault in faults if fault]
+    return pod_violations(manifest, gpu_pods(manifest), lambda pod: _fault(pod, settings))
 
 
 def _fault(pod: Pod, settings: Settings) -> str | None:

@@ -10,14 +10,15 @@ from collections.abc import Mapping
 
 from policies.language import cel
 from policies.language.cel_forms import Fault, of_pods
-from policies.language.gpu_work import PREFIX, asked_gpus
+from policies.language.gpu_work import asked_gpus
 from policies.language.manifest import at, items
 from policies.language.pods import Pod, pods, subject
 from policies.language.pool_table import cel_asks_for
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import PREFIX
 
 _MIG = "nvidia.com/mig-"
-_DECLARED = f"{PREFIX}peer-to-peer"
+_DECLARED = f"{PREFIX}/peer-to-peer"
 _SETTINGS = {
     "NCCL_P2P_DISABLE": ("0",),
     "NCCL_NVLS_ENABLE": ("1", "2"),

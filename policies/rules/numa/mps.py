@@ -13,7 +13,7 @@ import yaml
 from policies.language.boot_data import Shipped, is_pool, judged, node_labels
 from policies.language.manifest import at, describe, items, mapping
 from policies.language.rule import Manifest, Rule, Settings
-from policies.rules.numa.vgpu import RELEASE
+from settings.names import RELEASE, SHARING_LABEL
 
 _INSTANCES = "have MPS on whole GPUs, not on MIG instances"
 _BOTH = "have either MPS or time-slicing"
@@ -54,7 +54,7 @@ def _is_meant(text: object) -> bool:
 
 def _judge(shipped: Shipped) -> list[str]:
     labels = node_labels(shipped.config)
-    mode, config = labels.get("fleet.gpu/sharing"), labels.get(_CONFIG, "")
+    mode, config = labels.get(SHARING_LABEL), labels.get(_CONFIG, "")
     ways = {str(mode), "time-slicing" if config.startswith("time-slicing") else config[:3]}
     if "mps" not in ways:
         return []

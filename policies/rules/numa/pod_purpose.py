@@ -8,24 +8,25 @@ that says none is not judged.
 from policies.language import cel
 from policies.language.cel_forms import Fault, of_pods
 from policies.language.manifest import at
-from policies.language.pods import Pod, pods, subject
-from policies.language.pool_table import SELECTED, cel_text, open_to, selected
+from policies.language.pods import Pod, pods
+from policies.language.pool_table import SELECTED, cel_text, open_to, pod_violations, selected
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import PURPOSE_LABEL
 
-_PURPOSE = "fleet.gpu/purpose"
-_OF_POOL = f"must select a pool of its {_PURPOSE}, not pool '{{name}}', which is for {{purpose}}."
-_OF_NODES = f"must select by {_PURPOSE} the nodes of its label {_PURPOSE}."
+_OF_POOL = (
+    f"must select a pool of its {PURPOSE_LABEL}, not pool '{{name}}', which is for {{purpose}}."
+)
+_OF_NODES = f"must select by {PURPOSE_LABEL} the nodes of its label {PURPOSE_LABEL}."
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what pods of one purpose select nodes of another."""
-    faults = [(pod, _fault(pod, settings)) for pod in pods(manifest)]
-    return [f"{subject(manifest, pod)} {fault}" for pod, fault in faults if fault]
+    return pod_violations(manifest, pods(manifest), lambda pod: _fault(pod, settings))
 
 
 def _fault(pod: Pod, settings: Settings) -> str | None:
-    wanted, pool = at(pod.spec, "nodeSelector", _PURPOSE), selected(pod)
-    purpose = pod.labels.get(_PURPOSE) or wanted
+    wanted, pool = at(pod.spec, "nodeSelector", PURPOSE_LABEL), selected(pod)
+    purpose = pod.labels.get(PURPOSE_LABEL) or wanted
     if not purpose:
         return None
     if wanted and wanted != purpose:
@@ -34,8 +35,8 @@ def _fault(pod: Pod, settings: Settings) -> str | None:
     return _OF_POOL.format_map(other[0]) if other else None
 
 
-_NODES = f"p.spec.?nodeSelector[?'{_PURPOSE}'].orValue('')"
-_LABEL = f"p.labels[?'{_PURPOSE}'].orValue('')"
+_NODES = f"p.spec.?nodeSelector[?'{PURPOSE_LABEL}'].orValue('')"
+_LABEL = f"p.labels[?'{PURPOSE_LABEL}'].orValue('')"
 _SAID = f"({_LABEL} == '' ? {_NODES} : {_LABEL})"
 _OTHER = f"variables.pools.filter(e, e.name == {SELECTED} && e.purpose != {_SAID})"
 

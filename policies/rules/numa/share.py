@@ -7,21 +7,22 @@ by its GPUs.
 
 from policies.language.cel_forms import of_pods
 from policies.language.facts import Pool
-from policies.language.pods import GPU, Pod, pods, subject
+from policies.language.pods import Pod, pods
 from policies.language.pool_table import (
     MIB,
     Column,
-    Malformed,
     asking_pods,
     cel_no_pool_fits,
     cel_text,
     names_resource,
     no_pool_fits,
     open_to,
+    pod_violations,
     selected,
     total,
 )
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import GPU
 
 _SAYS = (
     "at most {cpus_per_gpu} CPUs and {memory_mib_per_gpu}Mi of memory for each GPU on pool '{name}'"
@@ -33,15 +34,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what pods with GPUs take beyond the share of their GPUs."""
     if not _with_a_share(settings, ""):
         return []
-    told = []
-    for pod in pods(manifest):
-        try:
-            fault = _fault(pod, settings)
-        except Malformed as resource:
-            fault = f"must have a well-formed quantity of {resource}."
-        if fault:
-            told.append(f"{subject(manifest, pod)} {fault}")
-    return told
+    return pod_violations(manifest, pods(manifest), lambda pod: _fault(pod, settings))
 
 
 def _with_a_share(settings: Settings, pool: str) -> list[Pool]:

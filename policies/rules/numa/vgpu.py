@@ -11,11 +11,10 @@ from policies.language.cel_forms import Fault, of_pods
 from policies.language.manifest import at, is_true
 from policies.language.pods import Pod, pods, subject
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import RELEASE, SHARING_LABEL
 
-RELEASE = "kubernetes:helm.sh/v3:Release"
-_SHARING = "fleet.gpu/sharing"
 _WORKLOAD = "nvidia.com/gpu.workload.config"
-_NODES = {_SHARING: "vgpu", _WORKLOAD: "vm-vgpu"}
+_NODES = {SHARING_LABEL: "vgpu", _WORKLOAD: "vm-vgpu"}
 _INSTEAD = (
     "share GPUs by MIG (sharing: mig) or by time-slicing (sharing: time-slicing), not by vGPU"
 )

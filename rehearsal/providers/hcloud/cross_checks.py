@@ -15,13 +15,13 @@ from rehearsal.providers.hcloud.facts import (
 )
 from rehearsal.providers.simulated_type import CloudRequest
 from rehearsal.providers.values import Unknown, Value, shown
+from settings.names import SERVER
 
 Network: TypeAlias = IPv4Network | IPv6Network
 
 NETWORK = "hcloud:index/network:Network"
 SUBNET = "hcloud:index/networkSubnet:NetworkSubnet"
 PRIMARY_IP = "hcloud:index/primaryIp:PrimaryIp"
-SERVER = "hcloud:index/server:Server"
 
 
 def subnets_of(request: CloudRequest, network_id: Value) -> list[CloudObject]:

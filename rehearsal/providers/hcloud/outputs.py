@@ -13,7 +13,6 @@ from rehearsal.providers.checks import network, number
 from rehearsal.providers.hcloud.cross_checks import (
     NETWORK,
     PRIMARY_IP,
-    SERVER,
     SUBNET,
     primary_ips,
     subnets_of,
@@ -21,6 +20,7 @@ from rehearsal.providers.hcloud.cross_checks import (
 from rehearsal.providers.hcloud.facts import NETWORK_ZONE_OF, server_types
 from rehearsal.providers.simulated_type import CloudRequest
 from rehearsal.providers.values import Properties
+from settings.names import SERVER
 
 LOAD_BALANCER_NETWORK = "hcloud:index/loadBalancerNetwork:LoadBalancerNetwork"
 SERVER_NETWORK = "hcloud:index/serverNetwork:ServerNetwork"

@@ -27,6 +27,7 @@ from rehearsal.providers.kubernetes.apply import Objects
 from rehearsal.providers.kubernetes.readiness import Discovery
 from rehearsal.providers.kubernetes.resource_types import immutable_fields, why_unsupported
 from rehearsal.providers.values import Properties, plain_properties
+from settings.names import RELEASE
 
 UNSUPPORTED_ARGUMENTS = {
     "renderYamlToDirectory": "a rehearsal applies to an API server and renders nothing",
@@ -138,7 +139,7 @@ class KubernetesInstance:
         if why := why_unsupported(resource.type):
             sentence = f"{resource.type} cannot be rehearsed: {why}."
             return CheckResult(inputs=new, failures=[Failure(path="", sentence=sentence)])
-        if resource.type == release.TYPE:
+        if resource.type == RELEASE:
             return self.releases.check(resource, old, new, naming)
         failures = list(names.failures(new))
         if failures:
@@ -151,7 +152,7 @@ class KubernetesInstance:
 
     def diff(self, resource: Resource, state: State, new: Properties) -> PropertyDifference:
         """Compares inputs; a change of an immutable field replaces the object."""
-        if resource.type == release.TYPE:
+        if resource.type == RELEASE:
             return self.releases.diff(state, new)
         served = self.objects.served(resource, new)
         old = self.objects.in_place(state.inputs, served)
@@ -171,7 +172,7 @@ class KubernetesInstance:
         self, resource: Resource, inputs: Properties, *, preview: bool, timeout_s: float
     ) -> tuple[str, Properties]:
         """Creates an object; a preview is a dry run, where one is possible."""
-        if resource.type == release.TYPE:
+        if resource.type == RELEASE:
             return self.releases.create(resource, inputs, preview=preview)
         manager = f"pulumi-kubernetes-{secrets.token_hex(4)}"
         if preview:
@@ -185,7 +186,7 @@ class KubernetesInstance:
 
     def read(self, resource: Resource, state: State) -> State | None:
         """The live object; None when it or its kind is gone."""
-        if resource.type == release.TYPE:
+        if resource.type == RELEASE:
             return self.releases.read(state)
         live = self.objects.live(resource, state)
         if live is None:
@@ -205,7 +206,7 @@ class KubernetesInstance:
     ) -> Properties:
         """Applies the changed object as the field manager that created it."""
         del timeout_s
-        if resource.type == release.TYPE:
+        if resource.type == RELEASE:
             return self.releases.update(resource, state, new, preview=preview)
         manager = recorded.manager_of(state.outputs)
         if preview:
@@ -215,7 +216,7 @@ class KubernetesInstance:
 
     def delete(self, resource: Resource, state: State, *, timeout_s: float) -> None:
         """Deletes the object and waits until it is gone."""
-        if resource.type == release.TYPE:
+        if resource.type == RELEASE:
             self.releases.delete(state)
         else:
             self.objects.delete(resource, state, limit_s=timeout_s)

@@ -33,8 +33,8 @@ from rehearsal.providers.naming import automatic_name
 from rehearsal.providers.secrets import conceal_properties
 from rehearsal.providers.type_check import problems
 from rehearsal.providers.values import UNKNOWN, Properties, plain_properties
+from settings.names import RELEASE
 
-TYPE = "kubernetes:helm.sh/v3:Release"
 GONE_WITHIN_S = 60.0
 MANAGER = "helm"
 INPUT_CHECKS = (
@@ -100,7 +100,7 @@ class Releases:
             return "", {**inputs, "status": UNKNOWN, "resourceNames": UNKNOWN}
         given = plain_properties(inputs)
         id_ = f"{given['namespace']}/{given['name']}"
-        if self.cloud.get(TYPE, id_):
+        if self.cloud.get(RELEASE, id_):
             raise RefusedError(
                 f"Release {resource.name}: the name {id_} is still in use by another release.",
                 summary="name in use",
@@ -125,7 +125,7 @@ class Releases:
 
     def read(self, state: State) -> State | None:
         """The release as recorded; None where it is gone."""
-        thing = self.cloud.get(TYPE, state.id)
+        thing = self.cloud.get(RELEASE, state.id)
         if thing is None:
             return None
         inputs = conceal_properties(thing.inputs, state.inputs)
@@ -141,7 +141,7 @@ class Releases:
                 gone = self.api.delete(path)
                 if gone is not None:
                     until_gone(self.api, path, metadata(gone).get("uid"), limit_s=GONE_WITHIN_S)
-        self.cloud.remove(TYPE, state.id)
+        self.cloud.remove(RELEASE, state.id)
 
     def _ensure_namespace(self, resource: Resource, given: Properties) -> None:
         name = str(given["namespace"])
@@ -180,7 +180,7 @@ class Releases:
         }
         thing = CloudObject(
             provider="kubernetes",
-            type=TYPE,
+            type=RELEASE,
             id=id_,
             name=resource.name,
             inputs=given,

@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from components.platform.node_check import NAME, NAMESPACE, NodeCheck
+from components.platform.node_check import NAME, NodeCheck
 from rehearsal.control_plane import Launcher, Programs
 from rehearsal.processes import Processes
+from settings.names import NODE_CHECK_NAMESPACE
 from tests.support.recorder import plain, render
 from toolchain.build import ensure
 from workloads.node_check.drift import Drift
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 GROUPS = {
     "Namespace": "/api/v1/namespaces",
-    "ServiceAccount": f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts",
+    "ServiceAccount": f"/api/v1/namespaces/{NODE_CHECK_NAMESPACE}/serviceaccounts",
     "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
     "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
     "ValidatingAdmissionPolicy": (
@@ -37,7 +38,7 @@ GROUPS = {
     "ValidatingAdmissionPolicyBinding": (
         "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
     ),
-    "DaemonSet": f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets",
+    "DaemonSet": f"/apis/apps/v1/namespaces/{NODE_CHECK_NAMESPACE}/daemonsets",
 }
 DEADLINE_S = 60  # for a policy that never begins to hold
 DRIFT = Drift(check="sysctl", what="It", seen="so", expected="otherwise", remedy="act")
@@ -122,7 +123,7 @@ def _install(api: Api) -> None:
 
 def _token(api: Api) -> str:
     """As the kubelet of node-a asks for it: bound to a pod that runs there."""
-    pods = f"/api/v1/namespaces/{NAMESPACE}/pods"
+    pods = f"/api/v1/namespaces/{NODE_CHECK_NAMESPACE}/pods"
     spec = {
         "nodeName": "node-a",
         "serviceAccountName": NAME,

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any
 
-from policies.language.encrypted import EncryptedText
+from policies.language.manifest import EncryptedText
 from policies.language.rule import Manifest
 from tests.support.environments import program
 from tests.support.recorder import Registered, Secret, render

@@ -29,9 +29,6 @@ POLICY = "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy"
 BINDING = "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicyBinding"
 
 
-RELEASE = "kubernetes:helm.sh/v3:Release"
-
-
 NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
 PROMETHEUS_RULE = "kubernetes:monitoring.coreos.com/v1:PrometheusRule"
 

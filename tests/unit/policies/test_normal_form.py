@@ -10,7 +10,7 @@ from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
 
 from policies.gates.normal_form import from_wire, plain
 from policies.gates.unknown import NotKnownYet
-from policies.language.encrypted import EncryptedText
+from policies.language.manifest import EncryptedText
 
 
 def handed_over(props: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 
 from policies.configuration import ConfiguredRule, configure
 from policies.gates.judging import findings
-from policies.language.encrypted import EncryptedText
+from policies.language.manifest import EncryptedText
 from policies.language.rule import Rule
 from policies.rules import ALL
 from policies.verdicts import Resource

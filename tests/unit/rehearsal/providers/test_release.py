@@ -4,10 +4,10 @@ import pytest
 
 from rehearsal.providers import cloud
 from rehearsal.providers.values import UNKNOWN, Properties, Secret
+from settings.names import RELEASE
 from tests.support.rehearsal.fake_cluster import FakeCluster
 from tests.support.rehearsal.provider_engine import FakeEngine, Refused
 
-RELEASE = "kubernetes:helm.sh/v3:Release"
 GOOD: Properties = {
     "chart": "cilium",
     "version": "1.18.3",

@@ -12,10 +12,11 @@ from fleet.check.reading import read
 from hardware.catalogue import load
 from policies.environment import load as load_environment
 from settings import stack_file
+from settings.names import ACCEPTANCE_NAMESPACE
 from tests.conftest import ROOT
 from tests.support.environments import ENVIRONMENTS
 from workloads.acceptance.__main__ import main
-from workloads.acceptance.manifests import NAMESPACE, PROBES, collecting, manifests
+from workloads.acceptance.manifests import PROBES, collecting, manifests
 from workloads.acceptance.numa.program import FILE, program
 
 DGX = load("dgx-h200")
@@ -82,7 +83,9 @@ def test_the_command_prints_what_kubectl_reads(capsys: pytest.CaptureFixture[str
         "Job",
         "DaemonSet",
     ]
-    assert {each["metadata"].get("namespace", NAMESPACE) for each in objects} == {NAMESPACE}
+    assert {each["metadata"].get("namespace", ACCEPTANCE_NAMESPACE) for each in objects} == {
+        ACCEPTANCE_NAMESPACE
+    }
 
 
 def test_logs_are_collected_under_the_names_that_are_judged() -> None:

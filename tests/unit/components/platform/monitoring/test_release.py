@@ -9,10 +9,11 @@ import pytest
 from components.platform.monitoring import values
 from components.platform.monitoring.alerts import IdleLimits, groups
 from components.platform.monitoring.cost import PoolGpus
-from components.platform.monitoring.release import NAMESPACE, Monitoring, MonitoringArgs
+from components.platform.monitoring.release import Monitoring, MonitoringArgs
 from policies.configuration import configure
 from policies.gates.alerts import manifest
 from policies.gates.prometheus_rule import rule_file
+from settings.names import MONITORING_NAMESPACE
 from settings.versions import KUBE_PROMETHEUS_STACK
 from tests.support.recorder import Registered, named, render
 
@@ -36,7 +37,7 @@ def test_the_chart_is_pinned(resources: list[Registered]) -> None:
     chart = KUBE_PROMETHEUS_STACK
     assert (release["chart"], release["version"]) == (chart.name, chart.version)
     assert release["repositoryOpts"] == {"repo": chart.repository}
-    assert release["namespace"] == NAMESPACE
+    assert release["namespace"] == MONITORING_NAMESPACE
 
 
 def test_recordings_and_alerts_wait_for_the_charts_crds(resources: list[Registered]) -> None:
@@ -46,12 +47,12 @@ def test_recordings_and_alerts_wait_for_the_charts_crds(resources: list[Register
     assert rules["monitoring-rules"].inputs["spec"] == own
     assert (
         rules["monitoring-fleet-policies"].inputs["spec"]
-        == (manifest(RULES, namespace=NAMESPACE)["spec"])
+        == (manifest(RULES, namespace=MONITORING_NAMESPACE)["spec"])
     )
     (release,) = named(resources, "Release").values()
     for each in (*rules.values(), *named(resources, "ServiceMonitor").values()):
         assert any(urn.endswith(f"::{release.name}") for urn in each.depends_on), each.name
-        assert each.inputs["metadata"]["namespace"] == NAMESPACE  # type: ignore[index]  # a mapping
+        assert each.inputs["metadata"]["namespace"] == MONITORING_NAMESPACE  # type: ignore[index]  # a mapping
 
 
 def test_the_deployed_alerts_follow_the_settings_of_the_environment() -> None:

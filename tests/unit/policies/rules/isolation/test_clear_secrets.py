@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.language.encrypted import EncryptedText
+from policies.language.manifest import EncryptedText
 from policies.rules.isolation.clear_secrets import RULE
 from tests.support.policies.gpu_pods import KINDS, container, pod
 

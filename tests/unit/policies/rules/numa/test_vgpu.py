@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from policies.rules.numa.vgpu import RELEASE, RULE
+from policies.rules.numa.vgpu import RULE
+from settings.names import RELEASE
 from tests.support.policies import gpu_pods, shipped_pools
 from tests.support.policies.gpu_pods import KINDS, gpu_container
 from tests.support.policies.shipped_pools import edited, pool, replaced
