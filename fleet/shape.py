@@ -7,20 +7,11 @@ from rich.table import Table
 
 from fleet.plan.subject import Subject
 from hardware.cpuset import format_list, parse_list
-from ignition.shapes import (
-    ContainerRequest,
-    EmptyNode,
-    Nearest,
-    Policy,
-    Scope,
-    Shape,
-    Share,
-    admit,
-    from_plan,
-    largest_on,
-    nearest,
-)
-from ignition.shapes.node import MIB_PER_GIB
+from ignition.shapes.admission import admit
+from ignition.shapes.kubelet import Share
+from ignition.shapes.nearest import Nearest, Shape, largest_on, nearest
+from ignition.shapes.node import MIB_PER_GIB, ContainerRequest, EmptyNode, Policy, Scope
+from ignition.shapes.node_of_plan import from_plan
 
 
 def node_of(subject: Subject, policy: Policy | None, scope: Scope | None) -> EmptyNode:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from math import ceil
 
-from ignition.shapes import from_plan
+from ignition.shapes.node_of_plan import from_plan
 from policies.language.cuda import architectures, newest_cuda
 from policies.language.facts import KEY, Facts, Pool, Shape
 from policies.rules.cost import daily_budget
