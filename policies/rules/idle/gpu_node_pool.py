@@ -12,7 +12,6 @@ from typing import cast
 from policies.language import cel
 from policies.language.cel_forms import Fault, of_object
 from policies.language.gpu_node_pools import (
-    GPU,
     KINDS,
     NODE,
     VARIABLES,
@@ -21,6 +20,7 @@ from policies.language.gpu_node_pools import (
 )
 from policies.language.manifest import at, describe, items, mapping, quantity, seconds
 from policies.language.rule import Manifest, Rule, Settings
+from settings.names import GPU
 
 ID = "idle/gpu-node-pool"
 
