@@ -1,7 +1,5 @@
 """`fleet rehearse` and `fleet rehearse-stop`: what they print and the exit code they end with."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import traceback

@@ -1,19 +1,13 @@
 """What is deployed costs, by the state of the stack: what a change is held against."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 from policies.language.inventory import usd_per_day_by_pool
 from policies.language.manifest import at, items, mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from policies.language.rule import Manifest
+from policies.language.rule import Manifest
 
 DEADLINE_S = 60.0
 

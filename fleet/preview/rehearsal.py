@@ -1,13 +1,9 @@
 """What a rehearsal found, from the file that `fleet rehearse ENV --json` has printed."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 
 class RehearsalFileError(ValueError):
