@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from engine.findings_log import FindingsLogError
 from engine.interrupts import shielded
 from policies.environment import Environment
 from rehearsal import job, report_builder
@@ -48,7 +49,7 @@ class Rehearsal:
                 self.progress.note(f"Ended what a killed rehearsal had left: {', '.join(left)}.")
             try:
                 self._rehearse()
-            except (RehearsalError, ToolchainError) as error:
+            except (RehearsalError, ToolchainError, FindingsLogError) as error:
                 self.report = self.report.failed(*self._blame(str(error)).splitlines())
             except BaseException:
                 ended = ", ".join(self._end()) or "nothing was running yet"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from engine.findings_log import FindingsLogError
 from engine.interrupts import Interrupted, interruptible
 from fleet.preview.engine import Preview, variables
 from fleet.preview.markdown import DOCS, mark, markdown
@@ -60,7 +61,7 @@ def preview(root: Path, name: str, wanted: Wanted) -> int:
             )
             with errors.status("pulumi preview") as now:
                 summary = engine.run(lambda n: now.update(f"pulumi preview: {n} resources"))
-    except (SettingsError, ToolchainError) as error:
+    except (SettingsError, ToolchainError, FindingsLogError) as error:
         return _refused(name, str(error), STOPPED, errors, wanted)
     except Interrupted as interrupted:
         return interrupted.exit_code
