@@ -1,7 +1,5 @@
 """Implements `fleet rehearse` and `fleet rehearse-stop`: their output and exit codes."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import traceback

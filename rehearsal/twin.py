@@ -1,13 +1,14 @@
 """Sets up the twin of an environment: control plane, stand-in providers, empty stack."""
 
-from __future__ import annotations
-
 import json
+import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from policies.environment import Environment
 from policies.gates.pack_config import pack_config
 from rehearsal import stackfile
 from rehearsal.certificates import write_private
@@ -16,18 +17,10 @@ from rehearsal.engine import Engine, env_file, environment
 from rehearsal.errors import RehearsalError
 from rehearsal.providers.kubernetes.readiness import install_crds
 from rehearsal.tunnels import tunnel_keys
-from settings import SECRETS
+from rehearsal.workspace import Workspace
+from settings import SECRETS, Settings
 from settings.names import PROJECT
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from policies.environment import Environment
-    from rehearsal.workspace import Workspace
-    from settings import Settings
-    from toolchain.build import Tools
+from toolchain.build import Tools
 
 PROVIDERS_DEADLINE_S = 90.0
 ANSWER = "providers.json"  # which ports the stand-in providers serve

@@ -1,24 +1,16 @@
 """Compares two versions of boot data by the Nodes that they produce."""
 
-from __future__ import annotations
+from collections.abc import Iterator, Mapping, Sequence
 
-from typing import TYPE_CHECKING
-
+from fleet.plan.description import Group
 from fleet.plan.difference import difference as held_against
+from fleet.preview.pools import Pool
 from hardware.catalogue import HardwareError, load
-from ignition.boot.config import ConfigError, read
-from ignition.boot.node import boot
+from ignition.boot.config import BootConfig, ConfigError, read
+from ignition.boot.node import BootedNode, boot
 from ignition.write.render import Join, data_url, join_ignition, with_merge
 from policies.language.manifest import at, items
 from settings.names import NUMA_PLAN_LABEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from fleet.plan.description import Group
-    from fleet.preview.pools import Pool
-    from ignition.boot.config import BootConfig
-    from ignition.boot.node import BootedNode
 
 SHOWN = 4  # differences of one pool
 KUBELET = ("/etc/kubernetes/", "/etc/sysconfig/kubelet")

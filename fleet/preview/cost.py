@@ -1,20 +1,13 @@
 """Computes the cost of the pools before and after, at the prices of the hardware catalogue."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from fleet.preview.pools import Pool
+from fleet.preview.pools import Pool, PoolChange
+from fleet.preview.steps import Inputs, Step
 from hardware.catalogue import Hardware, HardwareError, load
 from policies.language.inventory import Machines
 from settings.names import SERVER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from fleet.preview.pools import PoolChange
-    from fleet.preview.steps import Inputs, Step
 
 HOURS_PER_DAY = 24
 HOURS_PER_MONTH = 730

@@ -1,19 +1,13 @@
 """Computes the cost of the deployed machines from the state of the stack."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 from policies.language.inventory import usd_per_day_by_pool
 from policies.language.manifest import at, items, mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from policies.language.rule import Manifest
+from policies.language.rule import Manifest
 
 DEADLINE_S = 60.0
 

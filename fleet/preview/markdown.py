@@ -1,21 +1,14 @@
 """Renders a preview as one screen of Markdown, also used as the pull request's comment."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
-from fleet.preview.cost import HOURS_PER_DAY, HOURS_PER_MONTH
+from fleet.preview.cost import HOURS_PER_DAY, HOURS_PER_MONTH, Cost, Span
 from fleet.preview.markdown_parts import bullets, cell, rows
 from fleet.preview.pool_sentences import count
+from fleet.preview.rehearsal import Rehearsed
 from fleet.preview.rules import rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fleet.preview.cost import Cost, Span
-    from fleet.preview.rehearsal import Rehearsed
-    from fleet.preview.sizes import Pair
-    from fleet.preview.summary import Summary
+from fleet.preview.sizes import Pair
+from fleet.preview.summary import Summary
 
 POOLS_SHOWN = 8
 LINES_SHOWN = 4  # of errors, of warnings and of the rehearsal's problems each

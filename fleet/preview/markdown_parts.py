@@ -1,12 +1,7 @@
 """Builds parts of Markdown and escapes any text in them."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 WIDTH = 300  # of a sentence; the whole of it stands in the engine's log and in the JSON
 _CODE = re.compile("(`[^`]+`)")

@@ -1,19 +1,12 @@
 """Describes the changes of each pool in sentences."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from fleet.preview.boot_data import difference
-from fleet.preview.pools import MACHINES, class_changes, reinstalled
+from fleet.preview.pools import MACHINES, Pool, PoolChange, class_changes, reinstalled
+from fleet.preview.steps import Inputs, Step
 from settings.names import NODE_POOL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from fleet.preview.pools import Pool, PoolChange
-    from fleet.preview.steps import Inputs, Step
 
 # why a machine is replaced, by the property that forces it
 REASONS = {

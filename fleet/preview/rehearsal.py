@@ -1,13 +1,9 @@
 """Reads the result of a rehearsal from the output of `fleet rehearse ENV --json`."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 
 class RehearsalFileError(ValueError):

@@ -1,16 +1,10 @@
 """Computes pool sizes before and after, and whether their machines would reboot."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from fleet.preview.boot_data import needs
-from fleet.preview.pools import MACHINES, class_changes, reinstalled
+from fleet.preview.pools import MACHINES, Pool, PoolChange, class_changes, reinstalled
 from hardware.catalogue import HardwareError, load
-
-if TYPE_CHECKING:
-    from fleet.preview.pools import Pool, PoolChange
 
 Pair = tuple[int | None, int | None]  # before and after; None is not known
 

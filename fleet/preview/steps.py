@@ -1,15 +1,10 @@
 """Reads the engine's step for each resource from its event log."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from engine.events import STACK, name_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Op = Literal["same", "create", "update", "replace", "delete"]
 Inputs = Mapping[str, Any]

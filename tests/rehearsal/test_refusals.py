@@ -1,12 +1,8 @@
 """What does not hold ends with exit code 1 or 2 and sentences, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tests.rehearsal.conftest import Checkout
+from tests.rehearsal.conftest import Checkout
 
 BROKEN_BOOT = """
 import components.pools.bare_metal as pools

@@ -1,17 +1,18 @@
 """A control plane with the objects of fleet-node-check, and the account of one of its pods."""
 
-from __future__ import annotations
-
 import json
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from components.platform.node_check import NAME, NodeCheck
+from rehearsal.api import Api
 from rehearsal.control_plane import Launcher, Programs
 from rehearsal.processes import Processes
 from settings.names import NODE_CHECK_NAMESPACE
@@ -20,12 +21,6 @@ from toolchain.build import ensure
 from workloads.node_check.drift import Drift
 from workloads.node_check.node_api import NodeApi
 from workloads.node_check.node_api import NodeApiError as Refused
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rehearsal.api import Api
 
 GROUPS = {
     "Namespace": "/api/v1/namespaces",
