@@ -1,4 +1,4 @@
-"""Sets up what an environment is rehearsed on: control plane, stand-in providers, empty stack."""
+"""Sets up the twin of an environment: control plane, stand-in providers, empty stack."""
 
 import json
 import subprocess
@@ -28,14 +28,14 @@ ANSWER = "providers.json"  # which ports the stand-in providers serve
 
 @dataclass(frozen=True, kw_only=True)
 class Twin:
-    """A running control plane and the engine with everything that it needs."""
+    """A running control plane, and the engine configured for it."""
 
     control_plane: ControlPlane
     engine: Engine
 
 
 def set_up(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tools) -> Twin:
-    """Starts everything for the stack file `tracked`; the stack is there and empty."""
+    """Starts everything for the stack file `tracked` and creates an empty stack."""
     directory, processes = workspace.directory.resolve(), workspace.processes
     plain = environment(tools.environment(), directory, provider_ports={})
     providers = _start_providers(workspace, tools, plain)
@@ -76,7 +76,7 @@ def set_up(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tool
 
 
 def _known(settings: Settings, control_plane: ControlPlane) -> stackfile.Known:
-    """The kubeconfig is the twin's; keys of tunnels are made up in pairs."""
+    """Returns the twin's kubeconfig and generated key pairs for the tunnels."""
     keys = tunnel_keys(settings)
     kubeconfig = control_plane.kubeconfig.read_text()
     return stackfile.Known(

@@ -1,4 +1,4 @@
-"""`fleet preview`: what it prints and the exit code that it ends with."""
+"""Implements `fleet preview`: its output and its exit code."""
 
 import json
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ HOLDS, STOPPED, UNKNOWN = 0, 1, 2
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What a user wants of a preview besides the summary on standard output."""
+    """The options of a preview, besides the summary on standard output."""
 
     as_json: bool = False
     markdown: Path | None = None  # to this file, too, with the mark of a comment
@@ -86,7 +86,7 @@ def _show(summary: Summary, log: Path, errors: Console, wanted: Wanted) -> None:
 
 
 def _takes(target: Path) -> bool:
-    """Whether a file can be written; leaves what is there as it is."""
+    """Returns whether the file is writable; does not change it."""
     is_new = not target.exists()
     try:
         target.open("a").close()

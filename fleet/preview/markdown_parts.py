@@ -1,4 +1,4 @@
-"""The parts that Markdown is made of, safe for any text."""
+"""Builds parts of Markdown and escapes any text in them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,13 +9,13 @@ _SIGNS = re.compile(r"[\\*~`]|(?<![^\W_])_|_(?![^\W_])|\](?=\()")
 
 
 def rows(head: Sequence[str], aligned: str) -> Iterator[str]:
-    """The head of a table; each column is aligned (l)eft or (r)ight."""
+    """Yields the header of a table; each column is aligned (l)eft or (r)ight."""
     yield f"| {' | '.join(head)} |"
     yield "|" + "|".join("---" if side == "l" else "--:" for side in aligned) + "|"
 
 
 def bullets(sign: str, texts: Sequence[str], most: int) -> Iterator[str]:
-    """A list of at most so many lines, and one that counts the rest."""
+    """Yields a list of at most so many lines, and one that counts the rest."""
     bullet = f"- {sign}".rstrip()
     for text in texts[:most]:
         yield f"{bullet} {cell(short(text))}"
@@ -31,7 +31,7 @@ def short(text: str) -> str:
 def cell(text: str) -> str:
     """Text that neither breaks a table nor becomes HTML, a link, emphasis or a mention.
 
-    What stands in backticks stays code.
+    Text in backticks stays code.
     """
     parts = _CODE.split(" ".join(text.split()))
     shown = [part if index % 2 else _literal(part) for index, part in enumerate(parts)]
@@ -44,6 +44,6 @@ def code(text: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """Text outside of code; an underscore within a word is none of Markdown's signs."""
+    """Escapes text outside of code; Markdown ignores an underscore within a word."""
     text = _SIGNS.sub(r"\\\g<0>", text)
     return text.replace("<", "&lt;").replace("@", "@\N{ZERO WIDTH SPACE}")

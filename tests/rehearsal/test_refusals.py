@@ -88,7 +88,7 @@ def test_a_machine_with_broken_boot_data_stays_out_with_its_reason(checkout: Che
     assert refusal["name"] == "dev-dgx-02"
     assert "9.4.0" in refusal["reasons"][0]
     assert ended.report["problems"] == [
-        f"dev-dgx-02 (dgx) stays out: {' '.join(refusal['reasons'])}"
+        f"dev-dgx-02 (dgx) did not come up: {' '.join(refusal['reasons'])}"
     ]
     assert "dev-dgx-02" not in {node["name"] for node in ended.report["nodes"]}
     assert ended.report["job"]["node"] == "dev-dgx-01", "the other machine is as good as before"
