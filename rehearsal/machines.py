@@ -66,7 +66,7 @@ class Fleet:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MachineRoom:
+class MachineBooter:
     """Boots the machines of one rehearsal."""
 
     api: Api

@@ -16,7 +16,7 @@ from policies.environment import Environment
 from rehearsal import job, report_builder
 from rehearsal.control_plane import last_line
 from rehearsal.errors import RehearsalError
-from rehearsal.machines import MachineRoom
+from rehearsal.machines import MachineBooter
 from rehearsal.progress import Phase, Progress
 from rehearsal.providers import cloud
 from rehearsal.report import Report
@@ -103,7 +103,7 @@ class Rehearsal:
         )
         self.report = replace(self.report, warnings=tuple(warnings))
         with phase("machines") as now:
-            room = MachineRoom(api=api, directory=directory)
+            room = MachineBooter(api=api, directory=directory)
             fleet = room.start(lambda ready, of: now.say(f"{ready} of {of} nodes Ready"))
         self.report = report_builder.with_fleet(self.report, self.environment.settings, fleet)
         with phase("job") as now:

@@ -33,5 +33,5 @@ def test_any_other_line_that_no_pack_writes_stops_the_reader_with_a_sentence(
     log: Path, line: str
 ) -> None:
     log.write_text(f"{line}\n{log.read_text()}")
-    with pytest.raises(FindingsLogError, match="Line 1 of .* is no finding of a policy pack"):
+    with pytest.raises(FindingsLogError, match=r"Line 1 of .* is no finding of a policy pack"):
         list(entries(log, preview=False))

@@ -12,7 +12,7 @@ from ignition.boot.node import Booted
 from policies.environment import load
 from rehearsal import machines, report_builder
 from rehearsal.api import Api
-from rehearsal.machines import Fleet, MachineRoom
+from rehearsal.machines import Fleet, MachineBooter
 from rehearsal.nodes import manifest
 from rehearsal.providers.cloud import FILE
 from settings import stack_file
@@ -72,7 +72,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Flee
     monkeypatch.setattr(machines, "boot", boot)
 
     def run(api: FakeApi) -> Fleet:
-        room = MachineRoom(api=cast("Api", api), directory=tmp_path)
+        room = MachineBooter(api=cast("Api", api), directory=tmp_path)
         return room.start(lambda _ready, _of: None)
 
     return run
