@@ -190,12 +190,15 @@ class DeployedPool:
 
 
 def deployed_pools(stack: Iterable[Manifest]) -> tuple[DeployedPool, ...]:
-    """Return the pools that the labels of resources name, in alphabetical order."""
+    """Return the pools that the labels of resources name, in alphabetical order.
+
+    A gateway, whose cost counts under its own name, has no label of its hardware and is no pool.
+    """
     parts: dict[str, list[Manifest]] = {}
     for manifest in stack:
-        pool = _labels(manifest).get(POOL_LABEL)
-        if manifest.get("kind") in _KIND_OF and pool is not None:
-            parts.setdefault(str(pool), []).append(manifest)
+        labels = _labels(manifest)
+        if manifest.get("kind") in _KIND_OF and {POOL_LABEL, HARDWARE_LABEL} <= labels.keys():
+            parts.setdefault(str(labels[POOL_LABEL]), []).append(manifest)
     return tuple(_deployed(name, parts[name]) for name in sorted(parts))
 
 

@@ -132,7 +132,8 @@ def server(name: str) -> dict[str, Any]:
         "serverType": "ccx33",
         "userData": "digest",
         "ipv4Address": "203.0.113.7",
-        "labels": {"fleet.gpu/pool": "cpu", "fleet.gpu/site": "hel1"},
+        "labels": {"fleet.gpu/pool": "cpu", "fleet.gpu/site": "hel1"}
+        | ({} if "gateway" in name else {"fleet.gpu/hardware": "ccx33"}),
     }
     return {
         "provider": "hcloud",
@@ -164,6 +165,7 @@ def test_a_gateway_that_comes_up_is_no_node_and_one_that_does_not_is_refused(
     assert [(gateway.name, gateway.hardware.name) for gateway in fleet.gateways] == [
         ("gateway", "ccx33")
     ]
+    assert fleet.pools == ()
     assert [refusal.name for refusal in fleet.refusals] == ["broken-gateway"]
 
 
