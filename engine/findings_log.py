@@ -2,7 +2,8 @@
 
 The engine hands its own environment on to the packs that it starts, so a variable names the file.
 Each run of the engine has a fresh file. Several packs append to it, and so do the preview and the
-update of one `pulumi up`: each line says whose it is, and is appended in one write.
+update of one `pulumi up`: each line says whose it is, and is appended in one write, which a local
+file system does not mix with others.
 """
 
 import json
@@ -14,6 +15,10 @@ from typing import Any
 
 VARIABLE = "FLEET_FINDINGS_LOG"
 DRY_RUN = "PULUMI_DRY_RUN"  # the engine sets it to "true" for a pack that judges a preview
+
+
+class FindingsLogError(RuntimeError):
+    """A file that something else than a policy pack has written; one sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,13 +56,19 @@ def _append(path: str, entry: Mapping[str, Any]) -> None:
 def entries(path: Path, *, preview: bool) -> Iterator[Entry]:
     """Reads what the packs of a preview, or of an update, have written; nothing without a file.
 
-    A line that a killed pack left unfinished is skipped.
+    A last line that a killed pack left unfinished is skipped. Raises FindingsLogError for any other
+    line that no pack writes, because the findings may not be all.
     """
-    lines = path.read_bytes().splitlines() if path.exists() else []
-    for line in lines:
+    *whole, _unfinished = path.read_bytes().split(b"\n") if path.exists() else [b""]
+    for number, line in enumerate(whole, 1):
         try:
             entry = json.loads(line)
-        except ValueError:
-            continue
-        if entry["preview"] is preview:
-            yield Entry(pack=entry["pack"], finding=entry["finding"])
+            found = Entry(pack=entry["pack"], finding=entry["finding"])
+            is_preview = entry["preview"]
+        except (ValueError, TypeError, KeyError) as error:
+            raise FindingsLogError(
+                f"Line {number} of {path} is no finding of a policy pack, so nobody knows whether "
+                "the rules hold; run it again."
+            ) from error
+        if is_preview is preview:
+            yield found

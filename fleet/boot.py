@@ -1,4 +1,4 @@
-"""What `fleet boot` shows: the Node that boot data makes of a machine, or the problems."""
+"""Implements `fleet boot`: simulates a first boot and shows the Node or the problems."""
 
 import json
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from ignition.boot.node import Booted, BootedNode, boot
 
 
 class BootInputError(ValueError):
-    """A file or a name that cannot be used; one sentence."""
+    """A file or a name is not usable; the message is one sentence."""
 
 
 def booted(text: str, hardware: str, fetched: Mapping[str, bytes]) -> Booted:
-    """Boots a machine of the catalogue; BootInputError where text or name cannot be used.
+    """Boots a machine of the catalogue; raises BootInputError if text or name is not usable.
 
-    `fetched` has by its URL what the machine would fetch.
+    `fetched` maps each URL to the content that the machine would download.
     """
     try:
         machine = load(hardware)
@@ -48,7 +48,7 @@ def as_json(found: Booted) -> dict[str, Any]:
 
 
 def table(found: Booted, hardware: str) -> Table:
-    """The Node, or its problems, for a person."""
+    """Renders the Node or its problems as a table."""
     if found.problems:
         return _problems(found, hardware)
     shown = Table(
@@ -83,7 +83,7 @@ def _rows(node: BootedNode) -> list[tuple[str, str]]:
         ("hugepages by NUMA node", _pages(node.hugepages)),
         ("housekeeping CPUs", node.housekeeping_cpus or "none"),
         ("workload CPUs", node.workload_cpus),
-        ("decided by Ignition", ", ".join(node.decided_by_ignition)),
+        ("from the boot data", ", ".join(node.decided_by_ignition)),
     ]
 
 

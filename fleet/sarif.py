@@ -1,4 +1,4 @@
-"""What the rules found, as SARIF 2.1.0: the form in which code scanning takes findings.
+"""Writes findings as SARIF 2.1.0, the input format of GitHub's code scanning.
 
 GitHub shows a finding beside its line and closes it when it is gone. It recognises a finding by its
 fingerprint, made of rule, resource and sentence, so a finding whose line moves stays the same one.
@@ -40,9 +40,9 @@ def document(
     place: Callable[[Finding], Place],
     unreadable: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """A SARIF log with one run, which names each rule that found something once.
+    """Returns a SARIF log with one run, which lists each rule with findings once.
 
-    What could not be read makes it a run that failed: no finding of it is gone for all that.
+    Unreadable input marks the run as failed, so that no earlier finding counts as fixed.
     """
     broken = sorted((one for one in verdicts if one.findings), key=lambda one: one.rule)
     results = [
@@ -65,7 +65,7 @@ def document(
 
 
 def _order(result: Mapping[str, Any]) -> tuple[str, int, str, str]:
-    """By file, line, rule and sentence."""
+    """Returns the sort key: file, line, rule and sentence."""
     where = result["locations"][0]["physicalLocation"]
     file, line = where["artifactLocation"]["uri"], where["region"]["startLine"]
     return file, line, result["ruleId"], result["message"]["text"]
@@ -115,7 +115,7 @@ def _result(sentence: str, finding: Finding, place: Place, index: int) -> dict[s
 
 
 def _suppressed(finding: Finding) -> dict[str, Any]:
-    """The exemption that keeps a finding from stopping anything."""
+    """Returns the exemption that makes the finding non-blocking."""
     exemption = finding.exemption
     if exemption is None or finding.state != "exempt":
         return {}
@@ -124,5 +124,5 @@ def _suppressed(finding: Finding) -> dict[str, Any]:
 
 
 def _uri(file: str) -> str:
-    """A path as code scanning matches it with those of the checkout."""
+    """Returns the path in the form that code scanning matches with the checkout."""
     return quote(Path(relpath(file)).as_posix())

@@ -1,4 +1,4 @@
-"""Which pods the empty nodes of a machine or pool ever admit, as data and as a table."""
+"""Computes which pods an empty node of a machine or pool admits, as data and as a table."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -7,30 +7,21 @@ from rich.table import Table
 
 from fleet.plan.subject import Subject
 from hardware.cpuset import format_list, parse_list
-from ignition.shapes import (
-    ContainerRequest,
-    EmptyNode,
-    Nearest,
-    Policy,
-    Scope,
-    Shape,
-    Share,
-    admit,
-    from_plan,
-    largest_on,
-    nearest,
-)
-from ignition.shapes.node import MIB_PER_GIB
+from ignition.shapes.admission import admit
+from ignition.shapes.kubelet import Share
+from ignition.shapes.nearest import Nearest, Shape, largest_on, nearest
+from ignition.shapes.node import MIB_PER_GIB, ContainerRequest, EmptyNode, Policy, Scope
+from ignition.shapes.node_of_plan import from_plan
 
 
 def node_of(subject: Subject, policy: Policy | None, scope: Scope | None) -> EmptyNode:
-    """The empty node, with another policy or scope of the Topology Manager where one is given."""
+    """Returns the empty node, optionally with another Topology Manager policy or scope."""
     node = from_plan(subject.hardware, subject.plan)
     return replace(node, policy=policy or node.policy, scope=scope or node.scope)
 
 
 def verdict(node: EmptyNode, request: ContainerRequest) -> dict[str, Any]:
-    """Whether the node admits a pod of one container, why, and the nearest pods that it does."""
+    """Returns whether the node admits a one-container pod, why, and the nearest pods that fit."""
     admission = admit(node, [request])
     return {
         "request": asdict(request),
@@ -49,7 +40,7 @@ def verdict(node: EmptyNode, request: ContainerRequest) -> dict[str, Any]:
 
 
 def _placed(node: EmptyNode, share: Share) -> dict[str, Any]:
-    """What the container gets on an empty node, and on which NUMA nodes that is."""
+    """Returns the container's resources on an empty node, and their NUMA nodes."""
     numa_of = {gpu: cell.id for cell in node.cells for gpu in cell.gpus}
     return {
         "cpus": share.cpus,
@@ -73,7 +64,7 @@ def _near(found: Nearest | None) -> dict[str, Any] | None:
 
 
 def sentences(found: dict[str, Any]) -> list[str]:
-    """A verdict for people."""
+    """Renders a verdict as sentences."""
     head = "Admitted" if found["admitted"] else f"Not admitted ({found['reason']})"
     said = [f"{head}: {found['why']}."]
     if found["placed"] and found["placed"]["cpus"]:
@@ -101,7 +92,7 @@ def _sentence(title: str, found: dict[str, Any] | None) -> str:
 
 
 def largest_shapes(node: EmptyNode, gpus: int | None) -> list[dict[str, Any]]:
-    """The largest pod of each number of GPUs, or of one, with the largest aligned one beside it."""
+    """Returns the largest pod and the largest aligned pod for each number of GPUs, or for one."""
     aligned = {shape.gpus: shape for shape in largest_on(node, aligned=True)}
     return [
         {**shape._asdict(), "aligned": _plain(aligned.get(shape.gpus))}
@@ -115,7 +106,7 @@ def _plain(shape: Shape | None) -> dict[str, int] | None:
 
 
 def table(node: EmptyNode, shapes: list[dict[str, Any]], name: str) -> Table:
-    """The largest pods for people."""
+    """Renders the largest pods as a table."""
     made = Table(
         title=f"Largest pods that an empty {name} admits, policy {node.policy}, scope {node.scope}",
         caption="Memory as the catalogue counts it: the kernel keeps a few percent of it.",

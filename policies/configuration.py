@@ -1,4 +1,4 @@
-"""What an environment says about the rules: a level, settings and dated exemptions for each.
+"""The configuration of the rules: for each a level, settings and dated exemptions.
 
 The form is the same in the stack file (`gpu-fleet:policies`) and in the pack's configuration file:
 

@@ -22,7 +22,7 @@ A rule is written once and held at up to three gates, which each rule names:
   (`--policy-pack policies`), and `fleet check` for manifests in files. `policies/numa`, `idle`,
   `cost` and `isolation` are packs of their own, for any other project (below);
 - *admission*: a ValidatingAdmissionPolicy in the cluster, in the same words;
-- *alert*: a rule of Prometheus for what shows at run time alone.
+- *alert*: a rule of Prometheus for what shows only at run time.
 
 An environment sets levels, settings and exemptions in its stack file:
 
@@ -32,27 +32,28 @@ config:
     idle/gpu-node-pool:
       level: advisory                      # mandatory, advisory or disabled
       max_consolidate_after_minutes: 10    # a setting of the rule
-      exemptions:                          # told at every preview, over at the end of their day
+      exemptions:                          # every preview lists them; `until` is the last day
         - resource: NodePool/burst
           owner: research
           reason: its images take 20 minutes to load
           until: "2027-01-31"
 ```
 
-- A *mandatory* violation stops the preview before anything is created; an *advisory* one is told.
-- `resource` of an exemption is the kind and the name of an object, `NodePool/burst`. Of what is no
-  object of Kubernetes it is the type and the name in Pulumi, `aws:s3/bucket:Bucket/models`; of
-  the type the last word will do, `Release/volcano`.
-- The API server lets through what an update before has told it: an exemption or a looser setting
-  goes ahead in an update of its own where `gpu-fleet:admission` is `deny`.
-- Another project takes one pack by its path, with a file of the same settings, which
+- A *mandatory* violation stops the preview before anything is created; an *advisory* one is only
+  reported.
+- `resource` of an exemption is the kind and the name of a Kubernetes object, `NodePool/burst`, or
+  else the type and the name in Pulumi, `aws:s3/bucket:Bucket/models`. The last word of the type is
+  enough, as in `Release/volcano`.
+- Where `gpu-fleet:admission` is `deny`, deploy an exemption or a looser setting in an update before
+  the object that needs it: the API server applies the rules that it already has.
+- Another project uses one pack by its path, with a file of the same settings, which
   `fleet policy-config ENV` also writes for an environment of this one:
   `pulumi preview --policy-pack …/policies/idle --policy-pack-config f.json`, where f.json is
   `{"fleet-resources": {"idle/job-deadline": {"max_hours": 24}}}`. Rules on a whole stack,
   `fleet-stack`, take their settings from there, too.
-- What rules know of pools and queues (`facts`) follows from the environment. Another project says
-  it in its file: `{"fleet-resources": {"facts": {"pools": […], "queues": […]}, …}}`, in the form
-  of `policies/language/facts.py`; `fleet policy-config ENV` shows one.
+- What rules know of pools and queues (`facts`) is derived from the environment. Another project
+  writes it in its file: `{"fleet-resources": {"facts": {"pools": […], "queues": […]}, …}}`, in the
+  form of `policies/language/facts.py`; `fleet policy-config ENV` shows one.
 - A value that is not known at preview leaves that resource "not checked" for the rules
   that read it. All other rules and resources are checked, and the rest is checked during `up`.
 - A rule that fails counts as broken, and is named with the resource on which it failed.

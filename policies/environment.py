@@ -47,7 +47,7 @@ def parse(name: str, config: Mapping[str, object]) -> Environment:
         rule_settings: RuleSettings = with_facts(said, found)
     except SettingsError as error:
         mistakes += error.mistakes
-        rule_settings = said  # whose mistakes are still to be told
+        rule_settings = said  # its mistakes are reported below
     try:
         rules = configure(rule_settings)
     except PolicyConfigError as error:

@@ -1,9 +1,9 @@
-"""What follows from an environment for its rules: its budget, and the facts of its pools."""
+"""Derives what rules read of an environment: its budget, and the facts of its pools."""
 
 from collections.abc import Iterator, Mapping
 from math import ceil
 
-from ignition.shapes import from_plan
+from ignition.shapes.node_of_plan import from_plan
 from policies.language.cuda import architectures, newest_cuda
 from policies.language.facts import KEY, Facts, Pool, Shape
 from policies.rules.cost import daily_budget
@@ -57,7 +57,7 @@ def pool_facts(pool: ResolvedPool, versions: Versions) -> Pool:
 
 
 def _add_software(facts: Pool, pool: ResolvedPool, driver: str) -> None:
-    """What images must be built for, as far as it is known of the GPU."""
+    """Add the architecture and driver of the GPUs, as far as they are known."""
     runs = architectures(pool.hardware.gpus[0].model)
     if runs:
         own = (each for each in reversed(runs) if each.startswith("sm_") and each[-1].isdigit())
@@ -67,7 +67,7 @@ def _add_software(facts: Pool, pool: ResolvedPool, driver: str) -> None:
 
 
 def _add_gpus(facts: Pool, pool: ResolvedPool) -> None:
-    """What the pool hands out: instances of MIG, or each GPU once or repeatedly."""
+    """Add what pods can ask for: MIG instances, or each GPU once or repeatedly."""
     if pool.sharing and pool.sharing.mig_layout:
         facts["mig_profiles"] = list(pool.sharing.mig_layout)
         return
@@ -79,13 +79,13 @@ def _add_gpus(facts: Pool, pool: ResolvedPool) -> None:
 
 
 def _rdma(pool: ResolvedPool, versions: Versions) -> bool:
-    """Whether the machine's network cards do RDMA, with a driver for those of AWS."""
+    """Return whether the machine's network cards do RDMA, with a driver for those of AWS."""
     efa = versions.efa is not None and pool.hardware.efa_interfaces > 0
     return efa or any(nic.rdma for nic in pool.hardware.nics)
 
 
 def _isolates(argument: str) -> bool:
-    """Whether a kernel argument takes workload CPUs out of the load balancing."""
+    """Return whether a kernel argument takes workload CPUs out of the load balancing."""
     name, _, value = argument.partition("=")
     return name == "isolcpus" and "domain" in value.split(",")
 
@@ -122,7 +122,7 @@ def _shapes(pool: ResolvedPool, copies: int) -> Iterator[Shape]:
 
 
 def _exceeds(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether a shape has as much of everything as another, and more of something."""
+    """Return whether a shape has as much of everything as another, and more of something."""
     return one != other and all(mine >= its for mine, its in zip(one, other, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""What the rules say, as data: one form for the preview, a rehearsal, `fleet check` and SARIF."""
+"""Findings of rules as data, for the preview, a rehearsal, `fleet check` and SARIF."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -48,7 +48,7 @@ class Resource:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What one rule says of one resource, in full sentences.
+    """The result of one rule for one resource, in full sentences.
 
     `resource` is None where the rule's settings themselves are at fault: an exemption has ended.
     `exemption` is the resource's own, expired or not. `unknown` is the path of the value for which
@@ -134,7 +134,7 @@ def _verdict(configured: ConfiguredRule, findings: Iterable[Finding]) -> Verdict
 
 @dataclass(frozen=True, kw_only=True)
 class PackFindings:
-    """What policy packs wrote in one preview or update: their names, and each finding once."""
+    """The findings of one preview or update, each once, and the names of the packs that ran."""
 
     packs: frozenset[str]
     findings: tuple[Finding, ...]

@@ -1,6 +1,4 @@
-"""`fleet rehearse` and `fleet rehearse-stop`: what they print and the exit code they end with."""
-
-from __future__ import annotations
+"""Implements `fleet rehearse` and `fleet rehearse-stop`: their output and exit codes."""
 
 import json
 import shlex
@@ -89,8 +87,8 @@ def _unexpected(error: Exception, workspace: Workspace) -> RehearsalError:
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("".join(traceback.format_exception(error)))
     return RehearsalError(
-        f"The rehearsal met a mistake of its own ({type(error).__name__}: {error}); "
-        f"its place is in {log}."
+        f"The rehearsal failed with an internal error ({type(error).__name__}: {error}); "
+        f"the traceback is in {log}."
     )
 
 
@@ -114,7 +112,7 @@ def _print_json(report: Report) -> None:
 
 
 def _how_to_use(workspace: Workspace) -> str:
-    """How to go on with a kept rehearsal, ready to paste; short paths in the checkout itself."""
+    """Returns commands to paste for a kept rehearsal; paths are relative in the checkout."""
     directory, name = workspace.directory, workspace.environment
     if Path.cwd() == workspace.root:
         directory = directory.relative_to(workspace.root)
@@ -124,7 +122,7 @@ def _how_to_use(workspace: Workspace) -> str:
     )
     return "\n".join(
         [
-            f"\n{name} is kept up. To look at it, and to run the program on it again:",
+            f"\n{name} is kept running. To inspect it, and to run the program on it again:",
             f"  export KUBECONFIG={kubeconfig}",
             f"  source {environment} && pulumi up --stack {name} --config-file {config_file}",
             "To end it:",

@@ -47,11 +47,11 @@ class Engine:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """What every command on the stack needs."""
+        """The arguments of every command on the stack."""
         return (f"--stack={self.environment_name}", f"--config-file={self.stack_file}")
 
     def create_stack(self) -> None:
-        """An empty stack, made in the rehearsal directory: `stack init` writes to the project's."""
+        """Creates an empty stack here, because `stack init` writes to the project's directory."""
         (self.directory / "state").mkdir()
         (self.directory / "Pulumi.yaml").write_text("name: gpu-fleet\nruntime: python\n")
         init = ("stack", "init", self.environment_name, "--no-select", "--non-interactive")
@@ -65,13 +65,13 @@ class Engine:
         return self._operate("preview", (), progress)
 
     def up(self, progress: Callable[[Outcome], None]) -> Outcome:
-        """`pulumi up` of what was previewed."""
+        """Runs `pulumi up` after the preview."""
         return self._operate("up", ("--yes", "--skip-preview"), progress)
 
     def findings(self, verb: str) -> tuple[Finding, ...]:
-        """What the policy pack found in the last `preview` or `up`.
+        """Returns the policy pack's findings of the last `preview` or `up`.
 
-        Raises RehearsalError where it wrote nothing, since silence is no verdict.
+        Raises RehearsalError if the pack wrote nothing, because the rules were not checked then.
         """
         log = self._findings_log(verb)
         heard = read_log(log, preview=verb == "preview")
@@ -137,7 +137,7 @@ class Engine:
 
 
 class EngineError(RehearsalError):
-    """The engine refused or failed: each of its reasons on a line, the last with the log's path."""
+    """The engine refused or failed: one reason per line, the last with the log's path."""
 
     def __init__(self, verb: str, outcome: Outcome, log: Path) -> None:
         self.outcome = outcome
@@ -152,13 +152,13 @@ class EngineError(RehearsalError):
 def environment(
     tools: Mapping[str, str], directory: Path, *, provider_ports: Mapping[str, int]
 ) -> dict[str, str]:
-    """The environment of the engine: nothing of the user's accounts, everything of the twin's."""
+    """Returns the engine's environment variables: the twin's, without the user's accounts."""
     base = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
     return {**base, **tools, **variables(directory, provider_ports), **_OURS_ALONE}
 
 
 def variables(directory: Path, provider_ports: Mapping[str, int]) -> dict[str, str]:
-    """What makes any `pulumi` command work on the rehearsal's stack."""
+    """Returns the variables that point `pulumi` to the rehearsal's stack."""
     ports = ",".join(f"{name}:{port}" for name, port in provider_ports.items())
     return {
         "PULUMI_HOME": str(directory / "pulumi-home"),

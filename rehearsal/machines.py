@@ -1,8 +1,8 @@
-"""The machines of a rehearsal: each is booted from the Ignition that it would be shipped.
+"""Boots the machines of a rehearsal, each from its own Ignition.
 
-What the program asked for is read back from where it went: BareMetalHosts and their Secrets from
-the API server, servers from the simulated cloud. `ignition.boot` says what the machine would be;
-one that comes up becomes a Node that kwok keeps alive, any other stays out with its reasons.
+The module reads the deployed resources back: BareMetalHosts and their Secrets from the API server,
+servers from the simulated cloud. `ignition.boot` says what the machine would be;
+one that comes up becomes a Node that kwok keeps alive, any other is reported with its reasons.
 """
 
 import base64
@@ -29,7 +29,7 @@ KINDS = {HOSTS: "BareMetalHost", NODE_CLASSES: "EC2NodeClass", NODE_POOLS: "Node
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """A machine, or the boot data of a machine type, that would not come up, and why."""
+    """A machine, or the boot data of a machine type, that does not come up, and the reasons."""
 
     name: str
     pool: str
@@ -38,7 +38,7 @@ class Refusal:
 
 @dataclass(frozen=True, kw_only=True)
 class Gateway:
-    """A machine that came up outside the cluster, to which those of a hall have a tunnel."""
+    """A machine outside the cluster; the machines of an on-prem site have a tunnel to it."""
 
     name: str
     hardware: Hardware
@@ -46,7 +46,7 @@ class Gateway:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeClass:
-    """Boot data that Karpenter hands to the machines it makes; there are none of them yet."""
+    """Boot data for the machines that Karpenter will create; none exists yet."""
 
     name: str
     pool: str
@@ -56,7 +56,7 @@ class NodeClass:
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """The pools that the program deployed, and what became of their machines."""
+    """The deployed pools, with the machines that came up and those that did not."""
 
     pools: tuple[DeployedPool, ...]
     nodes: tuple[ClusterNode, ...]
@@ -66,7 +66,7 @@ class Fleet:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MachineRoom:
+class MachineBooter:
     """Boots the machines of one rehearsal."""
 
     api: Api
@@ -181,7 +181,7 @@ class MachineRoom:
 def _without_namesakes(
     done: Iterable[ClusterNode | Gateway | Refusal],
 ) -> list[ClusterNode | Gateway | Refusal]:
-    """Refuses a machine that would register with the name of another."""
+    """Refuses a machine with the node name of another."""
     pools: dict[str, str] = {}
     found: list[ClusterNode | Gateway | Refusal] = []
     for thing in done:

@@ -1,4 +1,4 @@
-"""What a rehearsal found, as data: the same for the tables and for `--json`."""
+"""The result of a rehearsal as data, for the tables and for `--json`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -83,7 +83,7 @@ class Chart:
 
 @dataclass(frozen=True, kw_only=True)
 class VersionDifference:
-    """A system whose minor version in the rehearsal is not the environment's."""
+    """A system whose minor version in the rehearsal differs from the environment's."""
 
     system: str
     environment: str
@@ -92,7 +92,7 @@ class VersionDifference:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What the Ready nodes and the gateways cost, at catalogue prices."""
+    """The cost of the Ready nodes and the gateways, at catalogue prices."""
 
     usd_per_hour: float
     budget_usd_per_day: float
@@ -102,7 +102,7 @@ class Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """One rehearsal. What did not come to pass is empty; `problems` says why it failed."""
+    """One rehearsal. Fields of phases that did not run are empty; `problems` says why it failed."""
 
     environment: str
     passed: bool = False
@@ -130,5 +130,5 @@ class Report:
         return as_json(self)
 
     def failed(self, *problems: str) -> "Report":
-        """The same report, failed for more reasons."""
+        """Returns the report with more problems."""
         return replace(self, passed=False, problems=(*self.problems, *problems))

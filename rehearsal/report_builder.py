@@ -1,4 +1,4 @@
-"""From what happened to the report: each step of a rehearsal adds what it found."""
+"""Builds the report: each phase of a rehearsal adds its results."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -36,7 +36,7 @@ GIVEN = (
 
 
 def planned(environment: Environment) -> Report:
-    """The report before anything has happened."""
+    """Returns the report before the first phase."""
     settings = environment.settings
     sites = [Site(name=n, kind=s.kind, cidr=s.cidr) for n, s in settings.sites.items()]
     return Report(
@@ -53,7 +53,7 @@ def with_up(
     things: Sequence[CloudObject],
     pinned: Mapping[str, str],
 ) -> Report:
-    """Adds what the engine did. `pinned` are the versions of the rehearsal's programs and CRDs."""
+    """Adds the engine's results. `pinned` are the versions of the rehearsal's programs and CRDs."""
     return replace(
         report,
         resources=dict(sorted(outcome.types.items())),
@@ -74,7 +74,7 @@ def with_up(
 
 
 def with_verdicts(report: Report, environment: Environment, findings: Sequence[Finding]) -> Report:
-    """Adds what the policy pack found in the update."""
+    """Adds the policy pack's findings of the update."""
     return replace(
         report,
         verdicts=verdicts(environment.rules, findings),
@@ -83,16 +83,16 @@ def with_verdicts(report: Report, environment: Environment, findings: Sequence[F
 
 
 def _today() -> date:
-    """The day by which exemptions end, in UTC."""
+    """Returns the date in UTC, by which exemptions end."""
     return datetime.now(UTC).date()
 
 
 def _unverified(settings: Settings) -> Iterator[str]:
-    """A sentence for each kind of machine of whose facts nobody has confirmed some."""
+    """Yields a sentence for each kind of machine with unverified catalogue data."""
     for name in sorted({pool.hardware.name for pool in settings.pools.values()}):
         facts = load(name).doubts
         if facts:
-            yield f"Nobody has verified of {name}: {', '.join(facts)}."
+            yield f"Unverified catalogue data, {name}: {', '.join(facts)}."
 
 
 def _recorded_only(things: Sequence[CloudObject]) -> Iterator[str]:
@@ -101,9 +101,9 @@ def _recorded_only(things: Sequence[CloudObject]) -> Iterator[str]:
 
 
 def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
-    """Adds the machines: pools, nodes, what stayed out and what all of it costs.
+    """Adds pools, nodes, machines that did not come up, and the cost.
 
-    All of it was read from what was deployed; settings give the order and the budget.
+    The data comes from the deployed resources; settings give the order and the budget.
     """
     order = {name: position for position, name in enumerate(settings.pools)}
     deployed = sorted(fleet.pools, key=lambda pool: order.get(pool.name, len(order)))
@@ -119,13 +119,13 @@ def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
 
 def _stays_out(refusal: Refusal) -> str:
     pool = f" ({refusal.pool})" if refusal.pool else ""
-    return f"{refusal.name}{pool} stays out: {' '.join(refusal.reasons)}"
+    return f"{refusal.name}{pool} did not come up: {' '.join(refusal.reasons)}"
 
 
 def differences(
     environment: Mapping[str, object], rehearsed: Mapping[str, str]
 ) -> tuple[VersionDifference, ...]:
-    """The systems whose minor versions differ; a patch level apart is the same behaviour."""
+    """Returns the systems whose minor versions differ; patch levels do not matter."""
     return tuple(
         VersionDifference(system=system, environment=str(wanted), rehearsed=rehearsed[system])
         for system, wanted in environment.items()

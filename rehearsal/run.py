@@ -1,8 +1,8 @@
-"""One rehearsal from its first process to its report.
+"""Runs one rehearsal from its first process to its report.
 
-Phases: binaries, control plane, preview, up, machines, job, stop. Whatever ends it early (a
-refusal, a broken machine, Ctrl-C), nothing of it keeps running; a rule or a program that fails at
-preview ends it before anything is created.
+Phases: binaries, control plane, preview, up, machines, job, stop. No process keeps running
+after an early end (a refusal, a broken machine, Ctrl-C). A rule or a program that fails at preview
+ends the rehearsal before anything is created.
 """
 
 import json
@@ -10,12 +10,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from engine.findings_log import FindingsLogError
 from engine.interrupts import shielded
 from policies.environment import Environment
 from rehearsal import job, report_builder
 from rehearsal.control_plane import last_line
 from rehearsal.errors import RehearsalError
-from rehearsal.machines import MachineRoom
+from rehearsal.machines import MachineBooter
 from rehearsal.progress import Phase, Progress
 from rehearsal.providers import cloud
 from rehearsal.report import Report
@@ -37,18 +38,20 @@ class Rehearsal:
         self.report = report_builder.planned(environment)
 
     def run(self, *, keep: bool) -> Report:
-        """Runs every phase; the report says whether the environment holds, and if not, why.
+        """Runs every phase; the report says whether the environment passed, and if not, why.
 
-        To be run inside `interruptible()`: `Interrupted` comes out after everything was stopped.
-        Raises RehearsalError when another rehearsal of the environment is there.
+        Run it inside `interruptible()`: it raises `Interrupted` after it has stopped everything.
+        Raises RehearsalError if another rehearsal of the environment is running.
         """
         with self.workspace.held():
             left = self.workspace.begin()
             if left:
-                self.progress.note(f"Ended what a killed rehearsal had left: {', '.join(left)}.")
+                self.progress.note(
+                    f"Stopped what a killed rehearsal left running: {', '.join(left)}."
+                )
             try:
                 self._rehearse()
-            except (RehearsalError, ToolchainError) as error:
+            except (RehearsalError, ToolchainError, FindingsLogError) as error:
                 self.report = self.report.failed(*self._blame(str(error)).splitlines())
             except BaseException:
                 ended = ", ".join(self._end()) or "nothing was running yet"
@@ -59,7 +62,7 @@ class Rehearsal:
         return self.report
 
     def _finish(self, *, keep: bool) -> None:
-        """Ends or keeps the twin, and writes the report; what came up is kept even if it failed."""
+        """Ends or keeps the twin and writes the report; a twin is kept even after a failure."""
         kept = keep and self.report.resources is not None
         if kept:
             self.workspace.kept_mark.touch()
@@ -100,7 +103,7 @@ class Rehearsal:
         )
         self.report = replace(self.report, warnings=tuple(warnings))
         with phase("machines") as now:
-            room = MachineRoom(api=api, directory=directory)
+            room = MachineBooter(api=api, directory=directory)
             fleet = room.start(lambda ready, of: now.say(f"{ready} of {of} nodes Ready"))
         self.report = report_builder.with_fleet(self.report, self.environment.settings, fleet)
         with phase("job") as now:
@@ -115,13 +118,13 @@ class Rehearsal:
         return ended
 
     def _blame(self, problem: str) -> str:
-        """The problem, or the server whose sudden end is behind it."""
+        """Returns the problem, or the server whose crash caused it."""
         processes = self.workspace.processes
         for record in processes.records():
             if not record.name.startswith("pulumi") and not record.leader():
                 log = processes.log(record.name)
                 return (
-                    f"{record.name} ended in the middle of the rehearsal: {last_line(log)} "
-                    f"(log: {log}). It showed as: {problem}"
+                    f"{record.name} ended during the rehearsal: {last_line(log)} "
+                    f"(log: {log}). It caused: {problem}"
                 )
         return problem

@@ -1,4 +1,4 @@
-"""The report for people: a few tables that fit 100 columns, nodes with equal facts on one row."""
+"""Renders the report as tables that fit 100 columns; equal nodes share a row."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -81,7 +81,7 @@ def _pools(report: Report) -> Table:
 
 
 def _rows(pool: Pool, nodes: tuple[NodeFacts, ...]) -> Iterator[tuple[str, ...]]:
-    """A row for each kind of node in the pool; one for a pool without nodes."""
+    """Yields a row for each kind of node in the pool; one for a pool without nodes."""
     kinds = Counter(_facts(node) for node in nodes if node.pool == pool.name)
     if not kinds:
         boots = "boot data ok" if pool.boot_data_ok else "[red]boot data refused[/]"
@@ -124,11 +124,11 @@ def _decided(report: Report) -> Iterator[RenderableType]:
     decided = dict.fromkeys(what for node in report.nodes for what in node.decided_by_ignition)
     if decided:
         yield _line(
-            f"[{FROM_IGNITION}]Decided by Ignition[/]: {escape(', '.join(decided))}. "
-            "[dim]The rest is the catalogue's.[/]"
+            f"[{FROM_IGNITION}]Taken from the boot data[/]: {escape(', '.join(decided))}. "
+            "[dim]Everything else comes from the hardware catalogue.[/]"
         )
     if report.gateways:
-        yield _line(f"Up as gateways, outside the cluster: {escape(', '.join(report.gateways))}.")
+        yield _line(f"Gateways outside the cluster: {escape(', '.join(report.gateways))}.")
     cost = report.cost
     if cost:
         day = cost.usd_per_hour * 24
@@ -145,7 +145,7 @@ def _decided(report: Report) -> Iterator[RenderableType]:
 
 
 def _resources(resources: Mapping[str, int]) -> Table:
-    """Types in two columns of the screen, the kind before its package."""
+    """Lists types in two columns, the kind before its package."""
     table = Table.grid(padding=(0, 2))
     cells = []
     for kind, count in resources.items():
@@ -179,7 +179,7 @@ def _exemption(one: ExemptionStatus) -> Padding:
     ended = one.use == "expired"
     mark, was = ("[red]✗[/]", "was exempt") if ended else ("[yellow]![/]", "is exempt")
     text = f"{one.resource} {was} from {one.rule} until {one.until}, {one.owner}: {one.reason}"
-    unused = " [dim]nothing needs it[/]" if one.use == "unused" else ""
+    unused = " [dim]not needed[/]" if one.use == "unused" else ""
     return _line(f"{mark} {escape(text)}{unused}")
 
 
@@ -194,14 +194,14 @@ def _notes(report: Report) -> Iterator[RenderableType]:
     if report.charts_not_rehearsed or report.recorded_only:
         yield _section("Not rehearsed")
         for chart in report.charts_not_rehearsed:
-            how = "its CRDs alone are installed" if chart.kinds_installed else RECORDED
+            how = "only its CRDs are installed" if chart.kinds_installed else RECORDED
             yield _line(escape(f"chart {chart.name} {chart.version}: {how}"))
         yield from (_line(escape(text)) for text in report.recorded_only)
     if report.taken_as_given:
-        yield _section("Taken as given")
+        yield _section("Assumptions")
         yield from (_line(escape(text)) for text in report.taken_as_given)
     if report.version_differences:
-        yield _section("Other versions than the environment's")
+        yield _section("Versions that differ from the environment's")
         for version in report.version_differences:
             yield _line(
                 escape(
@@ -213,10 +213,10 @@ def _notes(report: Report) -> Iterator[RenderableType]:
 
 def _verdict(report: Report) -> Text:
     if not report.passed:
-        return Text.from_markup(f"[bold red]{report.environment} does not hold:[/]")
+        return Text.from_markup(f"[bold red]{report.environment} failed:[/]")
     gpus = sum(node.gpus for node in report.nodes)
     total = sum(phase.seconds for phase in report.phases)
     return Text.from_markup(
-        f"[bold green]{report.environment} holds[/]: {len(report.nodes)} nodes Ready, {gpus} GPUs, "
-        f"{sum((report.resources or {}).values())} resources, {total:.0f} s."
+        f"[bold green]{report.environment} passed[/]: {len(report.nodes)} nodes Ready, "
+        f"{gpus} GPUs, {sum((report.resources or {}).values())} resources, {total:.0f} s."
     )

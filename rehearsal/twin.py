@@ -1,13 +1,14 @@
-"""Sets up what an environment is rehearsed on: control plane, stand-in providers, empty stack."""
-
-from __future__ import annotations
+"""Sets up the twin of an environment: control plane, stand-in providers, empty stack."""
 
 import json
+import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from policies.environment import Environment
 from policies.gates.pack_config import pack_config
 from rehearsal import stackfile
 from rehearsal.certificates import write_private
@@ -16,18 +17,10 @@ from rehearsal.engine import Engine, env_file, environment
 from rehearsal.errors import RehearsalError
 from rehearsal.providers.kubernetes.readiness import install_crds
 from rehearsal.tunnels import tunnel_keys
-from settings import SECRETS
+from rehearsal.workspace import Workspace
+from settings import SECRETS, Settings
 from settings.names import PROJECT
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from policies.environment import Environment
-    from rehearsal.workspace import Workspace
-    from settings import Settings
-    from toolchain.build import Tools
+from toolchain.build import Tools
 
 PROVIDERS_DEADLINE_S = 90.0
 ANSWER = "providers.json"  # which ports the stand-in providers serve
@@ -35,14 +28,14 @@ ANSWER = "providers.json"  # which ports the stand-in providers serve
 
 @dataclass(frozen=True, kw_only=True)
 class Twin:
-    """A running control plane and the engine with everything that it needs."""
+    """A running control plane, and the engine configured for it."""
 
     control_plane: ControlPlane
     engine: Engine
 
 
 def set_up(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tools) -> Twin:
-    """Starts everything for the stack file `tracked`; the stack is there and empty."""
+    """Starts everything for the stack file `tracked` and creates an empty stack."""
     directory, processes = workspace.directory.resolve(), workspace.processes
     plain = environment(tools.environment(), directory, provider_ports={})
     providers = _start_providers(workspace, tools, plain)
@@ -83,7 +76,7 @@ def set_up(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tool
 
 
 def _known(settings: Settings, control_plane: ControlPlane) -> stackfile.Known:
-    """The kubeconfig is the twin's; keys of tunnels are made up in pairs."""
+    """Returns the twin's kubeconfig and generated key pairs for the tunnels."""
     keys = tunnel_keys(settings)
     kubeconfig = control_plane.kubeconfig.read_text()
     return stackfile.Known(

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator  # noqa: TC003  # only its use below is quoted
+from collections.abc import Iterator  # only its use below is quoted
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent

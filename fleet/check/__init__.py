@@ -1,1 +1,1 @@
-"""Kubernetes manifests against the rules of an environment, before anybody applies them."""
+"""Checks Kubernetes manifests against an environment's rules before they are applied."""

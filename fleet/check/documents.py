@@ -1,6 +1,6 @@
-"""YAML documents, and JSON, as kubectl reads them: scalars mean the same to both.
+"""Reads YAML and JSON documents with the scalars that kubectl reads.
 
-No dates, and no minutes in `8080:80`; a key that is there twice is an error.
+Nothing is a date, `8080:80` is text, and a duplicate key is an error.
 """
 
 import re
@@ -23,19 +23,19 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     _depth = 0
 
     def descend_resolver(self, current_node: Any, current_index: Any) -> None:
-        """Called for every node on the way down."""
+        """Runs for every node on the way down."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise RecursionError
         super().descend_resolver(current_node, current_index)
 
     def ascend_resolver(self) -> None:
-        """Called for every node on the way up."""
+        """Runs for every node on the way up."""
         self._depth -= 1
         super().ascend_resolver()
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
-        """Tells the line of a scalar that is none of its type, such as `!!bool maybe`."""
+        """Reports the line of a scalar that does not fit its type, such as `!!bool maybe`."""
         try:
             return super().construct_object(node, deep=deep)
         except (AttributeError, LookupError, ValueError):
@@ -60,7 +60,7 @@ _Loader.add_implicit_resolver(
 
 
 def documents(text: str) -> Iterator[tuple[Any, yaml.Node]]:
-    """What each document is, with its node; raises YAMLError and, deep in it, RecursionError."""
+    """Yields each document's value and node; raises YAMLError, or RecursionError if too deep."""
     loader = _Loader(_without_pairs(text))
     try:
         while loader.check_node():
@@ -74,9 +74,9 @@ def documents(text: str) -> Iterator[tuple[Any, yaml.Node]]:
 
 
 def _size(node: Any, sizes: dict[int, int]) -> int:
-    """How many values a node is, by the nodes; refuses a key that is there twice, and a circle.
+    """Counts the values of a node; refuses duplicate keys and cycles.
 
-    Of a key's two values Kubernetes would see only one.
+    Kubernetes would see only one value of a duplicate key.
     """
     if isinstance(node, yaml.ScalarNode):
         return sizes.setdefault(id(node), 1)
@@ -103,7 +103,7 @@ def _refused(what: str, node: Any) -> yaml.MarkedYAMLError:
 
 
 def _without_pairs(text: str) -> str:
-    """JSON writes some characters as two escapes, which are none in YAML."""
+    """Joins surrogate pairs, which JSON uses for some characters and YAML does not."""
     if not text.lstrip().startswith(("{", "[")):
         return text
     return _PAIR.sub(

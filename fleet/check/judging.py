@@ -1,4 +1,4 @@
-"""What the rules of an environment say of objects that were read from files."""
+"""Checks objects from files against the rules of an environment."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ STACK_FILE = "stacks/Pulumi.{}.yaml"
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """Everything that a check found."""
+    """The result of a check."""
 
     environment: str
     objects: int
@@ -28,13 +28,13 @@ class Checked:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All of them by their place."""
+        """All findings, sorted by place."""
         found = (finding for verdict in self.verdicts for finding in verdict.findings)
         return tuple(sorted(found, key=lambda one: (self.place(one), one.rule, one.sentences)))
 
     @property
     def code(self) -> int:
-        """2 where something could not be read, 1 where a rule stops it, else 0."""
+        """The exit code: 2 if something is unreadable, 1 if a rule blocks an object, else 0."""
         if self.unreadable:
             return 2
         return int(any(verdict.state == "violated" for verdict in self.verdicts))
@@ -44,14 +44,14 @@ class Checked:
         return {**as_json(self), "holds": self.code == 0}
 
     def place(self, finding: Finding) -> Place:
-        """The file and line of an object; an exemption that has ended stands in the stack file."""
+        """Returns file and line of an object; an expired exemption is in the stack file."""
         resource = finding.resource
         if resource is None:
             return STACK_FILE.format(self.environment), 1
         return resource.file, resource.line
 
     def sarif_place(self, finding: Finding) -> Place:
-        """The same for code scanning, which knows Helm's template and no standard input."""
+        """Returns the place for code scanning: a Helm template's path, never standard input."""
         resource = finding.resource
         if resource is None or resource.file != STDIN:
             return self.place(finding)
@@ -64,9 +64,9 @@ def check(
     read: ReadResult,
     today: date | None = None,
 ) -> Checked:
-    """Holds objects against the rules as an environment configures them.
+    """Checks objects against the rules as the environment configures them.
 
-    `today` is the day by which exemptions end, this one in UTC unless given.
+    Exemptions end relative to `today`, by default the date in UTC.
     """
     today = today or datetime.now(UTC).date()
     found = [*_findings(read.objects, rules, today), *expired(rules, today)]

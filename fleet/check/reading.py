@@ -1,8 +1,8 @@
-"""Kubernetes objects from files, folders and standard input, each with the line where it begins.
+"""Reads Kubernetes objects with their line numbers from files, folders and standard input.
 
-A file holds any number of YAML documents, or JSON; empty ones are left out, as are documents that
-are no Kubernetes objects (Chart.yaml and values of a chart, say), and a List is its items. What
-`helm template` writes names the template of each object in a comment, and often no namespace.
+A file holds any number of YAML documents, or JSON. The reader skips empty documents and those that
+are no Kubernetes objects (such as Chart.yaml and a chart's values), and it expands a List. The
+output of `helm template` names each object's template in a comment, and often has no namespace.
 """
 
 import os
@@ -30,7 +30,7 @@ _MARKS = ("apiVersion", "kind", "metadata")  # an object has them all, and nothi
 
 @dataclass(frozen=True, kw_only=True)
 class ReadObject:
-    """An object and where it stands; its file is as it was given."""
+    """An object and its place; `file` is the path as the user gave it."""
 
     manifest: Manifest
     resource: Resource
@@ -38,9 +38,9 @@ class ReadObject:
 
 @dataclass(kw_only=True)
 class ReadResult:
-    """What was read. `unreadable` are sentences that begin with file and line.
+    """The result of reading. `unreadable` are sentences that begin with file and line.
 
-    `namespace` is that of objects which name none.
+    Objects without a namespace are in `namespace`.
     """
 
     namespace: str = ""
@@ -63,7 +63,7 @@ def read(names: Iterable[str], namespace: str = "") -> ReadResult:
 
 
 def _folder(result: ReadResult, top: Path) -> None:
-    """Also what links lead to, but after all else, so that a file is read at its own place."""
+    """Yields symbolic links last, so that a file is read under its own path first."""
     left, links, seen, files = [top], list[Path](), set[Path](), list[Path]()
     while left or links:
         folder = left.pop() if left else links.pop(0)
@@ -118,7 +118,7 @@ def _take(result: ReadResult, name: str, data: bytes) -> None:
 
 
 def _objects(result: ReadResult, name: str, source: str, value: Any, node: yaml.Node) -> None:
-    """Adds the object, or those of a List, that a document is."""
+    """Adds the object of a document, or the items of a List."""
     if value is None:
         return
     line = node.start_mark.line + 1
@@ -157,7 +157,7 @@ def _typed(item: Any, listed: dict[str, Any]) -> Any:
 
 
 def _named(value: dict[str, Any], namespace: str) -> Manifest:
-    """In normal form: whole numbers as `int`, a name, which the cluster completes, a namespace."""
+    """Returns the object with whole numbers as `int`, a name and a namespace."""
     manifest: Any = _whole(value)
     metadata = manifest.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
@@ -177,7 +177,7 @@ def _whole(value: Any) -> Any:
 
 
 def _source(lines: list[str], line: int) -> str:
-    """The template that Helm's comment over an object names; empty without one."""
+    """Returns the template named in Helm's comment above an object; empty without one."""
     for above in reversed(lines[: line - 1]):
         if above.startswith("---"):
             return ""

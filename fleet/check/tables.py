@@ -1,4 +1,4 @@
-"""A check for people: what is broken and where, why, and which exemptions there are."""
+"""Renders a check as tables: the violations with place and reason, and the exemptions."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ USES = {"expired": "over", "used": "in use", "unused": "not needed here"}
 
 
 def checked_table(checked: Checked) -> Group:
-    """The whole check; nothing but its last line where all holds."""
+    """Renders the check; only its last line if every rule holds."""
     return Group(*_parts(checked))
 
 

@@ -60,7 +60,7 @@ def shape(  # noqa: PLR0913  # a request and the settings that judge it
     _check(cpus, memory_gib, hugepages_1gi)
     from fleet.plan.subject import SubjectError, subject
     from fleet.shape import largest_shapes, node_of, sentences, table, verdict
-    from ignition.shapes import POLICIES, SCOPES, ContainerRequest, ShapeError
+    from ignition.shapes.node import POLICIES, SCOPES, ContainerRequest, ShapeError
 
     set_policy = _allowed("--policy", policy, POLICIES)
     set_scope = _allowed("--scope", scope, SCOPES)

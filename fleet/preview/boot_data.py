@@ -1,24 +1,16 @@
-"""What another boot data would make of a machine, in the words of the Node that comes up."""
+"""Compares two versions of boot data by the Nodes that they produce."""
 
-from __future__ import annotations
+from collections.abc import Iterator, Mapping, Sequence
 
-from typing import TYPE_CHECKING
-
+from fleet.plan.description import Group
 from fleet.plan.difference import difference as held_against
+from fleet.preview.pools import Pool
 from hardware.catalogue import HardwareError, load
-from ignition.boot.config import ConfigError, read
-from ignition.boot.node import boot
+from ignition.boot.config import BootConfig, ConfigError, read
+from ignition.boot.node import BootedNode, boot
 from ignition.write.render import Join, data_url, join_ignition, with_merge
 from policies.language.manifest import at, items
 from settings.names import NUMA_PLAN_LABEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from fleet.plan.description import Group
-    from fleet.preview.pools import Pool
-    from ignition.boot.config import BootConfig
-    from ignition.boot.node import BootedNode
 
 SHOWN = 4  # differences of one pool
 KUBELET = ("/etc/kubernetes/", "/etc/sysconfig/kubelet")
@@ -34,7 +26,7 @@ _JOIN = join_ignition(
 
 
 def difference(before: Pool, after: Pool) -> str:
-    """How the machines of a pool would differ; empty where they boot with the same."""
+    """Returns how the machines of a pool would differ; empty where the boot data is the same."""
     if before.ignition == after.ignition:
         return ""
     old, new = _node(before), _node(after)
@@ -46,7 +38,7 @@ def difference(before: Pool, after: Pool) -> str:
 
 
 def needs(before: Pool, after: Pool) -> tuple[str, ...]:
-    """What a running machine would need to take the other boot data over, without being replaced.
+    """Returns what a running machine needs to adopt the other boot data without being replaced.
 
     Such as a reboot for another kernel argument; the same words as in `fleet plan diff`. Empty
     where the boot data is the same, or is of another time and cannot be read.
@@ -59,7 +51,7 @@ def needs(before: Pool, after: Pool) -> tuple[str, ...]:
 
 
 def _lines(ignition: str) -> Iterator[Mapping[str, object]]:
-    """Boot data as the lines of a plan, one for each kernel argument, file, link and unit."""
+    """Returns boot data as lines of a plan, one for each kernel argument, file, link and unit."""
     config = read(ignition, None, [])
     for argument in config.arguments:
         yield {"group": "kernel argument", "key": argument, "value": None}
@@ -68,7 +60,7 @@ def _lines(ignition: str) -> Iterator[Mapping[str, object]]:
 
 
 def _pieces(config: BootConfig) -> dict[str, object]:
-    """Files, folders, links and units by their names, files with what they are verified by."""
+    """Returns files, folders, links and units by name; files come with their checksums."""
     written = {at(file, "path"): file for file in items(config.storage.get("files"))}
     files = {path: (file, written.get(path)) for path, file in config.files.items()}
     return {**files, **config.directories, **config.links, **config.units}
@@ -86,7 +78,7 @@ def _shown(told: Sequence[str]) -> str:
 
 
 def _node(pool: Pool) -> BootedNode | None:
-    """The Node, or None where boot data of another time does not come up under today's rules."""
+    """Returns the Node; None where older boot data does not boot under today's rules."""
     try:
         return boot(with_merge(pool.ignition, data_url(_JOIN)), load(pool.hardware)).node
     except (HardwareError, ValueError):
@@ -131,7 +123,7 @@ def _taints(node: BootedNode) -> str:
 
 
 def _parts(old: str, new: str) -> Iterator[str]:
-    """The kernel's command line, files and units that differ, for what makes no other Node."""
+    """Returns the kernel arguments, files and units that differ while the Node stays the same."""
     try:
         before, after = read(old, None, []), read(new, None, [])
     except ConfigError:

@@ -1,4 +1,4 @@
-"""`fleet preview`: what it prints and the exit code that it ends with."""
+"""Implements `fleet preview`: its output and its exit code."""
 
 import json
 from dataclasses import dataclass, replace
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from engine.findings_log import FindingsLogError
 from engine.interrupts import Interrupted, interruptible
 from fleet.preview.engine import Preview, variables
 from fleet.preview.markdown import DOCS, mark, markdown
@@ -22,7 +23,7 @@ HOLDS, STOPPED, UNKNOWN = 0, 1, 2
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What a user wants of a preview besides the summary on standard output."""
+    """The options of a preview, besides the summary on standard output."""
 
     as_json: bool = False
     markdown: Path | None = None  # to this file, too, with the mark of a comment
@@ -60,7 +61,7 @@ def preview(root: Path, name: str, wanted: Wanted) -> int:
             )
             with errors.status("pulumi preview") as now:
                 summary = engine.run(lambda n: now.update(f"pulumi preview: {n} resources"))
-    except (SettingsError, ToolchainError) as error:
+    except (SettingsError, ToolchainError, FindingsLogError) as error:
         return _refused(name, str(error), STOPPED, errors, wanted)
     except Interrupted as interrupted:
         return interrupted.exit_code
@@ -85,7 +86,7 @@ def _show(summary: Summary, log: Path, errors: Console, wanted: Wanted) -> None:
 
 
 def _takes(target: Path) -> bool:
-    """Whether a file can be written; leaves what is there as it is."""
+    """Returns whether the file is writable; does not change it."""
     is_new = not target.exists()
     try:
         target.open("a").close()

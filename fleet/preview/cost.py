@@ -1,20 +1,13 @@
-"""What the pools cost before and after, at the prices of the hardware catalogue."""
+"""Computes the cost of the pools before and after, at the prices of the hardware catalogue."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from fleet.preview.pools import Pool
+from fleet.preview.pools import Pool, PoolChange
+from fleet.preview.steps import Inputs, Step
 from hardware.catalogue import Hardware, HardwareError, load
 from policies.language.inventory import Machines
 from settings.names import SERVER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from fleet.preview.pools import PoolChange
-    from fleet.preview.steps import Inputs, Step
 
 HOURS_PER_DAY = 24
 HOURS_PER_MONTH = 730
@@ -35,19 +28,19 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """`fixed` is what always runs, `burst` what Karpenter may start at most on top of it."""
+    """`fixed` is the cost of what always runs, `burst` the most that Karpenter may add to it."""
 
     fixed: Span
     burst: Span
     unverified: tuple[str, ...]  # hardware whose price nobody has confirmed
     without_price: tuple[str, ...]  # hardware that is not in the sums
-    doubts: tuple[str, ...]  # hardware with the facts that nobody has verified, in words
+    doubts: tuple[str, ...]  # hardware with its unverified facts, in words
 
 
 def cost(changes: Sequence[PoolChange], steps: Iterable[Step] = ()) -> Cost:
-    """The cost of all pools and of servers beside them, such as gateways between sites.
+    """Returns the cost of all pools and of other servers, such as gateways between sites.
 
-    What stays as it is counts on both sides.
+    Unchanged machines count on both sides.
     """
     told = {step.urn for change in changes for step in change.steps}
     alone = [step for step in steps if step.type == SERVER and step.urn not in told]
@@ -77,13 +70,13 @@ def cost(changes: Sequence[PoolChange], steps: Iterable[Step] = ()) -> Cost:
 
 
 def _server(inputs: Inputs) -> Pool:
-    """A server as a pool of itself."""
+    """Returns a pool with this server alone."""
     hardware = str(inputs.get("serverType"))
     return Pool(hardware=hardware, purpose="", site="", ignition="", machines=("server",))
 
 
 def _hardware(pool: Pool) -> Hardware | None:
-    """The catalogue's entry; None for what has left the catalogue since it was deployed."""
+    """Returns the catalogue's entry; None if it was removed since the machine was deployed."""
     try:
         return load(pool.hardware)
     except HardwareError:
@@ -100,7 +93,7 @@ def _fixed(pool: Pool) -> float:
 
 
 def _burst(pool: Pool) -> float:
-    """At the price of each kind of capacity, as the rules on budgets have it."""
+    """Returns the cost at the price of each capacity type, as the budget rules compute it."""
     hardware = _hardware(pool)
     if hardware is None or not hardware.gpu_count:
         return 0.0

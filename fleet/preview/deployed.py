@@ -1,19 +1,13 @@
-"""What is deployed costs, by the state of the stack: what a change is held against."""
-
-from __future__ import annotations
+"""Computes the cost of the deployed machines from the state of the stack."""
 
 import json
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 from policies.language.inventory import usd_per_day_by_pool
 from policies.language.manifest import at, items, mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from policies.language.rule import Manifest
+from policies.language.rule import Manifest
 
 DEADLINE_S = 60.0
 
@@ -21,7 +15,7 @@ DEADLINE_S = 60.0
 def usd_per_day_of_stack(
     root: Path, environment: str, pulumi: Path, variables: Mapping[str, str]
 ) -> float | None:
-    """USD a day of the deployed machines; None where none is, or the state cannot be read."""
+    """Returns USD a day of the deployed machines; None without any or without a readable state."""
     command = (str(pulumi), "stack", "export", f"--stack={environment}", "--non-interactive")
     try:
         done = subprocess.run(
@@ -33,7 +27,7 @@ def usd_per_day_of_stack(
 
 
 def usd_per_day(state: object) -> float | None:
-    """The same by an exported state; its secrets are encrypted, and no rule on money reads one."""
+    """Returns the same from an exported state; no cost rule reads its encrypted secrets."""
     resources = items(at(state, "deployment", "resources"))
     pools = usd_per_day_by_pool(_manifest(mapping(each)) for each in resources)
     return round(sum(pools.values()), 2) if pools else None

@@ -1,4 +1,4 @@
-"""Runs `pulumi preview` for a real account, held to the policy pack, and reads its event log."""
+"""Runs `pulumi preview` for a real account with the policy pack, and reads its event log."""
 
 import json
 import os
@@ -37,11 +37,11 @@ class Preview:
 
     @property
     def log(self) -> Path:
-        """Where the engine's own words are kept."""
+        """The file with the engine's output."""
         return self.root / ".preview" / f"{self.environment.settings.environment}.log"
 
     def run(self, progress: Callable[[int], None] = lambda _resources: None) -> Summary:
-        """Previews; `progress` hears how many resources the engine has come to."""
+        """Runs the preview; `progress` gets the number of resources that the engine has reached."""
         self.log.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="fleet-preview-") as name:
             folder = Path(name)
@@ -71,7 +71,7 @@ class Preview:
         return summarise(self.environment, run)
 
     def _policies(self) -> Mapping[str, Mapping[str, object]]:
-        """The settings of the rules, and what is deployed for the rule on a change's cost."""
+        """Returns the settings of the rules, and the deployed cost for cost/change-budget."""
         before = usd_per_day_of_stack(
             self.root, self.environment.settings.environment, self.pulumi, self.variables
         )
@@ -95,7 +95,7 @@ class Preview:
 
 
 def variables(tools: Tools) -> dict[str, str]:
-    """The environment of the user, so that the engine finds their login and their accounts."""
+    """Returns the user's environment variables, so that the engine finds login and accounts."""
     found = {**os.environ, **tools.environment()}
     # Against a real account the provider plugins are downloaded when they are first needed.
     del found["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"]
@@ -103,7 +103,7 @@ def variables(tools: Tools) -> dict[str, str]:
 
 
 def _logs(findings: Path) -> dict[str, str]:
-    """What makes the engine take `--event-log`, and the pack write its findings."""
+    """Returns the variables that enable `--event-log` and the file of the pack's findings."""
     return {"PULUMI_DEBUG_COMMANDS": "1", findings_log.VARIABLE: str(findings)}
 
 
@@ -113,7 +113,7 @@ def _follow(events: EventLog, progress: Callable[[int], None]) -> None:
 
 
 def _wait(process: subprocess.Popen[bytes], each_time: Callable[[], None]) -> int:
-    """The exit code; where the command is ended, the engine is ended first."""
+    """Waits for the exit code; if this command is stopped, it stops the engine first."""
     try:
         while process.poll() is None:
             each_time()

@@ -1,21 +1,14 @@
-"""A preview on one screen of Markdown, which is also the comment on a pull request."""
+"""Renders a preview as one screen of Markdown, also used as the pull request's comment."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
-from fleet.preview.cost import HOURS_PER_DAY, HOURS_PER_MONTH
+from fleet.preview.cost import HOURS_PER_DAY, HOURS_PER_MONTH, Cost, Span
 from fleet.preview.markdown_parts import bullets, cell, rows
 from fleet.preview.pool_sentences import count
+from fleet.preview.rehearsal import Rehearsed
 from fleet.preview.rules import rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fleet.preview.cost import Cost, Span
-    from fleet.preview.rehearsal import Rehearsed
-    from fleet.preview.sizes import Pair
-    from fleet.preview.summary import Summary
+from fleet.preview.sizes import Pair
+from fleet.preview.summary import Summary
 
 POOLS_SHOWN = 8
 LINES_SHOWN = 4  # of errors, of warnings and of the rehearsal's problems each
@@ -23,14 +16,14 @@ DOCS = "docs/policies.md"
 
 
 def mark(environment: str) -> str:
-    """What no reader sees and by which the comment of an environment is found again."""
+    """Returns the hidden marker that identifies the comment of an environment."""
     return f"<!-- gpu-fleet preview {environment} -->"
 
 
 def markdown(summary: Summary, docs: str = DOCS) -> str:
-    """The whole of it, at most some 45 lines; `docs` is the address of the page of all rules."""
+    """Renders at most about 45 lines; `docs` is the address of the page with all rules."""
     blocks = [[_headline(summary)], [*bullets("⛔", summary.errors, LINES_SHOWN)]]
-    if not summary.errors:  # where the engine broke off, the rest would be half of the truth
+    if not summary.errors:  # an engine that failed saw only some of the resources
         blocks += [[*_pools(summary)], [*_others(summary)]]
         judged = rules(summary.verdicts, summary.exemptions, docs, complete=summary.holds)
         blocks += [[*block] for block in judged]
@@ -46,9 +39,9 @@ def _headline(summary: Summary) -> str:
     elif not summary.holds:
         state = "stopped"
     elif summary.changes:
-        state = "holds"
+        state = "passed"
     else:
-        state = "holds, nothing changes"
+        state = "passed, no changes"
     sign = "✅" if summary.holds else "⛔"
     return f"### {sign} Preview of `{summary.environment}`: {state}"
 
@@ -57,7 +50,7 @@ def _pools(summary: Summary) -> Iterator[str]:
     if not summary.pools:
         return
     if not summary.holds:
-        yield "As far as the engine came before it was stopped:"
+        yield "Incomplete, because the engine was stopped:"
         yield ""
     yield from rows(("Pool", "Nodes", "GPUs", "Reboot?", "What changes"), "lrrll")
     for name, sentences in list(summary.pools.items())[:POOLS_SHOWN]:
@@ -83,7 +76,7 @@ def _others(summary: Summary) -> Iterator[str]:
 
 def _cost(summary: Summary) -> Iterator[str]:
     found = summary.cost
-    what = "Cost in USD" if summary.holds else "Cost in USD, as far as it came"
+    what = "Cost in USD" if summary.holds else "Cost in USD, incomplete"
     head = (what, "before, a day", "after, a day", "change, a day", "change, a month")
     yield from rows(head, "lrrrr")
     yield _row("always on", found.fixed)
@@ -92,7 +85,7 @@ def _cost(summary: Summary) -> Iterator[str]:
     after = (found.fixed.after + found.burst.after) * HOURS_PER_DAY
     budget = f"Budget {summary.budget_usd_per_day:,.0f} USD a day"
     if after > summary.budget_usd_per_day:
-        budget += f", and all of it running would cost {after:,.0f}"
+        budget += f", but everything running at once would cost {after:,.0f}"
     yield ""
     yield "; ".join([budget, *_notes(found)]) + "."
 
@@ -114,7 +107,7 @@ def _notes(found: Cost) -> Iterator[str]:
     if found.without_price:
         yield f"⚠️ no price known, not in the sums: {', '.join(found.without_price)}"
     if found.doubts:
-        yield f"of the hardware nobody has verified: {'; '.join(found.doubts)}"
+        yield f"unverified catalogue data: {'; '.join(found.doubts)}"
 
 
 def _rehearsal(summary: Summary) -> Iterator[str]:

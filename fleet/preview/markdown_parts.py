@@ -1,12 +1,7 @@
-"""The parts that Markdown is made of, safe for any text."""
-
-from __future__ import annotations
+"""Builds parts of Markdown and escapes any text in them."""
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 WIDTH = 300  # of a sentence; the whole of it stands in the engine's log and in the JSON
 _CODE = re.compile("(`[^`]+`)")
@@ -14,13 +9,13 @@ _SIGNS = re.compile(r"[\\*~`]|(?<![^\W_])_|_(?![^\W_])|\](?=\()")
 
 
 def rows(head: Sequence[str], aligned: str) -> Iterator[str]:
-    """The head of a table; each column is aligned (l)eft or (r)ight."""
+    """Yields the header of a table; each column is aligned (l)eft or (r)ight."""
     yield f"| {' | '.join(head)} |"
     yield "|" + "|".join("---" if side == "l" else "--:" for side in aligned) + "|"
 
 
 def bullets(sign: str, texts: Sequence[str], most: int) -> Iterator[str]:
-    """A list of at most so many lines, and one that counts the rest."""
+    """Yields a list of at most so many lines, and one that counts the rest."""
     bullet = f"- {sign}".rstrip()
     for text in texts[:most]:
         yield f"{bullet} {cell(short(text))}"
@@ -36,7 +31,7 @@ def short(text: str) -> str:
 def cell(text: str) -> str:
     """Text that neither breaks a table nor becomes HTML, a link, emphasis or a mention.
 
-    What stands in backticks stays code.
+    Text in backticks stays code.
     """
     parts = _CODE.split(" ".join(text.split()))
     shown = [part if index % 2 else _literal(part) for index, part in enumerate(parts)]
@@ -49,6 +44,6 @@ def code(text: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """Text outside of code; an underscore within a word is none of Markdown's signs."""
+    """Escapes text outside of code; Markdown ignores an underscore within a word."""
     text = _SIGNS.sub(r"\\\g<0>", text)
     return text.replace("<", "&lt;").replace("@", "@\N{ZERO WIDTH SPACE}")

@@ -1,19 +1,12 @@
-"""What happens to the pools, in the words of those who run them."""
-
-from __future__ import annotations
+"""Describes the changes of each pool in sentences."""
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from fleet.preview.boot_data import difference
-from fleet.preview.pools import MACHINES, class_changes, reinstalled
+from fleet.preview.pools import MACHINES, Pool, PoolChange, class_changes, reinstalled
+from fleet.preview.steps import Inputs, Step
 from settings.names import NODE_POOL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from fleet.preview.pools import Pool, PoolChange
-    from fleet.preview.steps import Inputs, Step
 
 # why a machine is replaced, by the property that forces it
 REASONS = {
@@ -36,7 +29,7 @@ OPS = {"create": "new", "update": "changed", "replace": "replaced", "delete": "r
 
 
 def sentences(change: PoolChange) -> tuple[str, ...]:
-    """What happens to one pool; empty where nothing that anyone would notice does."""
+    """Returns the changes of one pool; empty if no user would notice them."""
     before, after = change.before, change.after
     if after is None:
         return (f"goes, with {_inventory(before, change)}",) if before else ()
@@ -52,7 +45,7 @@ def sentences(change: PoolChange) -> tuple[str, ...]:
 
 
 def everything_else(changes: Sequence[PoolChange], steps: Mapping[str, Step]) -> tuple[str, ...]:
-    """Counts by kind of the resources that no sentence about a pool speaks of."""
+    """Returns counts by kind of the resources that no pool's sentence covers."""
     told = {
         step.urn
         for change in changes
@@ -72,7 +65,7 @@ def count(number: int, noun: str) -> str:
 
 
 def _kinds(counts: Counter[str]) -> str:
-    """The kinds in alphabetical order, the rarest left out where there are many."""
+    """Returns the kinds in alphabetical order, without the rarest if there are many."""
     shown = dict(counts.most_common(KINDS_SHOWN))
     told = [f"{shown[kind]} {kind}" for kind in sorted(shown)]
     rest = counts.total() - sum(shown.values())
@@ -115,7 +108,7 @@ def _boot_data(change: PoolChange, before: Pool, after: Pool) -> Iterator[str]:
 
 
 def _node_class(change: PoolChange, before: Pool, after: Pool) -> Iterator[str]:
-    """What else changes in the EC2NodeClass; boot data and what follows from it are told."""
+    """Yields the other changes of the EC2NodeClass, without boot data and its consequences."""
     same = before.ignition == after.ignition and before.hardware == after.hardware
     follows = FOLLOWS if same else (*FOLLOWS, "tags")
     keys = [key for key in class_changes(change) if key not in follows]
@@ -137,7 +130,7 @@ def _limits(before: Pool, after: Pool) -> Iterator[str]:
 
 
 def _node_pools(change: PoolChange) -> Iterator[str]:
-    """What else changes in the NodePools, by its path; the limits are told already."""
+    """Yields the other changes of the NodePools by path, without the limits."""
     told: dict[str, None] = {}
     for step in change.steps:
         if step.type == NODE_POOL and step.op in ("update", "replace"):
@@ -149,7 +142,7 @@ def _node_pools(change: PoolChange) -> Iterator[str]:
 
 
 def _said(value: str | int | None) -> str:
-    """As a manifest has it: `false` and 0 are values, too."""
+    """Returns the value as in a manifest: `false` and 0 are values, too."""
     if isinstance(value, bool):
         return str(value).lower()
     return "unset" if value in (None, "") else str(value)

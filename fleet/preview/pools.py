@@ -1,4 +1,4 @@
-"""The pools before and after, read from the resources that the engine would touch."""
+"""Reads the pools before and after a change from the engine's steps."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -43,13 +43,13 @@ class PoolChange:
 
     @property
     def machine(self) -> str:
-        """What people call one machine of the pool."""
+        """The noun for one machine of the pool."""
         found = (MACHINES[step.type] for step in self.steps if step.type in MACHINES)
         return next(found, "node")
 
 
 def pools(steps: Mapping[str, Step]) -> tuple[PoolChange, ...]:
-    """Every pool that the engine told of, changed or not, in alphabetical order."""
+    """Returns every pool that the engine reported, changed or not, in alphabetical order."""
     parts: dict[str, list[Step]] = {}
     components: dict[str, Step] = {}
     for step in steps.values():
@@ -72,7 +72,7 @@ def pools(steps: Mapping[str, Step]) -> tuple[PoolChange, ...]:
 
 
 def reinstalled(step: Step) -> bool:
-    """Whether Metal3 installs a machine again: where the image of its host has another address."""
+    """Returns whether Metal3 reinstalls a machine: its host's image has another address."""
     if step.type != BARE_METAL_HOST or step.op != "update":
         return False
     specs = [(inputs or {}).get("spec") or {} for inputs in (step.old, step.new)]
@@ -81,7 +81,7 @@ def reinstalled(step: Step) -> bool:
 
 
 def class_changes(change: PoolChange) -> tuple[str, ...]:
-    """What changes in the EC2NodeClass, for which Karpenter replaces the nodes that it has made."""
+    """Returns the changes of the EC2NodeClass for which Karpenter replaces its nodes."""
     specs = [
         [(inputs or {}).get("spec") or {} for inputs in (step.old, step.new)]
         for step in change.steps
@@ -92,7 +92,7 @@ def class_changes(change: PoolChange) -> tuple[str, ...]:
 
 
 def _pool_of(step: Step, steps: Mapping[str, Step]) -> Step | None:
-    """The pool component that a resource is, or stands in at any depth."""
+    """Returns the pool component that the resource is, or belongs to at any depth."""
     at: Step | None = step
     while at is not None:
         if at.type.startswith("gpu:pools:") and "pool" in (at.new or at.old or {}):

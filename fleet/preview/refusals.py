@@ -1,4 +1,4 @@
-"""Why the engine did not come through, in sentences that name the command that helps."""
+"""Explains why the engine failed, in sentences that name the command that helps."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,19 +10,19 @@ from settings import how_to_set
 CLOSING = (*NOISE, "an unhandled error occurred: program exited")
 TRACEBACK = "Traceback (most recent call last)"
 
-# What Pulumi, AWS, Hetzner and Kubernetes say where access is missing, and what helps. {line} is
-# what was said.
+# Messages of Pulumi, AWS, Hetzner and Kubernetes about missing access, and the advice for each.
+# {line} is the message.
 _HELP = (
     (
         r"PULUMI_ACCESS_TOKEN must be set|must be logged in|not logged in",
         (
-            "Nobody is logged in to the backend with the state of {environment}: run "
+            "You are not logged in to the backend with the state of {environment}: run "
             "`pulumi login ADDRESS`, or set PULUMI_BACKEND_URL."
         ),
     ),
     (
         r"invalid access token|\[401\] Unauthorized",
-        "The backend does not take your access token: run `pulumi login` again.",
+        "The backend rejects your access token: run `pulumi login` again.",
     ),
     (
         r"no stack named",
@@ -58,14 +58,14 @@ _HELP = (
             r"(?i)no valid credential sources|ExpiredToken|InvalidClientTokenId|get credentials|"
             r"failed to refresh cached credentials|UnauthorizedOperation"
         ),
-        "AWS does not take your credentials ({line}): run `aws sso login`, or set AWS_PROFILE.",
+        "AWS rejects your credentials ({line}): run `aws sso login`, or set AWS_PROFILE.",
     ),
     (
         (
             r"(?i)hcloud.*(unauthorized|unable to authenticate)|token.*is invalid.*hcloud|"
             r"unable to authenticate \(unauthorized"
         ),
-        "Hetzner does not take the token of {environment}: run `{set_hcloud_token}`.",
+        "Hetzner rejects the token of {environment}: run `{set_hcloud_token}`.",
     ),
     (
         (
@@ -73,16 +73,16 @@ _HELP = (
             r"error loading kubeconfig|invalid kubeconfig"
         ),
         (
-            "The cluster of {environment} does not answer ({line}): check the way to it, or run "
+            "The cluster of {environment} does not answer ({line}): check the route to it, or run "
             "`{set_kubeconfig}`."
         ),
     ),
     (
         r"ValidatingAdmissionPolicy 'fleet-[a-z0-9-]+' .*denied request",
         (
-            "The cluster of {environment} holds it to the rules of the last update: mend it, or "
-            "first bring the setting or the exemption that lets it through, in an update without "
-            "it ({line})."
+            "The cluster of {environment} enforces the rules of the last update: fix the resource, "
+            "or first deploy the setting or the exemption that allows it, in an update without "
+            "the resource ({line})."
         ),
     ),
     (
@@ -93,7 +93,7 @@ _HELP = (
 
 
 def refusals(environment: str, outcome: Outcome, output: str) -> tuple[str, ...]:
-    """Every reason once; where the engine did not begin, its last line in `output` is it."""
+    """Returns each reason once; if the engine did not start, the last line of `output`."""
     told = [sentence for found in _telling(outcome) for sentence in _sentences(found)]
     if not told:
         lines = [line.strip() for line in output.splitlines() if line.strip()]
@@ -103,7 +103,7 @@ def refusals(environment: str, outcome: Outcome, output: str) -> tuple[str, ...]
 
 
 def unexplained(violations: Sequence[Violation], heard: PackFindings) -> tuple[str, ...]:
-    """The violations that stop a preview and that no finding tells of, as "resource: message".
+    """Returns the blocking violations that no finding reports, as "resource: message".
 
     They come from a pack that is not ours, or from one whose findings are lost.
     """
@@ -128,7 +128,7 @@ def _telling(outcome: Outcome) -> list[Diagnostic]:
 
 
 def _sentences(diagnostic: Diagnostic) -> Iterator[str]:
-    """The program's own mistakes are one a line; what others say is one text of many lines."""
+    """Yields one sentence per line for the program's errors, one text for any other."""
     lines = [line.strip() for line in diagnostic.message.splitlines() if line.strip()]
     if TRACEBACK in diagnostic.message:
         yield lines[-1]

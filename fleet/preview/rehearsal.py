@@ -1,22 +1,18 @@
-"""What a rehearsal found, from the file that `fleet rehearse ENV --json` has printed."""
-
-from __future__ import annotations
+"""Reads the result of a rehearsal from the output of `fleet rehearse ENV --json`."""
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 
 class RehearsalFileError(ValueError):
-    """A file that holds no rehearsal of this environment; one sentence."""
+    """The file holds no rehearsal of this environment; the message is one sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsed:
-    """The part of a rehearsal's report that belongs beside a preview."""
+    """The part of a rehearsal's report that a preview shows."""
 
     passed: bool
     problems: tuple[str, ...]
@@ -27,7 +23,7 @@ class Rehearsed:
 
 
 def read(path: Path, environment: str) -> Rehearsed:
-    """Raises RehearsalFileError where the file cannot be read or is another environment's."""
+    """Raises RehearsalFileError if the file is unreadable or of another environment."""
     try:
         report: dict[str, Any] = json.loads(path.read_text())
         told = report["environment"]
@@ -47,6 +43,6 @@ def read(path: Path, environment: str) -> Rehearsed:
         ) from error
     if told != environment:
         raise RehearsalFileError(
-            f"{path} is of a rehearsal of {told}; allowed: one of {environment}."
+            f"{path} is a rehearsal of {told}; allowed: a rehearsal of {environment}."
         )
     return found

@@ -1,4 +1,4 @@
-"""The rules of a preview in Markdown: what is broken, exempt, or not checked until up."""
+"""Renders the rules of a preview in Markdown: violated, exempt, or not checked until up."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,9 +25,9 @@ COUNTED: dict[State, str] = {
 def rules(
     verdicts: Sequence[Verdict], exemptions: Sequence[ExemptionStatus], docs: str, *, complete: bool
 ) -> tuple[Iterator[str], ...]:
-    """The table of the rules, the exemptions, and what waits for the update.
+    """Returns the table of rules, the exemptions, and the checks that wait for the update.
 
-    It is not `complete` where the engine was stopped before it came to every resource.
+    It is not `complete` if the engine stopped before it reached every resource.
     """
     return (
         _table(verdicts, docs, so_far="" if complete else " so far"),
@@ -37,12 +37,12 @@ def rules(
 
 
 def link(rule: str, docs: str) -> str:
-    """To the rule's own section; GitHub drops all but letters, digits and hyphens in an anchor."""
+    """Links the rule's section; GitHub drops all but letters, digits, hyphens in an anchor."""
     return f"[{rule}]({docs}#{re.sub(r'[^a-z0-9-]', '', rule)})"
 
 
 def _table(verdicts: Sequence[Verdict], docs: str, *, so_far: str) -> Iterator[str]:
-    yield from rows(("Rule", "What must hold", ""), "lll")
+    yield from rows(("Rule", "Finding", ""), "lll")
     broken = [verdict for verdict in verdicts if verdict.state in MARKS]
     for verdict in broken[:RULES_SHOWN]:
         told = "<br>".join(_sentences(verdict))
@@ -66,7 +66,7 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
 
 
 def _packs(names: Sequence[str], docs: str) -> str:
-    """How many of each pack: there are too many rules to name those that nobody needs to read."""
+    """Counts the rules of each pack, because there are too many to name."""
     packs = [name.partition("/")[0] for name in names]
     told = ", ".join(f"{packs.count(pack)} {pack}" for pack in sorted(set(packs)))
     return f"[{told}]({docs})"
@@ -90,7 +90,7 @@ def _exemptions(exemptions: Sequence[ExemptionStatus], docs: str) -> Iterator[st
 
 
 def _waiting(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Each value that nobody knows yet once, with how many rules wait for it."""
+    """Yields each unknown value once, with the rules that wait for it."""
     waits: dict[str, list[str]] = {}
     for verdict in verdicts:
         for sentence in verdict.waiting:

@@ -1,4 +1,4 @@
-"""Where a finding of a preview stands: at the line of the stack file where its pool begins."""
+"""Places the findings of a preview at the line of the stack file where the pool begins."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,20 +12,20 @@ POOLS = "gpu-fleet:pools"
 
 
 def places(stack_file: Path, root: Path) -> Callable[[Finding], Place]:
-    """Returns what finds the place of a finding in the tracked stack file of the environment."""
+    """Returns a function that places a finding in the environment's tracked stack file."""
     lines = _lines(stack_file)
     file = stack_file.relative_to(root).as_posix()
     return lambda finding: (file, _line(finding.resource.name if finding.resource else "", lines))
 
 
 def _line(resource: str, lines: Mapping[str, int]) -> int:
-    """The line of the pool whose name a resource begins with, the longest where many do."""
+    """Returns the line of the pool with the longest name that the resource's name begins with."""
     named = [pool for pool in lines if resource == pool or resource.startswith(f"{pool}-")]
     return lines[max(named, key=len)] if named else 1
 
 
 def _lines(stack_file: Path) -> Mapping[str, int]:
-    """Where each pool begins; the stack file has been read before and holds."""
+    """Returns the line where each pool begins; the stack file is already known to be valid."""
     node: yaml.Node | None = yaml.compose(stack_file.read_text(), Loader=yaml.SafeLoader)
     for name in ("config", POOLS):
         node = next((value for key, value in _members(node) if key.value == name), None)

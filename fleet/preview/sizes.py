@@ -1,16 +1,10 @@
-"""How large the pools are before and after, and whether their machines would boot again."""
-
-from __future__ import annotations
+"""Computes pool sizes before and after, and whether their machines would reboot."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from fleet.preview.boot_data import needs
-from fleet.preview.pools import MACHINES, class_changes, reinstalled
+from fleet.preview.pools import MACHINES, Pool, PoolChange, class_changes, reinstalled
 from hardware.catalogue import HardwareError, load
-
-if TYPE_CHECKING:
-    from fleet.preview.pools import Pool, PoolChange
 
 Pair = tuple[int | None, int | None]  # before and after; None is not known
 
@@ -26,7 +20,7 @@ class Size:
 
 
 def size(change: PoolChange) -> Size:
-    """The size of a pool; one that is new or goes has none at the other time."""
+    """Returns the size of a pool; a new or deleted pool has no size on the other side."""
     sides = (change.before, change.after)
     return Size(
         nodes=(_nodes(sides[0]), _nodes(sides[1])),
@@ -77,7 +71,7 @@ def _reboot(change: PoolChange) -> str:
 
 
 def _taken_over(before: Pool, after: Pool) -> str:
-    """What other boot data needs on machines that stay."""
+    """Returns what changed boot data needs on machines that are not replaced."""
     if before.ignition == after.ignition:
         return "no"
     taken_over = needs(before, after)

@@ -1,15 +1,10 @@
-"""What the engine would do to each resource, from its event log."""
+"""Reads the engine's step for each resource from its event log."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from engine.events import STACK, name_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Op = Literal["same", "create", "update", "replace", "delete"]
 Inputs = Mapping[str, Any]
@@ -43,7 +38,7 @@ class Step:
 
     @property
     def is_component(self) -> bool:
-        """Whether it only groups others: no cloud holds it."""
+        """True if the resource only groups others and exists in no cloud."""
         return self.type.startswith("gpu:")
 
     @property
@@ -53,7 +48,7 @@ class Step:
 
 
 def steps(events: Iterable[Mapping[str, Any]]) -> dict[str, Step]:
-    """One step for each resource by its URN, without the stack itself and the providers."""
+    """Returns one step per resource by URN, without the stack itself and the providers."""
     found: dict[str, Step] = {}
     for event in events:
         before = event.get("resourcePreEvent")

@@ -1,4 +1,4 @@
-"""One preview as plain data: from the engine's event log to what a reviewer wants to know."""
+"""Summarises a preview for a reviewer, as plain data from the engine's event log."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from policies.environment import Environment
 from policies.exemptions import ExemptionStatus, exemption_statuses
 from policies.verdicts import WORST_FIRST, PackFindings, Verdict, as_json, verdicts
 
-UNHEARD = "The policy pack has written no findings: nobody knows whether the rules hold."
+UNHEARD = "The policy pack has written no findings, so the rules were not checked."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """What `up` would do. `holds` is False where a rule or an error stopped the preview."""
+    """The changes that `up` would make. `holds` is False if a rule or error stopped the preview."""
 
     environment: str
     holds: bool
@@ -40,7 +40,7 @@ class Summary:
 
     @property
     def changes(self) -> bool:
-        """Whether `up` would do anything."""
+        """True if `up` would change anything."""
         return bool(self.pools or self.others)
 
     def as_json(self) -> dict[str, Any]:
@@ -50,9 +50,9 @@ class Summary:
 
 @dataclass(frozen=True, kw_only=True)
 class EngineRun:
-    """What one `pulumi preview` left: its event log, the packs' findings, its exit and its output.
+    """The results of one `pulumi preview`: event log, the packs' findings, success, output.
 
-    The output is all that there is where the engine did not begin.
+    Only the output exists if the engine did not start.
     """
 
     events: Sequence[Mapping[str, Any]]
@@ -62,7 +62,7 @@ class EngineRun:
 
 
 def summarise(environment: Environment, run: EngineRun, today: date | None = None) -> Summary:
-    """The summary of a preview; `today` is the day by which exemptions end, this one in UTC."""
+    """Summarises a preview; exemptions end relative to `today`, by default the date in UTC."""
     settings, rules = environment.settings, environment.rules
     heard, succeeded = run.heard, run.succeeded
     outcome = Outcome()

@@ -88,7 +88,7 @@ class Join:
     """Inputs of the join part; token and key are secret. `hostname` None keeps the machine's own.
 
     `wireguard_address` is of a machine whose plain part has none. The node has it in the cluster
-    too: the address of its hall, which the kubelet would take, is one that no other site reaches.
+    too: the address of its site, which the kubelet would take, is one that no other site reaches.
     """
 
     api_server_endpoint: str

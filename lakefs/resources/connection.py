@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 KEYS = ("access_key_id", "secret_access_key")
 CONNECTION = ("endpoint", *KEYS)
+PROVIDER_KEY = "__provider"  # where Pulumi keeps which class serves a dynamic resource
 MANAGED = {"managed-by": "gpu-fleet"}
 """The metadata of the program's own commits."""
 
@@ -125,8 +126,10 @@ class LakefsProvider(ResourceProvider):
 
         A value that is unknown at preview counts as changed, but never as a reason to replace: the
         address of a bucket is unknown for one preview, the data in the repository is lost for good.
+        The provider itself counts too: what refreshes or deletes a resource is the one that its
+        outputs name, and only an update writes today's there.
         """
-        keys = (*CONNECTION, *self.updates, *self.flags, *self.replaces)
+        keys = (*CONNECTION, *self.updates, *self.flags, *self.replaces, PROVIDER_KEY)
         changed = [key for key in keys if olds.get(key) != news.get(key)]
         reasons = [key for key in changed if key in self.replaces and known(news.get(key))]
         return DiffResult(

@@ -6,12 +6,10 @@ together. Here they are read straight into normal form, and all policies look at
 """
 # ruff: noqa: N802  # the names of the methods are the protocol's
 
-from __future__ import annotations
-
 import sys
 import threading
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import grpc  # type: ignore[import-untyped]  # grpcio ships no types
 from google.protobuf import empty_pb2  # type: ignore[import-untyped]  # ships no types
@@ -19,9 +17,11 @@ from pulumi.runtime.proto import analyzer_pb2 as proto
 from pulumi.runtime.proto import analyzer_pb2_grpc, plugin_pb2
 from pulumi_policy import (
     EnforcementLevel,
+    Policy,
     PolicyCustomTimeouts,
     PolicyResource,
     PolicyResourceOptions,
+    ReportViolation,
     ResourceValidationArgs,
     ResourceValidationPolicy,
     StackValidationArgs,
@@ -30,11 +30,6 @@ from pulumi_policy import (
 from pulumi_policy.version import VERSION
 
 from policies.gates.normal_form import Plain, from_wire
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pulumi_policy import Policy, ReportViolation
 
 MOST_BYTES = 400 * 1024 * 1024  # of a message, as in the SDK: a whole stack is one
 PACK_VERSION = "0.0.1"  # the one that counts is in PulumiPolicy.yaml
@@ -54,7 +49,7 @@ _OPTIONS = PolicyResourceOptions(
 
 
 def serve(name: str, policies: Sequence[Policy]) -> None:
-    """Tells the engine a port of this machine on standard output and serves until it is ended."""
+    """Serve until ended; the engine reads the port of this machine from standard output."""
     server = grpc.server(
         ThreadPoolExecutor(max_workers=1),  # the policies leave things for each other
         options=[("grpc.max_receive_message_length", MOST_BYTES)],

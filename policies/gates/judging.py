@@ -1,7 +1,7 @@
-"""What the rules say of manifests, at whatever gate: each rule inside a guard of its own.
+"""Runs the rules on manifests. A rule that fails does not keep the others from running.
 
-A rule that reads a value that nobody knows yet is held up and no other; one that throws counts as
-broken, and only its place is told, because its message may hold a value that nobody may print.
+A rule that reads a value not known yet is "not checked". One that raises counts as broken; only the
+place of the error is reported, because its message may hold a secret.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,10 +31,10 @@ def findings(
     today: date,
     stack: Sequence[Manifest] | None = None,
 ) -> Iterator[Finding]:
-    """Asks the rules about one resource; a rule that throws counts as broken.
+    """Yield the findings of the rules for one resource; a rule that raises counts as broken.
 
-    With a `stack`, the resources around it, those rules are asked that look across them, else those
-    that look at one alone.
+    With a `stack`, the resources around it, the rules across a stack run, else those that read one
+    resource alone.
     """
     day = today.isoformat()
     for configured in rules:

@@ -62,7 +62,7 @@ def _read(value: Value, path: str) -> object:
 
 
 def _special(fields: Mapping[str, Value], path: str) -> object:
-    """A secret is its value with a mark; of an asset or archive, what it is made from is told."""
+    """Return a secret as its value with a mark, and an asset or archive as its source."""
     if fields[SIGNATURE].string_value == SECRET:
         return _hidden(_read(fields["value"], path))
     return {key: _read(fields[key], f"{path}.{key}") for key in fields if key != SIGNATURE}

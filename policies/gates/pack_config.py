@@ -1,4 +1,4 @@
-"""What an environment says about the rules, in the form in which Pulumi hands it to a pack."""
+"""The configuration of the rules in the form in which Pulumi hands it to a policy pack."""
 
 import json
 from collections.abc import Sequence

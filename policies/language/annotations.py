@@ -1,4 +1,4 @@
-"""What objects declare of themselves by annotations `fleet.gpu/<name>`, in both gates' words."""
+"""Reads the annotations `fleet.gpu/<name>` of objects, in Python and in CEL."""
 
 import re
 from datetime import date
@@ -9,11 +9,11 @@ from policies.language.rule import Manifest, Settings
 from settings.names import PREFIX
 
 CHECKPOINT = f"{PREFIX}/checkpoint-seconds"
-"""Of a pod: that it writes a checkpoint when it is told to end, and in how many seconds."""
+"""Of a pod: how many seconds its checkpoint takes when the pod is ended."""
 FRACTION = f"{PREFIX}/gpu-fraction"
-"""Of a pod: which part of each GPU it uses, such as 0.25."""
+"""Of a pod: the part of each GPU that it uses, such as 0.25."""
 LIFETIME = f"{PREFIX}/time-to-live-hours"
-"""Of a notebook: after how many hours whoever runs it takes it away."""
+"""Of a notebook: the hours after which its hub or operator deletes it."""
 _DAY = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
 DAY_PATTERN = f"^{_DAY.pattern}$"
 
@@ -51,7 +51,7 @@ def today(settings: Settings) -> date:
 
 
 def is_over(end: date, settings: Settings) -> bool:
-    """Whether a last day lies before the one on which the rules are asked."""
+    """Return whether a last day lies before the one on which the rules are asked."""
     return end < today(settings)
 
 

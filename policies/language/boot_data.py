@@ -1,4 +1,4 @@
-"""What a pool component ships to its machines: the plain Ignition among its inputs, as files.
+"""Reads the plain Ignition that a pool component gives to its machines, as files.
 
 The rules read it as the machine would, so that a line which somebody has written by hand counts
 like one from a template.
@@ -37,7 +37,7 @@ class Shipped:
 def judged(
     judge: Callable[[Shipped], list[str]],
 ) -> Callable[[Manifest, Settings], list[str]]:
-    """A predicate that says of each pool component what `judge` says that it must have."""
+    """Return a predicate that applies `judge` to the boot data of each pool component."""
 
     def violations(manifest: Manifest, _settings: Settings) -> list[str]:
         if not is_pool(manifest):
@@ -52,13 +52,13 @@ def judged(
 
 
 def is_pool(manifest: Manifest) -> bool:
-    """Whether this is a pool component with Ignition."""
+    """Return whether this is a pool component with Ignition."""
     of_our_own = str(manifest.get("kind")).startswith(KIND)
     return of_our_own and at(manifest, "spec", "ignition") is not None
 
 
 def of_pool(manifest: Manifest) -> Shipped:
-    """What a pool component ships; raises ShippedError."""
+    """Return the boot data of a pool component; raises ShippedError."""
     inputs = cast("Mapping[str, object]", manifest["spec"])
     try:
         hardware = load(str(inputs.get("hardware")))

@@ -13,7 +13,7 @@ from string import Formatter
 from policies.language.pods import OF_WORKFLOWS
 
 DESCRIBED = "object.kind + \" '\" + object.metadata.?name.orValue('') + \"'\""
-"""What `manifest.describe` says of an object."""
+"""CEL: `manifest.describe` of an object."""
 DESCRIBED_SHORT = "object.kind + '/' + object.metadata.?name.orValue('')"
 """The name of an object in an exemption."""
 
@@ -104,7 +104,7 @@ def _argo(template: str) -> str:
 
 
 def _shared() -> str:
-    """What a workflow of Argo says for all its pods."""
+    """Return the fields that a workflow of Argo sets for all its pods."""
     of_all = f"{_WORKFLOW}.?podMetadata"
     labels, annotations = (
         _given(f"{of_all}.?{each}.orValue({{}})", "{}") for each in ("labels", "annotations")
@@ -124,7 +124,7 @@ _WORKFLOW = "(object.kind == 'CronWorkflow' ? object.?spec.?workflowSpec : objec
 
 
 def _template(name: str, optional: str) -> str:
-    """A pod's template by the name that tells it from others of its object."""
+    """Return a pod's template with its name among those of its object."""
     return f"{{'name': dyn({name}), 'template': dyn({optional}.orValue({{}}))}}"
 
 
@@ -176,12 +176,12 @@ def amount(value: str) -> str:
 
 
 def more_than_none(optional: str) -> str:
-    """Whether an optional quantity is there and above 0; an error where it is malformed."""
+    """Return whether an optional quantity is there and above 0; an error where it is malformed."""
     found = amount(f"{optional}.value()")
     return f"({optional}.hasValue() && {found}.isGreaterThan(quantity('0')))"
 
 
 def whole(quantity: str) -> str:
-    """Whether a quantity is a whole number; `isInteger` says no to `8000m` as it is written."""
+    """Return whether a quantity is a whole number; `isInteger` is false for `8000m`."""
     number = f"{quantity}.asApproximateFloat()"
     return f"({number} > 1e15 || double(int({number})) == {number})"

@@ -12,7 +12,7 @@ ASKS_FOR_GPUS = (
     f"p.containers.exists(c, {RESOURCES}.exists(r, "
     f"r.exists(k, {_IS_GPU} && '%s'.format([r[k]]) != '0')))"
 )
-"""Whether a pod `p` asks for whole GPUs or parts of them: `gpu_work.asks_for_gpus` in CEL."""
+"""CEL: `gpu_work.asks_for_gpus` of a pod `p`."""
 WITH_GPUS: Mapping[str, str] = {
     **PODS,
     "gpuPods": f"variables.pods.filter(p, {ASKS_FOR_GPUS})",

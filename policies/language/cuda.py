@@ -1,4 +1,4 @@
-"""What NVIDIA says of GPUs, drivers and CUDA: which code runs where.
+"""NVIDIA's tables of GPUs, drivers and CUDA: which code runs where.
 
 - Compute capability of a GPU: <https://developer.nvidia.com/cuda-gpus>.
 - SASS of X.y runs on GPUs of X.z with z from y on, and PTX of X.y on all from X.y on:
@@ -26,9 +26,9 @@ _OF_SERVERS: tuple[Capability, ...] = (
     *((5, 0), (5, 2), (6, 0), (6, 1), (7, 0), (7, 5), (8, 0), (8, 6), (8, 9)),
     *((9, 0), (10, 0), (10, 3), (12, 0), (12, 1)),
 )
-"""Those that code is built for; Jetson's own are of no use to another GPU."""
+"""The capabilities of servers and workstations; code for Jetson runs on no other GPU."""
 _OF_ITS_OWN, _OF_FAMILY = (9, 0), (10, 0)
-"""From where on there are the suffixes `a` and `f`."""
+"""The first capabilities with the suffixes `a` and `f`."""
 _DRIVER_OF_CUDA = {11: 450, 12: 525, 13: 580}
 
 

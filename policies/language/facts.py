@@ -1,4 +1,4 @@
-"""What rules know of an environment: its pools and queues, in one shape for every gate.
+"""The facts of an environment that rules read: its pools and queues, in one form for all gates.
 
 The preview and `fleet check` read these dicts (the key `facts` beside the rules' own settings), and
 the API server reads the same data as CEL, see `policies.gates.admission`. `policies.facts` makes
@@ -35,13 +35,13 @@ class Pool(TypedDict):
     purpose: Literal["training", "inference", "batch"]
     gpus: int
     exclusive: bool
-    """Whether workload CPUs are out of the kernel's load balancing."""
+    """The workload CPUs are out of the kernel's load balancing."""
     shares_gpus: bool
-    """Whether it hands out parts of GPUs."""
+    """It hands out parts of GPUs."""
     spot: bool
-    """Whether some of its machines are spot capacity."""
+    """Some of its machines are spot capacity."""
     rdma: bool
-    """Whether its network cards do RDMA, with a driver."""
+    """Its network cards do RDMA, and have a driver."""
     hugepages_1gi_mib: int
     hugepages_2mi_mib: int
     shapes: Sequence[Shape]

@@ -30,7 +30,7 @@ _POLICY = ("spec", "runPolicy", "schedulingPolicy")
 
 
 def is_gang(manifest: Manifest) -> bool:
-    """Whether this starts whole or not at all."""
+    """Return whether an object is a gang, which starts whole or not at all."""
     group = _GROUPS.get(str(manifest.get("kind")))
     return group is not None and str(manifest.get("apiVersion")).startswith(group)
 
@@ -55,7 +55,7 @@ def gpus(gang: Manifest) -> Decimal | None:
 
 
 def least(gang: Manifest) -> Decimal | None:
-    """The same, or less: what CEL can tell, which sorts nothing."""
+    """Return the same or less: a bound that CEL can compute, which cannot sort."""
     tasks = _tasks(gang)
     if not tasks:
         return gpus(gang)
@@ -67,7 +67,7 @@ def least(gang: Manifest) -> Decimal | None:
 
 
 def _said(gang: Manifest, *path: str) -> object:
-    """What a gang says of its scheduling; a Job of Volcano has no `minResources`."""
+    """Return a scheduling field of a gang; a Job of Volcano has no `minResources`."""
     return at(gang, *_BY_KIND.get(str(gang.get("kind")), _POLICY), *path)
 
 
@@ -95,7 +95,7 @@ def _replicas(gang: Manifest) -> list[object]:
 
 
 def _tasks(gang: Manifest) -> list[tuple[int, Decimal]] | None:
-    """Of each task or role its pods and the GPUs of one; None where nobody can say."""
+    """Return the pods of each task or role and the GPUs of one pod; None where unknown."""
     found: list[tuple[int, Decimal]] = []
     if gang.get("kind") == "PodGroup":
         return found

@@ -1,4 +1,4 @@
-"""Which Karpenter NodePool is one of GPUs, in Python and in the API server's language.
+"""Finds Karpenter NodePools for GPUs, in Python and in CEL.
 
 It is read from what a NodePool names, never from what it could launch by default. Any one of these
 makes it one:
@@ -32,7 +32,7 @@ _NAMES_MACHINES = (
 
 
 def is_gpu_node_pool(manifest: Manifest) -> bool:
-    """Says whether a manifest is a Karpenter NodePool that names GPUs."""
+    """Return whether a manifest is a Karpenter NodePool that names GPUs."""
     if manifest.get("kind") != "NodePool" or not _is_karpenter(manifest):
         return False
     node = at(manifest, "spec", "template", "spec")
@@ -74,13 +74,13 @@ def _names_gpus(key: str, values: list[str]) -> bool:
 
 
 def names_gpu_instances(values: list[str]) -> bool:
-    """Whether one of some EC2 instance types or families has GPUs of NVIDIA."""
+    """Return whether one of some EC2 instance types or families has GPUs of NVIDIA."""
     families = [value.split(".")[0] for value in values]
     return any(_FAMILY.match(f) and f not in _FAMILIES_WITHOUT for f in families)
 
 
 def consolidate_after(manifest: Manifest) -> object:
-    """What a NodePool says, or what Karpenter's CRD fills in where it says nothing at all."""
+    """Return the field of a NodePool, or the default of Karpenter's CRD."""
     disruption = at(manifest, "spec", "disruption")
     return "0s" if disruption is None else at(disruption, "consolidateAfter")
 

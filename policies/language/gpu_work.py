@@ -1,4 +1,4 @@
-"""Which pods are work on GPUs, and what they declare about themselves."""
+"""Finds pods that ask for GPUs, and objects that are not meant to end."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,9 +18,9 @@ SERVICES = (
     "ReplicationController",
     "Notebook",
 )
-"""Kinds of what is not meant to end."""
+"""Kinds that are not meant to end."""
 COUNT_PATTERN = "^[1-9][0-9]{0,8}$"
-"""What `counted` reads, in CEL's words: a whole number from 1 to 999999999."""
+"""`counted` as a pattern of CEL: a whole number from 1 to 999999999."""
 
 
 def asked_gpus(container: Mapping[str, object]) -> Iterator[tuple[str, object]]:
@@ -33,7 +33,7 @@ def asked_gpus(container: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 
 def asks_for_gpus(pod: Pod) -> bool:
-    """Whether a pod asks for whole GPUs, time-slices of them or MIG devices."""
+    """Return whether a pod asks for whole GPUs, time-slices of them or MIG devices."""
     return any(True for container in pod.containers for _ in asked_gpus(container))
 
 
@@ -50,12 +50,12 @@ def counted(value: object) -> int | None:
 
 
 def is_owned_pod(manifest: Manifest) -> bool:
-    """Whether this is a Pod that another object made, and that was judged in its place."""
+    """Return whether this is a Pod that another object made, and that was judged in its place."""
     return manifest.get("kind") == "Pod" and bool(_owners(manifest))
 
 
 def is_service(manifest: Manifest) -> bool:
-    """Whether this is not meant to end: a service, or a Pod of one."""
+    """Return whether this is not meant to end: a service, or a Pod of one."""
     if manifest.get("kind") == "Pod":
         return any(at(owner, "kind") in SERVICES for owner in _owners(manifest))
     return manifest.get("kind") in SERVICES

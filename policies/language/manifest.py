@@ -41,7 +41,7 @@ def items(value: object) -> Sequence[object]:
 
 
 def is_true(value: object) -> bool:
-    """Whether a value is `true`. It asks for the class: `is` says no of one not known yet, too."""
+    """Return whether a value is `true`; one not known yet raises, unlike with `is`."""
     return isinstance(value, bool) and value
 
 

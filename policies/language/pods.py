@@ -68,7 +68,7 @@ KINDS: tuple[Kind, ...] = (
 class Pod:
     """A pod or the template of one.
 
-    `name` tells the templates of one object apart: a task of Volcano, a role of Kubeflow, a
+    `name` is that of one of several templates: a task of Volcano, a role of Kubeflow, a
     template of Argo; it is empty where an object has one. `containers` are its init containers and
     its own; `ephemeral` ones come later, have no resources and do not count for its QoS class.
     """
@@ -81,7 +81,7 @@ class Pod:
 
     @property
     def ephemeral(self) -> tuple[Mapping[str, object], ...]:
-        """The containers that somebody has put into a pod that runs."""
+        """The ephemeral containers, which `kubectl debug` adds to a running pod."""
         return tuple(map(mapping, items(self.spec.get("ephemeralContainers"))))
 
 
@@ -148,13 +148,13 @@ def _argo(template: Mapping[str, object], workflow: Mapping[str, object]) -> Pod
 
 
 def asked(container: Mapping[str, object], resource: str) -> object:
-    """What a container asks for of a resource: its request, else its limit, else None."""
+    """Return a container's request for a resource, else its limit, else None."""
     requested = at(container, "resources", "requests", resource)
     return at(container, "resources", "limits", resource) if requested is None else requested
 
 
 def wants(pod: Pod, resource: str) -> bool:
-    """Whether a container asks for some of a resource; also where nobody can read how much."""
+    """Return whether a container asks for a resource; a malformed quantity counts as some."""
     found = [asked(container, resource) for container in pod.containers]
     amounts = [quantity(each) for each in found if each is not None]
     return any(amount is None or amount > 0 for amount in amounts)

@@ -1,9 +1,9 @@
 """How rules hold a pod to the pools of its environment, in Python and in CEL.
 
-A pod says its pool by the node selector `fleet.gpu/pool`; one that says none may run on any, and is
-refused only where no pool would do. What a pod asks for is the least that it can have: its
-containers and sidecars together, or one of its init containers where that asks for more. In CEL a
-pool is `e`, and a pod `p`.
+A pod selects its pool by the node selector `fleet.gpu/pool`. A pod without it may run on any pool,
+and is refused only where it fits none. The requests of a pod are those of its containers and
+sidecars together, or of one init container where that asks for more. In CEL a pool is `e`, and a
+pod `p`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ class Column:
 
 
 def facts(settings: Settings) -> Facts:
-    """What is known of the environment."""
+    """Return what is known of the environment."""
     return cast("Facts", {**NONE, **cast("Facts", settings.get(KEY, NONE))})
 
 
@@ -52,7 +52,7 @@ def open_to(settings: Settings, pool: str) -> list[Pool]:
 
 
 def names_resource(pod: Pod, of: Sequence[str]) -> bool:
-    """Whether a container names one of the resources."""
+    """Return whether a container names one of the resources."""
     return any(asked(each, resource) is not None for each in pod.containers for resource in of)
 
 
@@ -84,7 +84,7 @@ def total(pod: Pod, resource: str) -> float:
 
 
 def amount(container: Mapping[str, object], resource: str) -> float:
-    """What a container asks for of a resource, 0 for nothing; raises Malformed."""
+    """Return the amount of a resource that a container asks for, 0 for none; raises Malformed."""
     value = asked(container, resource)
     found = Decimal(0) if value is None else quantity(value)
     if found is None:
@@ -98,7 +98,7 @@ def no_pool_fits(
     says: str,
     must: str = "must ask for",
 ) -> str | None:
-    """What a pod must ask for where none of the offers fits; `says` names keys of an offer."""
+    """Return what a pod must ask for where no offer fits; `says` names keys of an offer."""
     if not offers or any(map(fits, offers)):
         return None
     return f"{must} {' or '.join(says.format_map(each) for each in offers)}."

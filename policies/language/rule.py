@@ -1,4 +1,4 @@
-"""What a guard rail of the fleet is: one sentence, its reason, and its form at each gate."""
+"""The type of a rule: one sentence, its reason, and its form at each gate."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

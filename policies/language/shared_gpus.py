@@ -1,7 +1,7 @@
-"""Whether a pod asks for whole GPUs, or for `nvidia.com/gpu` on nodes that hand out parts of them.
+"""Tells pods that ask for whole GPUs from pods on nodes where `nvidia.com/gpu` is a part of one.
 
-A pod says so by the node selector `fleet.gpu/sharing`, or by `fleet.gpu/pool` of a pool that shares
-its GPUs.
+A pod selects such nodes by `fleet.gpu/sharing`, or by `fleet.gpu/pool` of a pool that shares its
+GPUs.
 """
 
 from policies.language import cel
@@ -15,13 +15,13 @@ _MODES = ("mig", "time-slicing", "mps")
 
 
 def asks_whole(pod: Pod) -> bool:
-    """Whether a container asks for `nvidia.com/gpu`."""
+    """Return whether a container asks for `nvidia.com/gpu`."""
     amounts = [asked(container, GPU) for container in pod.containers]
     return any(amount is not None and str(amount) != "0" for amount in amounts)
 
 
 def is_shared(pod: Pod, settings: Settings) -> bool:
-    """Whether the nodes that a pod selects hand out parts of GPUs."""
+    """Return whether the nodes that a pod selects hand out parts of GPUs."""
     pool = selected(pod)
     return at(pod.spec, "nodeSelector", SHARING_LABEL) in _MODES or any(
         each["shares_gpus"] for each in open_to(settings, pool) if pool

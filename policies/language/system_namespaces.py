@@ -1,7 +1,7 @@
-"""The namespaces of system parts, which a rule of isolation lets do what nobody else may.
+"""The setting `namespaces` of isolation rules: the system namespaces that are exempt.
 
-A rule names them in its setting `namespaces`. They hold what the pinned charts install and the
-fleet's own daemons; who may make something there is for RBAC to say.
+They hold what the pinned charts install and the fleet's own daemons. RBAC controls who may create
+objects there.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ def schema(guard: Guard, description: str) -> Mapping[str, Mapping[str, object]]
 
 
 def is_system(manifest: Manifest, settings: Settings) -> bool:
-    """Whether an object stands in one of the namespaces; without one it is in `default`."""
+    """Return whether an object stands in one of the namespaces; without one it is in `default`."""
     space = at(manifest, "metadata", "namespace") or "default"
     return space in items(settings["namespaces"])
 

@@ -1,8 +1,8 @@
-"""What machines really boot with: user data wherever it lies, with everything that it merges.
+"""Reads the user data that machines boot with, and everything that it merges.
 
 A pool's machines get it from a Server of Hetzner, from an EC2NodeClass or from the Secret of a
 BareMetalHost, each with the label `fleet.gpu/pool`; what it points at in S3 is in the same stack.
-It holds secrets, so that nothing of it may be told but paths and names.
+It holds secrets: messages may contain its paths and names, and no values.
 """
 
 import base64
@@ -69,7 +69,7 @@ def booted(text: str, stack: Sequence[Manifest]) -> BootConfig | None:
 
 
 def differences(plain: BootConfig, final: BootConfig) -> Iterator[str]:
-    """What machines boot with that is not of their pool, and what they miss; in words, no value."""
+    """Yield what the boot data has beyond its pool's and what it lacks; in words, no values."""
     if final.arguments != plain.arguments:
         yield "have the kernel arguments of its pool"
     for what, shipped, found in (

@@ -1,12 +1,12 @@
-"""What is kept warm: capacity that is paid for before anybody has work for it.
+"""Finds warm capacity: machines and pods that are paid for while they wait for work.
 
 - A *floor*: machines of a GPU pool that are there without work: `replicas` of a NodePool,
   `minSize` of an EKS node group or of an Auto Scaling group with GPU instances.
 - A *reserve*: a CapacityBuffer of Karpenter, and pods that hold GPUs and only pause: with the
   image pause, `sleep infinity` or `tail -f /dev/null`.
 
-Each says why and until when by `fleet.gpu/keep-warm-reason` and `fleet.gpu/keep-warm-until`: a
-Kubernetes object by annotations, another resource by its tags.
+Each gives its reason by `fleet.gpu/keep-warm-reason` and its last day by
+`fleet.gpu/keep-warm-until`: a Kubernetes object as annotations, another resource as tags.
 """
 
 import re
@@ -35,7 +35,7 @@ BUFFERS: Kind = ("autoscaling.x-k8s.io", "capacitybuffers")
 
 
 def floor(manifest: Manifest) -> bool:
-    """Whether a GPU pool has machines without work."""
+    """Return whether a GPU pool has machines without work."""
     kind = str(manifest.get("kind"))
     if kind in _GROUPS:
         least = at(manifest, "spec", *_GROUPS[kind])
@@ -62,9 +62,9 @@ def ec2_types(manifest: Manifest) -> list[str]:
 
 
 def reserve(manifest: Manifest) -> bool:
-    """Whether an object holds capacity for work that is not there yet.
+    """Return whether an object holds capacity for work that is not there yet.
 
-    What such an object says is not said again by the pods that are made from it.
+    The pods that such an object makes do not count; they need no annotations of their own.
     """
     if manifest.get("kind") == "CapacityBuffer":
         return True
@@ -81,7 +81,7 @@ def _pauses(container: Mapping[str, object]) -> bool:
 
 
 def said(manifest: Manifest) -> Mapping[str, object]:
-    """What a resource says of itself, as annotations or tags; a group of AWS lists its tags."""
+    """Return the annotations or tags of a resource; a group of AWS lists its tags."""
     tags = at(manifest, "spec", "tags")
     listed = {str(at(tag, "key")): at(tag, "value") for tag in items(tags)}
     return {**listed, **mapping(tags), **mapping(at(manifest, "metadata", "annotations"))}

@@ -1,6 +1,6 @@
 """The log of calls, `calls.jsonl`: each call of the engine to a simulated provider.
 
-It holds no property values: it shows that a server was created, but not with which inputs.
+It holds no property values: it shows that a server was created, but not its inputs.
 """
 
 import json

@@ -67,7 +67,7 @@ def with_name(
 
 
 def keeps_its_name(auto_name: AutoName | None, old: Properties, new: Properties) -> bool:
-    """Whether a replacement has the name of the old object, because the program fixed it."""
+    """Returns whether a replacement keeps the old object's name, because the program set it."""
     if auto_name is None or _was_automatic(auto_name, new):
         return False
     return old.get(auto_name.property) == new.get(auto_name.property)

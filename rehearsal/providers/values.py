@@ -169,12 +169,12 @@ def plain_properties(properties: Mapping[str, Value]) -> Properties:
 
 
 def has_secret(value: Value) -> bool:
-    """Whether the value is a secret or contains one."""
+    """Returns whether the value is a secret or contains one."""
     return any(isinstance(item, Secret) for item in walk(value))
 
 
 def has_unknown(value: Value) -> bool:
-    """Whether the value is unknown or contains an unknown."""
+    """Returns whether the value is unknown or contains an unknown."""
     return any(isinstance(item, Unknown) for item in walk(value))
 
 

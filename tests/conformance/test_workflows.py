@@ -116,9 +116,10 @@ def test_every_check_runs_on_pull_requests_and_on_what_was_merged() -> None:
 def test_the_slow_tests_run_every_night_and_show_their_result() -> None:
     (schedule,) = workflow("nightly")["on"]["schedule"]
     assert re.fullmatch(r"\d+ \d+ \* \* \*", schedule["cron"])
-    run, show = (step["run"] for step in steps(FOLDER / "nightly.yml") if "run" in step)
-    assert run == "make test-slow"
+    build, run, show = (step["run"] for step in steps(FOLDER / "nightly.yml") if "run" in step)
     (page,) = re.findall(r"--result (\S+)", (ROOT / "Makefile").read_text())
+    assert build == "make toolchain"
+    assert run == f"rm {page} && make test-slow", "an old result is not shown as this run's"
     assert show == f'cat {page} >> "$GITHUB_STEP_SUMMARY"'
 
 
@@ -133,12 +134,21 @@ def test_the_toolchain_is_built_anew_only_where_its_sources_or_the_lock_changed(
         path.stem: step["with"]["key"]
         for path in WORKFLOWS
         for step in steps(path)
-        if use(step) == "actions/cache" and step["with"]["path"] == ".toolchain"
+        if use(step) in ("actions/cache", "actions/cache/restore")
+        and step["with"]["path"] == ".toolchain"
     }
     sources = "${{ hashFiles('toolchain/**', 'requirements.lock') }}"
     assert all(key.endswith(f"-{sources}") for key in keys.values())
     assert keys.keys() == {"preview", "test", "nightly"}
     assert keys["test"] == keys["nightly"] != keys["preview"], "a rehearsal builds fewer programs"
+
+
+@pytest.mark.parametrize("name", ["test", "nightly"])
+def test_a_toolchain_that_was_built_is_saved_before_a_test_can_fail(name: str) -> None:
+    order = [use(step) or step.get("run", "") for step in steps(FOLDER / f"{name}.yml")]
+    saved = order.index("actions/cache/save")
+    assert order.index("make toolchain") < saved
+    assert all("make test" not in run for run in order[:saved])
 
 
 def test_an_update_needs_the_approval_of_its_environment_and_is_never_broken_off() -> None:

@@ -130,7 +130,7 @@ def test_a_change_of_the_stack_file_is_shown_in_words_prices_and_rules(
         "dgx": (f"tuning changed: 1Gi hugepages of each NUMA node 64 → 32, {memory} {waiting}",),
     }
     text = markdown(summary)
-    assert text.startswith(f"### ✅ Preview of `{trial.engine.environment_name}`: holds\n")
+    assert text.startswith(f"### ✅ Preview of `{trial.engine.environment_name}`: passed\n")
     assert "| always on | 919.69 | 930.25 | +10.56 | +321.35 |" in text
     assert "| burst, at most | 1,910.40 | 3,820.80 | +1,910.40 | +58,108.00 |" in text
     assert "price not verified: dgx-h200" in text
@@ -245,7 +245,7 @@ def test_a_stack_file_without_a_salt_gets_none_from_a_preview(untouched: Preview
     [
         ({"PULUMI_CONFIG_PASSPHRASE": "another"}, "The passphrase is not the one that encrypts"),
         ({"PULUMI_CONFIG_PASSPHRASE": None}, "The passphrase of the secrets of dev is not set"),
-        ({"PULUMI_BACKEND_URL": None}, "Nobody is logged in to the backend"),
+        ({"PULUMI_BACKEND_URL": None}, "You are not logged in to the backend"),
         ({"PULUMI_BACKEND_URL": "file:///gone"}, "The backend cannot be opened (unable to open"),
         ({"PULUMI_BACKEND_URL": "empty"}, "The backend has no stack dev"),
     ],

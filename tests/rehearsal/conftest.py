@@ -1,14 +1,15 @@
 """Rehearsals of scratch checkouts, so that tests never meet one of the user's own."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -18,11 +19,6 @@ from rehearsal.processes import MARK, Processes
 from rehearsal.workspace import Workspace
 from tests.conftest import ROOT
 from toolchain.build import ensure
-
-if TYPE_CHECKING:
-    import signal
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 DEADLINE_S = 180  # for a hanging command alone
 COMMAND = """

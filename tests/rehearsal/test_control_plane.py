@@ -1,18 +1,13 @@
 """The control plane alone: ports that others take, and servers that die."""
 
-from __future__ import annotations
-
 import socket
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from rehearsal import control_plane
 from rehearsal.control_plane import Launcher, free_port
 from rehearsal.errors import RehearsalError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture

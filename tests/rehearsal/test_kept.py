@@ -1,4 +1,4 @@
-"""dev, rehearsed once from end to end and kept up: what the report says, and what is really there.
+"""dev, rehearsed once from end to end and kept running: its report, and the objects in its cluster.
 
 Its stack file carries secrets whose passphrase nobody knows, as a real one does.
 """

@@ -1,25 +1,19 @@
 """What the API server makes of jobs in the namespaces of queues, by the policy of the program."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import Volcano, VolcanoArgs
-from rehearsal.api import ApiServerError
+from rehearsal.api import Api, ApiServerError
+from rehearsal.control_plane import Launcher
 from rehearsal.providers.kubernetes.readiness import install_crds
 from settings import Queue, Team
 from tests.support.recorder import named, render
 from toolchain.build import ensure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rehearsal.api import Api
-    from rehearsal.control_plane import Launcher
 
 DEADLINE_S = 30.0
 HARD = {"mode": "hard", "highestTierAllowed": 1}

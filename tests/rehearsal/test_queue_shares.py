@@ -1,10 +1,10 @@
 """How the real scheduler of Volcano, as the program configures it, shares machines by queues."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -12,18 +12,12 @@ import yaml
 from components.platform.pool_domains import PoolDomains, PoolDomainsArgs
 from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import SCHEDULER, Volcano, VolcanoArgs
-from rehearsal.control_plane import free_port
+from rehearsal.api import Api
+from rehearsal.control_plane import Launcher, free_port
 from rehearsal.providers.kubernetes.readiness import install_crds
 from settings import Queue, Team
 from tests.support.recorder import named, render
 from toolchain.build import ensure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from rehearsal.api import Api
-    from rehearsal.control_plane import Launcher
 
 DEADLINE_S = 60.0
 PERIOD_S = 0.2  # between decisions of the scheduler; Volcano's own is a second

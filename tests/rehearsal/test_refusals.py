@@ -1,12 +1,8 @@
 """What does not hold ends with exit code 1 or 2 and sentences, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tests.rehearsal.conftest import Checkout
+from tests.rehearsal.conftest import Checkout
 
 BROKEN_BOOT = """
 import components.pools.bare_metal as pools
@@ -92,7 +88,7 @@ def test_a_machine_with_broken_boot_data_stays_out_with_its_reason(checkout: Che
     assert refusal["name"] == "dev-dgx-02"
     assert "9.4.0" in refusal["reasons"][0]
     assert ended.report["problems"] == [
-        f"dev-dgx-02 (dgx) stays out: {' '.join(refusal['reasons'])}"
+        f"dev-dgx-02 (dgx) did not come up: {' '.join(refusal['reasons'])}"
     ]
     assert "dev-dgx-02" not in {node["name"] for node in ended.report["nodes"]}
     assert ended.report["job"]["node"] == "dev-dgx-01", "the other machine is as good as before"

@@ -78,7 +78,7 @@ def test_what_a_killed_rehearsal_left_is_ended_by_the_next_one(checkout: Checkou
     assert left, "the killed rehearsal left nothing, so there is nothing to clean"
 
     following = checkout.start("rehearse", "dev")
-    following.wait_for("Ended what a killed rehearsal had left: ")
+    following.wait_for("Stopped what a killed rehearsal left running: ")
     now = {record.pid for record in checkout.workspace().processes.records()}
     assert not [pid for pid in left - now if psutil.pid_exists(pid) and runs(psutil.Process(pid))]
     following.end(signal.SIGINT)

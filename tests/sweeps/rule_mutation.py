@@ -5,25 +5,20 @@ file to write) in the environment. As each rule has a test file of its own, all 
 once; behind the first failure of a file its other tests are skipped.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
+from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from policies.language.rule import Rule
 from policies.rules import ALL
 from tests.conftest import ROOT
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from policies.language.rule import Rule
-
-    Predicate = Callable[..., list[str]]
+Predicate = Callable[..., list[str]]
 
 FOLDER = ROOT / "tests" / "unit" / "policies"
 _noticed: set[str] = set()

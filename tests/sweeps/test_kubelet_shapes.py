@@ -16,7 +16,6 @@ from hardware.catalogue import load, names
 from hardware.cpuset import format_list
 from ignition.plan.numa_plan import PlanError, plan
 from ignition.plan.tuning import PURPOSES, Tuning
-from ignition.shapes import from_plan
 from ignition.shapes.admission import insufficient
 from ignition.shapes.cpu_distribution import EndlessError
 from ignition.shapes.kubelet import NO_START, KubeletOutcome, run
@@ -30,6 +29,7 @@ from ignition.shapes.node import (
     EmptyNode,
     NumaCell,
 )
+from ignition.shapes.node_of_plan import from_plan
 from toolchain.build import ensure
 
 NUMA_NODES = (1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 4, 4, 4, 4, 4, 4, 8, 9)

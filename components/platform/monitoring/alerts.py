@@ -149,11 +149,13 @@ def _idle_nodes(limits: IdleLimits) -> tuple[Alert, ...]:
                 sum by (node, pool) (pod:gpus_held:sum) and on (node) node:gpus_active:sum == 0
                 unless on (node) (pod:gpu_requested:sum {_YOUNG})
             """,
-            lasts_minutes=limits.seen_minutes - WINDOW_MINUTES + GRACE_MINUTES,
+            # of no rule's setting: each new pod of the node starts the wait anew, so that with a
+            # long one nobody would hear of a node whose pods come and go
+            lasts_minutes=GRACE_MINUTES,
             severity="warning",
             summary=(
                 f"Pods hold {{{{ $value | humanize }}}} GPUs of node {_NODE} and none has worked "
-                f"for {limits.seen_minutes} minutes"
+                f"for {WINDOW_MINUTES} minutes"
             ),
             why=(
                 "Held GPUs are neither used nor given back, and Karpenter cannot remove their node."

@@ -1,4 +1,4 @@
-"""Reserved capacity must have an end that somebody knows, and that is still to come.
+"""Reserved capacity must have a known end in the future.
 
 EC2 ends the machines of a Capacity Block half an hour before the block does, whatever runs on them;
 a reservation without an end is paid for until somebody thinks of it.
@@ -8,8 +8,8 @@ a reservation without an end is paid for until somebody thinks of it.
 - A capacity reservation with GPU instances has `endDateType` limited and an `endDate`; a Capacity
   Block, of which the offering decides the end, says it by the tag `fleet.gpu/reserved-until`.
 
-In the last `notice_days` it is told, too. The API server knows no clock: it asks for the day alone;
-Prometheus tells of the environment's own pools when nobody looks at a preview.
+The rule also reports an end within `notice_days`. CEL has no clock, so the API server checks only
+that the day is there. An alert of Prometheus reports the environment's own pools.
 """
 
 from datetime import date
@@ -39,7 +39,7 @@ _SOON = "must have other capacity soon: its reserved capacity ends on {0}, in {1
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
-    """Returns what is not known of the end of reserved capacity, or that it is near."""
+    """Return that the end of reserved capacity is unknown, over or near."""
     fault = _fault(manifest, settings)
     return [f"{describe(manifest)} {fault}"] if fault else []
 
@@ -93,7 +93,7 @@ RULE = Rule(
             "minimum": 0,
             "maximum": 365,
             "default": 7,
-            "description": "Days before the end from which on it is told.",
+            "description": "Days before the end from which on the rule reports it.",
         },
     },
     alert=Alert(

@@ -4,7 +4,7 @@ A reserved machine is paid for every hour of its reservation, used or not; so ar
 ones where `sustained_hours_per_day` says that they run so long. Against each stands the owned
 machine of the catalogue with the same GPUs, at what it is written off with, power and cooling
 included. From as many hours a day as the quotient of the two prices says, owning is cheaper. What
-owning takes besides (a hall, people, a purchase today) is in no price: the figures are advice.
+else owning costs (space, people, capital) is in no price: the figures are advice.
 """
 
 from functools import cache

@@ -1,11 +1,11 @@
-"""What costs money must say whose money it is.
+"""What costs money must carry the labels of who pays for it.
 
 - Pods that ask for GPUs carry the labels of `pod_labels`, each `fleet.gpu/<name>`, on the template
-  of whatever makes them: the cost of a shared machine is told apart by the pods on it. Kubeflow's
+  of whatever makes them: the cost of a shared machine is divided by its pods. Kubeflow's
   Notebook has them itself: its controller copies them to the pod, whose template has no metadata.
 - What is rented from a cloud carries those of `cloud_labels` as AWS tags or Hetzner labels:
   servers, volumes, buckets, addresses, balancers, file systems, databases, reservations. What costs
-  nothing (roles, networks, firewalls) is not asked.
+  nothing (roles, networks, firewalls) needs none.
 - Machines, and the EC2NodeClass by which Karpenter rents them, also carry `fleet.gpu/pool`.
 """
 
@@ -120,7 +120,7 @@ def _admission() -> Admission:
 RULE = Rule(
     id=ID,
     sentence="What costs money must carry the labels that say who pays for it.",
-    why="A cost that nobody can be told of is paid by all and questioned by none.",
+    why="A cost without an owner is paid by everybody and reduced by nobody.",
     source="https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/cost-alloc-tags.html",
     schema={
         "pod_labels": {

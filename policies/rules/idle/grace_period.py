@@ -1,8 +1,8 @@
-"""A pod must be given the time that its checkpoint takes.
+"""A pod's grace period must not be shorter than its checkpoint takes.
 
-A pod that is told to end has `terminationGracePeriodSeconds` (30 where nothing is said) before it
-is killed. The annotation `fleet.gpu/checkpoint-seconds` of a pod declares that it writes a
-checkpoint then, and how long that takes.
+The kubelet kills a pod `terminationGracePeriodSeconds` (by default 30) after it sends SIGTERM. The
+annotation `fleet.gpu/checkpoint-seconds` declares that the pod then writes a checkpoint, and how
+long that takes.
 """
 
 from policies.language import cel
@@ -40,8 +40,8 @@ RULE = Rule(
     id=ID,
     sentence="A pod's grace period must not be shorter than its checkpoint takes.",
     why=(
-        "A checkpoint that is cut off in the middle is none: the work since the one before it is "
-        "done, and paid, again."
+        "A checkpoint that is cut off is lost: the work since the one before it is done, and paid, "
+        "again."
     ),
     source="https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/",
     predicate=violations,

@@ -7,7 +7,7 @@ Workflow of Argo, a Pod that nobody made. A Deployment or StatefulSet is a servi
   it in `runPolicy`), else of the pod. Volcano's Job has none, so that each of its tasks' templates
   must. Argo's `templateDefaults` counts for each template.
 - The idle deadline is the annotation `fleet.gpu/idle-deadline-minutes` of the pods: after so many
-  minutes without work the program ends itself. The alert GpuPodIdle tells of one that does not.
+  minutes without work the program ends itself. The alert GpuPodIdle reports one that does not.
 
 Both are whole numbers; the longest that counts is a setting.
 """

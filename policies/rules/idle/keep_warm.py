@@ -1,14 +1,14 @@
 """Capacity that is kept for work to come must have hours, a budget and a last day.
 
-Such are a CapacityBuffer of Karpenter and pods that hold GPUs and only pause. By annotation they
-say
+This holds for a CapacityBuffer of Karpenter and for pods that hold GPUs and only pause. Their
+annotations are
 
 - `fleet.gpu/keep-warm-schedule`: when, such as `mon-fri 08:00-18:00 Europe/Berlin`;
 - `fleet.gpu/keep-warm-usd-per-day`: what it may cost, a whole number up to the setting;
 - `fleet.gpu/keep-warm-until`: the last day.
 
-All budgets of a stack together keep within the setting, too. The API server knows no clock and one
-object alone: a last day that is over and the sum are told at the preview.
+The sum of a stack's budgets must keep within the setting too. The API server reads one object and
+has no clock: only the preview checks the sum and whether the last day is over.
 """
 
 import re
@@ -63,7 +63,7 @@ def _faults(manifest: Manifest, settings: Settings) -> list[str]:
 
 
 def together(manifest: Manifest, settings: Settings, stack: Sequence[Manifest]) -> list[str]:
-    """Returns by how much all reserves exceed the budget, told of the first of them."""
+    """Return by how much all reserves exceed the budget; reported for the first of them."""
     if not warm.reserve(manifest):
         return []
     reserves = [each for each in stack if warm.reserve(each)]

@@ -98,7 +98,7 @@ def _serving(words: str, container: Mapping[str, object]) -> Iterator[int]:
 
 
 def _processes(container: Mapping[str, object], manifest: Manifest) -> Iterator[int]:
-    """Yields how many processes a torchrun starts that no flag tells."""
+    """Yield how many processes a torchrun without a flag for it starts."""
     if any(at(each, "name") == _PROCESSES for each in items(container.get("env"))):
         yield from map(int, _values(container, _PROCESSES, _WHOLE))
     elif manifest.get("kind") != "PyTorchJob":

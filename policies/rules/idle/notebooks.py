@@ -105,8 +105,8 @@ RULE = Rule(
     id=ID,
     sentence="A notebook must run on a part of a GPU and for a limited time.",
     why=(
-        "Who types leaves a GPU idle between two cells and over the weekend; a slice of one is "
-        "enough to try things, and what is tried out runs as a job."
+        "A notebook leaves its GPU idle between two cells and over the weekend; a slice of a GPU "
+        "is enough to try things, and longer work runs as a job."
     ),
     source="https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-sharing.html",
     schema={

@@ -2,8 +2,8 @@
 
 A floor is `replicas` of a NodePool, `minSize` of an EKS node group, or of an Auto Scaling group
 that names GPU instances. The reason stands in `fleet.gpu/keep-warm-reason` and its last day in
-`fleet.gpu/keep-warm-until`, as annotations or tags. The API server knows no clock: that the last
-day is over is told at the next preview.
+`fleet.gpu/keep-warm-until`, as annotations or tags. CEL has no clock: only the preview checks
+whether the last day is over.
 """
 
 from policies.language import cel
@@ -22,7 +22,7 @@ _OVER = f"must have no machines without work: the last day of its reason, by {UN
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
-    """Returns the GPU pools that stand ready for no reason."""
+    """Return the GPU pools that keep machines without a valid reason."""
     if not floor(manifest):
         return []
     declared = said(manifest)

@@ -1,12 +1,12 @@
-"""What runs on spot capacity must survive losing it.
+"""Pods on spot capacity must survive losing it.
 
 A pod may run on spot capacity where it selects `karpenter.sh/capacity-type: spot`, where its
 required node affinity allows it, or where it selects, by either, a pool that has some and no
 capacity type. Such a pod
 
 - must not have one of the priority classes of production, nor must its job;
-- must declare by the annotation `fleet.gpu/checkpoint-seconds` that it writes a checkpoint when it
-  is told to end, within the notice that EC2 gives. A Deployment, StatefulSet or DaemonSet is a
+- must declare by the annotation `fleet.gpu/checkpoint-seconds` that it writes a checkpoint within
+  the notice that EC2 gives before it ends the machine. A Deployment, StatefulSet or DaemonSet is a
   service and has no work to lose, and neither have its pods.
 """
 
@@ -36,7 +36,7 @@ _NO_CHECKPOINT = (
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
-    """Returns the pods on spot capacity that must not be there, or lose their work there."""
+    """Return the pods that must not run on spot capacity or would lose their work there."""
     notice = cast("int", settings["notice_seconds"])
     of_job = classes_of_job(manifest)
     said = []
@@ -116,8 +116,8 @@ _CLASSES = cel.setting(ID, "production_classes")
 RULE = Rule(
     id=ID,
     sentence=(
-        "On spot capacity must run no production, and only batch work that writes a checkpoint in "
-        "time."
+        "Spot capacity must run no production work, and batch work there must write a checkpoint "
+        "in time."
     ),
     why=(
         "EC2 takes a spot instance back with two minutes of notice: what is not saved by then is "

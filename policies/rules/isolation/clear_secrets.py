@@ -1,19 +1,19 @@
-"""A secret must not stand where everybody reads it: variables, ConfigMaps, plain boot data.
+"""Secrets must not be in variables, ConfigMaps, values of charts or plain boot data.
 
 - A container's variable with the name of a secret (`…PASSWORD`, `…TOKEN`, `…SECRET`, `…API_KEY`,
-  `…ACCESS_KEY`, `…PRIVATE_KEY`, `…SECRET_KEY`, `PGPASSWORD`) has its value from a Secret, and so
-  have the values of a chart.
-- A ConfigMap has no such key.
-- Nowhere there, and not in the command of a container, stands a private key or an access key of
-  AWS. Neither does one, or a join token of kubeadm, in the Ignition of a pool or the user data of
-  an EC2NodeClass; what is in a base64 `data:` URL is read, too. What of the boot data is secret
-  comes in a second configuration that is encrypted.
+  `…ACCESS_KEY`, `…PRIVATE_KEY`, `…SECRET_KEY`, `PGPASSWORD`) must take its value from a Secret.
+  The same holds for the values of a chart.
+- A ConfigMap must have no such key.
+- Variables, values, ConfigMaps and the commands of containers must contain no private key and no
+  access key of AWS.
+- The Ignition of a pool and the user data of an EC2NodeClass must contain none either, and no join
+  token of kubeadm; base64 `data:` URLs are decoded and read too. Secret boot data comes in a second
+  configuration, which is encrypted.
+- In resources that are not Kubernetes objects (a server, a provider, an object of S3), an input
+  with the name of a secret, or user data or content with a secret in it, must be marked as secret,
+  so that Pulumi encrypts it in its state. The Kubernetes SDK marks the data of a Secret itself.
 
-- What is no object of Kubernetes (a server, a provider, an object of S3) is encrypted in Pulumi's
-  state where an input has the name of a secret, or is user data or content with one in it: the
-  program must mark it as secret. The Kubernetes SDK marks the data of a Secret itself.
-
-No sentence of this rule holds a part of what it has found.
+Messages of this rule never contain a part of the secret.
 """
 
 import base64
@@ -60,7 +60,7 @@ _is_token = re.compile(_KUBEADM).search
 
 
 def violations(manifest: Manifest, _settings: Settings) -> list[str]:
-    """Returns where a secret stands in the clear, and nothing of it."""
+    """Return where a secret is in plain text, without any of it."""
     kind = str(manifest.get("kind"))
     if kind == "ConfigMap" and manifest.get("apiVersion") == "v1":
         found = any(_tells(key, text) for key, text in mapping(manifest.get("data")).items())
@@ -89,7 +89,7 @@ def _has_clear_secret(container: Mapping[str, object]) -> bool:
 
 
 def _in_clear_state(manifest: Manifest) -> Iterator[str]:
-    """The inputs that are secrets and have no mark; only what may be one is read."""
+    """Yield the inputs that are secrets without a mark; reads only those that may be one."""
     inputs = mapping(manifest.get("spec"))
     for name in inputs:
         if name in _TEXTS or _is_input(name):
@@ -101,14 +101,14 @@ def _in_clear_state(manifest: Manifest) -> Iterator[str]:
 
 
 def _tells(name: object, text: object) -> bool:
-    """Whether a named text is a secret: by its own look, or by its name."""
+    """Return whether a named text is a secret: by its own look, or by its name."""
     if not isinstance(text, str) or not text or re.search(_REFERENCE, text):
         return False
     return bool(_is_value(text)) or (bool(_is_name(str(name))) and not _is_elsewhere(text))
 
 
 def _is_elsewhere(text: str) -> bool:
-    """Whether a text is only a yes, a no, a path or `<eos>`; a secret is none of these."""
+    """Return whether a text is only a yes, a no, a path or `<eos>`; a secret is none of these."""
     return text in _YES_OR_NO or text.startswith(_NO_SECRET)
 
 
@@ -188,8 +188,8 @@ RULE = Rule(
     id=ID,
     sentence="A secret must not stand in variables, ConfigMaps, values of charts or boot data.",
     why=(
-        "Whoever may read pods, a state, a preview or the metadata of a machine has it, and nobody "
-        "can take it out of their history."
+        "Everybody who may read pods, a state, a preview or the metadata of a machine can read it, "
+        "and it stays in their history."
     ),
     source="https://kubernetes.io/docs/concepts/security/secrets-good-practices/",
     predicate=violations,

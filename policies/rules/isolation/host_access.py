@@ -1,9 +1,9 @@
-"""A pod must keep to itself: neither privileged nor in the host's namespaces, files or ports.
+"""A pod must not be privileged or use host namespaces, paths or ports.
 
-System parts may, in the namespaces of the setting. That is also how a gang without an RDMA or
-SR-IOV device gets the host's network: by an exemption with an end, because the next cluster has the
-device. Of capabilities a container may add those of a container runtime's default set, and those of
-the setting: IPC_LOCK pins memory for RDMA, SYS_NICE binds it to a NUMA node.
+Pods in the system namespaces of the setting may. A gang that needs the host's network because it
+has no RDMA or SR-IOV device needs an exemption. A container may add the capabilities of a container
+runtime's default set and those of the setting: IPC_LOCK pins memory for RDMA, SYS_NICE binds it to
+a NUMA node.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ _ADDS = "must not add a capability beyond those that are allowed."
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
-    """Returns what gives the pods of an object a part of their node."""
+    """Return what gives the pods of an object access to their node."""
     found = pods(manifest)
     if not found or is_system(manifest, settings):
         return []
@@ -105,10 +105,10 @@ def _cel_faults() -> list[Fault]:
 
 RULE = Rule(
     id=ID,
-    sentence="A pod must have no part of its node: no privilege, host namespace, path or port.",
+    sentence="A pod must not be privileged or use host namespaces, paths or ports.",
     why=(
-        "Whoever has the host's files, processes or devices has every other team's data and GPUs "
-        "on that node, and the node's own credentials."
+        "A pod with access to the host's files, processes or devices can read every other team's "
+        "data on that node, use its GPUs and take the node's credentials."
     ),
     source="https://kubernetes.io/docs/concepts/security/pod-security-standards/",
     schema={
@@ -120,7 +120,7 @@ RULE = Rule(
             "type": "array",
             "items": {"type": "string", "pattern": "^[A-Z_]+$"},
             "default": ["IPC_LOCK", "SYS_NICE"],
-            "description": "Capabilities that a container may add beside the runtime's own.",
+            "description": "Capabilities that a container may add beyond the runtime's defaults.",
         },
     },
     predicate=violations,

@@ -1,7 +1,7 @@
-"""Every image must be named by its digest: `name@sha256:…`, with or without a tag before it.
+"""A container must name its image by digest: `name@sha256:…`, with or without a tag before it.
 
-Init containers and those that somebody puts into a pod that runs are meant, too. The charts of the
-fleet name their images by tags, each chart in its pinned version: their namespaces are a setting.
+This includes init containers and ephemeral containers. The pinned charts of the fleet name their
+images by tags, so their namespaces are exempt by a setting.
 """
 
 import re
@@ -19,7 +19,7 @@ _MUST = "must name its image by digest: name@sha256: and 64 hexadecimal digits."
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
-    """Returns the containers whose image may be another one tomorrow."""
+    """Return the containers whose image is not named by digest."""
     found = pods(manifest)
     if not found or is_system(manifest, settings):
         return []

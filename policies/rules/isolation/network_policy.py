@@ -1,10 +1,9 @@
 """The namespace of a team, and any in which the stack runs pods, must deny traffic by default.
 
-That is a NetworkPolicy in the same stack that selects all pods of the namespace in each direction
-of the setting: what it does not allow is denied. One that selects all pods and lets in everybody
-denies nothing: everybody is no peer at all, all pods of all namespaces, or all addresses, at every
-port. A namespace is a team's by its label `fleet.gpu/team`; those of charts bring their own
-policies or need none, and are a setting.
+The stack must have a NetworkPolicy that selects all pods of the namespace in each direction of the
+setting; it denies what it does not allow. A policy that selects all pods and lets in everybody is
+refused: a rule without ports and with no peer, all pods of all namespaces, or all addresses. The
+label `fleet.gpu/team` marks the namespace of a team. Namespaces of charts are exempt by a setting.
 """
 
 from collections.abc import Iterator, Sequence
@@ -118,8 +117,8 @@ RULE = Rule(
     id=ID,
     sentence="A namespace with pods must deny by default what its network policies do not allow.",
     why=(
-        "Without a policy every pod of the cluster reaches every other one: the notebooks, metrics "
-        "and data loaders of one team from the jobs of all others."
+        "Without a policy every pod of the cluster reaches every other one: jobs of one team reach "
+        "the notebooks, metrics and data loaders of all others."
     ),
     source="https://kubernetes.io/docs/concepts/services-networking/network-policies/",
     schema={

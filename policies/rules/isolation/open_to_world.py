@@ -1,8 +1,8 @@
 """SSH, the API server, etcd and the kubelet must not be reached from everywhere.
 
-Looked at are firewalls of Hetzner, security groups of AWS, the endpoint of an EKS cluster and
-Services with a load balancer. From everywhere is a range of all addresses, or a Service without
-ranges. A server of Hetzner has no firewall unless it is given one.
+The rule reads firewalls of Hetzner, security groups of AWS, the endpoint of an EKS cluster and
+Services with a load balancer. Open to everybody means a range of all addresses, or a Service
+without ranges. A server of Hetzner has no firewall unless the program gives it one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ _SERVICE = "must not open a port of SSH or of the control plane to everybody."
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
-    """Returns what anybody could reach."""
+    """Return the guarded ports that are open to everybody."""
     kind, spec = manifest.get("kind"), mapping(manifest.get("spec"))
     faults: Iterator[str] = iter(())
     if kind == _FIREWALL:
@@ -110,8 +110,8 @@ RULE = Rule(
     id=ID,
     sentence="SSH and the ports of the control plane must not be open to everybody.",
     why=(
-        "Whatever answers everybody is tried by everybody, all day: a leaked key or a fault of the "
-        "API server is then a way in, and not one that also needs the network."
+        "Open ports are scanned and attacked all day: a leaked key or a vulnerability of the API "
+        "server is then enough to get in."
     ),
     source="https://kubernetes.io/docs/concepts/security/security-checklist/",
     schema={

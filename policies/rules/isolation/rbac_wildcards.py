@@ -1,8 +1,8 @@
 """A role must name what it allows, and nobody may be bound to cluster-admin.
 
-A wildcard as verb, resource, API group or path is meant, and in a policy of AWS an action `*` or
-`<service>:*` that is allowed. Kubernetes' own (admin, cluster-admin, edit, view, and what begins
-with `system:`) pass by their names, and so do those of charts, which begin as the setting says.
+Wildcards are refused as verb, resource, API group or path, and in an AWS policy as the allowed
+action `*` or `<service>:*`. Roles of Kubernetes (admin, cluster-admin, edit, view, and names that
+begin with `system:`) are exempt, and so are roles of charts, whose names begin as the setting says.
 """
 
 import json
@@ -33,7 +33,7 @@ _AWS = (
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
-    """Returns what an object allows without saying what."""
+    """Return what an object allows by a wildcard or by cluster-admin."""
     kind = manifest.get("kind")
     faults: Iterator[str] = iter(())
     if kind in _AWS:
@@ -117,8 +117,8 @@ RULE = Rule(
     id=ID,
     sentence="A role must name what it allows, without wildcards.",
     why=(
-        "A wildcard also allows what is added to the cluster next year, secrets and the means to "
-        "give oneself more among it."
+        "A wildcard also allows resources that are added later, reading secrets, and raising one's "
+        "own rights."
     ),
     source="https://kubernetes.io/docs/concepts/security/rbac-good-practices/",
     schema={
@@ -139,7 +139,7 @@ RULE = Rule(
                 "system:",
                 "volcano-",
             ],
-            "description": "Beginnings of the names that Kubernetes and charts give their roles.",
+            "description": "Prefixes of the names that Kubernetes and charts give their roles.",
         }
     },
     predicate=violations,

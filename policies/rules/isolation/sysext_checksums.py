@@ -66,7 +66,7 @@ RULE = Rule(
             "type": "array",
             "items": {"type": "string", "pattern": "^https://[^ ,]+/$"},
             "default": ["https://extensions.flatcar.org/extensions/"],
-            "description": "Beginnings of the addresses that may go without a checksum.",
+            "description": "Prefixes of the addresses that need no checksum.",
         }
     },
     predicate=violations,

@@ -3,10 +3,9 @@
 Where a pool's Topology Manager wants one NUMA node for a pod, a pod with more GPUs, CPUs, memory or
 huge pages than a node has fails on every machine (`TopologyAffinityError`) and is made again for
 ever; where CPUs are given out by whole cores, so does one with half a core (`SMTAlignmentError`).
-The pod is judged as the Guaranteed pod that numa/guaranteed-qos wants. The sentence tells the
-largest shape that is admitted, its huge pages to who asks for some: what a pod asks for beyond it
-must go, and the rest may stay. On a pool without GPUs, or with instances of MIG in their place, no
-pod with `nvidia.com/gpu` ever runs.
+The rule treats the pod as Guaranteed, as numa/guaranteed-qos requires. Its message names the
+largest shape that is admitted, with huge pages where the pod asks for some. On a pool without
+GPUs, or with MIG instances in their place, no pod with `nvidia.com/gpu` ever runs.
 """
 
 from collections.abc import Mapping
@@ -62,7 +61,7 @@ class _Offer(Shape):
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
-    """Returns what keeps the pods with GPUs from every machine of their pool."""
+    """Return why pods with GPUs fit no machine of their pool."""
     if not facts(settings)["pools"]:
         return []
     return pod_violations(manifest, pods(manifest), lambda pod: _fault(pod, settings))
@@ -94,7 +93,7 @@ def _fits(pod: Pod, wanted: Mapping[str, float], shape: Shape) -> bool:
 
 
 def _in_cores(container: Mapping[str, object], threads: int) -> bool:
-    """Whether whole CPUs are whole cores; a fraction of a CPU comes from the shared ones."""
+    """Return whether whole CPUs are whole cores; a fraction of a CPU comes from the shared ones."""
     found = quantity(asked(container, "cpu") or 0)
     cpus = amount(container, "cpu")
     return found is None or cpus >= _COUNTABLE or bool(found % 1) or int(cpus) % threads == 0

@@ -1,12 +1,12 @@
 """Pools with GPUs and RDMA, and pods that declare GPUDirect, must have what it needs.
 
-Of a pool, on the way between a GPU and a network card:
+A pool must have, between a GPU and a network card:
 
 - The driver's open kernel modules, which export GPU memory by DMA-BUF; the other way, peermem,
   needs drivers for the network cards that Flatcar does not have.
 - No limit on locked memory in containerd, because RDMA pins what it sends.
 - On bare metal an IOMMU that lets the host's devices pass: `iommu=pt`, or off. A pool that gives
-  devices to guests (`iommu: vfio` in its tuning) is let off.
+  devices to guests (`iommu: vfio` in its tuning) is exempt.
 
 A pod declares that it counts on it by the annotation `fleet.gpu/gpudirect: rdma`. It then needs
 GPUs, RDMA devices of one of the resources in `devices`, and a pool that has both.
@@ -118,7 +118,7 @@ RULE = Rule(
             "type": "array",
             "items": {"type": "string", "pattern": "^[a-z0-9./-]+$"},
             "default": ["rdma/", "vpc.amazonaws.com/efa"],
-            "description": "How the names of resources begin that are RDMA devices.",
+            "description": "Prefixes of the resource names of RDMA devices.",
         },
     },
     predicate=violations,

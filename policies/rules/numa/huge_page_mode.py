@@ -1,6 +1,6 @@
 """Huge pages must fit the purpose: not `always` for inference, not `never` for training.
 
-What is meant are transparent ones, `transparent_hugepage=`. With `always` the kernel compacts
+The rule reads `transparent_hugepage=`. With `always` the kernel compacts
 memory in the middle of a request, which shows in the tail of the latency; with `never` the
 long-lived host buffers of training lose what huge pages give. A unit, a script or a line of
 tmpfiles.d that writes the mode later counts as well.

@@ -61,7 +61,7 @@ def _fault(pod: Pod, settings: Settings) -> str | None:
 
 
 def _has_other(pod: Pod) -> bool:
-    """Whether a container asks for huge pages of a size that no pool has."""
+    """Return whether a container asks for huge pages of a size that no pool has."""
     parts = [
         mapping(at(each, "resources", part))
         for each in pod.containers

@@ -2,7 +2,7 @@
 
 Such a pod asks for a resource of NVIDIA's, or selects a pool with GPUs by `fleet.gpu/pool`. What a
 pod takes without a limit comes from the memory beside the GPUs, and the kernel may end the process
-of another pod for it. The fleet's own daemons, which select no pool, are not meant.
+of another pod for it. The rule does not apply to the fleet's own daemons, which select no pool.
 """
 
 from collections.abc import Mapping

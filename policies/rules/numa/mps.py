@@ -1,9 +1,9 @@
 """MPS must be on whole GPUs alone: neither on MIG instances nor together with time-slicing.
 
-The device plugin knows one way of sharing on a node, and MPS for `nvidia.com/gpu` alone. Judged are
-the labels with which a pool's nodes register (`fleet.gpu/sharing` against the configuration that
-`nvidia.com/device-plugin.config` names) and the configurations of the device plugin, in the values
-of the GPU Operator's chart or in a ConfigMap.
+The device plugin knows one way of sharing on a node, and MPS for `nvidia.com/gpu` alone. The rule
+reads the labels with which a pool's nodes register (`fleet.gpu/sharing` against the configuration
+that `nvidia.com/device-plugin.config` names) and the configurations of the device plugin, in the
+values of the GPU Operator's chart or in a ConfigMap.
 """
 
 from collections.abc import Iterator, Mapping
@@ -43,7 +43,7 @@ def _of_all(subject: str, data: Mapping[str, object]) -> list[str]:
 
 
 def _is_meant(text: object) -> bool:
-    """Whether a text of a ConfigMap is a configuration of the device plugin."""
+    """Return whether a text of a ConfigMap is a configuration of the device plugin."""
     if "sharing" not in str(text) or "mps" not in str(text):
         return False
     try:

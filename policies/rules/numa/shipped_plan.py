@@ -1,13 +1,12 @@
 """Kernel, kubelet and interrupts of shipped Ignition must be as the plan of the hardware says.
 
-The plan is derived anew from a pool's inputs `hardware`, `purpose` and `tuning`, and every line of
-it is looked for in the final Ignition: kernel arguments, the patch of the kubelet's configuration,
-the CPUs of the interrupts, those of the system's services and the sysctls. A line that was changed
-by hand, left out or added is told, and so is a flag that overrides the kubelet's configuration.
+The rule derives the plan again from a pool's inputs `hardware`, `purpose` and `tuning`, and looks
+for each line in the final Ignition: kernel arguments, the patch of the kubelet's configuration, the
+CPUs of interrupts and of system services, and sysctls. It reports lines that were changed, left out
+or added, and flags that override the kubelet's configuration.
 
-With a whole stack at hand, the user data of every machine is read as the machine will, with all
-that it merges: it must be the Ignition of its pool, line by line, and nothing but the machine's own
-name and token besides.
+For a whole stack it also reads the user data of every machine with all that it merges: that must be
+the Ignition of its pool, plus only the machine's own name and token.
 """
 
 import json
@@ -74,7 +73,7 @@ def across(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest]) -
         return [f"{describe(manifest)} must have user data that can be read with its stack."]
     try:
         faults = list(differences(of_pool(pool).config, final))
-    except ShippedError:  # which is told of the pool itself
+    except ShippedError:  # which is reported for the pool itself
         return []
     return [f"{describe(manifest)} must {fault}, in its user data." for fault in faults]
 
@@ -144,10 +143,10 @@ def _interrupts(config: BootConfig, expected: NumaPlan) -> Iterator[str]:
     if len(wanted) == 1:  # on such a machine the kernel knows no node of a device
         wanted["-1"] = expected.irq_cpus[0]
     if given != wanted:
-        told = ", ".join(
+        listed = ", ".join(
             f"{cpus} of NUMA node {node}" for node, cpus in wanted.items() if node != "-1"
         )
-        yield f"serve interrupts on CPUs {told or 'of no choice'}, as its NUMA plan does"
+        yield f"serve interrupts on CPUs {listed or 'of no choice'}, as its NUMA plan does"
     unit = config.units.get(_UNIT)
     if wanted and (unit is None or not unit.enabled or unit.masked):
         yield f"enable {_UNIT}, which places interrupts as its NUMA plan does"
@@ -199,7 +198,7 @@ def _sysctl(name: str) -> str:
 
 RULE = Rule(
     id="numa/shipped-plan",
-    sentence="Shipped Ignition must be as the NUMA plan of the declared hardware says.",
+    sentence="Shipped Ignition must match the NUMA plan of the declared hardware.",
     why=(
         "Kernel, kubelet and interrupts must name the same CPUs: one list that differs puts "
         "interrupts on the CPUs of jobs or keeps the kubelet from starting."

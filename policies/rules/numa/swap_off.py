@@ -1,7 +1,7 @@
 """A pool's machines must have no swap: memory that is on a disk is on no NUMA node.
 
-Swap comes by a unit, a line of `/etc/fstab`, a file system, zram or a service that calls `swapon`,
-itself or in its script, and the kubelet must keep refusing to start where it finds some.
+Units, `/etc/fstab`, file systems, zram and services whose command or script calls `swapon` can add
+swap. The kubelet must keep `failSwapOn`, so that it refuses to start where there is some.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""Nobody may share GPUs by vGPU: MIG and time-slicing are there instead.
+"""GPUs must be shared by MIG or time-slicing, not by vGPU.
 
 vGPU needs a hypervisor, drivers of its own and licences, none of which is on these machines. It is
-refused where a pool's nodes register with `fleet.gpu/sharing: vgpu`, where the GPU Operator's chart
-is told to bring its manager, and where a pod selects such nodes.
+refused where a pool's nodes register with `fleet.gpu/sharing: vgpu`, where the values of the GPU
+Operator's chart enable its manager, and where a pod selects such nodes.
 """
 
 from policies.language import cel

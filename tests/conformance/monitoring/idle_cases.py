@@ -72,12 +72,6 @@ CASES = (
     ),
     Case(
         alert="GpuNodeAllocatedButIdle",
-        when="its GPUs are all held, none works, and ninety minutes are allowed",
-        series=series(dgx(), train(), devices=held("train-0", *[IDLE] * 8)),
-        limits=IdleLimits(node_minutes=15, job_minutes=90),
-    ),
-    Case(
-        alert="GpuNodeAllocatedButIdle",
         when="its GPUs are all held and none works",
         series=series(
             dgx(),

@@ -4,12 +4,12 @@ import pytest
 
 from rehearsal.providers import cloud
 from rehearsal.providers.values import Properties
+from settings.names import RELEASE
 from tests.support.rehearsal.provider_engine import FakeEngine, Made, Refused
 from tests.support.rehearsal.provider_objects import (
     CRD,
     NODE_POOL,
     PROMETHEUS_RULE,
-    RELEASE,
     WIDGET,
 )
 

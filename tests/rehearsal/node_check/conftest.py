@@ -1,34 +1,30 @@
 """A control plane with the objects of fleet-node-check, and the account of one of its pods."""
 
-from __future__ import annotations
-
 import json
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from components.platform.node_check import NAME, NAMESPACE, NodeCheck
+from components.platform.node_check import NAME, NodeCheck
+from rehearsal.api import Api
 from rehearsal.control_plane import Launcher, Programs
 from rehearsal.processes import Processes
+from settings.names import NODE_CHECK_NAMESPACE
 from tests.support.recorder import plain, render
 from toolchain.build import ensure
 from workloads.node_check.drift import Drift
 from workloads.node_check.node_api import NodeApi
 from workloads.node_check.node_api import NodeApiError as Refused
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rehearsal.api import Api
-
 GROUPS = {
     "Namespace": "/api/v1/namespaces",
-    "ServiceAccount": f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts",
+    "ServiceAccount": f"/api/v1/namespaces/{NODE_CHECK_NAMESPACE}/serviceaccounts",
     "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
     "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
     "ValidatingAdmissionPolicy": (
@@ -37,7 +33,7 @@ GROUPS = {
     "ValidatingAdmissionPolicyBinding": (
         "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
     ),
-    "DaemonSet": f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets",
+    "DaemonSet": f"/apis/apps/v1/namespaces/{NODE_CHECK_NAMESPACE}/daemonsets",
 }
 DEADLINE_S = 60  # for a policy that never begins to hold
 DRIFT = Drift(check="sysctl", what="It", seen="so", expected="otherwise", remedy="act")
@@ -122,7 +118,7 @@ def _install(api: Api) -> None:
 
 def _token(api: Api) -> str:
     """As the kubelet of node-a asks for it: bound to a pod that runs there."""
-    pods = f"/api/v1/namespaces/{NAMESPACE}/pods"
+    pods = f"/api/v1/namespaces/{NODE_CHECK_NAMESPACE}/pods"
     spec = {
         "nodeName": "node-a",
         "serviceAccountName": NAME,

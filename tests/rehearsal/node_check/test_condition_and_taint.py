@@ -1,7 +1,5 @@
 """fleet-node-check against a real API server: its condition and taint arrive, and nothing else."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

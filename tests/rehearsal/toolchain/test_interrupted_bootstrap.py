@@ -1,20 +1,15 @@
 """Ctrl-C in the middle of `make rehearse` on a fresh checkout."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import psutil
 
 from tests.conftest import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Make's Python: the real bootstrap, whose steps run a stand-in that tells its process id and hangs
 PYTHON = """#!{python}

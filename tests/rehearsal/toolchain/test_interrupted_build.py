@@ -1,21 +1,15 @@
 """A build that ends in the middle, by Ctrl-C or by force."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.unit.toolchain.conftest import Workshop
 from toolchain.programs import BUTANE_CHECK
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.toolchain.conftest import Workshop
 
 # a shell that starts the tests in the background makes them ignore SIGINT, and so their children
 PROGRAM = """

@@ -5,8 +5,16 @@ from dataclasses import replace
 from hardware.catalogue import load
 from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import Tuning
-from ignition.shapes import ContainerRequest, EmptyNode, Policy, from_plan
-from ignition.shapes.node import DISTRIBUTE, FULL_CORES, MIB_PER_GIB, NumaCell
+from ignition.shapes.node import (
+    DISTRIBUTE,
+    FULL_CORES,
+    MIB_PER_GIB,
+    ContainerRequest,
+    EmptyNode,
+    NumaCell,
+    Policy,
+)
+from ignition.shapes.node_of_plan import from_plan
 
 GIB = MIB_PER_GIB
 

@@ -8,7 +8,10 @@ from jsonschema import Draft202012Validator
 
 from hardware.catalogue import load, names
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
-from ignition.shapes import ContainerRequest, admit, from_plan, largest
+from ignition.shapes.admission import admit
+from ignition.shapes.nearest import largest
+from ignition.shapes.node import ContainerRequest
+from ignition.shapes.node_of_plan import from_plan
 from policies.facts import pool_facts
 from policies.language.cuda import CAPABILITIES, architectures
 from policies.language.facts import SCHEMA, Pool, Shape

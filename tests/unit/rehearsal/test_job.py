@@ -1,18 +1,14 @@
 """The Job that proves that the fleet schedules."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 import yaml
 
 from rehearsal import job
+from rehearsal.api import Api
 from rehearsal.errors import RehearsalError
 from tests.support.rehearsal import fleets
-
-if TYPE_CHECKING:
-    from rehearsal.api import Api
 
 
 class FakeApi:

@@ -4,14 +4,15 @@ import base64
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 
 from ignition.boot.node import Booted
 from policies.environment import load
 from rehearsal import machines, report_builder
-from rehearsal.machines import Fleet, MachineRoom
+from rehearsal.api import Api
+from rehearsal.machines import Fleet, MachineBooter
 from rehearsal.nodes import manifest
 from rehearsal.providers.cloud import FILE
 from settings import stack_file
@@ -19,9 +20,6 @@ from settings.names import SERVER
 from tests.conftest import ROOT
 from tests.support.rehearsal import fleets
 from tests.support.rehearsal.reports import text
-
-if TYPE_CHECKING:
-    from rehearsal.api import Api
 
 HOSTS = "/apis/metal3.io/v1alpha1/baremetalhosts"
 
@@ -74,7 +72,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Flee
     monkeypatch.setattr(machines, "boot", boot)
 
     def run(api: FakeApi) -> Fleet:
-        room = MachineRoom(api=cast("Api", api), directory=tmp_path)
+        room = MachineBooter(api=cast("Api", api), directory=tmp_path)
         return room.start(lambda _ready, _of: None)
 
     return run

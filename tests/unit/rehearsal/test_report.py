@@ -19,13 +19,13 @@ from tests.support.rehearsal.reports import UP, VOLCANO, text
 def test_facts_that_nobody_has_verified_are_told_once_for_each_kind_of_machine(
     whole: Report,
 ) -> None:
-    doubted = [line for line in whole.taken_as_given if line.startswith("Nobody has verified of ")]
+    doubted = [line for line in whole.taken_as_given if line.startswith("Unverified ")]
     machines = [name for name in ("ccx33", "dgx-h200", "p5e.48xlarge") if load(name).doubts]
     assert machines, "the catalogue has verified everything, so that this says nothing"
     assert doubted == [
-        f"Nobody has verified of {name}: {', '.join(load(name).doubts)}." for name in machines
+        f"Unverified catalogue data, {name}: {', '.join(load(name).doubts)}." for name in machines
     ]
-    assert "Nobody has verified of dgx-h200: " in text(whole, width=1000)
+    assert "Unverified catalogue data, dgx-h200: " in text(whole, width=1000)
 
 
 def test_pools_say_how_many_of_their_machines_are_ready(whole: Report) -> None:
@@ -60,7 +60,7 @@ def test_a_gateway_that_stays_out_is_of_no_pool(whole: Report, environment: Envi
     found = report_builder.with_fleet(
         whole, environment.settings, replace(fleets.dev(), refusals=(out,))
     )
-    assert found.problems == ("fleet-dev-fra-gateway stays out: wg0 gets no address.",)
+    assert found.problems == ("fleet-dev-fra-gateway did not come up: wg0 gets no address.",)
 
 
 def test_nodes_carry_numa_layout_gpus_and_huge_pages(whole: Report) -> None:
@@ -80,7 +80,7 @@ def test_a_machine_that_stays_out_is_a_problem_and_costs_nothing(
 ) -> None:
     out = fleets.dev_without("dgx-2", "Its kubelet would not start.")
     found = report_builder.with_fleet(whole, environment.settings, out)
-    assert found.problems == ("dgx-2 (dgx) stays out: Its kubelet would not start.",)
+    assert found.problems == ("dgx-2 (dgx) did not come up: Its kubelet would not start.",)
     assert whole.cost
     assert found.cost
     assert found.cost.usd_per_hour < whole.cost.usd_per_hour
@@ -108,7 +108,7 @@ def test_resources_inside_lakefs_are_listed_as_recorded_only(environment: Enviro
 @pytest.mark.parametrize(
     ("inputs", "how"),
     [
-        ({"chart": "volcano"}, "its CRDs alone are installed"),
+        ({"chart": "volcano"}, "only its CRDs are installed"),
         ({"chart": "cilium"}, "recorded, not installed"),
         ({"chart": "oci://ecr/karpenter", "skipCrds": True}, "recorded, not installed"),
     ],

@@ -1,4 +1,4 @@
-"""The keys with which a hall's tunnel is rehearsed."""
+"""The keys with which a site's tunnel is rehearsed."""
 
 import dataclasses
 import json

@@ -161,7 +161,7 @@ def test_a_stopped_preview_claims_nothing_of_the_steps_that_it_did_not_reach() -
     text = markdown(found)
     assert "| **dgx** | ? | ? | yes" in text
     assert "| ✅ held so far |" in text
-    assert "| Cost in USD, as far as it came |" in text
+    assert "| Cost in USD, incomplete |" in text
 
 
 def test_every_exemption_is_listed_and_an_expired_one_stands_out() -> None:

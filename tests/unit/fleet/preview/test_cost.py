@@ -44,7 +44,7 @@ def test_hardware_without_a_price_is_not_taken_for_free() -> None:
 
 def test_a_cost_over_the_budget_is_told() -> None:
     text = markdown(summary(*burst(limit("reserved", 8, 80))))
-    assert "Budget 3,000 USD a day, and all of it running would cost 9,552" in text
+    assert "Budget 3,000 USD a day, but everything running at once would cost 9,552" in text
 
 
 def test_rented_machines_cost_what_their_kind_of_capacity_costs() -> None:

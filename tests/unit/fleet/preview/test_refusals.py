@@ -7,7 +7,7 @@ from fleet.preview.refusals import refusals
 
 SAID = {
     "PULUMI_ACCESS_TOKEN must be set for login during non-interactive CLI sessions": (
-        "Nobody is logged in",
+        "You are not logged in",
         "pulumi login",
     ),
     "no stack named 'dev' found": ("The backend has no stack dev", "pulumi stack init dev"),
@@ -65,7 +65,7 @@ def test_a_cluster_that_holds_to_the_rules_of_before_says_what_to_bring_first() 
     )
     outcome = Outcome(diagnostics=[Diagnostic(severity="error", resource="", message=denied)])
     (told,) = refusals("dev", outcome, "")
-    assert told.startswith("The cluster of dev holds it to the rules of the last update: mend it,")
+    assert told.startswith("The cluster of dev enforces the rules of the last update: fix the")
     assert told.endswith("denied request: x).")
 
 

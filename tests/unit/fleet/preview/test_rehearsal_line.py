@@ -37,10 +37,10 @@ def test_a_rehearsal_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_rehearsal_that_failed_says_why(tmp_path: Path) -> None:
-    failed = report(passed=False, problems=["dgx-01 (dgx) stays out: no kubelet"], job=None)
+    failed = report(passed=False, problems=["dgx-01 (dgx) did not come up: no kubelet"], job=None)
     text = markdown(replace(summary(), rehearsal=read(written(tmp_path, failed), "dev")))
     assert "\nRehearsal: ⛔ failed; 5 of 5 nodes Ready; 31 s in all.\n" in text
-    assert "\n- ⛔ dgx-01 (dgx) stays out: no kubelet\n" in text
+    assert "\n- ⛔ dgx-01 (dgx) did not come up: no kubelet\n" in text
 
 
 @pytest.mark.parametrize("content", [[], {"environment": "dev"}, report(pools=3)])
@@ -50,5 +50,5 @@ def test_a_file_that_is_no_rehearsal_is_a_sentence(tmp_path: Path, content: obje
 
 
 def test_the_rehearsal_of_another_environment_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RehearsalFileError, match="is of a rehearsal of dev; allowed: one of prod"):
+    with pytest.raises(RehearsalFileError, match="of dev; allowed: a rehearsal of prod"):
         read(written(tmp_path, report()), "prod")

@@ -105,12 +105,12 @@ def test_facts_of_the_hardware_that_nobody_has_verified_are_repeated() -> None:
     text = markdown(summary(component("same", "dgx", "BareMetalPool", old=inputs, new=inputs)))
     facts = ", ".join(hardware.load("dgx-h200").doubts)
     assert "price, gpus.bar1_gib (unknown)" in facts
-    assert f"; of the hardware nobody has verified: dgx-h200 ({facts}).\n" in text
+    assert f"; unverified catalogue data: dgx-h200 ({facts}).\n" in text
 
 
 def test_a_preview_without_changes_says_so() -> None:
     text = markdown(summary(*cpu(server("same", 1))))
-    assert text.startswith("### ✅ Preview of `dev`: holds, nothing changes\n")
+    assert text.startswith("### ✅ Preview of `dev`: passed, no changes\n")
     assert "pool cpu" not in text
 
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from ignition.shapes import POLICIES, ContainerRequest, Policy, ShapeError, admit
+from ignition.shapes.admission import admit
+from ignition.shapes.node import POLICIES, ContainerRequest, Policy, ShapeError
 from tests.support.ignition.shape_nodes import GIB, ask, dgx, small
 
 

@@ -7,17 +7,10 @@ import pytest
 from hardware.catalogue import load, names
 from ignition.plan.numa_plan import plan
 from ignition.plan.tuning import Tuning
-from ignition.shapes import (
-    ContainerRequest,
-    Shape,
-    ShapeError,
-    admit,
-    from_plan,
-    largest,
-    largest_on,
-    nearest,
-)
-from ignition.shapes.node import FULL_CORES
+from ignition.shapes.admission import admit
+from ignition.shapes.nearest import Shape, largest, largest_on, nearest
+from ignition.shapes.node import FULL_CORES, ContainerRequest, ShapeError
+from ignition.shapes.node_of_plan import from_plan
 from tests.support.ignition.shape_nodes import GIB, ask, dgx, small
 
 WHOLE = (216, 2035 * GIB)

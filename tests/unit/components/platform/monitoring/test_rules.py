@@ -27,7 +27,6 @@ RULES = [rule for group in groups(POOLS, LIMITS) for rule in group.rules]
 FOLLOWED = [
     ("idle/gpu-node-pool", "max_consolidate_after_minutes", "GpuNodeIdle"),
     ("idle/job-deadline", "max_idle_minutes", "GpuPodIdle"),
-    ("idle/job-deadline", "max_idle_minutes", "GpuNodeAllocatedButIdle"),
 ]
 RECORDED = re.compile(r"\b(?:pod|gpu|node|pool|team|branch):\w+:\w+")
 
@@ -61,16 +60,16 @@ def test_an_alert_waits_for_as_long_as_the_rule_that_it_watches_allows(
     assert followed(rule, setting, 1, name).lasts_minutes > 0
 
 
-@pytest.mark.parametrize("name", ["GpuPodIdle", "GpuNodeAllocatedButIdle"])
-def test_an_alert_on_idle_work_says_for_how_long(name: str) -> None:
-    assert "for 240 minutes" in followed("idle/job-deadline", "max_idle_minutes", 240, name).summary
-    measured = followed("idle/job-deadline", "max_idle_minutes", 5, name)
+def test_the_alert_on_an_idle_pod_says_for_how_long() -> None:
+    allowed = followed("idle/job-deadline", "max_idle_minutes", 240, "GpuPodIdle")
+    assert "for 240 minutes" in allowed.summary
+    measured = followed("idle/job-deadline", "max_idle_minutes", 5, "GpuPodIdle")
     assert "for 30 minutes" in measured.summary, "nothing shorter is measured"
 
 
 def test_every_watched_rule_with_settings_has_an_alert_that_follows_one() -> None:
-    watched = {(rule.id, name) for rule in ALL if rule.schema for name in rule.watched_by}
-    assert {(rule, name) for rule, _, name in FOLLOWED} == watched
+    watched = {rule.id for rule in ALL if rule.schema and rule.watched_by}
+    assert {rule for rule, _, _ in FOLLOWED} == watched
 
 
 def test_every_recording_rule_says_what_it_holds() -> None:

@@ -1,4 +1,4 @@
-"""The rule on plain manifests: no pod has a part of its node."""
+"""The rule on plain manifests: no pod has access to its node."""
 
 from typing import Any
 
