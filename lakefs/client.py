@@ -59,8 +59,8 @@ class LakefsClient:
 
     def __init__(self, endpoint: str, access_key_id: str, secret_access_key: str) -> None:
         from lakefs_sdk.client import LakeFSClient  # noqa: PLC0415  # see above
-        from lakefs_sdk.configuration import Configuration  # noqa: PLC0415
-        from lakefs_sdk.exceptions import ApiException  # noqa: PLC0415
+        from lakefs_sdk.configuration import Configuration  # noqa: PLC0415  # see above
+        from lakefs_sdk.exceptions import ApiException  # noqa: PLC0415  # see above
 
         if not is_endpoint(endpoint):
             raise LakefsError(f"The endpoint of lakeFS must be {ENDPOINT_FORM}.")

@@ -138,7 +138,7 @@ def _variables(configured: ConfiguredRule, so_far: Mapping[str, str]) -> Mapping
         for key, value in configured.settings.items()
     }
     for key, expression in admission.shared.items():
-        assert so_far.get(key, expression) == expression, f"{rule.id}: another {key}"  # noqa: S101
+        assert so_far.get(key, expression) == expression, f"{rule.id}: another {key}"  # noqa: S101  # a mistake of ours
 
     def renamed(expression: str) -> str:
         return _VARIABLE.sub(lambda found: f"variables.{own.get(found[1], found[1])}", expression)

@@ -86,7 +86,7 @@ def test_the_shapes_are_those_of_the_search_over_kubelets_algorithms(name: str) 
 
 
 def sizes(shape: Shape) -> tuple[int, ...]:
-    return tuple(shape[key] for key in Shape.__annotations__)  # type: ignore[literal-required]
+    return tuple(shape[key] for key in Shape.__annotations__)  # type: ignore[literal-required]  # its own keys
 
 
 def test_a_pod_of_one_numa_node_has_its_huge_pages_alone() -> None:
