@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from lakefs.resources.repository import RepositoryProvider
 from tests.conftest import ROOT
 
 OF_0_1_0 = {
@@ -25,3 +26,10 @@ def test_the_provider_that_an_old_state_names_is_found(module: str, provider: st
     command = (sys.executable, "-c", LOAD, pickled.hex())
     found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     assert found.stdout.strip() == f"lakefs.resources.{module}"
+
+
+def test_a_provider_of_another_module_is_updated_in_place_and_never_replaced() -> None:
+    state = {"endpoint": "https://lakefs.fleet.example", "name": "ticks", "__provider": "of 0.1.0"}
+    found = RepositoryProvider().diff("ticks", state, {**state, "__provider": "of today"})
+    assert found.changes, "else refresh and destroy load what the state names, for good"
+    assert not found.replaces
