@@ -26,7 +26,7 @@ test: lint ## Check format, style and types, then run all tests
 
 test-slow: bootstrap ## Run the tests that `make test` leaves out, and write docs/test-slow.md
 	@exec $(RUN) toolchain
-	@exec $(RUN) pytest -n 2 --dist loadscope -m slow --result docs/test-slow.md
+	@exec $(RUN) pytest -n 2 --dist loadscope -m slow --result=docs/test-slow.md tests
 
 lint: bootstrap ## Check format, style, types and import contracts
 	@exec .venv/bin/ruff format --check .

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -117,10 +118,23 @@ def test_the_slow_tests_run_every_night_and_show_their_result() -> None:
     (schedule,) = workflow("nightly")["on"]["schedule"]
     assert re.fullmatch(r"\d+ \d+ \* \* \*", schedule["cron"])
     build, run, show = (step["run"] for step in steps(FOLDER / "nightly.yml") if "run" in step)
-    (page,) = re.findall(r"--result (\S+)", (ROOT / "Makefile").read_text())
+    (page,) = re.findall(r"--result=(\S+)", (ROOT / "Makefile").read_text())
     assert build == "make toolchain"
     assert run == f"rm {page} && make test-slow", "an old result is not shown as this run's"
     assert show == f'cat {page} >> "$GITHUB_STEP_SUMMARY"'
+
+
+def test_pytest_takes_the_command_line_of_the_slow_tests() -> None:
+    (words,) = re.findall(r"pytest (.*-m slow.*)", (ROOT / "Makefile").read_text())
+    command = (
+        sys.executable,
+        "-m",
+        "pytest",
+        *words.split(),
+        "--markers",
+    )  # reads it, runs nothing
+    read = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert read.returncode == 0, read.stderr
 
 
 @pytest.mark.parametrize("name", ["test", "nightly"])
