@@ -32,7 +32,7 @@ NODES = 1000
 BLOCKS = 8
 BLOCK = 10
 PLANS = 100
-_FABRIC_MANAGER = "https://images.fleet.example/nvidia-fabricmanager-570.211.01-x86-64.raw"
+_FABRIC_MANAGER = "https://images.fleet.example/nvidia-fabricmanager-570.195.03-x86-64.raw"
 _TUNING = Tuning(housekeeping_cores_per_numa_node=2, hugepages_2mi_per_numa_node=512)
 
 

@@ -7,20 +7,21 @@ import pulumi
 from pulumi_aws import s3
 
 
-def private_bucket(
+def private_bucket(  # noqa: PLR0913  # two of them are by name
     name: str,
     bucket: str,
     tags: Mapping[str, str],
     opts: pulumi.ResourceOptions,
     *,
     kms_key_arn: str | None = None,
+    disposable: bool = False,
 ) -> s3.Bucket:
-    """Register the bucket, which is never deleted with objects in it.
+    """Register the bucket, which is deleted with objects in it only where they are `disposable`.
 
     Without `kms_key_arn` S3 encrypts with keys of its own.
     """
     made = s3.Bucket(
-        f"{name}-bucket", bucket=bucket, force_destroy=False, tags=dict(tags), opts=opts
+        f"{name}-bucket", bucket=bucket, force_destroy=disposable, tags=dict(tags), opts=opts
     )
     private = s3.BucketPublicAccessBlock(
         f"{name}-private",

@@ -44,6 +44,7 @@ def as_json(found: Booted) -> dict[str, Any]:
         "role": found.role,
         "node": None if found.node is None else asdict(found.node),
         "problems": list(found.problems),
+        "unchecked": list(found.unchecked),
     }
 
 
@@ -56,9 +57,10 @@ def table(found: Booted, hardware: str) -> Table:
     )
     if found.node is None:
         shown.add_row("node", "none: a gateway is no node of the cluster")
-        return shown
-    for name, value in _rows(found.node):
+    for name, value in _rows(found.node) if found.node else []:
         shown.add_row(name, escape(value))
+    for what in found.unchecked:
+        shown.add_row("not checked", escape(what))
     return shown
 
 
@@ -68,6 +70,8 @@ def _problems(found: Booted, hardware: str) -> Table:
     shown = Table(title=title, title_justify="left", show_header=False, title_style="red")
     for number, problem in enumerate(found.problems, 1):
         shown.add_row(str(number), escape(problem))
+    for what in found.unchecked:
+        shown.add_row("", escape(f"not checked: {what}"))
     return shown
 
 

@@ -43,14 +43,14 @@ def render(root: Path, environment: str, out: Path) -> tuple[Path, ...]:
     settings = load(stack_file(root, environment))
     versions = node_versions(settings.versions)
     written: list[Path] = []
-    for name, pool in settings.pools.items():
+    for pool in settings.pools.values():
         try:
             tunnel = of_site(settings.sites[pool.site])
             boot = node_boot(pool, versions, tunnel)
             files = dict(_files(settings, pool, boot))
         except RenderError as error:
-            raise OutputError(f"pool {name}: {error}.") from error
-        written.extend(_write(out / name, files))
+            raise OutputError(f"pool {pool.title}: {error}.") from error
+        written.extend(_write(out / pool.title, files))
     return tuple(written)
 
 

@@ -16,7 +16,7 @@ from ignition.shapes.node_of_plan import from_plan
 
 def node_of(subject: Subject, policy: Policy | None, scope: Scope | None) -> EmptyNode:
     """Returns the empty node, optionally with another Topology Manager policy or scope."""
-    node = from_plan(subject.hardware, subject.plan)
+    node = from_plan(subject.hardware, subject.plan, subject.most_memory_mib)
     return replace(node, policy=policy or node.policy, scope=scope or node.scope)
 
 
@@ -109,7 +109,11 @@ def table(node: EmptyNode, shapes: list[dict[str, Any]], name: str) -> Table:
     """Renders the largest pods as a table."""
     made = Table(
         title=f"Largest pods that an empty {name} admits, policy {node.policy}, scope {node.scope}",
-        caption="Memory as the catalogue counts it: the kernel keeps a few percent of it.",
+        caption=(
+            "Memory as the catalogue counts it: the kernel keeps a few percent of it."
+            if node.most_memory_mib is None
+            else f"Karpenter rents none for a pod with more than {_gib(node.most_memory_mib)}."
+        ),
     )
     for title in ("GPUs", "CPUs", "memory", "aligned: CPUs", "memory"):
         made.add_column(title, justify="right")

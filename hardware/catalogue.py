@@ -27,6 +27,7 @@ from hardware.machine import (
     NumaNode,
     Nvme,
     Price,
+    SystemDrives,
 )
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "NumaNode",
     "Nvme",
     "Price",
+    "SystemDrives",
     "load",
     "names",
     "parse",
@@ -107,6 +109,7 @@ def _build(name: str, entry: dict[str, Any]) -> Hardware:
         "gpus": tuple(Gpu(**gpu) for gpu in entry["gpus"]),
         "nics": tuple(Nic(**nic) for nic in entry["nics"]),
         "nvme": tuple(Nvme(**drive) for drive in entry["nvme"]),
+        "system_drives": SystemDrives(**drives) if (drives := entry.get("system_drives")) else None,
         "price": Price(**entry["price"]),
         "sources": tuple(entry["sources"]),
         "unverified": tuple(entry["unverified"]),
@@ -118,6 +121,7 @@ def _contradictions(hardware: Hardware) -> Iterator[str]:
     """Yield each contradiction within an entry that the schema cannot see."""
     yield from _numa_nodes(hardware)
     yield from _devices(hardware)
+    yield from _system_drives(hardware)
     yield from _gpus(hardware)
 
 
@@ -156,6 +160,12 @@ def _devices(hardware: Hardware) -> Iterator[str]:
                 f"{path}.numa_node: {numa_node}, but the machine has NUMA nodes 0 to "
                 f"{len(hardware.numa_nodes) - 1}"
             )
+
+
+def _system_drives(hardware: Hardware) -> Iterator[str]:
+    if (hardware.kind == "bare-metal") is (hardware.system_drives is None):
+        allowed = "needed" if hardware.kind == "bare-metal" else "allowed for bare-metal alone"
+        yield f"$.system_drives: {allowed}: the drives that Flatcar can be installed on"
 
 
 def _gpus(hardware: Hardware) -> Iterator[str]:

@@ -76,6 +76,18 @@ class Nvme:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SystemDrives:
+    """The drives that an installer may write the system to; it takes one. None is not known.
+
+    `count` drives are alike: neither model nor size tells one from another, its serial number does.
+    """
+
+    count: int
+    bus: Literal["nvme", "sata", "sas"] | None
+    model: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Price:
     """Prices per hour of the machine, without VAT; `source` says what an amortised one assumes."""
 
@@ -93,8 +105,12 @@ class Price:
 class Hardware:
     """A machine of the catalogue. `unverified` names the facts that are not confirmed.
 
+    `system_disk_gib` is the size of the disk that the system is on, `system_drives` the drives of
+    a bare-metal machine that it can be on, and None for others.
+
     `pcie_aspm` is what the vendor asks for, `nccl_all_reduce_busbw_gb_per_s` the bus bandwidth that
     all_reduce_perf reaches on the GPUs of one machine; both None where nobody can be cited.
+    `vm_memory_overhead_percent` is what a guest never sees of the memory that its cloud lists.
     """
 
     # what it is
@@ -112,8 +128,10 @@ class Hardware:
     nics: tuple[Nic, ...]
     nvme: tuple[Nvme, ...]
     system_disk_gib: int
+    system_drives: SystemDrives | None = None
     nvswitch: bool
     efa_interfaces: int
+    vm_memory_overhead_percent: float | None = None
     pcie_aspm: Literal["off", "default"] | None = None
     nccl_all_reduce_busbw_gb_per_s: float | None = None
     # what it costs, and how sure we are
@@ -142,6 +160,11 @@ class Hardware:
         return (*self.unverified, *(f"{fact} (unknown)" for fact in dict.fromkeys(facts)))
 
     @property
+    def rails(self) -> tuple[str, ...]:
+        """The network cards between machines for GPUs, by their RDMA device names."""
+        return tuple(nic.name for nic in self.nics if nic.rdma)
+
+    @property
     def cpu_count(self) -> int:
         """Logical CPUs, SMT threads included."""
         return sum(len(core) for core in self.cores())
@@ -155,6 +178,20 @@ class Hardware:
     def nvme_gib(self) -> int:
         """Local NVMe beside the system disk in GiB, all drives together."""
         return sum(drive.size_gib for drive in self.nvme)
+
+    @property
+    def needs_drive_hint(self) -> bool:
+        """True where Metal3 must be told the drive of the system.
+
+        Without a hint it takes /dev/sda, a name that no NVMe drive has: baremetal-operator v0.13.2,
+        apis/metal3.io/v1alpha1/profile/profile.go, the profile `unknown`.
+        """
+        return self.system_drives is not None and self.system_drives.bus not in ("sata", "sas")
+
+    @property
+    def needs_drive_serial(self) -> bool:
+        """True where a hint must be the serial number of the drive, because others are alike."""
+        return self.system_drives is not None and self.system_drives.count > 1
 
     @property
     def gpu_count(self) -> int:

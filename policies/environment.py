@@ -5,12 +5,14 @@ Both raise SettingsError with every mistake of the file, one sentence a line.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from policies.configuration import ConfiguredRule, PolicyConfigError, RuleSettings, configure
 from policies.facts import with_facts
+from policies.language.manifest import at, items, mapping
+from policies.rules.isolation import host_access
 from settings import parse as settings_of
 from settings import stackfile
 from settings.names import PROJECT
@@ -18,6 +20,11 @@ from settings.problems import SettingsError, wrong
 from settings.types import Settings
 
 _PATH = f"{PROJECT}:policies"
+_SERVICES = ("DaemonSet", "Deployment", "Pod", "ReplicaSet", "StatefulSet")
+_BASELINE = (
+    "jobs run in the namespaces of queues, where the API server refuses host access by Pod "
+    "Security baseline, whatever is exempt here"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,13 +45,17 @@ def load(path: Path) -> Environment:
     return stackfile.load(path, parse)
 
 
-def parse(name: str, config: Mapping[str, object]) -> Environment:
-    """Return an environment from its configuration without the prefix `gpu-fleet:`."""
+def parse(name: str, config: Mapping[str, object], folder: Path = Path()) -> Environment:
+    """Return an environment from its configuration without the prefix `gpu-fleet:`.
+
+    `folder` is that of the stack file, where inventory files are; Pulumi starts the program in it.
+    """
     mistakes: list[str] = []
     said = _section(config, mistakes)
     try:
-        found = settings_of(name, config)
+        found = settings_of(name, config, folder)
         rule_settings: RuleSettings = with_facts(said, found)
+        mistakes += _void_exemptions(said, found)
     except SettingsError as error:
         mistakes += error.mistakes
         rule_settings = said  # its mistakes are reported below
@@ -55,6 +66,24 @@ def parse(name: str, config: Mapping[str, object]) -> Environment:
     if mistakes:
         raise SettingsError(mistakes)
     return Environment(settings=found, rule_settings=rule_settings, rules=rules)
+
+
+def _void_exemptions(said: RuleSettings, settings: Settings) -> Iterator[str]:
+    """Yield the exemptions from host access in a queue, where the API server knows none.
+
+    An exemption names no namespace, but jobs are in queues alone.
+    """
+    queues = {name for team in settings.teams.values() for name in team.queues}
+    entries = mapping(said.get(host_access.ID))
+    path = f"{_PATH}.{host_access.ID}"
+    for name in items(entries.get("namespaces")):
+        if name in queues:
+            yield wrong(f"{path}.namespaces", name, f"a namespace of no queue: {_BASELINE}")
+    for number, entry in enumerate(items(entries.get("exemptions"))):
+        resource = str(at(entry, "resource"))
+        if queues and "/" in resource and resource.partition("/")[0] not in _SERVICES:
+            place = f"{path}.exemptions[{number}].resource"
+            yield wrong(place, resource, f"one of {', '.join(_SERVICES)}: {_BASELINE}")
 
 
 def _section(config: Mapping[str, object], mistakes: list[str]) -> RuleSettings:

@@ -7,10 +7,10 @@ from ignition.shapes.node_of_plan import from_plan
 from policies.language.cuda import architectures, newest_cuda
 from policies.language.facts import KEY, Facts, Pool, Shape
 from policies.rules.cost import daily_budget
+from settings.drivers import driver
 from settings.pools import AwsPoolSettings
 from settings.resolved import ResolvedPool
 from settings.types import Settings, Versions
-from settings.versions import NVIDIA_DRIVER
 
 RuleSettings = Mapping[str, Mapping[str, object]]
 _OFFERED = ("cpu", "memory", "hugepages-1Gi", "hugepages-2Mi")
@@ -42,7 +42,7 @@ def pool_facts(pool: ResolvedPool, versions: Versions) -> Pool:
         "exclusive": any(map(_isolates, plan.kernel_arguments)),
         "shares_gpus": pool.sharing is not None and pool.sharing.mode != "whole",
         "spot": rented is not None and "spot" in rented.gpu_limits,
-        "rdma": bool(hardware.gpus) and _rdma(pool, versions),
+        "rdma": "" if pool.fabric is None else pool.fabric.resource,
         "hugepages_1gi_mib": sum(node.hugepages_1gi * 1024 for node in plan.nodes),
         "hugepages_2mi_mib": sum(node.hugepages_2mi * 2 for node in plan.nodes),
         "shapes": [],
@@ -51,7 +51,7 @@ def pool_facts(pool: ResolvedPool, versions: Versions) -> Pool:
     if rented and rented.reserved_until is not None:
         facts["reserved_until"] = rented.reserved_until
     if hardware.gpus:
-        _add_software(facts, pool, versions.nvidia_driver or NVIDIA_DRIVER)
+        _add_software(facts, pool, driver(versions))
         _add_gpus(facts, pool)
     return facts
 
@@ -78,12 +78,6 @@ def _add_gpus(facts: Pool, pool: ResolvedPool) -> None:
         facts["cpus_per_gpu"], facts["memory_mib_per_gpu"] = _share(pool)
 
 
-def _rdma(pool: ResolvedPool, versions: Versions) -> bool:
-    """Return whether the machine's network cards do RDMA, with a driver for those of AWS."""
-    efa = versions.efa is not None and pool.hardware.efa_interfaces > 0
-    return efa or any(nic.rdma for nic in pool.hardware.nics)
-
-
 def _isolates(argument: str) -> bool:
     """Return whether a kernel argument takes workload CPUs out of the load balancing."""
     name, _, value = argument.partition("=")
@@ -96,7 +90,7 @@ def _shapes(pool: ResolvedPool, copies: int) -> Iterator[Shape]:
     Where a pod must be on one NUMA node, each node with GPUs is one, if no other has as much of
     everything; else, and where GPUs are handed out repeatedly, the machine is.
     """
-    node = from_plan(pool.hardware, pool.plan)
+    node = from_plan(pool.hardware, pool.plan, pool.launchable_memory_mib)
     whole = (node.gpu_count * copies, *map(node.allocatable.__getitem__, _OFFERED))
     largest = {tuple(map(int, whole))}
     if copies == 1 and node.policy == "single-numa-node":
@@ -128,11 +122,13 @@ def _exceeds(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
 
 def _share(pool: ResolvedPool) -> tuple[int, int]:
     """The CPUs and MiB for each GPU of a NUMA node or of the machine, where that is most."""
-    node = from_plan(pool.hardware, pool.plan)
+    node = from_plan(pool.hardware, pool.plan, pool.launchable_memory_mib)
     cpus = [int(node.allocatable["cpu"]) / node.gpu_count]
     memory = [node.allocatable["memory"] / node.gpu_count]
     for cell in node.cells:
         if cell.gpus:
             cpus.append(len(node.free_cpus_of.get(cell.id, ())) / len(cell.gpus))
             memory.append(cell.allocatable["memory"] / len(cell.gpus))
+    if node.most_memory_mib is not None:  # pods that fill a machine must be able to launch it
+        return ceil(max(cpus)), ceil(min(max(memory), node.most_memory_mib / node.gpu_count))
     return ceil(max(cpus)), ceil(max(memory))

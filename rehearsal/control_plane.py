@@ -192,6 +192,7 @@ def _api_server(pki: Certificates, etcd: str, service_cidr: str, port: int) -> t
         f"--client-ca-file={pki.authority}",
         "--authorization-mode=Node,RBAC",
         "--enable-admission-plugins=NodeRestriction",
+        "--enable-bootstrap-token-auth=true",  # as kubeadm sets it
         "--allow-privileged=true",
         f"--service-cluster-ip-range={service_cidr}",
         "--service-account-issuer=https://kubernetes.default.svc",

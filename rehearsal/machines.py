@@ -8,20 +8,21 @@ one that comes up becomes a Node that kwok keeps alive, any other is reported wi
 import base64
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hardware.catalogue import Hardware, HardwareError, load
 from ignition.boot.node import BootedNode, boot
 from policies.language.inventory import DeployedPool, deployed_pools
+from policies.language.join_parts import join_parts
 from policies.language.rule import Manifest
 from rehearsal.api import Api
 from rehearsal.nodes import ClusterNode, RequestedMachine, register, wait_until_ready
 from rehearsal.providers import cloud
-from settings.names import HARDWARE_LABEL, POOL_LABEL, SERVER, SITE_LABEL
+from settings.names import HARDWARE_LABEL, JOIN_TOKENS_NAMESPACE, POOL_LABEL, SERVER, SITE_LABEL
 
 HOSTS = "/apis/metal3.io/v1alpha1/baremetalhosts"
+CONFIG_MAPS = f"/api/v1/namespaces/{JOIN_TOKENS_NAMESPACE}/configmaps"
 NODE_CLASSES = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
 NODE_POOLS = "/apis/karpenter.sh/v1/nodepools"
 KINDS = {HOSTS: "BareMetalHost", NODE_CLASSES: "EC2NodeClass", NODE_POOLS: "NodePool"}
@@ -74,8 +75,7 @@ class MachineBooter:
 
     def start(self, progress: Callable[[int, int], None]) -> Fleet:
         """Boots every machine and waits until those that come up are Ready."""
-        machines = [*self._bare_metal(), *self._servers()]
-        done = _without_namesakes(map(self._boot, machines))
+        done = _without_namesakes(map(self.boot, self.requested()))
         nodes = [node for node in done if isinstance(node, ClusterNode)]
         refusals = [refusal for refusal in done if isinstance(refusal, Refusal)]
         register(self.api, nodes)
@@ -94,6 +94,10 @@ class MachineBooter:
             refusals=tuple(refusals),
             gateways=tuple(found for found in done if isinstance(found, Gateway)),
         )
+
+    def requested(self) -> list[RequestedMachine]:
+        """Return every machine that the program has made so far."""
+        return [*self._bare_metal(), *self._servers()]
 
     def _deployed(self) -> Iterator[Manifest]:
         """Yield the resources that describe pools, from where the program made them."""
@@ -142,13 +146,24 @@ class MachineBooter:
                 address=str(values.get("ipv4Address") or "") or None,
             )
 
-    def _boot(self, machine: RequestedMachine) -> ClusterNode | Gateway | Refusal:
+    def boot(self, machine: RequestedMachine) -> ClusterNode | Gateway | Refusal:
+        """Return what the machine becomes with its Ignition."""
         booted, hardware, problems = self._try(machine.hardware, machine.ignition)
         if hardware is not None and booted is None and not problems:
             return Gateway(name=machine.name, hardware=hardware)
         if booted is None or hardware is None:
             return Refusal(name=machine.name, pool=machine.pool, reasons=problems)
         return ClusterNode(machine=machine, hardware=hardware, booted=booted)
+
+    def _fetch(self, source: str) -> bytes:
+        """What a machine reads from S3; a join part has the sample token of its template."""
+        try:
+            return cloud.fetch(self.directory, source)
+        except KeyError:
+            parts = join_parts(self.api.items(CONFIG_MAPS))
+            if source not in parts:
+                raise
+            return parts[source].encode()
 
     def _try(
         self, name: str, ignition: str
@@ -159,7 +174,7 @@ class MachineBooter:
             return None, None, (str(error),)
         if not ignition:
             return None, hardware, ("It has no user data, so nothing would configure it.",)
-        booted = boot(ignition, hardware, fetch=partial(cloud.fetch, self.directory))
+        booted = boot(ignition, hardware, fetch=self._fetch)
         return booted.node, hardware, booted.problems
 
     def _check_class(self, found: dict[str, Any]) -> NodeClass | Refusal:

@@ -7,14 +7,17 @@ ends the rehearsal before anything is created.
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from engine.events import Outcome
 from engine.findings_log import FindingsLogError
 from engine.interrupts import shielded
 from policies.environment import Environment
-from rehearsal import job, report_builder
+from rehearsal import job, refusals, report_builder
 from rehearsal.control_plane import last_line
+from rehearsal.engine import Engine, EngineError
 from rehearsal.errors import RehearsalError
 from rehearsal.machines import MachineBooter
 from rehearsal.progress import Phase, Progress
@@ -90,8 +93,8 @@ class Rehearsal:
         with phase("preview") as now:
             plan = engine.preview(lambda done: now.say(f"{done.started} resources"))
         with phase("up") as now:
-            outcome = engine.up(
-                lambda done: now.say(f"{done.finished} of {plan.started} resources")
+            outcome = self._up(
+                engine, lambda done: now.say(f"{done.finished} of {plan.started} resources")
             )
         warnings = dict.fromkeys([*plan.warnings(), *outcome.warnings()])
         things = cloud.read(directory)
@@ -111,6 +114,18 @@ class Rehearsal:
             now.say(f"{run.name} on {run.node}" if run else "no owned GPU machine to run it on")
         self.report = replace(self.report, job=run)
         api.close()
+
+    def _up(self, engine: Engine, progress: Callable[[Outcome], None]) -> Outcome:
+        """Updates the twin; a machine that does not come up ends the update, not the rehearsal.
+
+        The phase `machines` then says which ones and why.
+        """
+        try:
+            return engine.up(progress)
+        except EngineError as error:
+            if not refusals.read(self.workspace.directory):
+                raise
+            return error.outcome
 
     def _end(self) -> tuple[str, ...]:
         ended = self.workspace.processes.stop()

@@ -1,7 +1,8 @@
 """Writes the stack file of a rehearsal: a copy of the environment's with every secret replaced.
 
 The copy in the rehearsal directory has every scalar as it is written, except public keys that
-belong to a secret, so the engine reads the same values. It has a salt and a passphrase of its own,
+belong to a secret and the names of inventory files, which become whole paths, so the engine reads
+the same values. It has a salt and a passphrase of its own,
 so that nobody needs the real passphrase and no real secret reaches the twin. The encryption is the
 engine's published passphrase format, done here so that no secret is in a command line.
 """
@@ -86,8 +87,6 @@ class Known:
 def generate(form: str) -> str:
     """Return a made-up secret of a declared form (see `settings.SECRETS`)."""
     letters = string.ascii_lowercase + string.digits
-    if form == "join-token":  # kubeadm refuses any other form
-        return f"{_pick(letters, 6)}.{_pick(letters, 16)}"
     if form == "hex-key":
         return secrets.token_hex(32)
     if form == "postgres-url":
@@ -131,6 +130,7 @@ def write(
     ]
     for path, text in known.plain.items():
         _put(config, path, text)
+    _name_inventories(config, source.parent.resolve())
     config.value += [
         (_text(f"{PROJECT}:{name}"), _secure(value_of(name))) for name in sorted(forms)
     ]
@@ -187,6 +187,16 @@ def _put(node: yaml.Node, path: tuple[str, ...], text: str) -> None:
                 _put(value, tuple(rest), text)
             elif name.value == key:
                 value.value = text
+
+
+def _name_inventories(config: yaml.MappingNode, folder: Path) -> None:
+    """Write the whole path of each inventory file, as the copy is in another folder."""
+    pools = dict(_items(config)).get(f"{PROJECT}:pools")
+    for _, pool in _items(pools) if isinstance(pools, yaml.MappingNode) else ():
+        if isinstance(pool, yaml.MappingNode):
+            for name, value in _items(pool):
+                if name == "inventory" and isinstance(value, yaml.ScalarNode):
+                    value.value = str(folder / value.value)
 
 
 def _text(value: str) -> yaml.ScalarNode:

@@ -49,6 +49,8 @@ def set_up(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tool
     )
     cluster = wanted.settings.cluster
     control_plane = launcher.launch(service_cidr=cluster.service_cidr, pod_cidr=cluster.pod_cidr)
+    loop = (sys.executable, "-m", "rehearsal.machine_loop", directory)
+    processes.start("machines", loop, env=plain, cwd=workspace.root)
     engine = Engine(
         root=workspace.root,
         environment_name=workspace.environment,

@@ -18,6 +18,7 @@ from settings.resolved import ResolvedPool
 from settings.secrets import SECRETS, SecretForm, how_to_set, needed_secrets
 from settings.stackfile import environments, stack_file
 from settings.types import (
+    Allow,
     AwsSite,
     Budget,
     Cluster,
@@ -36,6 +37,7 @@ from settings.types import (
 
 __all__ = [
     "SECRETS",
+    "Allow",
     "AwsPoolSettings",
     "AwsSite",
     "BareMetalPoolSettings",

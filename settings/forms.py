@@ -99,6 +99,8 @@ Name: TypeAlias = Annotated[
         description="1 to 24 lower-case letters, digits and hyphens, a letter first",
     ),
 ]
+FirstName: TypeAlias = Name | None
+"""The name with which a pool, a team or a site was made; see `settings.ids`."""
 Cidr: TypeAlias = Annotated[
     str,
     AfterValidator(_network),
@@ -128,6 +130,20 @@ ServiceCidr: TypeAlias = Annotated[
     _between(12, 28),
     Field(
         description="an IPv4 range from /12 to /28 whose host bits are zero, such as 10.15.0.0/16"
+    ),
+]
+Zone: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z]{2}-[a-z]+-[0-9][a-z]$",
+        description="an availability zone such as us-east-1a",
+    ),
+]
+VpcId: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^vpc-[0-9a-f]{8}([0-9a-f]{9})?$",
+        description="the id of a VPC such as vpc-0a1b2c3d4e5f60718",
     ),
 ]
 HostName: TypeAlias = Annotated[
@@ -216,6 +232,9 @@ Replicas: TypeAlias = Annotated[int, _whole(2, 48)]
 """MPS serves at most 48 clients on a GPU."""
 Servers: TypeAlias = Annotated[int, _whole(1, 100)]
 """A network of Hetzner Cloud has at most 100 servers."""
+MOST_MACHINES = 5000
+"""Kubernetes supports up to 5000 nodes."""
+MachineCount: TypeAlias = Annotated[int, _whole(0, MOST_MACHINES)]
 GpuLimit: TypeAlias = Annotated[int, _whole(1, 40_000)]
 """Kubernetes supports up to 5000 nodes, and no machine has more than 8 GPUs."""
 Minutes: TypeAlias = Annotated[int, _whole(1, 7 * 24 * 60)]
@@ -245,5 +264,25 @@ LabelValue: TypeAlias = Annotated[
         "looks like a number",
     ),
 ]
+DriveId: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^[!-~]{1,128}$",
+        description="text without blanks, in quotes, as `lsblk --nodeps --output NAME,SERIAL,WWN` "
+        "prints it",
+    ),
+]
+DriveText: TypeAlias = Annotated[
+    str, Field(pattern=r"^[!-~]([ -~]{0,126}[!-~])?$", description="text of 1 to 128 characters")
+]
+DriveLink: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^/dev/disk/by-path/\S+$",
+        description="a link such as /dev/disk/by-path/pci-0000:01:00.0-nvme-1; a name such as "
+        "/dev/nvme0n1 may be another drive after the next boot",
+    ),
+]
+Gigabytes: TypeAlias = Annotated[int, Field(ge=1, description="a whole number of 1 or more")]
 Snippets: TypeAlias = tuple[str, ...]
 """Butane documents (flatcar 1.1.0) that are merged over the boot data of a pool's machines."""

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from ignition.write.render import NodeBoot, Taint
 from ignition.write.wireguard import Peer, WireGuard
-from settings import versions
+from settings import drivers, versions
 from settings.names import GPU
+from settings.pools import BareMetalPoolSettings
 from settings.resolved import ResolvedPool
 from settings.types import Tunnel, Versions
 
@@ -16,7 +17,7 @@ UNREGISTERED_TAINT = Taint(key="karpenter.sh/unregistered", value="", effect="No
 
 @dataclass(frozen=True, kw_only=True)
 class NodeVersions:
-    """The releases on a node. `nvidia_driver` is a suffix of Flatcar's extension, e.g. 570-open."""
+    """The releases on a node. `nvidia_driver` is branch and kind of the driver, e.g. 570-open."""
 
     flatcar: str
     kubernetes: str
@@ -24,6 +25,7 @@ class NodeVersions:
     nvidia_runtime: str
     fabric_manager: str | None
     efa: str | None = None
+    driver_extension: str | None = None
 
 
 def node_versions(chosen: Versions) -> NodeVersions:
@@ -35,10 +37,11 @@ def node_versions(chosen: Versions) -> NodeVersions:
     return NodeVersions(
         flatcar=pick(chosen.flatcar, versions.FLATCAR),
         kubernetes=pick(chosen.kubernetes, versions.KUBERNETES),
-        nvidia_driver=pick(chosen.nvidia_driver, versions.NVIDIA_DRIVER),
+        nvidia_driver=drivers.driver(chosen),
         nvidia_runtime=versions.NVIDIA_RUNTIME,
         fabric_manager=chosen.fabric_manager,
         efa=chosen.efa,
+        driver_extension=chosen.nvidia_driver_extension,
     )
 
 
@@ -63,6 +66,8 @@ def node_boot(pool: ResolvedPool, node: NodeVersions, tunnel: Tunnel | None = No
         fabric_manager=node.fabric_manager if hardware.nvswitch else None,
         flatcar=node.flatcar,
         efa=node.efa if hardware.efa_interfaces else None,
+        driver_extension=node.driver_extension if gpu else None,
+        fabric=pool.declared.fabric if isinstance(pool.declared, BareMetalPoolSettings) else None,
         snippets=pool.declared.snippets,
         wireguard=None if tunnel is None else _wireguard(tunnel),
     )

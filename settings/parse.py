@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar, cast, get_args, get_type_hints
 
@@ -15,6 +16,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from ignition.plan.numa_plan import PlanError
 from settings import stackfile
+from settings.checks.controllers import controller_mistakes
+from settings.checks.drives import drive_mistakes
+from settings.checks.fabric import fabric_mistakes
 from settings.checks.places import (
     hardware_of,
     place_mistakes,
@@ -30,14 +34,18 @@ from settings.checks.pools import (
 from settings.checks.services import lakefs_mistakes, monitoring_mistakes
 from settings.checks.teams import team_mistakes
 from settings.checks.tunnels import gateway_mistakes, tunnel_mistakes
+from settings.drivers import driver_mistakes
+from settings.ids import Ids, ids, in_order, rename_mistakes
+from settings.inventory import Inventories, length_mistakes, with_inventories
 from settings.names import PROJECT
 from settings.pools import PoolSettings
-from settings.problems import SettingsError, sentences, unknown_key, wrong
+from settings.problems import NOWHERE_ELSE, Places, SettingsError, sentences, unknown_key, wrong
 from settings.reboots import Reboots, reboot_mistakes
-from settings.resolved import ResolvedPool, resolve
+from settings.resolved import ResolvedPool, resolve, with_one_overhead
 from settings.secrets import SECRETS
 from settings.types import (
     AdmissionStage,
+    Allow,
     Budget,
     Cluster,
     LakefsSettings,
@@ -64,39 +72,45 @@ SECTIONS = (
     "reboots",
     "policies",
     "admission",
+    "allow",
 )
 
 
-def parse(environment: str, config: Mapping[str, object]) -> Settings:
+def parse(environment: str, config: Mapping[str, object], folder: Path = Path()) -> Settings:
     """Return the settings of an environment from its keys without the prefix `gpu-fleet:`.
 
+    `folder` is that of the stack file, where inventory files are; Pulumi starts the program in it.
     Ignores secrets. Raises SettingsError with every mistake.
     """
-    reader = _Reader(config)
-    reader.mistakes += _name_mistakes(environment, config)
+    inventories = with_inventories(config, folder)
+    reader = _Reader(inventories)
+    reader.mistakes += [*_name_mistakes(environment, config), *length_mistakes(config)]
     read = reader.sections()
-    resolved, pool_errors = _resolved(read.pools, read.versions)
-    mistakes = [*reader.mistakes, *pool_errors, *_cross_mistakes(read, reader, resolved)]
-    cluster, versions, budget, monitoring = (
-        read.cluster,
-        read.versions,
-        read.budget,
-        read.monitoring,
-    )
-    if mistakes or not (cluster and versions and budget and monitoring):
+    named = ids(read.sites, read.pools, read.teams)
+    resolved, pool_errors = _resolved(read.pools, read.versions, named)
+    mistakes = [
+        *reader.mistakes,
+        *pool_errors,
+        *_cross_mistakes(read, reader, resolved, inventories),
+    ]
+    cluster, versions, budget = read.cluster, read.versions, read.budget
+    monitoring, allow = read.monitoring, read.allow
+    if mistakes or not (cluster and versions and budget and monitoring and allow):
         raise SettingsError(mistakes)
     return Settings(
         environment=environment,
         cluster=cluster,
-        sites=read.sites,
-        pools=resolved,
-        teams=read.teams,
+        sites=named.of_sites(read.sites),
+        pools=in_order({pool.name: pool for pool in resolved.values()}),
+        teams=named.of_teams(read.teams),
         versions=versions,
         budget=budget,
-        lakefs=read.lakefs,
+        lakefs=named.of_lakefs(read.lakefs),
         monitoring=monitoring,
         reboots=read.reboots,
         admission=read.admission,
+        allow=allow,
+        renamed_sites={known: name for name, known in named.sites.items() if known != name},
     )
 
 
@@ -114,32 +128,43 @@ class _Sections:
     monitoring: MonitoringSettings | None
     reboots: Reboots | None
     admission: AdmissionStage
+    allow: Allow | None
 
 
 def _cross_mistakes(
-    read: _Sections, reader: "_Reader", resolved: Mapping[str, ResolvedPool]
+    read: _Sections,
+    reader: "_Reader",
+    resolved: Mapping[str, ResolvedPool],
+    inventories: Inventories,
 ) -> Iterator[str]:
     """Yield the mistakes that show when sections are compared."""
     named_sites, named_pools = reader.entries("sites"), reader.entries("pools")
     complete = len(resolved) == len(named_pools)
+    yield from rename_mistakes("sites", read.sites, named_sites)
+    yield from rename_mistakes("pools", read.pools, named_pools)
+    yield from rename_mistakes("teams", read.teams, reader.entries("teams"))
     yield from range_mistakes(read.cluster, read.sites)
     yield from place_mistakes(named_pools, named_sites)
     yield from release_mistakes(read.versions)
+    yield from driver_mistakes(read.versions)
     yield from single_site_mistakes(read.pools)
-    yield from machine_mistakes(read.pools, read.cluster)
+    yield from machine_mistakes(read.pools, read.cluster, inventories)
+    yield from drive_mistakes(read.pools, inventories)
     yield from image_mistakes(read.pools, read.versions)
-    yield from tunnel_mistakes(read.sites, read.pools)
+    yield from tunnel_mistakes(read.sites, read.pools, inventories)
+    yield from fabric_mistakes(read.pools, read.sites, read.versions)
     yield from gateway_mistakes(read.sites, named_sites, named_pools)
     yield from lakefs_mistakes(read.lakefs, named_sites, named_pools)
     yield from reboot_mistakes(f"{PROJECT}:reboots", read.reboots)
     yield from monitoring_mistakes(read.monitoring, named_pools)
     yield from team_mistakes(read.teams, resolved if complete else None)
+    yield from controller_mistakes(resolved if complete else {})
 
 
 def _resolved(
-    pools: Mapping[str, PoolSettings], versions: Versions | None
+    pools: Mapping[str, PoolSettings], versions: Versions | None, named: Ids
 ) -> tuple[dict[str, ResolvedPool], list[str]]:
-    """Return the valid pools, resolved, and the mistakes of the others."""
+    """Return the valid pools, resolved, by their names in the file, and the others' mistakes."""
     resolved: dict[str, ResolvedPool] = {}
     mistakes: list[str] = []
     for name, pool in pools.items():
@@ -148,11 +173,13 @@ def _resolved(
         if hardware is None:
             continue
         try:
-            resolved[name] = resolve(name, pool, hardware)
+            efa = versions is not None and versions.efa is not None
+            own = named.of_pool(pool)
+            resolved[name] = resolve(named.pools[name], own, hardware, title=name, efa=efa)
         except PlanError as error:
             mistakes.append(f"{path}.{error}.")
         mistakes += pool_mistakes(path, pool, hardware, versions)
-    return resolved, mistakes
+    return with_one_overhead(resolved), mistakes
 
 
 def load(path: Path) -> Settings:
@@ -181,9 +208,10 @@ def _by_kind(union: object) -> dict[str, type]:
 class _Reader:
     """Reads the sections of a configuration and collects their mistakes."""
 
-    def __init__(self, config: Mapping[str, object]) -> None:
-        self._config = config
-        self.mistakes: list[str] = []
+    def __init__(self, inventories: Inventories) -> None:
+        self._config = inventories.config
+        self._inventories = inventories
+        self.mistakes = [*chain.from_iterable(inventories.mistakes.values())]
 
     def sections(self) -> _Sections:
         """Return all sections; collects their mistakes."""
@@ -199,6 +227,7 @@ class _Reader:
             monitoring=self.one("monitoring", MonitoringSettings, default=MonitoringSettings()),
             reboots=self.one("reboots", Reboots) if has_reboots else None,
             admission=self.admission(),
+            allow=self.one("allow", Allow, default=Allow()),
         )
 
     def entries(self, section: str) -> dict[str, object]:
@@ -241,6 +270,8 @@ class _Reader:
         read = {}
         for name, value in self._section(section).items():
             path = f"{PROJECT}:{section}.{name}"
+            if section == "pools" and name in self._inventories.mistakes:
+                continue  # without its machines it is not complete
             if not isinstance(value, Mapping):
                 self.mistakes.append(wrong(path, value, "a mapping"))
             elif "kind" not in value:
@@ -248,7 +279,8 @@ class _Reader:
             elif not isinstance(value["kind"], str) or value["kind"] not in members:
                 self.mistakes.append(wrong(f"{path}.kind", value["kind"], ", ".join(members)))
             else:
-                entry = self._value(path, members[value["kind"]], value)
+                places = self._inventories.places(name) if section == "pools" else {}
+                entry = self._value(path, members[value["kind"]], value, places)
                 if entry is not None:
                     read[name] = entry
         return read
@@ -274,11 +306,13 @@ class _Reader:
                 self.mistakes.append(wrong(f"{path}: a name", name, _NAME_ALLOWED))
         return {str(name): value for name, value in found.items()}
 
-    def _value(self, path: str, kind: type[T], value: object) -> T | None:
+    def _value(
+        self, path: str, kind: type[T], value: object, places: Places = NOWHERE_ELSE
+    ) -> T | None:
         # Pulumi hands over JSON, and pydantic's strict mode takes a list for a tuple only from JSON
         text = json.dumps(value, default=str)
         try:
             return TypeAdapter(kind).validate_json(text, strict=True)
         except ValidationError as error:
-            self.mistakes += sentences(path, kind, error)
+            self.mistakes += sentences(path, kind, error, places)
             return None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from ignition.plan.tuning import Purpose, Tuning
@@ -11,6 +11,11 @@ from settings.forms import (
     STRICT,
     CapacityType,
     Day,
+    DriveId,
+    DriveLink,
+    DriveText,
+    FirstName,
+    Gigabytes,
     GpuLimit,
     HostName,
     Hours,
@@ -22,6 +27,7 @@ from settings.forms import (
     Sharing,
     Snippets,
     TunnelAddress,
+    Zone,
 )
 
 
@@ -30,6 +36,12 @@ def _of_a_card(text: str) -> str:
     if not text.strip("0:"):
         raise ValueError
     return text
+
+
+def _way_out(value: object) -> object:
+    """Read true as deprovision and false as staying; an inventory in CSV has both as text."""
+    said = str(value).lower() if isinstance(value, str | bool) else ""
+    return {"true": "deprovision", "false": None}.get(said, value)
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -57,6 +69,37 @@ class MachineSettings:
     ]
     tunnel_address: TunnelAddress | None = None
     """The machine's address in the tunnel of its site; None where the site has no tunnel."""
+    system_drive_serial: DriveId | None = None
+    """The serial number of the drive that Flatcar is installed on."""
+    system_drive_wwn: DriveId | None = None
+    """The World Wide Name of that drive, for drives that report no serial number."""
+    leaving: Annotated[
+        Literal["deprovision", "detach"] | None,
+        BeforeValidator(_way_out),
+        Field(description="true or deprovision, or detach"),
+    ] = None
+    """What Metal3 does with the machine when its entry goes; it is drained first.
+
+    `deprovision`, the same as true, wipes its partition tables and powers it off; `detach` leaves
+    it as it is.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class SystemDrive:
+    """Hints on the drive that Flatcar is installed on, the same for all machines of a pool.
+
+    The names are those of `rootDeviceHints` in Metal3's BareMetalHost. What differs by machine, the
+    serial number and the WWN, is said of each machine.
+    """
+
+    minSizeGigabytes: Gigabytes | None = None  # noqa: N815  # the CRD's name
+    model: DriveText | None = None
+    """A part of the model's name."""
+    vendor: DriveText | None = None
+    rotational: bool | None = None
+    hctl: DriveText | None = None
+    deviceName: DriveLink | None = None  # noqa: N815  # the CRD's name
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -81,10 +124,20 @@ class BareMetalPoolSettings:
     image: ImageSettings
     machines: Annotated[
         tuple[MachineSettings, ...],
-        Field(min_length=1, description="a list of one machine or more"),
+        Field(
+            min_length=1,
+            description="a list of one machine or more, or in its place `inventory:` with the name "
+            "of a file that has them",
+        ),
     ]
+    fabric: Literal["infiniband", "roce"] | None = None
+    """The network of the rails, through which pods speak RDMA; None where there is none."""
+    inventory: str | None = None
+    """The file beside the stack file that `machines` were read from; None for the stack file."""
+    system_drive: SystemDrive = Field(default_factory=SystemDrive)
     tuning: Tuning = Field(default_factory=Tuning)
     snippets: Snippets = ()
+    was: FirstName = None
     sharing: Sharing = "whole"
     mig_layout: MigLayout | None = None
     replicas: Replicas | None = None
@@ -108,8 +161,11 @@ class AwsPoolSettings:
     ]
     """The most GPUs of each capacity type; each type is a NodePool with a limit of its own."""
     consolidate_after_minutes: Minutes
+    zone: Zone | None = None
+    """The availability zone of its machines; None for any, and a gang may then span several."""
     tuning: Tuning = Field(default_factory=Tuning)
     snippets: Snippets = ()
+    was: FirstName = None
     sharing: Sharing = "whole"
     mig_layout: MigLayout | None = None
     replicas: Replicas | None = None
@@ -135,6 +191,7 @@ class HetznerPoolSettings:
     nodes: Servers
     tuning: Tuning = Field(default_factory=Tuning)
     snippets: Snippets = ()
+    was: FirstName = None
 
 
 PoolSettings = BareMetalPoolSettings | AwsPoolSettings | HetznerPoolSettings

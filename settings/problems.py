@@ -18,6 +18,10 @@ _SCALARS: dict[object, str] = {
     str: "text, in quotes where it looks like a number",
 }
 
+Places = Mapping[tuple[int | str, ...], str]
+"""The places of values that another file has, by their path in what was checked."""
+NOWHERE_ELSE: Places = {}
+
 
 class SettingsError(ValueError):
     """Every mistake of a stack file; the text has one sentence a line."""
@@ -64,29 +68,41 @@ def seen(value: object) -> str:
 
 
 def dotted(path: str, parts: Iterable[int | str]) -> str:
-    """Return a YAML path below `path`, such as pools.dgx.machines[0].name."""
+    """Return a YAML path below `path`, such as pools.dgx.machines[0].name.
+
+    A path that ends with a colon is a line of a file, whose parts stand behind it.
+    """
     for part in parts:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}"
+        if path.endswith(":"):
+            path += f" {part}"
+        else:
+            path += f"[{part}]" if isinstance(part, int) else f".{part}"
     return path
 
 
-def sentences(path: str, root: type, error: ValidationError) -> list[str]:
+def sentences(
+    path: str, root: type, error: ValidationError, places: Places = NOWHERE_ELSE
+) -> list[str]:
     """Return the sentences about what pydantic found wrong in a value of type `root`."""
     details = error.errors()
     # for an invalid entry pydantic also reports its list as too short
     within = {detail["loc"][:depth] for detail in details for depth in range(len(detail["loc"]))}
-    return [_sentence(path, root, each) for each in details if each["loc"] not in within]
+    return [_sentence(path, root, each, places) for each in details if each["loc"] not in within]
 
 
-def _sentence(path: str, root: type, detail: ErrorDetails) -> str:
-    if detail["loc"][-1:] == ("[key]",):
-        names = allowed(_at(root, detail["loc"]))
-        return wrong(f"{dotted(path, detail['loc'][:-2])}: a name", detail["input"], names)
-    place = dotted(path, detail["loc"])
+def _sentence(path: str, root: type, detail: ErrorDetails, places: Places) -> str:
+    loc = detail["loc"]
+    if loc[-1:] == ("[key]",):
+        names = allowed(_at(root, loc))
+        return wrong(f"{dotted(path, loc[:-2])}: a name", detail["input"], names)
+    if loc[:2] in places:
+        place = dotted(places[loc[:2]], loc[2:]).removesuffix(":")
+    else:
+        place = dotted(path, loc)
     if detail["type"] == "unexpected_keyword_argument":
-        parent = _at(root, detail["loc"][:-1])
-        return unknown_key(place, detail["loc"][-1], _keys(_bare(parent)))
-    expected = allowed(_at(root, detail["loc"]))
+        parent = _at(root, loc[:-1])
+        return unknown_key(place, loc[-1], _keys(_bare(parent)))
+    expected = allowed(_at(root, loc))
     if detail["type"] == "missing":
         return f"{place} is missing; allowed: {expected}."
     return wrong(place, detail["input"], expected)

@@ -1,11 +1,14 @@
 """A pool with its hardware, NUMA plan and sharing, resolved once at the end of parsing."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from hardware.catalogue import Hardware
 from ignition.plan.numa_plan import NumaPlan, plan
+from settings.fabric import Fabric, fabric_of
 from settings.gpu_sharing import GpuSharing, sharing_labels
-from settings.names import labels
+from settings.karpenter import DEFAULT_OVERHEAD, launchable_memory_mib, memory_overhead
+from settings.names import NUMA_NODES_LABEL, NVSWITCH_LABEL, RDMA_LABEL, labels
 from settings.pools import AwsPoolSettings, BareMetalPoolSettings, HetznerPoolSettings, PoolSettings
 
 
@@ -14,11 +17,18 @@ class ResolvedPool:
     """A pool as the stack file declares it, its hardware, and the NUMA plan of its machines."""
 
     name: str
+    """Its id: the name that it was born with (`settings.ids`)."""
+    title: str
+    """Its name in the stack file."""
     declared: PoolSettings
     hardware: Hardware
     plan: NumaPlan
     sharing: GpuSharing | None
     """The sharing of its GPUs; None where the hardware has no GPU."""
+    fabric: Fabric | None = None
+    """The network between its GPUs; None where gangs talk TCP."""
+    memory_overhead: float = DEFAULT_OVERHEAD
+    """Karpenter's vmMemoryOverheadPercent, which all rented pools of an environment share."""
 
     @property
     def site(self) -> str:
@@ -29,6 +39,13 @@ class ResolvedPool:
     def rented(self) -> bool:
         """True where Karpenter rents the machines by the hour."""
         return isinstance(self.declared, AwsPoolSettings)
+
+    @property
+    def launchable_memory_mib(self) -> int | None:
+        """The most memory of a pod for which Karpenter rents a machine; None for owned ones."""
+        if not self.rented:
+            return None
+        return launchable_memory_mib(self.hardware, self.plan, self.memory_overhead)
 
     @property
     def gpus(self) -> int:
@@ -69,18 +86,43 @@ class ResolvedPool:
     def node_labels(self) -> dict[str, str]:
         """The labels that every node of the pool registers with."""
         shared = {} if self.sharing is None else sharing_labels(self.name, self.sharing)
-        return {**self.labels, **shared}
+        wired = {
+            NUMA_NODES_LABEL: str(len(self.hardware.numa_nodes)),
+            NVSWITCH_LABEL: str(self.hardware.nvswitch).lower(),
+            RDMA_LABEL: "none" if self.fabric is None else self.fabric.kind,
+        }
+        return {**self.labels, **wired, **shared}
 
 
-def resolve(name: str, pool: PoolSettings, hardware: Hardware) -> ResolvedPool:
-    """Return the resolved pool; raises PlanError where the tuning does not fit the hardware."""
+def resolve(
+    name: str,
+    pool: PoolSettings,
+    hardware: Hardware,
+    *,
+    title: str | None = None,
+    efa: bool = False,
+) -> ResolvedPool:
+    """Return the resolved pool; raises PlanError where the tuning does not fit the hardware.
+
+    `name` is the id of the pool, `title` its name in the stack file where that is another one.
+    `efa` says that the environment has the driver for the EFA interfaces of AWS.
+    """
     sharing = None
     if not isinstance(pool, HetznerPoolSettings) and hardware.gpu_count:
         sharing = GpuSharing(mode=pool.sharing, mig_layout=pool.mig_layout, replicas=pool.replicas)
     return ResolvedPool(
         name=name,
+        title=title or name,
         declared=pool,
         hardware=hardware,
         plan=plan(hardware, pool.tuning, pool.purpose),
         sharing=sharing,
+        fabric=fabric_of(pool, hardware, efa=efa),
+        memory_overhead=memory_overhead([hardware]),
     )
+
+
+def with_one_overhead(pools: Mapping[str, ResolvedPool]) -> dict[str, ResolvedPool]:
+    """Return the pools of an environment with the memory overhead that is safe for all of them."""
+    overhead = memory_overhead(pool.hardware for pool in pools.values() if pool.rented)
+    return {name: replace(pool, memory_overhead=overhead) for name, pool in pools.items()}

@@ -7,7 +7,6 @@ from settings.types import OnPremSite, Settings
 
 SecretForm = Literal[
     "kubeconfig",
-    "join-token",
     "hcloud-token",
     "username",
     "password",
@@ -18,7 +17,6 @@ SecretForm = Literal[
 
 SECRETS: dict[str, SecretForm] = {
     "kubeconfig": "kubeconfig",  # of the cluster that the machines join
-    "join_token": "join-token",  # kubeadm's form: [a-z0-9]{6}.[a-z0-9]{16}
     "hcloud_token": "hcloud-token",  # 64 letters and digits
     "bmc_username": "username",
     "bmc_password": "password",
@@ -34,7 +32,7 @@ SECRETS: dict[str, SecretForm] = {
 def needed_secrets(settings: Settings) -> tuple[str, ...]:
     """Return the names of the secrets that an environment needs."""
     kinds = {pool.declared.kind for pool in settings.pools.values()}
-    names = ["kubeconfig", "join_token"]
+    names = ["kubeconfig"]
     if "hetzner" in kinds:
         names += ["hcloud_token"]
     if "bare-metal" in kinds:

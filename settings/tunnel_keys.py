@@ -68,8 +68,9 @@ def _pair_mistakes(settings: Settings, keys: Mapping[str, object], command: str)
     for name, site, tunnel in _gateways(settings):
         key = _key(keys.get(name))
         if key is not None and public_key(key) != tunnel.public_key:
+            title = settings.renamed_sites.get(site, site)
             yield (
-                f'{PROJECT}:sites.{site}.tunnel.public_key is "{tunnel.public_key}"; allowed: '
+                f'{PROJECT}:sites.{title}.tunnel.public_key is "{tunnel.public_key}"; allowed: '
                 f'"{public_key(key)}", which belongs to {PATH}.{name}, or another key there; '
                 f"{command}"
             )

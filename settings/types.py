@@ -12,12 +12,14 @@ from settings.forms import (
     STRICT,
     Cidr,
     Endpoint,
+    FirstName,
     HetznerCidr,
     HttpsEndpoint,
     ImageUrl,
     KeepDays,
     KubernetesVersion,
     LabelValue,
+    MachineCount,
     Name,
     PodCidr,
     PublicKey,
@@ -26,6 +28,7 @@ from settings.forms import (
     TunnelCidr,
     TunnelEndpoint,
     Version,
+    VpcId,
 )
 from settings.reboots import Reboots
 from settings.resolved import ResolvedPool
@@ -84,6 +87,7 @@ class OnPremSite:
 
     kind: Literal["on-prem"]
     cidr: Cidr
+    was: FirstName = None
     tunnel: Tunnel | None = None
     """None where a VPN or a leased line connects the site with the others."""
 
@@ -98,9 +102,12 @@ class AwsSite:
         str,
         Field(
             pattern=r"^(af|ap|ca|eu|il|me|mx|sa|us)-(north|south|east|west|central)(east|west)?-[0-9]$",
-            description="an AWS region such as us-east-1",
+            description="an AWS region such as us-east-1, none of GovCloud or China",
         ),
     ]
+    vpc: VpcId | None = None
+    """The VPC of the subnets, where the security group of EFA interfaces is; None without EFA."""
+    was: FirstName = None
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -110,6 +117,7 @@ class HetznerSite:
     kind: Literal["hetzner"]
     cidr: HetznerCidr
     location: Literal["fsn1", "nbg1", "hel1", "ash", "hil", "sin"]
+    was: FirstName = None
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -131,6 +139,7 @@ class Team:
         Mapping[Name, Queue],
         Field(min_length=1, description="a mapping from names to one queue or more"),
     ]
+    was: FirstName = None
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -141,6 +150,8 @@ class Versions:
     kubernetes: KubernetesVersion | None = None
     nvidia_driver: Literal["535", "535-open", "550", "550-open", "570", "570-open"] | None = None
     """The branches that Flatcar publishes as system extensions."""
+    nvidia_driver_extension: ImageUrl | None = None
+    """A driver of another branch instead, built for exactly this release of Flatcar."""
     fabric_manager: ImageUrl | None = None
     """A system extension with NVIDIA Fabric Manager in exactly the driver's version."""
     efa: ImageUrl | None = None
@@ -160,6 +171,18 @@ class Budget:
             description="a number above 0, 10000000 at most",
         ),
     ]
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Allow:
+    """The most machines that one update may take; beyond it `pulumi up` changes nothing."""
+
+    reinstall: MachineCount = 0
+    """Owned machines whose BareMetalHost goes though they were not leaving."""
+    replace: MachineCount = 1
+    """Servers of Hetzner that are replaced or deleted."""
+    drain: MachineCount = 1
+    """Owned machines that begin to leave, and rented ones whose NodePool goes."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -218,6 +241,7 @@ Site = OnPremSite | AwsSite | HetznerSite
 class Settings:
     """An environment, named like its stack; `policies.environment` adds the settings of rules.
 
+    Sites, pools and teams are by id, the name that each was born with (`settings.ids`).
     `admission` says whether the API server warns of an object that breaks a rule, or refuses it.
     """
 
@@ -232,3 +256,6 @@ class Settings:
     monitoring: MonitoringSettings
     reboots: Reboots | None
     admission: AdmissionStage
+    allow: Allow
+    renamed_sites: Mapping[str, str]
+    """The names in the stack file of those sites whose id is another one, by id."""

@@ -24,7 +24,8 @@ FLATCAR_AMI_OWNER = "075585003325"
 # renovate: datasource=github-tags depName=kubernetes/kubernetes extractVersion=^v(?<version>.+)$
 KUBERNETES = "1.34.1"
 
-# the newest branch that Flatcar publishes as a system extension; H200 needs the open modules
+# the newest branch that the release above has as a system extension, whose exact version is in
+# hardware/flatcar/releases.yaml; H200 needs the open modules
 NVIDIA_DRIVER = "570-open"
 
 # renovate: datasource=github-releases depName=NVIDIA/nvidia-container-toolkit
@@ -68,6 +69,10 @@ KUBE_PROMETHEUS_STACK = Chart(
     repository="https://prometheus-community.github.io/helm-charts",
 )
 
+# copies the CRDs of kube-prometheus-stack; the chart itself takes whatever is latest
+# renovate: datasource=docker depName=docker.io/library/busybox
+BUSYBOX_TAG = "1.37.0"
+
 # renovate: datasource=helm depName=kured registryUrl=https://kubereboot.github.io/charts
 KURED = Chart(name="kured", version="6.0.0", repository="https://kubereboot.github.io/charts")
 
@@ -76,6 +81,23 @@ LAKEFS = Chart(name="lakefs", version="1.12.16", repository="https://charts.lake
 # the open-source server; the chart's own appVersion is that of the Enterprise releases
 # renovate: datasource=docker depName=docker.io/treeverse/lakefs
 LAKEFS_IMAGE_TAG = "1.84.0"
+
+# renovate: datasource=docker depName=docker.io/rancher/local-path-provisioner
+LOCAL_PATH_IMAGE = "docker.io/rancher/local-path-provisioner:v0.0.37"
+
+# the source that was read; a digest of it could not be, so the tag stands alone
+# renovate: datasource=docker depName=ghcr.io/mellanox/k8s-rdma-shared-dev-plugin
+RDMA_DEVICE_PLUGIN_IMAGE = "ghcr.io/mellanox/k8s-rdma-shared-dev-plugin:v1.5.3"
+
+# renovate: datasource=helm depName=aws-efa-k8s-device-plugin registryUrl=https://aws.github.io/eks-charts
+EFA_DEVICE_PLUGIN = Chart(
+    name="aws-efa-k8s-device-plugin",
+    version="v0.5.30",
+    repository="https://aws.github.io/eks-charts",
+)
+# the chart's own registry wants AWS credentials; this is AWS's public one
+# renovate: datasource=docker depName=public.ecr.aws/eks/aws-efa-k8s-device-plugin
+EFA_DEVICE_PLUGIN_IMAGE = "public.ecr.aws/eks/aws-efa-k8s-device-plugin:v0.5.20"
 
 # runs fleet-node-check, which needs Python 3.11 or newer; the digest is that of all platforms
 # renovate: datasource=docker depName=docker.io/library/python

@@ -1,10 +1,13 @@
-"""Registers the parts of a cluster that all its pools share.
+"""Registers the parts of a cluster that all its pools share, in the order of docs/decisions/0016.
+
+What nodes need to become Ready comes first, then machines, then everything else.
 
 A module `stacks/platform.py` would hide the standard library's, and `stacks/lakefs.py` the package:
 when Pulumi runs the program, `stacks/` comes first in sys.path.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pulumi
@@ -16,27 +19,83 @@ from components.platform.gpu_operator import GpuOperator, GpuOperatorArgs
 from components.platform.hetzner_cloud import STORAGE_CLASS, HetznerCloud, HetznerCloudArgs
 from components.platform.karpenter.release import Karpenter, KarpenterArgs
 from components.platform.kured import Kured, KuredArgs
+from components.platform.metadata_guard import MetadataGuard, MetadataGuardArgs
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dcgm import exporter_values
 from components.platform.monitoring.release import Monitoring, MonitoringArgs
 from components.platform.node_check import NodeCheck
 from components.platform.pool_domains import PoolDomains, PoolDomainsArgs
 from components.platform.priority_classes import PriorityClasses
+from components.platform.rdma import Rails, RdmaDevices, RdmaDevicesArgs
+from components.platform.scratch import Scratch, ScratchArgs
+from components.platform.system_network import SystemNetwork, SystemNetworkArgs, bmc_ranges
 from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import Volcano, VolcanoArgs
 from components.pools.aws_boot import node_role
 from policies.environment import Environment
 from policies.gates.admission import manifests
-from settings import AwsSite, ResolvedPool, Settings
+from settings import AwsSite, BareMetalPoolSettings, ResolvedPool, Settings
+from settings.fabric import nccl_environment
+from settings.karpenter import memory_overhead
+from settings.names import (
+    GPU_OPERATOR_NAMESPACE,
+    KURED_NAMESPACE,
+    MONITORING_NAMESPACE,
+    VOLCANO_NAMESPACE,
+)
+from settings.node_boot import node_versions
+from settings.support import ends
 
 Secrets = Mapping[str, pulumi.Output[str]]
 SiteOptions = Mapping[str, pulumi.ResourceOptions]
 
 
+@dataclass(frozen=True, kw_only=True)
+class NodeNeeds:
+    """What a node needs to become Ready: the network of pods, at Hetzner the cloud controller."""
+
+    cilium: Cilium
+    clouds: tuple[HetznerCloud, ...]
+
+    @property
+    def resources(self) -> list[pulumi.Resource]:
+        """What machines depend on, so that it comes before them and goes after them."""
+        return [self.cilium.release, *(cloud.controller for cloud in self.clouds)]
+
+
+def node_needs(
+    settings: Settings,
+    secrets: Secrets,
+    networks: Mapping[str, HetznerNetwork],
+    on_cluster: pulumi.ResourceOptions,
+) -> NodeNeeds:
+    """Register what nodes need to become Ready; nothing of it waits for a machine."""
+    cilium = Cilium("cilium", _cilium(settings, networks), on_cluster)
+    clouds = [
+        HetznerCloud(
+            "hetzner-cloud",
+            HetznerCloudArgs(token=secrets["hcloud_token"], network=network.network_name),
+            after(on_cluster, [cilium.release]),
+        )
+        for network in networks.values()
+    ]
+    if _ingress_locations(settings, networks):
+        cilium.load_balancer(secrets["kubeconfig"], [cloud.controller for cloud in clouds])
+    return NodeNeeds(cilium=cilium, clouds=tuple(clouds))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machines:
+    """`ready` is there once every node that can run controllers is Ready; `needs` was before."""
+
+    needs: NodeNeeds
+    ready: Sequence[pulumi.Resource]
+
+
 def cluster_platform(
     environment: Environment,
     secrets: Secrets,
-    networks: Mapping[str, HetznerNetwork],
+    machines: Machines,
     at_site: SiteOptions,
     on_cluster: pulumi.ResourceOptions,
 ) -> dict[str, Karpenter]:
@@ -44,26 +103,65 @@ def cluster_platform(
     settings = environment.settings
     gpu_pools = {name: pool for name, pool in settings.pools.items() if pool.hardware.gpu_count}
     Admission("admission", _admission(environment), on_cluster)
-    Cilium("cilium", _cilium(settings, networks), on_cluster)
-    for network in networks.values():
-        args = HetznerCloudArgs(token=secrets["hcloud_token"], network=network.network_name)
-        HetznerCloud("hetzner-cloud", args, on_cluster)
-    volcano = Volcano("volcano", VolcanoArgs(pools=_pools_of_queues(settings)), on_cluster)
-    machines = {name: pool.hardware for name, pool in gpu_pools.items()}
-    PoolDomains("pools", PoolDomainsArgs(pools=machines, crds=volcano.release), on_cluster)
     PriorityClasses("priority", on_cluster)
+    on_cluster = after(on_cluster, machines.ready)
+    volumes = [cloud.volumes(machines.ready) for cloud in machines.needs.clouds]
+    # Cilium's kinds are there: its agents wait for them before a node is Ready
+    MetadataGuard("metadata", MetadataGuardArgs(after=machines.ready), on_cluster)
+    volcano = Volcano("volcano", VolcanoArgs(pools=_pools_of_queues(settings)), on_cluster)
+    PoolDomains("pools", PoolDomainsArgs(pools=gpu_pools, crds=volcano.release), on_cluster)
     NodeCheck("node-check", on_cluster)
-    Kured("kured", KuredArgs(window=settings.reboots), on_cluster)
-    teams = TeamsArgs(
+    if any(pool.fabric for pool in gpu_pools.values()):
+        RdmaDevices("rdma", _rdma(gpu_pools), on_cluster)
+    if drives := [name for name, pool in settings.pools.items() if pool.hardware.nvme]:
+        Scratch("scratch", ScratchArgs(pools=drives), on_cluster)
+    kured = Kured("kured", KuredArgs(window=settings.reboots), on_cluster)
+    Teams("teams", _teams(settings, gpu_pools, volcano), on_cluster)
+    monitored = _monitoring(environment, gpu_pools, secrets)
+    monitoring = Monitoring("monitoring", monitored, after(on_cluster, volumes))
+    gpus = GpuOperator("gpu-operator", _gpu_operator(gpu_pools, monitoring), on_cluster)
+    network = SystemNetworkArgs(
+        namespaces={
+            GPU_OPERATOR_NAMESPACE: gpus.release,
+            KURED_NAMESPACE: kured.release,
+            MONITORING_NAMESPACE: monitoring.release,
+            VOLCANO_NAMESPACE: volcano.release,
+        },
+        bmcs=bmc_ranges(_bmcs(settings)),
+    )
+    SystemNetwork("system-network", network, on_cluster)
+    return _karpenter(settings, at_site, machines.ready)
+
+
+def _teams(
+    settings: Settings, gpu_pools: Mapping[str, ResolvedPool], volcano: Volcano
+) -> TeamsArgs:
+    return TeamsArgs(
         teams=settings.teams,
         pools={name: pool.gpus for name, pool in gpu_pools.items()},
         rented=frozenset(name for name, pool in gpu_pools.items() if pool.rented),
         crds=volcano.release,
+        nccl={
+            name: nccl_environment(pool.fabric, pool.hardware) for name, pool in gpu_pools.items()
+        },
     )
-    Teams("teams", teams, on_cluster)
-    monitoring = Monitoring("monitoring", _monitoring(environment, gpu_pools, secrets), on_cluster)
-    GpuOperator("gpu-operator", _gpu_operator(gpu_pools, monitoring), on_cluster)
-    return _karpenter(settings, at_site)
+
+
+def _bmcs(settings: Settings) -> list[str]:
+    declared = [pool.declared for pool in settings.pools.values()]
+    return [
+        machine.bmc_address
+        for pool in declared
+        if isinstance(pool, BareMetalPoolSettings)
+        for machine in pool.machines
+    ]
+
+
+def after(
+    opts: pulumi.ResourceOptions, resources: Sequence[pulumi.Resource]
+) -> pulumi.ResourceOptions:
+    """Return the options of a component that comes after some resources, and goes before them."""
+    return pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=list(resources)))
 
 
 def _admission(environment: Environment) -> AdmissionArgs:
@@ -73,9 +171,8 @@ def _admission(environment: Environment) -> AdmissionArgs:
 
 
 def _cilium(settings: Settings, networks: Mapping[str, HetznerNetwork]) -> CiliumArgs:
-    """Return Cilium's arguments, with an ingress at Hetzner only where lakeFS has a certificate."""
-    ingress = settings.lakefs is not None and settings.lakefs.tls_secret is not None
-    locations = [network.location for network in networks.values() if ingress]
+    """Return Cilium's arguments, with an ingress at Hetzner where lakeFS is served by it."""
+    locations = _ingress_locations(settings, networks)
     return CiliumArgs(
         pod_cidr=settings.cluster.pod_cidr,
         endpoint=settings.cluster.endpoint,
@@ -83,7 +180,16 @@ def _cilium(settings: Settings, networks: Mapping[str, HetznerNetwork]) -> Ciliu
     )
 
 
-def _karpenter(settings: Settings, at_site: SiteOptions) -> dict[str, Karpenter]:
+def _ingress_locations(settings: Settings, networks: Mapping[str, HetznerNetwork]) -> list[str]:
+    """Return where Cilium's load balancer may be; nowhere if lakeFS has no certificate for it."""
+    if settings.lakefs is None or settings.lakefs.tls_secret is None:
+        return []
+    return [network.location for network in networks.values()]
+
+
+def _karpenter(
+    settings: Settings, at_site: SiteOptions, machines: Sequence[pulumi.Resource]
+) -> dict[str, Karpenter]:
     """Register Karpenter, by the name of its site; nothing where no pool is on AWS."""
     rented = {name: pool for name, pool in settings.pools.items() if pool.rented}
     for name, site in settings.sites.items():
@@ -92,12 +198,13 @@ def _karpenter(settings: Settings, at_site: SiteOptions) -> dict[str, Karpenter]
                 cluster=settings.cluster.name,
                 endpoint=f"https://{settings.cluster.endpoint}",
                 region=site.region,
+                memory_overhead=memory_overhead(pool.hardware for pool in rented.values()),
                 node_roles=[node_role(settings.cluster.name, pool) for pool in rented],
                 system_pools=[
                     each for each, pool in settings.pools.items() if not pool.hardware.gpu_count
                 ],
             )
-            return {name: Karpenter("karpenter", args, at_site[name])}
+            return {name: Karpenter("karpenter", args, after(at_site[name], machines))}
     return {}
 
 
@@ -112,11 +219,13 @@ def _monitoring(
         )
         for name, pool in gpu_pools.items()
     }
+    node = node_versions(environment.settings.versions)
     key = secrets["pagerduty_routing_key"] if chosen.pager == "pagerduty" else None
     return MonitoringArgs(
         pools=gpus,
         storage_class=chosen.storage_class or STORAGE_CLASS,
         rules=environment.rules,
+        ends=ends(node.kubernetes, node.nvidia_driver if gpu_pools else None),
         pagerduty_routing_key=key,
     )
 
@@ -127,6 +236,16 @@ def _gpu_operator(gpu_pools: Mapping[str, ResolvedPool], monitoring: Monitoring)
         dcgm_exporter=exporter_values(),
         monitors=monitoring.release,
     )
+
+
+def _rdma(gpu_pools: Mapping[str, ResolvedPool]) -> RdmaDevicesArgs:
+    owned = {
+        name: Rails(devices=pool.hardware.rails, pods=pool.fabric.per_machine)
+        for name, pool in gpu_pools.items()
+        if pool.fabric is not None and pool.fabric.kind != "efa"
+    }
+    efa = any(pool.fabric and pool.fabric.kind == "efa" for pool in gpu_pools.values())
+    return RdmaDevicesArgs(rails=owned, efa=efa)
 
 
 def _pools_of_queues(settings: Settings) -> dict[str, str]:

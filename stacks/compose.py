@@ -1,7 +1,7 @@
 """Registers the components of an environment with their providers, and exports its summary."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import pulumi
 import pulumi_aws as aws
@@ -9,10 +9,11 @@ import pulumi_hcloud as hcloud
 import pulumi_kubernetes as kubernetes
 
 from components.network.hetzner import HetznerNetwork, HetznerNetworkArgs
+from components.platform.join_tokens import JoinTokens, JoinTokensArgs
 from components.platform.karpenter.release import Karpenter
 from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs
 from components.pools.bare_metal import BareMetalPool, BareMetalPoolArgs, BmcCredentials
-from components.pools.boot import ClusterJoin, PoolBoot
+from components.pools.boot import Cluster, ClusterJoin, PoolBoot
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from ignition.write.render import tuning_ignition
 from policies.environment import Environment
@@ -30,9 +31,10 @@ from settings import (
 from settings.node_boot import NodeVersions, node_boot, node_versions
 from settings.tunnels import of_site
 from settings.versions import KARPENTER_CRD, LAKEFS_IMAGE_TAG, VOLCANO
-from stacks.cluster_platform import cluster_platform
+from stacks.allowance import check_allowance
+from stacks.cluster_platform import Machines, NodeNeeds, after, cluster_platform, node_needs
 from stacks.lakefs_storage import lakefs
-from stacks.tunnels import gateways, tunnel_end
+from stacks.tunnels import gateway_args, gateways, tunnel_end
 
 Secrets = Mapping[str, pulumi.Output[str]]
 Summary = Mapping[str, object]
@@ -40,42 +42,88 @@ Summary = Mapping[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class PoolContext:
-    """The parts of an environment that its pools need: sites, secrets, networks, Karpenter."""
+    """What pools need of their environment; `needs` is what their nodes need to become Ready."""
 
     sites: Mapping[str, Site]
     secrets: Secrets
     networks: Mapping[str, HetznerNetwork]
-    karpenter: Mapping[str, Karpenter]
+    needs: NodeNeeds
 
 
 def compose(environment: Environment, secrets: Secrets) -> None:
     """Register every resource of an environment and export its summary."""
     settings = environment.settings
-    cluster = kubernetes.Provider("cluster", kubeconfig=secrets["kubeconfig"])
+    cluster = kubernetes.Provider(
+        "cluster",
+        kubeconfig=secrets["kubeconfig"],
+        # without it a new CA, address or proxy in the kubeconfig replaces every object
+        cluster_identifier=settings.cluster.name,
+        # else the provider deletes a Secret or ConfigMap to change it
+        enable_secret_mutable=True,
+        enable_config_map_mutable=True,
+    )
     on_cluster = pulumi.ResourceOptions(providers=[cluster])
     at_site = _site_options(settings, secrets, cluster)
     networks = _networks(settings, at_site)
     versions = node_versions(settings.versions)
-    context = PoolContext(
-        sites=settings.sites,
-        secrets=secrets,
-        networks=networks,
-        karpenter=cluster_platform(environment, secrets, networks, at_site, on_cluster),
-    )
-    lakefs(settings, secrets, at_site)
-    join = ClusterJoin(
-        name=settings.cluster.name,
-        endpoint=settings.cluster.endpoint,
-        ca_cert_hash=settings.cluster.ca_cert_hash,
-        token=secrets["join_token"],
-    )
-    summaries = {}
-    for name, pool in settings.pools.items():
-        boot = pool_boot(join, versions, pool, of_site(settings.sites[pool.site]))
-        made = _register(context, boot, at_site[pool.site])
-        summaries[name] = {"kind": pool.declared.kind, **_facts(pool), **made}
-    pulumi.export("gateways", gateways(settings, secrets, networks, at_site, versions.flatcar))
+    gateways_planned = gateway_args(settings, secrets, networks, versions.flatcar)
+    known = settings.cluster
+    joined = Cluster(name=known.name, endpoint=known.endpoint, ca_cert_hash=known.ca_cert_hash)
+    tokens = _join_tokens(settings, joined, at_site, on_cluster)
+    join = ClusterJoin(**asdict(joined), seed=tokens.seed)
+    boots = {
+        name: pool_boot(join, versions, pool, of_site(settings.sites[pool.site]))
+        for name, pool in settings.pools.items()
+    }
+    check_allowance(settings, boots, gateways_planned, at_site)
+    needs = node_needs(settings, secrets, networks, on_cluster)
+    context = PoolContext(sites=settings.sites, secrets=secrets, networks=networks, needs=needs)
+    pulumi.export("gateways", gateways(gateways_planned, at_site))
+    owned = {
+        name: _owned(context, boot, at_site[boot.pool.site])
+        for name, boot in boots.items()
+        if not boot.pool.rented
+    }
+    machines = Machines(needs=needs, ready=_ready(settings, owned))
+    karpenter = cluster_platform(environment, secrets, machines, at_site, on_cluster)
+    lakefs(settings, secrets, {name: after(at_site[name], machines.ready) for name in at_site})
+    rented = {
+        name: _rented(context, karpenter[boot.pool.site], boot, at_site[boot.pool.site])
+        for name, boot in boots.items()
+        if boot.pool.rented
+    }
+    made = {**{name: _summary(pool) for name, pool in owned.items()}, **rented}
+    summaries = {
+        name: {"kind": pool.declared.kind, **_facts(pool), **made[name]}
+        for name, pool in settings.pools.items()
+    }
     _export(settings, versions, summaries)
+
+
+def _ready(
+    settings: Settings, owned: Mapping[str, HetznerPool | BareMetalPool]
+) -> list[pulumi.Resource]:
+    """Return what is there once all machines for controllers are Ready; GPU nodes are tainted."""
+    hosts = [pool for name, pool in owned.items() if not settings.pools[name].hardware.gpu_count]
+    return [each for pool in hosts for each in pool.ready]
+
+
+def _join_tokens(
+    settings: Settings,
+    cluster: Cluster,
+    at_site: Mapping[str, pulumi.ResourceOptions],
+    on_cluster: pulumi.ResourceOptions,
+) -> JoinTokens:
+    """Register what deletes used tokens; with the provider of AWS where it also makes tokens."""
+    burst = {name: pool.site for name, pool in settings.pools.items() if pool.rented}
+    where = next(iter(burst.values()), "")
+    site = settings.sites.get(where)
+    args = JoinTokensArgs(
+        cluster=cluster,
+        region=site.region if isinstance(site, AwsSite) else None,
+        burst=tuple(burst),
+    )
+    return JoinTokens("join-tokens", args, at_site.get(where, on_cluster))
 
 
 def _site_options(
@@ -124,25 +172,51 @@ def pool_boot(
         pool=pool,
         flatcar=node.flatcar,
         ignition=tuning_ignition(boot),
-        efa=boot.efa is not None,
     )
 
 
-def _register(context: PoolContext, boot: PoolBoot, opts: pulumi.ResourceOptions) -> Summary:
-    """Register the component of a pool, and return its exports."""
+def _owned(
+    context: PoolContext, boot: PoolBoot, opts: pulumi.ResourceOptions
+) -> HetznerPool | BareMetalPool:
+    """Register the component of a pool whose machines are always there."""
     match boot.pool.declared:
         case BareMetalPoolSettings() as pool:
             return _bare_metal(context, boot, pool, opts)
-        case AwsPoolSettings() as pool:
-            crds = context.karpenter[boot.pool.site].crds
-            aws_args = AwsGpuPoolArgs(boot=boot, pool=pool, crds=crds)
-            image = AwsGpuPool(boot.pool.name, aws_args, opts).image_id
-            return {"gpu_limit": boot.pool.gpus, "image": image}
         case HetznerPoolSettings() as pool:
-            network = context.networks[boot.pool.site]
-            args = HetznerPoolArgs(boot=boot, pool=pool, network=network)
-            made = HetznerPool(boot.pool.name, args, opts)
-            return {"nodes": made.node_names, "image": made.image_id}
+            args = HetznerPoolArgs(
+                boot=boot,
+                pool=pool,
+                network=context.networks[boot.pool.site],
+                kubeconfig=context.secrets["kubeconfig"],
+                after=context.needs.resources,
+            )
+            return HetznerPool(boot.pool.name, args, opts)
+        case AwsPoolSettings():
+            raise TypeError(f"pool {boot.pool.name} is rented")
+
+
+def _summary(pool: HetznerPool | BareMetalPool) -> Summary:
+    """Return the exports of a pool whose machines are always there."""
+    nodes: Summary = {"nodes": pool.node_names}
+    return {**nodes, "image": pool.image_id} if isinstance(pool, HetznerPool) else nodes
+
+
+def _rented(
+    context: PoolContext, karpenter: Karpenter, boot: PoolBoot, opts: pulumi.ResourceOptions
+) -> Summary:
+    """Register the component of a pool whose machines Karpenter rents, and return its exports."""
+    pool = boot.pool.declared
+    if not isinstance(pool, AwsPoolSettings):
+        raise TypeError(f"pool {boot.pool.name} is not rented")
+    site = context.sites[boot.pool.site]
+    args = AwsGpuPoolArgs(
+        boot=boot,
+        pool=pool,
+        vpc=site.vpc if isinstance(site, AwsSite) else None,
+        karpenter=karpenter.controller,
+        kubeconfig=context.secrets["kubeconfig"],
+    )
+    return {"gpu_limit": boot.pool.gpus, "image": AwsGpuPool(boot.pool.name, args, opts).image_id}
 
 
 def _bare_metal(
@@ -150,7 +224,7 @@ def _bare_metal(
     boot: PoolBoot,
     pool: BareMetalPoolSettings,
     opts: pulumi.ResourceOptions,
-) -> Summary:
+) -> BareMetalPool:
     secrets, site = context.secrets, context.sites[boot.pool.site]
     ends = {machine.name: tunnel_end(secrets, site, machine) for machine in pool.machines}
     args = BareMetalPoolArgs(
@@ -158,8 +232,10 @@ def _bare_metal(
         pool=pool,
         bmc=BmcCredentials(username=secrets["bmc_username"], password=secrets["bmc_password"]),
         tunnels={name: end for name, end in ends.items() if end is not None},
+        kubeconfig=secrets["kubeconfig"],
+        after=context.needs.resources,
     )
-    return {"nodes": BareMetalPool(boot.pool.name, args, opts).node_names}
+    return BareMetalPool(boot.pool.name, args, opts)
 
 
 def _facts(pool: ResolvedPool) -> Summary:

@@ -8,9 +8,10 @@ import pulumi
 from components.platform.lakefs.lakefs import LakefsService, LakefsServiceArgs
 from components.platform.lakefs.server import Postgres
 from components.platform.lakefs.values import Ingress
+from components.platform.system_network import SystemNetwork, SystemNetworkArgs
 from lakefs.resources.connection import Connection
 from settings import AwsSite, Cluster, LakefsSettings, Settings
-from settings.names import labels, tags
+from settings.names import LAKEFS_NAMESPACE, labels, tags
 
 
 def lakefs(
@@ -38,7 +39,9 @@ def lakefs(
         ingress=_ingress(chosen),
         tags=tags(cluster.name, labels(site=chosen.site)),
     )
-    LakefsService("lakefs", args, at_site[chosen.site])
+    service = LakefsService("lakefs", args, at_site[chosen.site])
+    network = SystemNetworkArgs(namespaces={LAKEFS_NAMESPACE: service.release})
+    SystemNetwork("lakefs-network", network, at_site[chosen.site])
 
 
 def _ingress(chosen: LakefsSettings) -> Ingress | None:

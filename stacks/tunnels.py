@@ -30,26 +30,32 @@ def tunnel_end(secrets: Secrets, site: Site, machine: MachineSettings) -> Tunnel
 
 
 def gateways(
-    settings: Settings,
-    secrets: Secrets,
-    networks: Mapping[str, HetznerNetwork],
-    at_site: Mapping[str, pulumi.ResourceOptions],
-    flatcar: str,
+    planned: Mapping[str, GatewayArgs], at_site: Mapping[str, pulumi.ResourceOptions]
 ) -> dict[str, pulumi.Output[str]]:
     """Register the gateways that this program makes; return their public addresses by site."""
-    made: dict[str, pulumi.Output[str]] = {}
+    return {
+        site: Gateway(f"{site}-gateway", args, at_site[args.network.site]).address
+        for site, args in planned.items()
+    }
+
+
+def gateway_args(
+    settings: Settings, secrets: Secrets, networks: Mapping[str, HetznerNetwork], flatcar: str
+) -> dict[str, GatewayArgs]:
+    """Return the gateways that this program makes, by the site whose machines they serve."""
+    planned: dict[str, GatewayArgs] = {}
     for site, found in settings.sites.items():
         tunnel = of_site(found)
         peers = _peers(settings, secrets, site)
         if tunnel is None or tunnel.gateway is None or not peers:
             continue
-        at = tunnel.gateway.site
-        args = GatewayArgs(
+        planned[site] = GatewayArgs(
             cluster=settings.cluster.name,
             site=site,
+            title=settings.renamed_sites.get(site, site),
             name=gateway_name(settings, site),
-            network=networks[at],
-            number=len(made) + 1,
+            network=networks[tunnel.gateway.site],
+            number=len(planned) + 1,
             hardware=load(tunnel.gateway.hardware),
             flatcar=flatcar,
             tunnel=tunnel.network,
@@ -59,8 +65,7 @@ def gateways(
             ),
             peers=peers,
         )
-        made[site] = Gateway(f"{site}-gateway", args, at_site[at]).address
-    return made
+    return planned
 
 
 def _peers(settings: Settings, secrets: Secrets, site: str) -> list[TunnelPeer]:

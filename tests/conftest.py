@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.judges.presence import summary
+
 ROOT = Path(__file__).resolve().parent.parent
 _STARTED = time.monotonic()
 
@@ -20,7 +22,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Prints the tables that tests have recorded, also where another process ran them."""
+    """Prints the tables that tests have recorded, and the judges that did not run.
+
+    Another process may have run the tests.
+    """
     for reports in terminalreporter.stats.values():
         for report in reports:
             for name, value in getattr(report, "user_properties", ()):
@@ -28,6 +33,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                     title, *lines = str(value).splitlines()
                     terminalreporter.section(title)
                     terminalreporter.write("\n".join(lines) + "\n")
+    if missing := summary(terminalreporter.stats.get("skipped", ())):
+        terminalreporter.section("judges that did not run")
+        terminalreporter.write("\n".join(missing) + "\n")
     result: Path | None = terminalreporter.config.getoption("--result")
     if result:
         result.write_text(_page(terminalreporter.stats))

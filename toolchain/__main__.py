@@ -1,5 +1,7 @@
 """The command line: `python -m toolchain [program …]` builds the programs that are missing.
 
+Without names it leaves out those that a few slow tests alone ask for.
+
 `python -m toolchain exec pulumi …` runs a program in place of this one, in its environment.
 """
 
@@ -26,7 +28,7 @@ def main(arguments: list[str]) -> int:
             raise ToolchainError(
                 f"No program is called {unknown[0]!r}: there are {', '.join(PROGRAMS)}."
             )
-        ensure(arguments or tuple(PROGRAMS), console=console)
+        ensure(arguments or _usual(), console=console)
     except ToolchainError as error:
         console.print(f"toolchain: {error}", markup=False, highlight=False, soft_wrap=True)
         return 1
@@ -34,6 +36,10 @@ def main(arguments: list[str]) -> int:
         console.print("toolchain: interrupted", markup=False, highlight=False)
         return 130
     return 0
+
+
+def _usual() -> tuple[str, ...]:
+    return tuple(name for name, program in PROGRAMS.items() if not program.on_demand)
 
 
 def _become(program: str, command: list[str], console: Console) -> NoReturn:

@@ -226,9 +226,10 @@ class Recipe:
 
     def _copy(self, copy: Copy) -> None:
         with self.progress.step(f"{self.title}: fetch and copy files of {copy.module}"):
-            self.go.run(["mod", "download", copy.module], folder=self.program.folder)
+            folder = f"{self.program.folder}/{copy.pinned_in}"
+            self.go.run(["mod", "download", copy.module], folder=folder)
             where = ["list", "-m", "-f", "{{.Dir}}", copy.module]
-            module = Path(self.go.run(where, folder=self.program.folder).strip())
+            module = Path(self.go.run(where, folder=folder).strip())
             target = self.target / copy.to
             target.mkdir(exist_ok=True)
             for pattern in copy.files:

@@ -4,7 +4,7 @@ A version is pinned once, in the go.mod of the program's folder; everything else
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parent
@@ -28,11 +28,15 @@ class Binary:
 
 @dataclass(frozen=True, kw_only=True)
 class Copy:
-    """Files of a module that are copied; `files` are glob patterns."""
+    """Files of a module that are copied; `files` are glob patterns.
+
+    `pinned_in` is a folder below the program's with a go.mod of its own that pins the module.
+    """
 
     module: str
     files: tuple[str, ...]
     to: str = "."
+    pinned_in: str = field(default=".", repr=False)  # the pin itself is in the digest of a program
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +78,7 @@ class Program:
     copies: tuple[Copy, ...] = ()
     crds: tuple[GeneratedCrds, ...] = ()
     on_path: OnPath | None = None
+    on_demand: bool = False  # built only where it is asked for by name
 
     def version(self, sources: Path = SOURCES) -> str:
         """Return the pinned version, without its v."""
@@ -188,6 +193,12 @@ CRDS = Program(
             files=("config/crd/volcano/bases/*.yaml", "config/crd/jobflow/bases/*.yaml"),
             to="volcano",
         ),
+        Copy(
+            module="github.com/cilium/cilium",
+            files=("pkg/k8s/apis/cilium.io/client/crds/v2/cilium*networkpolicies.yaml",),
+            to="cilium",
+            pinned_in="cilium",
+        ),
     ),
     crds=(
         GeneratedCrds(
@@ -215,6 +226,24 @@ KUBELET_SHAPES = Program(
     module="k8s.io/kubernetes",
     disk_gb=4,
     binaries=(Binary(name="kubelet-shapes", folder="kubelet-shapes", package="."),),
+)
+
+KARPENTER_CAPACITY = Program(
+    name="karpenter-capacity",
+    folder="karpenter-capacity",
+    module="github.com/aws/karpenter-provider-aws",
+    disk_gb=4,
+    binaries=(Binary(name="karpenter-capacity", folder="karpenter-capacity", package="."),),
+    on_demand=True,
+)
+
+BLOCKIO_CLASSES = Program(
+    name="blockio-classes",
+    folder="blockio-classes",
+    module="github.com/intel/goresctrl",
+    disk_gb=1,
+    binaries=(Binary(name="blockio-classes", folder="blockio-classes", package="."),),
+    on_demand=True,
 )
 
 PROMETHEUS = Program(
@@ -270,6 +299,8 @@ PROGRAMS = {
         CRDS,
         BUTANE_CHECK,
         KUBELET_SHAPES,
+        KARPENTER_CAPACITY,
+        BLOCKIO_CLASSES,
         PROMETHEUS,
         VOLCANO,
         ACTIONLINT,
@@ -284,6 +315,7 @@ VERSIONS = {
     "kwok": KWOK.version(),
     "karpenter": CRDS.version(),
     "volcano": pinned("crds", "volcano.sh/volcano"),
+    "cilium": pinned("crds/cilium", "github.com/cilium/cilium"),
     "metal3": pinned("crds", "github.com/metal3-io/baremetal-operator/apis"),
     "prometheus-operator": pinned(
         "crds", "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring"

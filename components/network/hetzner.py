@@ -40,6 +40,7 @@ class HetznerNetwork(pulumi.ComponentResource):
     public addresses there is no service of ours, so neither SSH nor an API is open to the world.
     """
 
+    site: str
     location: str
     network_name: str
     network_id: pulumi.Output[int]
@@ -80,6 +81,7 @@ class HetznerNetwork(pulumi.ComponentResource):
             ],
             opts=child,
         )
+        self.site = args.site
         self.location = args.location
         self.network_name = named
         self.network_id = network.id.apply(int)

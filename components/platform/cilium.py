@@ -3,11 +3,13 @@
 It stands in for kube-proxy: a cluster is founded without one (kubeadm's `proxy.disabled`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
+from kube.resources.load_balancer import LoadBalancer, LoadBalancerArgs
 from settings.names import KUBE_SYSTEM
 from settings.versions import CILIUM
 
@@ -15,6 +17,7 @@ from settings.versions import CILIUM
 # 1,450, a WireGuard gateway between sites 1,420. Cilium takes the 50 of VXLAN and the 80 of its own
 # WireGuard off this itself. Not seen by its probe, which looks at a node's own card (often 9,000).
 LINK_MTU = 1400
+INGRESS_SERVICE = "cilium-ingress"  # of the chart, for all Ingresses of its class
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +36,11 @@ class CiliumArgs:
 class Cilium(pulumi.ComponentResource):
     """Pods of all sites in one VXLAN, encrypted between nodes.
 
-    Jobs' own traffic between GPUs never takes this way: NCCL speaks to the network cards.
+    Traffic between GPUs takes another way only where the pool has a fabric and the job asks for its
+    device (settings/fabric.py): else NCCL finds the pod's interface alone, and this is it.
     """
 
+    name: str
     release: Release
 
     def __init__(
@@ -50,9 +55,21 @@ class Cilium(pulumi.ComponentResource):
             version=CILIUM.version,
             repository_opts=RepositoryOptsArgs(repo=CILIUM.repository),
             values=_values(args),
+            skip_await=True,  # its pods need nodes, and nodes are Ready only with its pods
             opts=pulumi.ResourceOptions(parent=self),
         )
+        self.name = name
         self.register_outputs({"version": CILIUM.version})
+
+    def load_balancer(
+        self, kubeconfig: pulumi.Input[str], controllers: Sequence[pulumi.Resource]
+    ) -> None:
+        """Register the end of the ingress's load balancer, which `controllers` make and delete."""
+        args = LoadBalancerArgs(
+            kubeconfig=kubeconfig, namespace=KUBE_SYSTEM, service=INGRESS_SERVICE
+        )
+        opts = pulumi.ResourceOptions(parent=self, depends_on=[self.release, *controllers])
+        LoadBalancer(f"{self.name}-load-balancer", args, opts)
 
 
 def _values(args: CiliumArgs) -> dict[str, object]:

@@ -45,6 +45,7 @@ class GpuOperator(pulumi.ComponentResource):
             version=GPU_OPERATOR.version,
             repository_opts=RepositoryOptsArgs(repo=GPU_OPERATOR.repository),
             values=_values(args),
+            timeout=900,
             opts=pulumi.ResourceOptions(parent=self, depends_on=[args.monitors]),
         )
         self.register_outputs({"version": GPU_OPERATOR.version})

@@ -13,9 +13,20 @@ from settings.names import KURED_NAMESPACE
 from settings.reboots import Reboots
 from settings.versions import KURED
 
-# a label of every pod of a Volcano job: a gang that runs is never ended by a reboot
-JOBS = "volcano.sh/job-name"
+JOBS = (
+    "volcano.sh/job-name",
+    "batch.kubernetes.io/job-name",
+    "training.kubeflow.org/job-name",
+    "jobset.sigs.k8s.io/jobset-name",
+    "ray.io/cluster",
+    "notebook-name",  # of Kubeflow
+    "component=singleuser-server",  # of JupyterHub
+)
+"""The labels that controllers give to pods of jobs and notebooks: a reboot never ends one."""
 CHECK_EVERY = "5m"  # a window is not missed by a check an hour
+DRAIN_TIMEOUT = "1h"  # a drain that takes longer is given up, and tried again
+LOCK_TTL = "3h"
+"""A node that does not come back holds the lock for so long: longer than a drain and a boot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +37,7 @@ class KuredArgs:
 
 
 class Kured(pulumi.ComponentResource):
-    """The pinned chart; a node with a pod of a job waits until the job has ended."""
+    """The pinned chart; a node with a pod of a job or notebook waits until it has ended."""
 
     release: Release
 
@@ -44,13 +55,16 @@ class Kured(pulumi.ComponentResource):
             repository_opts=RepositoryOptsArgs(repo=KURED.repository),
             values={
                 "configuration": {
-                    "blockingPodSelector": [JOBS],
+                    "blockingPodSelector": list(JOBS),
                     "period": CHECK_EVERY,
+                    "drainTimeout": DRAIN_TIMEOUT,
+                    "lockTtl": LOCK_TTL,
                     **_times(args.window),
                 },
                 # control plane and GPU nodes have taints, and reboot like the others
                 "tolerations": [{"operator": "Exists"}],
             },
+            timeout=600,
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.register_outputs({"version": KURED.version})

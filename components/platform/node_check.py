@@ -28,7 +28,7 @@ from pulumi_kubernetes.core.v1 import (
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 from pulumi_kubernetes.rbac.v1 import ClusterRole, ClusterRoleBinding, PolicyRuleArgsDict
 
-from settings.names import NODE_CHECK_NAMESPACE, PREFIX
+from settings.names import NODE_CHECK_NAMESPACE, POD_SECURITY, PREFIX
 from settings.versions import PYTHON_IMAGE
 from workloads.node_check.node_api import CONDITION, TAINT
 from workloads.node_check.program import FILE, INTERVAL_S, program
@@ -59,7 +59,7 @@ class NodeCheck(pulumi.ComponentResource):
             f"{name}-namespace",
             metadata=ObjectMetaArgs(
                 name=NODE_CHECK_NAMESPACE,
-                labels={"pod-security.kubernetes.io/enforce": "privileged"},
+                labels={POD_SECURITY: "privileged"},
             ),
             opts=child,
         )

@@ -38,6 +38,13 @@ WHOLE = (
     f" && object.spec.networkTopology.?highestTierAllowed.orValue(0) == {TIER}"
 )
 
+# a PodGroup of another controller has no policies: what restarts it is that controller's own
+RESTARTS = (
+    "!has(dyn(object).spec.tasks) || dyn(object).spec.?policies.orValue([]).exists(p,"
+    " p.?action.orValue('') == 'RestartJob'"
+    " && ([p.?event.orValue('')] + p.?events.orValue([])).exists(e, e in ['PodEvicted', '*']))"
+)
+
 
 def queue_rules(
     name: str,
@@ -90,6 +97,13 @@ def _gangs(queues: Mapping[str, str | None], rented: Collection[str]) -> list[Va
             expression=f"{_outside(bursting)} || {MEMBERS} <= 1 || ({WHOLE})",
             message="a gang on rented machines must have networkTopology: {mode: hard, "
             f"highestTierAllowed: {TIER}}}; else it waits for ever where a part of it fits",
+        ),
+        ValidationArgs(
+            # Volcano asks for room once, when no pod of the gang has a machine: the rest of one
+            # that lost a part would wait for ever, and hold the machines that it has
+            expression=f"{_outside(bursting)} || {MEMBERS} <= 1 || {RESTARTS}",
+            message="a gang on rented machines must have policies: [{event: PodEvicted, action: "
+            "RestartJob}]; else what is left of it after an interruption waits and pays",
         ),
         ValidationArgs(
             expression=f"{_outside(anywhere)} || {MEMBERS} <= 1",

@@ -7,14 +7,22 @@ the namespace has a quota as large as the queue, and Volcano's plugin resourcequ
 goes beyond it without pods. On owned machines it would only keep a job from preempting another.
 
 Pods of a queue reach one another and are reached by nobody else of the cluster.
+
+Where the queue's pool has a network between GPUs, the ConfigMap `fleet-nccl` in the namespace has
+what NCCL must be told of it. A job takes it by `envFrom: [{configMapRef: {name: fleet-nccl}}]`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
-from pulumi_kubernetes.core.v1 import Namespace, ResourceQuota, ResourceQuotaSpecArgs
+from pulumi_kubernetes.core.v1 import (
+    ConfigMap,
+    Namespace,
+    ResourceQuota,
+    ResourceQuotaSpecArgs,
+)
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, ObjectMetaArgs
 from pulumi_kubernetes.networking.v1 import (
     NetworkPolicy,
@@ -25,7 +33,7 @@ from pulumi_kubernetes.networking.v1 import (
 
 from components.platform.queue_rules import queue_rules
 from components.platform.queue_shares import deserved
-from settings.names import GPU, owner_labels
+from settings.names import GPU, NCCL_CONFIG, POD_SECURITY, owner_labels
 from settings.types import Queue, Team
 
 
@@ -39,6 +47,8 @@ class TeamsArgs:
     rented: frozenset[str]
     """The pools whose machines Karpenter rents."""
     crds: pulumi.Resource
+    nccl: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The variables by which NCCL finds the network between GPUs, by pool."""
 
 
 class Teams(pulumi.ComponentResource):
@@ -58,7 +68,10 @@ class Teams(pulumi.ComponentResource):
             for queue, bounds in owner.queues.items():
                 prefix = f"{name}-{team}-{queue}"
                 space = Namespace(
-                    f"{prefix}-namespace", metadata=_namespace(queue, labelled), opts=child
+                    f"{prefix}-namespace",
+                    metadata=_namespace(queue, labelled),
+                    # with it go the jobs that run in it, their claims and their data
+                    opts=pulumi.ResourceOptions(parent=self, protect=True),
                 )
                 NetworkPolicy(
                     f"{prefix}-network",
@@ -66,6 +79,13 @@ class Teams(pulumi.ComponentResource):
                     spec=_own_pods_alone(),
                     opts=child,
                 )
+                if variables := args.nccl.get(bounds.pool or ""):
+                    ConfigMap(
+                        f"{prefix}-nccl",
+                        metadata=ObjectMetaArgs(name=NCCL_CONFIG, namespace=space.metadata["name"]),
+                        data=variables,
+                        opts=child,
+                    )
                 if args.rented and (bounds.pool is None or bounds.pool in args.rented):
                     ResourceQuota(
                         f"{prefix}-quota",
@@ -110,7 +130,11 @@ def _queues(teams: Mapping[str, Team]) -> dict[str, Queue]:
 
 
 def _namespace(queue: str, labelled: Mapping[str, str]) -> ObjectMetaArgs:
-    """Volcano's webhook gives this queue to a PodGroup of the namespace that names none."""
+    """Volcano's webhook gives this queue to a PodGroup of the namespace that names none.
+
+    The API server itself refuses pods with access to their node, whatever the rules' stage is.
+    """
+    secured = {**labelled, POD_SECURITY: "baseline"}
     return ObjectMetaArgs(
-        name=queue, labels=labelled, annotations={"scheduling.volcano.sh/queue-name": queue}
+        name=queue, labels=secured, annotations={"scheduling.volcano.sh/queue-name": queue}
     )

@@ -51,6 +51,8 @@ SCHEDULER = {
         },
     ],
 }
+# no limit of memory: a scheduler that is killed for a burst of pods starts into the same burst
+REQUESTS = {"cpu": "250m", "memory": "512Mi"}
 # the chart's own list, and the two that give pods their queue's pool and PodGroups their queue
 ADMISSIONS = (
     "/jobs/mutate,/jobs/validate,/podgroups/mutate,/podgroups/validate,/pods/mutate,"
@@ -91,6 +93,8 @@ class Volcano(pulumi.ComponentResource):
                 "custom": {
                     "scheduler_config_override": _yaml(SCHEDULER),
                     "enabled_admissions": ADMISSIONS,
+                    "leader_elect_enable": True,
+                    **_replicas(),
                     "admission_config_override": _yaml({"resourceGroups": _groups(args.pools)}),
                     # else no pod of the cluster would start while the webhook is down
                     "webhooks_namespace_selector_expressions": [
@@ -98,9 +102,32 @@ class Volcano(pulumi.ComponentResource):
                     ],
                 },
             },
+            # a hook Job makes the webhook's certificate before the first pod of Volcano starts
+            timeout=900,
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.register_outputs({"version": VOLCANO.version})
+
+
+def _replicas() -> dict[str, object]:
+    """Returns two replicas of each program, on two nodes where there are two, with requests.
+
+    While the webhook is away no pod of a queue starts, and while the scheduler is, no gang. The
+    chart's default is one replica that asks for nothing, so that it is the first to be evicted.
+    """
+    found: dict[str, object] = {}
+    for key in ("scheduler", "controller", "admission"):
+        apart = {
+            "labelSelector": {"matchLabels": {"app": f"volcano-{key}"}},
+            "topologyKey": "kubernetes.io/hostname",
+        }
+        preferred = [{"weight": 100, "podAffinityTerm": apart}]
+        found[f"{key}_replicas"] = 2
+        found[f"{key}_resources"] = {"requests": REQUESTS}
+        found[f"{key}_affinity"] = {
+            "podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}
+        }
+    return found
 
 
 def _groups(pools: Mapping[str, str]) -> list[dict[str, object]]:

@@ -1,16 +1,18 @@
 """Boot data of AWS machines that cannot be in their user data: objects that only they can read.
 
-An EC2NodeClass can be read in the cluster, so its user data must not hold the join token, which is
-in a bucket; beside it is a plain part that is too long for user data.
+An EC2NodeClass can be read in the cluster, so its user data must not hold a join token. The join
+part is in a bucket, where fleet-join-tokens writes it with a new token every few hours, and beside
+it a plain part that is too long for user data. The user data has no digest of the join part: so a
+new token changes no EC2NodeClass, and TLS and the bucket's rights vouch for it. Why so:
+docs/decisions/0003.
 """
 
 import json
-from functools import partial
 
 import pulumi
 from pulumi_aws import iam, s3
 
-from components.pools.boot import PoolBoot, join_part, payload
+from components.pools.boot import Cluster, PoolBoot, payload
 from components.private_bucket import private_bucket
 from ignition.write.payload import EC2_LIMIT_BYTES, Merge, Payload, sha512
 from settings.names import tags
@@ -24,7 +26,7 @@ class AwsBootData(pulumi.ComponentResource):
     Bucket, role and profile have fixed names, so that the user data is known at preview.
     """
 
-    user_data: pulumi.Output[str]
+    user_data: str
     instance_profile: pulumi.Output[str]
 
     def __init__(
@@ -33,18 +35,11 @@ class AwsBootData(pulumi.ComponentResource):
         super().__init__("gpu:pools:AwsBootData", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         tagged = tags(boot.cluster.name, boot.pool.labels)
-        stored = _payload(boot, sha512("")).stored
-        join = join_part(boot.cluster, None)
-        bucket = private_bucket(name, bucket_name(boot), tagged, child)
-        s3.BucketObjectv2(
-            f"{name}-join",
-            bucket=bucket.bucket,
-            key=KEY,
-            content=join,
-            content_type="application/json",
-            server_side_encryption="AES256",
-            tags=tagged,
-            opts=child,
+        fitting = _payload(boot)
+        stored = fitting.stored
+        # what fleet-join-tokens writes is no resource, and nothing in it is worth keeping
+        bucket = private_bucket(
+            name, bucket_name(boot.cluster, boot.pool.name), tagged, child, disposable=True
         )
         if stored is not None:
             s3.BucketObjectv2(
@@ -59,18 +54,15 @@ class AwsBootData(pulumi.ComponentResource):
             )
         keys = (KEY,) if stored is None else (KEY, plain_key(boot))
         profile = _node_role(name, boot, keys, tagged, child)
-        # The digest of a text with an 82 bit secret reveals nothing; as a secret it would hide the
-        # whole user data from reviewers and rules.
-        digest = pulumi.Output.unsecret(join.apply(sha512))
-        self.user_data = digest.apply(partial(_user_data, boot))
+        self.user_data = fitting.user_data
         self.instance_profile = profile.name
         self.register_outputs({"instanceProfile": self.instance_profile})
 
 
-def bucket_name(boot: PoolBoot) -> str:
+def bucket_name(cluster: Cluster, pool: str) -> str:
     """Return a globally unique name: it has the start of the hash of the cluster's certificate."""
-    certificate = boot.cluster.ca_cert_hash.removeprefix("sha256:")[:12]
-    return f"{boot.cluster.name}-{boot.pool.name}-{certificate}"
+    certificate = cluster.ca_cert_hash.removeprefix("sha256:")[:12]
+    return f"{cluster.name}-{pool}-{certificate}"
 
 
 def node_role(cluster: str, pool: str) -> str:
@@ -83,15 +75,11 @@ def plain_key(boot: PoolBoot) -> str:
     return f"plain-{sha512(boot.ignition)[:16]}.ign"
 
 
-def _payload(boot: PoolBoot, digest: str) -> Payload:
-    bucket = bucket_name(boot)
-    join = Merge(source=f"s3://{bucket}/{KEY}", sha512=digest)
+def _payload(boot: PoolBoot) -> Payload:
+    bucket = bucket_name(boot.cluster, boot.pool.name)
+    join = Merge(source=f"s3://{bucket}/{KEY}")
     store = f"s3://{bucket}/{plain_key(boot)}"
     return payload(boot, join, limit_bytes=EC2_LIMIT_BYTES, store=store)
-
-
-def _user_data(boot: PoolBoot, digest: str) -> str:
-    return _payload(boot, digest).user_data
 
 
 def _node_role(
@@ -114,7 +102,7 @@ def _node_role(
         f"{name}-read",
         role=role.name,
         name="read-boot-data",
-        policy=json.dumps(_read(bucket_name(boot), keys)),
+        policy=json.dumps(_read(bucket_name(boot.cluster, boot.pool.name), keys)),
         opts=child,
     )
     return iam.InstanceProfile(

@@ -1,33 +1,42 @@
 """A pool of Flatcar GPU instances on AWS that Karpenter launches and terminates."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.pools.aws_boot import AwsBootData
+from components.pools.aws_fabric import (
+    AwsFabric,
+    AwsFabricArgs,
+    interfaces,
+    placement_group,
+    security_group,
+)
 from components.pools.aws_image import ami_name, published_image
 from components.pools.boot import PoolBoot
 from hardware.catalogue import Hardware
-from hardware.cpuset import parse_list
-from ignition.plan.numa_plan import NumaPlan
+from kube.resources.rented_machines import RentedMachines, RentedMachinesArgs
+from settings.fabric import RDMA_GB_PER_S, TCP_GB_PER_S
 from settings.forms import CapacityType
+from settings.karpenter import reservations
 from settings.names import (
     CAPACITY_LABEL,
     GPU,
     INSTANCE_TYPE_LABEL,
     POOL_LABEL,
     RESERVED_UNTIL,
+    ZONE_LABEL,
     tags,
 )
 from settings.node_boot import GPU_TAINT
 from settings.pools import AwsPoolSettings
 from settings.versions import FLATCAR_AMI_OWNER
 
-KUBELET_MAX_PODS = 110  # the kubelet's default; Karpenter's own counts addresses
 ROOT_VOLUME = "/dev/xvda"
+ROOT_IOPS, ROOT_MIB_PER_S = 4000, 1000
 # Karpenter tries the highest weight first: capacity that is paid for, then the cheapest
 WEIGHTS: Mapping[CapacityType, int] = {"reserved": 100, "spot": 50, "on-demand": 10}
 # A training job is never moved, neither to save a node nor to update one: Karpenter removes empty
@@ -41,11 +50,17 @@ STARTUP_TAINT = {"key": "node.cilium.io/agent-not-ready", "effect": "NoSchedule"
 
 @dataclass(frozen=True, kw_only=True)
 class AwsGpuPoolArgs:
-    """`pool` is the pool as the stack file declares it; `crds` installs Karpenter's CRDs."""
+    """`pool` is the pool as the stack file declares it; `karpenter` the Release of the controller.
+
+    The kubeconfig is for what ends the machines before the pool goes. `vpc` is that of the site's
+    subnets; None without EFA.
+    """
 
     boot: PoolBoot
     pool: AwsPoolSettings
-    crds: pulumi.Resource
+    karpenter: pulumi.Resource
+    kubeconfig: pulumi.Input[str] = field(repr=False)
+    vpc: str | None = None
     root_volume_gib: int = 200
     termination_grace_hours: int = 24  # the longest time that a node drains
 
@@ -64,72 +79,81 @@ class AwsGpuPool(pulumi.ComponentResource):
     ) -> None:
         super().__init__("gpu:pools:AwsGpuPool", name, args.boot.inputs, opts)
         boot = args.boot
-        if boot.pool.hardware.efa_interfaces and not boot.efa:
-            pulumi.log.warn(_slow_network(boot), self)
+        for text in _warnings(args):
+            pulumi.log.warn(text, self)
         child = pulumi.ResourceOptions(parent=self)
-        # the API server knows these kinds only once the chart with their CRDs is installed
-        after_crds = pulumi.ResourceOptions.merge(
-            child, pulumi.ResourceOptions(depends_on=[args.crds])
+        # the kinds come with it, and it alone removes the finalizers of what is deleted: Karpenter
+        # must be there before these objects and after them
+        with_karpenter = pulumi.ResourceOptions.merge(
+            child, pulumi.ResourceOptions(depends_on=[args.karpenter])
         )
+        if args.vpc is not None and boot.pool.fabric is not None:
+            fabric = AwsFabric(f"{name}-fabric", _fabric_args(args, args.vpc), child)
+            with_karpenter = pulumi.ResourceOptions(
+                parent=self, depends_on=[args.karpenter, fabric]
+            )
         self.image_id = published_image(boot, args.boot.flatcar, pulumi.InvokeOptions(parent=self))
         boot_data = AwsBootData(f"{name}-boot", boot, child)
         metadata = ObjectMetaArgs(name=boot.pool.name, labels=boot.pool.labels)
-        CustomResource(
+        node_class = CustomResource(
             f"{name}-class",
             api_version="karpenter.k8s.aws/v1",
             kind="EC2NodeClass",
             metadata=metadata,
             spec=_class_spec(args, boot_data),
-            opts=after_crds,
+            opts=with_karpenter,
         )
-        for capacity in args.pool.gpu_limits:
+        # a NodePool that outlives its class could launch nothing and end nothing
+        with_class = pulumi.ResourceOptions(parent=self, depends_on=[args.karpenter, node_class])
+        node_pools = [
             CustomResource(
                 f"{name}-{capacity}",
                 api_version="karpenter.sh/v1",
                 kind="NodePool",
                 metadata=_pool_metadata(args, capacity),
                 spec=_pool_spec(args, capacity),
-                opts=after_crds,
+                opts=with_class,
             )
+            for capacity in args.pool.gpu_limits
+        ]
+        RentedMachines(
+            f"{name}-machines",
+            RentedMachinesArgs(
+                kubeconfig=args.kubeconfig,
+                node_pools=[f"{boot.pool.name}-{capacity}" for capacity in args.pool.gpu_limits],
+                timeout_s=(args.termination_grace_hours + 1) * 3600,
+            ),
+            pulumi.ResourceOptions(parent=self, depends_on=node_pools),
+        )
         self.register_outputs({"imageId": self.image_id})
 
 
-def _slow_network(boot: PoolBoot) -> str:
-    hardware = boot.pool.hardware
-    return (
-        f"pool {boot.pool.name}: {hardware.name} has {hardware.efa_interfaces} EFA interfaces "
-        "and the environment no driver for them, so traffic between nodes goes over TCP; "
-        "gpu-fleet:versions.efa names a system extension with it, Flatcar has none."
+def _warnings(args: AwsGpuPoolArgs) -> Iterator[str]:
+    """Yield what makes gangs slow."""
+    pool = args.boot.pool
+    if pool.hardware.efa_interfaces and pool.fabric is None:
+        yield (
+            f"pool {pool.title}: {pool.hardware.name} has {pool.hardware.efa_interfaces} EFA "
+            "interfaces and the environment no driver for them, so traffic between nodes goes over "
+            f"TCP: {TCP_GB_PER_S} GB/s of an all-reduce in place of {RDMA_GB_PER_S} were measured "
+            "on H100; gpu-fleet:versions.efa names a system extension with it, Flatcar has none."
+        )
+    if args.pool.zone is None and pool.plan.purpose == "training":
+        yield (
+            f"pool {pool.title}: without a zone Karpenter spreads the machines of a gang over all "
+            "zones of the subnets, whose traffic is slower and billed; set the pool's zone."
+        )
+
+
+def _fabric_args(args: AwsGpuPoolArgs, vpc: str) -> AwsFabricArgs:
+    boot = args.boot
+    return AwsFabricArgs(
+        cluster=boot.cluster.name,
+        pool=boot.pool.name,
+        vpc=vpc,
+        labels=boot.pool.labels,
+        placed=args.pool.reserved_until is None,
     )
-
-
-def reservations(plan: NumaPlan) -> dict[str, object]:
-    """Return the resources that a node reserves, as fields of an EC2NodeClass.
-
-    Karpenter does not configure the kubelet of Custom images, and predicts a node's allocatable
-    resources from these fields. They are sums, because it knows neither reservedSystemCPUs nor that
-    huge pages reduce the memory of pods. Without CPUs in kubeReserved it would reserve some by a
-    formula of its own, and the largest pods would stay pending.
-    """
-    system, kube = (_reserved(plan, part) for part in ("systemReserved", "kubeReserved"))
-    hugepages_mib = sum(node.hugepages_1gi * 1024 + node.hugepages_2mi * 2 for node in plan.nodes)
-    system_mib = int(system["memory"].removesuffix("Mi")) + hugepages_mib
-    return {
-        "maxPods": plan.kubelet.get("maxPods", KUBELET_MAX_PODS),
-        "systemReserved": {
-            "cpu": str(len(parse_list(plan.housekeeping))),
-            "memory": f"{system_mib}Mi",
-        },
-        "kubeReserved": {"cpu": "0", **kube},
-        "evictionHard": _reserved(plan, "evictionHard"),
-    }
-
-
-def _reserved(plan: NumaPlan, part: str) -> dict[str, str]:
-    found = plan.kubelet[part]
-    if not isinstance(found, Mapping):
-        raise TypeError(f"the plan of {plan.hardware} has no mapping under kubelet.{part}")
-    return {str(key): str(value) for key, value in found.items()}
 
 
 def _class_spec(args: AwsGpuPoolArgs, boot_data: AwsBootData) -> dict[str, object]:
@@ -157,16 +181,44 @@ def _class_spec(args: AwsGpuPoolArgs, boot_data: AwsBootData) -> dict[str, objec
     # under /scratch as ephemeral storage
     if "reserved" in args.pool.gpu_limits:
         spec["capacityReservationSelectorTerms"] = [{"tags": {POOL_LABEL: boot.pool.name}}]
+    if boot.pool.fabric is not None:
+        spec |= _efa_spec(args, discovery)
     return spec
 
 
+def _efa_spec(
+    args: AwsGpuPoolArgs, discovery: list[dict[str, dict[str, str]]]
+) -> dict[str, object]:
+    """The fields of a class whose machines speak EFA, whether or not their first pod asks for it.
+
+    Without networkInterfaces Karpenter attaches them only for pods that ask, and a node launched
+    for another pod would never have them.
+    """
+    boot = args.boot
+    cluster, pool = boot.cluster.name, boot.pool.name
+    placed = {"placementGroupSelector": {"name": placement_group(cluster, pool)}}
+    return {
+        "networkInterfaces": interfaces(boot.pool.hardware.efa_interfaces),
+        "securityGroupSelectorTerms": [*discovery, {"name": security_group(cluster, pool)}],
+        **(placed if args.pool.reserved_until is None else {}),
+    }
+
+
 def _root_volume(size_gib: int) -> dict[str, object]:
+    """The volume of the operating system and of the images that containers run from.
+
+    Unless it is told, a gp3 volume reads 125 MiB/s: three minutes for a training image of 20 GB on
+    a machine of 40 USD an hour. It takes up to 1,000 MiB/s, a quarter for each of its IOPS (EC2 API
+    reference, EbsBlockDevice; EBS user guide, general purpose SSD).
+    """
     return {
         "deviceName": ROOT_VOLUME,
         "rootVolume": True,
         "ebs": {
             "volumeSize": f"{size_gib}Gi",
             "volumeType": "gp3",
+            "iops": ROOT_IOPS,
+            "throughput": ROOT_MIB_PER_S,
             "encrypted": True,
             "deleteOnTermination": True,
         },
@@ -203,7 +255,7 @@ def _pool_spec(args: AwsGpuPoolArgs, capacity: CapacityType) -> dict[str, object
                     "kind": "EC2NodeClass",
                     "name": boot.pool.name,
                 },
-                "requirements": _requirements(args.boot.pool.hardware, capacity),
+                "requirements": _requirements(boot.pool.hardware, capacity, args.pool.zone),
                 "taints": [
                     {"key": GPU_TAINT.key, "value": GPU_TAINT.value, "effect": GPU_TAINT.effect}
                 ],
@@ -215,8 +267,9 @@ def _pool_spec(args: AwsGpuPoolArgs, capacity: CapacityType) -> dict[str, object
     }
 
 
-def _requirements(hardware: Hardware, capacity: str) -> list[dict[str, object]]:
+def _requirements(hardware: Hardware, capacity: str, zone: str | None) -> list[dict[str, object]]:
     wanted = {
+        **({} if zone is None else {ZONE_LABEL: zone}),
         INSTANCE_TYPE_LABEL: hardware.name,
         CAPACITY_LABEL: capacity,
         "kubernetes.io/arch": hardware.arch,

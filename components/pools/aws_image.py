@@ -37,12 +37,12 @@ def published_image(boot: PoolBoot, flatcar: str, opts: pulumi.InvokeOptions) ->
         cause = " ".join(str(error).split())
         if NO_IMAGE.search(cause):
             raise PoolError(
-                f"pool {boot.pool.name}: the image {name} was not found; Flatcar unpublishes an "
+                f"pool {boot.pool.title}: the image {name} was not found; Flatcar unpublishes an "
                 f"image after nine months, so raise gpu-fleet:versions.flatcar ({cause})."
             ) from error
         raise PoolError(
-            f"pool {boot.pool.name}: AWS could not be asked for the image {name}; check the AWS "
-            f"credentials, the network and gpu-fleet:sites.{boot.pool.site}.region ({cause})."
+            f"pool {boot.pool.title}: AWS could not be asked for the image {name}; check the AWS "
+            f"credentials, the network and the region of its site ({cause})."
         ) from error
 
 

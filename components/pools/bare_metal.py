@@ -1,18 +1,31 @@
 """A pool of bare-metal machines that Metal3 installs from a Flatcar image."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.core.v1 import Namespace, Secret
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-from components.pools.boot import PoolBoot, TunnelEnd, user_data
+from components.pools.boot import PoolBoot, TunnelEnd, token_args, user_data
+from kube.metal3 import DETACHED
+from kube.resources.bootstrap_token import BootstrapToken
+from kube.resources.node_drain import NodeDrain, NodeDrainArgs
+from kube.resources.node_ready import NodeReady, NodeReadyArgs
+from settings.fabric import RDMA_GB_PER_S, TCP_GB_PER_S
 from settings.names import METAL3_PREFIX
-from settings.pools import BareMetalPoolSettings, MachineSettings
+from settings.pools import BareMetalPoolSettings, MachineSettings, SystemDrive
 
+READY_TIMEOUT_S = 5400  # Ironic inspects, cleans and installs; a DGX tests its memory at each start
+DRAIN_TIMEOUT_S = 86_400  # a job of a day ends by itself; who waits longer runs `up` again
+DELETE_TIMEOUT = "3h"  # Ironic cleans a host before it forgets it
+IMAGE = "spec.image"
+"""Left to `fleet reinstall` once a host exists. The whole field is ignored and not its parts: for
+parts the engine sends an empty image where a refresh found none (`PropertyPath.reset` of Pulumi
+3.220), which the API server refuses."""
 ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
+JOIN_HOURS = 24  # inspection and cleaning of a hall's machines at once can take most of a day
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,34 +41,43 @@ class BareMetalPoolArgs:
     """`pool` is the pool as the stack file declares it.
 
     `tunnels` has each machine's end of the site's tunnel by its name; empty without a tunnel.
+    `after` is what the nodes need to become Ready.
     """
 
     boot: PoolBoot
     pool: BareMetalPoolSettings
     bmc: BmcCredentials
     tunnels: Mapping[str, TunnelEnd]
+    kubeconfig: pulumi.Input[str] = field(repr=False)
+    after: Sequence[pulumi.Resource] = ()
 
 
 class BareMetalPool(pulumi.ComponentResource):
     """A namespace with the hosts, their boot data and the BMC login; the cluster must have Metal3.
 
-    Changed boot data waits in its Secret: Metal3 reinstalls a host only when its BareMetalHost is
-    deleted and created again. People decide when, because jobs may run on the machine.
+    An update reinstalls no machine. Metal3 wipes a machine at once when the image of its host
+    changes or its BareMetalHost is deleted, so only a new host gets its image from here, and the
+    hosts are protected. Changed boot data waits in its Secret until `fleet reinstall` takes the
+    machine. A machine that leaves is drained before anything else (docs/decisions/0015).
     """
 
     node_names: list[str]
+    ready: list[pulumi.Resource]
+    """What needs these machines depends on them: there once all nodes were Ready."""
 
     def __init__(
         self, name: str, args: BareMetalPoolArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("gpu:pools:BareMetalPool", name, args.boot.inputs, opts)
+        if _talks_tcp(args):
+            pulumi.log.warn(_slow_network(args), self)
         child = pulumi.ResourceOptions(parent=self)
         space = Namespace(
             f"{name}-namespace",
             metadata=ObjectMetaArgs(
                 name=f"{METAL3_PREFIX}{args.boot.pool.name}", labels=args.boot.pool.labels
             ),
-            opts=child,
+            opts=pulumi.ResourceOptions(parent=self, protect=True),
         )
         credentials = Secret(
             f"{name}-bmc",
@@ -64,6 +86,7 @@ class BareMetalPool(pulumi.ComponentResource):
             opts=child,
         )
         self.node_names = [machine.name for machine in args.pool.machines]
+        hosts: list[pulumi.Resource] = []
         for host in args.pool.machines:
             boot_data = Secret(
                 f"{name}-{host.name}-boot",
@@ -73,21 +96,100 @@ class BareMetalPool(pulumi.ComponentResource):
                 },
                 opts=child,
             )
-            CustomResource(
+            metadata = self._metadata(args, space, host.name)
+            if host.leaving == "detach":
+                metadata.annotations = {DETACHED: "leaving"}
+            made = CustomResource(
                 f"{name}-{host.name}",
                 api_version="metal3.io/v1alpha1",
                 kind="BareMetalHost",
-                metadata=self._metadata(args, space, host.name),
+                metadata=metadata,
                 spec=_host_spec(args, host, space, credentials, boot_data),
-                opts=child,
+                opts=self._options(name, args, host),
             )
+            hosts += [made, self._token(name, args, host, made)]
+        waits = NodeReadyArgs(
+            kubeconfig=args.kubeconfig,
+            nodes=[machine.name for machine in args.pool.machines if machine.leaving is None],
+            timeout_s=READY_TIMEOUT_S,
+        )
+        after_all = pulumi.ResourceOptions(parent=self, depends_on=hosts)
+        self.ready = [NodeReady(f"{name}-ready", waits, after_all)]
         self.register_outputs({"nodeNames": self.node_names})
+
+    def _token(
+        self, name: str, args: BareMetalPoolArgs, host: MachineSettings, made: CustomResource
+    ) -> BootstrapToken:
+        return BootstrapToken(
+            f"{name}-{host.name}-token",
+            token_args(args.boot, host.name, _uid(made), JOIN_HOURS),
+            pulumi.ResourceOptions(parent=self),
+        )
+
+    def _options(
+        self, name: str, args: BareMetalPoolArgs, host: MachineSettings
+    ) -> pulumi.ResourceOptions:
+        """Return the options of a host: protected, or after its drain where it leaves."""
+        if host.leaving is None:
+            return pulumi.ResourceOptions(
+                parent=self,
+                protect=True,
+                ignore_changes=[IMAGE],
+                depends_on=list(args.after),
+                custom_timeouts=pulumi.CustomTimeouts(delete=DELETE_TIMEOUT),
+            )
+        drain = NodeDrain(
+            f"{name}-{host.name}-drain",
+            NodeDrainArgs(
+                kubeconfig=args.kubeconfig,
+                node=host.name,
+                namespace=f"{METAL3_PREFIX}{args.boot.pool.name}",
+                detached=host.leaving == "detach",
+                timeout_s=DRAIN_TIMEOUT_S,
+            ),
+            pulumi.ResourceOptions(
+                parent=self, custom_timeouts=pulumi.CustomTimeouts(create="25h")
+            ),
+        )
+        return pulumi.ResourceOptions(
+            parent=self,
+            protect=False,
+            ignore_changes=[IMAGE],
+            depends_on=[*args.after, drain],
+            custom_timeouts=pulumi.CustomTimeouts(delete=DELETE_TIMEOUT),
+        )
 
     @staticmethod
     def _metadata(args: BareMetalPoolArgs, space: Namespace, name: str) -> ObjectMetaArgs:
         return ObjectMetaArgs(
             name=name, namespace=space.metadata.name, labels=args.boot.pool.labels
         )
+
+
+def _uid(made: CustomResource) -> pulumi.Output[str]:
+    """Return the identity that the API server gave an object; another one is another machine.
+
+    The first preview of all has none: the namespace is not there yet, so the provider asks nobody.
+    """
+    metadata: pulumi.Output[dict[str, str]] = pulumi.get(made, "metadata")
+    return metadata.apply(lambda known: known.get("uid", ""))
+
+
+def _talks_tcp(args: BareMetalPoolArgs) -> bool:
+    """Return whether gangs of several machines with RDMA cards would not use them."""
+    pool = args.boot.pool
+    several = pool.hardware.gpus and len(args.pool.machines) > 1
+    return bool(several and pool.hardware.rails and pool.fabric is None)
+
+
+def _slow_network(args: BareMetalPoolArgs) -> str:
+    pool = args.boot.pool
+    return (
+        f"pool {pool.title}: {pool.hardware.name} has {len(pool.hardware.rails)} RDMA cards for "
+        f"other machines and the pool no fabric, so gangs talk TCP: {TCP_GB_PER_S} GB/s of an "
+        f"all-reduce in place of {RDMA_GB_PER_S} were measured on H100; "
+        f"gpu-fleet:pools.{pool.title}.fabric is infiniband or roce."
+    )
 
 
 def _host_spec(
@@ -97,6 +199,7 @@ def _host_spec(
     credentials: Secret,
     boot_data: Secret,
 ) -> dict[str, object]:
+    hints = root_device_hints(args.pool.system_drive, host)
     return {
         "online": True,
         "architecture": ARCHITECTURES[args.boot.pool.hardware.arch],
@@ -106,6 +209,7 @@ def _host_spec(
             "address": host.bmc_address,
             "credentialsName": credentials.metadata.name,
         },
+        **({"rootDeviceHints": hints} if hints else {}),
         "image": {
             "url": args.pool.image.url,
             "checksum": args.pool.image.sha512,
@@ -114,3 +218,10 @@ def _host_spec(
         },
         "userData": {"name": boot_data.metadata.name, "namespace": space.metadata.name},
     }
+
+
+def root_device_hints(drive: SystemDrive, host: MachineSettings) -> dict[str, object]:
+    """Return the `rootDeviceHints` of a host, all of which a drive must fit; empty for none."""
+    own = {"serialNumber": host.system_drive_serial, "wwn": host.system_drive_wwn}
+    hints = {**asdict(drive), **own}
+    return {name: value for name, value in hints.items() if value is not None}

@@ -4,6 +4,7 @@ Every pool component takes a `PoolBoot`, and has the plain part as an input of i
 rules can read each line even where the user data is secret or not yet known.
 """
 
+import hashlib
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
@@ -13,6 +14,8 @@ from ignition.plan.tuning import Tuning
 from ignition.write.payload import Merge, Payload, PayloadError, data_url, fit
 from ignition.write.render import Join, join_ignition
 from ignition.write.wireguard import WireGuardKey
+from kube.resources.bootstrap_token import BootstrapTokenArgs
+from kube.token_value import machine_token
 from settings.resolved import ResolvedPool
 
 SAMPLE_TOKEN = "000000.0000000000000000"  # noqa: S105  # as long as every token of kubeadm
@@ -24,13 +27,19 @@ class PoolError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterJoin:
-    """The cluster that machines join; only the token is secret."""
+class Cluster:
+    """The cluster that machines join, and how they know it; no secret."""
 
     name: str
     endpoint: str
     ca_cert_hash: str
-    token: pulumi.Input[str] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterJoin(Cluster):
+    """The cluster, with the secret from which the token of each machine follows."""
+
+    seed: pulumi.Input[str] = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +61,6 @@ class PoolBoot:
     pool: ResolvedPool
     flatcar: str
     ignition: str
-    efa: bool = False  # True where the machines load the driver of their EFA interfaces
 
     @property
     def inputs(self) -> dict[str, object]:
@@ -70,6 +78,14 @@ class PoolBoot:
         }
 
 
+def generation(*parts: str) -> str:
+    """Return a digest of what a server is made from, for its label BOOT_LABEL.
+
+    Two servers differ where their digests do, but for what is secret in their user data.
+    """
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
 def _chosen(tuning: Tuning) -> dict[str, object]:
     """Return the settings that differ from the defaults."""
     values, defaults = asdict(tuning), asdict(Tuning())
@@ -80,16 +96,42 @@ def _chosen(tuning: Tuning) -> dict[str, object]:
     }
 
 
-def join_part(
-    cluster: ClusterJoin, hostname: str | None, tunnel: TunnelEnd | None = None
-) -> pulumi.Output[str]:
-    """Return the secret Ignition that joins a machine; without `hostname` it keeps its own name."""
-    join = partial(_join_ignition, cluster, hostname)
-    token = pulumi.Output.secret(cluster.token)
+def token(boot: PoolBoot, hostname: str) -> pulumi.Output[str]:
+    """Return the secret bootstrap token of a machine: another one with each other boot data.
+
+    So a server that is replaced for its boot data gets a new token with it, and a token is never
+    the reason.
+    """
+    cluster = boot.cluster
+    other = "\n".join((cluster.endpoint, cluster.ca_cert_hash, boot.flatcar, boot.ignition))
+    seed = pulumi.Output.secret(cluster.seed)
+    # an update with --target that leaves the seed out knows none, and makes no machine either: what
+    # stands in its place opens nothing, and is another one's as soon as there is a seed
+    return seed.apply(
+        lambda known: machine_token(known, hostname, other) if known else SAMPLE_TOKEN
+    )
+
+
+def token_args(
+    boot: PoolBoot, hostname: str, machine: pulumi.Input[str], hours: int
+) -> BootstrapTokenArgs:
+    """Return what makes the token of a machine valid for `hours` after the machine was made.
+
+    `machine` is the identity of the machine itself, by which another of the same name is another.
+    """
+    return BootstrapTokenArgs(
+        node=hostname, machine=machine, hours=hours, token=token(boot, hostname)
+    )
+
+
+def join_part(boot: PoolBoot, hostname: str, tunnel: TunnelEnd | None = None) -> pulumi.Output[str]:
+    """Return the secret Ignition that joins a machine."""
+    join = partial(join_ignition_of, boot.cluster, hostname)
+    own = token(boot, hostname)
     if tunnel is None:
-        return token.apply(join)
+        return own.apply(join)
     address, key = tunnel.address, pulumi.Output.secret(tunnel.private_key)
-    return pulumi.Output.all(token, key).apply(lambda known: join(known[0], (address, known[1])))
+    return pulumi.Output.all(own, key).apply(lambda known: join(known[0], (address, known[1])))
 
 
 def user_data(
@@ -104,9 +146,9 @@ def user_data(
     """
     cluster = boot.cluster
     end = None if tunnel is None else (tunnel.address, SAMPLE_KEY)
-    sample = _join_ignition(cluster, hostname, SAMPLE_TOKEN, end)
+    sample = join_ignition_of(cluster, hostname, SAMPLE_TOKEN, end)
     _whole(boot, limit_bytes, sample)  # refuses data that is too long before anything is made
-    return join_part(cluster, hostname, tunnel).apply(partial(_whole, boot, limit_bytes))
+    return join_part(boot, hostname, tunnel).apply(partial(_whole, boot, limit_bytes))
 
 
 def payload(
@@ -120,13 +162,18 @@ def payload(
     try:
         return fit(boot.ignition, (join,), limit_bytes=limit_bytes, store=store)
     except PayloadError as error:
-        raise PoolError(f"pool {boot.pool.name}: {error} for {boot.pool.hardware.name}.") from error
+        raise PoolError(
+            f"pool {boot.pool.title}: {error} for {boot.pool.hardware.name}."
+        ) from error
 
 
-def _join_ignition(
-    cluster: ClusterJoin, hostname: str | None, token: str, tunnel: tuple[str, str] | None = None
+def join_ignition_of(
+    cluster: Cluster, hostname: str | None, token: str, tunnel: tuple[str, str] | None = None
 ) -> str:
-    """Return the join part; `tunnel` is the address and private key of the machine's end."""
+    """Return the join part; without `hostname` the machine keeps its own name.
+
+    `tunnel` is the address and private key of the machine's end.
+    """
     address, key = (None, None) if tunnel is None else tunnel
     return join_ignition(
         Join(

@@ -10,13 +10,13 @@ import pulumi
 import pulumi_hcloud as hcloud
 
 from components.network.hetzner import HetznerNetwork
-from components.pools.boot import SAMPLE_KEY, PoolError
+from components.pools.boot import SAMPLE_KEY, PoolError, generation
 from components.pools.snapshot import snapshot
 from hardware.catalogue import Hardware
 from ignition.write.gateway import GatewayBoot, LocksmithWindow, gateway_ignition, secret_ignition
 from ignition.write.payload import HETZNER_LIMIT_BYTES, Merge, PayloadError, data_url, fit
 from ignition.write.wireguard import Peer, WireGuard, WireGuardKey
-from settings.names import labels, tags
+from settings.names import BOOT_LABEL, labels, tags
 
 REBOOTS = LocksmithWindow(start="Sun 03:00", length="1h")
 """In UTC; no cluster drains a gateway. While it reboots, no machine of the site can join, and jobs
@@ -35,12 +35,14 @@ class TunnelPeer:
 class GatewayArgs:
     """The gateway of `site` in the Hetzner network `network`.
 
+    `title` is the name of the site in the stack file.
     `number` counts the gateways in that network from 1. `port` is the gateway's UDP port, `tunnel`
     the range of the tunnel, whose first address is the gateway's.
     """
 
     cluster: str
     site: str
+    title: str
     name: str
     network: HetznerNetwork
     number: int
@@ -72,19 +74,22 @@ class Gateway(pulumi.ComponentResource):
         tagged = tags(args.cluster, labels(site=args.site))
         public = self._public_address(name, args, tagged)
         private_address = str(IPv4Network(args.network.servers_cidr)[-1 - args.number])
+        image = gateway_image(args, pulumi.InvokeOptions(parent=self))
         server = hcloud.Server(
             f"{name}-server",
             name=args.name,
             server_type=args.hardware.name,
-            image=self._image(args),
+            image=image,
             location=args.network.location,
             user_data=_user_data(args, plain),
             public_nets=[_public(public)],
             networks=[_private(args, private_address)],
             firewall_ids=[self._firewall(name, args, tagged).id.apply(int)],
-            labels=tags(
-                args.cluster, labels(site=args.site, pool=args.name)
-            ),  # a pool of one machine
+            labels={
+                # a pool of one machine
+                **tags(args.cluster, labels(site=args.site, pool=args.name)),
+                BOOT_LABEL: gateway_generation(args, image),
+            },
             # names and addresses are unique, so the old one goes first
             opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),
         )
@@ -97,10 +102,6 @@ class Gateway(pulumi.ComponentResource):
         )
         self.address = public.ip_address
         self.register_outputs({"address": self.address})
-
-    def _image(self, args: GatewayArgs) -> str:
-        opts = pulumi.InvokeOptions(parent=self)
-        return snapshot(f"the gateway of site {args.site}", args.hardware, args.flatcar, opts)
 
     def _public_address(
         self, name: str, args: GatewayArgs, tagged: dict[str, str]
@@ -132,6 +133,23 @@ class Gateway(pulumi.ComponentResource):
         )
 
 
+def gateway_image(args: GatewayArgs, opts: pulumi.InvokeOptions) -> str:
+    """Return the id of the image of a gateway; raises PoolError where there is none."""
+    return snapshot(f"the gateway of site {args.title}", args.hardware, args.flatcar, opts)
+
+
+def gateway_generation(args: GatewayArgs, image: str) -> str:
+    """Return the digest of what a gateway is made from, but for the keys of tunnels."""
+    hardware, location = args.hardware.name, args.network.location
+    return generation(hardware, location, image, args.name, _plain(args, _samples(args)))
+
+
+def _samples(args: GatewayArgs) -> list[str]:
+    """Return a made-up public key for each machine."""
+    digests = (hashlib.sha256(peer.address.encode()).digest() for peer in args.peers)
+    return [base64.b64encode(digest).decode() for digest in digests]
+
+
 def _plain(args: GatewayArgs, public_keys: Sequence[str]) -> str:
     network = IPv4Network(args.tunnel)
     peers = tuple(
@@ -156,14 +174,12 @@ def _fitting(args: GatewayArgs, plain: str, private_key: str) -> str:
         merge = Merge(source=data_url(secret))
         return fit(plain, (merge,), limit_bytes=HETZNER_LIMIT_BYTES).user_data
     except PayloadError as error:
-        raise PoolError(f"the gateway of site {args.site}: {error}.") from error
+        raise PoolError(f"the gateway of site {args.title}: {error}.") from error
 
 
 def _refuse_too_many(args: GatewayArgs) -> None:
     """Raise PoolError for more machines than user data has room for, before anything is made."""
-    digests = (hashlib.sha256(peer.address.encode()).digest() for peer in args.peers)
-    samples = [base64.b64encode(digest).decode() for digest in digests]
-    _fitting(args, _plain(args, samples), SAMPLE_KEY)
+    _fitting(args, _plain(args, _samples(args)), SAMPLE_KEY)
 
 
 def _public(address: hcloud.PrimaryIp) -> hcloud.ServerPublicNetArgs:

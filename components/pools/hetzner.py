@@ -1,35 +1,64 @@
 """A pool of Hetzner Cloud servers that boot Flatcar from a snapshot."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import pulumi
 import pulumi_hcloud as hcloud
 
 from components.network.hetzner import HetznerNetwork
-from components.pools.boot import PoolBoot, user_data
+from components.pools.boot import PoolBoot, generation, token_args, user_data
 from components.pools.snapshot import snapshot
 from ignition.write.payload import HETZNER_LIMIT_BYTES
-from settings.names import tags
+from kube.resources.bootstrap_token import BootstrapToken
+from kube.resources.node_ready import NodeReady, NodeReadyArgs, ServerTurn, ServerTurnArgs
+from settings.names import BOOT_LABEL, tags
 from settings.pools import HetznerPoolSettings
 
 SERVERS_PER_PLACEMENT_GROUP = 10  # Hetzner's limit for a spread group
+READY_TIMEOUT_S = 1200  # a server boots, restarts into its kernel arguments, and joins
+JOIN_HOURS = 1  # a server boots twice, fetches its extensions and joins: minutes
 
 
 @dataclass(frozen=True, kw_only=True)
 class HetznerPoolArgs:
-    """`pool` is the pool as the stack file declares it; its servers are in `network`."""
+    """`pool` is the pool as the stack file declares it; its servers are in `network`.
+
+    `after` is what their nodes need to become Ready.
+    """
 
     boot: PoolBoot
     pool: HetznerPoolSettings
     network: HetznerNetwork
+    kubeconfig: pulumi.Input[str] = field(repr=False)
+    after: Sequence[pulumi.Resource] = ()
+
+
+def server_names(boot: PoolBoot, count: int) -> list[str]:
+    """Return the names of the servers of a pool, which are those of its nodes."""
+    prefix = f"{boot.cluster.name}-{boot.pool.name}"
+    return [f"{prefix}-{number}" for number in range(1, count + 1)]
+
+
+def pool_generation(boot: PoolBoot, location: str, image: str) -> str:
+    """Return the digest of what the servers of a pool are made from."""
+    cluster = boot.cluster
+    return generation(
+        boot.pool.hardware.name,
+        location,
+        image,
+        boot.ignition,
+        cluster.endpoint,
+        cluster.ca_cert_hash,
+    )
 
 
 class HetznerPool(pulumi.ComponentResource):
     """Servers spread over hosts, each replaced when its boot data changes: Ignition runs only once.
 
-    Each server waits for the one before it, so a pool is replaced one by one, and a server that
-    cannot be created stops the rest. The engine waits until a server runs, not until its node is
-    Ready: where the pods of a node cannot move at once, drain it and update with `--target`.
+    A pool is replaced one by one: a node is drained before its server is deleted, and the next
+    server waits until the new node is Ready, so that a release that does not boot takes one node.
+    The servers of a new pool come up together.
 
     The snapshot is found by its labels `os=flatcar` and `flatcar=<version>`, which
     `hcloud-upload-image` sets.
@@ -37,6 +66,8 @@ class HetznerPool(pulumi.ComponentResource):
 
     node_names: list[str]
     image_id: str
+    ready: list[pulumi.Resource]
+    """What needs these machines depends on them: there once all nodes were Ready."""
 
     def __init__(
         self, name: str, args: HetznerPoolArgs, opts: pulumi.ResourceOptions | None = None
@@ -47,11 +78,12 @@ class HetznerPool(pulumi.ComponentResource):
         prefix = f"{boot.cluster.name}-{boot.pool.name}"
         tagged = tags(boot.cluster.name, boot.pool.labels)
         look_up = pulumi.InvokeOptions(parent=self)
-        who = f"pool {boot.pool.name}"
+        who = f"pool {boot.pool.title}"
         self.image_id = snapshot(who, boot.pool.hardware, boot.flatcar, look_up)
+        made_from = pool_generation(boot, args.network.location, self.image_id)
         groups = self._placement_groups(name, prefix, args.pool.nodes, tagged)
-        self.node_names = [f"{prefix}-{number}" for number in range(1, args.pool.nodes + 1)]
-        before: list[pulumi.Resource] = []
+        self.node_names = server_names(boot, args.pool.nodes)
+        before: list[pulumi.Resource] = list(args.after)
         for index, node in enumerate(self.node_names):
             in_turn = pulumi.ResourceOptions(
                 # a server's name is unique in its project, so the old one goes first
@@ -71,11 +103,32 @@ class HetznerPool(pulumi.ComponentResource):
                 ],
                 firewall_ids=[args.network.firewall_id],
                 placement_group_id=groups[index // SERVERS_PER_PLACEMENT_GROUP].id.apply(int),
-                labels=tagged,
+                labels={**tagged, BOOT_LABEL: made_from},
                 opts=pulumi.ResourceOptions.merge(child, in_turn),
             )
-            before = [server]
+            BootstrapToken(
+                f"{name}-{index + 1}-token", token_args(boot, node, server.id, JOIN_HOURS), child
+            )
+            before = [*args.after, self._turn(f"{name}-{index + 1}", args, index, server)]
+        waits = NodeReadyArgs(
+            kubeconfig=args.kubeconfig, nodes=self.node_names, timeout_s=READY_TIMEOUT_S
+        )
+        after_all = pulumi.ResourceOptions(parent=self, depends_on=before)
+        self.ready = [NodeReady(f"{name}-ready", waits, after_all)]
         self.register_outputs({"nodeNames": self.node_names, "imageId": self.image_id})
+
+    def _turn(
+        self, name: str, args: HetznerPoolArgs, index: int, server: hcloud.Server
+    ) -> ServerTurn:
+        following = self.node_names[index + 1 : index + 2]
+        turn = ServerTurnArgs(
+            kubeconfig=args.kubeconfig,
+            node=self.node_names[index],
+            server=server.id,
+            next_node=following[0] if following else None,
+            timeout_s=READY_TIMEOUT_S,
+        )
+        return ServerTurn(f"{name}-turn", turn, pulumi.ResourceOptions(parent=self))
 
     def _placement_groups(
         self, name: str, prefix: str, servers: int, tagged: dict[str, str]

@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from hardware.catalogue import Gpu, Hardware
+from hardware.catalogue import Gpu, Hardware, SystemDrives
 
 UNKNOWN = "—"
 
@@ -86,6 +86,8 @@ def _facts(machine: Hardware) -> Iterable[tuple[str, str]]:
     if machine.efa_interfaces:
         yield "EFA", f"{machine.efa_interfaces} interfaces"
     yield "disks", f"{machine.system_disk_gib} GiB system, {machine.nvme_gib} GiB local NVMe"
+    if machine.system_drives is not None:
+        yield "system drives", _system_drives(machine.system_drives)
     if machine.pcie_aspm is not None:
         yield "PCIe ASPM", machine.pcie_aspm
     amounts = {
@@ -125,6 +127,13 @@ def _links(gpu: Gpu) -> str:
         f"BAR1 {gpu.bar1_gib} GiB": gpu.bar1_gib,
     }
     return ", ".join(text for text, fact in known.items() if fact) or UNKNOWN
+
+
+def _system_drives(drives: SystemDrives) -> str:
+    alike = ", alike: name the serial number of one" if drives.count > 1 else ""
+    return (
+        f"{drives.count}x {drives.model or 'model unknown'}, {drives.bus or 'bus unknown'}{alike}"
+    )
 
 
 def _drives(sizes: Sequence[int]) -> str:

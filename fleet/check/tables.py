@@ -16,7 +16,8 @@ MARKS: Mapping[State, tuple[str, str]] = {
     "advisory": ("!", "yellow"),
     "exempt": ("!", "dim"),
 }
-USES = {"expired": "over", "used": "in use", "unused": "not needed here"}
+USES = {"expired": "over", "used": "in use"}
+"""Of an exemption; those of objects that are not among the checked ones are left out."""
 
 
 def checked_table(checked: Checked) -> Group:
@@ -28,7 +29,7 @@ def _parts(checked: Checked) -> Iterator[RenderableType]:
     if checked.verdicts:
         yield _found(checked)
         yield from map(_reason, checked.verdicts)
-    if checked.exemptions:
+    if any(one.use in USES for one in checked.exemptions):
         yield _exemptions(checked)
     yield _summary(checked)
 
@@ -57,7 +58,7 @@ def _reason(verdict: Verdict) -> Text:
 
 def _exemptions(checked: Checked) -> Table:
     table = _table("Exemption", "Of", "Owner", "Reason", "Until", "")
-    for one in checked.exemptions:
+    for one in (each for each in checked.exemptions if each.use in USES):
         style = "red" if one.use == "expired" else ""
         cells = (one.rule, one.resource, one.owner, one.reason, one.until, USES[one.use])
         table.add_row(*map(Text, cells), style=style)

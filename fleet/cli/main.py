@@ -9,6 +9,7 @@ from fleet.cli.boot import boot
 from fleet.cli.butane import butane
 from fleet.cli.check import PrintsSarif, check
 from fleet.cli.command import Command
+from fleet.cli.destroy import destroy
 from fleet.cli.explain import explain
 from fleet.cli.hardware import hardware
 from fleet.cli.plan import plan
@@ -17,6 +18,7 @@ from fleet.cli.preview import preview
 from fleet.cli.printing import refuse
 from fleet.cli.rehearse import rehearse
 from fleet.cli.rehearse_stop import rehearse_stop
+from fleet.cli.reinstall import reinstall
 from fleet.cli.render import render
 from fleet.cli.shape import shape
 
@@ -54,4 +56,6 @@ app.command("check", cls=PrintsSarif)(check)
 app.command("rehearse", cls=Command)(rehearse)
 app.command("rehearse-stop", cls=Command)(rehearse_stop)
 app.command("preview", cls=Command)(preview)
+app.command("reinstall", cls=Command)(reinstall)
+app.command("destroy", cls=Command)(destroy)
 app.command("policy-config", cls=Command)(policy_config)

@@ -1,6 +1,7 @@
 """Why a line is in the plans of the catalogue, with its source."""
 
 import difflib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -74,7 +75,16 @@ def explain(word: str) -> tuple[Explanation, ...] | Refusal:
 
 def _matching(word: str, keys: list[str]) -> set[str]:
     exact = {key for key in keys if key.lower() == word}
-    return exact or {key for key in keys if word in key.lower()}
+    return exact or {key for key in keys if _has_word(key, word)}
+
+
+def _has_word(key: str, word: str) -> bool:
+    """Return whether a word of the key begins with `word`: `policy`, but not the efa of default."""
+    places = (found.start() for found in re.finditer(re.escape(word), key.lower()))
+    return any(
+        at == 0 or not key[at - 1].isalnum() or (key[at].isupper() and not key[at - 1].isupper())
+        for at in places
+    )
 
 
 def _all() -> Iterator[tuple[str, str, PlanLine]]:

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from engine import findings_log
@@ -20,6 +20,9 @@ from policies.environment import Environment
 from policies.gates.pack_config import pack_config
 from policies.rules.cost import change_budget as cost_change_budget
 from policies.verdicts import read_log
+from settings import Allow
+from settings.forms import MOST_MACHINES
+from settings.names import PROJECT
 from toolchain.build import Tools
 
 STOP_DEADLINE_S = 20.0
@@ -90,8 +93,19 @@ class Preview:
             f"--policy-pack={self.root / 'policies'}",
             f"--policy-pack-config={config}",
             f"--event-log={events}",
+            *_allowing_all(),
             *("--non-interactive", "--color=never", "--diff"),
         )
+
+
+def _allowing_all() -> tuple[str, ...]:
+    """Returns the options by which the program refuses no number of machines.
+
+    It would refuse before it registers anything, and the preview would show nothing: the steps are
+    counted instead. The engine writes them into the copy of the stack file.
+    """
+    keys = [field.name for field in fields(Allow)]
+    return ("--config-path", *(f"--config={PROJECT}:allow.{key}={MOST_MACHINES}" for key in keys))
 
 
 def variables(tools: Tools) -> dict[str, str]:

@@ -24,7 +24,9 @@ def markdown(summary: Summary, docs: str = DOCS) -> str:
     """Renders at most about 45 lines; `docs` is the address of the page with all rules."""
     blocks = [[_headline(summary)], [*bullets("⛔", summary.errors, LINES_SHOWN)]]
     if not summary.errors:  # an engine that failed saw only some of the resources
+        blocks += [[*bullets("⛔", summary.beyond, LINES_SHOWN)]]
         blocks += [[*_pools(summary)], [*_others(summary)]]
+        blocks += [[*bullets("⚠️", summary.takes, LINES_SHOWN)]]
         judged = rules(summary.verdicts, summary.exemptions, docs, complete=summary.holds)
         blocks += [[*block] for block in judged]
         blocks += [[*_cost(summary)]]
@@ -36,6 +38,8 @@ def _headline(summary: Summary) -> str:
     broken = [verdict for verdict in summary.verdicts if verdict.state == "violated"]
     if broken:
         state = f"stopped: {count(len(broken), 'rule')} violated"
+    elif summary.beyond:
+        state = "stopped: more machines than `gpu-fleet:allow`"
     elif not summary.holds:
         state = "stopped"
     elif summary.changes:

@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from fleet.preview.boot_data import difference
-from fleet.preview.pools import MACHINES, Pool, PoolChange, class_changes, reinstalled
+from fleet.preview.leaving import leaving
+from fleet.preview.pools import MACHINES, Pool, PoolChange, class_changes
+from fleet.preview.rented import ending, karpenter
 from fleet.preview.steps import Inputs, Step
-from settings.names import NODE_POOL
+from settings.names import NODE_DRAIN, NODE_POOL
 
 # why a machine is replaced, by the property that forces it
 REASONS = {
@@ -16,11 +18,18 @@ REASONS = {
     "location": "location changed",
     "spec.userData": "boot data changed",
 }
+BARE_METAL_POOL = "gpu:pools:BareMetalPool"
 # what new boot data means for the machines that run already, by the component's type
 WAITS = {
-    "gpu:pools:BareMetalPool": "the machines keep their old boot data until they are reinstalled",
+    BARE_METAL_POOL: "the machines keep their old boot data until `fleet reinstall`",
     "gpu:pools:AwsGpuPool": "Karpenter replaces the running nodes",
 }
+HETZNER_POOL = "gpu:pools:HetznerPool"
+ONE_BY_ONE = " one at a time, drained before and Ready before the next"
+# what waits for nodes or for their end, and is told with them
+WAITING = tuple(
+    f"pulumi-python:dynamic/kube:{kind}" for kind in ("NodeReady", "RentedMachines", "ServerTurn")
+)
 FOLLOWS = ("userData", "kubelet", "instanceProfile")
 CLASS_KEYS = {"amiSelectorTerms": "image", "blockDeviceMappings": "root volume"}
 KINDS_SHOWN = 12
@@ -32,14 +41,17 @@ def sentences(change: PoolChange) -> tuple[str, ...]:
     """Returns the changes of one pool; empty if no user would notice them."""
     before, after = change.before, change.after
     if after is None:
-        return (f"goes, with {_inventory(before, change)}",) if before else ()
+        return (f"goes, with {_inventory(before, change)}", *ending(change)) if before else ()
     if before is None:
         return (f"new at {after.site} for {after.purpose}: {_inventory(after, change)}",)
     return (
         *_machines(change, before, after),
+        *leaving(change),
+        *_release(change, before, after),
         *_boot_data(change, before, after),
         *_node_class(change, before, after),
         *_limits(before, after),
+        *ending(change),
         *_node_pools(change),
     )
 
@@ -50,13 +62,14 @@ def everything_else(changes: Sequence[PoolChange], steps: Mapping[str, Step]) ->
         step.urn
         for change in changes
         for step in change.steps
-        if step.type in MACHINES or step.type == NODE_POOL
+        if step.type in MACHINES or step.type in (NODE_POOL, NODE_DRAIN, *WAITING)
     }
     counts: dict[str, Counter[str]] = {}
     for step in steps.values():
         if step.op in OPS and step.urn not in told and not step.is_component:
             counts.setdefault(OPS[step.op], Counter())[step.kind] += 1
-    return tuple(f"{word}: {_kinds(counts[word])}" for word in OPS.values() if word in counts)
+    others = [f"{word}: {_kinds(counts[word])}" for word in OPS.values() if word in counts]
+    return (*karpenter(steps), *others)
 
 
 def count(number: int, noun: str) -> str:
@@ -90,12 +103,22 @@ def _machines(change: PoolChange, before: Pool, after: Pool) -> Iterator[str]:
         replaced = [step for step in steps if step.op == "replace"]
         told = {REASONS.get(path, path) for step in replaced for path in step.forcing}
         why = ", ".join(sorted(told)) or "it cannot change in place"
-        yield f"{count(ops['replace'], change.machine)} replaced: {why}"
-    again = sum(map(reinstalled, change.steps))
-    if again:
-        yield f"{count(again, change.machine)} reinstalled: image changed"
+        how = ONE_BY_ONE if change.type == HETZNER_POOL else ""
+        yield f"{count(ops['replace'], change.machine)} replaced{how}: {why}"
     if before.hardware != after.hardware:
         yield f"hardware {before.hardware} → {after.hardware}"
+
+
+def _release(change: PoolChange, before: Pool, after: Pool) -> Iterator[str]:
+    """Yields another release of Flatcar, which no update installs on an owned machine."""
+    if change.type != BARE_METAL_POOL or before.flatcar == after.flatcar:
+        return
+    told = {*before.machines} & {*after.machines}
+    keep = "keeps its" if len(told) == 1 else "keep their"
+    yield (
+        f"Flatcar {before.flatcar} → {after.flatcar}: {count(len(told), change.machine)} {keep} "
+        "installation until `fleet reinstall`"
+    )
 
 
 def _boot_data(change: PoolChange, before: Pool, after: Pool) -> Iterator[str]:

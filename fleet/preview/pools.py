@@ -27,6 +27,7 @@ class Pool:
     purpose: str
     site: str
     ignition: str
+    flatcar: str = ""
     machines: tuple[str, ...] = ()
     limits: Mapping[str, int] = field(default_factory=dict)
 
@@ -71,15 +72,6 @@ def pools(steps: Mapping[str, Step]) -> tuple[PoolChange, ...]:
     return tuple(sorted(changes, key=lambda change: change.name))
 
 
-def reinstalled(step: Step) -> bool:
-    """Returns whether Metal3 reinstalls a machine: its host's image has another address."""
-    if step.type != BARE_METAL_HOST or step.op != "update":
-        return False
-    specs = [(inputs or {}).get("spec") or {} for inputs in (step.old, step.new)]
-    old, new = ((spec.get("image") or {}).get("url") for spec in specs)
-    return bool(old != new)
-
-
 def class_changes(change: PoolChange) -> tuple[str, ...]:
     """Returns the changes of the EC2NodeClass for which Karpenter replaces its nodes."""
     specs = [
@@ -111,6 +103,7 @@ def _pool(component: Inputs | None, parts: list[Step], when: When) -> Pool | Non
         purpose=str(component.get("purpose", "")),
         site=str(component.get("site", "")),
         ignition=str(component.get("ignition", "")),
+        flatcar=str(component.get("flatcar", "")),
         machines=tuple(sorted(step.name for step, _ in present if step.type in MACHINES)),
         limits=dict(
             sorted(limit for step, found in present for limit in _limits(step, found)),

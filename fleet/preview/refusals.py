@@ -10,6 +10,10 @@ from settings import how_to_set
 CLOSING = (*NOISE, "an unhandled error occurred: program exited")
 TRACEBACK = "Traceback (most recent call last)"
 
+_PROTECTED = (
+    r"[\"']? (?:as it is currently marked for protection|cannot be deleted because it is protected)"
+)
+
 # Messages of Pulumi, AWS, Hetzner and Kubernetes about missing access, and the advice for each.
 # {line} is the message.
 _HELP = (
@@ -86,6 +90,24 @@ _HELP = (
         ),
     ),
     (
+        rf"BareMetalHost::(?P<resource>[^\s\"']+){_PROTECTED}",
+        (
+            "{resource} is a machine whose entry is gone, and it was not leaving: put the entry "
+            "back with `leaving: true` (or `leaving: detach`), update, and take it out with the "
+            "next update. The first update drains the machine, the second gives it away. A pool or "
+            "a site with a new name needs `was:` with the first one."
+        ),
+    ),
+    (
+        rf"(?P<urn>urn:pulumi:[^\s\"']*:(?P<kind>\w+)::(?P<resource>[^\s\"']+)){_PROTECTED}",
+        (
+            "{kind} {resource} is protected, because jobs, machines or data go with it: put its "
+            "entry back, or one with `was:` where it has a new name. Where nothing in it is "
+            "needed any more, run `pulumi state unprotect '{urn}' --stack {environment}` and "
+            "preview again."
+        ),
+    ),
+    (
         r"no resource plugin|failed to load plugin|Could not automatically download",
         "A provider plugin is missing ({line}): run `pulumi install`.",
     ),
@@ -142,8 +164,9 @@ def _sentences(diagnostic: Diagnostic) -> Iterator[str]:
 
 def _helped(environment: str, text: str) -> str:
     for pattern, sentence in _HELP:
-        if re.search(pattern, text):
+        if found := re.search(pattern, text):
             return sentence.format(
+                **found.groupdict(),
                 environment=environment,
                 line=text.rstrip("."),
                 set_hcloud_token=how_to_set("hcloud_token", environment),

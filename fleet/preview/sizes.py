@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from fleet.preview.boot_data import needs
-from fleet.preview.pools import MACHINES, Pool, PoolChange, class_changes, reinstalled
+from fleet.preview.pools import MACHINES, Pool, PoolChange, class_changes
 from hardware.catalogue import HardwareError, load
 
 Pair = tuple[int | None, int | None]  # before and after; None is not known
@@ -56,10 +56,8 @@ def _reboot(change: PoolChange) -> str:
     if before is None or after is None:
         return "no"
     replaced = sum(s.op == "replace" for s in change.steps if s.type in MACHINES)
-    again = sum(map(reinstalled, change.steps))
-    for number, word in ((replaced, "replaced"), (again, "reinstalled")):
-        if number:
-            return f"yes, {number} {word}"
+    if replaced:
+        return f"yes, {replaced} replaced"
     if change.type == "gpu:pools:AwsGpuPool":
         drifts = before != replace(after, limits=before.limits) or class_changes(change)
         when = " after their jobs" if after.purpose == "training" else ""

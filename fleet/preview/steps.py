@@ -60,6 +60,21 @@ def steps(events: Iterable[Mapping[str, Any]]) -> dict[str, Step]:
     return found
 
 
+def cluster_access(events: Iterable[Mapping[str, Any]]) -> str | None:
+    """Returns what a change of the access to the cluster means; None where there is no change."""
+    found = {
+        before["metadata"]["op"]
+        for event in events
+        if (before := event.get("resourcePreEvent"))
+        and before["metadata"].get("type") == "pulumi:providers:kubernetes"
+    }
+    if any("replace" in op for op in found):
+        return "another cluster: every object of the old one is deleted and made in the new one"
+    if "update" in found:
+        return "changed: the access to the cluster (kubeconfig), for which no object is replaced"
+    return None
+
+
 def _step(op: Op, metadata: Mapping[str, Any]) -> Step:
     old, new = metadata.get("old") or {}, metadata.get("new") or {}
     detailed = metadata.get("detailedDiff") or {}

@@ -12,10 +12,12 @@ from fleet.preview.pools import pools
 from fleet.preview.refusals import refusals, unexplained
 from fleet.preview.rehearsal import Rehearsed
 from fleet.preview.sizes import Size, size
-from fleet.preview.steps import steps
+from fleet.preview.steps import cluster_access, steps
+from fleet.preview.taken import taken_by
 from policies.environment import Environment
 from policies.exemptions import ExemptionStatus, exemption_statuses
 from policies.verdicts import WORST_FIRST, PackFindings, Verdict, as_json, verdicts
+from settings import taken
 
 UNHEARD = "The policy pack has written no findings, so the rules were not checked."
 
@@ -36,6 +38,8 @@ class Summary:
     budget_usd_per_day: float
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
+    takes: tuple[str, ...] = ()  # what happens to machines, as many as `allow:` says at most
+    beyond: tuple[str, ...] = ()  # what would happen to more than that, which `up` refuses
     rehearsal: Rehearsed | None = None  # None where none was given
 
     @property
@@ -70,7 +74,14 @@ def summarise(environment: Environment, run: EngineRun, today: date | None = Non
         outcome.take(dict(event))
     found = steps(run.events)
     changes = pools(found)
-    told = {change.name: lines for change in changes if (lines := sentences(change))}
+    titles = {pool.name: pool.title for pool in settings.pools.values()}
+    told = {
+        titles.get(change.name, change.name): lines
+        for change in changes
+        if (lines := sentences(change))
+    }
+    counted = taken_by(found.values())
+    beyond = tuple(taken.beyond(counted, settings.allow))
     judged = verdicts(rules, heard.findings) if heard.packs else ()
     stopped = any(verdict.state == "violated" for verdict in judged)
     errors = unexplained(outcome.violations, heard)
@@ -80,10 +91,10 @@ def summarise(environment: Environment, run: EngineRun, today: date | None = Non
         errors = refusals(settings.environment, outcome, run.output)
     return Summary(
         environment=settings.environment,
-        holds=succeeded and not stopped and not errors,
+        holds=succeeded and not stopped and not errors and not beyond,
         pools=told,
-        sizes={change.name: size(change) for change in changes if change.name in told},
-        others=everything_else(changes, found),
+        sizes={titles.get(change.name, change.name): size(change) for change in changes},
+        others=(*filter(None, [cluster_access(run.events)]), *everything_else(changes, found)),
         unchanged=sum(step.op == "same" and not step.is_component for step in found.values()),
         verdicts=tuple(sorted(judged, key=lambda one: WORST_FIRST.index(one.state))),
         exemptions=exemption_statuses(rules, heard.findings, today or datetime.now(UTC).date()),
@@ -91,4 +102,6 @@ def summarise(environment: Environment, run: EngineRun, today: date | None = Non
         budget_usd_per_day=settings.budget.usd_per_day,
         errors=errors,
         warnings=outcome.warnings(),
+        takes=tuple(taken.within(counted, settings.allow)),
+        beyond=beyond,
     )

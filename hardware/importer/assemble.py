@@ -8,6 +8,7 @@ from hardware.cpuset import format_list
 from hardware.importer.capture import Capture, CaptureError, Cpu
 from hardware.importer.gpus import gpus, nvswitch
 from hardware.importer.nics import nics
+from hardware.machine import MachineKind
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _VENDORS = {"GenuineIntel": "intel", "AuthenticAMD": "amd", "Ampere": "ampere", "ARM": "arm"}
@@ -21,7 +22,7 @@ class CatalogueEntry:
     unverified: Mapping[str, str] = field(default_factory=dict)
 
 
-def assemble(capture: Capture, *, system_disk: str) -> CatalogueEntry:
+def assemble(capture: Capture, kind: MachineKind, *, system_disk: str) -> CatalogueEntry:
     """The entry; `system_disk` is a block device of the capture or a size in GiB."""
     nodes = _numa_nodes(capture)
     unverified: dict[str, str] = {}
@@ -38,6 +39,7 @@ def assemble(capture: Capture, *, system_disk: str) -> CatalogueEntry:
         "nics": nics(capture, unverified),
         "nvme": drives,
         "system_disk_gib": disk_gib,
+        **_system_drives(capture, system_disk, kind, unverified),
         "nvswitch": nvswitch(capture),
         "efa_interfaces": sum(device.is_efa for device in capture.devices),
     }
@@ -116,3 +118,20 @@ def _disks(
         {"model": drive.model, "size_gib": drive.size_gib, "numa_node": drive.numa_node}
         for drive in drives.values()
     ]
+
+
+def _system_drives(
+    capture: Capture, system_disk: str, kind: MachineKind, unverified: dict[str, str]
+) -> dict[str, dict[str, Any]]:
+    """The drives that are alike the one of the system, for bare metal alone."""
+    if kind != "bare-metal":
+        return {}
+    every = capture.drives or ()
+    system = next((drive for drive in every if drive.name == system_disk), None)
+    if system is None:
+        unverified["system_drives"] = "the capture does not show the drive: fill in bus and count"
+        return {"system_drives": {"count": 1, "bus": None, "model": None}}
+    alike = [
+        each for each in every if (each.model, each.size_gib) == (system.model, system.size_gib)
+    ]
+    return {"system_drives": {"count": len(alike), "bus": "nvme", "model": system.model}}

@@ -36,7 +36,8 @@ def import_machine(files: Files, heading: Heading, *, system_disk: str) -> str:
         gpus=nvidia_smi_query.parse(_read(files.gpus), str(files.gpus)) if files.gpus else None,
         where=_places(files),
     )
-    return catalogue_text(heading, assemble(capture, system_disk=system_disk), _commands(files))
+    entry = assemble(capture, heading.kind, system_disk=system_disk)
+    return catalogue_text(heading, entry, _commands(files))
 
 
 def _devices(files: Files) -> tuple[Sequence[PciDevice], Sequence[Drive] | None]:

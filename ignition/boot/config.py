@@ -4,6 +4,7 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ Role = Literal["node", "control-plane", "gateway"]
 T = TypeVar("T")
 _VERSIONS = {f"3.{minor}.0" for minor in range(5)}
 _DEEPEST_MERGE = 8
+_COMMENT = re.compile(r"^[ \t]*#(?!!).*$", re.MULTILINE)
 
 
 class ConfigError(ValueError):
@@ -53,9 +55,13 @@ class BootUnit:
 
 @dataclass(frozen=True, kw_only=True)
 class BootConfig:
-    """An Ignition configuration with all its merges."""
+    """An Ignition configuration with all its merges.
+
+    `arguments` are added to the kernel command line, `removed_arguments` taken off it.
+    """
 
     arguments: tuple[str, ...]
+    removed_arguments: tuple[str, ...]
     files: Mapping[str, BootFile]
     directories: Mapping[str, int]
     links: Mapping[str, str]
@@ -71,7 +77,7 @@ class BootConfig:
         lines = parse(unit.contents or "")
         commands = "\n".join(line.value for line in lines if line.name.startswith("Exec"))
         scripts = (self.text(word) for word in parsing.words(commands) if word[0] == "/")
-        return "\n".join((commands, *(script for script in scripts if script)))
+        return "\n".join((commands, *(_COMMENT.sub("", script) for script in scripts if script)))
 
     @cached_property
     def role(self) -> Role:
@@ -98,11 +104,15 @@ def read(ignition: str, fetch: Fetch | None, problems: list[str]) -> BootConfig:
     """
     merged = _resolve(_parse(ignition, "the user data", problems), fetch, 0, problems)
     storage, systemd = _object(merged, "storage"), _object(merged, "systemd")
-    arguments: list[str] = _value(_object(merged, "kernelArguments"), "shouldExist", [])
+    arguments: dict[str, list[str]] = {
+        key: _value(_object(merged, "kernelArguments"), key, [])
+        for key in ("shouldExist", "shouldNotExist")
+    }
     files = [_file(item) for item in _objects(storage, "files")]
     units = [_unit(item) for item in _objects(systemd, "units")]
     return BootConfig(
-        arguments=tuple(arguments),
+        arguments=tuple(arguments["shouldExist"]),
+        removed_arguments=tuple(arguments["shouldNotExist"]),
         files={file.path: file for file in files},
         directories={
             _required(item, "path"): _value(item, "mode", 0o755)

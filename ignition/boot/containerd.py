@@ -16,6 +16,13 @@ _BROUGHT = (
     "/usr/share/containerd/config.toml",
     "/usr/share/containerd/config-cgroupfs.toml",
 )
+_RUNTIME = "/etc/nvidia-container-runtime/config.toml"
+# by which a container gets GPUs that nobody counts; the defaults of the runtime are true and false
+# (nvidia-container-toolkit v1.18.1, internal/config/config.go)
+_WAYS_IN = {
+    "accept-nvidia-visible-devices-envvar-when-unprivileged": "the variable NVIDIA_VISIBLE_DEVICES",
+    "accept-nvidia-visible-devices-as-volume-mounts": "a volume mount",
+}
 _BLOCK_IO = "io.containerd.service.v1.tasks-service"
 
 
@@ -30,12 +37,29 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
             problems.append("containerd.service runs without --config; name the configuration")
         elif path not in _BROUGHT:
             problems += _configuration(path, config, hardware)
+    if hardware.gpus:
+        problems += _free_gpus(config)
     rdma = hardware.efa_interfaces > 0 or any(nic.rdma for nic in hardware.nics)
     if rdma and "infinity" not in values(lines, "LimitMEMLOCK"):
         problems.append(
             f"{hardware.name} has RDMA, which pins memory, and containers have containerd's limit; "
             "add LimitMEMLOCK=infinity to a drop-in of containerd.service"
         )
+
+
+def _free_gpus(config: BootConfig) -> Iterator[str]:
+    """Yield each way by which a pod gets GPUs that it did not ask for."""
+    try:
+        found = _toml(config.text(_RUNTIME) or "")
+    except tomllib.TOMLDecodeError as error:
+        yield f"{_RUNTIME} is no TOML ({error}); correct it"
+        return
+    for key, way in _WAYS_IN.items():
+        if found.get(key) is not False:
+            yield (
+                f"a container gets GPUs by {way} without asking for any; write "
+                f"{key} = false to {_RUNTIME}"
+            )
 
 
 @lru_cache(maxsize=64)

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from hardware.catalogue import Hardware
+from hardware.flatcar.own_driver import EXAMPLE, PREFIX, OwnDriver, own_driver
+from hardware.flatcar.releases import driver_version, versions_of_branch
 from ignition.boot.config import BootConfig, BootUnit
 from ignition.boot.parsing import shown
 
@@ -12,9 +14,6 @@ _OFFICIAL = re.compile(r"-?(nvidia-drivers-\d{3}(-open)?|podman|python|zfs|incus
 _DRIVERS = tuple(
     f"nvidia-drivers-{branch}{kind}" for branch in (535, 550, 570) for kind in ("", "-open")
 )
-# the oldest that is in use: a newer Flatcar may bring a newer one
-_SHIPPED_DRIVERS = {"535": "535.309.01", "550": "550.163.01", "570": "570.211.01"}
-_RELEASES = {"4593.2.5": _SHIPPED_DRIVERS}
 _ARCH = {"amd64": "x86-64", "arm64": "arm64"}
 _EXTENSIONS = "/etc/extensions"
 _LOADS_EFA = re.compile(r"\bmodprobe\s+efa\b")
@@ -39,15 +38,11 @@ def check(config: BootConfig, hardware: Hardware, problems: list[str]) -> None:
     if hardware.gpus:
         problems += _gpu(config, hardware, driver)
     elif driver is not None:
-        problems.append(f"{hardware.name} has no GPU; remove {driver} from enabled-sysext.conf")
+        problems.append(f"{hardware.name} has no GPU; remove {driver}")
 
 
 def _extensions(config: BootConfig, hardware: Hardware) -> Iterator[str]:
-    links = {
-        posixpath.basename(path): target
-        for path, target in config.links.items()
-        if path.rpartition("/")[0] == _EXTENSIONS
-    }
+    links = _links(config)
     for name, target in links.items():
         file = posixpath.basename(target)
         image = config.files.get(target)
@@ -72,6 +67,14 @@ def _extensions(config: BootConfig, hardware: Hardware) -> Iterator[str]:
         yield "/etc/extensions/kubernetes.raw is missing, and with it kubelet and kubeadm; link it"
 
 
+def _links(config: BootConfig) -> dict[str, str]:
+    return {
+        posixpath.basename(path): target
+        for path, target in config.links.items()
+        if path.rpartition("/")[0] == _EXTENSIONS
+    }
+
+
 def _enabled(config: BootConfig) -> list[str]:
     text = config.text("/etc/flatcar/enabled-sysext.conf") or ""
     lines = (line.strip() for line in text.splitlines())
@@ -79,14 +82,29 @@ def _enabled(config: BootConfig) -> list[str]:
 
 
 def drivers(config: BootConfig) -> list[str]:
-    """The NVIDIA drivers among Flatcar's own extensions that the configuration enables."""
-    return [line for line in _enabled(config) if line.startswith("nvidia-drivers-")]
+    """The NVIDIA drivers of the configuration: Flatcar's own, then those that it brings itself."""
+    named = [line for line in _enabled(config) if line.startswith("nvidia-drivers-")]
+    return named + [
+        name.removesuffix(".raw").removeprefix("flatcar-") for name in _linked_drivers(config)
+    ]
+
+
+def _linked_drivers(config: BootConfig) -> dict[str, str]:
+    return {name: at for name, at in _links(config).items() if "nvidia-drivers" in name + at}
+
+
+def brought_driver(config: BootConfig) -> OwnDriver | None:
+    """The NVIDIA driver that the configuration brings itself, where image and link name it."""
+    linked = _linked_drivers(config).items()
+    found = ((name, own_driver(target)) for name, target in linked)
+    return next((own for name, own in found if own and name == f"{own.extension}.raw"), None)
 
 
 def _driver(config: BootConfig, hardware: Hardware, problems: list[str]) -> str | None:
     named = drivers(config)
+    problems += _brought(config)
     for line in _enabled(config):
-        if line in named and line not in _DRIVERS:
+        if line.startswith("nvidia-drivers-") and line not in _DRIVERS:
             problems.append(
                 f"enabled-sysext.conf: Flatcar has no {line}; it has {', '.join(_DRIVERS)}"
             )
@@ -95,13 +113,31 @@ def _driver(config: BootConfig, hardware: Hardware, problems: list[str]) -> str 
                 f"enabled-sysext.conf: {shown(line)} is no extension of Flatcar; remove it"
             )
     if len(named) > 1:
-        problems.append(f"enabled-sysext.conf names {len(named)} NVIDIA drivers; keep one")
+        problems.append(f"the configuration names {len(named)} NVIDIA drivers; keep one")
     if named and hardware.arch != "amd64":
-        problems.append(
-            f"enabled-sysext.conf: {named[0]} is built for amd64 alone, not for {hardware.arch}; "
-            "remove it"
-        )
+        problems.append(f"{named[0]} is built for amd64 alone, not for {hardware.arch}; remove it")
     return named[0] if named else None
+
+
+def _brought(config: BootConfig) -> Iterator[str]:
+    """Mistakes in names: nvidia.service looks for a driver's, and systemd-sysext for the link's."""
+    for name, target in _linked_drivers(config).items():
+        found, file = own_driver(target), posixpath.basename(target)
+        if found is None:
+            yield (
+                f"nvidia.service knows a driver by its name {PREFIX}… and compiles one where there "
+                f"is none, and {file} does not say its version and release; name it as {EXAMPLE}"
+            )
+        elif name != f"{found.extension}.raw":
+            yield (
+                f"/etc/extensions/{name} points at {file}, whose extension-release names "
+                f"{found.extension}; link /etc/extensions/{found.extension}.raw"
+            )
+        elif (release := _release_of_efa(config)) not in (None, found.flatcar):
+            yield (
+                f"{file} is for another release of Flatcar than the EFA extension, which is for "
+                f"{release}; a kernel module fits one release, so take both of one"
+            )
 
 
 def _gpu(config: BootConfig, hardware: Hardware, driver: str | None) -> Iterator[str]:
@@ -159,10 +195,20 @@ def _fabric_manager(config: BootConfig, hardware: Hardware, driver: str | None) 
             "nvidia-fabricmanager.service is started by nothing; add Upholds= to a drop-in of "
             "multi-user.target"
         )
-    branch = re.search(r"-(\d{3})", driver or "")
-    version = re.search(r"(\d{3})\.\d+\.\d+", posixpath.basename(image))
+    yield from _other_version(config, driver, image)
+
+
+def _other_version(config: BootConfig, driver: str | None, image: str) -> Iterator[str]:
+    branch, own = re.search(r"-(\d{3})", driver or ""), brought_driver(config)
+    version = re.search(r"(\d{3})\.\d+(\.\d+)?", posixpath.basename(image))
     if version is None:
-        yield f"{image} has no driver version in its name; name it …-570.211.01-x86-64.raw"
+        yield f"{image} has no driver version in its name; name it …-570.195.03-x86-64.raw"
+    elif own:
+        if own.version != version[0]:
+            yield (
+                f"Fabric Manager {version[0]} does not fit the driver {own.version}; both must be "
+                "of exactly the same version"
+            )
     elif branch and branch[1] != version[1]:
         yield (
             f"Fabric Manager {version[0]} does not fit the driver branch {branch[1]}; both must be "
@@ -173,23 +219,22 @@ def _fabric_manager(config: BootConfig, hardware: Hardware, driver: str | None) 
             f"Fabric Manager {version[0]} does not fit the driver {right} of the release that the "
             "EFA extension is for; driver and Fabric Manager must be of exactly the same version"
         )
-    elif branch and _parts(version[0]) < _parts(_SHIPPED_DRIVERS.get(branch[1], "0")):
+    elif branch and version[0] not in (known := versions_of_branch(branch[1])):
         yield (
-            f"Fabric Manager {version[0]} is older than Flatcar's {_SHIPPED_DRIVERS[branch[1]]}; "
-            "driver and Fabric Manager must be of exactly the same version"
+            f"Fabric Manager {version[0]} is of no driver that a release of Flatcar has; take the "
+            f"one of exactly the driver's version: {', '.join(sorted(known))}"
         )
 
 
 def _driver_of_release(config: BootConfig, branch: str) -> str | None:
     """The driver's version where an extension in the boot data tells the release of the OS."""
+    return driver_version(_release_of_efa(config), branch)
+
+
+def _release_of_efa(config: BootConfig) -> str | None:
     image = posixpath.basename(config.links.get("/etc/extensions/efa.raw", ""))
     release = re.search(r"\d{4}\.\d+\.\d+", image)
-    drivers_of = _RELEASES.get(release[0], {}) if release else {}
-    return drivers_of.get(branch)
-
-
-def _parts(version: str) -> list[int]:
-    return [int(part) for part in version.split(".")]
+    return release[0] if release else None
 
 
 def _texts(units: Mapping[str, BootUnit]) -> Iterator[str]:

@@ -42,6 +42,7 @@ _ALONE = names("""
     /etc/iscsi/initiatorname.iscsi /etc/iscsi/iscsid.conf /etc/resolv.conf /etc/nsswitch.conf
     /etc/flatcar/enabled-sysext.conf /etc/flatcar/update.conf /etc/.no-dup-update
     /etc/containerd/config.toml /etc/containerd/config-nvidia.toml /etc/selinux/config
+    /etc/nvidia-container-runtime/config.toml
     /etc/systemd/system.conf /etc/systemd/journald.conf /etc/systemd/timesyncd.conf
     /etc/systemd/logind.conf /etc/systemd/resolved.conf /etc/systemd/networkd.conf /etc/fstab
     /etc/subuid /etc/subgid /etc/projects /etc/projid /etc/mdadm.conf /etc/nvidia/nvidia.conf

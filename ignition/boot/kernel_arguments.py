@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hardware.catalogue import Hardware
+from hardware.flatcar import kernel
+from ignition.boot import arguments_that_stop
 from ignition.boot.modprobe import nvidia
 from ignition.boot.parsing import names, nearest
 
@@ -52,13 +54,10 @@ _OTHERS = names("""
     audit selinux enforcing rd.shell systemd.log_level flatcar.autologin net.ifnames panic
     crashkernel swapaccount cgroup_no_v1 rcupdate.rcu_normal_after_boot
     workqueue.cpu_intensive_thresh_us
-    pci modprobe.blacklist module_blacklist nvme_core.io_timeout rootflags kvm_intel.nested
+    pci modprobe.blacklist module_blacklist nvme_core.io_timeout kvm_intel.nested
     vfio-pci.ids idle clocksource preempt sysctl.kernel.panic
 """)
 _PLACEBO = {
-    "nohz_full": "the Flatcar kernel is built without NO_HZ_FULL",
-    "rcu_nocbs": "the Flatcar kernel is built without RCU_NOCB_CPU",
-    "rcu_nocb_poll": "the Flatcar kernel is built without RCU_NOCB_CPU",
     "pcie_acs_override": "it is a patch outside the kernel tree",
     "pcie_acs": "no kernel has it",
 }
@@ -76,6 +75,7 @@ def problems(items: Sequence[str], words: Sequence[str], hardware: Hardware) -> 
             )
         if items.count(item) > 1:
             yield f'kernelArguments: "{item}" is listed twice; Ignition refuses that, remove one'
+    yield from arguments_that_stop.problems(words)
     for word in words:
         yield from _word(word, hardware)
     given = [word.partition("=")[0] for word in words]
@@ -86,8 +86,8 @@ def problems(items: Sequence[str], words: Sequence[str], hardware: Hardware) -> 
 
 def _word(word: str, hardware: Hardware) -> Iterator[str]:
     name, _, value = word.partition("=")
-    if name in _PLACEBO:
-        yield f'kernelArguments: "{word}" does nothing ({_PLACEBO[name]}); remove it'
+    if why := _PLACEBO.get(name) or _not_built(name, hardware):
+        yield f'kernelArguments: "{word}" does nothing ({why}); remove it'
     elif name.startswith("nvidia."):
         yield from (
             f"kernelArguments: {problem}" for problem in nvidia(name.partition(".")[2], value)
@@ -105,6 +105,12 @@ def _word(word: str, hardware: Hardware) -> Iterator[str]:
         yield f'kernelArguments: "{word}" does nothing on {hardware.cpu_vendor}; remove it'
     if name in ("intel_iommu", "amd_iommu", "iommu", "pcie_aspm") and hardware.virtual:
         yield f'kernelArguments: "{word}" has no meaning in a guest; remove it'
+
+
+def _not_built(name: str, hardware: Hardware) -> str | None:
+    """Why the kernel of the newest known release ignores an argument."""
+    setting = kernel.arguments().get(name)
+    return kernel.missing(setting, hardware.arch, kernel.newest()) if setting else None
 
 
 def _pci(word: str, value: str) -> Iterator[str]:

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import cast
 
 from hardware.catalogue import Hardware
-from ignition.boot import cpus, kubelet_memory
+from ignition.boot import cpus, kubelet_memory, kubelet_rules, kubelet_schema
 from ignition.boot.config import BootConfig
-from ignition.boot.kubelet_fields import CHOICES, EFFECTS, FIELDS, MOST_NUMA_NODES, OPTIONS, TYPES
+from ignition.boot.kubelet_fields import CHOICES, EFFECTS, MOST_NUMA_NODES, OPTIONS
+from ignition.boot.kubelet_schema import FIELDS
 from ignition.boot.parsing import QUALIFIED, VALUE, Json, documents, nearest
 
 # kubeadm's own expression: cmd/kubeadm/app/util/patches/patches.go
 _PATCH = re.compile(r"(kubeletconfiguration)([^.+\n]*)?(\+)?(json|merge|strategic)?")
+_LONGEST_NAME = 63
 _TARGETS = "kube-apiserver|kube-controller-manager|kube-scheduler|etcd|corednsdeployment"
-
-_OBJECTS = ("reservedMemory", "registerWithTaints", "shutdownGracePeriodByPodPriority")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +45,7 @@ def check(
     """
     found = _patched(config, patches, problems)
     problems += _fields(found)
+    problems += kubelet_rules.problems(found)
     problems += _options(found)
     reserved = _reserved_cpus(found, hardware, problems)
     kept, eviction = kubelet_memory.reserved(found, hardware, problems)
@@ -86,7 +87,9 @@ def _patched(config: BootConfig, patches: str | None, problems: list[str]) -> Js
             problems.append(f"{path} must be a merge or strategic patch; name it …+merge.json")
         else:
             found = _merge(found, _object(path, config.text(path), problems))
-    return _shaped(found, problems)
+    kept, wrong = kubelet_schema.objects(found)
+    problems += wrong
+    return kept
 
 
 def _object(path: str, text: str | None, problems: list[str]) -> Json:
@@ -113,27 +116,11 @@ def _merge(target: Json, patch: Json) -> Json:
     return merged
 
 
-def _shaped(found: Json, problems: list[str]) -> Json:
-    """The configuration without the fields that kubelet could not decode."""
-    kept: Json = {}
-    for name, value in found.items():
-        kind = TYPES.get(name)
-        whole = kind is None or isinstance(value, (int, float) if kind is float else kind)
-        if isinstance(value, bool):
-            whole = kind in (bool, None)
-        if isinstance(value, list) and name in _OBJECTS:
-            whole = whole and all(isinstance(item, dict) for item in value)
-        if whole:
-            kept[name] = value
-        else:
-            problems.append(
-                f"kubelet: {name} {json.dumps(value)[:40]} has the wrong type; correct it"
-            )
-    return kept
-
-
 def _fields(found: Json) -> Iterator[str]:
-    for name in found.keys() - FIELDS:
+    for name, value in found.items():
+        if name in FIELDS:
+            yield from kubelet_schema.unknown(value, name, name)
+            continue
         near = nearest(name, FIELDS)
         hint = f"the nearest is {near}" if near else "remove it"
         yield f"kubelet: {name} is no field of KubeletConfiguration; {hint}"
@@ -251,9 +238,10 @@ def _taints(taints: tuple[Mapping[str, str], ...]) -> Iterator[str]:
                 f'kubelet: the taint {key} has the effect "{effect}"; allowed are '
                 f"{', '.join(EFFECTS)}"
             )
-        unknown = taint.keys() - {"key", "value", "effect", "timeAdded"}
+        unknown = taint.keys() - {"key", "value", "effect"}
         value = str(taint.get("value") or "")
-        if unknown or not QUALIFIED.fullmatch(key) or not VALUE.fullmatch(value):
+        long = len(key.rpartition("/")[2]) > _LONGEST_NAME
+        if unknown or long or not QUALIFIED.fullmatch(key) or not VALUE.fullmatch(value):
             yield f"kubelet: the taint {key} is malformed; write key, value and effect"
         if (key, effect) in seen:
             yield f"kubelet: the taint {key}:{effect} is given twice; give it once"

@@ -1,56 +1,7 @@
-"""The fields of KubeletConfiguration: k8s.io/kubelet/config/v1beta1 of Kubernetes 1.34.
+"""The policies, options, eviction signals and defaults of kubelet 1.34 that a node is held to."""
 
-kubelet reads its configuration strictly: a field that it does not know, or a value of another type,
-keeps it from starting.
-"""
-
-from ignition.boot.parsing import names
-
-# the JSON type of each field; a duration is a string
-_BY_TYPE: dict[type, frozenset[str]] = {
-    bool: names("""
-        enableServer rotateCertificates serverTLSBootstrap enableDebuggingHandlers
-        enableContentionProfiling cgroupsPerQOS singleProcessOOMKill runOnce cpuCFSQuota
-        serializeImagePulls mergeDefaultEvictionSettings enableControllerAttachDetach
-        protectKernelDefaults makeIPTablesUtilChains failSwapOn kernelMemcgNotification
-        enableSystemLogHandler enableSystemLogQuery enableProfilingHandler enableDebugFlagsHandler
-        seccompDefault registerNode localStorageCapacityIsolation failCgroupV1
-    """),
-    int: names("""
-        port readOnlyPort healthzPort oomScoreAdj registryPullQPS registryBurst eventRecordQPS
-        eventBurst nodeLeaseDurationSeconds imageGCHighThresholdPercent imageGCLowThresholdPercent
-        maxPods podPidsLimit nodeStatusMaxImages maxOpenFiles kubeAPIQPS kubeAPIBurst
-        maxParallelImagePulls evictionMaxPodGracePeriod podsPerCore iptablesMasqueradeBit
-        iptablesDropBit containerLogMaxFiles containerLogMaxWorkers
-    """),
-    float: names("memoryThrottlingFactor"),
-    str: names("""
-        apiVersion kind staticPodPath podLogsDir syncFrequency fileCheckFrequency httpCheckFrequency
-        staticPodURL address tlsCertFile tlsPrivateKeyFile tlsMinVersion
-        imagePullCredentialsVerificationPolicy healthzBindAddress clusterDomain
-        streamingConnectionIdleTimeout nodeStatusUpdateFrequency nodeStatusReportFrequency
-        imageMinimumGCAge imageMaximumGCAge volumeStatsAggPeriod kubeletCgroups systemCgroups
-        cgroupRoot cgroupDriver cpuManagerPolicy cpuManagerReconcilePeriod memoryManagerPolicy
-        topologyManagerPolicy topologyManagerScope runtimeRequestTimeout hairpinMode podCIDR
-        resolvConf cpuCFSQuotaPeriod contentType evictionPressureTransitionPeriod
-        containerLogMaxSize containerLogMonitorInterval configMapAndSecretChangeDetectionStrategy
-        reservedSystemCPUs showHiddenMetricsForVersion systemReservedCgroup kubeReservedCgroup
-        volumePluginDir providerID shutdownGracePeriod shutdownGracePeriodCriticalPods
-        containerRuntimeEndpoint imageServiceEndpoint
-    """),
-    list: names("""
-        tlsCipherSuites clusterDNS enforceNodeAllocatable allowedUnsafeSysctls reservedMemory
-        registerWithTaints shutdownGracePeriodByPodPriority preloadedImagesVerificationAllowlist
-    """),
-    dict: names("""
-        staticPodURLHeader authentication authorization cpuManagerPolicyOptions
-        topologyManagerPolicyOptions qosReserved evictionHard evictionSoft evictionSoftGracePeriod
-        evictionMinimumReclaim featureGates memorySwap systemReserved kubeReserved logging
-        crashLoopBackOff tracing userNamespaces
-    """),
-}
-TYPES: dict[str, type] = {name: kind for kind, fields in _BY_TYPE.items() for name in fields}
-FIELDS = frozenset(TYPES)
+MINOR_BEFORE = "1.33"
+"""The one version whose hidden metrics kubelet 1.34 can show."""
 CHOICES = {
     "cpuManagerPolicy": ("none", "static"),
     "memoryManagerPolicy": ("None", "Static"),
@@ -86,5 +37,6 @@ DEFAULT_EVICTION = {
 SIGNALS = frozenset(
     {*DEFAULT_EVICTION, "pid.available", "containerfs.available", "containerfs.inodesFree"}
 )
+ALL_SIGNALS = SIGNALS | {"allocatableMemory.available"}
 KINDS_OF_MEMORY = ("memory", "hugepages-2Mi", "hugepages-1Gi")
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

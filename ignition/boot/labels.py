@@ -9,7 +9,7 @@ from ignition.boot.config import BootConfig
 from ignition.boot.parsing import names
 from ignition.boot.unit_syntax import parse, values
 
-_PURPOSES = ("training", "inference", "batch")
+_PURPOSES = ("training", "inference", "batch", "realtime")
 # arguments that have no field of KubeletConfiguration, and --cloud-provider
 _FLAGS = names("""
     node-labels node-ip cloud-provider hostname-override provider-id v config kubeconfig

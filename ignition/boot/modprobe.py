@@ -6,6 +6,7 @@ Names are those of kernel-open/nvidia/nv-reg.h of NVIDIA/open-gpu-kernel-modules
 import re
 from collections.abc import Iterator, Mapping
 
+from ignition.boot import modules
 from ignition.boot.config import BootConfig
 from ignition.boot.parsing import hint, names, nearest, shown
 
@@ -88,6 +89,7 @@ def _line(path: str, line: str, found: dict[str, dict[str, str]]) -> Iterator[st
         yield f'{path}: "{shown(line)}" lacks a module or its options; complete or remove it'
         return
     if command != "options":
+        yield from _kept_out(path, command, rest)
         return
     module, *options = rest
     for option in options:
@@ -103,6 +105,32 @@ def _line(path: str, line: str, found: dict[str, dict[str, str]]) -> Iterator[st
     near = nearest(module.lower(), _KNOWN, cutoff=0.8)
     if not _MODULES.fullmatch(module) or (near and module.replace("-", "_") not in _KNOWN):
         yield f'{path}: "{shown(module)}" is no name of a module; write {near or "one"}'
+
+
+def _kept_out(path: str, command: str, rest: list[str]) -> Iterator[str]:
+    """Yield how a line keeps a module from loading, or loads another (modprobe.d(5))."""
+    module, then = rest[0], " ".join(rest[1:])
+    plain = "modprobe" in then and ("--ignore-install" in then or re.search(r"\s-\w*i", then))
+    does = {
+        "blacklist": "keeps {} from loading by itself",
+        "install": "runs a command instead of loading {}",
+        "remove": "runs a command instead of unloading {}",
+        "alias": "loads another module instead of {}",
+        "softdep": "ties {} to other modules",
+        "weakdep": "ties {} to other modules",
+    }[command]
+    if modules.spare(module) or (command == "install" and plain):
+        return
+    if command in ("softdep", "weakdep") and not set(rest[1:]) - _KNOWN - {"pre:", "post:"}:
+        return
+    if command == "alias" and not _MODULES.fullmatch(module):
+        module = then  # a pattern of devices: nothing else is loaded in place of a module
+        if modules.spare(module) or module.replace("-", "_") in _KNOWN:
+            return
+    yield (
+        f"{path}: {command} {does.format(shown(module))}, which the machine may need; remove the "
+        "line"
+    )
 
 
 def _loaded(path: str, module: str) -> Iterator[str]:

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from hardware.catalogue import Hardware
 from ignition.boot import (
+    arguments_that_stop,
     boot_units,
     containerd,
     control_plane,
     cpus,
+    drives,
     extensions,
     files,
     interrupts,
@@ -17,8 +19,11 @@ from ignition.boot import (
     kubelet,
     memory_sums,
     modprobe,
+    must_start,
+    network,
     plan_json,
     scratch,
+    scripts,
     sysctl,
     units,
     updates,
@@ -59,12 +64,14 @@ class BootedNode:
 class Booted:
     """A node, or the problems that keep it out; each sentence says what to change.
 
-    A gateway that comes up has neither: it is a machine outside the cluster.
+    A gateway that comes up has neither: it is a machine outside the cluster. `unchecked` says what
+    could not be judged on this computer.
     """
 
     node: BootedNode | None
     problems: tuple[str, ...]
     role: Role = "node"
+    unchecked: tuple[str, ...] = ()
 
 
 def boot(ignition: str, hardware: Hardware, *, fetch: Fetch | None = None) -> Booted:
@@ -81,6 +88,10 @@ def boot(ignition: str, hardware: Hardware, *, fetch: Fetch | None = None) -> Bo
     units.check(config, problems)
     files.check(config, problems)
     problems += files.hostname(config)
+    unchecked = scripts.check(config, problems)
+    drives.check(config, problems)
+    network.check(config, problems)
+    must_start.check(config, problems)
     updates.check(config, problems)
     modprobe.check(config, problems)
     wireguard.check(config, problems)
@@ -88,6 +99,7 @@ def boot(ignition: str, hardware: Hardware, *, fetch: Fetch | None = None) -> Bo
     if role != "gateway":
         extensions.images(config, hardware, problems)
     command_line = kernel.check(config.arguments, hardware, problems)
+    problems += arguments_that_stop.removed(config.removed_arguments)
     sysctls = sysctl.check(config, hardware, problems)
     node = None
     if role == "control-plane":
@@ -98,8 +110,9 @@ def boot(ignition: str, hardware: Hardware, *, fetch: Fetch | None = None) -> Bo
     elif role == "node":
         node = _worker(config, command_line, sysctls, hardware, problems)
     if problems:
-        return Booted(node=None, problems=tuple(map(masked, problems)), role=role)
-    return Booted(node=node, problems=(), role=role)
+        node = None
+    found = tuple(map(masked, problems))
+    return Booted(node=node, problems=found, role=role, unchecked=unchecked)
 
 
 def _worker(

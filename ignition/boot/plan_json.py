@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hardware.catalogue import Hardware
 from ignition.boot import cpus
 from ignition.boot.config import BootConfig
-from ignition.boot.extensions import drivers
+from ignition.boot.extensions import brought_driver, drivers
 from ignition.boot.joining import Joining
 from ignition.boot.kernel import Kernel
 from ignition.boot.kubelet import Kubelet
@@ -19,8 +19,8 @@ from ignition.boot.parsing import Json, names
 
 PATH = "/etc/fleet/plan.json"
 _KEYS = names("""
-    hardware purpose digest cpus kernel_arguments sysctls numa_nodes transparent_hugepages irqs gpus
-    nvswitch driver governor kubelet absent_units
+    hardware purpose digest cpus kernel_arguments absent_kernel_arguments sysctls numa_nodes
+    transparent_hugepages irqs gpus unverified nvswitch driver governor kubelet absent_units
 """)
 _GPU_FACTS = names("index model memory_gib numa_node pcie_gen pcie_width nvlinks bar1_gib")
 _PAGES = {"hugepages_1gi": "hugepages-1Gi", "hugepages_2mi": "hugepages-2Mi"}
@@ -97,22 +97,31 @@ def _right(
     yield "transparent_hugepages", words.get("transparent_hugepage")
     given = plan["kernel_arguments"]
     line = f" {' '.join(found.command_line.words)} "
+    yield "absent_kernel_arguments", list(found.config.removed_arguments)
+    yield "unverified", [fact for fact in hardware.unverified if fact.startswith("gpus")]
     yield "kernel_arguments", [each for each in _list(given) if f" {each} " in line]
     expected = _object(plan["sysctls"])
     yield "sysctls", {name: found.sysctls.get(name) for name in expected}
     patch = dict(found.kubelet.configuration)
     patch.pop("registerWithTaints", None)
     yield "kubelet", patch
-    enabled = drivers(found.config)
-    yield "driver", enabled[0].removeprefix("nvidia-drivers-") if enabled else None
+    yield "driver", _driver(found.config)
     if plan["governor"] is not None:
-        yield "governor", words.get("cpufreq.default_governor", "performance")
+        yield "governor", words.get("cpufreq.default_governor")
     units = found.config.units
     yield "absent_units", [name for name in _list(plan["absent_units"]) if units[str(name)].masked]
     yield (
         "gpus",
         [{fact: getattr(gpu, fact) for fact in _GPU_FACTS} for gpu in hardware.gpus],
     )
+
+
+def _driver(config: BootConfig) -> str | None:
+    """The branch and kind of the driver; one that Flatcar has not is known by its version."""
+    own, enabled = brought_driver(config), drivers(config)
+    if own is not None:
+        return f"{own.version}-open"
+    return enabled[0].removeprefix("nvidia-drivers-") if enabled else None
 
 
 def _list(value: object) -> list[object]:

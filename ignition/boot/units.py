@@ -4,7 +4,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from ignition.boot import unit_order, unit_syntax
+from ignition.boot import needed_units, unit_order, unit_syntax
 from ignition.boot.config import BootConfig, BootUnit
 from ignition.boot.config_schema import UNIT
 from ignition.boot.parsing import hint, names, nearest
@@ -63,7 +63,9 @@ def check(config: BootConfig, problems: list[str]) -> None:
         if unit.contents is None and unit.dropins:
             problems += _changed(unit, _BASE)
         problems += _programs(unit.name, lines, config)
-    problems += unit_order.circles(texts)
+    brought = frozenset(unit.name for unit in config.units.values() if unit.contents is None)
+    problems += unit_order.circles(texts, brought)
+    needed_units.check(config, _BASE, problems)
 
 
 def _state(unit: BootUnit, config: BootConfig) -> Iterator[str]:
@@ -97,7 +99,7 @@ def _named(name: str, config: BootConfig) -> bool:
 
 def _changed(unit: BootUnit, known: frozenset[str]) -> Iterator[str]:
     """Yield mistakes in drop-ins of a unit that the system or an extension brings."""
-    if unit.name not in known:
+    if unit.name not in known and not unit.name.endswith(".device"):  # which udev brings
         right = hint(unit.name, known, "write the unit", cutoff=0.8)
         yield f"{unit.name} has a drop-in, but nothing brings the unit; {right}"
     starts = [

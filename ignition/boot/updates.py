@@ -1,4 +1,4 @@
-"""Judges updates of Kubernetes and of the OS: staged, activated in turn, rolled back when bad."""
+"""Judges updates: the OS is activated in turn and rolled back when bad, Kubernetes stays pinned."""
 
 import posixpath
 import re
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ignition.boot import parsing
 from ignition.boot.config import BootConfig, Role
+from ignition.boot.extensions import brought_driver, drivers
 from ignition.boot.unit_syntax import Directive, parse, values
 
 _UPDATE = re.compile(r"\bsystemd-sysupdate\b.*-C[= ]?kubernetes\b.*\bupdate\b")
@@ -23,6 +24,7 @@ _SETTINGS: dict[str, str] = {
 }
 # extensions that are made for one release of the OS: a kernel module, the driver's other half
 _BOUND = ("/etc/extensions/efa.raw", "/etc/extensions/nvidia-fabricmanager.raw")
+_FABRIC = re.compile(r"\bnvidia-fabricmanager\b|\bFabric\b")
 _HEALTHY = {
     "node": r":10248/healthz",
     "control-plane": r":10248/healthz",
@@ -64,6 +66,8 @@ def _reboots(config: BootConfig, given: dict[str, str | None], role: Role) -> It
     if engine is not None and engine.masked:
         yield "update-engine.service is masked, so that no update of Flatcar arrives; unmask it"
     bound = [posixpath.basename(path) for path in _BOUND if path in config.links]
+    if own := brought_driver(config):
+        bound.append(own.extension)
     if bound and given.get("SERVER") != "disabled":
         yield (
             f"{bound[0]} fits one release of Flatcar alone, and the node updates itself; "
@@ -97,55 +101,34 @@ def _healthy(config: BootConfig, role: Role) -> Iterator[str]:
         joined = "/etc/kubernetes/kubelet.conf"
         if role != "gateway" and joined not in values(text, "ConditionPathExists"):
             yield f"{unit.name} fails before the node has joined; add ConditionPathExists={joined}"
-        if _has_driver(config) and "/proc/driver/nvidia" not in commands:
+        if drivers(config) and "/proc/driver/nvidia" not in commands:
             yield f"{unit.name} does not look for the driver; test /proc/driver/nvidia/version"
+        if "/etc/extensions/nvidia-fabricmanager.raw" in config.links and not re.search(
+            _FABRIC, f"{commands} {' '.join(_scripts(commands, config))}"
+        ):
+            yield (
+                f"{unit.name} does not look for Fabric Manager, without which CUDA starts on no "
+                "GPU; let it run a script that asks for it"
+            )
 
 
-def _has_driver(config: BootConfig) -> bool:
-    return "nvidia-drivers-" in (config.text("/etc/flatcar/enabled-sysext.conf") or "")
+def _scripts(commands: str, config: BootConfig) -> Iterator[str]:
+    """The texts of the scripts that commands run."""
+    yield from (config.text(word) or "" for word in commands.split() if word.startswith("/opt/"))
 
 
 def _kubernetes(config: BootConfig) -> Iterator[str]:
-    """systemd-sysupdate must stage patch releases of Kubernetes and ask kured for a reboot."""
-    transfers = [path for path in config.files if path.startswith("/etc/sysupdate.kubernetes.d/")]
+    """systemd-sysupdate would stage another patch release of Kubernetes than the pinned one."""
+    for path in config.files:
+        if path.startswith("/etc/sysupdate.kubernetes.d/"):
+            yield f"{path} stages another patch release than the one that is linked; remove it"
     timer = config.units.get("systemd-sysupdate.timer")
+    if timer is not None and timer.enabled and not timer.masked:
+        yield (
+            "systemd-sysupdate.timer is enabled, so that nodes move to a patch release of "
+            "Kubernetes that nobody has rehearsed; mask it"
+        )
     service = config.units.get("systemd-sysupdate.service")
-    if not transfers and timer is None and service is None:
-        return
-    if not any(path.endswith((".conf", ".transfer")) for path in transfers):
-        yield "no file of /etc/sysupdate.kubernetes.d ends in .conf, so nothing is updated; add it"
-    if service is not None and service.masked:
-        yield "systemd-sysupdate.service is masked, so Kubernetes is never updated; unmask it"
-    if timer is None or not timer.enabled or timer.masked:
-        yield "systemd-sysupdate.timer is not enabled, so Kubernetes is never updated; enable it"
-    said = "\n".join(service.dropins.values()) if service else ""
-    commands = [line.value for line in parse(said) if line.name.startswith("Exec")]
-    if not any(_UPDATE.search(command) for command in commands):
-        yield (
-            "systemd-sysupdate.service does not update Kubernetes; add a drop-in that runs "
-            "systemd-sysupdate -C kubernetes update"
-        )
-    for read in re.findall(r"/\w+/[\w-]+", _compared(commands)):
-        if not any(re.search(rf">\s*{re.escape(read)}\b(?!-)", command) for command in commands):
-            yield f"systemd-sysupdate.service compares {read}, which it never writes; write it"
-    if not any("/run/reboot-required" in command for command in commands):
-        yield (
-            "systemd-sysupdate.service does not ask for a reboot after an update; touch "
-            "/run/reboot-required, which kured waits for"
-        )
-    if not any(path.startswith("/etc/sysupdate.d/") for path in config.files):
-        yield (
-            "/etc/sysupdate.d is empty, and systemd-sysupdate fails without a definition; write "
-            "noop.conf there"
-        )
-    linked = posixpath.basename(config.links.get("/etc/extensions/kubernetes.raw", ""))
-    minor = re.match(r"kubernetes-(v\d+\.\d+)\.", linked)
-    for path in transfers:
-        file = config.files[path]
-        if minor and (minor[1] not in path or f"{minor[1]}." not in f"{file.source}."):
-            yield f"{path} updates another minor than {linked}; take the one of {minor[1]}"
-
-
-def _compared(commands: list[str]) -> str:
-    """The arguments of cmp in the commands."""
-    return " ".join(match for each in commands for match in re.findall(r"\bcmp\b([^;|&]*)", each))
+    texts = (*service.dropins.values(), service.contents or "") if service else ()
+    if any(_UPDATE.search(line.value) for text in texts for line in parse(text)):
+        yield "systemd-sysupdate.service updates Kubernetes, which is pinned; remove its drop-in"

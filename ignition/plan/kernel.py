@@ -6,16 +6,20 @@ Arguments that the stock kernel ignores are refused by refused_arguments.py.
 from collections.abc import Iterator, Sequence
 
 from hardware.catalogue import Hardware
-from ignition.plan.plan_lines import KERNEL, PARAMETERS, VM, ReasonedLine
+from ignition.plan.plan_lines import FLATCAR_KERNEL, KERNEL, PARAMETERS, VM, ReasonedLine
 from ignition.plan.tuning import Purpose, Tuning
 
 _LARGE_MEMORY_GIB = 256
 _KIB_PER_GIB = 1024**2
+REALTIME = ("skew_tick", "nowatchdog")
+"""The arguments that purpose realtime adds."""
+_WAITS_FOR_NOTHING = "a real-time thread waits for nothing"
 _THP_REASONS = {
     "always": "long-lived host buffers of training profit, and its throughput hides the stalls of "
     "compaction",
     "madvise": "only memory that asks for it, so that compaction does not add to the tail latency "
     "of requests",
+    "never": "a page that the kernel collects or splits stalls the thread that must not wait",
 }
 
 
@@ -31,7 +35,7 @@ def isolates(hardware: Hardware, tuning: Tuning) -> bool:
 
 def transparent_hugepages(tuning: Tuning, purpose: Purpose) -> str | None:
     """The mode that the plan sets; None leaves the kernel's own."""
-    by_purpose = {"training": "always", "inference": "madvise", "batch": None}
+    by_purpose = {"training": "always", "inference": "madvise", "batch": None, "realtime": "never"}
     return tuning.transparent_hugepages or by_purpose[purpose]
 
 
@@ -46,7 +50,9 @@ def arguments(
     yield from _hugepages(tuning.hugepages_2mi_per_numa_node, "2M", nodes)
     if not hardware.virtual:
         yield from _iommu(hardware, tuning)
-        yield from _power(hardware, tuning)
+        yield from _power(hardware, tuning, purpose)
+    if purpose == "realtime":
+        yield from _timers()
     yield from _memory_policy(hardware, tuning, purpose)
     for argument in tuning.extra_kernel_arguments:
         yield ReasonedLine(
@@ -65,9 +71,10 @@ def _isolation(tuning: Tuning, *, housekeeping: str, workload: str) -> Iterator[
     if tuning.isolation == "exclusive":
         yield ReasonedLine(
             text=f"isolcpus=managed_irq,domain,{workload}",
-            reason="asked for exclusive isolation: no load balancing on workload CPUs, which suits "
-            "Guaranteed pods with whole CPUs and nothing else, since kubelet ignores isolcpus",
-            source="https://github.com/kubernetes/community/pull/2435",
+            reason="asked for exclusive isolation: nothing spreads threads over workload CPUs, so "
+            "a program pins each of its threads, or all of them run on the CPU that they were "
+            "forked on, also in a Guaranteed pod with CPUs of its own",
+            source="https://github.com/kubernetes/kubernetes/issues/96091",
         )
         return
     yield ReasonedLine(
@@ -114,12 +121,20 @@ def _iommu(hardware: Hardware, tuning: Tuning) -> Iterator[ReasonedLine]:
     )
 
 
-def _power(hardware: Hardware, tuning: Tuning) -> Iterator[ReasonedLine]:
-    if tuning.power == "performance":
+def _power(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Iterator[ReasonedLine]:
+    if (governor := governor_of(hardware)) is not None:
+        yield ReasonedLine(
+            text=f"cpufreq.default_governor={governor}",
+            reason="Flatcar's kernel names no default, so that it would be schedutil, or powersave "
+            "where the processor chooses its own clock (intel_pstate in active mode)",
+            source=FLATCAR_KERNEL,
+        )
+    if tuning.power == "performance" or (tuning.power is None and purpose == "realtime"):
+        asked = "asked for performance" if tuning.power else _WAITS_FOR_NOTHING
         driver = "intel_idle" if hardware.cpu_vendor == "intel" else "processor"
         yield ReasonedLine(
             text=f"{driver}.max_cstate=1",
-            reason="asked for performance: no CPU sleeps deeper than C1, whose wake-up is short",
+            reason=f"{asked}: no CPU sleeps deeper than C1, whose wake-up is short",
             source=f"{KERNEL}/cpu-isolation.html",
         )
     if hardware.pcie_aspm == "off":
@@ -129,6 +144,28 @@ def _power(hardware: Hardware, tuning: Tuning) -> Iterator[ReasonedLine]:
             "set them (it does not switch ASPM off that the firmware switched on)",
             source=PARAMETERS,
         )
+
+
+def _timers() -> Iterator[ReasonedLine]:
+    yield ReasonedLine(
+        text="skew_tick=1",
+        reason=f"{_WAITS_FOR_NOTHING}: without it the ticks of all CPUs meet at one lock",
+        source=PARAMETERS,
+    )
+    yield ReasonedLine(
+        text="nowatchdog",
+        reason=f"{_WAITS_FOR_NOTHING}: the watchdogs of lockups wake each CPU, and Flatcar's "
+        "kernel panics where a thread spins for longer than they wait (BOOTPARAM_SOFTLOCKUP_PANIC)",
+        source=FLATCAR_KERNEL,
+    )
+
+
+def governor_of(hardware: Hardware) -> str | None:
+    """The frequency governor that the plan sets.
+
+    None for guests and arm64, most of which have no cpufreq driver to ask.
+    """
+    return None if hardware.virtual or hardware.arch != "amd64" else "performance"
 
 
 def _memory_policy(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Iterator[ReasonedLine]:
@@ -156,6 +193,19 @@ def sysctls(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> Iterator[Re
         reason="pods are routed through the node; kubeadm refuses to join without it",
         source="https://kubernetes.io/docs/setup/production-environment/container-runtimes/",
     )
+    yield ReasonedLine(
+        text="fs.inotify.max_user_instances = 8192",
+        reason="kubelet, containerd and the pods of one user share them; the kernel's 128 end with "
+        '"too many open files"',
+        source="https://kind.sigs.k8s.io/docs/user/known-issues/#pod-errors-due-to-too-many-open-files",
+    )
+    if hardware.gpus:
+        yield ReasonedLine(
+            text="vm.max_map_count = 1048576",
+            reason="CUDA, NCCL and data loaders with many files map more than the kernel's 65530 "
+            "pieces of memory, and then fail with ENOMEM while memory is free",
+            source=VM,
+        )
     if purpose == "training" and hardware.memory_gib >= _LARGE_MEMORY_GIB:
         yield from _write_back(hardware)
     if tuning.hugetlb_shm_group is not None:

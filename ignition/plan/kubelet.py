@@ -17,6 +17,10 @@ _MEMORY = "https://kubernetes.io/docs/tasks/administer-cluster/memory-manager/"
 _UNCORE = "https://github.com/kubernetes/enhancements/issues/4800"
 _RESERVE = "https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/"
 _EVICTION = "https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/"
+_IMAGES = "https://kubernetes.io/docs/concepts/containers/images/#serial-and-parallel-image-pulls"
+_PIDS = "https://kubernetes.io/docs/concepts/policy/pid-limiting/"
+_PARALLEL_PULLS = 5
+_PROCESSES_OF_A_POD = 65536
 _SWAP = "https://kubernetes.io/docs/concepts/architecture/nodes/#swap-memory"
 
 
@@ -56,6 +60,7 @@ def fields(
         *_memory(reserved),
         *_memory_manager(hardware, reserved),
         *topology_manager.fields(hardware, tuning, purpose),
+        *_pods(),
     )
 
 
@@ -144,6 +149,31 @@ def _memory(reserved: Reservation) -> Sequence[KubeletField]:
             value=True,
             reason="no swap: memory on it is on no NUMA node",
             source=_SWAP,
+        ),
+    )
+
+
+def _pods() -> Sequence[KubeletField]:
+    """Images in parallel, and a limit of processes."""
+    return (
+        KubeletField(
+            name="serializeImagePulls",
+            value=False,
+            reason="one large image would hold up all others: the default is one at a time",
+            source=_IMAGES,
+        ),
+        KubeletField(
+            name="maxParallelImagePulls",
+            value=_PARALLEL_PULLS,
+            reason="some at a time, so that they do not slow each other and the checkpoints down",
+            source=_IMAGES,
+        ),
+        KubeletField(
+            name="podPidsLimit",
+            value=_PROCESSES_OF_A_POD,
+            reason="without a limit one pod can take every process id of the node; eight ranks "
+            "with their data loaders and threads take some ten thousand",
+            source=_PIDS,
         ),
     )
 

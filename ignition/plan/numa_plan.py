@@ -72,7 +72,7 @@ class NumaPlan:
 def plan(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> NumaPlan:
     """The plan of a machine; PlanError where the choices do not fit it."""
     reserved = kubelet.reservation(hardware)
-    for problem in problems(hardware, tuning, reserved.per_node):
+    for problem in problems(hardware, tuning, purpose, reserved.per_node):
         raise PlanError(problem)
     nodes = _nodes(hardware, tuning, reserved)
     housekeeping = _join(hardware, tuning, housekeeping=True)

@@ -6,15 +6,20 @@ KERNEL = "https://docs.kernel.org/admin-guide"
 PARAMETERS = f"{KERNEL}/kernel-parameters.html"
 VM = f"{KERNEL}/sysctl/vm.html"
 FLATCAR_KERNEL = (
-    "https://github.com/flatcar/scripts/tree/main/sdk_container/src/third_party/coreos-overlay/"
+    "https://github.com/flatcar/scripts/tree/stable-4593.2.5/sdk_container/src/third_party/coreos-overlay/"
     "sys-kernel/coreos-modules/files"
+)
+AMAZON_TIME = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/set-time.html"
+TIMESYNCD = "https://www.freedesktop.org/software/systemd/man/latest/timesyncd.conf.html"
+AUTOLOGIN = (
+    "https://github.com/flatcar/scripts/blob/stable-4593.2.5/sdk_container/src/third_party/"
+    "coreos-overlay/coreos-base/common-oem-files/files/openstack/grub.cfg.frag"
 )
 NVIDIA_PARAMETERS = (
     "https://github.com/NVIDIA/open-gpu-kernel-modules/blob/main/kernel-open/nvidia/nv-reg.h"
 )
 NCCL = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"
 CONTAINERD = "https://github.com/containerd/containerd/blob/main"
-GOVERNOR = "https://www.flatcar.org/docs/latest/os-config/host-config/power-management/"
 IRQBALANCE = "https://github.com/Irqbalance/irqbalance"
 RESERVED_CPUS = "https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/"
 

@@ -6,9 +6,9 @@ Blogs repeat them; on a stock Flatcar node they do nothing or do harm, or the pl
 import re
 from collections.abc import Iterator, Mapping
 
+from ignition.plan.not_set import NOT_SET
 from ignition.plan.plan_lines import (
     FLATCAR_KERNEL,
-    GOVERNOR,
     KERNEL,
     NVIDIA_PARAMETERS,
     PARAMETERS,
@@ -36,10 +36,6 @@ ARGUMENTS: Mapping[str, Reason] = {
     "pcie_acs": Reason(
         reason="no kernel has it; on bare metal with GPUs a unit clears ACS before kubelet",
         source=PARAMETERS,
-    ),
-    "cpufreq.default_governor": Reason(
-        reason="Flatcar starts with the governor performance already",
-        source=GOVERNOR,
     ),
     "idle": Reason(
         reason="it keeps intel_idle from starting; use tuning.power",
@@ -115,8 +111,9 @@ OWNED: Mapping[str, str] = {
     "iommu.strict": "tuning.iommu",
     "intel_idle.max_cstate": "tuning.power",
     "processor.max_cstate": "tuning.power",
-    "pcie_aspm": "pcie_aspm of the catalogue",
-    "pcie_aspm.policy": "pcie_aspm of the catalogue",
+    "cpufreq.default_governor": "the catalogue's key `virtual`",
+    "pcie_aspm": "the catalogue's key `pcie_aspm`",
+    "pcie_aspm.policy": "the catalogue's key `pcie_aspm`",
 }
 """What the plan writes itself, and what decides it."""
 
@@ -179,7 +176,7 @@ REAL_OPTIONS = (
     "NVreg_UsePageAttributeTable",
     "NVreg_VMallocHeapMaxSize",
 )
-"""Parameters of the nvidia module of 570.211.01, the newest driver that Flatcar publishes."""
+"""Parameters of the nvidia module of 570.195.03, the newest driver of Flatcar 4593.2.5."""
 
 
 def wrong_arguments(arguments: tuple[str, ...]) -> Iterator[str]:
@@ -239,9 +236,10 @@ def wrong_options(options: tuple[str, ...]) -> Iterator[str]:
 
 
 def why_not(word: str) -> str | None:
-    """Return why no plan has this kernel argument or option; None where the tables lack it."""
+    """Return why no plan has this argument, option or setting; None where the tables lack it."""
     name = word.partition("=")[0].removeprefix("nvidia.")
     reason = ARGUMENTS.get(name) or OPTIONS.get(name) or PCI.get(word.removeprefix("pci="))
+    reason = reason or NOT_SET.get(name)
     if reason is not None:
         return _cited(reason)
     return f"{OWNED[name]} decides it" if name in OWNED else None

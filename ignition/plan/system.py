@@ -5,18 +5,21 @@ from dataclasses import dataclass
 
 from hardware.catalogue import Hardware
 from ignition.plan import interrupts
-from ignition.plan.kernel import isolates
+from ignition.plan.kernel import governor_of, isolates
 from ignition.plan.plan_lines import (
+    AMAZON_TIME,
+    AUTOLOGIN,
     CONTAINERD,
-    GOVERNOR,
     IRQBALANCE,
     NCCL,
     NVIDIA_PARAMETERS,
     RESERVED_CPUS,
+    TIMESYNCD,
     ReasonedLine,
 )
 from ignition.plan.tuning import Tuning
 
+_AMAZON_TIME = ("169.254.169.123",)
 MASKED_UNITS = ("irqbalance.service",)
 
 
@@ -25,6 +28,7 @@ class System:
     """`cpu_affinity` is systemd's CPUAffinity list, None where services may run anywhere.
 
     `governor` is what the node should have, None where nobody on the node decides it.
+    `absent_arguments` are taken off the kernel's command line.
     """
 
     cpu_affinity: str | None
@@ -35,6 +39,8 @@ class System:
     containerd_config: str
     module_options: tuple[str, ...]
     governor: str | None
+    absent_arguments: tuple[str, ...]
+    ntp_servers: tuple[str, ...]
     masked_units: tuple[str, ...] = MASKED_UNITS
 
 
@@ -56,8 +62,9 @@ def system(hardware: Hardware, tuning: Tuning, *, housekeeping: str) -> System:
             else "/usr/share/containerd/config.toml"
         ),
         module_options=tuning.extra_module_options,
-        # Flatcar's default; a guest and most arm64 servers have no cpufreq driver to ask
-        governor=None if hardware.virtual or hardware.arch != "amd64" else "performance",
+        governor=governor_of(hardware),
+        ntp_servers=tuning.ntp_servers or (_AMAZON_TIME if hardware.kind == "aws" else ()),
+        absent_arguments=("flatcar.autologin",) if hardware.kind == "bare-metal" else (),
     )
 
 
@@ -86,11 +93,22 @@ def lines(decided: System, tuning: Tuning) -> Iterator[ReasonedLine]:
             "root complex; cleared before kubelet, as no guest gets devices of this machine",
             source=NCCL,
         )
-    if decided.governor is not None:
+    if decided.ntp_servers:
+        asked = "asked for by tuning.ntp_servers"
         yield ReasonedLine(
-            text=f"governor {decided.governor}",
-            reason="Flatcar's default; nothing is written, the check on the node holds it",
-            source=GOVERNOR,
+            text=f"NTP={' '.join(decided.ntp_servers)}",
+            reason=asked
+            if tuning.ntp_servers
+            else "Amazon's own clock, on the host of the guest, "
+            "instead of the public pool that Flatcar asks",
+            source=TIMESYNCD if tuning.ntp_servers else AMAZON_TIME,
+        )
+    for argument in decided.absent_arguments:
+        yield ReasonedLine(
+            text=f"without {argument}",
+            reason="Flatcar's OpenStack image, which Metal3 installs, sets it in the grub.cfg of "
+            "its OEM: who reaches the console of the BMC would be logged in, with sudo",
+            source=AUTOLOGIN,
         )
     yield from _containerd(decided)
     for option in decided.module_options:

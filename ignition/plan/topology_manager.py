@@ -9,6 +9,10 @@ from ignition.plan.tuning import Purpose, Tuning
 
 _TOPOLOGY = "https://kubernetes.io/docs/tasks/administer-cluster/topology-manager/"
 _DEFAULT_MAX_NUMA_NODES = 8
+_ON_ONE_NUMA_NODE = {
+    "inference": "a served model fits the GPUs of one NUMA node; larger pods are refused",
+    "realtime": "memory of another NUMA node takes longer; larger pods are refused",
+}
 
 
 def gpus_per_numa_node(hardware: Hardware) -> int:
@@ -64,11 +68,8 @@ def _policy(hardware: Hardware, tuning: Tuning, purpose: Purpose) -> tuple[str, 
             "single-numa-node",
             f"the largest pod has {largest} GPUs, and a NUMA node has {local}",
         )
-    if largest is None and purpose == "inference":
-        return (
-            "single-numa-node",
-            "a served model fits the GPUs of one NUMA node; larger pods are refused",
-        )
+    if largest is None and purpose in _ON_ONE_NUMA_NODE:
+        return "single-numa-node", _ON_ONE_NUMA_NODE[purpose]
     reason = (
         "single-numa-node refuses every pod that needs the GPUs of several NUMA nodes, and "
         "restricted does unless its CPUs and memory need as many, too; both count what a NUMA node "

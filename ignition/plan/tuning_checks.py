@@ -1,17 +1,22 @@
 """Checks that a machine can carry the tuning of a pool; each problem is one sentence."""
 
+import re
 from collections.abc import Iterator
 
 from hardware.catalogue import Hardware
+from ignition.plan.kernel import REALTIME
 from ignition.plan.refused_arguments import wrong_arguments, wrong_options
-from ignition.plan.tuning import Tuning
+from ignition.plan.tuning import Purpose, Tuning
 
 _MIB_PER_GIB = 1024
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.:-]*[A-Za-z0-9])?", re.ASCII)
 _MAX_GROUP = 2**32 - 2
 _LARGEST_IO_MIB_PER_S = 1024**2
 
 
-def problems(hardware: Hardware, tuning: Tuning, reserved_mib: tuple[int, ...]) -> Iterator[str]:
+def problems(
+    hardware: Hardware, tuning: Tuning, purpose: Purpose, reserved_mib: tuple[int, ...]
+) -> Iterator[str]:
     """Yield why no plan can be made; `reserved_mib` is the memory reserved on each NUMA node."""
     if hardware.gpus and hardware.arch != "amd64":
         yield (
@@ -22,7 +27,10 @@ def problems(hardware: Hardware, tuning: Tuning, reserved_mib: tuple[int, ...]) 
     yield from _nodes(hardware, tuning, reserved_mib)
     yield from _gpus(hardware, tuning)
     yield from _bare_metal(hardware, tuning)
-    yield from _scheduling(tuning)
+    yield from _scheduling(tuning, purpose)
+    for position, server in enumerate(tuning.ntp_servers):
+        if not _HOST.fullmatch(server):
+            yield f'tuning.ntp_servers[{position}]: "{server}" is no name or address of a server'
     yield from wrong_arguments(tuning.extra_kernel_arguments)
     yield from wrong_options(tuning.extra_module_options)
 
@@ -95,7 +103,7 @@ def _bare_metal(hardware: Hardware, tuning: Tuning) -> Iterator[str]:
         ("iommu", tuning.iommu, "passthrough"),
         ("power", tuning.power, "default"),
     ):
-        if value == default:
+        if value in (default, None):
             continue
         if hardware.virtual:
             yield (
@@ -106,8 +114,21 @@ def _bare_metal(hardware: Hardware, tuning: Tuning) -> Iterator[str]:
             yield f"tuning.{name}: {value} is for amd64 alone; allowed is {default}"
 
 
-def _scheduling(tuning: Tuning) -> Iterator[str]:
+def _scheduling(tuning: Tuning, purpose: Purpose) -> Iterator[str]:
+    for position, argument in enumerate(tuning.extra_kernel_arguments):
+        if purpose == "realtime" and argument.partition("=")[0] in REALTIME:
+            yield (
+                f"tuning.extra_kernel_arguments[{position}]: {argument} is refused: the plan of "
+                "purpose realtime sets it"
+            )
     if tuning.isolation == "exclusive":
+        if purpose != "realtime":
+            yield (
+                f"tuning.isolation: exclusive for purpose {purpose}: the kernel spreads no threads "
+                "over isolated CPUs, so that all threads of a pod run on one of its CPUs unless "
+                "the program pins each (https://github.com/kubernetes/kubernetes/issues/96091); "
+                "allowed is shared, or purpose realtime"
+            )
         if tuning.irq == "numa-local":
             yield (
                 "tuning.irq: numa-local brings interrupts to the CPUs that isolation exclusive "

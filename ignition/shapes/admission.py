@@ -1,10 +1,10 @@
 """Decides whether an empty node admits a pod: first the scheduler's count, then the kubelet."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ignition.shapes.cpu_distribution import EndlessError
-from ignition.shapes.explanation import insufficiency, verdict
+from ignition.shapes.explanation import insufficiency, unlaunchable, verdict
 from ignition.shapes.kubelet import KubeletOutcome, Share, run
 from ignition.shapes.node import ContainerRequest, EmptyNode
 from ignition.shapes.pod_request import pod_request
@@ -55,7 +55,7 @@ def admit(node: EmptyNode, pod: Sequence[ContainerRequest]) -> PodAdmission:
     """Return the verdict on a pod for a node with nothing else on it."""
     lacking = insufficient(node, pod)
     if lacking:
-        return _refused(INSUFFICIENT, insufficiency(lacking))
+        return _refused(INSUFFICIENT, _why_insufficient(node, lacking))
     try:
         outcome = run(node, pod)
     except EndlessError as error:
@@ -71,6 +71,12 @@ def admit(node: EmptyNode, pod: Sequence[ContainerRequest]) -> PodAdmission:
         numa_nodes=_used(node, outcome),
         shares=outcome.shares,
     )
+
+
+def _why_insufficient(node: EmptyNode, lacking: Mapping[str, tuple[float, float]]) -> str:
+    if lacking.keys() == {"memory"} and node.most_memory_mib == node.allocatable["memory"]:
+        return unlaunchable(*lacking["memory"])
+    return insufficiency(lacking)
 
 
 def _used(node: EmptyNode, outcome: KubeletOutcome) -> tuple[int, ...]:

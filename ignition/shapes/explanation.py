@@ -34,6 +34,14 @@ def insufficiency(lacking: Mapping[str, tuple[float, float]]) -> str:
     return f"the node offers {' and '.join(parts)} asked for, so the pod is never scheduled there"
 
 
+def unlaunchable(asked: float, offered: float) -> str:
+    """Say why Karpenter rents no machine for the memory that a pod asks for."""
+    return (
+        f"Karpenter counts {memory(offered)} for pods on a machine that it has not rented yet, and "
+        f"rents none for {memory(asked)}"
+    )
+
+
 def verdict(node: EmptyNode, outcome: KubeletOutcome) -> str:
     """Say why kubelet admits the pod or not."""
     if outcome.reason:

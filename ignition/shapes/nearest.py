@@ -100,8 +100,8 @@ def _memory(node: EmptyNode, wanted: int) -> list[int]:
     if wanted == 0:
         return [0]
     sums = set(totals({cell.id: cell.allocatable["memory"] for cell in node.cells}).values())
-    amounts = {wanted, *sums, *(total + 1 for total in sums)}
-    offered = node.allocatable["memory"]
+    offered = int(node.allocatable["memory"])
+    amounts = {wanted, offered, *sums, *(total + 1 for total in sums)}
     return _sorted((mib for mib in amounts if 0 < mib <= offered), wanted)
 
 

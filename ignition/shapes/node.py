@@ -89,7 +89,11 @@ class NumaCell:
 
 @dataclass(frozen=True, kw_only=True)
 class EmptyNode:
-    """The NUMA nodes of a machine and the part of its kubelet's settings that admits pods."""
+    """The NUMA nodes of a machine and the part of its kubelet's settings that admits pods.
+
+    `most_memory_mib` is the most memory of a pod for which Karpenter would rent the machine; None
+    for machines that are there.
+    """
 
     cells: tuple[NumaCell, ...]
     sockets: int
@@ -100,6 +104,7 @@ class EmptyNode:
     scope: Scope
     prefer_closest: bool = False
     max_numa_nodes: int = DEFAULT_MAX_NODES
+    most_memory_mib: int | None = None
 
     @cached_property
     def cpus_of(self) -> Mapping[int, frozenset[int]]:
@@ -126,6 +131,8 @@ class EmptyNode:
         }
         for resource in ("memory", "hugepages-1Gi", "hugepages-2Mi"):
             offered[resource] = sum(cell.allocatable[resource] for cell in self.cells)
+        if self.most_memory_mib is not None:
+            offered["memory"] = min(offered["memory"], self.most_memory_mib)
         return offered
 
     @cached_property

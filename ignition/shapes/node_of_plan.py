@@ -25,11 +25,12 @@ _WITHOUT_EFFECT = frozenset({"strict-cpu-reservation", "prefer-align-cpus-by-unc
 _DISTANCE_SELF, _DISTANCE_SOCKET, _DISTANCE_REMOTE = 10, 12, 21
 
 
-def from_plan(hardware: Hardware, plan: NumaPlan) -> EmptyNode:
+def from_plan(hardware: Hardware, plan: NumaPlan, most_memory_mib: int | None = None) -> EmptyNode:
     """The empty node that a machine with this plan becomes; ShapeError on unknown kubelet fields.
 
     The catalogue does not say which socket a NUMA node is on, nor how far two nodes are apart:
     nodes are taken to fill the sockets in order, and the own socket to be nearer than the others.
+    `most_memory_mib` is of a machine that Karpenter rents.
     """
     field = plan.kubelet.get
     options = cast("Mapping[str, str]", field("topologyManagerPolicyOptions", {}))
@@ -51,6 +52,7 @@ def from_plan(hardware: Hardware, plan: NumaPlan) -> EmptyNode:
         scope=scope,
         prefer_closest=options.get(_CLOSEST) == "true",
         max_numa_nodes=int(options.get(_MAX_NODES, DEFAULT_MAX_NODES)),
+        most_memory_mib=most_memory_mib,
     )
 
 

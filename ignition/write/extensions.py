@@ -10,28 +10,21 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from hardware.catalogue import Arch
+from hardware.flatcar.own_driver import OwnDriver, own_driver
+from hardware.flatcar.releases import driver_version, known_releases, releases
 
 _BAKERY = "https://extensions.flatcar.org/extensions"
-# the driver of each branch in a release of Flatcar (coreos-overlay, x11-drivers)
-_DRIVERS = {"4593.2.5": {"535": "535.309.01", "550": "550.163.01", "570": "570.211.01"}}
 _ARCH: dict[Arch, str] = {"amd64": "x86-64", "arm64": "arm64"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Extension:
-    """An image: its URL, its path on the node, and its checksum as Ignition writes it."""
+    """An image: its name, URL, path on the node, and its checksum as Ignition writes it."""
 
+    name: str
     source: str
     image: str
     checksum: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class KubernetesExtension(Extension):
-    """Kubernetes also has a list of patch releases of its minor, which systemd-sysupdate reads."""
-
-    minor: str
-    updates: str
 
 
 def image(name: str, source: str) -> Extension:
@@ -42,20 +35,16 @@ def image(name: str, source: str) -> Extension:
     source, _, checksum = source.partition("#")
     file = PurePosixPath(urlsplit(source).path).name
     return Extension(
-        source=source, image=f"/opt/extensions/{name}/{file}", checksum=checksum or None
+        name=name,
+        source=source,
+        image=f"/opt/extensions/{name}/{file}",
+        checksum=checksum or None,
     )
 
 
-def kubernetes(version: str, arch: Arch) -> KubernetesExtension:
+def kubernetes(version: str, arch: Arch) -> Extension:
     """kubelet, kubeadm and CNI plugins of a Kubernetes version such as 1.34.1."""
-    plain = image("kubernetes", f"{_BAKERY}/kubernetes-v{version}-{_ARCH[arch]}.raw")
-    minor = f"v{version.rsplit('.', 1)[0]}"
-    return KubernetesExtension(
-        source=plain.source,
-        image=plain.image,
-        minor=minor,
-        updates=f"{_BAKERY}/kubernetes/kubernetes-{minor}.conf",
-    )
+    return image("kubernetes", f"{_BAKERY}/kubernetes-v{version}-{_ARCH[arch]}.raw")
 
 
 def nvidia_runtime(version: str, arch: Arch) -> Extension:
@@ -63,18 +52,24 @@ def nvidia_runtime(version: str, arch: Arch) -> Extension:
     return image("nvidia-runtime", f"{_BAKERY}/nvidia-runtime-{version}-{_ARCH[arch]}.raw")
 
 
-def driver_version(flatcar: str | None, driver: str) -> str | None:
-    """The version of a NVIDIA driver such as 570-open in a release, where it is known."""
-    return _DRIVERS.get(flatcar or "", {}).get(driver.split("-", 1)[0])
-
-
 def fabric_manager_problem(
-    url: str | None, *, nvswitch: bool, driver: str, flatcar: str | None
+    url: str | None,
+    *,
+    nvswitch: bool,
+    driver: str,
+    flatcar: str | None,
+    own: OwnDriver | None = None,
 ) -> str | None:
-    """Return why GPUs behind NVSwitch would not start with this Fabric Manager, else None."""
+    """Return why GPUs behind NVSwitch would not start with this Fabric Manager, else None.
+
+    A driver of one's own tells its version, else the release does; without one (None) the driver's
+    branch alone is compared.
+    """
     if not nvswitch:
         return None
-    version = driver_version(flatcar, driver)
+    if flatcar is not None and flatcar not in releases():
+        return f"the drivers of Flatcar {flatcar} are not known; allowed: {known_releases()}"
+    version = own.version if own else driver_version(flatcar, driver)
     if url is None:
         named = f" {version}" if version else ""
         return (
@@ -85,11 +80,21 @@ def fabric_manager_problem(
     wanted = version or f"{driver.split('-', 1)[0]}."
     ending = r"(?!\d)" if version else r"\d"
     if not re.search(r"(?<!\d)" + re.escape(wanted) + ending, file):
-        release = f" of Flatcar {flatcar}" if version else ""
+        release = f" of Flatcar {flatcar}" if version and not own else ""
         return (
             f"the system extension {file} is of another version than the driver {driver}{release}; "
             f"allowed: a file name with {wanted}"
         )
+    return None
+
+
+def driver_problem(url: str, flatcar: str | None) -> str | None:
+    """Return why a driver of one's own would not load on a release of Flatcar, else None."""
+    file, own = PurePosixPath(urlsplit(url).path).name, own_driver(url)
+    if own is None:
+        return f"the system extension {file} is no NVIDIA driver"
+    if flatcar not in (None, own.flatcar):
+        return f"the NVIDIA driver {file} is not of Flatcar {flatcar}, whose kernel it must fit"
     return None
 
 

@@ -32,6 +32,7 @@ def expectations(
             "workload": plan.workload,
         },
         "kernel_arguments": list(plan.kernel_arguments),
+        "absent_kernel_arguments": list(plan.system.absent_arguments),
         "sysctls": dict(plan.sysctls),
         "numa_nodes": [
             {
@@ -46,6 +47,7 @@ def expectations(
         "transparent_hugepages": plan.transparent_hugepages,
         "irqs": [dict(vars(irq)) for irq in plan.irqs],
         "gpus": [{fact: getattr(gpu, fact) for fact in _GPU_FACTS} for gpu in hardware.gpus],
+        "unverified": [fact for fact in hardware.unverified if fact.startswith("gpus")],
         "nvswitch": hardware.nvswitch,
         "driver": nvidia_driver,
         "governor": plan.system.governor,

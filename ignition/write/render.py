@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hardware.catalogue import Hardware
+from hardware.flatcar.own_driver import own_driver
 from ignition.plan.numa_plan import NumaPlan
 from ignition.write import documents
 from ignition.write.documents import RenderError, file, hostname_file, to_json
 from ignition.write.extensions import (
+    driver_problem,
     efa_problem,
     fabric_manager_problem,
     image,
@@ -65,6 +67,9 @@ class NodeBoot:
     Flatcar ships none, and without it CUDA fails to initialise (error 802) behind NVSwitch.
     `flatcar` is the OS release, by which that version is known. `efa` is the URL of a system
     extension with the EFA driver for that release; without it multi-node traffic goes over TCP.
+    `driver_extension` is the URL of a system extension with the driver, where Flatcar has none of
+    that branch.
+    `fabric` is the network of the rails of an owned machine, through which pods speak RDMA.
     `wireguard` is for nodes of a site without a gateway. `snippets` are Butane documents that are
     merged last.
     """
@@ -79,6 +84,8 @@ class NodeBoot:
     fabric_manager: str | None = None
     flatcar: str | None = None
     efa: str | None = None
+    driver_extension: str | None = None
+    fabric: Literal["infiniband", "roce"] | None = None
     wireguard: WireGuard | None = None
     snippets: tuple[str, ...] = ()
 
@@ -108,16 +115,24 @@ def tuning_butane(node: NodeBoot) -> str:
         "labels": _labels(node.labels),
         "kubelet_patch": to_json(kubelet_patch(node)),
         "expectations": to_json(
-            expectations(node.hardware, node.plan, nvidia_driver=node.nvidia_driver)
+            expectations(node.hardware, node.plan, nvidia_driver=_expected_driver(node))
         ),
         "kubernetes": kubernetes(node.kubernetes_version, node.hardware.arch),
         "scratch": bool(node.hardware.nvme),
         "wireguard": node.wireguard,
-        "frozen": gpu and bool(node.fabric_manager or node.efa),
+        "fabric": node.fabric,
+        "rails": node.hardware.rails,
+        "frozen": gpu and bool(node.fabric_manager or node.efa or node.driver_extension),
     }
     if gpu:
         values |= _gpu_extensions(node)
     return documents.butane("gpu_node" if gpu else "cpu_node", values)
+
+
+def _expected_driver(node: NodeBoot) -> str | None:
+    """The driver as the check on the node expects it; one's own in its very version."""
+    own = own_driver(node.driver_extension or "")
+    return f"{own.version}-open" if own else node.nvidia_driver
 
 
 def _gpu_extensions(node: NodeBoot) -> dict[str, object]:
@@ -125,11 +140,15 @@ def _gpu_extensions(node: NodeBoot) -> dict[str, object]:
         raise RenderError(
             f"{node.hardware.name} has GPUs and needs both nvidia_driver and nvidia_runtime"
         )
+    if node.driver_extension and (problem := driver_problem(node.driver_extension, node.flatcar)):
+        raise RenderError(f"{node.hardware.name}: {problem}")
+    own = own_driver(node.driver_extension or "")
     if problem := fabric_manager_problem(
         node.fabric_manager,
         nvswitch=node.hardware.nvswitch,
         driver=node.nvidia_driver,
         flatcar=node.flatcar,
+        own=own,
     ):
         raise RenderError(f"{node.hardware.name}: {problem}")
     efa = node.efa if node.hardware.efa_interfaces else None
@@ -137,6 +156,9 @@ def _gpu_extensions(node: NodeBoot) -> dict[str, object]:
         raise RenderError(f"{node.hardware.name}: {problem}")
     return {
         "nvidia_driver": node.nvidia_driver,
+        "own_driver": (
+            image(own.extension, node.driver_extension) if own and node.driver_extension else None
+        ),
         "nvidia_runtime": nvidia_runtime(node.nvidia_runtime, node.hardware.arch),
         "fabric_manager": (
             image("nvidia-fabricmanager", node.fabric_manager) if node.fabric_manager else None

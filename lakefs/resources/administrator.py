@@ -1,13 +1,19 @@
 """The one user of an open-source lakeFS server, made with the keys that the stack holds."""
 
+import sys
+import time
 from dataclasses import dataclass
 
 import pulumi
 from pulumi.dynamic import Resource
 
 from lakefs.client import LakefsClient
-from lakefs.errors import LakefsError
+from lakefs.errors import NOT_FOUND, LakefsError
 from lakefs.resources.connection import KEYS, LakefsProvider, Properties, ResourceArgs, options
+
+WAIT_S = 3600
+PAUSE_S = 15.0
+"""Seconds: as long as a DNS record and a certificate need whose load balancer is new."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +36,7 @@ class AdministratorProvider(LakefsProvider):
         return "administrator"
 
     def make(self, lakefs: LakefsClient, props: Properties) -> Properties:
+        _until_it_answers(lakefs)
         if not _initialized(lakefs):
             key = {name: props[name] for name in KEYS}
             lakefs.ask(
@@ -60,6 +67,38 @@ class Administrator(Resource, module="lakefs", name="Administrator"):
         self, name: str, args: AdministratorArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__(AdministratorProvider(), name, args.properties(), options(opts))
+
+
+def _until_it_answers(lakefs: LakefsClient) -> None:
+    """Wait for a new server: its name in DNS and its certificate may come during the update.
+
+    Raises the last LakefsError after WAIT_S, and at once where a server refuses.
+    """
+    deadline = time.monotonic() + WAIT_S
+    told = False
+    while True:
+        try:
+            _initialized(lakefs)
+        except LakefsError as error:
+            if not (error.outcome_is_unknown or error.status == NOT_FOUND):
+                raise
+            if time.monotonic() > deadline:
+                raise
+            if not told:
+                sys.stdout.write(f"{error} Waiting: {_what_lacks(lakefs)}\n")
+                sys.stdout.flush()
+                told = True
+        else:
+            return
+        time.sleep(PAUSE_S)
+
+
+def _what_lacks(lakefs: LakefsClient) -> str:
+    return (
+        f"{lakefs.endpoint} must lead to the Service lakefs in the namespace lakefs, which may be "
+        "the address of Cilium's load balancer (kubectl --namespace kube-system get service "
+        "cilium-ingress), and its certificate must be there."
+    )
 
 
 def _initialized(lakefs: LakefsClient) -> bool:

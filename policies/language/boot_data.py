@@ -11,6 +11,8 @@ from functools import lru_cache
 from typing import cast
 
 from hardware.catalogue import Hardware, HardwareError, load
+from hardware.flatcar.own_driver import OwnDriver
+from ignition.boot import extensions
 from ignition.boot.config import BootConfig, BootUnit, ConfigError, read
 from policies.language.manifest import at, describe
 from policies.language.rule import Manifest, Settings
@@ -97,17 +99,18 @@ def texts_of(config: BootConfig, name: str) -> list[str]:
 
 
 def driver(config: BootConfig) -> str | None:
-    """The driver of NVIDIA's that is enabled, as `570-open`; None where there is none."""
+    """The driver of NVIDIA's on the machine, as `570-open`; None where there is none."""
     return next(iter(drivers(config)), None)
 
 
 def drivers(config: BootConfig) -> list[str]:
-    """All drivers of NVIDIA's that are enabled; a machine can load one."""
-    lines = (config.text("/etc/flatcar/enabled-sysext.conf") or "").splitlines()
-    found = [line.strip() for line in lines]
-    return [
-        line.removeprefix("nvidia-drivers-") for line in found if line.startswith("nvidia-drivers-")
-    ]
+    """All drivers of NVIDIA's that are enabled or linked; a machine can load one."""
+    return [name.removeprefix("nvidia-drivers-") for name in extensions.drivers(config)]
+
+
+def own_driver(config: BootConfig) -> OwnDriver | None:
+    """The driver that comes as an extension of one's own."""
+    return extensions.brought_driver(config)
 
 
 def node_labels(config: BootConfig) -> dict[str, str]:

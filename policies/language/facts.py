@@ -32,7 +32,7 @@ class Pool(TypedDict):
     """
 
     name: str
-    purpose: Literal["training", "inference", "batch"]
+    purpose: Literal["training", "inference", "batch", "realtime"]
     gpus: int
     exclusive: bool
     """The workload CPUs are out of the kernel's load balancing."""
@@ -40,8 +40,8 @@ class Pool(TypedDict):
     """It hands out parts of GPUs."""
     spot: bool
     """Some of its machines are spot capacity."""
-    rdma: bool
-    """Its network cards do RDMA, and have a driver."""
+    rdma: str
+    """The extended resource by which its pods get RDMA devices, empty where it has none."""
     hugepages_1gi_mib: int
     hugepages_2mi_mib: int
     shapes: Sequence[Shape]
@@ -109,12 +109,12 @@ SCHEMA: Mapping[str, object] = {
             _object(
                 Pool,
                 name={"type": "string", "pattern": "^[a-z0-9-]+$"},
-                purpose={"type": "string", "enum": ["training", "inference", "batch"]},
+                purpose={"type": "string", "enum": ["training", "inference", "batch", "realtime"]},
                 gpus=_COUNT,
                 exclusive=_FLAG,
                 shares_gpus=_FLAG,
                 spot=_FLAG,
-                rdma=_FLAG,
+                rdma={"type": "string", "pattern": "^([a-z0-9./-]+)?$"},
                 hugepages_1gi_mib=_COUNT,
                 hugepages_2mi_mib=_COUNT,
                 shapes=_list(_object(Shape, **dict.fromkeys(Shape.__annotations__, _COUNT))),

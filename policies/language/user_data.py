@@ -1,7 +1,8 @@
 """Reads the user data that machines boot with, and everything that it merges.
 
 A pool's machines get it from a Server of Hetzner, from an EC2NodeClass or from the Secret of a
-BareMetalHost, each with the label `fleet.gpu/pool`; what it points at in S3 is in the same stack.
+BareMetalHost, each with the label `fleet.gpu/pool`; what it points at in S3 is in the same stack,
+as an object or, of a join part that gets its token later, as a template.
 It holds secrets: messages may contain its paths and names, and no values.
 """
 
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ignition.boot.config import BootConfig, ConfigError, read
 from policies.language.boot_data import is_pool
+from policies.language.join_parts import join_parts
 from policies.language.manifest import at
 from policies.language.rule import Manifest
 from settings.names import POOL_LABEL, SERVER
@@ -60,7 +62,7 @@ def booted(text: str, stack: Sequence[Manifest]) -> BootConfig | None:
                 place = (at(each, "spec", "bucket"), at(each, "spec", "key"))
                 if place == (bucket, key):
                     return str(at(each, "spec", "content")).encode()
-        raise LookupError
+        return join_parts(stack)[source].encode()
 
     try:
         return read(text, fetch, [])

@@ -43,6 +43,7 @@ def main() -> None:
     with served(arguments.directory, arguments.crds) as ports:
         sys.stdout.write(json.dumps(ports) + "\n")
         sys.stdout.flush()
+        sys.stdout = sys.stderr  # the program's own providers print their progress
         ended.wait()
 
 

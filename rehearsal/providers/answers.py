@@ -92,4 +92,10 @@ def state_of(
     outputs = (
         request.properties if isinstance(request, provider_pb2.DeleteRequest) else request.olds
     )
-    return State(id=request.id, inputs=decode(request.old_inputs), outputs=decode(outputs))
+    ignored = request.ignoreChanges if isinstance(request, provider_pb2.UpdateRequest) else ()
+    return State(
+        id=request.id,
+        inputs=decode(request.old_inputs),
+        outputs=decode(outputs),
+        ignored=tuple(ignored),
+    )

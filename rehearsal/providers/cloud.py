@@ -81,6 +81,11 @@ class Cloud:
         self._objects = {(thing.type, thing.id): thing for thing in read(directory)}
         self._number = max((_number(thing.id) for thing in self._objects.values()), default=0)
 
+    @property
+    def directory(self) -> Path:
+        """The directory of the rehearsal."""
+        return self._path.parent
+
     def next_number(self) -> int:
         """A number that no object has had yet; ids and addresses are made from it."""
         with self.lock:

@@ -92,6 +92,8 @@ class State:
     id: str
     inputs: Properties = field(repr=False)
     outputs: Properties = field(repr=False)
+    ignored: tuple[str, ...] = ()
+    """The property paths that the program tells the engine to ignore; known in an update."""
 
 
 @dataclass(frozen=True, kw_only=True)

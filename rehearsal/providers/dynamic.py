@@ -1,18 +1,22 @@
 """The package `pulumi-python`: resources whose provider is Python code of the program.
 
-The provider's own `check` and `diff` run, as in a real run. Its `create`, `update` and `delete` do
-not, because a rehearsal has no server that they could call: the resource is only recorded.
+The provider's own `check` and `diff` run, as in a real run. Its `create`, `update` and `delete` run
+where they act in the cluster, which the rehearsal has. Others are only recorded, because a
+rehearsal has no server that they could call.
 """
 
 import base64
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import dill  # type: ignore[import-untyped]  # it ships no types
-from pulumi.dynamic import ResourceProvider
+from pulumi.dynamic import Config, ConfigureRequest, ResourceProvider
 
+from rehearsal import refusals
 from rehearsal.errors import RefusedError
 from rehearsal.providers.cloud import Cloud, CloudObject
 from rehearsal.providers.contract import (
@@ -34,8 +38,13 @@ from rehearsal.providers.values import (
     Value,
     plain_properties,
 )
+from settings.names import PROJECT
 
+T = TypeVar("T")
 PACKAGE = "pulumi-python"
+IN_CLUSTER = f"{PACKAGE}:dynamic/kube"
+"""How the types begin whose providers ask the API server alone."""
+LOOK_EVERY_S = 0.2
 PROVIDER = "__provider"
 """The property with the program's provider, pickled and in base64."""
 
@@ -67,16 +76,21 @@ class DynamicProvider:
         return PropertyDifference(changes={})
 
     def configure(self, session: Session) -> "DynamicInstance":
-        """The instance; it needs no configuration, because it creates nothing."""
-        del session
-        return DynamicInstance(cloud=self.cloud)
+        """The instance; the engine hands it the whole configuration of the stack."""
+        return DynamicInstance(
+            cloud=self.cloud,
+            config=plain_properties(session.config),
+            cancelled=session.cancelled,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class DynamicInstance:
-    """Runs the checks of the program's providers and records their resources."""
+    """Runs the program's providers and records their resources."""
 
     cloud: Cloud = field(repr=False)
+    config: Mapping[str, Any] = field(repr=False)
+    cancelled: threading.Event
 
     def check(
         self, resource: Resource, old: Properties, new: Properties, naming: Naming
@@ -114,6 +128,13 @@ class DynamicInstance:
         del timeout_s
         if preview:
             return "", inputs
+        if resource.type.startswith(IN_CLUSTER):
+            provider = self._acting(resource, inputs)
+            made = self._act(resource, inputs, lambda: provider.create(_handed(inputs)))
+            # what the provider adds to its inputs, such as a value that it made
+            added = {k: v for k, v in _taken(made.outs or {}).items() if k not in inputs}
+            self._record(resource, resource.name, inputs)
+            return resource.name, {**inputs, **added}
         self._record(resource, resource.name, inputs)
         return resource.name, inputs
 
@@ -132,19 +153,49 @@ class DynamicInstance:
     ) -> Properties:
         """Records the new inputs."""
         del timeout_s
-        if not preview:
-            self._record(resource, state.id, new)
+        if preview:
+            return new
+        if resource.type.startswith(IN_CLUSTER):
+            provider, old = self._acting(resource, new), _handed(state.outputs)
+            self._act(resource, new, lambda: provider.update(state.id, old, _handed(new)))
+        self._record(resource, state.id, new)
         return new
 
     def delete(self, resource: Resource, state: State, *, timeout_s: float) -> None:
         """Deletes the record."""
         del timeout_s
+        if resource.type.startswith(IN_CLUSTER):
+            provider, held = self._acting(resource, state.outputs), _handed(state.outputs)
+            self._act(resource, {}, lambda: provider.delete(state.id, held))
         self.cloud.remove(resource.type, state.id)
 
     def invoke(self, token: str, arguments: Properties) -> Properties:
         """Refuses every function: dynamic providers have none."""
         del arguments
         raise RefusedError(f"{token} cannot be rehearsed: nobody answers it.", summary="unknown")
+
+    def _acting(self, resource: Resource, properties: Properties) -> ResourceProvider:
+        """The resource's provider with the configuration of the stack."""
+        provider = _provider(resource, properties, {})
+        config = Config(raw_config=dict(self.config), project_name=PROJECT)
+        provider.configure(ConfigureRequest(config=config))
+        return provider
+
+    def _act(self, resource: Resource, inputs: Properties, act: Callable[[], T]) -> T:
+        """Runs a provider's method; ends its wait where a machine that it waits for is refused."""
+        outcome: Future[T] = Future()
+        threading.Thread(target=_run, args=(act, outcome), daemon=True).start()
+        given = plain_properties(inputs)
+        names = given.get("nodes") or [given.get("node")]
+        while not wait([outcome], timeout=LOOK_EVERY_S).done:
+            if self.cancelled.is_set():
+                raise RefusedError("Cancelled while waiting for the cluster.", summary="cancelled")
+            for name, reason in refusals.read(self.cloud.directory).items():
+                if isinstance(names, list) and name in names:
+                    raise RefusedError(f"{name} did not come up: {reason}", summary="no boot")
+        if error := outcome.exception():
+            raise RefusedError(f"{resource.name}: {error}", summary=type(error).__name__)
+        return outcome.result()
 
     def _record(self, resource: Resource, id_: str, inputs: Properties) -> None:
         given = plain_properties(inputs)
@@ -159,6 +210,13 @@ class DynamicInstance:
                 outputs=given,
             )
         )
+
+
+def _run(act: Callable[[], T], outcome: "Future[T]") -> None:
+    try:
+        outcome.set_result(act())
+    except Exception as error:  # it is raised where the outcome is awaited
+        outcome.set_exception(error)
 
 
 def _provider(resource: Resource, new: Properties, old: Properties) -> ResourceProvider:

@@ -2,18 +2,29 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from os.path import normpath
 
 from hardware.catalogue import Hardware
+from hardware.flatcar.releases import known_releases, releases
 from hardware.mig import layout_fault
 from ignition.write.extensions import efa_problem, fabric_manager_problem
+from settings.drivers import driver, own
+from settings.ids import id_of
+from settings.inventory import Inventories
 from settings.names import PROJECT
 from settings.pools import AwsPoolSettings, BareMetalPoolSettings, HetznerPoolSettings, PoolSettings
-from settings.problems import wrong
+from settings.problems import dotted, wrong
 from settings.types import Cluster, Versions
-from settings.versions import FLATCAR, NVIDIA_DRIVER
+from settings.versions import FLATCAR
 
-OLDEST_FLATCAR = 4344
-"""The first release of Flatcar that has NVIDIA's drivers as system extensions in all channels."""
+_UNIQUE = (
+    "name",
+    "bmc_address",
+    "boot_mac_address",
+    "system_drive_serial",
+    "system_drive_wwn",
+)
+"""The fields of which no two machines have the same value."""
 _HUGE_PAGES = ("hugepages_1gi_per_numa_node", "hugepages_2mi_per_numa_node")
 _NO_TRAINING = {
     "mig": "MIG instances have neither NVLink nor CUDA IPC between them, so a job on several GPUs "
@@ -37,15 +48,9 @@ def pool_mistakes(
 
 
 def release_mistakes(versions: Versions | None) -> Iterator[str]:
-    """Yield a release of Flatcar that has no system extension of a driver."""
-    if versions is None or versions.flatcar is None:
-        return
-    if int(versions.flatcar.partition(".")[0]) < OLDEST_FLATCAR:
-        allowed = (
-            f"{OLDEST_FLATCAR}.0.0 or newer, because older ones have no system extension of a "
-            "driver"
-        )
-        yield wrong(f"{PROJECT}:versions.flatcar", versions.flatcar, allowed)
+    """Yield a release of Flatcar whose drivers nobody has read."""
+    if versions is not None and versions.flatcar is not None and versions.flatcar not in releases():
+        yield wrong(f"{PROJECT}:versions.flatcar", versions.flatcar, known_releases())
 
 
 def image_mistakes(pools: Mapping[str, PoolSettings], versions: Versions | None) -> Iterator[str]:
@@ -64,29 +69,45 @@ def image_mistakes(pools: Mapping[str, PoolSettings], versions: Versions | None)
             )
 
 
-def machine_mistakes(pools: Mapping[str, PoolSettings], cluster: Cluster | None) -> Iterator[str]:
-    """Yield names, BMCs and network cards that two machines of the environment share."""
+def machine_mistakes(
+    pools: Mapping[str, PoolSettings], cluster: Cluster | None, inventories: Inventories
+) -> Iterator[str]:
+    """Yield names, BMCs, network cards and drives that two machines of the environment share."""
     servers = _servers(pools, cluster)
     first: dict[tuple[str, str], str] = {}
+    yield from _shared_inventories(pools)
     for name, pool in pools.items():
         if not isinstance(pool, BareMetalPoolSettings):
             continue
         for position, machine in enumerate(pool.machines):
-            path = f"{PROJECT}:pools.{name}.machines[{position}]"
+            path = inventories.place(name, position)
             if machine.name in servers:
                 allowed = f"a name that no server of {servers[machine.name]} has"
-                yield wrong(f"{path}.name", machine.name, allowed)
-            for field in ("name", "bmc_address", "boot_mac_address"):
-                value: str = getattr(machine, field)
-                taken = first.setdefault((field, value.lower()), path)
+                yield wrong(dotted(path, ["name"]), machine.name, allowed)
+            for field in _UNIQUE:
+                value: str | None = getattr(machine, field)
+                taken = first.setdefault((field, value.lower()), path) if value else path
                 if taken != path:
-                    yield wrong(f"{path}.{field}", value, f"one that {taken} does not have")
+                    allowed = f"one that {taken.removesuffix(':')} does not have"
+                    yield wrong(dotted(path, [field]), value, allowed)
+
+
+def _shared_inventories(pools: Mapping[str, PoolSettings]) -> Iterator[str]:
+    """Yield inventory files of two pools, which would both install the same machines."""
+    first: dict[str, str] = {}
+    for name, pool in pools.items():
+        if isinstance(pool, BareMetalPoolSettings) and pool.inventory is not None:
+            path = f"{PROJECT}:pools.{name}.inventory"
+            # the same file may be named as ./dgx.csv, too
+            taken = first.setdefault(normpath(pool.inventory), path)
+            if taken != path:
+                yield wrong(path, pool.inventory, f"a file that {taken} does not name")
 
 
 def _servers(pools: Mapping[str, PoolSettings], cluster: Cluster | None) -> dict[str, str]:
     """Return the names of the servers at Hetzner, each with the path of its pool."""
     return {
-        f"{cluster.name}-{name}-{number}": f"{PROJECT}:pools.{name}"
+        f"{cluster.name}-{id_of(name, pool)}-{number}": f"{PROJECT}:pools.{name}"
         for name, pool in pools.items()
         if cluster is not None and isinstance(pool, HetznerPoolSettings)
         for number in range(1, pool.nodes + 1)
@@ -141,10 +162,10 @@ def _sharing_mistakes(
         fault = layout_fault(hardware.gpus[0].model, pool.mig_layout)
         if fault is not None:
             yield f"{path}.mig_layout cannot be made: {fault}."
-    driver = versions.nvidia_driver if versions is not None else None
-    if pool.sharing == "mig" and driver is not None and driver.startswith("535"):
+    chosen = driver(versions) if versions is not None else ""
+    if pool.sharing == "mig" and chosen.startswith("535"):
         yield (
-            f'{path}.sharing is "mig" and versions.nvidia_driver is "{driver}"; allowed: 550 or '
+            f'{path}.sharing is "mig" and versions.nvidia_driver is "{chosen}"; allowed: 550 or '
             "newer, because an older driver makes no MIG instances of an H200."
         )
 
@@ -184,6 +205,9 @@ def _extension_mistakes(path: str, found: Hardware, versions: Versions | None) -
     if versions is None:
         return
     flatcar = versions.flatcar or FLATCAR
+    unread = versions.nvidia_driver_extension is not None and own(versions) is None
+    if unread or flatcar not in releases():  # which is a mistake of its own
+        return
     if found.nvswitch and versions.fabric_manager is None:
         yield (
             f"{PROJECT}:versions.fabric_manager is missing, and {path}.hardware is "
@@ -193,8 +217,9 @@ def _extension_mistakes(path: str, found: Hardware, versions: Versions | None) -
     elif problem := fabric_manager_problem(
         versions.fabric_manager,
         nvswitch=found.nvswitch,
-        driver=versions.nvidia_driver or NVIDIA_DRIVER,
+        driver=driver(versions),
         flatcar=flatcar,
+        own=own(versions),
     ):
         yield _unfit("fabric_manager", path, found, problem)
     if found.efa_interfaces and versions.efa and (problem := efa_problem(versions.efa, flatcar)):

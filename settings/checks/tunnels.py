@@ -5,14 +5,17 @@ from ipaddress import IPv4Address, IPv4Network
 
 from hardware import catalogue
 from settings.checks.places import text_of
+from settings.inventory import Inventories
 from settings.names import PROJECT
 from settings.pools import BareMetalPoolSettings, PoolSettings
-from settings.problems import wrong
+from settings.problems import dotted, wrong
 from settings.tunnels import of_site
 from settings.types import OnPremSite, Site, Tunnel
 
 
-def tunnel_mistakes(sites: Mapping[str, Site], pools: Mapping[str, PoolSettings]) -> Iterator[str]:
+def tunnel_mistakes(
+    sites: Mapping[str, Site], pools: Mapping[str, PoolSettings], inventories: Inventories
+) -> Iterator[str]:
     """Yield networks behind a gateway that overlap, and wrong addresses of machines in a tunnel."""
     for name, site in sites.items():
         if isinstance(site, OnPremSite) and site.tunnel is not None:
@@ -23,7 +26,7 @@ def tunnel_mistakes(sites: Mapping[str, Site], pools: Mapping[str, PoolSettings]
             continue
         tunnel = of_site(sites[pool.site])
         for position, machine in enumerate(pool.machines):
-            path = f"{PROJECT}:pools.{name}.machines[{position}].tunnel_address"
+            path = dotted(inventories.place(name, position), ["tunnel_address"])
             address = machine.tunnel_address
             if tunnel is None and address is not None:
                 yield wrong(path, address, f"nothing, because site {pool.site} has no tunnel")

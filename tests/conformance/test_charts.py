@@ -8,7 +8,7 @@ import pytest
 
 from tests.conformance.test_crds import opened
 from tests.support.chart_index import paths, read, unknown_keys
-from tests.support.environments import ENVIRONMENTS, resources
+from tests.support.environments import ENVIRONMENTS, resources, resources_with_efa
 from tests.support.recorder import Registered
 
 # keys below which a chart reads what it is given, though its default values are not empty
@@ -18,7 +18,9 @@ FREE = {
     "gpu-operator": {"node-feature-discovery.worker.resources"},
     # of subcharts, whose own default values the chart does not repeat
     "kube-prometheus-stack": {
+        "kube-state-metrics.customResourceState",
         "kube-state-metrics.metricLabelsAllowlist",
+        "kube-state-metrics.rbac",
         "prometheus-node-exporter.extraHostVolumeMounts",
     },
 }
@@ -39,6 +41,13 @@ def test_a_release_sets_only_values_that_its_chart_has(environment: str) -> None
         values = opened(each.inputs.get("values", {}))
         found = unknown_keys(values, read(chart)["keys"], FREE.get(chart, set()))
         assert found == [], f"{chart} has no such values"
+
+
+def test_the_chart_of_efa_has_the_values_that_are_set() -> None:
+    (release,) = (each for each in resources_with_efa() if "efa" in str(each.inputs.get("chart")))
+    chart = read(str(release.inputs["chart"]))
+    assert release.inputs["version"] == chart["version"]
+    assert unknown_keys(opened(release.inputs["values"]), chart["keys"], set()) == []
 
 
 @everywhere

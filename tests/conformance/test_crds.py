@@ -17,10 +17,10 @@ from rehearsal.providers.sdk_types import (
     inputs,
 )
 from tests.support.crd_schemas import faults, kinds
-from tests.support.environments import ENVIRONMENTS, resources
+from tests.support.environments import ENVIRONMENTS, resources, resources_with_efa
 from tests.support.recorder import Registered, Secret
 
-CRD_FOLDERS = ("karpenter", "volcano", "metal3", "prometheus-operator")
+CRD_FOLDERS = ("cilium", "karpenter", "volcano", "metal3", "prometheus-operator")
 
 TYPES = {
     "a string": "string",
@@ -66,12 +66,21 @@ def test_every_custom_resource_is_one_that_its_crd_accepts(environment: str, crd
     objects = custom_objects(environment)
     assert {each["kind"] for each in objects} == {
         *("BareMetalHost", "NodePool", "EC2NodeClass", "Queue", "HyperNode"),
-        *("PrometheusRule", "ServiceMonitor"),
+        *("PrometheusRule", "ServiceMonitor", "PodMonitor", "CiliumClusterwideNetworkPolicy"),
     }
     for each in objects:
         assert faults(schema_of(each, crds), each) == [], (
             f"{each['kind']} {each['metadata']['name']}"
         )
+
+
+def test_a_class_with_efa_is_one_that_karpenter_accepts(crds: Path) -> None:
+    made = [opened(each.inputs) for each in resources_with_efa() if _by_crd(each)]
+    (found,) = (each for each in made if each["kind"] == "EC2NodeClass")
+    assert len(found["spec"]["networkInterfaces"]) == 33
+    assert faults(schema_of(found, crds), found) == []
+    found["spec"]["networkInterfaces"][0]["interfaceType"] = "efa"
+    assert faults(schema_of(found, crds), found)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote
 
+import pytest
+
 from ignition.write.render import tuning_ignition
 from tests.support.ignition.nodes import node
 
@@ -85,6 +87,51 @@ def test_a_vector_that_is_gone_does_not_stop_the_others(tmp_path: Path) -> None:
     done = run(script("dgx-h200", "/fleet-irq", tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
     assert affinity(tmp_path, 41) == "0-3,112-115"
+
+
+FABRIC = """\
+    Fabric
+        State                             : {}
+        Status                            : {}
+        CliqueId                          : 0
+"""
+
+
+def nodes_programs(folder: Path, *, active: bool, gpus: str) -> dict[str, str]:
+    """A systemctl, a nvidia-smi and a sleep that takes no time."""
+    for name, text in (
+        ("systemctl", f"exit {int(not active)}"),
+        ("nvidia-smi", f"cat <<'END'\n{gpus}END"),
+        ("sleep", "exit 0"),
+    ):
+        program = folder / name
+        program.write_text(f"#!/usr/bin/env bash\n{text}\n")
+        program.chmod(0o755)
+    return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize(
+    ("active", "gpus", "ready"),
+    [
+        (True, 8 * FABRIC.format("Completed", "Success"), True),
+        (True, 8 * FABRIC.format("N/A", "N/A"), True),
+        (True, "    Product Name : NVIDIA A100\n", True),
+        (False, 8 * FABRIC.format("Completed", "Success"), False),
+        (
+            True,
+            7 * FABRIC.format("Completed", "Success") + FABRIC.format("In Progress", "N/A"),
+            False,
+        ),
+        (True, 8 * FABRIC.format("Completed", "Driver/Library version mismatch"), False),
+        (True, 8 * FABRIC.format("Not Started", "N/A"), False),
+    ],
+)
+def test_the_fabric_is_ready_when_every_gpu_says_so(
+    tmp_path: Path, *, active: bool, gpus: str, ready: bool
+) -> None:
+    programs = nodes_programs(tmp_path, active=active, gpus=gpus)
+    done = run(script("dgx-h200", "/fabric-ready", tmp_path), programs)
+    assert (done.returncode == 0) is ready, done.stderr
 
 
 def setpci(folder: Path, *, fails: bool) -> dict[str, str]:

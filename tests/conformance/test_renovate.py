@@ -87,6 +87,18 @@ def test_renovate_takes_the_configuration() -> None:
     assert [each.message for each in Draft7Validator(SCHEMA).iter_errors(CONFIGURATION)] == []
 
 
+def test_a_bump_of_flatcar_says_that_its_drivers_are_to_be_read() -> None:
+    (note,) = (
+        note
+        for rule in CONFIGURATION["packageRules"]
+        if "flatcar/scripts" in rule["matchDepNames"]
+        for note in rule["prBodyNotes"]
+    )
+    command = "python -m hardware.flatcar.read_tag {{{newVersion}}}"
+    assert command in note
+    assert dict(read())["FLATCAR"]["depName"] == "flatcar/scripts"
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [("customType", "regexp"), ("matchStrings", "one"), ("managerFilePatterns", [1])],

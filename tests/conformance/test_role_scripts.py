@@ -65,7 +65,7 @@ def test_all_empty_drives_of_one_size_become_one_array(machine: Path) -> None:
         "mdadm --create /dev/md/scratch --run --level=0 --homehost=any --name=scratch "
         f"--raid-devices=8 {' '.join(drives)}"
     )
-    assert array(machine, used=(system,)) == [create, "mkfs.xfs -L scratch /dev/md/scratch"]
+    assert array(machine, used=(system,)) == [create, "mkfs.xfs -K -L scratch /dev/md/scratch"]
 
 
 def test_a_system_disk_of_the_same_size_is_left_alone(machine: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_volume_of_ebs_and_a_hidden_path_are_no_local_drives(machine: Path) ->
     drive(machine, "nvme0n1", 9000, model=EBS)
     drive(machine, "nvme2c0n1", 9000, node=False)
     only = drive(machine, "nvme1n1", 3539)
-    assert array(machine) == [f"mkfs.xfs -L scratch {only}"], "one drive needs no array"
+    assert array(machine) == [f"mkfs.xfs -K -L scratch {only}"], "one drive needs no array"
 
 
 def test_what_an_earlier_boot_made_is_kept(machine: Path) -> None:

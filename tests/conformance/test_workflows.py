@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from fleet.cli.main import app
 from fleet.preview.markdown import mark
 from tests.conftest import ROOT
+from tests.support.judges.shell_scripts import shellcheck
 from toolchain.build import ensure, versions
 
 FOLDER = ROOT / ".github" / "workflows"
@@ -52,9 +53,9 @@ def commands(path: Path) -> str:
 @each_workflow
 def test_actionlint_finds_nothing(path: Path) -> None:
     actionlint = ensure(("actionlint",), console=None).path("actionlint")
-    # shellcheck and pyflakes are whatever a machine has, so they would not judge alike everywhere
+    # pyflakes is whatever a machine has, so it would not judge alike everywhere
     found = subprocess.run(
-        [actionlint, "-no-color", "-shellcheck=", "-pyflakes=", path],
+        [actionlint, "-no-color", "-shellcheck", shellcheck(), "-pyflakes=", path],
         cwd=ROOT,
         capture_output=True,
         text=True,

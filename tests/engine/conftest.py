@@ -2,8 +2,10 @@
 
 import json
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -13,7 +15,9 @@ import yaml
 
 from engine.events import Outcome
 from policies.environment import load
+from rehearsal.api import Api
 from rehearsal.engine import Engine
+from rehearsal.providers.kubernetes import kubeconfig
 from rehearsal.twin import Twin, set_up
 from rehearsal.workspace import Workspace
 from tests.conftest import ROOT
@@ -33,6 +37,38 @@ class Trial:
 
     def up(self) -> Outcome:
         return self.engine.up(lambda _outcome: None)
+
+    def destroy(self) -> subprocess.CompletedProcess[str]:
+        """`pulumi destroy`, as it is; the answer says how it ended."""
+        engine = self.engine
+        options = ("--yes", "--skip-preview", "--non-interactive", "--color=never", "--parallel=16")
+        return subprocess.run(
+            [engine.pulumi, "destroy", *options, *engine.arguments],
+            cwd=engine.root,
+            env=dict(engine.environment),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def changed(self, change: Change) -> None:
+        """Changes the configuration of the stack for the next `preview` or `up`."""
+        document = yaml.safe_load(self.engine.stack_file.read_text())
+        change(document["config"])
+        self.engine.stack_file.write_text(yaml.safe_dump(document))
+
+    def api(self) -> Api:
+        """A client of the twin's API server."""
+        access = kubeconfig.cluster(str(self.engine.directory / "kubeconfig"))
+        return Api.connect(access.server, access.trust)
+
+    def asked(self, *methods: str) -> list[tuple[str, str]]:
+        """What providers were asked to do for good: method and name of the resource, in order."""
+        return [
+            (call["method"], call["urn"].rsplit("::", 1)[-1])
+            for call in self.calls()
+            if call["method"] in methods and not call["preview"] and "error" not in call
+        ]
 
     def running(self, program: Path) -> "Trial":
         """The same twin and stack under another program, held to the same pack."""
@@ -71,10 +107,10 @@ def tools() -> Tools:
 
 
 @pytest.fixture
-def twin_of_dev(
+def twin_of(
     tools: Tools, tmp_path: Path, request: pytest.FixtureRequest
-) -> Iterator[Callable[[Change], Trial]]:
-    """Sets up the dev environment with a change to its configuration, and ends all of it.
+) -> Iterator[Callable[[str, Change], Trial]]:
+    """Sets up a shipped environment with a change to its configuration, and ends all of it.
 
     A test has the same directory in every run, so that a run finds and ends what a killed one left.
     """
@@ -82,8 +118,8 @@ def twin_of_dev(
     workspace = Workspace(root=ROOT, environment=environment)
     tracked = tmp_path / f"Pulumi.{environment}.yaml"
 
-    def make(change: Change) -> Trial:
-        document = yaml.safe_load((ROOT / "stacks" / "Pulumi.dev.yaml").read_text())
+    def make(shipped: str, change: Change) -> Trial:
+        document = yaml.safe_load((ROOT / "stacks" / f"Pulumi.{shipped}.yaml").read_text())
         change(document["config"])
         tracked.write_text(yaml.safe_dump(document))
         twin: Twin = set_up(workspace, load(tracked), tracked, tools)
@@ -97,3 +133,8 @@ def twin_of_dev(
         finally:
             workspace.processes.stop()
             shutil.rmtree(workspace.directory)
+
+
+@pytest.fixture
+def twin_of_dev(twin_of: Callable[[str, Change], Trial]) -> Callable[[Change], Trial]:
+    return partial(twin_of, "dev")

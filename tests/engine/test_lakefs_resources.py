@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -108,6 +109,10 @@ class Stack:
 
     def up(self, *, fails: bool = False) -> str:
         return self.run("up", "--yes", "--skip-preview", "--diff", fails=fails)
+
+    def unprotect(self) -> None:
+        """Say what `fleet destroy --lift` says."""
+        self.run("state", "unprotect", "--all", "--yes")
 
     def refresh(self, *, fails: bool = False) -> str:
         return self.run("refresh", "--yes", "--skip-preview", "--diff", fails=fails)
@@ -256,6 +261,9 @@ def test_a_repository_of_another_stack_is_read_by_its_name(stack: Stack) -> None
 
 def test_a_protected_repository_survives_destroy_with_its_protection(stack: Stack) -> None:
     stack.up()
+    assert "it is protected" in stack.run("destroy", "--yes", "--skip-preview", fails=True)
+    stack.up()
+    stack.unprotect()
     printed = stack.run("destroy", "--yes", "--skip-preview", fails=True)
     assert "is not deleted: it has branch protection rules" in printed
     repository = stack.fake.model.repositories["backtests"]
@@ -269,6 +277,7 @@ def test_destroy_takes_all_of_it_once_that_was_said(stack: Stack) -> None:
     stack.up()
     stack.declare(delete_with_data=True)
     stack.up()
+    stack.unprotect()
     stack.run("destroy", "--yes", "--skip-preview")
     assert not stack.fake.model.repositories
 
@@ -276,14 +285,61 @@ def test_destroy_takes_all_of_it_once_that_was_said(stack: Stack) -> None:
 def test_a_replacement_that_would_lose_data_stops_at_preview(stack: Stack) -> None:
     stack.up()
     before = len(stack.fake.requests)
+    stack.unprotect()
     stack.declare(storage_namespace="s3://bucket/second")
     printed = stack.run("preview", fails=True)
     assert "must be replaced because of storage_namespace, which deletes it" in printed
     assert len(stack.fake.requests) == before
     stack.declare(storage_namespace="s3://bucket/backtests", delete_with_data=True)
     stack.up()
+    stack.unprotect()
     stack.declare(storage_namespace="s3://bucket/second")
     stack.up()
     repository = stack.fake.model.repositories["backtests"]
     assert repository.storage_namespace == "s3://bucket/second"
     assert repository.protection == ("main",)
+
+
+@pytest.fixture
+def abandoned(pulumi: Path, prepared: Path, tmp_path: Path) -> Stack:
+    """A stack whose resources are there, and whose server answers no longer."""
+    folder = shutil.copytree(prepared, tmp_path / "stack")
+    with serving(Model(access_key_id="", secret_access_key="", initialized=False)) as fake:
+        made = Stack(folder=folder, pulumi=pulumi, fake=fake)
+        made.declare(
+            endpoint=fake.endpoint,
+            storage_namespace="s3://bucket/backtests",
+            required=["team"],
+            adopt=False,
+            delete_with_data=False,
+            look_up=None,
+        )
+        made.up()
+    return made
+
+
+def told(verb: str, flag: str) -> list[str]:
+    """The words after `pulumi` of the runbook's command with this flag, but the stack's name."""
+    page = (ROOT / "docs" / "runbooks" / "lakefs.md").read_text()
+    lines = [line.strip() for line in page.splitlines()]
+    (found,) = [each for each in lines if each.startswith(f"pulumi {verb} ") and flag in each]
+    words = shlex.split(found)[1:]
+    stack = words.index("--stack")
+    return words[:stack] + words[stack + 2 :]
+
+
+def test_an_update_goes_on_while_lakefs_is_away_as_the_runbook_says(abandoned: Stack) -> None:
+    yes = ("--yes", "--skip-preview")
+    assert "gave no answer" in abandoned.refresh(fails=True)
+    assert "gave no answer" in abandoned.run("up", *yes, "--refresh", fails=True)
+    assert "6 unchanged" in abandoned.up()
+    abandoned.run(*told("refresh", "--exclude"), *yes)
+    abandoned.run(*told("up", "--exclude"), *yes)
+    assert "6 unchanged" in abandoned.up()
+
+
+def test_the_runbook_has_what_is_inside_lakefs_read_and_nothing_else(stack: Stack) -> None:
+    stack.up()
+    stack.fake.model.repositories["backtests"].protection = ("somewhere-else",)
+    printed = stack.run(*told("refresh", "--target"), "--yes", "--skip-preview", "--diff")
+    assert '"main" => "somewhere-else"' in printed

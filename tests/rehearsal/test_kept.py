@@ -68,7 +68,7 @@ encryptionsalt: v1:jMYqXV7sQqM=:v1:c2FsdHNhbHRzYWx0:bm9ib2R5IGtub3dzIHRoZSBwYXNz
 
 SECRETS = """
   gpu-fleet:kubeconfig: {secure: "v1:c2FsdHNhbHRzYWx0:dGhlaXJz"}
-  gpu-fleet:join_token: {secure: "v1:c2FsdHNhbHRzYWx0:dGhlaXJz"}
+  gpu-fleet:hcloud_token: {secure: "v1:c2FsdHNhbHRzYWx0:dGhlaXJz"}
 """
 
 
@@ -103,7 +103,7 @@ def test_git_status_stays_clean(kept: Kept) -> None:
 
 
 def test_sites_and_pools_are_those_of_the_stack_file(kept: Kept) -> None:
-    assert [site["name"] for site in kept.report["sites"]] == ["fra", "us-east-1", "hel1"]
+    assert [site["name"] for site in kept.report["sites"]] == ["fra", "hel1", "us-east-1"]
     pools = {
         pool["name"]: (pool["nodes_ready"], pool["nodes_wanted"], pool["gpu_limit"])
         for pool in kept.report["pools"]
@@ -121,11 +121,11 @@ def test_every_machine_is_a_ready_node(kept: Kept) -> None:
         assert ready == ["True"], name
 
 
-def test_a_dgx_offers_its_gpus_its_huge_pages_and_fewer_cpus_than_it_has(kept: Kept) -> None:
+def test_a_dgx_offers_its_gpus_and_fewer_cpus_than_it_has(kept: Kept) -> None:
     node = kept.nodes()["dev-dgx-01"]
     capacity, allocatable = node["status"]["capacity"], node["status"]["allocatable"]
     assert (capacity["cpu"], capacity["nvidia.com/gpu"]) == ("224", "8")
-    assert capacity["hugepages-1Gi"] == allocatable["hugepages-1Gi"] == "128Gi"
+    assert capacity["hugepages-1Gi"] == "0", "nothing asks for huge pages"
     assert int(allocatable["cpu"]) == 224 - 2 * 4 * 2, "four cores of two threads on each NUMA node"
 
 
@@ -146,7 +146,7 @@ def test_the_report_says_what_ignition_decided(kept: Kept) -> None:
         (0, 1024, 4),
         (1, 1024, 4),
     ]
-    assert dgx["hugepages"] == {"1Gi": [64, 64]}
+    assert dgx["hugepages"] == {}
 
 
 def test_the_job_ran_on_a_dgx(kept: Kept) -> None:
@@ -177,7 +177,7 @@ def test_the_twin_runs_the_minors_of_the_environment(kept: Kept) -> None:
 
 def test_every_mandatory_rule_was_held(kept: Kept) -> None:
     assert kept.report["verdicts"]
-    assert {rule["state"] for rule in kept.report["verdicts"]} <= {"held", "advisory"}
+    assert {rule["state"] for rule in kept.report["verdicts"]} <= {"held", "advisory", "exempt"}
     advice = {rule["level"] for rule in kept.report["verdicts"] if rule["state"] == "advisory"}
     assert advice <= {"advisory"}
 
@@ -212,7 +212,7 @@ def test_no_secret_is_in_clear_on_a_command_line_or_in_logs_or_state(kept: Kept)
     cipher = Cipher.opened(passphrase, document["encryptionsalt"])
     assert cipher
     secrets = {"passphrase": passphrase}
-    for name in ("join_token", "hcloud_token", "bmc_password"):
+    for name in ("hcloud_token", "bmc_password"):
         secrets[name] = cipher.decrypt(document["config"][f"gpu-fleet:{name}"]["secure"])
     places = {"command lines": "\n".join(kept.checkout.left_running())}
     for path in kept.directory.rglob("*"):

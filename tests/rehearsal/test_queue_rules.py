@@ -16,6 +16,7 @@ from tests.support.recorder import named, render
 from toolchain.build import ensure
 
 DEADLINE_S = 30.0
+AGAIN = [{"event": "PodEvicted", "action": "RestartJob"}]
 HARD = {"mode": "hard", "highestTierAllowed": 1}
 POLICIES = "/apis/admissionregistration.k8s.io/v1"
 PATHS = {
@@ -37,12 +38,18 @@ def program() -> None:
     Teams("teams", TeamsArgs(teams=teams, pools={"dgx": 16, "burst": 16}, rented=rented, crds=crds))
 
 
-def job(queue: str | None, members: int, topology: dict[str, Any] | None) -> dict[str, Any]:
+def job(
+    queue: str | None,
+    members: int,
+    topology: dict[str, Any] | None,
+    policies: list[dict[str, Any]] | None,
+) -> dict[str, Any]:
     pod = {"spec": {"containers": [{"name": "train", "image": "registry.fleet.example/train"}]}}
     task = {"name": "worker", "replicas": members, "template": pod}
     spec: dict[str, Any] = {"minAvailable": members, "tasks": [task]}
     spec |= {} if queue is None else {"queue": queue}
     spec |= {} if topology is None else {"networkTopology": topology}
+    spec |= {} if policies is None else {"policies": policies}
     of_volcano = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job"}
     return {**of_volcano, "metadata": {"name": "job"}, "spec": spec}
 
@@ -63,10 +70,11 @@ def refusal(launcher: Launcher) -> Callable[..., str]:
         members: int = 1,
         queue: str | None = None,
         topology: dict[str, Any] | None = None,
+        policies: list[dict[str, Any]] | None = AGAIN,
     ) -> str:
         path = f"/apis/batch.volcano.sh/v1alpha1/namespaces/{namespace}/jobs?dryRun=All"
         try:
-            api.create(path, job(queue, members, topology))
+            api.create(path, job(queue, members, topology, policies))
         except ApiServerError as error:
             return str(error)
         return ""
@@ -92,6 +100,8 @@ def test_a_job_is_taken_where_it_can_start_and_refused_with_a_way_out(
         refusal("research", 8, queue="default"),
         refusal("burst", 1),
         refusal("burst", 8, topology=HARD),
+        refusal("burst", 8, topology=HARD, policies=[{"events": ["*"], "action": "RestartJob"}]),
+        refusal("research", 8, policies=None),
         refusal("anywhere", 1),
         refusal("default", 8, queue="research"),  # no queue's namespace
     ]
@@ -103,3 +113,7 @@ def test_a_job_is_taken_where_it_can_start_and_refused_with_a_way_out(
     for topology in (None, {"mode": "soft"}, {**HARD, "highestTierAllowed": 2}):
         assert whole in refusal("burst", 2, topology=topology)
     assert "must be in a queue that has a pool" in refusal("anywhere", 2, topology=HARD)
+    for policies in (None, [{"event": "PodFailed", "action": "RestartJob"}]):
+        assert "must have policies: [{event: PodEvicted, action: RestartJob}]" in refusal(
+            "burst", 2, topology=HARD, policies=policies
+        )

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,8 +12,11 @@ import psutil
 import pytest
 
 from rehearsal.processes import Processes, Record
+from rehearsal.providers import cloud
+from settings.names import SERVER
 from tests.rehearsal.conftest import Checkout, Ended
 
+DEADLINE_S = 120.0
 ENVIRONMENT = dict(os.environ)
 SLEEPER = "import time; print('up', flush=True); time.sleep(600)"
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEPER}"
@@ -38,13 +42,19 @@ def test_ctrl_c_leaves_nothing_behind(checkout: Checkout, phase: str) -> None:
     assert_all_is_gone(checkout, rehearsal.end(signal.SIGINT))
 
 
-def test_ctrl_c_while_machines_boot_leaves_nothing_behind(checkout: Checkout) -> None:
+def test_ctrl_c_while_an_update_waits_for_machines_leaves_nothing_behind(
+    checkout: Checkout,
+) -> None:
     rehearsal = checkout.start("rehearse", "dev")
     rehearsal.wait_for("… preview")
     records = checkout.workspace().processes.records()
     (kwok,) = [psutil.Process(record.pid) for record in records if record.name == "kwok"]
-    kwok.suspend()  # without it no node becomes Ready, and the phase cannot end first
-    rehearsal.wait_for("… machines")
+    kwok.suspend()  # without it no node becomes Ready, and the update cannot end first
+    rehearsal.wait_for("… up")
+    deadline = time.monotonic() + DEADLINE_S
+    while not any(made.type == SERVER for made in cloud.read(checkout.workspace().directory)):
+        assert time.monotonic() < deadline, "no server was made"
+        time.sleep(0.1)
     ended = rehearsal.end(signal.SIGINT)
 
     assert_all_is_gone(checkout, ended)

@@ -7,11 +7,12 @@ from functools import cache
 
 import pulumi
 
-from policies.environment import load
+from policies.environment import Environment, load, parse
 from settings import stack_file
 from stacks.compose import compose
 from tests.conftest import ROOT
-from tests.support.recorder import Registered, render
+from tests.support.recorder import JOIN_SEED, Registered, render
+from tests.support.stack_settings import with_efa
 
 ENVIRONMENTS = ("dev", "research", "prod")
 TUNNEL_KEYS = {
@@ -23,7 +24,6 @@ TUNNEL_KEYS = {
 }
 SECRETS = {
     "kubeconfig": "kubeconfig-of-the-cluster",
-    "join_token": "abcdef.0123456789abcdef",
     "hcloud_token": "t" * 64,
     "bmc_username": "bmc-user",
     "bmc_password": "bmc-hunter2",
@@ -34,13 +34,19 @@ SECRETS = {
     "lakefs_database": "postgres://lakefs:db-hunter2@postgres.fleet.example:5432/lakefs",
     "pagerduty_routing_key": "pagerduty-hunter2",
 }
-NEVER_SHOWN = {**SECRETS, **{f"the key of {name}": key for name, key in TUNNEL_KEYS.items()}}
+NEVER_SHOWN = {
+    **SECRETS,
+    "the seed of tokens": JOIN_SEED,
+    **{f"the key of {name}": key for name, key in TUNNEL_KEYS.items()},
+}
 
 
 def program(name: str) -> Callable[[], None]:
     """Return a program that does what stacks/__main__.py does for an environment here."""
-    environment = load(stack_file(ROOT, name))
+    return _program(load(stack_file(ROOT, name)))
 
+
+def _program(environment: Environment) -> Callable[[], None]:
     def run() -> None:
         compose(environment, {name: pulumi.Output.secret(value) for name, value in SECRETS.items()})
 
@@ -51,3 +57,9 @@ def program(name: str) -> Callable[[], None]:
 def resources(environment: str, *, preview: bool = False) -> tuple[Registered, ...]:
     """Return the resources that the program registers; it runs once, so do not change them."""
     return tuple(render(program(environment), preview=preview))
+
+
+@cache
+def resources_with_efa() -> tuple[Registered, ...]:
+    """Return the resources of an environment whose rented machines speak EFA."""
+    return tuple(render(_program(parse("dev", with_efa()))))

@@ -19,8 +19,12 @@ from pulumi.runtime.stack import Stack
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _SECRET = "1b47061264138c4ac30d75fd1eb44270"
 PROVIDER = "pulumi:providers:"
+READ_DEPLOYED = "pulumi:pulumi:readStackResourceOutputs"
 ACCESS_KEY = "access-key-that-aws-made"
 """What AWS answers for an access key; the program must never show it."""
+
+JOIN_SEED = "5eed" * 16
+"""From which the bootstrap tokens follow; the program must never show it."""
 
 Program = Callable[[], object]
 """Registers resources; what it returns does not matter."""
@@ -45,6 +49,8 @@ class Registered:
     inputs: Mapping[str, object]
     depends_on: tuple[str, ...]
     delete_before_replace: bool
+    protect: bool = False
+    ignore_changes: tuple[str, ...] = ()
 
     @property
     def is_provider(self) -> bool:
@@ -62,12 +68,15 @@ def render(
     preview: bool = False,
     not_found: str | None = None,
     because: str = "nothing matches",
+    deployed: Sequence[tuple[str, Mapping[str, object]]] = (),
 ) -> list[Registered]:
     """What `program` registers, in the order of the requests.
 
-    The lookup `not_found` fails, and the cloud says that it is `because`.
+    The lookup `not_found` fails, and the cloud says that it is `because`. `deployed` are types and
+    outputs of resources that the stack has already.
     """
-    return _run(program, preview=preview, not_found=not_found, because=because)[0]
+    clouds = _Clouds(not_found, because, deployed)
+    return _run(program, preview=preview, clouds=clouds)[0]
 
 
 def invoked(program: Program) -> list[tuple[str, Mapping[str, object]]]:
@@ -95,13 +104,20 @@ def plain(value: object) -> object:
 
 
 def _run(
-    program: Program, *, preview: bool, not_found: str | None = None, because: str = ""
+    program: Program, *, preview: bool, clouds: "_Clouds | None" = None
 ) -> tuple[list[Registered], Mapping[str, object], list[tuple[str, Mapping[str, object]]]]:
     asyncio.set_event_loop(asyncio.new_event_loop())
     settings.ROOT.set(None)  # or the exports of the last run would still be there
-    clouds = _Clouds(not_found, because)
+    clouds = clouds or _Clouds(None, "", ())
     monitor = _Monitor(clouds)
-    mocks.set_mocks(clouds, project="gpu-fleet", stack="test", preview=preview, monitor=monitor)
+    mocks.set_mocks(
+        clouds,
+        project="gpu-fleet",
+        stack="test",
+        preview=preview,
+        monitor=monitor,
+        organization="organization",
+    )
     exports: dict[str, object] = {}
 
     def body() -> pulumi.Output[None]:
@@ -117,7 +133,16 @@ def _run(
 class _Clouds(mocks.Mocks):
     """Answers as the clouds do: numbers as ids at Hetzner, names kept elsewhere."""
 
-    def __init__(self, not_found: str | None, because: str) -> None:
+    def __init__(
+        self,
+        not_found: str | None,
+        because: str,
+        deployed: Sequence[tuple[str, Mapping[str, object]]],
+    ) -> None:
+        self.deployed = {
+            f"urn:{number}": {"type": type_, "outputs": outputs}
+            for number, (type_, outputs) in enumerate(deployed)
+        }
         self.not_found = not_found
         self.because = because
         self.invokes: list[tuple[str, Mapping[str, object]]] = []
@@ -128,6 +153,7 @@ class _Clouds(mocks.Mocks):
             return {}, [("", self.because)]
         answers: dict[str, dict[str, object]] = {
             "hcloud:index/getImage:getImage": {"id": 4711},
+            READ_DEPLOYED: {"outputs": self.deployed},
             "aws:ec2/getAmi:getAmi": {"id": "ami-0fla7car", "imageId": "ami-0fla7car"},
         }
         return answers[args.token], []
@@ -136,10 +162,12 @@ class _Clouds(mocks.Mocks):
         state = dict(args.inputs)
         if args.typ.startswith("kubernetes:"):
             metadata = state.get("metadata") or {}
-            state["metadata"] = {"name": args.name, **metadata}
+            state["metadata"] = {"name": args.name, "uid": f"uid-of-{args.name}", **metadata}
         if args.typ.startswith("aws:"):
             service = args.typ.split(":")[1].split("/")[0]
             state["arn"] = f"arn:aws:{service}:us-east-1:123456789012:{state.get('name')}"
+        if args.typ == "pulumi-python:dynamic/kube:JoinSeed":
+            state["seed"] = JOIN_SEED
         if args.typ == "aws:iam/accessKey:AccessKey":
             state["secret"] = ACCESS_KEY
         number = sum(map(ord, args.name))
@@ -165,6 +193,8 @@ class _Monitor(mocks.MockMonitor):
                     inputs=_mark(MessageToDict(request.object)),  # type: ignore[arg-type]  # inputs are a mapping
                     depends_on=tuple(request.dependencies),
                     delete_before_replace=request.deleteBeforeReplace,
+                    protect=request.protect,
+                    ignore_changes=tuple(request.ignoreChanges),
                 )
             )
         return super().RegisterResource(request)  # type: ignore[no-untyped-call]  # the SDK's

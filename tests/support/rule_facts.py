@@ -21,7 +21,7 @@ def pool(name: str = "dgx", **known: object) -> Pool:
         "exclusive": False,
         "shares_gpus": False,
         "spot": False,
-        "rdma": False,
+        "rdma": "",
         "hugepages_1gi_mib": 0,
         "hugepages_2mi_mib": 0,
         "shapes": [],

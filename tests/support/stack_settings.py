@@ -9,7 +9,7 @@ from ignition.write.wireguard import WireGuardKey
 from ignition.write.wireguard_keys import public_key
 
 DIGEST = "sha256:" + "ab" * 32
-FABRIC_MANAGER = "https://images.fleet.example/nvidia-fabricmanager-570.211.01.raw"
+FABRIC_MANAGER = "https://images.fleet.example/nvidia-fabricmanager-570.195.03.raw"
 
 CONFIG: Mapping[str, object] = {
     "cluster": {
@@ -36,11 +36,13 @@ CONFIG: Mapping[str, object] = {
                     "name": "dgx-01",
                     "bmc_address": "redfish-virtualmedia+https://10.10.250.11/redfish/v1/Systems/1",
                     "boot_mac_address": "94:6d:ae:01:00:01",
+                    "system_drive_serial": "EXAMPLE-DGX-01",
                 },
                 {
                     "name": "dgx-02",
                     "bmc_address": "redfish-virtualmedia+https://10.10.250.12/redfish/v1/Systems/1",
                     "boot_mac_address": "94:6d:ae:01:00:02",
+                    "system_drive_serial": "EXAMPLE-DGX-02",
                 },
             ],
         },
@@ -126,3 +128,18 @@ def _parent(root: object, path: str) -> tuple[dict[str | int, object], str | int
     for step in steps:
         root = cast("dict[str | int, object]", root)[int(step) if step.isdigit() else step]
     return cast("dict[str | int, object]", root), int(last) if last.isdigit() else last
+
+
+EFA = "https://images.fleet.example/sysext/efa-4593.2.5.raw"
+
+
+def with_efa() -> dict[str, object]:
+    """Return a valid configuration whose rented machines speak EFA."""
+    changed = with_value("versions.efa", EFA)
+    for path, value in (
+        ("pools.burst.zone", "us-east-1b"),
+        ("sites.us-east-1.vpc", "vpc-0a1b2c3d"),
+    ):
+        parent, key = _parent(changed, path)
+        parent[key] = value
+    return changed

@@ -41,6 +41,7 @@ def judge(hardware_name: str, folder: Path) -> list[verdict.AcceptanceVerdict]:
         verdict.all_reduce(log("nccl"), hardware),
         verdict.gemm(log("gemm-host"), log("gemm-pod"), hardware),
         *verdict.numa(log("numa"), hardware),
+        *verdict.tuned(log("tuned")),
     ]
 
 

@@ -16,7 +16,7 @@ from settings.versions import NCCL_IMAGE, PYTHON_IMAGE, PYTORCH_IMAGE
 from workloads.acceptance.numa.program import FILE as PROBE
 from workloads.acceptance.numa.program import program as probe
 
-JOBS = ("nccl", "gemm-pod", "gemm-host")
+JOBS = ("nccl", "gemm-pod", "gemm-host", "tuned")
 # enough for a process that feeds a GPU, whole cores, and less than any machine has
 _CPUS_OF_A_GPU = 2
 _GIB_OF_A_GPU = 16
@@ -25,11 +25,12 @@ PROBES = (f"{PREFIX}/program", "numa-probe")
 
 Manifest = dict[str, Any]
 _CODE = "/code"
+_SCRIPTS = ("gemm.py", "tuned.py")
 _KUBELET = "/var/lib/kubelet/pods"
 
 
 def manifests(hardware: Hardware, node: str) -> list[Manifest]:
-    """Returns a namespace without ingress, the code, three Jobs and the NUMA probe's DaemonSet."""
+    """Returns a namespace without ingress, the code, four Jobs and the NUMA probe's DaemonSet."""
     return [
         _object(
             "v1",
@@ -45,12 +46,13 @@ def manifests(hardware: Hardware, node: str) -> list[Manifest]:
         },
         {
             **_object("v1", "ConfigMap", _named("code")),
-            "data": {"gemm.py": Path(__file__).with_name("gemm.py").read_text()},
+            "data": {name: Path(__file__).with_name(name).read_text() for name in _SCRIPTS},
             "binaryData": {PROBE: base64.b64encode(probe()).decode()},
         },
         _job("nccl", hardware, node, _nccl(hardware)),
-        _job("gemm-pod", hardware, node, _gemm()),
+        _job("gemm-pod", hardware, node, _script("gemm", "gemm.py")),
         _job("gemm-host", hardware, node, _gemm_on_host(), privileged=True),
+        _job("tuned", hardware, node, _script("tuned", "tuned.py")),
         _probes(hardware),
     ]
 
@@ -74,12 +76,15 @@ def _nccl(hardware: Hardware) -> Manifest:
     }
 
 
-def _gemm() -> Manifest:
+def _script(name: str, file: str) -> Manifest:
     return {
-        "name": "gemm",
+        "name": name,
         "image": PYTORCH_IMAGE,
-        "command": ["python", f"{_CODE}/gemm.py"],
-        "volumeMounts": [{"name": "code", "mountPath": _CODE}],
+        "command": ["python", f"{_CODE}/{file}"],
+        "volumeMounts": [
+            {"name": "code", "mountPath": _CODE},
+            {"name": "shm", "mountPath": "/dev/shm"},  # noqa: S108  # as for all_reduce_perf
+        ],
     }
 
 

@@ -16,6 +16,8 @@ GEMM_RATIO = 0.99
 """A pod with whole GPUs has nothing between its kernels and the GPU."""
 NODE_PAGES_SHARE = 0.999
 MEMORY_SHARE = 0.9
+TUNED_SHARE = 0.9
+"""Noise takes some percent; below this the tuning costs more than it gives."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +115,34 @@ def _fault(node: Mapping[str, Any], cpus: str, memory_mib: float) -> str | None:
     if not everywhere or here < everywhere * NODE_PAGES_SHARE:
         return f"only {here} of {everywhere} pages asked of it came from it"
     return None
+
+
+def tuned(log: str) -> list[AcceptanceVerdict]:
+    """Tells what the tuning gives on this machine; refuses a tuned side that is the slower one."""
+    answers = _answers(log, "comparisons")
+    if not answers:
+        return [_verdict("tuned", False, "the log of the comparisons has no result.")]
+    answer = answers[-1]
+    seen = answer["machine"]
+    head = f"{answer['day']}, {seen['gpus']}, driver {seen['driver']}, {seen['cpu']}"
+    return [
+        _verdict("tuned", None, f"{head}, Linux {seen['kernel']}."),
+        *map(_compared, answer["comparisons"]),
+        *(
+            _verdict("tuned", None, f"{each['name']} was not measured: {each['why']}.")
+            for each in answer["missing"]
+        ),
+    ]
+
+
+def _compared(found: Mapping[str, Any]) -> AcceptanceVerdict:
+    good, bad, unit = found["tuned"], found["untuned"], found["unit"]
+    times = good / bad if found["more_is_better"] else bad / good
+    sides = f"{good:.3g} {unit} with {found['tuned_by']}, {bad:.3g} with {found['untuned_by']}"
+    sentence = f"{found['name']}: {sides}, {times:.2f} times as good"
+    if times >= TUNED_SHARE:
+        return _verdict("tuned", True, f"{sentence}.")
+    return _verdict("tuned", False, f"{sentence}; at least {TUNED_SHARE:g} is expected.")
 
 
 def _answers(log: str, key: str) -> list[Mapping[str, Any]]:

@@ -49,7 +49,9 @@ def bind(given: argparse.Namespace) -> None:
     try:
         set_policy(given.memory, place.numa_node)
     except OSError as error:
-        advice = "give the container CAP_SYS_NICE or the seccomp profile Unconfined"
+        advice = (
+            "leave seccompProfile out of the pod, as a profile allows it only with CAP_SYS_NICE"
+        )
         if given.memory == "bind":
             raise BindError(f"memory cannot be bound: {error}; {advice}") from error
         _say(f"no memory policy ({error}); {advice}")

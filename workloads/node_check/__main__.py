@@ -1,7 +1,6 @@
 """Checks the machine once, or for ever: fleet-node-check [--every 300] [--root /host] …"""
 
 import argparse
-import os
 import signal
 import sys
 import time
@@ -9,10 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from workloads.api_server import ApiServerError, of_pod
 from workloads.node_check import gpus, interrupts, kernel, kubelet, memory, metrics, services
 from workloads.node_check.drift import Drift
 from workloads.node_check.machine import LiveMachine, live
-from workloads.node_check.node_api import NodeApi, NodeApiError
+from workloads.node_check.node_api import NodeApi
 from workloads.node_check.plan import PATH, Plan, PlanFileError, parse
 
 SETTLING = frozenset({"irq-affinity", "clocks"})
@@ -54,9 +54,13 @@ def confirmed(drifts: Sequence[Drift], before: Sequence[Drift]) -> list[Drift]:
 
 
 def hand_on(given: argparse.Namespace, plan: Plan | None, drifts: Sequence[Drift]) -> int:
-    """Reports the drifts; returns 0 for none, 1 for some, 2 where the report failed."""
+    """Reports the drifts; returns 0 for none, 1 for some, 2 where the report failed.
+
+    Those from figures that are not verified are printed and counted, but taint no node.
+    """
     for drift in drifts:
         print(drift.sentence, flush=True)  # noqa: T201  # the log of the pod
+    certain = [drift for drift in drifts if not drift.unverified]
     if not drifts and plan is not None:
         print(f"As planned: {plan.hardware}, plan {plan.digest}.", flush=True)  # noqa: T201  # as above
     failed = False
@@ -68,10 +72,10 @@ def hand_on(given: argparse.Namespace, plan: Plan | None, drifts: Sequence[Drift
     if given.node is not None:
         try:
             now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            _api(given.node).report(drifts, now, judged=plan is not None)
-        except (NodeApiError, OSError) as error:
+            _api(given.node).report(certain, now, judged=plan is not None)
+        except (ApiServerError, OSError) as error:
             failed = _failed(str(error))
-    return 2 if failed else int(bool(drifts))
+    return 2 if failed else int(bool(certain))
 
 
 def _failed(message: str) -> bool:
@@ -81,8 +85,8 @@ def _failed(message: str) -> bool:
 
 def _api(node: str) -> NodeApi:
     """The API server by the environment that the kubelet gives every pod."""
-    host = os.environ.get("KUBERNETES_SERVICE_HOST", "kubernetes.default.svc")
-    return NodeApi(host=host, port=int(os.environ.get("KUBERNETES_SERVICE_PORT", "443")), node=node)
+    server = of_pod()
+    return NodeApi(host=server.host, port=server.port, node=node)
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:

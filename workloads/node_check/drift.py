@@ -7,7 +7,8 @@ from dataclasses import dataclass
 class Drift:
     """`check` names the kind of check, `what` the thing; `seen` and `expected` follow "is".
 
-    A critical one means that the machine must not work on; any keeps new pods away.
+    A critical one means that the machine must not work on; any keeps new pods away, but one whose
+    expectation is `unverified`: nobody has confirmed that figure of the catalogue.
     """
 
     check: str
@@ -16,11 +17,13 @@ class Drift:
     expected: str
     remedy: str
     critical: bool = False
+    unverified: bool = False
 
     @property
     def sentence(self) -> str:
         """The finding as one sentence with its remedy."""
-        return f"{self.what} is {self.seen}, expected {self.expected}: {self.remedy}."
+        doubt = " (not verified)" if self.unverified else ""
+        return f"{self.what} is {self.seen}, expected {self.expected}{doubt}: {self.remedy}."
 
 
 REINSTALL = "Ignition writes this at first boot alone, so drain the node and reinstall it"

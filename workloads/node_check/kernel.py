@@ -7,12 +7,17 @@ from workloads.node_check.machine import LiveMachine
 from workloads.node_check.plan import Plan
 
 THP = "sys/kernel/mm/transparent_hugepage/enabled"
+_GOVERNOR_AT_BOOT = (
+    "a machine whose /proc/cmdline has no cpufreq.default_governor was booted before the plan set "
+    f"one: {REINSTALL}"
+)
 _REPEATABLE = ("hugepagesz", "hugepages", "console")
 
 
 def check(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
     """Checks the kernel's settings, those of boot and later ones."""
     yield from _arguments(machine, plan)
+    yield from _absent(machine, plan)
     yield from _sysctls(machine, plan)
     yield from _transparent_hugepages(machine, plan)
     yield from _governor(machine, plan)
@@ -32,6 +37,13 @@ def _arguments(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
             # which of two values counts differs from argument to argument
             if others and key not in _REPEATABLE:
                 yield _argument(argument, f"contradicted by {others[-1]}", "the only one")
+
+
+def _absent(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
+    words = (machine.text("proc/cmdline") or "").split()
+    for argument in plan.absent_kernel_arguments:
+        if any(word.partition("=")[0] == argument for word in words):
+            yield _argument(argument, "in /proc/cmdline", "absent")
 
 
 def _argument(argument: str, seen: str, expected: str) -> Drift:
@@ -92,7 +104,7 @@ def _governor(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
             what=f"Frequency governor of {len(cpus)} CPUs ({cpus[0]} …)",
             seen=governor,
             expected=plan.governor,
-            remedy="find out who changed it (a profile of the firmware, cpupower) and reboot",
+            remedy=f"find out who changed it after the boot; {_GOVERNOR_AT_BOOT}",
         )
     if not seen and machine.text(f"{folder}/cpu0/cpufreq/scaling_governor") is None:
         yield Drift(
@@ -100,7 +112,8 @@ def _governor(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
             what="Frequency governor",
             seen="unknown to the kernel",
             expected=plan.governor,
-            remedy="let the firmware leave power management to the operating system",
+            remedy="let the firmware leave power management to the operating system; "
+            f"{_GOVERNOR_AT_BOOT}",
         )
 
 

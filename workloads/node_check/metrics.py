@@ -28,13 +28,14 @@ def _lines(plan: Plan | None, drifts: Sequence[Drift], at: float) -> Iterator[st
     yield "# TYPE fleet_node_check_drift gauge"
     counted: dict[tuple[str, str], int] = {}
     for drift in drifts:
-        key = drift.check, "critical" if drift.critical else "warning"
+        level = "critical" if drift.critical else "unverified" if drift.unverified else "warning"
+        key = drift.check, level
         counted[key] = counted.get(key, 0) + 1
     for (check, severity), number in sorted(counted.items()):
         yield f"fleet_node_check_drift{_labels({'check': check, 'level': severity})} {number}"
-    yield "# HELP fleet_node_check_drifts All of them; 0 is as planned."
+    yield "# HELP fleet_node_check_drifts All but the unverified; 0 is as planned."
     yield "# TYPE fleet_node_check_drifts gauge"
-    yield f"fleet_node_check_drifts {len(drifts)}"
+    yield f"fleet_node_check_drifts {sum(not drift.unverified for drift in drifts)}"
 
 
 def _labels(labels: dict[str, str]) -> str:

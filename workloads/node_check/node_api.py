@@ -1,36 +1,24 @@
 """Sets the node's condition and taint through the API server with the pod's own token."""
 
-import http.client
-import json
-import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workloads.api_server import ACCOUNT, ApiServer, ApiServerError
 from workloads.node_check.drift import Drift
 
 CONDITION = "NodeDrift"
 TAINT = "fleet.gpu/drift"
 EFFECT = "NoSchedule"
 MESSAGE_CHARACTERS = 2000
-ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-_TIMEOUT_S = 30
 _CONFLICT = 409
 _ATTEMPTS = 5
 
 
-class NodeApiError(RuntimeError):
-    """A request that the API server refused or did not answer."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-
-
 @dataclass(frozen=True, kw_only=True)
 class NodeApi:
-    """One node at one API server; the token is read at each request, for it is renewed."""
+    """One node at one API server."""
 
     host: str
     port: int
@@ -55,7 +43,7 @@ class NodeApi:
                 return
             try:
                 self._request("PATCH", "", patch, "application/merge-patch+json")
-            except NodeApiError as error:
+            except ApiServerError as error:
                 if error.status != _CONFLICT or attempt == _ATTEMPTS:
                     raise
                 node = self._request("GET", "", None, "")
@@ -65,36 +53,9 @@ class NodeApi:
     def _request(
         self, method: str, suffix: str, body: Mapping[str, Any] | None, kind: str
     ) -> Mapping[str, Any]:
-        trust = ssl.create_default_context(cafile=str(self.account / "ca.crt"))
-        token = (self.account / "token").read_text().strip()
-        headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
-        if kind:
-            headers["Content-Type"] = kind
         path = f"/api/v1/nodes/{self.node}{suffix}"
-        server = http.client.HTTPSConnection(
-            self.host, self.port, context=trust, timeout=_TIMEOUT_S
-        )
-        try:
-            server.request(method, path, None if body is None else json.dumps(body), headers)
-            answer = server.getresponse()
-            text = answer.read()
-        except (OSError, http.client.HTTPException) as error:
-            raise NodeApiError(0, f"{method} {path}: {error}") from error
-        finally:
-            server.close()
-        found: Mapping[str, Any] = _object(text)
-        if answer.status // 100 != 2:
-            said = found.get("message") or answer.reason
-            raise NodeApiError(answer.status, f"{method} {path}: {answer.status} {said}")
-        return found
-
-
-def _object(text: bytes) -> Mapping[str, Any]:
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+        server = ApiServer(host=self.host, port=self.port, account=self.account)
+        return server.request(method, path, body, kind)
 
 
 def condition(

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, TypeVar
 
 from hardware.cpuset import CpusetError, parse_list
@@ -77,6 +77,10 @@ class Plan:
     governor: str | None
     kubelet: Mapping[str, Any]
     absent_units: tuple[str, ...]
+    # later fields, which the plan of a machine that was booted before them lacks
+    absent_kernel_arguments: tuple[str, ...] = ()
+    unverified: tuple[str, ...] = ()
+    """Facts of the catalogue that nobody has confirmed, such as gpus.pcie_gen."""
 
 
 Part = TypeVar("Part", Cpus, PlannedNumaNode, PlannedInterrupts, PlannedGpu)
@@ -90,7 +94,8 @@ def parse(text: str) -> Plan:
         raise PlanFileError(f"/{PATH} is no JSON: {error}") from error
     if not isinstance(given, dict):
         raise PlanFileError(f"/{PATH} holds {type(given).__name__}, expected an object")
-    missing = sorted({each.name for each in fields(Plan)} - given.keys())
+    needed = {each.name for each in fields(Plan) if each.default is MISSING}
+    missing = sorted(needed - given.keys())
     if missing:
         raise PlanFileError(f"/{PATH} lacks {', '.join(missing)}")
     found: dict[str, Any] = {
@@ -100,6 +105,10 @@ def parse(text: str) -> Plan:
         "gpus": _parts(PlannedGpu, given["gpus"], "gpus"),
         "kernel_arguments": _strings(given["kernel_arguments"], "kernel_arguments"),
         "absent_units": _strings(given["absent_units"], "absent_units"),
+        "absent_kernel_arguments": _strings(
+            given.get("absent_kernel_arguments", []), "absent_kernel_arguments"
+        ),
+        "unverified": _strings(given.get("unverified", []), "unverified"),
         "sysctls": {name: str(value) for name, value in _mapping(given, "sysctls").items()},
         "kubelet": _mapping(given, "kubelet"),
     }

@@ -7,5 +7,5 @@ INTERVAL_S = 300
 
 
 def program() -> bytes:
-    """Returns a zipapp of this package and of the project's reader of CPU lists."""
-    return archive("workloads.node_check", also=("hardware.cpuset",))
+    """Returns a zipapp of this package and of what it uses of the project."""
+    return archive("workloads.node_check", also=("hardware.cpuset", "workloads.api_server"))

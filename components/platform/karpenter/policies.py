@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 Document = dict[str, object]
 VERSION = "2012-10-17"
+_USED = ("security-group", "subnet", "capacity-reservation", "placement-group")
 _MADE = ("fleet", "instance", "volume", "network-interface", "launch-template")
 
 
@@ -33,7 +34,7 @@ def _launching(cluster: str, region: str) -> list[Document]:
     used = [
         # public images and their snapshots belong to no account
         *(f"arn:aws:ec2:{region}::{kind}/*" for kind in ("image", "snapshot")),
-        *(_arn(region, k) for k in ("security-group", "subnet", "capacity-reservation")),
+        *(_arn(region, kind) for kind in _USED),
     ]
     named = {f"aws:RequestTag/kubernetes.io/cluster/{cluster}": "owned"}
     named |= {"aws:RequestTag/eks:eks-cluster-name": cluster}

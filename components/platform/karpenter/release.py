@@ -19,6 +19,8 @@ class KarpenterArgs:
     cluster: str
     endpoint: str
     region: str
+    # the share of its machines' memory that no guest sees
+    memory_overhead: float
     # of the pools that it makes machines for
     node_roles: Sequence[str]
     # where the controller itself runs
@@ -32,14 +34,15 @@ class Karpenter(pulumi.ComponentResource):
     them, so it is told to leave them alone.
     """
 
-    crds: Release
+    controller: Release
+    """It must outlive every NodePool and EC2NodeClass: it alone ends their machines."""
 
     def __init__(
         self, name: str, args: KarpenterArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("gpu:platform:Karpenter", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
-        self.crds = Release(
+        crds = Release(
             f"{name}-crd",
             name="karpenter-crd",
             namespace=KUBE_SYSTEM,
@@ -61,7 +64,7 @@ class Karpenter(pulumi.ComponentResource):
             ),
             child,
         )
-        Release(
+        self.controller = Release(
             f"{name}-controller",
             name="karpenter",
             namespace=KUBE_SYSTEM,
@@ -69,8 +72,9 @@ class Karpenter(pulumi.ComponentResource):
             version=KARPENTER.version,
             skip_crds=True,
             values=_values(args, interruptions.queue_name, access),
+            timeout=600,
             # it does not start without the kinds, a queue that answers and the right to read it
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[self.crds, interruptions, access]),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[crds, interruptions, access]),
         )
         self.register_outputs({"version": KARPENTER.version})
 
@@ -87,6 +91,8 @@ def _values(args: KarpenterArgs, queue: str, access: KarpenterAccess) -> dict[st
             "clusterEndpoint": args.endpoint,
             "interruptionQueue": queue,
             "eksControlPlane": False,
+            # a share of 1; the chart's own 0.075 would hide 100 GiB of each p5e from pods
+            "vmMemoryOverheadPercent": args.memory_overhead,
         },
         "controller": {
             "env": [{"name": "AWS_REGION", "value": args.region}],

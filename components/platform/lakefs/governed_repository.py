@@ -52,7 +52,7 @@ class GovernedRepository(pulumi.ComponentResource):
                 adopt=args.adopt,
                 delete_with_data=args.delete_with_data,
             ),
-            pulumi.ResourceOptions(parent=self),
+            pulumi.ResourceOptions(parent=self, protect=True),
         )
         # They go with the repository, and never before it: where lakeFS or we refuse to delete it,
         # it is still protected.

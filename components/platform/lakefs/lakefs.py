@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pulumi
+from pulumi_kubernetes.helm.v3 import Release
 
 from components.platform.lakefs.governed_repository import (
     GovernedRepository,
@@ -46,6 +47,8 @@ class LakefsService(pulumi.ComponentResource):
     from the endpoint to it.
     """
 
+    release: Release
+
     def __init__(
         self, name: str, args: LakefsServiceArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
@@ -69,6 +72,7 @@ class LakefsService(pulumi.ComponentResource):
             ),
             child,
         )
+        self.release = server.release
         administrator = Administrator(
             f"{name}-administrator",
             AdministratorArgs(connection=args.connection),

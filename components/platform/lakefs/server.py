@@ -75,7 +75,9 @@ class LakefsServer(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         installation = args.installation
         namespace = Namespace(
-            f"{name}-namespace", metadata=ObjectMetaArgs(name=installation), opts=child
+            f"{name}-namespace",
+            metadata=ObjectMetaArgs(name=installation),
+            opts=pulumi.ResourceOptions(parent=self, protect=True),
         )
         keys = ObjectMetaArgs(name=f"{installation}-keys", namespace=namespace.metadata["name"])
         data = _secret_data(args)
@@ -92,6 +94,7 @@ class LakefsServer(pulumi.ComponentResource):
             version=LAKEFS.version,
             repository_opts=RepositoryOptsArgs(repo=LAKEFS.repository),
             values={**values, **restarts},
+            timeout=900,  # its first start makes the tables of the database
             # the chart names the Secret in its values, which is no edge of the graph
             opts=pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(depends_on=[secret])),
         )

@@ -10,10 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pulumi
-from pulumi_aws import iam
+from pulumi_aws import iam, s3
 
 from components.private_bucket import private_bucket
 
+KEPT_DAYS = 30
+"""Days in which an overwritten or deleted object can be had back."""
 OBJECT_ACTIONS = (
     "s3:GetObject",
     "s3:PutObject",
@@ -60,8 +62,9 @@ class ObjectStoreArgs:
 class ObjectStore(pulumi.ComponentResource):
     """A bucket that is never public, only encrypted, and only reached over TLS.
 
-    It has no S3 versioning: lakeFS never overwrites an object, and a second history would keep what
-    its garbage collection has removed. A bucket with objects in it is never deleted.
+    lakeFS never overwrites an object, but whoever has its key may: S3 keeps what was overwritten or
+    deleted for `KEPT_DAYS` more, and the key cannot remove that. What garbage collection deletes is
+    thus paid for so much longer. A bucket with objects in it is never deleted.
     """
 
     bucket: pulumi.Output[str]
@@ -72,11 +75,44 @@ class ObjectStore(pulumi.ComponentResource):
         self, name: str, args: ObjectStoreArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("gpu:platform:ObjectStore", name, None, opts)
-        child = pulumi.ResourceOptions(parent=self)
+        # nobody can make its data again
+        child = pulumi.ResourceOptions(parent=self, protect=True)
         bucket = private_bucket(name, args.bucket, args.tags, child, kms_key_arn=args.kms_key_arn)
+        versioning = s3.BucketVersioning(
+            f"{name}-versions",
+            bucket=bucket.bucket,
+            versioning_configuration=s3.BucketVersioningVersioningConfigurationArgs(
+                status="Enabled"
+            ),
+            opts=child,
+        )
+        s3.BucketLifecycleConfiguration(
+            f"{name}-old-versions",
+            bucket=bucket.bucket,
+            rules=[_old_versions_end()],
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[versioning]),
+        )
         self.bucket = bucket.bucket
         self.storage_namespace = pulumi.Output.concat("s3://", bucket.bucket)
         self.register_outputs({"storageNamespace": self.storage_namespace})
+
+
+def _old_versions_end() -> s3.BucketLifecycleConfigurationRuleArgs:
+    return s3.BucketLifecycleConfigurationRuleArgs(
+        id="old-versions",
+        status="Enabled",
+        filter=s3.BucketLifecycleConfigurationRuleFilterArgs(prefix=""),
+        noncurrent_version_expiration=s3.BucketLifecycleConfigurationRuleNoncurrentVersionExpirationArgs(
+            noncurrent_days=KEPT_DAYS
+        ),
+        # what is left of a deleted object, once its versions have ended
+        expiration=s3.BucketLifecycleConfigurationRuleExpirationArgs(
+            expired_object_delete_marker=True
+        ),
+        abort_incomplete_multipart_upload=s3.BucketLifecycleConfigurationRuleAbortIncompleteMultipartUploadArgs(
+            days_after_initiation=KEPT_DAYS
+        ),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

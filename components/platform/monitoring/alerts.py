@@ -7,6 +7,8 @@ the last file for ever: the alerts look at its time.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
+from types import MappingProxyType
 from typing import cast
 
 from components.platform.monitoring import promql
@@ -17,6 +19,8 @@ from components.platform.monitoring.health import (
     JOB_XIDS,
     codes,
 )
+from components.platform.monitoring.platform_alerts import PLATFORM
+from components.platform.monitoring.support import VERSION_ENDS, support_ends
 from components.platform.monitoring.usage import (
     ACTIVE_RATIO,
     ASKED,
@@ -84,15 +88,19 @@ class IdleLimits:
         return max(self.job_minutes, WINDOW_MINUTES)
 
 
-def groups(pools: Mapping[str, PoolGpus], limits: IdleLimits) -> tuple[Group, ...]:
+def groups(
+    pools: Mapping[str, PoolGpus],
+    limits: IdleLimits,
+    ends: Mapping[str, date] = MappingProxyType({}),
+) -> tuple[Group, ...]:
     """Returns all rules of the fleet in the order in which they build on each other.
 
-    `pools` are the pools with GPUs by name.
+    `pools` are the pools with GPUs by name, `ends` the last day of support of each version.
     """
     used = (*catalogue(pools), *MEASURED, *ASKED, *HELD, *COST_RECORDINGS)
     return (
         Group(name="fleet-gpu", rules=used),
-        Group(name="fleet-health", rules=HEALTH_RECORDINGS),
+        Group(name="fleet-health", rules=(*HEALTH_RECORDINGS, *support_ends(ends))),
         Group(name="fleet-alerts", rules=alerts(limits)),
     )
 
@@ -106,6 +114,8 @@ def alerts(limits: IdleLimits) -> tuple[Alert, ...]:
         *COST,
         *HEALTH,
         *NODES,
+        *PLATFORM,
+        VERSION_ENDS,
         *BLIND,
     )
 
@@ -240,8 +250,8 @@ HEALTH = (
         why=f"The GPU cannot be trusted before a reset: {_listed(HARDWARE_XIDS)}.",
         runbook=(
             "Cordon and drain the node; reset the GPU (nvidia-smi --gpu-reset) or restart the "
-            "machine, then the node's nvidia-dcgm-exporter pod, which keeps the last code. If the "
-            "code comes back, run dcgmi diag -r 3 and have the part replaced."
+            "machine. If the code comes back, run dcgmi diag -r 3 and have the part replaced. The "
+            "alert ends an hour after the last report, whether somebody looked or not."
         ),
     ),
     Alert(
@@ -336,7 +346,7 @@ BLIND = (
     Alert(
         name="GpuExporterMissing",
         expression=f"""
-            node:gpus:count unless on (node) {promql.GR_ENGINE_ACTIVE}
+            node:gpus:count unless on (node) {promql.TEMPERATURE}
             {_READY}
         """,
         lasts_minutes=15,
@@ -346,6 +356,22 @@ BLIND = (
         runbook=(
             "See the pods nvidia-dcgm-exporter and nvidia-operator-validator of the node: a driver "
             "that did not load or a missing Fabric Manager keeps both from starting."
+        ),
+    ),
+    Alert(
+        name="GpuProfilingMissing",
+        expression=f"""
+            node:gpus:count and on (node) {promql.TEMPERATURE}
+            unless on (node) {promql.GR_ENGINE_ACTIVE}
+            {_READY}
+        """,
+        lasts_minutes=60,
+        severity="warning",
+        summary=f"Nobody knows whether the GPUs of node {_NODE} work",
+        why="The exporter runs without the profiling counters, by which use is measured.",
+        runbook=(
+            "Somebody may hold them with Nsight Compute or `dcgmi profile --pause`: ask the team "
+            "of the node's pods, and end it with `dcgmi profile --resume`."
         ),
     ),
     Alert(

@@ -35,7 +35,7 @@ METRICS = (
     _gauge("DCGM_FI_DEV_FB_USED", "GPU memory in use (MiB)"),
     _gauge("DCGM_FI_DEV_FB_FREE", "GPU memory free (MiB)"),
     _gauge("DCGM_FI_DEV_POWER_USAGE", "Power draw (W)"),
-    _gauge("DCGM_FI_DEV_GPU_TEMP", "GPU temperature (C)"),
+    _gauge(promql.TEMPERATURE, "GPU temperature (C)"),
     _gauge("DCGM_FI_DEV_MEMORY_TEMP", "GPU memory temperature (C)"),
     _gauge("DCGM_FI_DEV_SM_CLOCK", "Clock of the multiprocessors (MHz)"),
     _gauge("DCGM_FI_DEV_ROW_REMAP_FAILURE", "Whether remapping of memory rows has failed"),

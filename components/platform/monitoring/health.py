@@ -32,7 +32,11 @@ def codes(xids: Mapping[int, str]) -> str:
     return "|".join(str(code) for code in xids)
 
 
+NEWS_MINUTES = 10
+"""Longer than the five minutes in which the exporter counts XIDs, so that neither misses one."""
 _GPU = "node, gpu, UUID"
+_LAST = f"max by ({_GPU}) ({promql.LAST_XID})"
+_LAST_BEFORE = f"max by ({_GPU}) ({promql.LAST_XID} offset {NEWS_MINUTES}m)"
 
 
 def _by_node(expr: str) -> str:
@@ -69,10 +73,14 @@ HEALTH_RECORDINGS = (
     ),
     Recording(
         name="gpu:xid:seen",
+        # the gauge keeps the last code until its exporter starts again, long after the GPU's reset:
+        # only what it did not show before is news
         expression=f"""
-            group by ({_GPU}, xid) (count_values by ({_GPU}) ("xid", {promql.LAST_XID} > 0))
+            group by ({_GPU}, xid) (count_values by ({_GPU}) ("xid",
+                {_LAST} > 0 unless {_LAST} == {_LAST_BEFORE}
+            ))
             or group by ({_GPU}, xid) ({promql.XID_COUNT}{{xid!~"0?"}} > 0)
         """,
-        why="1 for each code that a GPU has just reported, or reported last.",
+        why="1 for each code that a GPU has just reported.",
     ),
 )

@@ -32,6 +32,8 @@ DEVICE = ("gpu", "UUID", "GPU_I_ID", "GPU_I_PROFILE")
 GR_ENGINE_ACTIVE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
 SM_ACTIVE = "DCGM_FI_PROF_SM_ACTIVE"
 TENSOR_ACTIVE = "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"
+TEMPERATURE = "DCGM_FI_DEV_GPU_TEMP"
+"""There whenever the exporter and the GPU are, also while a profiler holds the counters."""
 LAST_XID = "DCGM_FI_DEV_XID_ERRORS"
 """A gauge with the code of the last XID: it stays until the next one."""
 XID_COUNT = "DCGM_EXP_XID_ERRORS_COUNT"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
@@ -13,6 +14,7 @@ from components.platform.monitoring import values
 from components.platform.monitoring.alerts import IdleLimits, groups
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dashboard import dashboard_json
+from components.platform.monitoring.monitors import monitors
 from components.platform.monitoring.values import KEY, KEY_SECRET
 from policies.configuration import ConfiguredRule
 from policies.gates import alerts
@@ -32,6 +34,8 @@ class MonitoringArgs:
     pools: Mapping[str, PoolGpus]
     rules: Sequence[ConfiguredRule]
     storage_class: str
+    ends: Mapping[str, date] = field(default_factory=dict)
+    """The last day of support of each version on the machines."""
     storage_gib: int = 100
     pagerduty_routing_key: pulumi.Input[str] | None = field(default=None, repr=False)
     """Of an integration with the Events API v2; None pages nobody."""
@@ -42,7 +46,7 @@ class MonitoringArgs:
 
 
 class Monitoring(pulumi.ComponentResource):
-    """kube-prometheus-stack, its PrometheusRules, one dashboard, and Volcano's ServiceMonitor."""
+    """kube-prometheus-stack, its PrometheusRules, one dashboard, and monitors of other charts."""
 
     release: Release
 
@@ -58,7 +62,8 @@ class Monitoring(pulumi.ComponentResource):
                 name=MONITORING_NAMESPACE,
                 labels={"pod-security.kubernetes.io/enforce": "privileged"},
             ),
-            opts=child,
+            # with it goes the volume of Prometheus, and with that the history of usage and cost
+            opts=pulumi.ResourceOptions(parent=self, protect=True),
         )
         key = args.pagerduty_routing_key
         secrets = [] if key is None else [_routing_key(f"{name}-pagerduty", space, key, child)]
@@ -74,16 +79,17 @@ class Monitoring(pulumi.ComponentResource):
                 storage_gib=args.storage_gib,
                 paged=key is not None,
             ),
+            timeout=1200,  # a volume is made and attached, and its images are large
             # its values name the Secret, which is no edge of the graph
             opts=pulumi.ResourceOptions(parent=self, depends_on=secrets),
         )
         # the API server knows these kinds only once the chart has brought their CRDs
         after_crds = pulumi.ResourceOptions(parent=self, depends_on=[self.release])
-        own = groups(args.pools, IdleLimits.of(args.rules))
+        own = groups(args.pools, IdleLimits.of(args.rules), args.ends)
         for suffix, manifest in (
             ("rules", prometheus_rule("gpu-fleet", MONITORING_NAMESPACE, own)),
             (alerts.NAME, alerts.manifest(args.rules, namespace=MONITORING_NAMESPACE)),
-            ("volcano", values.volcano_service_monitor(MONITORING_NAMESPACE)),
+            *monitors(MONITORING_NAMESPACE).items(),
         ):
             CustomResource(
                 f"{name}-{suffix}",

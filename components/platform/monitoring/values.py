@@ -1,4 +1,4 @@
-"""The values of kube-prometheus-stack with Alertmanager's routes, and Volcano's ServiceMonitor.
+"""The values of kube-prometheus-stack with Alertmanager's routes.
 
 The routing key of PagerDuty lies in a Secret that Alertmanager's pod mounts and reads at each
 message, so no values hold it and a new key needs no restart.
@@ -7,10 +7,11 @@ message, so no values hold it and a new key needs no restart.
 from collections.abc import Sequence
 
 from components.platform.monitoring import promql
+from components.platform.monitoring.custom_resources import custom_resources
 from components.platform.node_check import TEXTFILES
-from policies.gates.prometheus_rule import Manifest
 from policies.language.rule import Severity
-from settings.names import VOLCANO_NAMESPACE
+from settings.names import SITE_LABEL
+from settings.versions import BUSYBOX_TAG
 
 RETENTION_DAYS = 45
 """Longer than the 30 days over which a branch's cost is added up."""
@@ -53,13 +54,17 @@ _RUNBOOKS = (
 def values(*, storage_class: str, storage_gib: int, paged: bool) -> dict[str, object]:
     """Returns the chart's values; the volume keeps the series over a restart, with the costs."""
     return {
+        # Helm installs the CRDs of a chart and never changes them: without the job a newer chart
+        # would write fields that the API server drops
+        "crds": {"upgradeJob": {"enabled": True, "image": {"busybox": {"tag": BUSYBOX_TAG}}}},
         "prometheus": {"prometheusSpec": _prometheus(storage_class, storage_gib)},
         "alertmanager": _alertmanager(paged=paged),
         "kube-state-metrics": {
             "metricLabelsAllowlist": [
                 f"pods=[{','.join(promql.POD_LABELS.values())}]",
-                f"nodes=[{','.join(promql.NODE_LABELS.values())}]",
+                f"nodes=[{','.join((*promql.NODE_LABELS.values(), SITE_LABEL))}]",
             ],
+            **custom_resources(),
         },
         "prometheus-node-exporter": _node_exporter(),
         "grafana": {
@@ -173,26 +178,4 @@ def _message() -> dict[str, object]:
         "severity": "{{ .CommonLabels.severity }}",
         "description": f"{_FIRST}{_OTHERS}",
         "details": {"runbook": _RUNBOOKS},
-    }
-
-
-def volcano_service_monitor(namespace: str) -> Manifest:
-    """Returns the ServiceMonitor of Volcano's queues: its chart makes Services, and no monitor."""
-    return {
-        "apiVersion": "monitoring.coreos.com/v1",
-        "kind": "ServiceMonitor",
-        "metadata": {"name": "volcano", "namespace": namespace},
-        "spec": {
-            "namespaceSelector": {"matchNames": [VOLCANO_NAMESPACE]},
-            "selector": {
-                "matchExpressions": [
-                    {
-                        "key": "app",
-                        "operator": "In",
-                        "values": ["volcano-scheduler", "volcano-controller"],
-                    }
-                ]
-            },
-            "endpoints": [{"port": "metrics", "interval": "30s"}],
-        },
     }

@@ -1,9 +1,14 @@
 """A pod must not be privileged or use host namespaces, paths or ports.
 
-Pods in the system namespaces of the setting may. A gang that needs the host's network because it
-has no RDMA or SR-IOV device needs an exemption. A container may add the capabilities of a container
-runtime's default set and those of the setting: IPC_LOCK pins memory for RDMA, SYS_NICE binds it to
-a NUMA node.
+Pods in the system namespaces of the setting may. A container may add the capabilities of a
+runtime's default set and those of the setting. In the namespaces of queues there is no exemption:
+the API server holds them to Pod Security `baseline`, which knows none and the same capabilities.
+Nodes leave memory that is pinned for RDMA unlimited, and memory may be bound to a NUMA node without
+a seccomp profile, so neither IPC_LOCK nor SYS_NICE is missed.
+
+With `rdma/rails` on InfiniBand, or EFA, pods speak RDMA from their own network. A gang needs the
+host's network only where its pool offers no such device, or where the fabric is RoCE: then in a
+namespace of its own outside the queues, with a dated exemption.
 """
 
 from collections.abc import Iterator, Mapping
@@ -119,7 +124,7 @@ RULE = Rule(
         "capabilities": {
             "type": "array",
             "items": {"type": "string", "pattern": "^[A-Z_]+$"},
-            "default": ["IPC_LOCK", "SYS_NICE"],
+            "default": [],
             "description": "Capabilities that a container may add beyond the runtime's defaults.",
         },
     },

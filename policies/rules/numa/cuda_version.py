@@ -7,7 +7,7 @@ from one driver branch on:
 |---|---|
 | 11.x | 450 |
 | 12.x | 525 |
-| 13.x | 580, which Flatcar does not publish |
+| 13.x | 580, an extension of your own |
 
 Within a major, a newer minor than the driver's own runs without its new features, and without
 compiling PTX. A pod without the annotation is not judged; one whose image brings CUDA's forward

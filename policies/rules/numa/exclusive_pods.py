@@ -1,9 +1,12 @@
 """A pod on a pool with exclusive isolation must be Guaranteed, with whole CPUs.
 
-`isolation: exclusive` takes the workload CPUs out of the kernel's load balancing. The kubelet does
-not know that: it runs the threads of every pod without CPUs of its own on those CPUs too, where
-nothing spreads them, so that many share one while others idle. A pod says that it is for such a
-pool by the node selector `fleet.gpu/pool`; the pods of the system's own daemons select none.
+`isolation: exclusive`, which purpose realtime alone may have, takes the workload CPUs out of the
+kernel's load balancing: a thread stays on the CPU that it was forked on. The kubelet does not know
+that: it runs the threads of every pod without CPUs of its own on those CPUs too, where they stand
+in the way of threads that were pinned there. CPUs of its own are needed and not enough: the program
+must also pin each of its threads (`pthread_setaffinity_np`, `taskset`), or all of them run on one
+CPU of its pod, which no rule can see. A pod says that it is for such a pool by the node selector
+`fleet.gpu/pool`; the pods of the system's own daemons select none.
 """
 
 from policies.language.cel_forms import of_containers
@@ -31,8 +34,8 @@ RULE = Rule(
     id="numa/exclusive-pods",
     sentence="A pod on an exclusive pool must be Guaranteed, with whole CPUs in every container.",
     why=(
-        "On isolated CPUs nothing balances load: threads of a pod without CPUs of its own pile up "
-        "on one of them while the others idle, because the kubelet ignores isolcpus."
+        "On isolated CPUs nothing spreads threads, and the kubelet ignores isolcpus: threads of a "
+        "pod without CPUs of its own run on those that another pod has pinned its threads to."
     ),
     source="https://github.com/kubernetes/kubernetes/pull/87532",
     predicate=violations,

@@ -8,7 +8,7 @@ import re
 
 from ignition.boot.config import BootConfig
 from ignition.write.extensions import fabric_manager_problem
-from policies.language.boot_data import Shipped, driver, judged, texts
+from policies.language.boot_data import Shipped, driver, judged, own_driver, texts
 from policies.language.rule import Rule
 
 _LINK = "/etc/extensions/nvidia-fabricmanager.raw"
@@ -29,6 +29,7 @@ def _judge(shipped: Shipped) -> list[str]:
         nvswitch=True,
         driver=driver(config) or "",
         flatcar=str(release) if release else None,
+        own=own_driver(config),
     )
     if problem:
         return ["have Fabric Manager in the version of its NVIDIA driver"]

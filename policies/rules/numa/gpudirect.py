@@ -9,7 +9,14 @@ A pool must have, between a GPU and a network card:
   devices to guests (`iommu: vfio` in its tuning) is exempt.
 
 A pod declares that it counts on it by the annotation `fleet.gpu/gpudirect: rdma`. It then needs
-GPUs, RDMA devices of one of the resources in `devices`, and a pool that has both.
+GPUs, and the RDMA device that its pool offers: `rdma/rails` where the pool has a `fabric`,
+`vpc.amazonaws.com/efa` where the environment has EFA. Where no pool is known, a device of one of
+the resources in `devices` will do. A pool that offers none has no other way in than the host's
+network, which needs a dated exemption from isolation/host-access.
+
+GPUDirect Storage (`storage`) is refused: it needs nvidia-fs, a module that neither Flatcar nor its
+driver extensions have, and drives or a file system that speak to it; /scratch does not. cuFile then
+copies through the host's memory by itself, so a job that uses it needs no declaration.
 """
 
 import re
@@ -32,16 +39,25 @@ from policies.language.pool_table import (
     with_pools,
 )
 from policies.language.rule import Manifest, Rule, Settings
-from settings.names import PREFIX
+from settings.fabric import RDMA_GB_PER_S, TCP_GB_PER_S
+from settings.names import EFA_RESOURCE, PREFIX, RDMA_PREFIX
 
 _ID = "numa/gpudirect"
 _DECLARED = f"{PREFIX}/gpudirect"
 _PASS = {"iommu=pt", "iommu.passthrough=1", "intel_iommu=off", "amd_iommu=off", "iommu=off"}
 _UNLIMITED = re.compile(r"^LimitMEMLOCK=infinity\s*$", re.MULTILINE)
 _KNOWN = f"must have rdma in its annotation {_DECLARED}."
+_STORAGE = (
+    f"must not have storage in its annotation {_DECLARED}: GPUDirect Storage needs the module "
+    "nvidia-fs, which Flatcar has not; cuFile works without, through the host's memory."
+)
 _DEVICES = "must ask for GPUs and for a device of {devices}, which GPUDirect RDMA needs."
 _SAYS = "pool '{name}' is not"
-_MUST = "must ask for a pool with GPUs and RDMA, which"
+_MUST = (
+    "must ask for a pool with GPUs and RDMA (gangs that talk TCP reached "
+    f"{TCP_GB_PER_S} GB/s of an all-reduce in place of {RDMA_GB_PER_S}), which"
+)
+_ASK = "{rdma} on pool '{name}'"
 
 
 def _judge(shipped: Shipped) -> list[str]:
@@ -77,12 +93,15 @@ def _fault(pod: Pod, settings: Settings) -> str | None:
     if declared is None:
         return None
     if declared != "rdma":
-        return _KNOWN
+        return _STORAGE if declared == "storage" else _KNOWN
     devices = tuple(map(str, items(settings["devices"])))
     if not asks_for_gpus(pod) or not _has(pod, devices):
         return _DEVICES.format(devices=" or ".join(devices))
     with_gpus = [pool for pool in open_to(settings, selected(pod)) if pool["gpus"]]
-    return no_pool_fits(with_gpus, lambda pool: pool["rdma"], _SAYS, _MUST)
+    offering = [pool for pool in with_gpus if pool["rdma"]]
+    return no_pool_fits(with_gpus, lambda pool: pool["rdma"] != "", _SAYS, _MUST) or no_pool_fits(
+        offering, lambda pool: _has(pod, (pool["rdma"],)), _ASK
+    )
 
 
 def _has(pod: Pod, devices: tuple[str, ...]) -> bool:
@@ -98,10 +117,9 @@ def _has(pod: Pod, devices: tuple[str, ...]) -> bool:
 
 _PREFIXES = cel.setting(_ID, "devices")
 _AMOUNT = "'%s'.format([r[k]])"
-_HAS = cel_asks_for(
-    f"{_PREFIXES}.exists(d, k.startsWith(d)) && isQuantity({_AMOUNT}) && "
-    f"quantity({_AMOUNT}).isGreaterThan(quantity('0'))"
-)
+_SOME = f"isQuantity({_AMOUNT}) && quantity({_AMOUNT}).isGreaterThan(quantity('0'))"
+_HAS = cel_asks_for(f"{_PREFIXES}.exists(d, k.startsWith(d)) && {_SOME}")
+_HAS_ITS = cel_asks_for(f"k.startsWith(e.rdma) && {_SOME}")
 
 RULE = Rule(
     id=_ID,
@@ -117,7 +135,7 @@ RULE = Rule(
         "devices": {
             "type": "array",
             "items": {"type": "string", "pattern": "^[a-z0-9./-]+$"},
-            "default": ["rdma/", "vpc.amazonaws.com/efa"],
+            "default": [f"{RDMA_PREFIX}/", EFA_RESOURCE],
             "description": "Prefixes of the resource names of RDMA devices.",
         },
     },
@@ -127,12 +145,28 @@ RULE = Rule(
             f"variables.pods.filter(p, p.annotations[?'{_DECLARED}'].hasValue())", "e.gpus > 0"
         ),
         [
-            Fault(broken=f"p.annotations['{_DECLARED}'] != 'rdma'", says=cel.literal(_KNOWN)),
+            Fault(
+                broken=f"p.annotations['{_DECLARED}'] != 'rdma'",
+                says=(
+                    f"(p.annotations['{_DECLARED}'] == 'storage' ? {cel.literal(_STORAGE)} : "
+                    f"{cel.literal(_KNOWN)})"
+                ),
+            ),
             Fault(
                 broken=f"!({ASKS_FOR_GPUS} && {_HAS})",
                 says=cel.text(_DEVICES, devices=f"{_PREFIXES}.join(' or ')"),
             ),
-            cel_no_pool_fits("e.rdma", cel_text(_SAYS), _MUST),
+            cel_no_pool_fits("e.rdma != ''", cel_text(_SAYS), _MUST),
+            Fault(
+                broken=(
+                    "p.pools.exists(e, e.rdma != '') && "
+                    f"!p.pools.exists(e, e.rdma != '' && {_HAS_ITS})"
+                ),
+                says=(
+                    f"'must ask for ' + p.pools.filter(e, e.rdma != '').map(e, {cel_text(_ASK)})"
+                    ".join(' or ') + '.'"
+                ),
+            ),
         ],
     ),
 )

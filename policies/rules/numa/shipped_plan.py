@@ -44,7 +44,7 @@ _FLAG = re.compile(
 _STARTS = re.compile(r"^Exec\w+=.*$", re.MULTILINE)
 _GRUB = re.compile(r"/(?:usr/share/)?oem/grub\.cfg")
 _ARRAY = re.compile(r"^declare -A cpus=\((.*)\)$", re.MULTILINE)
-_ENTRY = re.compile(r"\[(-?[0-9]+)\]=([0-9,-]+)")
+_ENTRY = re.compile(r'\[(-?[0-9]+)\]="?([0-9,-]+)')
 
 
 def _judge(shipped: Shipped) -> list[str]:

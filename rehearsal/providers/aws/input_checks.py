@@ -205,3 +205,10 @@ EC2_SECURITY_GROUP = (
     REGION,
     TAGS,
 )
+EC2_PLACEMENT_GROUP = (
+    InputCheck("name", matching(r"[\x20-\x7e]{1,255}", "1 to 255 characters")),
+    InputCheck("strategy", one_of("cluster", "partition", "spread")),
+    InputCheck("spreadLevel", one_of("host", "rack")),
+    REGION,
+    TAGS,
+)

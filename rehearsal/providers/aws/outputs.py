@@ -202,6 +202,16 @@ def security_group(request: CloudRequest) -> Properties:
     }
 
 
+def placement_group(request: CloudRequest) -> Properties:
+    """A placement group's ARN and id."""
+    return {
+        "arn": arn(request, "ec2", f"placement-group/{request.id}"),
+        "placementGroupId": derived_id("pg", request),
+        "partitionCount": request.inputs.get("partitionCount") or 0,
+        "spreadLevel": request.inputs.get("spreadLevel") or "",
+    }
+
+
 def _contents(request: CloudRequest) -> bytes:
     source = request.inputs.get("source")
     if isinstance(source, Asset):

@@ -77,6 +77,16 @@ _S3 = (
     ),
     SimulatedType(
         module="pulumi_aws.s3",
+        name="BucketLifecycleConfiguration",
+        input_checks=input_checks.BUCKET_REFERENCE,
+        creation_checks=IN_BUCKET,
+        replace_on=("bucket", "expectedBucketOwner", "region"),
+        defaults={"transitionDefaultMinimumObjectSize": "all_storage_classes_128K"},
+        identify=lambda request: request.text("bucket"),
+        known=outputs.in_region,
+    ),
+    SimulatedType(
+        module="pulumi_aws.s3",
         name="BucketObjectv2",
         input_checks=input_checks.S3_OBJECT,
         cross_checks=(cross_checks.at_most_one("content", "contentBase64", "source"),),
@@ -280,6 +290,18 @@ _EC2 = (
         identify=lambda _: new_id("sg"),
         known=outputs.tagged_in_region,
         outputs=outputs.security_group,
+    ),
+    SimulatedType(
+        module="pulumi_aws.ec2",
+        name="PlacementGroup",
+        input_checks=input_checks.EC2_PLACEMENT_GROUP,
+        unique=("name",),
+        replace_on=("name", "strategy", "spreadLevel", "partitionCount", "region"),
+        auto_name=AutoName(limit=255),
+        computed=frozenset({"partitionCount", "spreadLevel"}),
+        identify=lambda request: request.text("name"),
+        known=outputs.tagged_in_region,
+        outputs=outputs.placement_group,
     ),
 )
 TYPES = (*_S3, *_IAM, *_EVENTS, *_EC2)

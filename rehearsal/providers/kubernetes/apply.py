@@ -1,6 +1,6 @@
 """Creates, changes, previews and deletes the objects of one cluster by server-side apply."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -8,7 +8,9 @@ from rehearsal.api import Api, ApiServerError
 from rehearsal.errors import RefusedError
 from rehearsal.providers.contract import Resource, State
 from rehearsal.providers.kubernetes import objects, readiness
+from rehearsal.providers.kubernetes.ignored import with_ignored
 from rehearsal.providers.kubernetes.readiness import Discovery, ServedKind
+from rehearsal.providers.kubernetes.taken_over import forced_at_preview, taken_over
 from rehearsal.providers.secrets import secret_texts
 from rehearsal.providers.values import Properties, Unknown, has_unknown
 
@@ -31,7 +33,13 @@ class Objects:
         return self.kinds.find(*objects.group_version_kind(resource.type, value))
 
     def preview(
-        self, resource: Resource, inputs: Properties, manager: str, *, new: bool
+        self,
+        resource: Resource,
+        inputs: Properties,
+        manager: str,
+        *,
+        new: bool,
+        ignored: Sequence[str] = (),
     ) -> Properties | None:
         """The object as a dry run returns it; None where no dry run is possible.
 
@@ -42,11 +50,15 @@ class Objects:
         if served is None:
             return None
         path, body = self._request(served, inputs)
-        if new and not self.adopts and self.api.get(path) is not None:
+        known = None if new and self.adopts else self.api.get(path)
+        if new and not self.adopts and known is not None:
             return None
+        if known is not None:
+            body = with_ignored(body, known, manager, ignored)
+        force = known is not None and forced_at_preview(known)
         try:
             with _titled(resource, inputs):
-                live = self.api.apply(path, body, manager=manager, dry_run=True)
+                live = self.api.apply(path, body, manager=manager, force=force, dry_run=True)
         except ApiServerError as error:
             if error.status == 404:
                 return None
@@ -64,13 +76,27 @@ class Objects:
                     missing = error
             raise missing
 
-    def update(self, resource: Resource, inputs: Properties, manager: str) -> Properties:
+    def update(
+        self, resource: Resource, inputs: Properties, manager: str, ignored: Sequence[str] = ()
+    ) -> Properties:
         """Changes the object; refuses where it is gone, because the engine must learn of that."""
         with _titled(resource, inputs):
             path, body = self._request(self._known(resource, inputs), inputs)
-            if self.api.get(path) is None:
+            live = self.api.get(path)
+            if live is None:
                 raise RefusedError("it is gone; `pulumi refresh` takes note.", summary="gone")
+            live = self._taken_over(path, live, manager)
+            body = with_ignored(body, live, manager, ignored)
             return self.api.apply(path, body, manager=manager)
+
+    def _taken_over(self, path: str, live: Properties, manager: str) -> Properties:
+        """The object once `manager` has what the real provider takes over from others."""
+        entries = taken_over(live, manager)
+        if entries is None:
+            return live
+        change = [{"op": "replace", "path": "/metadata/managedFields", "value": entries}]
+        headers = {"Content-Type": "application/json-patch+json"}
+        return self.api.request("PATCH", path, change, headers=headers)
 
     def live(self, resource: Resource, state: State) -> Properties | None:
         """The object in the cluster; None where it or its kind is gone."""

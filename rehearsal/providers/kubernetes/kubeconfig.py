@@ -26,11 +26,7 @@ class ClusterAccess:
 def cluster(text: str, *, context: str | None = None, name: str | None = None) -> ClusterAccess:
     """The cluster called `name`, else that of `context`, else that of the current context."""
     document = _document(text)
-    current = context or document.get("current-context")
-    if not isinstance(current, str) or not current:
-        raise _wrong("it has no current-context, and the provider names no context")
-    chosen = _named(document, "contexts", "context", current)
-    place = _named(document, "clusters", "cluster", name or str(chosen.get("cluster")))
+    current, chosen, place = _active(document, context, name)
     user = _named(document, "users", "user", str(chosen.get("user")))
     server = place.get("server")
     if not isinstance(server, str) or not server.startswith(("https://", "http://")):
@@ -43,12 +39,29 @@ def cluster(text: str, *, context: str | None = None, name: str | None = None) -
     )
 
 
-def server_of(text: str, *, context: str | None = None, name: str | None = None) -> str | None:
-    """The URL of the server; None where the kubeconfig cannot be used."""
+def active_cluster(
+    text: str, *, context: str | None = None, name: str | None = None
+) -> dict[str, object] | None:
+    """The cluster's entry: server, CA, proxy and so on; None where the kubeconfig has none."""
     try:
-        return cluster(text, context=context, name=name).server
+        return _active(_document(text), context, name)[2]
     except RefusedError:
         return None
+
+
+def _active(
+    document: dict[str, object], context: str | None, name: str | None
+) -> tuple[str, dict[str, object], dict[str, object]]:
+    """The name of the context, its entry and that of its cluster."""
+    current = context or document.get("current-context")
+    if not isinstance(current, str) or not current:
+        raise _wrong("it has no current-context, and the provider names no context")
+    chosen = _named(document, "contexts", "context", current)
+    return (
+        current,
+        chosen,
+        _named(document, "clusters", "cluster", name or str(chosen.get("cluster"))),
+    )
 
 
 def _document(text: str) -> dict[str, object]:

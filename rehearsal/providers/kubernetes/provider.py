@@ -1,7 +1,7 @@
 """The provider `kubernetes`: resources become objects of the API server in the kubeconfig."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -26,9 +26,12 @@ from rehearsal.providers.kubernetes import state as recorded
 from rehearsal.providers.kubernetes.apply import Objects
 from rehearsal.providers.kubernetes.readiness import Discovery
 from rehearsal.providers.kubernetes.resource_types import immutable_fields, why_unsupported
-from rehearsal.providers.values import Properties, plain_properties
+from rehearsal.providers.values import Properties, Unknown, plain, plain_properties
 from settings.names import RELEASE
 
+IDENTIFIER = "clusterIdentifier"
+ACCESS = ("kubeconfig", "context", "cluster")
+"""The arguments that choose the active cluster of a kubeconfig."""
 UNSUPPORTED_ARGUMENTS = {
     "renderYamlToDirectory": "a rehearsal applies to an API server and renders nothing",
     "alwaysRender": "a rehearsal applies to an API server and renders nothing",
@@ -79,12 +82,21 @@ class KubernetesProvider:
         return failures
 
     def diff_config(self, old: Properties, new: Properties) -> PropertyDifference:
-        """Another API server is another cluster, so the provider and its objects are replaced."""
-        servers = [_server(plain_properties(config)) for config in (old, new)]
-        moved = None not in servers and servers[0] != servers[1]
-        return difference(
-            old, new, replace_on=("kubeconfig", "context", "cluster") if moved else ()
-        )
+        """Another cluster replaces the provider, and with it every object.
+
+        The identity of a cluster is its `clusterIdentifier`. Where old and new arguments do not
+        both have one, any change of the kubeconfig's active cluster entry counts as another
+        cluster, be it only the CA or a proxy (`DiffConfig` in provider/pkg/provider/provider.go of
+        pulumi-kubernetes).
+        """
+        before, after = plain_properties(old), plain_properties(new)
+        known = _text(before, IDENTIFIER), _text(after, IDENTIFIER)
+        if all(known):
+            return difference(old, new, replace_on=() if known[0] == known[1] else (IDENTIFIER,))
+        unknown = any(isinstance(after.get(key), Unknown) for key in ACCESS)
+        entries = [_active_cluster(config) for config in (before, after)]
+        moved = unknown or (None not in entries and entries[0] != entries[1])
+        return difference(old, new, replace_on=ACCESS if moved else ())
 
     def configure(self, session: Session) -> "KubernetesInstance":
         """Connects to the API server of the kubeconfig."""
@@ -162,6 +174,7 @@ class KubernetesInstance:
             wanted,
             replace_on=immutable_fields(
                 *names.group_version_kind(resource.type, new),
+                immutable=plain(new.get("immutable")) is True,
                 mutable_config_maps=self.mutable_config_maps,
                 mutable_secrets=self.mutable_secrets,
             ),
@@ -210,9 +223,10 @@ class KubernetesInstance:
             return self.releases.update(resource, state, new, preview=preview)
         manager = recorded.manager_of(state.outputs)
         if preview:
-            dry = self.objects.preview(resource, new, manager, new=False)
+            dry = self.objects.preview(resource, new, manager, new=False, ignored=state.ignored)
             return recorded.outputs(dry, new, manager) if dry else new
-        return recorded.outputs(self.objects.update(resource, new, manager), new, manager)
+        live = self.objects.update(resource, new, manager, state.ignored)
+        return recorded.outputs(live, new, manager)
 
     def delete(self, resource: Resource, state: State, *, timeout_s: float) -> None:
         """Deletes the object and waits until it is gone."""
@@ -238,11 +252,11 @@ class KubernetesInstance:
             ) from None
 
 
-def _server(config: Properties) -> str | None:
+def _active_cluster(config: Properties) -> Mapping[str, object] | None:
     text = config.get("kubeconfig")
     if not isinstance(text, str):
         return None
-    return kubeconfig.server_of(
+    return kubeconfig.active_cluster(
         text, context=_text(config, "context"), name=_text(config, "cluster")
     )
 

@@ -50,12 +50,16 @@ INPUT_CHECKS = (
 )
 
 CRDS_OF_CHART = {
+    "cilium": "cilium",
     "volcano": "volcano",
     "karpenter-crd": "karpenter",
     "karpenter": "karpenter",
     "kube-prometheus-stack": "prometheus-operator",
 }
-"""The charts that bring CRDs, each with the folder of the toolchain that has them."""
+"""The charts that bring CRDs, each with the folder of the toolchain that has them.
+
+Cilium's come with its operator, and before a node is Ready: its agents wait for them.
+"""
 
 CRDS_AMONG_TEMPLATES = frozenset({"volcano", "karpenter-crd"})
 """The charts whose CRDs are templates: skipCrds does not leave them out, and an uninstall deletes

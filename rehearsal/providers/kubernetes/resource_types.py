@@ -62,17 +62,24 @@ def why_unsupported(token: str) -> str | None:
 
 
 def immutable_fields(
-    api_version: str, kind: str, *, mutable_config_maps: bool, mutable_secrets: bool
+    api_version: str,
+    kind: str,
+    *,
+    immutable: bool = False,
+    mutable_config_maps: bool,
+    mutable_secrets: bool,
 ) -> tuple[str, ...]:
     """The property paths whose change replaces an object of the kind.
 
     Changed contents replace a ConfigMap or a Secret, so that pods that name it are rolled over,
-    unless the provider is configured to change it in place.
+    unless the provider is configured to change it in place. One that says `immutable: true` is
+    always replaced.
     """
     group = api_version.rpartition("/")[0]
     fields = _IMMUTABLE_FIELDS.get((group, kind), ())
     if (group, kind) == ("", "Secret"):
-        fields = ("type",) if mutable_secrets else ("type", "stringData", "data")
-    if (group, kind) == ("", "ConfigMap") and not mutable_config_maps:
+        in_place = mutable_secrets and not immutable
+        fields = ("type",) if in_place else ("type", "stringData", "data")
+    if (group, kind) == ("", "ConfigMap") and (immutable or not mutable_config_maps):
         fields = ("binaryData", "data")
     return (*_IDENTITY, *fields)

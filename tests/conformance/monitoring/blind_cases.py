@@ -1,6 +1,13 @@
 """Situations in which nothing can be judged, or seems so."""
 
-from tests.support.monitoring.exporters import GAP, STALE, placed_pages, then
+from tests.support.monitoring.exporters import (
+    GAP,
+    STALE,
+    placed_pages,
+    steady,
+    temperature,
+    then,
+)
 from tests.support.monitoring.promtool import Fires
 from tests.support.monitoring.situations import (
     BUSY,
@@ -36,6 +43,10 @@ CASES = (
                 gang("")[0]: then((0.0, 30), (STALE, 1)),
                 gang("", node="dgx-02")[0]: IDLE,
             },
+            more=(
+                temperature(gang("")[0], then((40.0, 30), (STALE, 1))),
+                temperature(gang("", node="dgx-02")[0], steady(40)),
+            ),
         ),
         fires=(Fires(labels=NODE, sentence="Nothing is known of the GPUs of node dgx-01 (dgx)"),),
     ),
@@ -46,7 +57,36 @@ CASES = (
             dgx(),
             dgx("dgx-02", ready=False),
             devices={gang("")[0]: then((0.0, 45), (GAP, 16))},
+            more=[temperature(gang("")[0], then((40.0, 45), (GAP, 16)))],
         ),
+    ),
+    Case(
+        alert="GpuExporterMissing",
+        when="a profiler holds the counters of the GPUs",
+        series=series(dgx(), more=[temperature(gang("")[0], steady(40))]),
+    ),
+    Case(
+        alert="GpuProfilingMissing",
+        when="a profiler has held the counters for more than an hour",
+        series=series(
+            dgx(there=steady(1, minutes=90)),
+            more=[temperature(gang("")[0], steady(40, minutes=90))],
+        ),
+        minutes=70,
+        fires=(
+            Fires(labels=NODE, sentence="Nobody knows whether the GPUs of node dgx-01 (dgx) work"),
+        ),
+    ),
+    Case(
+        alert="GpuProfilingMissing",
+        when="the exporter is away, which another alert says, or the counters are there",
+        series=series(
+            dgx(there=steady(1, minutes=90)),
+            dgx("dgx-02", there=steady(1, minutes=90)),
+            devices={gang("", node="dgx-02")[0]: steady(0, minutes=90)},
+            more=[temperature(gang("", node="dgx-02")[0], steady(40, minutes=90))],
+        ),
+        minutes=80,
     ),
     Case(
         alert="NumaExporterMissing",

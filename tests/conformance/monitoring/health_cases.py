@@ -1,8 +1,11 @@
 """Situations in which a branch costs too much or a machine is not well, or seem so."""
 
+from dataclasses import replace
+
 from tests.support.monitoring.exporters import (
     GAP,
     STALE,
+    Series,
     last_xid,
     steady,
     then,
@@ -21,7 +24,43 @@ from tests.support.monitoring.situations import (
     train,
 )
 
+_END_OF_DAY_40 = Series(
+    name="fleet:support_end:timestamp",
+    labels={"version": "Kubernetes 1.34"},
+    samples=steady(40 * 86400),
+)
+_END_OF_DAY_70 = replace(_END_OF_DAY_40, samples=steady(70 * 86400))
+
 CASES = (
+    Case(
+        alert="VersionEnds",
+        when="the last day of a version is forty days away",
+        series=[_END_OF_DAY_40],
+        minutes=10,
+        fires=(
+            Fires(
+                labels={"version": "Kubernetes 1.34"},
+                sentence="Kubernetes 1.34 gets its last fix within 39d 23h 50m 0s",
+            ),
+        ),
+    ),
+    Case(
+        alert="VersionEnds",
+        when="its last day is over",
+        series=[replace(_END_OF_DAY_40, samples=steady(60))],
+        minutes=10,
+        fires=(
+            Fires(
+                labels={"version": "Kubernetes 1.34"},
+                sentence="Kubernetes 1.34 gets no fixes any more",
+            ),
+        ),
+    ),
+    Case(
+        alert="VersionEnds",
+        when="it is seventy days away",
+        series=[_END_OF_DAY_70],
+    ),
     Case(
         alert="BranchCostOverLimit",
         when="eight GPUs at 30 USD an hour have run for half an hour",
@@ -97,6 +136,21 @@ CASES = (
         fires=(
             Fires(labels={**GPU0, "xid": "48"}, sentence="GPU 0 of node dgx-01 reported XID 48"),
         ),
+    ),
+    Case(
+        alert="GpuHardwareXid",
+        when="the GPU was reset hours ago, and the gauge still has the code",
+        series=[last_xid(gang("train-0")[0], then((0.0, 10), (79.0, 180)))],
+        minutes=100,
+    ),
+    Case(
+        alert="GpuHardwareXid",
+        when="another pod got the GPU that showed the code before",
+        series=[
+            last_xid(gang("train-0")[0], then((0.0, 5), (79.0, 85), (STALE, 1))),
+            last_xid(gang("train-1")[0], then((GAP, 90), (79.0, 60))),
+        ],
+        minutes=120,
     ),
     Case(
         alert="GpuHardwareXid",

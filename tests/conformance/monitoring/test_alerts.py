@@ -3,11 +3,23 @@
 import pytest
 
 from components.platform.monitoring.alerts import alerts
-from tests.conformance.monitoring import blind_cases, health_cases, idle_cases, node_cases
+from tests.conformance.monitoring import (
+    blind_cases,
+    health_cases,
+    idle_cases,
+    node_cases,
+    platform_cases,
+)
 from tests.support.monitoring.promtool import LIMITS, Promtool
 from tests.support.monitoring.situations import Case
 
-CASES = idle_cases.CASES + health_cases.CASES + node_cases.CASES + blind_cases.CASES
+CASES = (
+    *idle_cases.CASES,
+    *health_cases.CASES,
+    *node_cases.CASES,
+    *platform_cases.CASES,
+    *blind_cases.CASES,
+)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.alert}: {case.when}")

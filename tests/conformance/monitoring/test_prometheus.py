@@ -29,6 +29,7 @@ from tests.support.monitoring.exporters import (
     placed_pages,
     pod_groups,
     steady,
+    then,
     xid_count,
 )
 from tests.support.monitoring.kube_state_metrics import Pod
@@ -213,7 +214,7 @@ def fleet() -> list[Series]:
         more=[
             *activity(train, steady(0.4), "SM_ACTIVE"),
             *activity(train, steady(0.2), "PIPE_TENSOR_ACTIVE"),
-            last_xid(train[3], steady(79)),
+            last_xid(train[3], then((0.0, 56), (79.0, 5))),
             xid_count(train[0], 31, steady(1)),
             *placed_pages("dgx-01", hit=9_000, miss=90),
             *pod_groups("research", pending=1, inqueue=0, running=3),

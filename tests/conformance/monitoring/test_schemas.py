@@ -18,7 +18,9 @@ from tests.support.crd_schemas import closed, faults, kinds
 
 # keys of subcharts, whose own defaults the chart does not repeat
 SUBCHART_KEYS = {
+    "kube-state-metrics.customResourceState",
     "kube-state-metrics.metricLabelsAllowlist",
+    "kube-state-metrics.rbac",
     "prometheus-node-exporter.extraHostVolumeMounts",
 }
 RULE = prometheus_rule(

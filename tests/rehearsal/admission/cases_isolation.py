@@ -137,7 +137,7 @@ def good() -> Iterator[Row]:
         yield IMAGE, f"a {kind} by digest", making(template(container()))
     for image in (f"train@sha256:{_DIGEST}", f"registry.example:5000/a/b:1@sha256:{_DIGEST}"):
         yield IMAGE, image[:28], pod(_of(image))
-    allowed = {"capabilities": {"add": ["SYS_NICE", "CHOWN"]}, "privileged": False}
+    allowed = {"capabilities": {"add": ["KILL", "CHOWN"]}, "privileged": False}
     yield HOST, "what is allowed", pod({**container(), "securityContext": allowed})
     quiet = {**container(), "ports": [{"containerPort": 80}]}
     volumes = [{"name": "scratch", "emptyDir": {}}]

@@ -9,7 +9,7 @@ FACTS: Facts = {
         pool(
             "dgx",
             exclusive=True,
-            rdma=True,
+            rdma="rdma/rails",
             hugepages_1gi_mib=65536,
             shapes=[shape(hugepages_1gi_mib=65536)],
             cpus_per_gpu=27,

@@ -18,9 +18,9 @@ from rehearsal.processes import Processes
 from settings.names import NODE_CHECK_NAMESPACE
 from tests.support.recorder import plain, render
 from toolchain.build import ensure
+from workloads.api_server import ApiServerError as Refused
 from workloads.node_check.drift import Drift
 from workloads.node_check.node_api import NodeApi
-from workloads.node_check.node_api import NodeApiError as Refused
 
 GROUPS = {
     "Namespace": "/api/v1/namespaces",

@@ -12,7 +12,7 @@ from rehearsal.api import ApiServerError
 from tests.conftest import ROOT
 from tests.rehearsal.node_check.conftest import DEADLINE_S, DRIFT, GROUPS, NOW, Cluster
 from workloads.acceptance.manifests import manifests
-from workloads.node_check.node_api import NodeApiError as Refused
+from workloads.api_server import ApiServerError as Refused
 
 COLLECTIONS = {
     "Namespace": "/api/v1/namespaces",

@@ -6,7 +6,7 @@ from typing import Any
 from pulumi_kubernetes.helm.v3 import Release
 
 from components.pools.aws_gpu import AwsGpuPool, AwsGpuPoolArgs
-from components.pools.boot import PoolBoot
+from components.pools.boot import SAMPLE_TOKEN, ClusterJoin, PoolBoot, join_ignition_of
 from hardware.catalogue import load
 from ignition.boot.node import Booted
 from ignition.boot.node import boot as boot_machine
@@ -14,21 +14,32 @@ from ignition.plan.tuning import Purpose, Tuning
 from settings import AwsPoolSettings
 from tests.support.components.boots import boot as boot_of
 from tests.support.components.boots import changed
-from tests.support.recorder import Registered, Secret, named
+from tests.support.recorder import Registered, named
+from workloads.controllers.join_tokens.burst import filled
 
 HUGEPAGES = Tuning(hugepages_1gi_per_numa_node=64, housekeeping_cores_per_numa_node=4)
 
 
 def pool(
-    purpose: Purpose = "training", boot: PoolBoot | None = None, **changes: Any
+    purpose: Purpose = "training",
+    boot: PoolBoot | None = None,
+    vpc: str | None = None,
+    **changes: Any,
 ) -> Callable[[], None]:
     """Return a program with one pool; `changes` are fields of the declared pool."""
 
     def program() -> None:
         made = boot or boot_of("p5e.48xlarge", purpose=purpose, tuning=HUGEPAGES)
         made, declared = changed(made, AwsPoolSettings, changes)
-        crds = Release("crds", chart="karpenter-crd")
-        AwsGpuPool("pool", AwsGpuPoolArgs(boot=made, pool=declared, crds=crds))
+        controller = Release("controller", chart="karpenter")
+        args = AwsGpuPoolArgs(
+            boot=made,
+            pool=declared,
+            karpenter=controller,
+            kubeconfig="kubeconfig-of-the-cluster",
+            vpc=vpc,
+        )
+        AwsGpuPool("pool", args)
 
     return program
 
@@ -41,13 +52,6 @@ def spec(resources: list[Registered], kind: str) -> Mapping[str, Any]:
     return value
 
 
-def join_text(resources: list[Registered]) -> str:
-    """Return the secret part in the bucket."""
-    content = objects(resources)["join.ign"]["content"]
-    assert isinstance(content, Secret), "the join part must be secret"
-    return str(content.value)
-
-
 def objects(resources: list[Registered]) -> dict[str, Mapping[str, Any]]:
     """Return the objects in the bucket by key."""
     found = named(resources, "BucketObjectv2").values()
@@ -55,13 +59,16 @@ def objects(resources: list[Registered]) -> dict[str, Mapping[str, Any]]:
 
 
 def booted(resources: list[Registered]) -> Booted:
-    """Boot a machine of the pool."""
-    texts = {"join.ign": join_text(resources)}
-    texts |= {
-        key: str(stored["content"])
-        for key, stored in objects(resources).items()
-        if key not in texts
-    }
+    """Boot a machine of the pool, with the join part that fleet-join-tokens would write."""
+    cluster = ClusterJoin(
+        name="fleet-test",
+        endpoint="api.fleet.example:6443",
+        ca_cert_hash="sha256:" + "ab" * 32,
+        seed="",
+    )
+    template = join_ignition_of(cluster, None, SAMPLE_TOKEN)
+    texts = {"join.ign": filled(template, "abcdef.0123456789abcdef").decode()}
+    texts |= {key: str(stored["content"]) for key, stored in objects(resources).items()}
     user_data = spec(resources, "EC2NodeClass")["userData"]
     return boot_machine(
         user_data,

@@ -28,13 +28,13 @@ from settings.node_boot import NodeVersions, node_boot
 from settings.resolved import resolve
 
 P = TypeVar("P", AwsPoolSettings, BareMetalPoolSettings, HetznerPoolSettings)
-TOKEN = "abcdef.0123456789abcdef"
+SEED = "5eed" * 16
 NODE = NodeVersions(
     flatcar=versions.FLATCAR,
     kubernetes=versions.KUBERNETES,
     nvidia_driver=versions.NVIDIA_DRIVER,
     nvidia_runtime=versions.NVIDIA_RUNTIME,
-    fabric_manager="https://images.fleet.example/nvidia-fabricmanager-570.211.01-x86-64.raw",
+    fabric_manager="https://images.fleet.example/nvidia-fabricmanager-570.195.03-x86-64.raw",
 )
 IMAGE = ImageSettings(
     url="https://x.example/4593.2.5/flatcar.img", sha512="cd" * 64, format="qcow2"
@@ -47,6 +47,7 @@ def machine(number: int) -> MachineSettings:
         name=f"dgx-{number}",
         bmc_address=f"redfish-virtualmedia+https://10.10.250.{number}/redfish/v1/Systems/1",
         boot_mac_address=f"94:6d:ae:01:00:0{number}",
+        system_drive_serial=f"EXAMPLE-{number}",
     )
 
 
@@ -78,7 +79,7 @@ def boot(
     tuning: Tuning | None = None,
     tunnel: Tunnel | None = None,
 ) -> PoolBoot:
-    """Return the boot of a pool; call it inside the program, because its token is an Output."""
+    """Return the boot of a pool; call it inside the program, because its seed is an Output."""
     said = declared(machine_type, purpose, Tuning() if tuning is None else tuning)
     pool = resolve("pool", said, load(machine_type))
     return PoolBoot(
@@ -86,7 +87,7 @@ def boot(
             name="fleet-test",
             endpoint="api.fleet.example:6443",
             ca_cert_hash="sha256:" + "ab" * 32,
-            token=pulumi.Output.secret(TOKEN),
+            seed=pulumi.Output.secret(SEED),
         ),
         pool=pool,
         flatcar=NODE.flatcar,
@@ -100,6 +101,14 @@ def changed(made: PoolBoot, kind: type[P], changes: Mapping[str, Any]) -> tuple[
     assert isinstance(declared, kind)
     other: P = dataclasses.replace(declared, **changes)
     return dataclasses.replace(made, pool=dataclasses.replace(made.pool, declared=other)), other
+
+
+def shortened(made: PoolBoot) -> PoolBoot:
+    """Return boot data without plan.json, its longest file: it fits the user data of EC2."""
+    config = json.loads(made.ignition)
+    files = config["storage"]["files"]
+    config["storage"]["files"] = [each for each in files if each["path"] != "/etc/fleet/plan.json"]
+    return dataclasses.replace(made, ignition=json.dumps(config, separators=(",", ":")))
 
 
 def lengthened(short: PoolBoot, comment: str) -> PoolBoot:

@@ -83,6 +83,17 @@ def file(path: str, edit: Callable[[str], str]) -> Change:
     return change
 
 
+def everywhere(old: str, new: str) -> Change:
+    """A text is replaced wherever it stands in plain sight."""
+
+    def change(config: dict[str, Any]) -> None:
+        before = json.dumps(config)
+        assert old in before, f"{old} stands nowhere"
+        config.update(json.loads(before.replace(old, new)))
+
+    return change
+
+
 def text(path: str, old: str, new: str) -> Change:
     """A piece of a file's text is replaced."""
     return file(path, lambda before: before.replace(old, new))
@@ -96,6 +107,27 @@ def kubelet(**fields: Any) -> Change:
         return json.dumps({key: value for key, value in patch.items() if value is not None})
 
     return file(PATCH, edit)
+
+
+def kubelet_and_plan(**fields: Any) -> Change:
+    """Fields of the kubelet patch get other values, and the plan of the node says the same."""
+
+    def edit(before: str) -> str:
+        plan = json.loads(before)
+        plan["kubelet"] |= fields
+        return json.dumps(plan)
+
+    return both(kubelet(**fields), file("/etc/fleet/plan.json", edit))
+
+
+def both(*changes: Change) -> Change:
+    """One change after another."""
+
+    def change(config: dict[str, Any]) -> None:
+        for each in changes:
+            each(config)
+
+    return change
 
 
 def of(kind: str, path: str, /, **values: Any) -> Change:

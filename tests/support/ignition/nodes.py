@@ -9,7 +9,12 @@ from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from ignition.write.render import Join, NodeBoot, Taint, data_url, join_ignition, with_merge
 from ignition.write.render import tuning_ignition as render_ignition
 
-FABRIC_MANAGER = "https://images.fleet.example/sysext/nvidia-fabricmanager-570.211.01-x86-64.raw"
+FABRIC_MANAGER = "https://images.fleet.example/sysext/nvidia-fabricmanager-570.195.03-x86-64.raw"
+OWN_DRIVER = (
+    "https://images.fleet.example/sysext/"
+    "flatcar-nvidia-drivers-580-open-580.95.05-flatcar-4593.2.5.raw"
+)
+OWN_FABRIC_MANAGER = FABRIC_MANAGER.replace("570.195.03", "580.95.05")
 TOKEN = "abcdef.0123456789abcdef"
 GPU = Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule")
 UNREGISTERED = Taint(key="karpenter.sh/unregistered", value="", effect="NoExecute")
@@ -72,6 +77,8 @@ def every_choice() -> Iterator[tuple[str, NodeBoot]]:
     for name in names():
         for purpose in PURPOSES:
             for label, tuning in choices(load(name)):
+                if tuning.isolation == "exclusive" and purpose != "realtime":
+                    continue
                 yield f"{name} {purpose} {label}", node(name, tuning=tuning, purpose=purpose)
 
 
@@ -99,7 +106,7 @@ def choices(hardware: Hardware) -> Iterator[tuple[str, Tuning]]:
             one_core, irq="numa-local", transparent_hugepages="never", background_io_mib_per_s=200
         ),
     )
-    extra = replace(one_core, extra_kernel_arguments=("skew_tick=1", "mitigations=off"))
+    extra = replace(one_core, extra_kernel_arguments=("audit=0", "mitigations=off"))
     if hardware.gpus:
         options = ("NVreg_RestrictProfilingToAdminUsers=0", "NVreg_EnableStreamMemOPs=1")
         extra = replace(extra, extra_module_options=options, largest_pod_gpus=1)

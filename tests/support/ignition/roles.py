@@ -14,6 +14,7 @@ from ignition.write.gateway import GatewayBoot, LocksmithWindow, gateway_butane,
 from ignition.write.wireguard import Peer, WireGuard, WireGuardKey
 from tests.support.ignition.nodes import TOKEN
 
+DATA_VOLUME = "/dev/disk/by-id/scsi-0HC_Volume_101"
 ENDPOINT = "api.fleet.example:6443"
 PRIVATE_KEY = base64.b64encode(b"private key of nobody, 32 bytes.").decode()
 SECRETS = (TOKEN, PRIVATE_KEY, *(f"PEM of {name}" for name in PKI if name.endswith(".key")))
@@ -49,7 +50,7 @@ def gateway(*snippets: str) -> GatewayBoot:
 
 
 def server(
-    *, first: bool = True, etcd: str | None = "/dev/sdb", arch: Arch = "amd64"
+    *, first: bool = True, etcd: str | None = DATA_VOLUME, arch: Arch = "amd64"
 ) -> ControlPlaneBoot:
     """A server of the control plane at Hetzner."""
     return ControlPlaneBoot(
@@ -85,11 +86,11 @@ def key() -> WireGuardKey:
 def rendered() -> dict[str, tuple[str, str]]:
     """The plain part of every form of the roles: Butane and Ignition by name."""
     servers = {
-        f"control-plane{number}{disk or ''}-{arch}".replace("/dev/", "-"): server(
+        f"control-plane{number}{'-disk' if disk else ''}-{arch}": server(
             first=number == 1, etcd=disk, arch=arch
         )
         for number in (1, 2)
-        for disk in (None, "/dev/sdb")
+        for disk in (None, DATA_VOLUME)
         for arch in ("amd64", "arm64")
     }
     made = {

@@ -104,7 +104,7 @@ class Device:
             "modelName": "NVIDIA H200",
             **mig,
             "hostname": self.node,
-            "DCGM_FI_DRIVER_VERSION": "570.211.01",
+            "DCGM_FI_DRIVER_VERSION": "570.195.03",
             **(held if self.pod else {}),
             # the target: the exporter's pod, behind the Service that the ServiceMonitor selects
             "node": self.node,
@@ -123,6 +123,11 @@ def activity(
 ) -> list[Series]:
     """A ratio of the profiler for each device."""
     return [device.series(f"DCGM_FI_PROF_{field}", samples) for device in devices]
+
+
+def temperature(device: Device, samples: tuple[Value, ...]) -> Series:
+    """What the exporter shows of every GPU that it sees."""
+    return device.series("DCGM_FI_DEV_GPU_TEMP", samples)
 
 
 def last_xid(device: Device, samples: tuple[Value, ...]) -> Series:

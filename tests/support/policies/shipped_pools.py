@@ -12,7 +12,7 @@ from ignition.plan.tuning import Purpose, Tuning
 from ignition.write.render import NodeBoot, Taint, data_url, tuning_ignition
 from policies.language.rule import Rule
 
-FABRIC_MANAGER = "https://images.fleet.example/nvidia-fabricmanager-570.211.01-x86-64.raw"
+FABRIC_MANAGER = "https://images.fleet.example/nvidia-fabricmanager-570.195.03-x86-64.raw"
 Config = dict[str, Any]
 Pool = dict[str, Any]
 Edit = Callable[[Config], None]
@@ -26,6 +26,7 @@ def pool(  # noqa: PLR0913  # each is one thing that a pool can have otherwise
     driver: str = "570-open",
     sharing: str = "whole",
     fabric_manager: str = FABRIC_MANAGER,
+    driver_extension: str | None = None,
     flatcar: str | None = "4593.2.5",
 ) -> Pool:
     """A pool of the machine, whose Ignition is what the program renders."""
@@ -41,6 +42,7 @@ def pool(  # noqa: PLR0913  # each is one thing that a pool can have otherwise
         nvidia_driver=driver if gpu else None,
         nvidia_runtime="v1.18.1" if gpu else None,
         fabric_manager=fabric_manager if machine.nvswitch else None,
+        driver_extension=driver_extension,
     )
     defaults = asdict(Tuning())
     inputs = {

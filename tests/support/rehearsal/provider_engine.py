@@ -110,7 +110,15 @@ class FakeEngine:
         )
         return self.servicer.Diff(request, self.context)
 
-    def updated(self, made: Made, inputs: Properties, *, preview: bool = False) -> Properties:
+    def updated(
+        self,
+        made: Made,
+        inputs: Properties,
+        *,
+        preview: bool = False,
+        ignored: Sequence[str] = (),
+    ) -> Properties:
+        """The outputs of an update; for `ignored` paths the engine sends the old inputs."""
         request = provider_pb2.UpdateRequest(
             id=made.id,
             urn=urn(made.type),
@@ -118,6 +126,7 @@ class FakeEngine:
             olds=encode(made.outputs),
             news=encode(self.checked(made.type, inputs, old=made.inputs)),
             preview=preview,
+            ignoreChanges=ignored,
         )
         return decode(self.servicer.Update(request, self.context).properties)
 

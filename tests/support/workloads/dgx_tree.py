@@ -76,6 +76,8 @@ PLAN: dict[str, Any] = {
         "failSwapOn": True,
     },
     "absent_units": ["irqbalance.service"],
+    "absent_kernel_arguments": ["flatcar.autologin"],
+    "unverified": [],
 }
 
 KUBELET_CONFIG = f"""\
@@ -212,7 +214,7 @@ class Dgx:
             self.write(f"proc/{pid}/comm", name)
         self.write(
             "proc/driver/nvidia/version",
-            "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.211.01  Release Build",
+            "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.195.03  Release Build",
         )
         self.write("var/lib/kubelet/config.yaml", KUBELET_CONFIG)
         state = {"policyName": "static", "defaultCpuSet": "0-223", "entries": {}}

@@ -76,7 +76,7 @@ def gpu(**changed: object) -> str:
     return _GPU.format(**given)
 
 
-def query(*gpus: str, driver: str = "570.211.01", dtd: str = "v12") -> str:
+def query(*gpus: str, driver: str = "570.195.03", dtd: str = "v12") -> str:
     """A whole answer of `nvidia-smi -q -x`."""
     return (
         f'<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_{dtd}.dtd">\n'

@@ -64,8 +64,10 @@ def node_boot(hardware: Hardware, purpose: Purpose, tuning: Tuning, *, tunnel: b
 
 
 def node_boots(tunings: tuple[str, ...] = tuple(TUNINGS)) -> Iterator[tuple[str, NodeBoot]]:
-    """Each machine with each purpose and each of the tunings, as far as it can carry it."""
+    """Each machine with each purpose and each of the tunings that fits both."""
     for name, purpose, tuning in product(names(), PURPOSES, tunings):
+        if TUNINGS[tuning].isolation == "exclusive" and purpose != "realtime":
+            continue
         hardware = load(name)
         fitting = _fitting(TUNINGS[tuning], hardware)
         yield (
@@ -99,7 +101,9 @@ def other_roles() -> Iterator[Base]:
         for name in roles.secrets().pki
     }
     secret = control_plane_secret(dataclasses.replace(roles.secrets(), pki=pki))
-    for machine, first, disk in product(("ccx33", "cax41"), (True, False), (None, "/dev/sdb")):
+    for machine, first, disk in product(
+        ("ccx33", "cax41"), (True, False), (None, roles.DATA_VOLUME)
+    ):
         hardware = load(machine)
         server = roles.server(first=first, etcd=disk, arch=hardware.arch)
         text = with_merge(control_plane_ignition(server), data_url(secret))

@@ -14,6 +14,7 @@ from tests.sweeps.boot_mutants import (
     joining,
     kubelet,
     links,
+    machine,
     plans,
     roles,
     texts,
@@ -30,6 +31,7 @@ COMMON: Mapping[str, Kind] = {
     **texts.LINES,
     **joining.WHOLE,
     **roles.KINDS,
+    **machine.KINDS,
 }
 KINDS: Mapping[str, Kind] = {
     **arguments.KINDS,

@@ -4,29 +4,44 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Callable
+from functools import partial
+
+import pulumi
 
 from components.pools.aws_boot import plain_key
 from ignition.write.payload import EC2_LIMIT_BYTES
-from tests.support.components.aws_pools import booted, join_text, objects, pool, spec
-from tests.support.components.boots import TOKEN, boot, lengthened
+from tests.support.components.aws_pools import booted, objects, pool, spec
+from tests.support.components.boots import boot, lengthened, shortened
 from tests.support.recorder import named, render
 
 
 def test_the_whole_user_data_is_known_at_preview_and_holds_no_token() -> None:
-    user_data = spec(render(pool(), preview=True), "EC2NodeClass")["userData"]
+    user_data = spec(render(short_pool(), preview=True), "EC2NodeClass")["userData"]
     assert isinstance(user_data, str), "secret or unknown user data is hidden from reviewers"
-    assert TOKEN not in user_data
     assert "join.yaml" not in json.dumps(json.loads(user_data)["storage"])
 
 
-def test_the_join_part_is_fetched_from_the_bucket_and_checked_by_its_digest() -> None:
-    resources = render(pool())
-    (stored,) = named(resources, "BucketObjectv2").values()
+def test_another_token_changes_no_node_class_so_that_no_machine_drifts() -> None:
+    def with_seed(seed: str) -> None:
+        made = boot("p5e.48xlarge")
+        cluster = dataclasses.replace(made.cluster, seed=pulumi.Output.secret(seed))
+        pool(boot=dataclasses.replace(made, cluster=cluster))()
+
+    one, another = (render(partial(with_seed, seed)) for seed in ("one", "another"))
+    assert spec(one, "EC2NodeClass") == spec(another, "EC2NodeClass")
+
+
+def test_the_join_part_is_fetched_from_the_pools_own_bucket() -> None:
+    resources = render(short_pool())
+    (bucket,) = named(resources, "Bucket").values()
     ignition = json.loads(spec(resources, "EC2NodeClass")["userData"])["ignition"]
     (merge,) = ignition["config"]["merge"]
-    assert merge["source"] == f"s3://{stored.inputs['bucket']}/{stored.inputs['key']}"
-    digest = hashlib.sha512(join_text(resources).encode()).hexdigest()
-    assert merge["verification"]["hash"] == f"sha512-{digest}"
+    assert merge == {"source": f"s3://{bucket.inputs['bucket']}/join.ign"}
+
+
+def test_the_bucket_goes_with_the_join_part_that_is_no_resource_of_the_program() -> None:
+    (bucket,) = named(render(pool()), "Bucket").values()
+    assert bucket.inputs["forceDestroy"] is True
 
 
 def test_a_machine_with_this_user_data_joins_with_karpenters_registration_taint() -> None:
@@ -38,11 +53,11 @@ def test_a_machine_with_this_user_data_joins_with_karpenters_registration_taint(
 
 
 def test_the_nodes_role_may_read_its_boot_data_and_nothing_else() -> None:
-    resources = render(pool())
+    resources = render(short_pool())
     (policy,) = named(resources, "RolePolicy").values()
-    (stored,) = named(resources, "BucketObjectv2").values()
+    (bucket,) = named(resources, "Bucket").values()
     (statement,) = json.loads(str(policy.inputs["policy"]))["Statement"]
-    arn = f"arn:aws:s3:::{stored.inputs['bucket']}/{stored.inputs['key']}"
+    arn = f"arn:aws:s3:::{bucket.inputs['bucket']}/join.ign"
     assert (statement["Action"], statement["Resource"]) == ("s3:GetObject", [arn])
     profile = spec(resources, "EC2NodeClass")["instanceProfile"]
     assert [p.inputs["name"] for p in named(resources, "InstanceProfile").values()] == [profile]
@@ -58,6 +73,20 @@ def test_the_bucket_is_private_encrypted_and_reached_over_tls_only() -> None:
     (statement,) = json.loads(str(policy.inputs["policy"]))["Statement"]
     assert statement["Effect"] == "Deny"
     assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+def short_pool() -> Callable[[], None]:
+    def program() -> None:
+        pool(boot=shortened(boot("p5e.48xlarge")))()
+
+    return program
+
+
+def test_a_plain_part_in_the_bucket_is_known_at_preview_and_holds_no_token() -> None:
+    stored = objects(render(long_pool(), preview=True))
+    (plain,) = (found["content"] for key, found in stored.items() if key.startswith("plain-"))
+    assert isinstance(plain, str), "a secret or unknown plain part is hidden from reviewers"
+    assert "bootstrapToken" not in plain
 
 
 def long_pool() -> Callable[[], None]:

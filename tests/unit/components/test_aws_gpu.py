@@ -6,27 +6,47 @@ from typing import Any
 import pulumi
 import pytest
 
-from components.pools.aws_gpu import reservations
+from components.pools.boot import PoolBoot
 from ignition.plan.tuning import Purpose
+from settings.fabric import fabric_of
+from settings.karpenter import reservations
 from tests.support.components.aws_pools import HUGEPAGES, booted, pool, spec
 from tests.support.components.boots import boot
-from tests.support.recorder import Registered, named, render
+from tests.support.recorder import Registered, Secret, named, render
+
+ZONE = "us-east-1b"
+
+
+def with_efa() -> PoolBoot:
+    """The boot of a pool whose environment has the driver for EFA."""
+    made = boot("p5e.48xlarge")
+    fabric = fabric_of(made.pool.declared, made.pool.hardware, efa=True)
+    return dataclasses.replace(made, pool=dataclasses.replace(made.pool, fabric=fabric))
+
+
+def efa_pool(**changes: Any) -> list[Registered]:
+    """The resources of a pool with EFA."""
+
+    def program() -> None:
+        pool(boot=with_efa(), vpc="vpc-0a1b2c3d", zone=ZONE, **changes)()
+
+    return render(program)
 
 
 @pytest.mark.parametrize(
     ("interfaces", "efa", "warnings"), [(32, False, 1), (32, True, 0), (0, False, 0)]
 )
-def test_a_pool_whose_efa_interfaces_have_no_driver_is_warned_of(
+def test_a_pool_whose_efa_interfaces_have_no_driver_is_warned_of_with_its_price(
     interfaces: int, *, efa: bool, warnings: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
     monkeypatch.setattr(pulumi.log, "warn", lambda text, _resource: said.append(text))
 
     def program() -> None:
-        made = boot("p5e.48xlarge")
+        made = with_efa() if efa else boot("p5e.48xlarge")
         hardware = dataclasses.replace(made.pool.hardware, efa_interfaces=interfaces)
         there = dataclasses.replace(made.pool, hardware=hardware)
-        pool(boot=dataclasses.replace(made, pool=there, efa=efa))()
+        pool(boot=dataclasses.replace(made, pool=there), zone=ZONE)()
 
     render(program)
 
@@ -34,10 +54,91 @@ def test_a_pool_whose_efa_interfaces_have_no_driver_is_warned_of(
     assert all(
         text.startswith(
             "pool pool: p5e.48xlarge has 32 EFA interfaces and the environment no driver for them, "
-            "so traffic between nodes goes over TCP; "
+            "so traffic between nodes goes over TCP: 3 GB/s of an all-reduce in place of 489 were "
+            "measured on H100; "
         )
         for text in said
     )
+
+
+def test_a_training_pool_whose_gangs_may_span_zones_is_warned_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(pulumi.log, "warn", lambda text, _resource: said.append(text))
+
+    render(pool(boot=None, purpose="training"))
+    render(pool(purpose="inference"))
+
+    assert len([text for text in said if text.startswith("pool pool: without a zone")]) == 1
+
+
+def test_a_pool_in_one_zone_launches_in_no_other() -> None:
+    for resources, zones in ((render(pool(zone=ZONE)), [ZONE]), (render(pool()), [])):
+        for node_pool in node_pools(resources).values():
+            wanted = node_pool["template"]["spec"]["requirements"]
+            asked = [each for each in wanted if each["key"] == "topology.kubernetes.io/zone"]
+            assert [value for each in asked for value in each["values"]] == zones
+
+
+def test_each_card_of_a_machine_has_one_efa_interface_and_one_of_all_has_an_address() -> None:
+    found = spec(efa_pool(), "EC2NodeClass")["networkInterfaces"]
+
+    (primary,) = (each for each in found if each["interfaceType"] == "interface")
+    assert (primary["networkCardIndex"], primary["deviceIndex"]) == (0, 0)
+    efa = [each for each in found if each["interfaceType"] == "efa-only"]
+    assert [each["networkCardIndex"] for each in efa] == list(range(32))
+    assert [each["deviceIndex"] for each in efa] == [1] + [0] * 31
+
+
+def test_efa_traffic_passes_between_the_machines_both_ways_and_from_nowhere_else() -> None:
+    resources = efa_pool()
+    (group,) = named(resources, "SecurityGroup").values()
+
+    assert group.inputs["vpcId"] == "vpc-0a1b2c3d"
+    for way in ("ingress", "egress"):
+        rules: Any = group.inputs[way]
+        (rule,) = rules
+        assert (rule["protocol"], rule["self"], "cidrBlocks" in rule) == ("-1", True, False)
+    selected = spec(resources, "EC2NodeClass")["securityGroupSelectorTerms"]
+    assert {"name": group.inputs["name"]} in selected
+    assert {"tags": {"karpenter.sh/discovery": "fleet-test"}} in selected
+
+
+def test_machines_with_efa_stand_close_together() -> None:
+    resources = efa_pool()
+    (group,) = named(resources, "PlacementGroup").values()
+
+    assert group.inputs["strategy"] == "cluster"
+    told = spec(resources, "EC2NodeClass")["placementGroupSelector"]
+    assert told == {"name": group.inputs["name"]}
+
+
+def test_machines_of_a_capacity_block_have_no_placement_group_of_ours() -> None:
+    resources = efa_pool(reserved_until="2027-01-31")
+
+    assert not named(resources, "PlacementGroup")
+    assert "placementGroupSelector" not in spec(resources, "EC2NodeClass")
+
+
+def test_the_class_with_efa_waits_for_the_groups_that_it_selects() -> None:
+    (made,) = named(efa_pool(), "EC2NodeClass").values()
+    assert any(urn.endswith(("-group", "-fabric")) for urn in made.depends_on)
+
+
+def test_a_pool_without_efa_has_none_of_its_parts() -> None:
+    resources = render(pool(zone=ZONE))
+    found = spec(resources, "EC2NodeClass")
+
+    assert not {"networkInterfaces", "placementGroupSelector"} & set(found)
+    assert not named(resources, "SecurityGroup") | named(resources, "PlacementGroup")
+
+
+def test_images_load_faster_than_gp3s_default() -> None:
+    (volume,) = spec(render(pool()), "EC2NodeClass")["blockDeviceMappings"]
+    disk = volume["ebs"]
+    assert (disk["volumeType"], disk["throughput"]) == ("gp3", 1000)
+    assert disk["throughput"] <= disk["iops"] / 4, "EBS refuses more for so few IOPS"
 
 
 def test_pods_cannot_reach_the_nodes_role() -> None:
@@ -87,12 +188,37 @@ def mib(quantity: str) -> int:
     return round(int(quantity[:-2]) * units[quantity[-2:]])
 
 
-def test_nodes_and_their_class_wait_for_karpenters_crds() -> None:
+def test_node_pools_and_their_class_live_no_longer_than_the_controller_that_ends_machines() -> None:
     resources = render(pool())
     found = [*named(resources, "NodePool").values(), *named(resources, "EC2NodeClass").values()]
     assert len(found) == 3
     for each in found:
-        assert any(urn.endswith("::crds") for urn in each.depends_on), each.name
+        assert "controller" in awaited(each), each.name
+
+
+def test_machines_end_before_their_node_pools_and_these_before_their_class() -> None:
+    resources = render(pool())
+    node_pools = named(resources, "NodePool")
+    (machines,) = named(resources, "RentedMachines").values()
+    assert awaited(machines) >= {*node_pools}
+    assert all("pool-class" in awaited(each) for each in node_pools.values())
+
+
+def test_the_end_of_the_machines_is_waited_for_longer_than_the_longest_drain() -> None:
+    resources = render(pool())
+    (machines,) = named(resources, "RentedMachines").values()
+    (grace,) = {
+        spec["template"]["spec"]["terminationGracePeriod"]
+        for spec in node_pools(resources).values()
+    }
+    assert isinstance(machines.inputs["timeout_s"], float)
+    assert machines.inputs["timeout_s"] > int(grace.removesuffix("h")) * 3600
+    assert machines.inputs["node_pools"] == list(node_pools(resources))
+    assert isinstance(machines.inputs["kubeconfig"], Secret)
+
+
+def awaited(resource: Registered) -> set[str]:
+    return {urn.rsplit("::", 1)[-1] for urn in resource.depends_on}
 
 
 def node_pools(resources: list[Registered]) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def test_an_unreachable_aws_is_not_reported_as_a_missing_image() -> None:
     sentence = str(caught.value)
     assert sentence.startswith(
         "pool pool: AWS could not be asked for the image Flatcar-stable-4593.2.5-hvm; check the "
-        "AWS credentials, the network and gpu-fleet:sites.here.region ("
+        "AWS credentials, the network and the region of its site ("
     )
     assert "No valid credential sources found. failed to refresh" in sentence
     assert "versions.flatcar" not in sentence

@@ -1,12 +1,20 @@
 """Bare-metal machines: the objects that Metal3 reads of each."""
 
+import dataclasses
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pulumi
+import pytest
 
-from components.pools.bare_metal import BareMetalPool, BareMetalPoolArgs, BmcCredentials
+from components.pools.bare_metal import (
+    BareMetalPool,
+    BareMetalPoolArgs,
+    BmcCredentials,
+    root_device_hints,
+)
 from components.pools.boot import PoolBoot, TunnelEnd
 from hardware.catalogue import load
 from ignition.boot.node import boot as boot_machine
@@ -14,7 +22,9 @@ from ignition.butane.urls import decode
 from ignition.write.render import JOIN_FILE
 from ignition.write.wireguard import CREDENTIAL, NETWORK
 from settings import BareMetalPoolSettings, Tunnel
-from tests.support.components.boots import IMAGE, changed
+from settings.pools import SystemDrive
+from settings.resolved import resolve
+from tests.support.components.boots import IMAGE, changed, machine
 from tests.support.components.boots import boot as boot_of
 from tests.support.recorder import Registered, Secret, named, render
 
@@ -31,6 +41,7 @@ def pool(
                 username=pulumi.Output.secret("root"), password=pulumi.Output.secret("hunter2")
             ),
             tunnels=tunnels or {},
+            kubeconfig=pulumi.Output.secret("kubeconfig"),
         )
         BareMetalPool("pool", args)
 
@@ -119,6 +130,28 @@ def test_a_host_is_found_through_its_bmc_and_its_network_card() -> None:
     assert (spec["architecture"], spec["bootMode"], spec["online"]) == ("x86_64", "UEFI", True)
 
 
+def test_a_host_is_installed_on_the_drive_with_the_serial_number_of_its_entry() -> None:
+    hosts = objects(render(pool()), "BareMetalHost")
+    assert [host["spec"]["rootDeviceHints"] for host in hosts.values()] == [
+        {"serialNumber": "EXAMPLE-1"},
+        {"serialNumber": "EXAMPLE-2"},
+    ]
+
+
+def test_hints_of_the_pool_have_the_names_of_the_crd() -> None:
+    hints = root_device_hints(
+        SystemDrive(minSizeGigabytes=900, model="MZ1L2", rotational=False),
+        replace(machine(1), system_drive_serial=None, system_drive_wwn="eui.0025385b11234567"),
+    )
+    assert hints == {
+        "minSizeGigabytes": 900,
+        "model": "MZ1L2",
+        "rotational": False,
+        "wwn": "eui.0025385b11234567",
+    }
+    assert root_device_hints(SystemDrive(), replace(machine(1), system_drive_serial=None)) == {}
+
+
 def test_the_image_is_checked_by_its_digest() -> None:
     spec = objects(render(pool()), "BareMetalHost")["dgx-1"]["spec"]
     assert spec["image"] == {
@@ -142,3 +175,22 @@ def test_all_objects_of_a_pool_are_in_its_namespace() -> None:
         for found in objects(resources, kind).values():
             assert found["metadata"]["namespace"] == "metal3-pool"
             assert found["metadata"]["labels"]["fleet.gpu/hardware"] == "dgx-h200"
+
+
+@pytest.mark.parametrize(("fabric", "warnings"), [("infiniband", 0), ("roce", 0), (None, 1)])
+def test_machines_whose_rails_nobody_uses_are_warned_of_with_the_price(
+    fabric: Any, warnings: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(pulumi.log, "warn", lambda text, _resource: said.append(text))
+
+    def program() -> None:
+        made = boot_of("dgx-h200")
+        declared = dataclasses.replace(made.pool.declared, fabric=fabric)
+        there = resolve("pool", declared, load("dgx-h200"))
+        pool(boot=dataclasses.replace(made, pool=there))()
+
+    render(program)
+
+    assert len(said) == warnings
+    assert all("gangs talk TCP: 3 GB/s of an all-reduce in place of 489" in text for text in said)

@@ -36,6 +36,7 @@ def gateway(machines: int = 2, **changes: Any) -> Callable[[], None]:
         args = GatewayArgs(
             cluster="fleet-test",
             site="fra",
+            title="fra",
             name="fleet-test-fra-gateway",
             network=HetznerNetwork("hel1", network),
             number=1,

@@ -1,6 +1,7 @@
 """Hetzner: the closed network, and the servers of a pool."""
 
 import dataclasses
+import json
 import re
 from collections.abc import Callable, Mapping
 from ipaddress import IPv4Network
@@ -14,6 +15,7 @@ from components.pools.boot import PoolBoot, PoolError
 from components.pools.hetzner import HetznerPool, HetznerPoolArgs
 from hardware.catalogue import load
 from ignition.boot.node import boot as boot_machine
+from ignition.butane.urls import decode
 from ignition.write.payload import HETZNER_LIMIT_BYTES
 from settings import HetznerPoolSettings
 from tests.support.components.boots import boot as boot_of
@@ -35,7 +37,10 @@ def pool(boot: PoolBoot | None = None, **changes: Any) -> Callable[[], None]:
         made, declared = changed(
             boot or boot_of("ccx33", purpose="batch"), HetznerPoolSettings, changes
         )
-        HetznerPool("pool", HetznerPoolArgs(boot=made, pool=declared, network=network()))
+        args = HetznerPoolArgs(
+            boot=made, pool=declared, network=network(), kubeconfig="kubeconfig-of-the-cluster"
+        )
+        HetznerPool("pool", args)
 
     return program
 
@@ -83,6 +88,24 @@ def test_user_data_is_secret_and_names_the_server() -> None:
         assert machine.node.hostname == server["name"], "the cloud controller finds nodes by name"
 
 
+def test_each_server_may_join_for_an_hour_from_when_it_was_made() -> None:
+    resources = render(pool())
+    made, tokens = named(resources, "Server"), named(resources, "BootstrapToken")
+    assert tokens.keys() == {f"{name}-token" for name in made}
+    for name, server in made.items():
+        token = tokens[f"{name}-token"]
+        assert any(urn.endswith(f"::{name}") for urn in token.depends_on)
+        assert (token.inputs["node"], token.inputs["hours"]) == (server.inputs["name"], 1)
+        said, whole = token.inputs["token"], server.inputs["userData"]
+        assert isinstance(said, Secret)
+        assert isinstance(whole, Secret)
+        (merge,) = json.loads(str(whole.value))["ignition"]["config"]["merge"]
+        assert str(said.value) in "".join(
+            decode(file["contents"]["source"]).decode()
+            for file in json.loads(decode(merge["source"]))["storage"]["files"]
+        )
+
+
 def test_a_cpu_server_takes_pods_that_tolerate_nothing() -> None:
     user_data = servers(render(pool()))[0]["userData"]
     machine = boot_machine(str(user_data.value), load("ccx33"))
@@ -94,14 +117,29 @@ def test_the_old_server_is_deleted_before_the_new_one_because_names_are_unique()
     assert all(each.delete_before_replace for each in named(render(pool()), "Server").values())
 
 
-def test_a_server_waits_for_the_one_before_it_so_that_one_is_away_at_a_time() -> None:
-    made = named(render(pool(nodes=12)), "Server")
+def test_a_server_waits_for_the_turn_of_the_one_before_it_so_that_one_is_away_at_a_time() -> None:
+    resources = render(pool(nodes=12))
+    made, turns = named(resources, "Server"), named(resources, "ServerTurn")
     names = [f"pool-{number}" for number in range(1, 13)]
-    awaited = {name: {urn.rsplit("::", 1)[-1] for urn in made[name].depends_on} for name in names}
-    assert {name: awaited[name] & set(names) for name in names} == {
+    assert {name: awaited(made[name]) & {*turns} for name in names} == {
         "pool-1": set(),
-        **{name: {before} for before, name in pairwise(names)},
+        **{name: {f"{before}-turn"} for before, name in pairwise(names)},
     }
+    for name in names:
+        assert name in awaited(turns[f"{name}-turn"]), "a node is drained before its server goes"
+
+
+def test_what_needs_the_machines_of_a_pool_waits_for_all_of_its_nodes() -> None:
+    resources = render(pool(nodes=3))
+    (ready,) = named(resources, "NodeReady").values()
+    servers = [server.inputs["name"] for server in named(resources, "Server").values()]
+    assert ready.inputs["nodes"] == servers
+    assert awaited(ready) == {"pool-3-turn"}
+    assert isinstance(ready.inputs["kubeconfig"], Secret)
+
+
+def awaited(resource: Registered) -> set[str]:
+    return {urn.rsplit("::", 1)[-1] for urn in resource.depends_on}
 
 
 @pytest.mark.parametrize(("nodes", "groups"), [(1, 1), (10, 1), (11, 2), (25, 3)])

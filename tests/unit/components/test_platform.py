@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 import yaml
 
 from components.platform.pool_domains import TIER, PoolDomains, PoolDomainsArgs
@@ -109,6 +110,37 @@ def test_each_pool_with_gpus_is_a_domain_of_gangs_and_waits_for_volcano() -> Non
         "members": [{"type": "Node", "selector": selector}],
     }
     assert any(urn.endswith("::volcano-release") for urn in burst.depends_on)
+    assert burst.ignore_changes == ("spec.members",), "fleet-pool-domains writes into them"
+
+
+def test_what_changes_the_domains_may_do_nothing_else() -> None:
+    def program() -> None:
+        PoolDomains("pools", PoolDomainsArgs(pools=["dgx", "burst"], crds=volcano().release))
+
+    resources = render(program)
+    (role,) = named(resources, "ClusterRole").values()
+    assert role.inputs["rules"] == [
+        {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]},
+        {
+            "apiGroups": ["topology.volcano.sh"],
+            "resources": ["hypernodes"],
+            "resourceNames": ["pool-burst", "pool-dgx"],
+            "verbs": ["get", "patch"],
+        },
+    ]
+    (deployment,) = named(resources, "Deployment").values()
+    spec: Any = deployment.inputs["spec"]
+    (container,) = spec["template"]["spec"]["containers"]
+    assert container["command"][-2:] == ["burst", "dgx"]
+    assert spec["template"]["spec"]["securityContext"]["runAsNonRoot"] is True
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_without_a_pool_with_gpus_no_program_runs_for_domains() -> None:
+    def program() -> None:
+        PoolDomains("pools", PoolDomainsArgs(pools=[], crds=volcano().release))
+
+    assert not named(render(program), "Deployment")
 
 
 def test_production_goes_before_research_before_interactive_before_scavenger() -> None:
@@ -124,3 +156,16 @@ def test_production_goes_before_research_before_interactive_before_scavenger() -
     assert values["priority-scavenger"] < 0, "a pod without a class goes before it"
     assert classes["priority-scavenger"].inputs["preemptionPolicy"] == "Never"
     assert not any(each.inputs["globalDefault"] for each in classes.values())
+
+
+@pytest.mark.parametrize("program", ["scheduler", "controller", "admission"])
+def test_the_loss_of_one_node_stops_no_program_of_volcanos(program: str) -> None:
+    found = custom()
+    assert found[f"{program}_replicas"] == 2
+    assert found[f"{program}_resources"]["requests"].keys() == {"cpu", "memory"}
+    (term,) = found[f"{program}_affinity"]["podAntiAffinity"][
+        "preferredDuringSchedulingIgnoredDuringExecution"
+    ]
+    selector = term["podAffinityTerm"]["labelSelector"]["matchLabels"]
+    assert selector == {"app": f"volcano-{program}"}, "the label of its pods in the chart"
+    assert found["leader_elect_enable"] is True, "two schedulers would place one pod twice"

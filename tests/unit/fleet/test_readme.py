@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text()
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-SLOW = {"rehearse", "preview"}  # they need the toolchain or an account
+SLOW = {"rehearse", "preview", "reinstall", "destroy"}  # they need toolchain, cluster or account
 
 
 def commands(page: str) -> list[list[str]]:

@@ -74,7 +74,7 @@ def test_every_unverified_fact_is_a_property_of_the_file(name: str) -> None:
 def test_facts_that_nobody_can_be_cited_for_are_doubts_too() -> None:
     assert load("dgx-h200").doubts == (
         *load("dgx-h200").unverified,
-        *("gpus.bar1_gib (unknown)", "nvme.numa_node (unknown)", "pcie_aspm (unknown)"),
+        "nvme.numa_node (unknown)",
     )
     assert load("ccx33").doubts == load("ccx33").unverified, "a guest's links are its host's"
 
@@ -108,6 +108,21 @@ def test_a_pci_device_is_one_model_on_every_machine() -> None:
         for gpu in load(name).gpus:
             models.setdefault(gpu.pci_device_id, set()).add(gpu.model)
     assert all(len(found) == 1 for found in models.values()), models
+
+
+@every_machine
+def test_gpus_have_their_link_and_their_window_or_say_that_nobody_knows(name: str) -> None:
+    machine = load(name)
+    for gpu in machine.gpus:
+        assert None not in (gpu.pcie_gen, gpu.pcie_width, gpu.bar1_gib)
+        assert gpu.bar1_gib is not None
+        assert gpu.bar1_gib >= gpu.memory_gib, "all of the memory can be reached over the bus"
+    assert machine.pcie_aspm is not None or machine.virtual or not machine.gpus
+
+
+def test_a_h200_shows_256_gib_to_the_bus() -> None:
+    assert {gpu.bar1_gib for gpu in load("dgx-h200").gpus} == {256}
+    assert "gpus.bar1_gib" not in load("dgx-h200").unverified
 
 
 @every_machine
@@ -146,6 +161,42 @@ def test_a_hybrid_processor_has_cores_with_and_without_smt() -> None:
 def test_local_drives_are_summed() -> None:
     assert load("dgx-h200").nvme_gib == 8 * 3576
     assert load("ccx33").nvme_gib == 0
+
+
+@pytest.mark.parametrize("name", ["dgx-h200", "dgx-h100", "dgx-a100", "hgx-b200"])
+def test_metal3_must_be_told_the_drive_where_all_drives_are_nvme(name: str) -> None:
+    machine = load(name)
+    assert machine.needs_drive_hint, "without a hint Metal3 installs on /dev/sda"
+    assert machine.needs_drive_serial, "two M.2 drives are alike"
+
+
+@pytest.mark.parametrize(
+    ("drives", "hint", "serial"),
+    [
+        ({"count": 1, "bus": "nvme", "model": None}, True, False),
+        ({"count": 2, "bus": "sata", "model": None}, False, True),
+        ({"count": 1, "bus": None, "model": None}, True, False),
+    ],
+)
+def test_a_hint_depends_on_the_bus_and_its_kind_on_the_number_of_drives_that_are_alike(
+    drives: dict[str, Any], *, hint: bool, serial: bool
+) -> None:
+    machine = parse("mine", entry("dgx-h200") | {"system_drives": drives}, where="mine.yaml")
+    assert (machine.needs_drive_hint, machine.needs_drive_serial) == (hint, serial)
+
+
+def test_a_bare_metal_machine_without_its_system_drives_is_refused() -> None:
+    bare = entry("dgx-h200")
+    del bare["system_drives"]
+    with pytest.raises(HardwareError, match=r"^mine.yaml: \$.system_drives: needed: the drives"):
+        parse("mine", bare, where="mine.yaml")
+
+
+def test_a_rented_machine_has_no_system_drives_to_choose_from() -> None:
+    rented = entry("p5e.48xlarge") | {"system_drives": entry("dgx-h200")["system_drives"]}
+    with pytest.raises(HardwareError, match=r"system_drives: allowed for bare-metal alone"):
+        parse("mine", rented, where="mine.yaml")
+    assert not load("p5e.48xlarge").needs_drive_hint
 
 
 def test_an_arm_machine_with_gpus_is_refused_with_the_reason() -> None:

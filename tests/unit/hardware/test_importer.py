@@ -79,7 +79,7 @@ def test_network_cards_are_on_the_numa_node_of_their_gpus(name: str, tmp_path: P
 def test_what_was_not_measured_is_named(name: str, tmp_path: Path) -> None:
     doubts = layout(name).facts["expect"].get("doubts", [])
     found = machine(name, tmp_path)
-    assert set(found.unverified) == {"price", "system_disk_gib", *doubts}
+    assert set(found.unverified) == {"price", "system_disk_gib", "system_drives", *doubts}
     assert found.usd_per_hour is None
     assert "measured on the machine on 2026-11-21 by (lscpu -J; " in found.sources[0]
 
@@ -106,6 +106,18 @@ def test_sysfs_shows_links_bar_and_drives(tmp_path: Path) -> None:
     assert found.nvme[0].model == "SAMSUNG MZQL23T8HCLS-00A07"
     assert found.system_disk_gib == 3576, "nvme0n1 is the system disk and no scratch"
     assert found.unverified == ("price",)
+
+
+def test_system_drives_are_counted_that_only_a_serial_number_tells_apart(tmp_path: Path) -> None:
+    found = machine("azure-nd-h200-v5", tmp_path, tree=True).system_drives
+    assert found is not None
+    assert (found.count, found.bus, found.model) == (2, "nvme", "SAMSUNG MZQL23T8HCLS-00A07")
+
+
+def test_a_system_drive_that_the_capture_does_not_show_must_be_named_to_metal3(
+    tmp_path: Path,
+) -> None:
+    assert machine("azure-nd-h200-v5", tmp_path).needs_drive_hint
 
 
 def test_memory_is_what_the_kernel_has_rounded_down(tmp_path: Path) -> None:

@@ -4,7 +4,16 @@ import re
 
 import pytest
 
-from tests.support.ignition.faults import Change, added, of, refusal, text, unit, written
+from tests.support.ignition.faults import (
+    Change,
+    added,
+    everywhere,
+    of,
+    refusal,
+    text,
+    unit,
+    written,
+)
 from tests.support.ignition.nodes import TOKEN
 
 SYSEXT = "/etc/flatcar/enabled-sysext.conf"
@@ -44,7 +53,23 @@ FAULTS: dict[str, tuple[Change, str]] = {
     ),
     "Fabric Manager is of another branch": (
         text(SYSEXT, "570-open", "550-open"),
-        "Fabric Manager 570.211.01 does not fit the driver branch 550",
+        "Fabric Manager 570.195.03 does not fit the driver branch 550",
+    ),
+    "Fabric Manager is of a version that no release has": (
+        everywhere("570.195.03", "570.999.99"),
+        "Fabric Manager 570.999.99 is of no driver that a release of Flatcar has",
+    ),
+    "patch releases of Kubernetes are staged": (
+        written("/etc/sysupdate.kubernetes.d/kubernetes-v1.34.conf", "[Transfer]\n"),
+        "kubernetes-v1.34.conf stages another patch release than the one that is linked",
+    ),
+    "the timer of updates runs": (
+        of("units", "systemd-sysupdate.timer", mask=False, enabled=True),
+        "systemd-sysupdate.timer is enabled, so that nodes move to a patch release",
+    ),
+    "a release is good without Fabric Manager": (
+        unit("node-healthy.service", "ExecStart=/opt/bin/fabric-ready\n", ""),
+        "node-healthy.service does not look for Fabric Manager",
     ),
     "a link points at nothing": (
         of("files", "/opt/extensions/kubernetes/kubernetes-v1.34.1-x86-64.raw"),
@@ -69,6 +94,26 @@ FAULTS: dict[str, tuple[Change, str]] = {
     "containerd gets a configuration that is not read": (
         written("/etc/containerd/config.toml", "version = 2\n"),
         "config.toml is not read",
+    ),
+    "the NVIDIA runtime has its own defaults": (
+        of("files", "/etc/nvidia-container-runtime/config.toml"),
+        "GPUs by the variable NVIDIA_VISIBLE_DEVICES without asking.*unprivileged = false",
+    ),
+    "the NVIDIA runtime hands GPUs to who names them": (
+        text(
+            "/etc/nvidia-container-runtime/config.toml",
+            "unprivileged = false",
+            "unprivileged = true",
+        ),
+        "GPUs by the variable NVIDIA_VISIBLE_DEVICES without asking",
+    ),
+    "the NVIDIA runtime hands GPUs to who mounts a path": (
+        text("/etc/nvidia-container-runtime/config.toml", "mounts = false", "mounts = true"),
+        "GPUs by a volume mount without asking for any",
+    ),
+    "the configuration of the NVIDIA runtime is no TOML": (
+        text("/etc/nvidia-container-runtime/config.toml", "= false", "=="),
+        "config.toml is no TOML",
     ),
     "locksmith is left running": (of("units", "locksmithd.service"), "beside kured.*mask it"),
     "a unit is enabled that nobody brings": (

@@ -8,14 +8,14 @@ import pytest
 from hardware.catalogue import load, names
 from ignition.plan.numa_plan import PlanError, plan
 from ignition.plan.refused_arguments import ARGUMENTS, KNOWN, OPTIONS, OWNED, PCI, REAL_OPTIONS
-from ignition.plan.tuning import Tuning
+from ignition.plan.tuning import Purpose, Tuning
 
 ONE_CORE = Tuning(housekeeping_cores_per_numa_node=1)
 
 
-def refusal(machine: str = "dgx-h200", **choices: Any) -> str:
+def refusal(machine: str = "dgx-h200", purpose: Purpose = "training", **choices: Any) -> str:
     with pytest.raises(PlanError) as caught:
-        plan(load(machine), dataclasses.replace(ONE_CORE, **choices), "training")
+        plan(load(machine), dataclasses.replace(ONE_CORE, **choices), purpose)
     return str(caught.value)
 
 
@@ -32,7 +32,6 @@ def arguments(*extra: str) -> str:
         "rcu_nocb_poll",
         "pcie_acs_override=downstream,multifunction",
         "pcie_acs=off",
-        "cpufreq.default_governor=performance",
         "nohz=on",
     ],
 )
@@ -136,7 +135,7 @@ def test_a_largest_pod_beyond_the_machine_is_refused(gpus: int) -> None:
 
 @pytest.mark.parametrize("choice", [{"iommu": "vfio"}, {"iommu": "off"}, {"power": "performance"}])
 @pytest.mark.parametrize("machine", [name for name in names() if load(name).virtual])
-def test_a_guest_cannot_decide_what_its_host_decides(machine: str, choice: dict[str, str]) -> None:
+def test_a_guest_cannot_decide_what_its_host_decides(machine: str, choice: dict[str, Any]) -> None:
     assert "is a guest, whose host decides it" in refusal(machine, **choice)
 
 
@@ -145,7 +144,19 @@ def test_real_time_needs_cpus_that_nobody_shares() -> None:
 
 
 def test_interrupts_do_not_come_to_cpus_that_are_kept_free_of_them() -> None:
-    assert "allowed is housekeeping" in refusal(isolation="exclusive", irq="numa-local")
+    chosen = refusal(purpose="realtime", isolation="exclusive", irq="numa-local")
+    assert "allowed is housekeeping" in chosen
+
+
+@pytest.mark.parametrize("argument", ["skew_tick=1", "skew_tick=0", "nowatchdog"])
+def test_what_a_realtime_plan_sets_is_not_given_again(argument: str) -> None:
+    sentence = refusal(purpose="realtime", extra_kernel_arguments=(argument,))
+    assert f"{argument} is refused: the plan of purpose realtime sets it" in sentence
+
+
+@pytest.mark.parametrize("server", ["", "ntp one", "[Time]", "-x"])
+def test_a_time_server_is_a_name_or_an_address(server: str) -> None:
+    assert "tuning.ntp_servers[0]: " in refusal(ntp_servers=(server,))
 
 
 def test_a_group_without_huge_pages_is_refused() -> None:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from ignition.write.documents import RenderError
-from ignition.write.extensions import driver_version, efa_problem, fabric_manager_problem
+from ignition.write.extensions import efa_problem, fabric_manager_problem
 from ignition.write.render import NodeBoot, tuning_butane, tuning_ignition
 from tests.support.ignition.nodes import node
 from tests.unit.ignition.test_render import files, text, units
@@ -27,23 +27,24 @@ def test_gpus_behind_nvswitch_without_fabric_manager_are_refused() -> None:
         tuning_butane(dgx(fabric_manager=None, flatcar="4593.2.5"))
     assert str(caught.value) == (
         "dgx-h200: its GPUs are behind NVSwitch, and CUDA starts on none without Fabric Manager "
-        "570.211.01; give the URL of its system extension"
+        "570.195.03; give the URL of its system extension"
     )
 
 
 @pytest.mark.parametrize(
     ("version", "driver", "flatcar", "fits"),
     [
-        ("570.211.01", "570-open", "4593.2.5", True),
-        ("570.195.03", "570-open", "4593.2.5", False),
-        ("570.211.010", "570-open", "4593.2.5", False),
-        ("1570.211.01", "570", "4593.2.5", False),
+        ("570.195.03", "570-open", "4593.2.5", True),
+        ("570.211.01", "570-open", "4593.2.5", False),
+        ("570.195.030", "570-open", "4593.2.5", False),
+        ("1570.195.03", "570", "4593.2.5", False),
         ("550.163.01", "550", "4593.2.5", True),
-        ("570.211.01", "550-open", "4593.2.5", False),
-        # of a release whose drivers nobody has written down, the branch at least
-        ("570.195.03", "570-open", "4459.2.4", True),
-        ("550.163.01", "570-open", "4459.2.4", False),
-        ("570.195.03", "570-open", None, True),
+        ("570.195.03", "550-open", "4593.2.5", False),
+        ("570.181", "570-open", "4459.2.4", True),
+        ("570.195.03", "570-open", "4459.2.4", False),
+        # where nobody says which release, the branch at least
+        ("570.211.01", "570-open", None, True),
+        ("550.163.01", "570-open", None, False),
     ],
 )
 def test_fabric_manager_has_exactly_the_drivers_version(
@@ -61,7 +62,7 @@ def test_fabric_manager_has_exactly_the_drivers_version(
 
 
 def test_a_version_in_the_folder_of_the_url_says_nothing_of_the_file() -> None:
-    url = "https://images.fleet.example/570.211.01/fabricmanager-550.163.01.raw"
+    url = "https://images.fleet.example/570.195.03/fabricmanager-550.163.01.raw"
     assert fabric_manager_problem(url, nvswitch=True, driver="570", flatcar="4593.2.5")
 
 
@@ -69,9 +70,9 @@ def test_gpus_without_nvswitch_need_no_fabric_manager() -> None:
     assert fabric_manager_problem(None, nvswitch=False, driver="570", flatcar=None) is None
 
 
-def test_a_driver_of_an_unknown_release_has_no_known_version() -> None:
-    assert driver_version("4593.2.5", "535-open") == "535.309.01"
-    assert driver_version("9999.0.0", "570-open") is None
+def test_a_release_whose_drivers_are_not_known_is_refused_by_name() -> None:
+    with pytest.raises(RenderError, match=r"the drivers of Flatcar 9999\.0\.0 are not known"):
+        tuning_butane(dgx(flatcar="9999.0.0"))
 
 
 def test_a_node_whose_extensions_belong_to_one_release_does_not_update_itself() -> None:
@@ -131,7 +132,7 @@ def test_a_release_that_brings_up_no_healthy_node_is_not_marked_as_good(machine:
 def test_a_checksum_at_the_end_of_an_address_is_what_the_machine_checks(
     checksum: str | None,
 ) -> None:
-    url = manager("570.211.01")
+    url = manager("570.195.03")
     whole = url if checksum is None else f"{url}#{checksum}"
 
     rendered = json.loads(tuning_ignition(dgx(fabric_manager=whole, flatcar="4593.2.5")))

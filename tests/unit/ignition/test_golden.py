@@ -20,7 +20,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 ROLES = {
-    "control-plane": "control-plane1-sdb-amd64",
+    "control-plane": "control-plane1-disk-amd64",
     "gateway": "gateway",
 }
 

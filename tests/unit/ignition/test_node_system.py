@@ -1,6 +1,7 @@
 """What a plan writes beside CPU sets: IOMMU, power, memory, units, limits and module options."""
 
 import dataclasses
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hardware.catalogue import Hardware, load, names
 from ignition.plan.numa_plan import NumaPlan, plan
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from ignition.write.plan_json import expectations
-from ignition.write.render import tuning_butane
+from ignition.write.render import tuning_butane, tuning_ignition
 from tests.support.ignition.nodes import PURPOSE_OF, node
 
 every_machine = pytest.mark.parametrize("name", names())
@@ -71,9 +72,10 @@ def test_batch_leaves_transparent_hugepages_to_the_kernel() -> None:
 
 
 def test_real_time_in_pods_needs_no_budget_of_their_own() -> None:
-    chosen = planned(isolation="exclusive", realtime=True)
+    chosen = planned(purpose="realtime", isolation="exclusive", realtime=True)
     assert chosen.sysctls["kernel.sched_rt_runtime_us"] == "-1"
-    assert "kernel.sched_rt_runtime_us" not in planned(isolation="exclusive").sysctls
+    alone = planned(purpose="realtime", isolation="exclusive")
+    assert "kernel.sched_rt_runtime_us" not in alone.sysctls
 
 
 def test_a_group_may_share_huge_pages() -> None:
@@ -206,6 +208,62 @@ def test_kubelets_state_is_dropped_before_it_starts_on_another_plan(machine: str
     unit = text.split("- name: kubelet-state.service")[1].split("- name:")[0]
     assert "Before=kubelet.service" in unit
     assert "RequiredBy=kubelet.service" in unit
+
+
+def test_the_console_of_bare_metal_logs_nobody_in() -> None:
+    text = tuning_ignition(node("dgx-h200"))
+    assert json.loads(text)["kernelArguments"]["shouldNotExist"] == ["flatcar.autologin"]
+    for rented in ("p5e.48xlarge", "ccx33"):
+        given = json.loads(tuning_ignition(node(rented))).get("kernelArguments", {})
+        assert "shouldNotExist" not in given, "their images have no such argument"
+
+
+def test_the_array_is_made_without_discarding_and_its_device_is_waited_for_from_then_on() -> None:
+    text = butane()
+    assert 'mkfs.xfs -K -L scratch "$device"' in text
+    device = text.split(r"- name: dev-disk-by\x2dlabel-scratch.device")[1].split("- name: scratch")[
+        0
+    ]
+    assert "After=scratch-array.service" in device
+
+
+def test_the_path_that_watches_scratch_is_no_early_unit() -> None:
+    unit = butane().split("- name: scratch-quota.path")[1].split("- name:")[0]
+    assert "DefaultDependencies=no" in unit
+
+
+def test_kubelet_offers_no_gpu_before_fabric_manager_has_joined_it() -> None:
+    text = butane()
+    unit = text.split("- name: fabric-ready.service")[1].split("- name:")[0]
+    for line in ("After=nvidia-fabricmanager.service", "Before=kubelet.service", "Type=oneshot"):
+        assert line in unit
+    assert "RequiredBy=kubelet.service" in unit
+    healthy = text.split("- name: node-healthy.service")[1].split("- name:")[0]
+    assert "ExecStart=/opt/bin/fabric-ready" in healthy, "a release with another driver is no good"
+    assert "fabric-ready" not in butane("ccx33")
+
+
+def test_nodes_pull_images_side_by_side_and_bound_the_processes_of_a_pod() -> None:
+    for machine in PURPOSE_OF:
+        kubelet = planned(machine).kubelet
+        assert kubelet["serializeImagePulls"] is False
+        assert kubelet["maxParallelImagePulls"] == 5
+        assert kubelet["podPidsLimit"] == 65536
+
+
+def test_files_and_maps_of_many_loaders_have_room() -> None:
+    found = planned().sysctls
+    assert found["vm.max_map_count"] == "1048576"
+    assert found["fs.inotify.max_user_instances"] == "8192"
+
+
+def test_instances_of_aws_take_the_time_from_their_host() -> None:
+    path = "/etc/systemd/timesyncd.conf.d/10-fleet.conf"
+    assert "NTP=169.254.169.123\n" in butane("p5e.48xlarge")
+    assert path not in butane("dgx-h200"), "Flatcar's own choice"
+    chosen = planned(ntp_servers=("ntp1.fleet.example", "10.0.0.1"))
+    assert chosen.system.ntp_servers == ("ntp1.fleet.example", "10.0.0.1")
+    assert "NTP=ntp1.fleet.example 10.0.0.1" in chosen.reasons
 
 
 @every_machine

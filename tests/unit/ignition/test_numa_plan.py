@@ -95,9 +95,41 @@ def test_interrupts_and_isolation_name_the_same_split() -> None:
 
 
 def test_domain_isolation_comes_only_when_asked_for() -> None:
-    exclusive = dgx(isolation="exclusive")
+    exclusive = dgx("realtime", isolation="exclusive")
     assert f"isolcpus=managed_irq,domain,{exclusive.workload}" in exclusive.kernel_arguments
     assert not any("domain" in argument for argument in dgx().kernel_arguments)
+
+
+@pytest.mark.parametrize("purpose", [each for each in PURPOSES if each != "realtime"])
+def test_cpus_that_nothing_balances_are_refused_but_for_realtime(purpose: Purpose) -> None:
+    with pytest.raises(PlanError) as caught:
+        dgx(purpose, isolation="exclusive")
+    assert str(caught.value) == (
+        f"tuning.isolation: exclusive for purpose {purpose}: the kernel spreads no threads over "
+        "isolated CPUs, so that all threads of a pod run on one of its CPUs unless the program "
+        "pins each (https://github.com/kubernetes/kubernetes/issues/96091); allowed is shared, or "
+        "purpose realtime"
+    )
+
+
+def test_a_realtime_node_waits_for_nothing() -> None:
+    found = dgx("realtime")
+    assert {"intel_idle.max_cstate=1", "skew_tick=1", "nowatchdog"} <= set(found.kernel_arguments)
+    assert "transparent_hugepage=never" in found.kernel_arguments
+    assert found.kubelet["topologyManagerPolicy"] == "single-numa-node"
+    assert "nowatchdog" not in dgx().kernel_arguments, "training wants to hear of lockups"
+
+
+def test_a_realtime_node_may_let_its_cpus_sleep() -> None:
+    assert "intel_idle.max_cstate=1" not in dgx("realtime", power="default").kernel_arguments
+
+
+@every_machine
+def test_bare_metal_of_amd64_runs_at_full_clock_from_the_boot_on(name: str) -> None:
+    wanted = "cpufreq.default_governor=performance"
+    found = plan(load(name), ONE_CORE, "training")
+    assert (wanted in found.kernel_arguments) is (not load(name).virtual)
+    assert (found.system.governor == "performance") is (wanted in found.kernel_arguments)
 
 
 def test_a_guest_with_one_numa_node_gets_no_isolation_without_a_reason() -> None:
@@ -108,8 +140,9 @@ def test_a_guest_with_one_numa_node_gets_no_isolation_without_a_reason() -> None
 
 def test_a_guest_with_one_numa_node_is_isolated_when_asked() -> None:
     tuning = Tuning(housekeeping_cores_per_numa_node=1, isolation="exclusive")
-    planned = plan(load("ccx33"), tuning, "batch")
-    assert planned.kernel_arguments == ("irqaffinity=0-1", "isolcpus=managed_irq,domain,2-7")
+    planned = plan(load("ccx33"), tuning, "realtime")
+    isolation = ("irqaffinity=0-1", "isolcpus=managed_irq,domain,2-7")
+    assert planned.kernel_arguments[:2] == isolation
 
 
 def test_each_hugepage_size_is_one_item_with_its_counts_by_node() -> None:
@@ -231,5 +264,5 @@ def test_a_gpu_machine_on_arm_is_refused_because_it_has_no_driver() -> None:
 def test_the_digest_changes_with_the_plan_and_only_with_it() -> None:
     assert dgx().digest == dgx().digest
     assert len(dgx().digest) == 8
-    others = [dgx("inference"), dgx(hugepages_1gi_per_numa_node=1), dgx(isolation="exclusive")]
+    others = [dgx("inference"), dgx(hugepages_1gi_per_numa_node=1), dgx("realtime")]
     assert len({dgx().digest, *(other.digest for other in others)}) == 4

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import pytest
 import yaml
 
+from ignition.write.payload import Merge, fit
 from ignition.write.render import (
     RenderError,
     data_url,
@@ -223,10 +224,12 @@ def test_a_snippet_is_merged_into_the_plain_part() -> None:
 
 
 @pytest.mark.parametrize("name", ["p5e.48xlarge", "p5en.48xlarge"])
-def test_user_data_that_points_at_its_secret_part_fits_ec2(name: str) -> None:
+def test_user_data_that_points_at_its_parts_fits_ec2(name: str) -> None:
     digest = hashlib.sha512(join_ignition(join()).encode()).hexdigest()
-    pointing = with_merge(tuning_ignition(node(name)), "s3://gpu-fleet-boot/pool/join.ign", digest)
-    assert len(pointing.encode()) <= EC2_USER_DATA_BYTES
+    store = "s3://gpu-fleet-boot/pool/plain.ign"
+    secret = Merge(source="s3://gpu-fleet-boot/pool/join.ign", sha512=digest)
+    made = fit(tuning_ignition(node(name)), (secret,), limit_bytes=EC2_USER_DATA_BYTES, store=store)
+    assert len(made.user_data.encode()) <= EC2_USER_DATA_BYTES
 
 
 def test_user_data_with_its_secret_part_fits_hetzner() -> None:

@@ -74,7 +74,11 @@ def test_nobody_but_the_clusters_own_api_server_is_believed() -> None:
 def test_etcd_has_its_own_disk_before_the_server_joins() -> None:
     config = json.loads(control_plane_ignition(roles.server()))
     (disk,) = config["storage"]["filesystems"]
-    assert (disk["device"], disk["path"], disk["format"]) == ("/dev/sdb", "/var/lib/etcd", "xfs")
+    assert (disk["device"], disk["path"], disk["format"]) == (
+        roles.DATA_VOLUME,
+        "/var/lib/etcd",
+        "xfs",
+    )
     found = units(json.dumps(config))
     assert found["var-lib-etcd.mount"]["enabled"]
     assert "RequiresMountsFor=/var/lib/etcd" in found["control-plane.service"]["contents"]

@@ -9,13 +9,14 @@ from jsonschema import Draft202012Validator
 from hardware.catalogue import load, names
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from ignition.shapes.admission import admit
-from ignition.shapes.nearest import largest
+from ignition.shapes.nearest import largest_on
 from ignition.shapes.node import ContainerRequest
 from ignition.shapes.node_of_plan import from_plan
 from policies.facts import pool_facts
 from policies.language.cuda import CAPABILITIES, architectures
 from policies.language.facts import SCHEMA, Pool, Shape
 from settings.gpu_sharing import GpuSharing
+from settings.pools import BareMetalPoolSettings
 from settings.resolved import ResolvedPool, resolve
 from settings.types import Versions
 from tests.support.components.boots import declared
@@ -54,7 +55,7 @@ def test_the_largest_shape_is_admitted_and_nothing_beyond_it(
     pool = machine(
         name, purpose, hugepages_1gi_per_numa_node=big, hugepages_2mi_per_numa_node=small
     )
-    node = from_plan(pool.hardware, pool.plan)
+    node = from_plan(pool.hardware, pool.plan, pool.launchable_memory_mib)
     found = facts(pool)["shapes"]
     assert found
     for each in found:
@@ -76,7 +77,7 @@ def test_the_largest_shape_is_admitted_and_nothing_beyond_it(
 def test_the_shapes_are_those_of_the_search_over_kubelets_algorithms(name: str) -> None:
     for purpose in PURPOSES:
         pool = machine(name, purpose)
-        found = largest(pool.hardware, pool.plan)
+        found = largest_on(from_plan(pool.hardware, pool.plan, pool.launchable_memory_mib))
         (shape,) = facts(pool)["shapes"]
 
         assert {(each.cpus, each.memory_mib) for each in found} == {
@@ -116,23 +117,28 @@ def test_numa_nodes_of_which_none_has_all_that_another_has_are_told_each() -> No
 @pytest.mark.parametrize("name", GPU_MACHINES)
 def test_a_pod_with_the_whole_machine_stays_within_its_share(name: str) -> None:
     pool = machine(name)
-    node, found = from_plan(pool.hardware, pool.plan), facts(pool)
+    node, found = from_plan(pool.hardware, pool.plan, pool.launchable_memory_mib), facts(pool)
 
     assert found["cpus_per_gpu"] * node.gpu_count >= node.allocatable["cpu"]
     assert found["memory_mib_per_gpu"] * node.gpu_count >= node.allocatable["memory"]
 
 
+def test_a_realtime_pool_tells_whether_its_cpus_are_balanced() -> None:
+    assert facts(machine("dgx-h200", "realtime", isolation="exclusive"))["exclusive"]
+    assert not facts(machine("dgx-h200", "realtime"))["exclusive"]
+
+
 def test_a_dgx_tells_what_follows_from_its_choices() -> None:
-    pool = machine("dgx-h200", isolation="exclusive", hugepages_1gi_per_numa_node=64)
+    pool = machine("dgx-h200", hugepages_1gi_per_numa_node=64)
 
     assert facts(pool) == {
         "name": "p",
         "purpose": "training",
         "gpus": 8,
-        "exclusive": True,
+        "exclusive": False,
         "shares_gpus": False,
         "spot": False,
-        "rdma": True,
+        "rdma": "",
         "hugepages_1gi_mib": 131072,
         "hugepages_2mi_mib": 0,
         "shapes": [
@@ -180,10 +186,24 @@ def test_what_is_told_has_the_form_that_rules_are_promised(name: str) -> None:
     Draft202012Validator(SCHEMA).validate({"pools": [facts(pool)]})
 
 
-def test_rdma_is_there_with_a_driver_for_the_network_cards() -> None:
-    assert not facts(machine("gex44"))["rdma"]
-    assert not facts(machine("p5e.48xlarge"))["rdma"]
-    assert facts(machine("p5e.48xlarge"), efa="https://a.example/efa.raw")["rdma"]
+@pytest.mark.parametrize(
+    ("name", "fabric", "resource"),
+    [("dgx-h200", "infiniband", "rdma/rails"), ("dgx-h200", None, ""), ("gex44", None, "")],
+)
+def test_pods_of_owned_machines_get_rails_where_the_pool_has_a_fabric(
+    name: str, fabric: Any, resource: str
+) -> None:
+    said = declared(name, "training", Tuning())
+    assert isinstance(said, BareMetalPoolSettings)
+
+    assert facts(resolve("p", replace(said, fabric=fabric), load(name)))["rdma"] == resource
+
+
+def test_pods_of_rented_machines_get_efa_where_the_environment_has_its_driver() -> None:
+    said = declared("p5e.48xlarge", "training", Tuning())
+    for efa, resource in ((False, ""), (True, "vpc.amazonaws.com/efa")):
+        found = resolve("p", said, load("p5e.48xlarge"), efa=efa)
+        assert facts(found)["rdma"] == resource
 
 
 def test_a_gpu_that_is_handed_out_repeatedly_has_its_part_of_the_memory() -> None:

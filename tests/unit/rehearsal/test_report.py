@@ -109,7 +109,7 @@ def test_resources_inside_lakefs_are_listed_as_recorded_only(environment: Enviro
     ("inputs", "how"),
     [
         ({"chart": "volcano"}, "only its CRDs are installed"),
-        ({"chart": "cilium"}, "recorded, not installed"),
+        ({"chart": "kured"}, "recorded, not installed"),
         ({"chart": "oci://ecr/karpenter", "skipCrds": True}, "recorded, not installed"),
     ],
 )

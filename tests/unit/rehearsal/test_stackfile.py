@@ -17,7 +17,7 @@ encryptionsalt: v1:AAAAAAAAAAA=:v1:AAAAAAAAAAAAAAAA:theirs
 secretsprovider: awskms://alias/theirs
 config:
   # a comment
-  gpu-fleet:join_token: {secure: theirs}
+  gpu-fleet:hcloud_token: {secure: theirs}
   gpu-fleet:sites:
     fra: {kind: on-prem, "deep": [1, {secure: theirs}]}
     hel: {tunnel: {public_key: theirs}}
@@ -25,7 +25,7 @@ config:
   aws:secretKey:
     secure: theirs
 """
-FORMS = {"kubeconfig": "kubeconfig", "join_token": "join-token", "bmc_password": "password"}
+FORMS = {"kubeconfig": "kubeconfig", "hcloud_token": "hcloud-token", "bmc_password": "password"}
 
 
 class Copy:
@@ -77,8 +77,8 @@ def test_the_kubeconfig_is_the_twins(copy: Copy) -> None:
 
 
 def test_a_declared_secret_gets_a_value_of_its_form(copy: Copy) -> None:
-    token = copy.secret(copy.config["gpu-fleet:join_token"])
-    assert re.fullmatch(r"[a-z0-9]{6}\.[a-z0-9]{16}", token)
+    token = copy.secret(copy.config["gpu-fleet:hcloud_token"])
+    assert re.fullmatch(r"[A-Za-z0-9]{64}", token)
 
 
 def test_the_secrets_of_lakefs_have_the_forms_that_it_wants() -> None:
@@ -142,3 +142,14 @@ def test_an_environment_of_pulumi_esc_is_refused(tmp_path: Path) -> None:
 def test_generated_tokens_are_of_their_length() -> None:
     assert len(generate("hcloud-token")) == 64
     assert generate("password") != generate("password")
+
+
+def test_an_inventory_is_named_by_its_whole_path(tmp_path: Path) -> None:
+    pools = (
+        "  gpu-fleet:pools:\n    dgx: {kind: bare-metal, inventory: dgx.csv}\n    cpu: {nodes: 3}\n"
+    )
+    copy = Copy(tmp_path, TRACKED + pools)
+    assert copy.config["gpu-fleet:pools"] == {
+        "dgx": {"kind": "bare-metal", "inventory": str(tmp_path / "dgx.csv")},
+        "cpu": {"nodes": 3},
+    }

@@ -3,7 +3,8 @@
 from typing import Any
 
 from policies.environment import parse
-from tests.support.stack_settings import config
+from tests.support.ignition.nodes import OWN_DRIVER, OWN_FABRIC_MANAGER
+from tests.support.stack_settings import config, with_efa
 from tests.unit.settings.test_sharing import MIG, with_pool
 
 
@@ -18,7 +19,7 @@ def test_rules_know_the_pools_without_being_told() -> None:
     dgx = told("dgx", config())
 
     assert dgx["purpose"] == "training"
-    assert dgx["rdma"]
+    assert dgx["rdma"] == ""
     assert (dgx["driver"], dgx["newest_cuda"]) == (570, 12)
     assert dgx["gpu_memory_mib"] == 144384
     assert dgx["mig_profiles"] == []
@@ -40,16 +41,23 @@ def test_gpus_that_are_handed_out_repeatedly_have_their_part_of_the_memory() -> 
 
 def test_rdma_of_aws_needs_the_driver_that_the_environment_names() -> None:
     assert not told("burst", config())["rdma"]
-    with_efa = config()
-    versions = with_efa["versions"]
-    assert isinstance(versions, dict)
-    versions["efa"] = "https://images.fleet.example/sysext/efa-4593.2.5.raw"
+    assert told("burst", with_efa())["rdma"] == "vpc.amazonaws.com/efa"
 
-    assert told("burst", with_efa)["rdma"]
+
+def test_a_driver_extension_says_which_cuda_runs() -> None:
+    brought = config()
+    brought["versions"] = {
+        "nvidia_driver_extension": OWN_DRIVER,
+        "fabric_manager": OWN_FABRIC_MANAGER,
+    }
+
+    dgx = told("dgx", brought)
+
+    assert (dgx["driver"], dgx["newest_cuda"]) == (580, 13)
 
 
 def test_what_an_environment_says_itself_goes_before_what_is_known() -> None:
-    dgx = {**told("dgx", config()), "rdma": False}
+    dgx = {**told("dgx", config()), "rdma": "rdma/hca"}
     said = {**config(), "policies": {"facts": {"pools": [dgx]}}}
 
     assert told("dgx", said) == dgx

@@ -118,7 +118,7 @@ def test_a_mistake_stays_on_its_line_whatever_the_file_holds() -> None:
 
 
 def test_an_image_of_another_release_is_listed_with_the_other_mistakes() -> None:
-    configuration = with_value("versions.flatcar", "4593.2.6")
+    configuration = with_value("versions.flatcar", "4593.2.4")
     configuration["budget"] = {"usd_per_day": 0}
     places = {text.split(" is ")[0] for text in mistakes(configuration)}
     assert places == {"gpu-fleet:budget.usd_per_day", "gpu-fleet:pools.dgx.image.url"}
@@ -178,9 +178,39 @@ def test_a_budget_of_the_rules_own_goes_before_the_environments() -> None:
     assert held == {"usd_per_day": 7, "level": "advisory"}
 
 
+def exempt(resource: str) -> dict[str, str]:
+    until = "2027-01-31"
+    return {"resource": resource, "owner": "desk", "reason": "a gang", "until": until}
+
+
+BASELINE = (
+    "jobs run in the namespaces of queues, where the API server refuses host access by Pod "
+    "Security baseline, whatever is exempt here."
+)
+
+
+def test_an_exemption_that_pod_security_would_not_know_is_refused_with_that_reason() -> None:
+    configuration = config()
+    configuration["policies"] = {
+        "isolation/host-access": {
+            "namespaces": ["kube-system", "research"],
+            "exemptions": [exempt("Job/gang"), exempt("DaemonSet/dns"), exempt("PyTorchJob/x")],
+        }
+    }
+    with pytest.raises(SettingsError) as caught:
+        environments.parse("dev", configuration)
+    path = "gpu-fleet:policies.isolation/host-access"
+    kinds = "DaemonSet, Deployment, Pod, ReplicaSet, StatefulSet"
+    assert caught.value.mistakes == (
+        f'{path}.namespaces is "research"; allowed: a namespace of no queue: {BASELINE}',
+        f'{path}.exemptions[0].resource is "Job/gang"; allowed: one of {kinds}: {BASELINE}',
+        f'{path}.exemptions[2].resource is "PyTorchJob/x"; allowed: one of {kinds}: {BASELINE}',
+    )
+
+
 def test_secrets_are_passed_over_and_never_shown() -> None:
     configuration = config()
-    configuration["join_token"] = "abcdef.0123456789abcdef"
+    configuration["hcloud_token"] = "abcdef.0123456789abcdef"
     assert "0123456789abcdef" not in repr(parse("dev", configuration))
     configuration["budget"] = None
     assert "0123456789abcdef" not in "".join(mistakes(configuration))
@@ -191,17 +221,43 @@ def test_an_environment_needs_the_secrets_of_its_pool_kinds_alone() -> None:
     del configuration["lakefs"], configuration["monitoring"]
     assert needed_secrets(parse("dev", configuration)) == (
         "kubeconfig",
-        "join_token",
         "hcloud_token",
         "bmc_username",
         "bmc_password",
     )
     pools = configuration["pools"]
     assert isinstance(pools, dict)
-    del pools["dgx"], pools["cpu"]
+    del pools["dgx"]
     configuration["teams"] = {}
+    assert needed_secrets(parse("dev", configuration)) == (
+        "kubeconfig",
+        "hcloud_token",
+    )
+
+
+@pytest.mark.parametrize(
+    ("pools", "because"),
+    [
+        (("dgx",), "the nodes of dgx take only pods that tolerate nvidia.com/gpu"),
+        (("burst",), "the machines of burst are made by Karpenter, which must run before them"),
+    ],
+)
+def test_an_environment_on_which_no_controller_could_run_is_refused(
+    pools: tuple[str, ...], because: str
+) -> None:
+    """Volcano, Prometheus and Karpenter itself would wait for a node for ever."""
+    configuration = config()
+    declared = configuration["pools"]
+    assert isinstance(declared, dict)
+    configuration["pools"] = {name: declared[name] for name in pools}
     configuration["monitoring"] = {"storage_class": "ceph-block"}
-    assert needed_secrets(parse("dev", configuration)) == ("kubeconfig", "join_token")
+    configuration["teams"] = {}
+    (mistake,) = mistakes(configuration)
+    assert mistake == (
+        "gpu-fleet:pools has no pool that can run the cluster's own controllers: "
+        f"{because}; allowed: a pool of your own or at Hetzner besides, with hardware without "
+        "GPUs, such as kind hetzner with ccx33."
+    )
 
 
 def test_an_environment_with_lakefs_needs_its_secrets_too() -> None:
@@ -221,7 +277,7 @@ def test_the_certificate_of_lakefs_needs_a_load_balancer_of_hetzner() -> None:
     assert isinstance(pools, dict)
     del pools["cpu"]
     configuration["monitoring"] = {"storage_class": "ceph-block"}
-    (mistake,) = mistakes(configuration)
+    mistake = mistakes(configuration)[0]
     assert mistake == (
         'gpu-fleet:lakefs.tls_secret is "lakefs-tls", but no pool is of kind hetzner, whose load '
         "balancer would serve the endpoint; allowed: no tls_secret, and your own ingress."
@@ -233,8 +289,8 @@ def test_an_environment_with_a_pager_needs_its_key() -> None:
 
 
 def test_the_command_for_a_secret_does_not_hold_its_value() -> None:
-    command = "pulumi config set --secret gpu-fleet:join_token --stack prod"
-    assert how_to_set("join_token", "prod") == command
+    command = "pulumi config set --secret gpu-fleet:hcloud_token --stack prod"
+    assert how_to_set("hcloud_token", "prod") == command
 
 
 def test_rules_know_which_pools_have_spot_machines_and_which_share_gpus() -> None:

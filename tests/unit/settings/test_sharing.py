@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ignition.write.extensions import driver_version
+from hardware.flatcar.releases import driver_version
 from settings import BareMetalPoolSettings, SettingsError, parse
 from settings.versions import FLATCAR
 from tests.support.stack_settings import config

@@ -77,7 +77,7 @@ def test_an_unknown_environment_is_answered_with_the_known_ones() -> None:
 
 
 def test_encrypted_secrets_are_tolerated(tmp_path: Path) -> None:
-    assert load(right(tmp_path, join_token={"secure": "v1:abc"})).environment == "dev"
+    assert load(right(tmp_path, hcloud_token={"secure": "v1:abc"})).environment == "dev"
 
 
 def test_a_secret_in_plain_text_is_refused_without_showing_it(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ LABELS_OF_KARPENTER = {  # on nodes of its NodePools, or asked of EC2: karpenter
     "karpenter.sh/capacity-type",
     "node.kubernetes.io/instance-type",
     "kubernetes.io/arch",
+    "topology.kubernetes.io/zone",
 }
 STORAGE_CLASSES_OF_CHARTS = {"hcloud-csi": {"hcloud-volumes"}}  # its values.yaml, storageClasses
 TAINTS_TAKEN_CARE_OF = {

@@ -78,6 +78,8 @@ def _shown(resource: Registered) -> Resources:
     shown: Resources = {"type": resource.type}
     if resource.custom and resource.provider:
         shown["provider"] = resource.provider.split("::")[-2]
+    if resource.protect:
+        shown["protected"] = True
     inputs = plain(resource.inputs)
     if _place(resource) == "admission" and "spec" in resource.inputs:
         spec: Any = plain(resource.inputs["spec"])

@@ -43,11 +43,11 @@ def test_secrets_stay_secret() -> None:
 
 def test_all_missing_secrets_are_named_at_once_with_their_commands() -> None:
     # the empty text is the default that Pulumi.yaml declares
-    configure(config(), {**ALL, "join_token": "", "bmc_password": ""})
+    configure(config(), {**ALL, "hcloud_token": "", "bmc_password": ""})
     assert refused() == tuple(
         f"gpu-fleet:{name} is not set; set it with `pulumi config set --secret gpu-fleet:{name} "
         "--stack dev`."
-        for name in ("join_token", "bmc_password")
+        for name in ("hcloud_token", "bmc_password")
     )
 
 
@@ -60,11 +60,11 @@ def test_a_secret_in_plain_text_is_refused_without_its_value() -> None:
 
 def test_a_machine_behind_a_tunnel_without_its_key_is_named_before_anything_is_made() -> None:
     keys = json.dumps({"dgx-01": TUNNEL_KEYS["dgx-01"]})
-    configure(with_tunnel(), {**ALL, "wireguard_keys": keys, "join_token": ""})
+    configure(with_tunnel(), {**ALL, "wireguard_keys": keys, "hcloud_token": ""})
     assert refused() == tuple(
         f"gpu-fleet:{what}; set it with `{how_to_set(name, 'dev')}`."
         for name, what in (
-            ("join_token", "join_token is not set"),
+            ("hcloud_token", "hcloud_token is not set"),
             ("wireguard_keys", "wireguard_keys has no key of dgx-02"),
         )
     )

@@ -63,10 +63,10 @@ def test_the_bucket_is_none_of_a_pool_even_where_the_pool_is_called_as_the_site(
         name=cluster.name,
         endpoint=cluster.endpoint,
         ca_cert_hash=cluster.ca_cert_hash,
-        token=pulumi.Output.from_input(SECRETS["join_token"]),
+        seed=pulumi.Output.secret("seed"),
     )
     boot = pool_boot(join, node_versions(DEV.settings.versions), DEV.settings.pools["burst"])
-    assert bucket_name(cluster, "us-east-1") != bucket_of_pool(boot)
+    assert bucket_name(cluster, "us-east-1") != bucket_of_pool(boot.cluster, boot.pool.name)
 
 
 def test_the_longest_names_still_make_the_name_of_a_bucket() -> None:

@@ -27,6 +27,7 @@ def test_the_crds_lie_by_system(workshop: Workshop) -> None:
     crds = workshop.ensure("crds").crds
 
     assert {path.parent.name for path in crds.glob("*/*.yaml")} == {
+        "cilium",
         "karpenter",
         "volcano",
         "metal3",

@@ -24,6 +24,7 @@ def resources(preview: bool = False) -> tuple[Registered, ...]:
         cluster=CLUSTER,
         endpoint="https://api.fleet.example:6443",
         region=REGION,
+        memory_overhead=0.025,
         node_roles=[ROLE],
         system_pools=["cpu"],
     )
@@ -60,6 +61,7 @@ def test_the_controller_is_told_its_cluster_and_the_queue_that_is_made() -> None
     assert settings["clusterName"] == CLUSTER
     assert settings["clusterEndpoint"] == "https://api.fleet.example:6443"
     assert settings["interruptionQueue"] == queue["name"]
+    assert settings["vmMemoryOverheadPercent"] == 0.025
     assert values()["controller"]["env"] == [{"name": "AWS_REGION", "value": REGION}]
 
 

@@ -39,12 +39,20 @@ def test_nodes_reboot_in_the_window() -> None:
 
 
 def test_without_a_window_nodes_reboot_at_any_time() -> None:
-    assert configuration(None).keys() == {"blockingPodSelector", "period"}
+    assert not configuration(None).keys() & {"rebootDays", "startTime", "endTime", "timeZone"}
 
 
 def test_a_node_with_a_job_is_never_rebooted_whatever_the_time() -> None:
     for window in (NIGHT, None):
-        assert configuration(window)["blockingPodSelector"] == ["volcano.sh/job-name"]
+        selectors = configuration(window)["blockingPodSelector"]
+        assert {"volcano.sh/job-name", "batch.kubernetes.io/job-name", "notebook-name"} <= set(
+            selectors
+        )
+
+
+def test_a_node_that_does_not_come_back_gives_the_lock_to_the_next() -> None:
+    found = configuration()
+    assert (found["drainTimeout"], found["lockTtl"]) == ("1h", "3h"), "after a drain and a boot"
 
 
 def test_nodes_with_taints_reboot_too() -> None:

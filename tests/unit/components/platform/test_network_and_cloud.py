@@ -28,7 +28,7 @@ def cilium(ingress_location: str | None = None) -> Mapping[str, Any]:
 def hetzner() -> tuple[Registered, ...]:
     def program() -> None:
         args = HetznerCloudArgs(token=pulumi.Output.from_input(TOKEN), network="fleet-test-hel1")
-        HetznerCloud("cloud", args)
+        HetznerCloud("cloud", args).volumes([])
 
     return tuple(render(program))
 
@@ -129,3 +129,30 @@ def test_volumes_stay_at_hetzner() -> None:
     assert values["global"]["enableProvidedByTopology"] is True
     for part in ("controller", "node"):
         assert values[part]["nodeSelector"] == {"instance.hetzner.cloud/provided-by": "cloud"}
+
+
+def test_another_token_starts_the_pods_that_read_it_anew() -> None:
+    """They read the Secret when they start, and nothing else restarts them."""
+
+    def annotations(token: str) -> list[object]:
+        def program() -> None:
+            args = HetznerCloudArgs(token=pulumi.Output.secret(token), network="fleet-test-hel1")
+            HetznerCloud("cloud", args).volumes([])
+
+        values: list[Any] = [
+            each.inputs["values"] for each in render(program) if "chart" in each.inputs
+        ]
+        controller, volumes = values
+        parts = (controller, volumes["controller"], volumes["node"])
+        return [part["podAnnotations"]["fleet.gpu/secret"] for part in parts]
+
+    first, second = annotations("a" * 64), annotations("b" * 64)
+    assert all(isinstance(each, Secret) for each in first)
+    assert [each.value for each in first] != [each.value for each in second]  # type: ignore[attr-defined]  # they are secrets
+    assert annotations("a" * 64) == first
+
+
+def test_what_nodes_need_to_become_ready_waits_for_none_of_them() -> None:
+    assert cilium()["skipAwait"] is True
+    assert release(HCLOUD_CLOUD_CONTROLLER_MANAGER.name)["skipAwait"] is True
+    assert "skipAwait" not in release(HCLOUD_CSI.name)

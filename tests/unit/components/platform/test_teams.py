@@ -13,6 +13,8 @@ from tests.support.recorder import Registered, named, render
 RENTED = frozenset({"burst"})
 OWNER = {"fleet.gpu/team": "research", "fleet.gpu/cost-centre": "4100"}
 
+BASELINE = {"pod-security.kubernetes.io/enforce": "baseline"}
+
 
 def teams(rented: Collection[str] = RENTED) -> list[Registered]:
     research = Team(
@@ -53,6 +55,13 @@ def test_a_queue_has_its_share_and_its_most_gpus_and_waits_for_volcano() -> None
     assert any(urn.endswith("::volcano-release") for urn in queue.depends_on)
 
 
+def test_no_pod_of_a_queue_gets_access_to_its_node_whatever_the_rules_say() -> None:
+    spaces = inputs("Namespace")
+    assert len(spaces) == 4
+    for space in spaces.values():
+        assert space["metadata"]["labels"].items() >= BASELINE.items()
+
+
 def test_nobody_ends_a_job_to_take_a_machine_that_could_be_rented() -> None:
     reclaimable = {name: each["spec"]["reclaimable"] for name, each in inputs("Queue").items()}
     assert [name for name, may in reclaimable.items() if not may] == ["research-research-burst"]
@@ -60,7 +69,7 @@ def test_nobody_ends_a_job_to_take_a_machine_that_could_be_rented() -> None:
 
 def test_a_queue_has_a_namespace_where_jobs_need_not_name_it_and_both_say_who_pays() -> None:
     space = inputs("Namespace")["research-trial-namespace"]["metadata"]
-    assert (space["name"], space["labels"]) == ("trial", OWNER)
+    assert (space["name"], space["labels"]) == ("trial", {**OWNER, **BASELINE})
     assert space["annotations"] == {"scheduling.volcano.sh/queue-name": "trial"}
     assert inputs("Queue")["research-trial"]["metadata"]["labels"] == OWNER
 
@@ -108,7 +117,8 @@ def test_the_rules_hold_in_every_queues_namespace_and_there_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("position", "queues"), [(1, "['research-burst']"), (2, "['stress', 'trial']")]
+    ("position", "queues"),
+    [(1, "['research-burst']"), (2, "['research-burst']"), (3, "['stress', 'trial']")],
 )
 def test_a_rule_for_gangs_names_the_queues_that_it_is_for(position: int, queues: str) -> None:
     (policy,) = inputs("ValidatingAdmissionPolicy").values()

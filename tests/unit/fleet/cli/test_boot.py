@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fleet.cli.main import app
+from ignition.boot import scripts
 from ignition.write.gateway import gateway_ignition, secret_ignition
 from ignition.write.payload import sha512
 from ignition.write.render import data_url, join_ignition, tuning_ignition, with_merge
@@ -54,6 +55,17 @@ def test_a_machine_that_stays_out_is_shown_with_its_problems(tmp_path: Path) -> 
     assert code == 1
     assert "dgx-h200 does not come up: 1 problem" in shown
     assert '"nohz_full=4-55" does nothing' in shown
+
+
+def test_what_this_computer_cannot_check_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripts, "_bash", lambda: None)
+    for text in (GOOD, BAD):
+        shown = run(text, "--hardware", "dgx-h200", path=tmp_path)[1]
+        assert "because PATH has no bash" in shown
+        found = run(text, "--hardware", "dgx-h200", "--json", path=tmp_path)[1]
+        assert "PATH has no bash" in json.loads(found)["unchecked"][0]
 
 
 def test_json_has_the_node_or_the_problems(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`fleet plan` and `fleet explain`: what they show, compare and refuse."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from fleet.cli.main import app
 from fleet.plan.description import describe
 from fleet.plan.difference import difference
 from fleet.plan.subject import SubjectError, subject
+from ignition.plan.not_set import NOT_SET
 from tests.conftest import ROOT
 
 
@@ -54,15 +56,15 @@ def test_a_pool_is_planned_with_its_own_purpose_and_choices() -> None:
     pool = subject(ROOT, "dev/dgx", None, ())
 
     assert pool.hardware.name == "dgx-h200"
-    assert pool.tuning.isolation == "exclusive"
-    assert pool.plan.nodes[0].hugepages_1gi == 64
+    assert pool.tuning.housekeeping_cores_per_numa_node == 4
+    assert pool.plan.purpose == "training"
 
 
 def test_a_choice_goes_over_what_the_pool_chose() -> None:
     changed = subject(ROOT, "dev/dgx", "inference", ["hugepages_1gi_per_numa_node=2"])
 
     assert changed.plan.purpose == "inference"
-    assert changed.tuning.isolation == "exclusive"
+    assert changed.tuning.housekeeping_cores_per_numa_node == 4
     assert changed.plan.nodes[1].hugepages_1gi == 2
 
 
@@ -70,7 +72,7 @@ def test_a_choice_goes_over_what_the_pool_chose() -> None:
     ("words", "sentence"),
     [
         (["dgx-h20"], "nearest: dgx-h200"),
-        (["dev/gone"], 'dev has no pool "gone"; it has dev/dgx, dev/burst, dev/cpu.'),
+        (["dev/gone"], 'dev has no pool "gone"; it has dev/burst, dev/cpu, dev/dgx.'),
         (["gone/dgx"], 'no environment "gone"'),
         (["dgx-h200", "--purpose", "gaming"], '--purpose is "gaming"; allowed: training,'),
         (["dgx-h200", "--set", "isolation"], "is not KEY=VALUE"),
@@ -128,7 +130,7 @@ def test_another_topology_policy_needs_no_reboot_but_a_kubelet_without_its_state
 )
 def test_what_is_read_at_boot_alone_needs_a_reboot(choices: list[str]) -> None:
     machine = "ccx33" if choices == ["isolation=exclusive"] else "dgx-h200"
-    before, after = (subject(ROOT, machine, None, given) for given in ([], choices))
+    before, after = (subject(ROOT, machine, "realtime", given) for given in ([], choices))
 
     found = difference(describe(before), describe(after))
 
@@ -156,7 +158,7 @@ def test_a_plan_that_was_kept_is_compared_with_todays(tmp_path: Path) -> None:
     other = fleet("plan", "diff", str(kept), "dev/dgx")
 
     assert "Nothing changes on a node." in same.stdout
-    assert "domain" in other.stdout
+    assert "irqaffinity" in other.stdout
     assert "Reboot needed: yes" in other.stdout
 
 
@@ -178,3 +180,21 @@ def test_a_line_that_no_plan_has_is_refused_with_the_nearest() -> None:
 def test_an_unreadable_pool_is_a_subject_error() -> None:
     with pytest.raises(SubjectError, match="known: dev, prod, research"):
         subject(ROOT, "nowhere/dgx", None, ())
+
+
+@pytest.mark.parametrize("name", NOT_SET)
+def test_what_no_plan_sets_is_explained_with_its_source(name: str) -> None:
+    ended = fleet("explain", name)
+
+    assert ended.exit_code == 0
+    assert ended.stdout.startswith(f"No plan of the catalogue has {name}: ")
+    assert "(https://" in ended.stdout
+
+
+def test_the_decision_on_what_is_not_set_names_what_can_be_explained() -> None:
+    (page,) = (ROOT / "docs" / "decisions").glob("0022-*.md")
+    named = re.findall(r"`fleet explain ([^`]+)`", page.read_text())
+
+    assert set(NOT_SET) <= set(named)
+    for name in named:
+        assert fleet("explain", name).exit_code == 0, name

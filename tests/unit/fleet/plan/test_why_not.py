@@ -6,6 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from fleet.cli.main import app
+from fleet.plan.explanation import explain
+from fleet.plan.subject import SubjectError
 
 
 @pytest.mark.parametrize(
@@ -31,3 +33,16 @@ def test_the_json_says_which_line_is_refused_and_why() -> None:
     found = json.loads(result.stdout)
     assert found["line"] == "nohz_full"
     assert "built without NO_HZ_FULL" in found["reason"]
+
+
+@pytest.mark.parametrize("word", ["efa", "aul", "olicy"])
+def test_letters_within_a_word_are_no_name(word: str) -> None:
+    with pytest.raises(SubjectError, match=f'No plan of the catalogue has a line called "{word}"'):
+        explain(word)
+
+
+@pytest.mark.parametrize("word", ["policy", "autologin", "blockio", "governor"])
+def test_a_word_of_a_name_finds_it(word: str) -> None:
+    found = explain(word)
+    assert isinstance(found, tuple)
+    assert all(word in each.line.key.lower() for each in found)

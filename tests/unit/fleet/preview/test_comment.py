@@ -67,16 +67,19 @@ def exemption_of(resource: str, policies: dict[str, Any]) -> Exemption:
     return next(one for one in every if one.resource == resource)
 
 
-def dgx(before: str, after: str, *, image: str = "a") -> Summary:
-    """The pool dgx of two machines with other boot data, or another image."""
-    old, new = (shown("dgx", "dgx-h200", text, "training") for text in (before, after))
+def dgx(before: str, after: str, *, flatcar: str = "4593.2.5") -> Summary:
+    """The pool dgx of two machines with other boot data, or another release of Flatcar."""
+    old, new = (
+        {**shown("dgx", "dgx-h200", text, "training"), "flatcar": release}
+        for text, release in ((before, "4593.2.5"), (after, flatcar))
+    )
     hosts = [
         step(
-            "same" if image == "a" else "update",
+            "same",
             HOST,
             f"dgx-0{number}",
             old={"spec": {"image": {"url": "a"}}},
-            new={"spec": {"image": {"url": image}}},
+            new={"spec": {"image": {"url": "a"}}},  # the engine ignores its changes
             parent=urn("gpu:pools:BareMetalPool", "dgx"),
         )
         for number in (1, 2)
@@ -118,11 +121,13 @@ def test_a_checksum_of_a_download_is_told_by_its_file() -> None:
     assert found.pools["dgx"][0].startswith(f"boot data changed: {file['path']} ")
 
 
-def test_another_image_installs_owned_machines_again() -> None:
+def test_another_release_of_flatcar_waits_for_each_owned_machine() -> None:
     same = ignition("dgx-h200")
-    found = dgx(same, same, image="b")
-    assert found.sizes["dgx"].reboot == "yes, 2 reinstalled"
-    assert found.pools["dgx"] == ("2 machines reinstalled: image changed",)
+    found = dgx(same, same, flatcar="4593.3.0")
+    assert found.sizes["dgx"].reboot == "no"
+    assert found.pools["dgx"] == (
+        "Flatcar 4593.2.5 → 4593.3.0: 2 machines keep their installation until `fleet reinstall`",
+    )
 
 
 def test_a_server_that_is_replaced_boots_again() -> None:

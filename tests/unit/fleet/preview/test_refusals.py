@@ -77,3 +77,36 @@ def test_of_a_traceback_the_last_line_is_told() -> None:
 
 def test_an_unforeseen_error_is_shown_as_the_engine_wrote_it() -> None:
     assert refusals("dev", Outcome(), "error: the moon is full\n") == ("the moon is full",)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (
+            'resource "{urn}" cannot be deleted\nbecause it is protected. To unprotect the '
+            "resource, either remove the `protect` flag or use the command:\n"
+            "`pulumi state unprotect '{urn}'`"
+        ),
+        (
+            'unable to replace resource "{urn}"\nas it is currently marked for protection. To '
+            "unprotect the resource, remove the `protect` flag"
+        ),
+    ],
+)
+def test_a_protected_resource_is_told_with_the_way_to_go_on(said: str) -> None:
+    """The two texts are those of pulumi 3.220, in deploy/step.go and deploy/step_generator.go."""
+
+    def told(kind: str, name: str) -> str:
+        urn = f"urn:pulumi:prod::gpu-fleet::gpu:pools:Pool${kind}::{name}"
+        message = Diagnostic(severity="error", resource=name, message=said.format(urn=urn))
+        (sentence,) = refusals("prod", Outcome(diagnostics=[message]), "")
+        return sentence
+
+    host = told("kubernetes:metal3.io/v1alpha1:BareMetalHost", "dgx-dgx-01")
+    assert host.startswith("dgx-dgx-01 is a machine whose entry is gone")
+    assert "`leaving: true`" in host
+    space = told("kubernetes:core/v1:Namespace", "teams-trading-production-namespace")
+    assert space.startswith("Namespace teams-trading-production-namespace is protected")
+    assert "`was:`" in space
+    assert "`pulumi state unprotect 'urn:pulumi:prod::" in space
+    assert space.endswith("' --stack prod` and preview again.")

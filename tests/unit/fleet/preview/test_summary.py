@@ -28,7 +28,11 @@ def test_a_replaced_server_says_what_forced_it() -> None:
         server("replace", 1, ("userData",)),
         server("create-replacement", 1, ("userData",)),
     ]
-    assert summary(*cpu(*replaced)).pools == {"cpu": ("1 server replaced: boot data changed",)}
+    (told,) = summary(*cpu(*replaced)).pools["cpu"]
+    assert told == (
+        "1 server replaced one at a time, drained before and Ready before the next: boot data "
+        "changed"
+    )
 
 
 def test_a_change_of_tuning_is_told_by_what_the_machine_becomes() -> None:
@@ -42,7 +46,7 @@ def test_a_change_of_tuning_is_told_by_what_the_machine_becomes() -> None:
     )
     (told,) = found.pools["dgx"]
     assert told.startswith("tuning changed: 1Gi hugepages of each NUMA node 64 → 32, memory for")
-    assert told.endswith("(the machines keep their old boot data until they are reinstalled)")
+    assert told.endswith("(the machines keep their old boot data until `fleet reinstall`)")
 
 
 def test_boot_data_that_makes_the_same_node_is_told_by_its_files() -> None:
@@ -84,7 +88,33 @@ def test_a_pool_that_goes_says_with_what() -> None:
     found = summary(
         component("delete", "burst", "AwsGpuPool", old=inputs, new=None), limit("spot", 16, None)
     )
-    assert found.pools == {"burst": ("goes, with up to 16 GPUs of p5e.48xlarge",)}
+    assert found.pools == {
+        "burst": (
+            "goes, with up to 16 GPUs of p5e.48xlarge",
+            "no new machine comes, and the update waits until those that run are drained and ended",
+        )
+    }
+
+
+def test_the_last_aws_pool_takes_karpenter_with_it_after_its_machines() -> None:
+    chart = step(
+        "delete",
+        "kubernetes:helm.sh/v3:Release",
+        "karpenter-controller",
+        old={"name": "karpenter", "chart": "oci://public.ecr.aws/karpenter/karpenter"},
+    )
+    assert summary(chart).others == (
+        "Karpenter goes, after its last machine has ended",
+        "removed: 1 Release",
+    )
+
+
+def test_capacity_that_goes_ends_its_machines_and_no_others() -> None:
+    found = summary(*burst(limit("spot", 8, None), limit("reserved", 8, 8)))
+    assert found.pools["burst"][1] == (
+        "NodePool burst-spot goes: no new machine comes, and the update waits until those that run "
+        "are drained and ended"
+    )
 
 
 def test_everything_else_is_counted_by_kind_without_components_and_providers() -> None:
@@ -104,7 +134,7 @@ def test_facts_of_the_hardware_that_nobody_has_verified_are_repeated() -> None:
     inputs = shown("dgx", "dgx-h200", "{}", "training")
     text = markdown(summary(component("same", "dgx", "BareMetalPool", old=inputs, new=inputs)))
     facts = ", ".join(hardware.load("dgx-h200").doubts)
-    assert "price, gpus.bar1_gib (unknown)" in facts
+    assert "price, nvme.numa_node (unknown)" in facts
     assert f"; unverified catalogue data: dgx-h200 ({facts}).\n" in text
 
 

@@ -95,7 +95,7 @@ def test_what_waits_is_told_beside_what_is_broken() -> None:
 def test_a_broken_program_shows_its_sentences_and_nothing_half_true() -> None:
     told = (
         "gpu-fleet:kubeconfig is not set; set it with `a`.\n"
-        "gpu-fleet:join_token is not set; set it with `b`."
+        "gpu-fleet:hcloud_token is not set; set it with `b`."
     )
     found = summary(
         *cpu(server("create", 1)),

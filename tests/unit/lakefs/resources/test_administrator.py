@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from lakefs.client import LakefsClient
 from lakefs.errors import LakefsError
 from lakefs.fake.model import Model
 from lakefs.fake.server import FakeLakefs, serving
+from lakefs.resources import administrator
 from lakefs.resources.administrator import AdministratorProvider
 
 PROVIDER = AdministratorProvider()
@@ -74,3 +76,36 @@ def test_empty_keys_are_refused_at_preview(new: FakeLakefs) -> None:
     assert failure.reason == (
         "The administrator of lakeFS needs a value for secret_access_key, and it is empty."
     )
+
+
+def test_a_server_that_does_not_answer_yet_is_waited_for_with_what_it_lacks(
+    new: FakeLakefs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its name in DNS and its certificate may come while the update runs."""
+    silent = [LakefsError("lakeFS did not tell whether it is set up.") for _ in range(2)]
+    silent.append(LakefsError("The ingress has no such host.", status=404))
+    asked = administrator._initialized
+
+    def answer(lakefs: LakefsClient) -> bool:
+        if silent:
+            raise silent.pop()
+        return asked(lakefs)
+
+    monkeypatch.setattr(administrator, "_initialized", answer)
+    monkeypatch.setattr(administrator, "PAUSE_S", 0)
+    PROVIDER.create(declared(new))
+    assert new.model.access_key_id == "AKIACHOSEN"
+    (line,) = capsys.readouterr().out.splitlines()
+    assert f"Waiting: {new.endpoint} must lead to the Service lakefs" in line
+
+
+def test_a_server_that_never_answers_is_its_own_sentence(
+    new: FakeLakefs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent(_lakefs: LakefsClient) -> bool:
+        raise LakefsError("lakeFS did not tell whether it is set up.")
+
+    monkeypatch.setattr(administrator, "_initialized", silent)
+    monkeypatch.setattr(administrator, "WAIT_S", -1)
+    with pytest.raises(LakefsError, match="did not tell whether it is set up"):
+        PROVIDER.create(declared(new))

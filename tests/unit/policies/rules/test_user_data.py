@@ -89,7 +89,7 @@ def test_the_ignition_of_the_pool_with_the_machines_own_part_passes(carrier: Any
         (without_argument("irqaffinity="), "have the kernel arguments of its pool"),
         (argument("isolcpus=4-7"), "have the kernel arguments of its pool"),
         (
-            replaced("/opt/bin/fleet-irq", "[1]=56", "[1]=60"),
+            replaced("/opt/bin/fleet-irq", '[1]="56', '[1]="60'),
             "have the file /opt/bin/fleet-irq of its pool",
         ),
         (
@@ -150,6 +150,20 @@ def test_objects_that_user_data_points_at_are_read_from_the_stack() -> None:
     assert said(found, stored("join.ign", JOIN), stored("plain.ign", ignition)) == []
     assert said(found, stored("join.ign", JOIN), stored("plain.ign", changed)) == [unread]
     assert said(found, stored("join.ign", JOIN)) == [unread]
+
+
+def test_a_join_part_that_gets_its_token_later_is_read_from_its_template() -> None:
+    text = fit(POOL["spec"]["ignition"], (Merge(source="s3://b/join.ign"),), limit_bytes=None)
+    found = node_class(text.user_data)
+    pools = json.dumps([{"source": "s3://b/join.ign", "template": JOIN}])
+    listed: Manifest = {"kind": "ConfigMap", "data": {"burst-pools.json": pools}}
+    own = {"ignition": {"version": "3.4.0"}, "kernelArguments": {"shouldExist": ["nosmt"]}}
+    other = json.dumps([{"source": "s3://b/join.ign", "template": json.dumps(own)}])
+
+    assert said(found, listed) == []
+    assert said(found, {**listed, "data": {"burst-pools.json": other}}) == [
+        "EC2NodeClass 'm' must have the kernel arguments of its pool, in its user data."
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "#cloud-config", "{}", "[]"])

@@ -11,7 +11,7 @@ from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.contract import Session
 from rehearsal.providers.kubernetes import kubeconfig
 from rehearsal.providers.kubernetes.provider import KubernetesProvider
-from rehearsal.providers.values import Properties, Secret
+from rehearsal.providers.values import UNKNOWN, Properties, Secret
 
 TWIN = "https://127.0.0.1:6443"
 
@@ -129,3 +129,56 @@ def test_another_server_replaces_the_provider(provider: KubernetesProvider) -> N
     assert provider.diff_config(old, old).changes == {}
     assert provider.diff_config(old, same).replaces == frozenset()
     assert provider.diff_config(old, moved).replaces == {"context"}
+
+
+def cluster_entry(**changes: object) -> Secret:
+    entry = {"server": TWIN, **changes}
+    return Secret(document(clusters=[{"name": "twin", "cluster": entry}]))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"certificate-authority-data": "bmV3"},
+        {"proxy-url": "http://proxy:3128"},
+        {"tls-server-name": "api.fleet.example"},
+        {"server": "https://api.fleet.example:6443"},
+    ],
+)
+def test_any_change_of_the_cluster_entry_replaces_a_provider_without_identifier(
+    change: dict[str, object], provider: KubernetesProvider
+) -> None:
+    old: Properties = {"kubeconfig": cluster_entry()}
+    new: Properties = {"kubeconfig": cluster_entry(**change)}
+    assert provider.diff_config(old, new).replaces == {"kubeconfig"}
+    known = {"clusterIdentifier": "fleet-prod"}
+    changed = provider.diff_config({**old, **known}, {**new, **known})
+    assert (set(changed.changes), changed.replaces) == ({"kubeconfig"}, frozenset())
+
+
+def test_another_identifier_replaces_the_provider(provider: KubernetesProvider) -> None:
+    old: Properties = {"kubeconfig": cluster_entry(), "clusterIdentifier": "fleet-dev"}
+    assert provider.diff_config(old, {**old, "clusterIdentifier": "fleet-prod"}).replaces == {
+        "clusterIdentifier"
+    }
+
+
+def test_adding_the_identifier_replaces_nothing_while_the_cluster_entry_stays(
+    provider: KubernetesProvider,
+) -> None:
+    """The real one compares the entries in the update that adds it, too: add it before a new CA."""
+    old: Properties = {"kubeconfig": cluster_entry()}
+    named: Properties = {**old, "clusterIdentifier": "fleet-prod"}
+    assert provider.diff_config(old, named).replaces == frozenset()
+    moved: Properties = {**named, "kubeconfig": cluster_entry(server="https://other:6443")}
+    assert provider.diff_config(old, moved).replaces == {"kubeconfig"}
+
+
+def test_a_kubeconfig_that_a_preview_does_not_know_counts_as_another_cluster(
+    provider: KubernetesProvider,
+) -> None:
+    old: Properties = {"kubeconfig": cluster_entry()}
+    assert provider.diff_config(old, {"kubeconfig": UNKNOWN}).replaces == {"kubeconfig"}
+    known = {"clusterIdentifier": "fleet-prod"}
+    answer = provider.diff_config({**old, **known}, {"kubeconfig": UNKNOWN, **known})
+    assert answer.replaces == frozenset()

@@ -94,11 +94,29 @@ def test_two_ways_to_say_the_default_namespace_are_no_change(kubernetes: FakeEng
     assert answer.changes == answer.DIFF_NONE
 
 
-def test_a_provider_may_change_config_maps_in_place(cluster: FakeCluster, tmp_path: Path) -> None:
-    mutable = engine(FakeProvider(cluster=cluster, directory=tmp_path, mutable=True), tmp_path)
-    mutable.configure({})
-    made = mutable.created(CONFIG_MAP, config_map(name="a"))
-    assert not mutable.diff(made, {**config_map(name="a"), "data": {"a": "2"}}).replaces
+@pytest.mark.parametrize(
+    ("type_", "old", "new"),
+    [
+        (CONFIG_MAP, config_map(name="a"), {**config_map(name="a"), "data": {"a": "2"}}),
+        (SECRET, secret(stringData={"password": "old"}), secret(stringData={"password": "new"})),
+        (SECRET, secret(data={"password": "b2xk"}), secret(data={"password": "bmV3"})),
+    ],
+)
+def test_contents_change_in_place_only_where_provider_and_object_allow_it(
+    type_: str, old: Properties, new: Properties, tmp_path: Path
+) -> None:
+    def replaces(old: Properties, new: Properties, *, mutable: bool) -> list[str]:
+        provider = FakeProvider(cluster=FakeCluster(), directory=tmp_path, mutable=mutable)
+        attached = engine(provider, tmp_path)
+        attached.configure({})
+        answer = attached.diff(attached.created(type_, old), new)
+        assert answer.changes == answer.DIFF_SOME
+        return list(answer.replaces)
+
+    fixed: Properties = {"immutable": True}
+    assert replaces(old, new, mutable=False)
+    assert not replaces(old, new, mutable=True)
+    assert replaces({**old, **fixed}, {**new, **fixed}, mutable=True)
 
 
 def test_a_refresh_keeps_what_the_server_only_writes_in_another_way(

@@ -75,6 +75,10 @@ AWS_EXAMPLES: dict[str, Properties] = {
         "bucket": "{Bucket}",
         "versioningConfiguration": {"status": "Enabled"},
     },
+    "BucketLifecycleConfiguration": {
+        "bucket": "{Bucket}",
+        "rules": [{"id": "old", "status": "Enabled", "expiration": {"days": 30}}],
+    },
     "BucketObjectv2": {"bucket": "{Bucket}", "key": "join.ign", "content": "{}"},
     "Role": {"assumeRolePolicy": TRUST},
     "RolePolicy": {"role": "{Role}", "policy": IDENTITY},
@@ -91,6 +95,7 @@ AWS_EXAMPLES: dict[str, Properties] = {
     "Vpc": {"cidrBlock": "10.0.0.0/16"},
     "Subnet": {"vpcId": "{Vpc}", "cidrBlock": "10.0.1.0/24"},
     "SecurityGroup": {},
+    "PlacementGroup": {"strategy": "cluster"},
 }
 
 

@@ -9,19 +9,19 @@ from tests.support.rehearsal.fake_cluster import FakeCluster
 from tests.support.rehearsal.provider_engine import FakeEngine, Refused
 
 GOOD: Properties = {
-    "chart": "cilium",
+    "chart": "kured",
     "version": "1.18.3",
-    "name": "cilium",
+    "name": "kured",
     "namespace": "kube-system",
     "createNamespace": True,
-    "repositoryOpts": {"repo": "https://helm.cilium.io"},
+    "repositoryOpts": {"repo": "https://kubereboot.github.io/charts"},
     "values": {"operator": {"replicas": 1}},
 }
 
 REFUSED: dict[str, tuple[Properties, str]] = {
     "no version": (
         {**GOOD, "version": None},
-        "version is missing: the release it of the chart cilium must be pinned to one version.",
+        "version is missing: the release it of the chart kured must be pinned to one version.",
     ),
     "a range of versions": (
         {**GOOD, "version": "^1.18"},
@@ -34,7 +34,7 @@ REFUSED: dict[str, tuple[Properties, str]] = {
     ),
     "a chart from nowhere": (
         {**GOOD, "repositoryOpts": None},
-        'repositoryOpts is missing: the chart "cilium" is no oci:// address',
+        'repositoryOpts is missing: the chart "kured" is no oci:// address',
     ),
     "an unknown property": (
         {**GOOD, "verison": "1"},
@@ -65,10 +65,10 @@ def test_a_preview_does_not_know_the_status(kubernetes: FakeEngine) -> None:
 def test_a_release_is_recorded_with_its_chart(kubernetes: FakeEngine, cluster: FakeCluster) -> None:
     made = kubernetes.created(RELEASE, {**GOOD, "values": {"token": Secret("hunter2")}})
     (thing,) = cloud.read(kubernetes.directory)
-    assert (thing.provider, thing.id) == ("kubernetes", "kube-system/cilium")
+    assert (thing.provider, thing.id) == ("kubernetes", "kube-system/kured")
     assert made.outputs["values"] == {"token": Secret("hunter2")}
     match made.outputs["status"]:
-        case {"status": "deployed", "revision": 1, "chart": "cilium", "version": "1.18.3"}:
+        case {"status": "deployed", "revision": 1, "chart": "kured", "version": "1.18.3"}:
             pass
         case other:
             pytest.fail(f"{other}")
@@ -82,7 +82,7 @@ def test_a_release_does_not_make_a_namespace_unasked(kubernetes: FakeEngine) -> 
 
 def test_a_name_is_in_use_once(kubernetes: FakeEngine) -> None:
     kubernetes.created(RELEASE, GOOD)
-    with pytest.raises(Refused, match="kube-system/cilium is still in use by another release"):
+    with pytest.raises(Refused, match="kube-system/kured is still in use by another release"):
         kubernetes.created(RELEASE, GOOD)
 
 

@@ -31,7 +31,7 @@ def found(kind: str, name: str) -> dict[str, Any]:
     return only
 
 
-@pytest.mark.parametrize("name", ["nccl", "gemm-pod", "gemm-host"])
+@pytest.mark.parametrize("name", ["nccl", "gemm-pod", "gemm-host", "tuned"])
 def test_a_measurement_holds_all_gpus_of_its_node_and_runs_once(name: str) -> None:
     job = found("Job", f"{name}-dgx-01")["spec"]
     pod = job["template"]["spec"]
@@ -81,6 +81,7 @@ def test_the_command_prints_what_kubectl_reads(capsys: pytest.CaptureFixture[str
         "Job",
         "Job",
         "Job",
+        "Job",
         "DaemonSet",
     ]
     assert {each["metadata"].get("namespace", ACCEPTANCE_NAMESPACE) for each in objects} == {
@@ -90,7 +91,7 @@ def test_the_command_prints_what_kubectl_reads(capsys: pytest.CaptureFixture[str
 
 def test_logs_are_collected_under_the_names_that_are_judged() -> None:
     lines = collecting("dgx-01")
-    for name in ("nccl", "gemm-pod", "gemm-host", "numa"):
+    for name in ("nccl", "gemm-pod", "gemm-host", "tuned", "numa"):
         assert f"> {name}.log" in lines
 
 
@@ -100,5 +101,5 @@ def test_a_measurement_keeps_every_rule_of_an_environment(environment: str, tmp_
     path.write_text(yaml.safe_dump_all(manifests(DGX, "dgx-01")))
     rules = load_environment(stack_file(ROOT, environment)).rules
     checked = check(environment, rules, read([str(path)]))
-    assert checked.objects == 7
+    assert checked.objects == 8
     assert checked.findings == ()

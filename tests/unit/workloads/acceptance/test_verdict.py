@@ -13,6 +13,14 @@ from workloads.acceptance import verdict
 from workloads.acceptance.__main__ import main
 
 DGX = replace(load("dgx-h200"), nccl_all_reduce_busbw_gb_per_s=475.0)
+TUNED = json.dumps(
+    {
+        "day": "2026-11-22",
+        "machine": {"gpus": "8 x NVIDIA H200", "driver": "570", "cpu": "Xeon", "kernel": "6.12"},
+        "comparisons": [],
+        "missing": [],
+    }
+)
 BANNER = "== PyTorch ==\nNOTE: {this} is no JSON\n"
 
 
@@ -119,6 +127,7 @@ def test_the_command_says_each_verdict_and_fails_with_one(
         "gemm-host": gemm(*[700.0] * 8),
         "gemm-pod": gemm(*[699.0] * 8),
         "numa": numa(),
+        "tuned": TUNED,
     }.items():
         (tmp_path / f"{name}.log").write_text(text)
     given = ["judge", "--hardware", "dgx-h200", "--logs", str(tmp_path)]

@@ -41,6 +41,47 @@ def test_a_gpu_that_differs_is_told_with_index_and_address(
     assert sentence.startswith(beginning)
 
 
+@pytest.mark.parametrize(
+    ("fact", "changed"),
+    [
+        ("gpus.pcie_gen", {"gen": 4}),
+        ("gpus.pcie_width", {"width": 8}),
+        ("gpus.bar1_gib", {"bar1": 256}),
+        ("gpus", {"gen": 4}),
+    ],
+)
+def test_a_figure_that_nobody_has_confirmed_is_told_and_taints_no_node(
+    dgx: Dgx, fact: str, changed: dict[str, object]
+) -> None:
+    dgx.plan(unverified=["nics", fact])
+    dgx.gpu(2, **changed)
+    _, (drift,) = findings(dgx.machine)
+    assert drift.unverified
+    assert " (not verified): " in drift.sentence
+
+
+def test_a_confirmed_figure_beside_others_that_are_not_is_a_drift(dgx: Dgx) -> None:
+    dgx.plan(unverified=["gpus.bar1_gib"])
+    dgx.gpu(2, gen=4)
+    _, (drift,) = findings(dgx.machine)
+    assert not drift.unverified
+
+
+def test_a_link_whose_number_nobody_has_confirmed_stops_no_machine(dgx: Dgx) -> None:
+    dgx.plan(unverified=["gpus.nvlinks"])
+    dgx.answers["nvidia-smi nvlink --status"] = recorded.nvlinks(18, 18, 18, 16, 18, 18, 18, 18)
+    _, (drift,) = findings(dgx.machine)
+    assert (drift.unverified, drift.critical) == (True, False)
+
+
+def test_an_a100_says_nothing_of_its_fabric(dgx: Dgx) -> None:
+    dgx.plan(gpus=[{**gpu, "model": "NVIDIA A100"} for gpu in PLAN["gpus"]])
+    a100 = {"model": "NVIDIA A100-SXM4-80GB", "fabric": "N/A", "fabric_status": "N/A"}
+    gpus = [recorded.gpu(address=f"0000{address.upper()}", **a100) for address in GPUS]
+    dgx.answers["nvidia-smi -q -x"] = recorded.query(*gpus)
+    assert not [sentence for sentence in dgx.sentences() if sentence.startswith("Fabric")]
+
+
 def test_an_idle_gpu_may_lower_its_link(dgx: Dgx) -> None:
     dgx.gpu(2, gen=1, state="P8")
     assert dgx.sentences() == []
@@ -69,8 +110,16 @@ def test_a_driver_that_does_not_answer_is_critical_and_ends_the_questions(dgx: D
 def test_driver_branch_and_kind_of_modules_are_those_of_the_plan(dgx: Dgx) -> None:
     dgx.plan(driver="550")
     branch, kind = dgx.sentences()
-    assert branch.startswith("NVIDIA driver is 570.211.01, expected of branch 550: ")
+    assert branch.startswith("NVIDIA driver is 570.195.03, expected of branch 550: ")
     assert kind.startswith("Kind of the NVIDIA kernel modules is open, expected proprietary: ")
+
+
+def test_a_driver_of_ones_own_is_known_by_its_whole_version(dgx: Dgx) -> None:
+    dgx.plan(driver="570.195.03-open")
+    assert dgx.sentences() == []
+    dgx.plan(driver="570.195.0-open")
+    (version,) = dgx.sentences()
+    assert version.startswith("NVIDIA driver is 570.195.03, expected of version 570.195.0: ")
 
 
 def test_a_link_that_is_down_is_counted(dgx: Dgx) -> None:
@@ -146,7 +195,7 @@ def test_new_interrupts_go_to_housekeeping_cpus(dgx: Dgx) -> None:
 def test_a_workstation_card_at_rest_is_read_as_recorded() -> None:
     driver = parse_query(recorded.RTX_4000_SFF_ADA)
     (gpu,) = driver.gpus
-    assert (driver.version, gpu.address) == ("570.211.01", "0000:01:00.0")
+    assert (driver.version, gpu.address) == ("570.195.03", "0000:01:00.0")
     assert (gpu.pcie_gen, gpu.pcie_gen_max, gpu.performance_state) == (1, 4, "P8")
     assert (gpu.ecc, gpu.fabric, gpu.uncorrectable_errors) == ("Disabled", ("N/A", "N/A"), 0)
     assert not gpu.remap_pending

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.workloads.dgx_tree import PLAN
 from workloads.node_check import metrics
-from workloads.node_check.__main__ import confirmed
+from workloads.node_check.__main__ import arguments, confirmed, hand_on
 from workloads.node_check.drift import Drift
 from workloads.node_check.node_api import MESSAGE_CHARACTERS, condition, taint_patch
 from workloads.node_check.plan import PlanFileError, parse
@@ -44,6 +44,33 @@ def test_metrics_count_the_drifts_of_each_check() -> None:
         'fleet_node_check_drift{check="sysctl",level="warning"} 2',
         "fleet_node_check_drifts 3",
     ]
+
+
+def test_a_figure_that_is_not_verified_is_counted_apart() -> None:
+    found = [drift(), drift("bar1", unverified=True)]
+    lines = metrics.exposition(None, found, 1795262400.4).splitlines()
+    assert 'fleet_node_check_drift{check="bar1",level="unverified"} 1' in lines
+    assert "fleet_node_check_drifts 1" in lines
+
+
+def test_the_node_hears_of_certain_drifts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[Any] = []
+
+    class Recorder:
+        def report(self, drifts: Any, _now: str, *, judged: bool) -> None:
+            heard.append((list(drifts), judged))
+
+    monkeypatch.setattr("workloads.node_check.__main__._api", lambda _node: Recorder())
+    plan, doubted = parse(json.dumps(PLAN)), drift("bar1", unverified=True)
+    assert hand_on(arguments(["--node", "dgx-01"]), plan, [doubted]) == 0
+    assert hand_on(arguments(["--node", "dgx-01"]), plan, [doubted, drift()]) == 1
+    assert heard == [([], True), ([drift()], True)]
+
+
+def test_the_plan_of_a_machine_that_was_booted_earlier_can_still_be_read() -> None:
+    later = {"absent_kernel_arguments", "unverified"}
+    earlier = {key: value for key, value in PLAN.items() if key not in later}
+    assert parse(json.dumps(earlier)).unverified == ()
 
 
 def test_a_metrics_file_is_replaced_whole_and_everybody_may_read_it(tmp_path: Path) -> None:

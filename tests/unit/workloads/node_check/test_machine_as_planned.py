@@ -35,6 +35,21 @@ def test_a_second_value_of_an_argument_contradicts_it(dgx: Dgx) -> None:
     assert f"irqaffinity={HOUSEKEEPING} is contradicted by irqaffinity=0-223" in sentence
 
 
+def test_a_console_that_logs_itself_in_is_found(dgx: Dgx) -> None:
+    words = " ".join(PLAN["kernel_arguments"])
+    dgx.write("proc/cmdline", f"flatcar.autologin=ttyS0 {words}")
+    (sentence,) = dgx.sentences()
+    assert sentence.startswith("Kernel argument flatcar.autologin is in /proc/cmdline, expected ab")
+
+
+def test_a_governor_of_an_earlier_boot_is_told_with_what_cures_it(dgx: Dgx) -> None:
+    for cpu in range(8):
+        dgx.write(f"sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", "powersave")
+    (sentence,) = dgx.sentences()
+    assert "a machine whose /proc/cmdline has no cpufreq.default_governor" in sentence
+    assert "drain the node and reinstall it" in sentence
+
+
 def test_a_sysctl_that_somebody_changed_is_told_with_both_values(dgx: Dgx) -> None:
     dgx.write("proc/sys/kernel/numa_balancing", "1")
     (sentence,) = dgx.sentences()

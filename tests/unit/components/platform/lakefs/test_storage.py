@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from components.platform.lakefs.storage import (
+    OBJECT_ACTIONS,
     LakefsAccess,
     LakefsAccessArgs,
     ObjectStore,
@@ -111,3 +112,12 @@ def test_the_keys_belong_to_a_user_of_their_own() -> None:
     user, key = one(resources, "User"), one(resources, "AccessKey")
     assert user.parent == key.parent
     assert json.loads(str(one(resources, "UserPolicy").inputs["policy"]))
+
+
+def test_an_object_that_a_stolen_key_overwrites_can_be_had_back_for_a_month() -> None:
+    made = store()
+    versions = one(made, "BucketVersioning")
+    assert versions.inputs["versioningConfiguration"] == {"status": "Enabled"}
+    rules: Any = one(made, "BucketLifecycleConfiguration").inputs["rules"]
+    assert rules[0]["noncurrentVersionExpiration"] == {"noncurrentDays": 30}
+    assert not {"s3:DeleteObject", "s3:DeleteObjectVersion"} & set(OBJECT_ACTIONS)

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from policies.rules.isolation.sysext_checksums import RULE
+from tests.support.ignition.nodes import OWN_DRIVER, OWN_FABRIC_MANAGER
+from tests.support.policies.shipped_pools import pool
 
 Object = dict[str, Any]
 PATH = "/opt/extensions/efa/efa.raw"
@@ -47,6 +49,21 @@ def test_a_download_that_anybody_can_change_on_its_way_is_refused(scheme: str) -
     source = SOURCE.replace("https", scheme)
 
     assert told(shipped(source=source, verification=SHA512)) == [f"must download {PATH} by https."]
+
+
+def test_a_driver_of_ones_own_needs_a_checksum() -> None:
+    def brought(address: str) -> list[str]:
+        found = pool(
+            driver="580-open",
+            driver_extension=address,
+            fabric_manager=f"{OWN_FABRIC_MANAGER}#{SHA512['hash']}",
+        )
+        assert RULE.predicate is not None
+        return RULE.predicate(found, RULE.defaults())
+
+    assert brought(f"{OWN_DRIVER}#{SHA512['hash']}") == []
+    (fault,) = brought(OWN_DRIVER)
+    assert "flatcar-nvidia-drivers-580-open-580.95.05-flatcar-4593.2.5.raw" in fault
 
 
 def test_the_bakery_may_go_without_and_is_a_setting() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from policies.rules.numa.driver import RULE
+from tests.support.ignition.nodes import OWN_DRIVER, OWN_FABRIC_MANAGER
 from tests.support.policies.shipped_pools import edited, file, pool, told
 
 SYSEXTS = "/etc/flatcar/enabled-sysext.conf"
@@ -89,12 +90,44 @@ def test_mig_passes_from_that_driver_on() -> None:
     assert said("dgx-h100", "535", "mig") == []
 
 
-@pytest.mark.parametrize("flatcar", ["4081.3.10", "4343.9.9", "latest"])
-def test_a_release_without_drivers_is_refused(flatcar: str) -> None:
+@pytest.mark.parametrize("flatcar", ["4081.3.10", "4700.2.0", "latest"])
+def test_a_release_whose_drivers_are_not_known_is_refused(flatcar: str) -> None:
     assert said("dgx-h200", "570-open", flatcar=flatcar) == [
-        "run Flatcar 4344.0.0 or newer, the first with NVIDIA drivers."
+        "run a release of Flatcar whose drivers are known: 4459.2.4, 4593.2.4, 4593.2.5."
     ]
 
 
 def test_a_machine_without_gpus_needs_no_driver() -> None:
     assert told(RULE, pool("ccx33", "batch")) == []
+
+
+def own(hardware: str, flatcar: str = "4593.2.5", sharing: str = "whole") -> list[str]:
+    found = pool(
+        hardware,
+        driver="580-open",
+        driver_extension=OWN_DRIVER,
+        fabric_manager=OWN_FABRIC_MANAGER,
+        flatcar=flatcar,
+        sharing=sharing,
+    )
+    return [each.removeprefix("gpu:pools:BareMetalPool 'p' must ") for each in told(RULE, found)]
+
+
+def test_an_extension_of_ones_own_for_the_release_passes() -> None:
+    assert own("dgx-h200") == []
+    assert own("gex131", sharing="mig") == [], "its branch knows MIG on this GPU"
+
+
+def test_an_extension_of_another_release_is_refused() -> None:
+    assert own("dgx-h200", flatcar="4593.2.4") == [
+        "have a NVIDIA driver that is built for its Flatcar, 4593.2.4."
+    ]
+
+
+def test_an_extension_beside_a_driver_of_flatcar_is_refused() -> None:
+    brought = pool(
+        driver="580-open", driver_extension=OWN_DRIVER, fabric_manager=OWN_FABRIC_MANAGER
+    )
+    assert told(RULE, edited(brought, file(SYSEXTS, "nvidia-drivers-570-open\n"))) == [
+        "gpu:pools:BareMetalPool 'p' must enable one NVIDIA driver alone."
+    ]

@@ -6,6 +6,7 @@ import pytest
 
 from ignition.write.extensions import fabric_manager_problem
 from policies.rules.numa.fabric_manager import RULE
+from tests.support.ignition.nodes import OWN_DRIVER, OWN_FABRIC_MANAGER
 from tests.support.policies.shipped_pools import Config, Edit, edited, pool, told, unit
 
 LINK = "/etc/extensions/nvidia-fabricmanager.raw"
@@ -70,3 +71,11 @@ def test_another_patch_release_is_refused_where_the_os_is_known() -> None:
 def test_an_extension_that_nobody_starts_is_refused() -> None:
     assert said(unit("multi-user.target", dropins=[])) == [f"{START}."]
     assert said(unit("nvidia-fabricmanager.service", mask=True)) == [f"{START}."]
+
+
+def test_it_has_the_version_that_an_extension_of_ones_own_names() -> None:
+    found = pool(driver="580-open", driver_extension=OWN_DRIVER, fabric_manager=OWN_FABRIC_MANAGER)
+    assert told(RULE, found) == []
+
+    other = edited(found, fetched_from(OWN_FABRIC_MANAGER.replace("580.95.05", "580.159.04")))
+    assert told(RULE, other) == [f"gpu:pools:BareMetalPool 'p' must {VERSION}."]

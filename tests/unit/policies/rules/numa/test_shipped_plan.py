@@ -29,7 +29,7 @@ KEPT = "0-1,56-57,112-113,168-169"
 def test_rendered_boot_data_is_as_its_plan_says(hardware: str) -> None:
     tuning = Tuning(housekeeping_cores_per_numa_node=1, isolation="exclusive")
 
-    assert told(RULE, pool(hardware, "batch", tuning=tuning)) == []
+    assert told(RULE, pool(hardware, "realtime", tuning=tuning)) == []
 
 
 def test_every_kind_of_choice_reaches_the_plan() -> None:
@@ -79,7 +79,7 @@ def test_every_kind_of_choice_reaches_the_plan() -> None:
             "not give the kubelet the flag --max-pods, which overrides its NUMA plan",
         ),
         (
-            replaced(IRQ, "[1]=56-57,168-169", "[1]=60-61"),
+            replaced(IRQ, '[1]="56-57,168-169"', '[1]="60-61"'),
             f"serve interrupts on CPUs {SERVED}, as its NUMA plan does",
         ),
         (
@@ -119,12 +119,12 @@ def test_a_line_that_was_changed_by_hand_is_told(edit: Edit, must: str) -> None:
         (
             "purpose",
             "fun",
-            "have a purpose of training, inference, batch and a tuning of known choices",
+            "have a purpose of training, inference, batch, realtime and a tuning of known choices",
         ),
         (
             "tuning",
             {"turbo": True},
-            "have a purpose of training, inference, batch and a tuning of known choices",
+            "have a purpose of training, inference, batch, realtime and a tuning of known choices",
         ),
         (
             "tuning",

@@ -1,0 +1,1 @@
+"""Takes an environment down in an order that leaks nothing: what `fleet destroy` does."""

@@ -1,0 +1,1 @@
+"""Reinstalls machines of one's own, one at a time: what `fleet reinstall` does."""

@@ -1,0 +1,1 @@
+"""Pulumi resources that act in the deployed cluster, through the stack's kubeconfig."""

@@ -1,0 +1,94 @@
+"""The load balancer of a Service, as something that goes while its cloud controller runs."""
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import pulumi
+from lightkube import Client
+from lightkube.core.exceptions import ApiError
+from lightkube.resources.core_v1 import Service
+from pulumi.dynamic import CreateResult, DiffResult, Resource, UpdateResult
+
+from kube.client import KubeError, client
+from kube.resources.provider import KUBECONFIG, PROVIDER_KEY, KubeProvider, Properties, in_cluster
+from kube.waiting import duration, say, wait
+
+NOT_FOUND = 404
+TIMEOUT_S = 900
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadBalancerArgs:
+    """The Service of type LoadBalancer that a chart makes."""
+
+    kubeconfig: pulumi.Input[str] = field(repr=False)
+    namespace: str
+    service: str
+
+
+class LoadBalancerProvider(KubeProvider):
+    """Does nothing until it is deleted: then it deletes the Service and waits until it is gone.
+
+    A cloud controller puts the finalizer service.kubernetes.io/load-balancer-cleanup on such a
+    Service, and takes it off when the load balancer is deleted (Kubernetes, "Create an External
+    Load Balancer"). Helm would delete the Service, too, but of that nobody waits for the end.
+    """
+
+    acts_in_cluster = True
+
+    def diff(self, _id: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
+        keys = (KUBECONFIG, PROVIDER_KEY)
+        replaces = [key for key in ("namespace", "service") if olds.get(key) != news.get(key)]
+        changed = any(olds.get(key) != news.get(key) for key in keys)
+        return DiffResult(changes=changed or bool(replaces), replaces=replaces)
+
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        return CreateResult(f"{props['namespace']}/{props['service']}", props)
+
+    def update(self, _id: str, _olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
+        return UpdateResult(news)
+
+    def delete(self, _id: str, props: dict[str, Any]) -> None:
+        in_cluster(partial(_end, props))
+
+
+class LoadBalancer(Resource, module="kube", name="LoadBalancer"):
+    """Depends on the cloud controller and on the chart with the Service, so it goes before both."""
+
+    service: pulumi.Output[str]
+
+    def __init__(
+        self, name: str, args: LoadBalancerArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        properties = {
+            "namespace": args.namespace,
+            "service": args.service,
+            KUBECONFIG: pulumi.Output.secret(args.kubeconfig),
+        }
+        secret = pulumi.ResourceOptions(additional_secret_outputs=[KUBECONFIG])
+        merged = pulumi.ResourceOptions.merge(secret, opts)
+        super().__init__(LoadBalancerProvider(), name, properties, merged)
+
+
+def _end(props: Properties) -> None:
+    cluster, namespace, name = client(props[KUBECONFIG]), props["namespace"], props["service"]
+    lacking = wait(partial(_there, cluster, namespace, name), timeout_s=TIMEOUT_S, tell=say)
+    if lacking:
+        raise KubeError(
+            f"After {duration(TIMEOUT_S)} {lacking}. Look whether the cloud controller runs, then "
+            "run the same command again."
+        )
+
+
+def _there(cluster: Client, namespace: str, name: str) -> str | None:
+    """Delete the Service where it is not being deleted yet, and say that it is there."""
+    try:
+        service = cluster.get(Service, name, namespace=namespace)
+        if service.metadata and service.metadata.deletionTimestamp is None:
+            cluster.delete(Service, name, namespace=namespace)
+    except ApiError as error:
+        if error.status.code == NOT_FOUND:
+            return None
+        raise
+    return f"the load balancer of Service {namespace}/{name} is still there"

@@ -1,0 +1,113 @@
+"""Empties the Node of a machine that leaves, before anything is done to the machine."""
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import pulumi
+from httpx2 import HTTPError
+from lightkube.core.exceptions import ApiError
+from pulumi.dynamic import CreateResult, DiffResult, Resource, UpdateResult
+
+from kube import metal3, nodes
+from kube.client import KubeError, client
+from kube.drain import drain, uncordon
+from kube.resources.provider import (
+    KUBECONFIG,
+    PROVIDER_KEY,
+    KubeProvider,
+    Properties,
+    in_cluster,
+)
+from kube.waiting import say
+
+WHY = "leaving"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeDrainArgs:
+    """The Node, the namespace of its BareMetalHost of the same name, and the longest wait.
+
+    `detached` is True where the machine keeps its system and its power when the host goes.
+    """
+
+    kubeconfig: pulumi.Input[str] = field(repr=False)
+    node: str
+    namespace: str
+    detached: bool
+    timeout_s: int
+
+
+class NodeDrainProvider(KubeProvider):
+    """Cordons and drains when it is made, and never afterwards.
+
+    An update that is killed meanwhile has made no resource: the next one cordons and drains on.
+    """
+
+    acts_in_cluster = True
+    """A rehearsal runs its create, update and delete, too."""
+
+    def diff(self, _id: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
+        keys = ("namespace", "detached", "timeout_s", KUBECONFIG, PROVIDER_KEY)
+        replaces = [key for key in ("node",) if olds.get(key) != news.get(key)]
+        changed = any(olds.get(key) != news.get(key) for key in keys)
+        return DiffResult(changes=changed or bool(replaces), replaces=replaces)
+
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        try:
+            _empty(props)
+        except (ApiError, HTTPError) as error:
+            raise KubeError(
+                f"{props['node']} could not be drained, and nothing was done to its machine: "
+                f"{str(error) or type(error).__name__}."
+            ) from None
+        return CreateResult(props["node"], props)
+
+    def update(self, _id: str, _olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
+        return UpdateResult(news)
+
+    def delete(self, _id: str, props: dict[str, Any]) -> None:
+        """Let the machine work again where it stays, and forget its Node where it has gone."""
+        in_cluster(partial(_end, props))
+
+
+class NodeDrain(Resource, module="kube", name="NodeDrain"):
+    """Is there once the Node was empty. Whatever happens to the machine depends on it.
+
+    So it is deleted after the machine's BareMetalHost. Where the host is still there, its entry has
+    stopped leaving, and pods may come back; where it is gone, nobody else deletes the Node.
+    """
+
+    node: pulumi.Output[str]
+
+    def __init__(
+        self, name: str, args: NodeDrainArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        properties = {
+            "node": args.node,
+            "namespace": args.namespace,
+            "detached": args.detached,
+            "timeout_s": args.timeout_s,
+            KUBECONFIG: pulumi.Output.secret(args.kubeconfig),
+        }
+        secret = pulumi.ResourceOptions(additional_secret_outputs=[KUBECONFIG])
+        opts = pulumi.ResourceOptions.merge(secret, opts)
+        super().__init__(NodeDrainProvider(), name, properties, opts)
+
+
+def _empty(props: Properties) -> None:
+    cluster, name = client(props[KUBECONFIG]), props["node"]
+    if nodes.find(cluster, name) is None:
+        say(f"node {name} is not in the cluster: nothing to drain")
+        return
+    drain(cluster, name, why=WHY, timeout_s=props["timeout_s"], say=say)
+
+
+def _end(props: Properties) -> None:
+    cluster, name = client(props[KUBECONFIG]), props["node"]
+    if metal3.is_there(cluster, props["namespace"], name):
+        uncordon(cluster, name)
+        return
+    # a detached machine still runs, and its kubelet would register again: it stays cordoned
+    if not props["detached"]:
+        nodes.delete(cluster, name)

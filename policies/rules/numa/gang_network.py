@@ -1,0 +1,60 @@
+"""A gang on several machines should ask for the RDMA devices of its pool.
+
+Without one, NCCL finds the pod's network alone and every collective goes over TCP, through Cilium's
+tunnel. It is a gang on several machines where it needs more GPUs than one has (see idle/gang-fits
+for how they are counted); it is told where each pool that is open to it offers devices.
+"""
+
+from policies.language.gangs import is_gang, least
+from policies.language.gpu_work import asks_for_gpus
+from policies.language.manifest import at, mapping
+from policies.language.pods import Pod, pods
+from policies.language.pool_table import no_pool_fits, open_to, pod_violations, selected
+from policies.language.rule import Manifest, Rule, Settings
+from settings.fabric import RDMA_GB_PER_S, TCP_GB_PER_S
+
+ID = "numa/gang-network"
+_ELSE = (
+    f", else the gang talks TCP between machines: {TCP_GB_PER_S} GB/s of an all-reduce in place of "
+    f"{RDMA_GB_PER_S} were measured on H100."
+)
+_ASK = "{rdma} on pool '{name}'"
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Return the pods of a gang that talk TCP where RDMA is offered."""
+    wanted = least(manifest) if is_gang(manifest) else None
+    if wanted is None:
+        return []
+
+    def fault(pod: Pod) -> str | None:
+        if not asks_for_gpus(pod):
+            return None
+        found = [pool for pool in open_to(settings, selected(pod)) if pool["gpus"]]
+        if any(not pool["rdma"] or wanted <= pool["gpus"] for pool in found):
+            return None
+        told = no_pool_fits(found, lambda pool: _names(pod, pool["rdma"]), _ASK)
+        return told and told.removesuffix(".") + _ELSE
+
+    return pod_violations(manifest, pods(manifest), fault)
+
+
+def _names(pod: Pod, resource: str) -> bool:
+    return any(
+        resource in mapping(at(container, "resources", part))
+        for container in pod.containers
+        for part in ("limits", "requests")
+    )
+
+
+RULE = Rule(
+    id=ID,
+    sentence="A gang on several machines must ask for the RDMA devices of its pool.",
+    why=(
+        "The network cards between the machines stay idle, and each step of the training waits for "
+        "an all-reduce that is a hundred times slower."
+    ),
+    source="https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html",
+    level="advisory",
+    predicate=violations,
+)

@@ -1,0 +1,117 @@
+"""`python -m rehearsal.machine_loop DIRECTORY`: boots each machine the moment that it is made.
+
+It runs beside the engine, so that what waits for a Node during `up` can wait: a server, or a host
+that the stand-in of Metal3 has installed, is booted from its Ignition and becomes a Node, or its
+refusal is written down, where the stand-in of dynamic resources finds it. A machine that is gone,
+or wiped, leaves a Node that is not Ready.
+"""
+
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rehearsal.api import Api, ApiServerError
+from rehearsal.errors import RefusedError
+from rehearsal.karpenter import MERGE, Karpenter
+from rehearsal.machines import MachineBooter, Refusal
+from rehearsal.metal3 import Metal3
+from rehearsal.nodes import NODES, ClusterNode, RequestedMachine, register
+from rehearsal.providers.kubernetes import kubeconfig
+from rehearsal.refusals import write
+
+BUSY_PAUSE_S, IDLE_PAUSE_S = 0.2, 1.0
+IDLE_AFTER = 100  # rounds in which nothing happened
+FAKE = "kwok.x-k8s.io/node"
+
+
+@dataclass(kw_only=True)
+class MachineLoop:
+    """The machines of one rehearsal, and those of them that it has booted."""
+
+    api: Api
+    directory: Path
+    booted: dict[str, ClusterNode | None] = field(default_factory=dict)
+    """By provider id, which another machine of the same name does not have."""
+    refused: dict[str, Refusal] = field(default_factory=dict)
+    told: dict[str, str] = field(default_factory=dict)
+    """The reasons that were written last."""
+
+    def step(self) -> bool:
+        """Boot what is new, and switch off what is gone; return whether there was any."""
+        room = MachineBooter(api=self.api, directory=self.directory)
+        metal3 = Metal3(api=self.api)
+        moved = metal3.step()
+        made = {machine.provider_id: machine for machine in room.requested()}
+        wanted = {key: each for key, each in made.items() if metal3.lets_run(key)}
+        new = [machine for key, machine in wanted.items() if key not in self.booted]
+        gone = [key for key in self.booted if key not in wanted]
+        for key in gone:
+            self._switch_off(key)
+        for machine in new:
+            self._boot(room, machine)
+        told = {each.name: " ".join(each.reasons) for each in self.refused.values()}
+        told |= metal3.refused
+        if told != self.told:
+            write(self.directory, told)
+            self.told = told
+        karpenter = Karpenter(api=self.api, directory=self.directory).step()
+        return bool(new or gone or moved.busy or karpenter)
+
+    def _boot(self, room: MachineBooter, machine: RequestedMachine) -> None:
+        found = room.boot(machine)
+        if isinstance(found, ClusterNode) and (other := self._namesake(found)):
+            reason = f"It names itself {found.name}, as a machine of {other.machine.pool} does."
+            found = Refusal(name=machine.name, pool=machine.pool, reasons=(reason,))
+        self.booted[machine.provider_id] = found if isinstance(found, ClusterNode) else None
+        if isinstance(found, Refusal):
+            self.refused[machine.provider_id] = found
+        if isinstance(found, ClusterNode):
+            register(self.api, [found])
+            self._set_kubelet(found.name, "fake")  # of an older machine's Node, which it takes over
+
+    def _namesake(self, node: ClusterNode) -> ClusterNode | None:
+        return next(
+            (each for each in self.booted.values() if each and each.name == node.name), None
+        )
+
+    def _switch_off(self, key: str) -> None:
+        node = self.booted.pop(key)
+        self.refused.pop(key, None)
+        if node is None:
+            return
+        self._set_kubelet(node.name, None)
+        silent = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
+        self._patch(f"{NODES}/{node.name}/status", {"status": {"conditions": [silent]}})
+
+    def _set_kubelet(self, name: str, kwok: str | None) -> None:
+        self._patch(f"{NODES}/{name}", {"metadata": {"annotations": {FAKE: kwok}}})
+
+    def _patch(self, path: str, body: Mapping[str, object]) -> None:
+        try:
+            self.api.request("PATCH", path, body, headers=MERGE)
+        except ApiServerError as error:
+            if error.status != 404:
+                raise
+
+
+def main() -> None:
+    """Runs until SIGTERM."""
+    directory, ended = Path(sys.argv[1]), threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    # Ctrl-C reaches the whole terminal; the engine must still be able to finish what runs.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    access = kubeconfig.cluster(str(directory / "kubeconfig"))
+    loop = MachineLoop(api=Api.connect(access.server, access.trust), directory=directory)
+    quiet = 0
+    while not ended.wait(BUSY_PAUSE_S if quiet < IDLE_AFTER else IDLE_PAUSE_S):
+        try:
+            quiet = 0 if loop.step() else quiet + 1
+        except RefusedError as error:  # a busy API server: the next round tries again
+            sys.stderr.write(f"{error}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,253 @@
+"""What is rented ends before what ends it: `destroy`, and an update without the last AWS pool."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from fleet.destroy import left
+from fleet.destroy.command import GONE, LEFT, tear_down
+from fleet.destroy.run import Teardown
+from fleet.destroy.stack import DeployedStack
+from rehearsal import karpenter
+from rehearsal.providers import cloud
+from settings import load
+from settings.names import SERVER
+from tests.engine.conftest import Change, Trial
+from tests.engine.test_replacing import ready
+
+OLD_ORDER = """
+import pulumi
+import pulumi_kubernetes as kubernetes
+from pulumi_kubernetes.apiextensions import CustomResource
+from pulumi_kubernetes.helm.v3 import Release
+
+cluster = kubernetes.Provider(
+    "cluster", kubeconfig=pulumi.Config("gpu-fleet").require_secret("kubeconfig")
+)
+
+
+def options(**more):
+    timeouts = pulumi.CustomTimeouts(delete="20s")
+    return pulumi.ResourceOptions(provider=cluster, custom_timeouts=timeouts, **more)
+
+
+chart = {"namespace": "kube-system", "version": "1.14.1"}
+crds = Release(
+    "crd", name="karpenter-crd", chart="oci://public.ecr.aws/karpenter/karpenter-crd",
+    opts=options(), **chart
+)
+Release(
+    "controller", name="karpenter", chart="oci://public.ecr.aws/karpenter/karpenter",
+    skip_crds=True, opts=options(depends_on=[crds]), **chart
+)
+CustomResource(
+    "pool",
+    api_version="karpenter.sh/v1",
+    kind="NodePool",
+    metadata={"name": "burst-spot"},
+    spec={
+        "limits": {"nvidia.com/gpu": "8"},
+        "template": {
+            "spec": {
+                "nodeClassRef": {
+                    "group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "burst"
+                },
+                "requirements": [
+                    {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}
+                ],
+            }
+        },
+    },
+    opts=options(depends_on=[crds]),
+)
+"""
+
+
+KARPENTER = (
+    *("burst-machines", "burst-spot", "burst-class"),
+    *("karpenter-controller", "karpenter-access-key", "karpenter-access-user"),
+)
+
+
+def test_destroy_leaves_no_machine_and_takes_what_others_need_last(
+    twin_of_dev: Callable[[Change], Trial],
+) -> None:
+    trial = twin_of_dev(lambda _config: None)
+    trial.up()
+    rent(trial, "burst-spot-1", "burst-spot-2")
+
+    with hetzner(trial) as api:
+        down = teardown(trial, api, lifted=["dgx", "lakefs", "monitoring", "teams"])
+        ended = tear_down(Console(stderr=True), down)
+        counted = {each.kind: each.names for each in down.left()}
+
+    assert ended == GONE
+    assert counted["resources in the state"] == ()
+    assert counted["servers at Hetzner"] == ()
+    assert karpenter.instances(trial.engine.directory) == []
+    assert not [node for node in trial.api().items("/api/v1/nodes") if ready(node)]
+    gone = [name for _, name in trial.asked("Delete")]
+    assert_in_order(gone, *KARPENTER, "cpu-3", "cpu-1", "hetzner-cloud-controller")
+    charts = [name for name in gone if name.endswith(("-release", "-controller", "-volumes"))]
+    assert len(charts) > 8
+    assert charts[-1] == "cilium-release"
+    machines = {"cpu-1", "cpu-2", "cpu-3"}
+    kept = {"cilium-release", "hetzner-cloud-controller"}
+    assert max(gone.index(name) for name in {*charts} - kept) < min(map(gone.index, machines))
+
+
+def test_destroy_keeps_what_is_protected_and_what_that_needs(
+    twin_of_dev: Callable[[Change], Trial],
+) -> None:
+    """Two DGX stay installed; everything rented goes, and the end says what is left."""
+    trial = twin_of_dev(lambda _config: None)
+    trial.up()
+    rent(trial, "burst-spot-1")
+
+    with hetzner(trial) as api:
+        down = teardown(trial, api, lifted=["lakefs", "monitoring", "teams"])
+        ended = tear_down(Console(stderr=True), down)
+        counted = {each.kind: each.names for each in down.left()}
+
+    assert ended == LEFT
+    assert counted["servers at Hetzner"] == ()
+    assert karpenter.instances(trial.engine.directory) == []
+    assert {"BareMetalHost dgx-dev-dgx-01", "BareMetalHost dgx-dev-dgx-02"} <= {
+        *counted["resources in the state"]
+    }
+    hosts = trial.api().items("/apis/metal3.io/v1alpha1/baremetalhosts")
+    assert len(hosts) == 2
+    assert "Release cilium-release" in counted["resources in the state"], "their nodes need it"
+
+
+def teardown(trial: Trial, api: str, lifted: list[str]) -> Teardown:
+    engine = trial.engine
+    stack = DeployedStack(
+        root=engine.root,
+        environment=engine.environment_name,
+        pulumi=engine.pulumi,
+        variables=engine.environment,
+        arguments=engine.arguments,
+    )
+    return Teardown(settings=load(engine.stack_file), stack=stack, lifted=lifted, hetzner=api)
+
+
+@pytest.fixture(autouse=True)
+def no_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The `aws` command of this machine would ask a real account."""
+    monkeypatch.setattr(left, "at_aws", lambda _settings: iter(()))
+
+
+@contextmanager
+def hetzner(trial: Trial) -> Iterator[str]:
+    """Hetzner's API as far as it counts: the servers of the simulated project."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:  # the protocol's name
+            kind = self.path.partition("?")[0].strip("/")
+            things = [each for each in cloud.read(trial.engine.directory) if each.type == SERVER]
+            names = [{"name": each.name} for each in things if kind == "servers"]
+            content = json.dumps({kind: names}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_an_update_without_the_last_aws_pool_ends_its_machines_before_karpenter(
+    twin_of_dev: Callable[[Change], Trial],
+) -> None:
+    trial = twin_of_dev(lambda _config: None)
+    trial.up()
+    rent(trial, "burst-spot-1")
+    trial.changed(without_burst)
+
+    trial.up()
+
+    assert karpenter.instances(trial.engine.directory) == []
+    gone = [name for _, name in trial.asked("Delete")]
+    assert_in_order(gone, *KARPENTER)
+    assert_in_order(gone, "karpenter-controller", "karpenter-crd")
+    assert trial.asked("Create", "Update", "Delete").count(("Delete", "cpu-1")) == 0
+
+
+@pytest.mark.slow
+def test_in_the_old_order_the_machine_runs_on_and_a_second_destroy_hangs_as_well(
+    twin_of_dev: Callable[[Change], Trial], tmp_path: Path
+) -> None:
+    """Node pools beside the controller: it is gone when their machines still have finalizers."""
+    trial = twin_of_dev(lambda _config: None).running(program(tmp_path, OLD_ORDER))
+    trial.up()
+    rent(trial, "burst-spot-1")
+
+    for _ in range(2):
+        ended = trial.destroy()
+
+        assert ended.returncode != 0
+        assert "finalizers that hold it" in ended.stdout + ended.stderr
+        assert karpenter.instances(trial.engine.directory) == ["burst-spot-1"], "and is paid for"
+
+
+def program(folder: Path, text: str) -> Path:
+    (folder / "stacks").mkdir()
+    (folder / "stacks" / "__main__.py").write_text(text)
+    (folder / "Pulumi.yaml").write_text("name: gpu-fleet\nruntime: python\nmain: stacks/\n")
+    return folder
+
+
+def without_burst(config: dict[str, Any]) -> None:
+    del config["gpu-fleet:pools"]["burst"]
+    # the queue stays, with its protected namespace, and its jobs run elsewhere
+    config["gpu-fleet:teams"]["research"]["queues"]["research-burst"]["pool"] = "dgx"
+    config["gpu-fleet:allow"] = {"drain": 2}  # a NodePool each for two capacity types
+
+
+def rent(trial: Trial, *names: str) -> None:
+    """Makes NodeClaims as Karpenter does for pods that wait, and waits until their machines run."""
+    api = trial.api()
+    pool = api.get("/apis/karpenter.sh/v1/nodepools/burst-spot")
+    assert pool
+    owner = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "name": "burst-spot",
+        "uid": pool["metadata"]["uid"],
+        "blockOwnerDeletion": True,
+    }
+    spec = pool["spec"]["template"]["spec"]
+    for name in names:
+        body = {
+            "apiVersion": "karpenter.sh/v1",
+            "kind": "NodeClaim",
+            "metadata": {
+                "name": name,
+                "labels": {"karpenter.sh/nodepool": "burst-spot"},
+                "ownerReferences": [owner],
+            },
+            "spec": {key: spec[key] for key in ("nodeClassRef", "requirements")},
+        }
+        assert api.create(karpenter.CLAIMS, body)
+    deadline = time.monotonic() + 60
+    while {*karpenter.instances(trial.engine.directory)} != {*names}:
+        assert time.monotonic() < deadline, "the twin's Karpenter launches no machine"
+        time.sleep(0.05)
+
+
+def assert_in_order(found: list[str], *names: str) -> None:
+    assert sorted(names, key=found.index) == [*names]

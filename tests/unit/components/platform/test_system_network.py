@@ -1,0 +1,164 @@
+"""Who reaches the program's own namespaces, and what pods of teams do not."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from pulumi_kubernetes.core.v1 import Namespace
+
+from components.platform.lakefs.values import S3, Serving, chart_values
+from components.platform.system_network import (
+    OPEN_PORTS,
+    SystemNetwork,
+    SystemNetworkArgs,
+    bmc_ranges,
+)
+from settings.names import owner_labels
+from tests.support.environments import ENVIRONMENTS, resources
+from tests.support.recorder import Registered, named, render
+
+everywhere = pytest.mark.parametrize("environment", ENVIRONMENTS)
+TEAM = owner_labels("research", "4100")
+MONITORING = {"kubernetes.io/metadata.name": "monitoring"}
+
+
+def policies(environment: str) -> dict[str, Registered]:
+    """The policy of each of the program's own namespaces that has one, by namespace."""
+    found = named(resources(environment), "NetworkPolicy").values()
+    return {space(each): each for each in found if space(each) in OPEN_PORTS}
+
+
+def space(policy: Registered) -> str:
+    return str(metadata(policy)["namespace"])
+
+
+def metadata(resource: Registered) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = vars(resource)["inputs"]["metadata"]
+    return found
+
+
+def admits(policy: Registered, namespace: Mapping[str, str], port: int) -> bool:
+    """Whether a pod of a namespace with these labels, not the policy's own, reaches a port."""
+    spec: Any = policy.inputs["spec"]
+    return any(_from(rule, namespace) and _to(rule, port) for rule in spec["ingress"])
+
+
+def _from(rule: Mapping[str, Any], namespace: Mapping[str, str]) -> bool:
+    return "from" not in rule or any(
+        each["namespaceSelector"]["matchLabels"].items() <= namespace.items()
+        for each in rule["from"]
+        if "namespaceSelector" in each
+    )
+
+
+def _to(rule: Mapping[str, Any], port: int) -> bool:
+    return "ports" not in rule or port in {int(each["port"]) for each in rule["ports"]}
+
+
+@everywhere
+def test_each_of_the_programs_namespaces_lets_nobody_in_by_default(environment: str) -> None:
+    found = policies(environment)
+    assert set(found) == set(OPEN_PORTS)
+    for policy in found.values():
+        spec: Any = policy.inputs["spec"]
+        assert spec["podSelector"] == {}
+        assert spec["policyTypes"] == ["Ingress"]
+
+
+@pytest.mark.parametrize(
+    ("namespace", "port"),
+    [
+        ("monitoring", 9090),  # Prometheus
+        ("monitoring", 9093),  # Alertmanager, whose silences need no password
+        ("monitoring", 3000),  # Grafana
+        ("volcano-system", 8080),
+        ("gpu-operator", 9400),  # DCGM's exporter
+        ("kured", 8080),
+    ],
+)
+@everywhere
+def test_a_pod_of_a_team_reaches_no_program_of_the_platform(
+    environment: str, namespace: str, port: int
+) -> None:
+    policy = policies(environment)[namespace]
+    assert not admits(policy, TEAM, port)
+    assert admits(policy, MONITORING, port), "Prometheus reads the metrics"
+
+
+@pytest.mark.parametrize(
+    ("namespace", "port"), [("monitoring", 10250), ("volcano-system", 8443), ("lakefs", 8000)]
+)
+@everywhere
+def test_the_api_server_reaches_the_webhooks_and_jobs_reach_lakefs(
+    environment: str, namespace: str, port: int
+) -> None:
+    assert admits(policies(environment)[namespace], {}, port)
+
+
+def test_the_port_of_lakefs_is_the_charts_own() -> None:
+    values = chart_values("lakefs", None, S3(region="eu-west-1"), Serving())
+    assert "deployment" not in values, "the chart's default is 8000"
+
+
+@everywhere
+def test_a_policy_comes_after_what_makes_its_namespace(environment: str) -> None:
+    releases = {
+        "gpu-operator": "gpu-operator-release",
+        "kured": "kured-release",
+        "lakefs": "lakefs-server-release",
+        "monitoring": "monitoring-release",
+        "volcano-system": "volcano-release",
+    }
+    for name, policy in policies(environment).items():
+        assert any(urn.endswith(f"::{releases[name]}") for urn in policy.depends_on)
+
+
+def bmc_policy(environment: str) -> Mapping[str, Any]:
+    found = named(resources(environment), "CiliumClusterwideNetworkPolicy")["system-network-bmcs"]
+    spec: Mapping[str, Any] = vars(found)["inputs"]["spec"]
+    return spec
+
+
+@everywhere
+def test_pods_of_teams_never_reach_a_bmc_and_lose_no_other_way(environment: str) -> None:
+    hosts = named(resources(environment), "BareMetalHost").values()
+    specs: list[Any] = [each.inputs["spec"] for each in hosts]
+    addresses = {spec["bmc"]["address"].split("/")[2] for spec in specs}
+    assert addresses
+    policy = bmc_policy(environment)
+    assert policy["egressDeny"] == [{"toCIDR": sorted(f"{each}/32" for each in addresses)}]
+    assert policy["enableDefaultDeny"] == {"egress": False, "ingress": False}
+
+
+@everywhere
+def test_the_pods_of_teams_are_those_of_namespaces_with_their_label(environment: str) -> None:
+    (requirement,) = bmc_policy(environment)["endpointSelector"]["matchExpressions"]
+    start = "k8s:io.cilium.k8s.namespace.labels."
+    assert requirement["operator"] == "Exists"
+    label = requirement["key"].removeprefix(start)
+    assert requirement["key"].startswith(start)
+    of_volcano = [each for each in resources(environment) if each.type.endswith("v1beta1:Queue")]
+    queues = {metadata(each)["name"] for each in of_volcano}
+    spaces = named(resources(environment), "Namespace").values()
+    held = {metadata(each)["name"] for each in spaces if label in metadata(each).get("labels", {})}
+    assert held == queues
+
+
+def test_a_range_is_one_address_and_names_are_left_out() -> None:
+    found = bmc_ranges(
+        [
+            "redfish-virtualmedia+https://10.1.2.3/redfish/v1/Systems/1",
+            "ipmi://10.1.2.4:623",
+            "redfish+https://[fd00::7]/redfish/v1",
+            "redfish+https://bmc-7.example.com/redfish/v1",
+        ]
+    )
+    assert found == ["10.1.2.3/32", "10.1.2.4/32", "fd00::7/128"]
+
+
+def test_without_a_bmc_there_is_no_policy_of_cilium() -> None:
+    def program() -> None:
+        made = Namespace("made")
+        SystemNetwork("network", SystemNetworkArgs(namespaces={"kured": made}))
+
+    assert not named(render(program), "CiliumClusterwideNetworkPolicy")

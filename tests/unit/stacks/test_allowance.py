@@ -1,0 +1,78 @@
+"""The program refuses an update that takes more machines than allowed, from what is deployed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from settings import SettingsError
+from settings.names import BARE_METAL_HOST, NODE_DRAIN, NODE_POOL, SERVER
+from tests.support.environments import program, resources
+from tests.support.recorder import Registered, plain, render
+
+Deployed = list[tuple[str, Mapping[str, Any]]]
+KINDS = {SERVER, BARE_METAL_HOST, NODE_POOL, NODE_DRAIN}
+
+
+def shown(resource: Registered) -> dict[str, Any]:
+    found = plain(resource.inputs)
+    assert isinstance(found, dict)
+    return found
+
+
+def deployed() -> Deployed:
+    """The machines of prod as its program makes them, which is what the engine answers."""
+    return [(each.type, shown(each)) for each in resources("prod") if each.type in KINDS]
+
+
+def refused(found: Deployed) -> tuple[str, ...]:
+    with pytest.raises(SettingsError) as caught:
+        render(program("prod"), deployed=found)
+    return caught.value.mistakes
+
+
+def changed(type_: str, name: str | None = None, **changes: object) -> Deployed:
+    """The same with other outputs of all resources of a type, or of the one with a name."""
+    return [
+        (kind, {**outputs, **changes})
+        if kind == type_ and name in {None, outputs.get("name")}
+        else (kind, outputs)
+        for kind, outputs in deployed()
+    ]
+
+
+def test_an_unchanged_environment_takes_no_machine() -> None:
+    render(program("prod"), deployed=deployed())
+
+
+def test_another_boot_of_all_servers_is_refused_before_anything_is_registered() -> None:
+    (sentence,) = refused(changed(SERVER, labels={"fleet.gpu/boot": "0123456789abcdef"}))
+    assert sentence.startswith("This update replaces or deletes 9 servers (fleet-prod-cpu-1, ")
+    assert "gpu-fleet:allow.replace is 1; set it to 9" in sentence
+
+
+def test_one_server_may_be_replaced() -> None:
+    one = changed(SERVER, "fleet-prod-cpu-3", labels={"fleet.gpu/boot": "0123456789abcdef"})
+    assert one != deployed()
+    render(program("prod"), deployed=one)
+
+
+def test_the_servers_of_a_removed_pool_count() -> None:
+    extra = [(SERVER, {"name": f"fleet-prod-old-{number}"}) for number in (1, 2)]
+    (sentence,) = refused([*deployed(), *extra])
+    assert "2 servers (fleet-prod-old-1, fleet-prod-old-2)" in sentence
+
+
+def test_an_owned_machine_without_its_entry_counts_unless_it_was_leaving() -> None:
+    gone: Deployed = [(BARE_METAL_HOST, {"metadata": {"name": "dgx-17"}})]
+    (sentence,) = refused([*deployed(), *gone])
+    assert "(dgx-17)" in sentence
+    assert "gpu-fleet:allow.reinstall is 0" in sentence
+    render(program("prod"), deployed=[*deployed(), *gone, (NODE_DRAIN, {"node": "dgx-17"})])
+
+
+def test_a_removed_node_pool_counts_with_all_machines_that_it_may_have() -> None:
+    (pool, *_) = [dict(outputs) for kind, outputs in deployed() if kind == NODE_POOL]
+    pool["metadata"] = {"name": "old-reserved"}
+    (sentence,) = refused([*deployed(), (NODE_POOL, pool)])
+    assert "drains 4 machines (old-reserved: up to 4)" in sentence

@@ -1,0 +1,1 @@
+"""fleet-join-tokens: deletes used bootstrap tokens, and gives burst machines fresh ones."""
