@@ -9,6 +9,7 @@ from hardware.flatcar.own_driver import EXAMPLE, PREFIX, OwnDriver, own_driver
 from hardware.flatcar.releases import driver_version, versions_of_branch
 from ignition.boot.config import BootConfig, BootUnit
 from ignition.boot.parsing import shown
+from ignition.boot.unit_syntax import parse, values
 
 _OFFICIAL = re.compile(r"-?(nvidia-drivers-\d{3}(-open)?|podman|python|zfs|incus|overlaybd)")
 _DRIVERS = tuple(
@@ -195,7 +196,27 @@ def _fabric_manager(config: BootConfig, hardware: Hardware, driver: str | None) 
             "nvidia-fabricmanager.service is started by nothing; add Upholds= to a drop-in of "
             "multi-user.target"
         )
+    if not any(_waits_for_fabric(unit, config) for unit in config.units.values()):
+        yield (
+            "kubelet offers GPUs before their fabric is ready, and CUDA does not start on them; "
+            "write an enabled oneshot that asks for Fabric, with Before= and RequiredBy="
+            "kubelet.service"
+        )
     yield from _other_version(config, driver, image)
+
+
+def _waits_for_fabric(unit: BootUnit, config: BootConfig) -> bool:
+    lines = parse(unit.contents or "")
+    before, needed = (" ".join(values(lines, name)).split() for name in ("Before", "RequiredBy"))
+    words = " ".join(values(lines, "ExecStart")).split()
+    told = (*words, *(config.text(word) or "" for word in words))
+    return (
+        unit.enabled
+        and "oneshot" in values(lines, "Type")
+        and "kubelet.service" in before
+        and "kubelet.service" in needed
+        and any("Fabric" in text for text in told)
+    )
 
 
 def _other_version(config: BootConfig, driver: str | None, image: str) -> Iterator[str]:

@@ -81,7 +81,7 @@ def _required(config: BootConfig, lines: Mapping[str, tuple[Directive, ...]]) ->
         for key in _HARD:
             needs.setdefault(name, set()).update(" ".join(values(found, key)).split())
         for path in " ".join(values(found, "RequiresMountsFor")).split():
-            unit = f"{path.strip('/').replace('-', chr(92) + 'x2d').replace('/', '-')}.mount"
+            unit = f"{parsing.escaped(path)}.mount"
             if unit in lines:
                 needs[name].add(unit)
         if config.units[name].enabled:

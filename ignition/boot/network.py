@@ -1,4 +1,4 @@
-"""Judges the machine's network: nothing may take away the addresses and names that it boots with.
+"""Judges the machine's network: nothing may take away the addresses, names and time it boots with.
 
 Flatcar's own zz-default.network asks every interface for an address by DHCP. systemd-networkd
 configures an interface by the first file, by its name, whose [Match] fits (systemd.network(5)), so
@@ -6,6 +6,7 @@ that any file in /etc/systemd/network comes before it.
 """
 
 import fnmatch
+import ipaddress
 import posixpath
 import re
 from collections.abc import Iterator
@@ -37,6 +38,11 @@ _CARDS = (
 _OFF = names("no false off 0")
 _HARDWARE = names("MACAddress PermanentMACAddress Path Driver Type Kind Property Host")
 _ASKS = names("yes true on 1 ipv4 both")
+# timesyncd.conf(5) of systemd 257
+_TIME = names("""
+    NTP FallbackNTP RootDistanceMaxSec PollIntervalMinSec PollIntervalMaxSec ConnectionRetrySec
+    SaveIntervalSec
+    """)
 _RESOLVED = "run/systemd/resolve/"
 
 
@@ -59,6 +65,7 @@ def check(config: BootConfig, problems: list[str]) -> None:
                 "not read; remove the link"
             )
     problems += _resolver(config)
+    problems += _time(config)
 
 
 def _written(
@@ -223,3 +230,30 @@ def _resolver(config: BootConfig) -> Iterator[str]:
                     r"127\.0\.0\.53|127\.0\.0\.54|::1|localhost", line.value
                 ):
                     yield f"{path}: DNS={line.value} asks the resolver itself; name a nameserver"
+
+
+def _time(config: BootConfig) -> Iterator[str]:
+    """What looks like an address and is none, systemd-timesyncd looks up as a name, in vain."""
+    for path, file in config.files.items():
+        if path.startswith("/etc/systemd/timesyncd.conf"):
+            lines = parse(file.text or "")
+            for line in lines:
+                if line.name not in _TIME:
+                    yield (
+                        f"{path}: systemd-timesyncd has no {shown(line.name)}; known: "
+                        f"{', '.join(sorted(_TIME))}"
+                    )
+            for server in " ".join(values(lines, "NTP")).split():
+                if re.fullmatch(r"[0-9.]+|.*:.*", server) and not _is_address(server):
+                    yield (
+                        f"{path}: NTP={shown(server)} is no address, so that the clock is never "
+                        "set; write an address or a name"
+                    )
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True

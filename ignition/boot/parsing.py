@@ -86,3 +86,8 @@ def names(text: str) -> frozenset[str]:
 def words(text: str) -> tuple[str, ...]:
     """The words of a text, split at white space and quotes."""
     return tuple(re.findall(r"[^\s\"']+", text))
+
+
+def escaped(path: str) -> str:
+    """Return a path as systemd names its unit (systemd-escape --path)."""
+    return path.strip("/").replace("-", r"\x2d").replace("/", "-")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from hardware.catalogue import Hardware
 from ignition.boot import parsing
-from ignition.boot.config import BootConfig
+from ignition.boot.config import BootConfig, BootUnit
 from ignition.boot.unit_syntax import Directive, parse, values
 
 _MOUNT = "scratch.mount"
@@ -61,6 +61,25 @@ def _mount(lines: tuple[Directive, ...], config: BootConfig) -> Iterator[str]:
             parse(unit.contents or ""), "Type"
         ):
             yield f"{unit.name} is done before the array is; set Type=oneshot"
+    yield from _patience(what, made, config)
+
+
+def _patience(what: str, makers: list[BootUnit], config: BootConfig) -> Iterator[str]:
+    """A device has 90 s to appear (systemd-system.conf(5), DefaultDeviceTimeoutSec=).
+
+    They begin when the device's job starts, which After= puts off.
+    """
+    if not makers or not what.startswith("/dev/"):
+        return
+    name = f"{parsing.escaped(what)}.device"
+    unit = config.units.get(name)
+    texts = (unit.contents or "", *unit.dropins.values()) if unit else ()
+    awaited = {word for text in texts for word in _words(parse(text), "After")}
+    if not awaited & {maker.name for maker in makers}:
+        yield (
+            f"{name} has 90 s from the start of the machine, in which {makers[0].name} may not be "
+            f"done; give it a drop-in with After={makers[0].name}"
+        )
 
 
 def _quotas(lines: tuple[Directive, ...], config: BootConfig) -> Iterator[str]:
@@ -99,7 +118,7 @@ def _filesystems(config: BootConfig) -> Iterator[str]:
             yield f'{device} has the format "{item.get("format")}"; use {", ".join(_FORMATS)}'
         if item.get("label") in _SYSTEM and item.get("wipeFilesystem"):
             yield f"{device} is wiped and called {item['label']} like a system disk; rename it"
-        unit = f"{path.strip('/').replace('-', chr(92) + 'x2d').replace('/', '-')}.mount"
+        unit = f"{parsing.escaped(path)}.mount"
         if path and path != "/" and not _mounted(unit, config):
             yield f"{path} on {device} is made, but not mounted at the next boot; write {unit}"
         elif path and path != "/" and device not in (config.units[unit].contents or ""):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ignition.boot import needed_units, unit_order, unit_syntax
 from ignition.boot.config import BootConfig, BootUnit
 from ignition.boot.config_schema import UNIT
-from ignition.boot.parsing import hint, names, nearest
+from ignition.boot.parsing import escaped, hint, names, nearest
 from ignition.boot.unit_syntax import Directive, parse, values
 
 # brought by Flatcar itself, so that a configuration may enable them without their text
@@ -136,7 +136,7 @@ def _service(unit: BootUnit, known: frozenset[str]) -> Iterator[str]:
         yield from _trigger(unit.name, kind, lines, known)
     if kind == "mount":
         where = "".join(values(lines, "Where"))
-        right = where.strip("/").replace("-", r"\x2d").replace("/", "-")
+        right = escaped(where)
         if not values(lines, "What"):
             yield f"{unit.name} mounts nothing, and systemd refuses it; add What="
         if f"{right}.mount" != unit.name:

@@ -1,5 +1,6 @@
 """Checks that a machine can carry the tuning of a pool; each problem is one sentence."""
 
+import ipaddress
 import re
 from collections.abc import Iterator
 
@@ -9,7 +10,7 @@ from ignition.plan.refused_arguments import wrong_arguments, wrong_options
 from ignition.plan.tuning import Purpose, Tuning
 
 _MIB_PER_GIB = 1024
-_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.:-]*[A-Za-z0-9])?", re.ASCII)
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", re.ASCII)
 _MAX_GROUP = 2**32 - 2
 _LARGEST_IO_MIB_PER_S = 1024**2
 
@@ -29,10 +30,20 @@ def problems(
     yield from _bare_metal(hardware, tuning)
     yield from _scheduling(tuning, purpose)
     for position, server in enumerate(tuning.ntp_servers):
-        if not _HOST.fullmatch(server):
+        if not _is_server(server):
             yield f'tuning.ntp_servers[{position}]: "{server}" is no name or address of a server'
     yield from wrong_arguments(tuning.extra_kernel_arguments)
     yield from wrong_options(tuning.extra_module_options)
+
+
+def _is_server(text: str) -> bool:
+    if not re.fullmatch(r"[0-9.]+|.*:.*", text):
+        return _HOST.fullmatch(text) is not None
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _counts(tuning: Tuning) -> Iterator[str]:

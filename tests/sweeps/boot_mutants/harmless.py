@@ -6,6 +6,7 @@ from collections.abc import Mapping
 _FREE_NAME = "the reader takes every file of the folder, whatever its name"
 _HOSTNAME = "join.yaml and /etc/hostname give the same name, and either is enough"
 _WISH = "a wish of the user that nothing else repeats; the driver keeps its default"
+_DEFAULT_TIME = "systemd-timesyncd then asks the servers that Flatcar has built in"
 _NO_CHECK = "XFS has no check at boot"
 _RUNS_ONCE = "a oneshot that runs again when it is wanted again does the same again"
 
@@ -21,6 +22,23 @@ HARMLESS: Mapping[tuple[str, str], str] = {
     ("file overwritten by a merge", r"/etc/modprobe\.d/nvidia\.conf$"): _WISH,
     ("file misspelt", r"/etc/(sysctl|modprobe|sysupdate|sysupdate\.kubernetes)\.d/"): _FREE_NAME,
     ("file misspelt", r"/etc/systemd/system\.conf\.d/"): _FREE_NAME,
+    **{
+        (kind, r"/etc/systemd/timesyncd\.conf\.d/"): _DEFAULT_TIME
+        for kind in ("file dropped", "file emptied", "file overwritten by a merge", "file misspelt")
+    },
+    ("setting dropped", r"/etc/systemd/timesyncd\.conf\.d/"): _DEFAULT_TIME,
+    (
+        "setting malformed",
+        r"/etc/systemd/timesyncd\.conf\.d/.* 1x$",
+    ): "a further server, which a site may have",
+    (
+        "setting off by one",
+        r"/etc/systemd/timesyncd\.conf\.d/",
+    ): "another server, which a site may have",
+    (
+        "unit dropped",
+        r"^systemd-sysupdate\.timer$",
+    ): "systemd's own preset leaves it off; the mask holds against a snippet",
     (
         "unit misnamed",
         r"^\w+-\w+\.service$",

@@ -115,6 +115,22 @@ FAULTS: dict[str, tuple[Change, str]] = {
         text("/etc/nvidia-container-runtime/config.toml", "= false", "=="),
         "config.toml is no TOML",
     ),
+    "the address of a time server is none": (
+        written("/etc/systemd/timesyncd.conf.d/10-fleet.conf", "[Time]\nNTP=10.0.0.1230\n"),
+        "NTP=10.0.0.1230 is no address, so that the clock is never set",
+    ),
+    "a key of the time service is misspelt": (
+        written("/etc/systemd/timesyncd.conf.d/10-fleet.conf", "[Time]\nNPT=10.0.0.1\n"),
+        "systemd-timesyncd has no NPT; known: ",
+    ),
+    "kubelet does not wait for the fabric": (
+        unit("fabric-ready.service", "RequiredBy=kubelet.service\n", ""),
+        "kubelet offers GPUs before their fabric is ready",
+    ),
+    "the array has 90 s from the start of the machine": (
+        of("units", r"dev-disk-by\x2dlabel-scratch.device"),
+        "label-scratch.device has 90 s.*give it a drop-in with After=scratch-array.service",
+    ),
     "locksmith is left running": (of("units", "locksmithd.service"), "beside kured.*mask it"),
     "a unit is enabled that nobody brings": (
         added("units", name="tuned.service", enabled=True),

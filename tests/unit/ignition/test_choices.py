@@ -154,7 +154,7 @@ def test_what_a_realtime_plan_sets_is_not_given_again(argument: str) -> None:
     assert f"{argument} is refused: the plan of purpose realtime sets it" in sentence
 
 
-@pytest.mark.parametrize("server", ["", "ntp one", "[Time]", "-x"])
+@pytest.mark.parametrize("server", ["", "ntp one", "[Time]", "-x", "10.0.0.1230"])
 def test_a_time_server_is_a_name_or_an_address(server: str) -> None:
     assert "tuning.ntp_servers[0]: " in refusal(ntp_servers=(server,))
 
