@@ -9,6 +9,9 @@ from typing import Any
 
 COLOUR = re.compile(r"<\{%[^%]*%\}>|\x1b\[[0-9;]*m")
 STACK = "pulumi:pulumi:Stack"
+PROVIDER_GONE = "error reading from server: EOF"
+CRASH = "Fatal Python error: "
+CRASH_LINES = 12
 NOISE = ("preview failed", "update failed", "resource registration was canceled")
 
 
@@ -54,7 +57,21 @@ class Outcome:
         """Return each error once, in order, as "resource: message"."""
         broken = [d for d in self.diagnostics if d.severity == "error"]
         telling = [d for d in broken if not d.message.startswith(NOISE)]
-        return tuple(dict.fromkeys(_sentence(d) for d in telling or broken))
+        said = dict.fromkeys(_sentence(d) for d in telling or broken)
+        if any(PROVIDER_GONE in sentence for sentence in said):
+            said |= dict.fromkeys(self._crash())
+        return tuple(said)
+
+    def _crash(self) -> list[str]:
+        """What a provider wrote as it crashed, where it is a Python program that tells."""
+        lines = [
+            line
+            for diagnostic in self.diagnostics
+            if diagnostic.severity == "info#err"
+            for line in diagnostic.message.splitlines()
+        ]
+        first = next((at for at, line in enumerate(lines) if line.startswith(CRASH)), len(lines))
+        return lines[first : first + CRASH_LINES]
 
     def warnings(self) -> tuple[str, ...]:
         """Return each warning once, in order, as "resource: message"."""

@@ -170,6 +170,7 @@ def variables(directory: Path, provider_ports: Mapping[str, int]) -> dict[str, s
 
 
 _OURS_ALONE = {
+    "PYTHONFAULTHANDLER": "1",  # a provider that crashes leaves its stack in the log
     "PULUMI_DEBUG_COMMANDS": "1",  # --event-log is one of them
     "PULUMI_EXPERIMENTAL": "1",
     "PULUMI_SKIP_CHECKPOINTS": "1",

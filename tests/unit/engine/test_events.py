@@ -82,6 +82,17 @@ def test_the_engines_closing_line_is_shown_when_there_is_nothing_else() -> None:
     assert outcome_of(diagnosed("preview failed", urn="")).errors() == ("preview failed",)
 
 
+def test_where_a_provider_is_gone_its_last_words_are_shown() -> None:
+    words = ("starting", "Fatal Python error: Segmentation fault", 'File "nodes.py", line 3')
+    told = [diagnosed(line, "info#err") for line in words]
+
+    gone = outcome_of(*told, diagnosed("error reading from server: EOF"))
+    refused = outcome_of(*told, diagnosed("no such machine"))
+
+    assert gone.errors() == ("burst: error reading from server: EOF", *words[1:])
+    assert refused.errors() == ("burst: no such machine",)
+
+
 def test_an_ephemeral_message_is_ignored() -> None:
     event = diagnosed("half")
     event["diagnosticEvent"]["ephemeral"] = True  # type: ignore[index]  # nested literals
