@@ -11,9 +11,10 @@ from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.platform.monitoring import values
-from components.platform.monitoring.alerts import IdleLimits, groups
+from components.platform.monitoring.alerts import groups
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dashboard import dashboard_json
+from components.platform.monitoring.idle_alerts import IdleLimits
 from components.platform.monitoring.monitors import monitors
 from components.platform.monitoring.values import KEY, KEY_SECRET
 from policies.configuration import ConfiguredRule

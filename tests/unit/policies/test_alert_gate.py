@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from components.platform.monitoring.alerts import IdleLimits
 from components.platform.monitoring.alerts import alerts as of_the_fleet
+from components.platform.monitoring.idle_alerts import IdleLimits
 from policies.configuration import PolicyConfigError, configure
 from policies.gates.alerts import ENDED, manifest
 from policies.language.rule import Rule
