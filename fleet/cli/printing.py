@@ -5,15 +5,12 @@ from typing import NoReturn
 import typer
 from rich.console import Console, RenderableType
 
-WIDTH = 120  # for output to a file
+from engine.console import results
 
 
 def show(result: RenderableType) -> None:
-    """Print as wide as the terminal, or WIDTH columns wide where there is none."""
-    console = Console()
-    if not console.is_terminal:
-        console.width = max(console.width, WIDTH)
-    console.print(result, crop=False)  # an address stays in one piece
+    """Print a result as wide as where it is read."""
+    results().print(result, crop=False)  # an address stays in one piece
 
 
 def refuse(reason: object) -> NoReturn:
