@@ -23,16 +23,15 @@ from pulumi_kubernetes.core.v1 import (
     ContainerArgsDict,
     Namespace,
     PodSpecArgsDict,
-    Secret,
     ServiceAccount,
 )
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 from pulumi_kubernetes.networking.v1 import NetworkPolicy
 from pulumi_kubernetes.rbac.v1 import PolicyRuleArgsDict
 
-from components.platform import controller_pod
+from components.platform import aws_user, controller_pod
 from components.platform.controller_pod import Program
-from components.platform.rights import grant_in_cluster, grant_in_namespace
+from components.platform.rights import grant
 from components.pools.aws_boot import KEY, bucket_name
 from components.pools.boot import SAMPLE_TOKEN, Cluster, join_ignition_of
 from kube.resources.join_seed import JoinSeed
@@ -42,7 +41,6 @@ from settings.names import (
     KUBE_SYSTEM,
     POD_SECURITY,
     PREFIX,
-    tags,
 )
 from settings.versions import PYTHON_IMAGE
 from workloads.controllers.join_tokens.burst import JOINERS
@@ -144,11 +142,11 @@ class JoinTokens(pulumi.ComponentResource):
 
     def _rights(self, name: str, account: ServiceAccount, child: pulumi.ResourceOptions) -> None:
         everywhere = ObjectMetaArgs(name=NAME)
-        grant_in_cluster(f"{name}-role", everywhere, CLUSTER_RULES, account, child)
+        grant(f"{name}-role", everywhere, CLUSTER_RULES, account, child)
         with_tokens = ObjectMetaArgs(name=NAME, namespace=KUBE_SYSTEM)
-        grant_in_namespace(f"{name}-tokens", with_tokens, TOKEN_RULES, account, child)
+        grant(f"{name}-tokens", with_tokens, TOKEN_RULES, account, child)
         own = ObjectMetaArgs(name=NAME, namespace=account.metadata["namespace"])
-        grant_in_namespace(f"{name}-leases", own, LEASE_RULES, account, child)
+        grant(f"{name}-leases", own, LEASE_RULES, account, child)
 
     def _access(
         self,
@@ -158,30 +156,11 @@ class JoinTokens(pulumi.ComponentResource):
         child: pulumi.ResourceOptions,
     ) -> iam.AccessKey:
         """Register a user that may write the objects alone, and the Secret with its key."""
-        tagged = tags(args.cluster.name, {})
         named = f"{args.cluster.name}-join-tokens"
-        user = iam.User(f"{name}-user", name=named, tags=tagged, opts=child)
-        allowed = iam.Policy(
-            f"{name}-write",
-            name=named,
-            policy=json.dumps(_write([bucket_name(args.cluster, pool) for pool in args.burst])),
-            tags=tagged,
-            opts=child,
-        )
-        iam.UserPolicyAttachment(
-            f"{name}-write-attached", user=user.name, policy_arn=allowed.arn, opts=child
-        )
-        key = iam.AccessKey(f"{name}-key", user=user.name, opts=child)
-        made: pulumi.Input[str] = key.secret
-        Secret(
-            f"{name}-secret",
-            metadata=ObjectMetaArgs(name=NAME, namespace=within),
-            string_data={
-                "AWS_ACCESS_KEY_ID": key.id,
-                "AWS_SECRET_ACCESS_KEY": pulumi.Output.secret(made),
-            },
-            opts=child,
-        )
+        document = _write([bucket_name(args.cluster, pool) for pool in args.burst])
+        policies = {"write": aws_user.policy(named, args.cluster.name, document)}
+        key = aws_user.access_key(name, named, args.cluster.name, policies, child)
+        aws_user.key_secret(name, ObjectMetaArgs(name=NAME, namespace=within), key, child)
         return key
 
 

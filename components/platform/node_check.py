@@ -25,7 +25,7 @@ from pulumi_kubernetes.rbac.v1 import PolicyRuleArgsDict
 
 from components.platform import controller_pod
 from components.platform.controller_pod import Program
-from components.platform.rights import grant_in_cluster
+from components.platform.rights import grant
 from settings.names import NODE_CHECK_NAMESPACE, POD_SECURITY, PREFIX
 from settings.versions import PYTHON_IMAGE
 from workloads.node_check.node_api import CONDITION, TAINT
@@ -66,7 +66,7 @@ class NodeCheck(pulumi.ComponentResource):
         code = controller_pod.config_map(name, check, space.metadata.name, child)
         account = ServiceAccount(f"{name}-account", metadata=here, opts=child)
         limits = controller_pod.limits(name, NAME, policy(), child)
-        grant_in_cluster(f"{name}-role", ObjectMetaArgs(name=NAME), RULES, account, child)
+        grant(f"{name}-role", ObjectMetaArgs(name=NAME), RULES, account, child)
         DaemonSet(
             f"{name}-pods",
             metadata=here,

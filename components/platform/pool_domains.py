@@ -17,7 +17,7 @@ from pulumi_kubernetes.rbac.v1 import PolicyRuleArgsDict
 
 from components.platform import controller_pod
 from components.platform.controller_pod import Program
-from components.platform.rights import grant_in_cluster
+from components.platform.rights import grant
 from settings.names import POOL_LABEL, VOLCANO_NAMESPACE
 from settings.versions import PYTHON_IMAGE
 from workloads.controllers.pool_domains.domain import MANAGER, hyper_node
@@ -74,7 +74,7 @@ def _program(name: str, pools: list[str], opts: pulumi.ResourceOptions) -> None:
     domains = Program(name=NAME, file=FILE, content=program())
     code = controller_pod.config_map(name, domains, VOLCANO_NAMESPACE, opts)
     account = ServiceAccount(f"{name}-account", metadata=here, opts=opts)
-    grant_in_cluster(f"{name}-role", ObjectMetaArgs(name=NAME), rules(pools), account, opts)
+    grant(f"{name}-role", ObjectMetaArgs(name=NAME), rules(pools), account, opts)
     container: ContainerArgsDict = {
         "name": "pool-domains",
         "image": PYTHON_IMAGE,

@@ -15,56 +15,27 @@ from pulumi_kubernetes.rbac.v1 import (
     SubjectArgsDict,
 )
 
-Rules = Sequence[PolicyRuleArgsDict]
 
-
-def grant_in_cluster(
+def grant(
     name: str,
     metadata: ObjectMetaArgs,
-    rules: Rules,
+    rules: Sequence[PolicyRuleArgsDict],
     account: ServiceAccount,
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Give the account the rights in all namespaces, and on what is in none."""
-    role = ClusterRole(name, metadata=metadata, rules=rules, opts=opts)
-    ClusterRoleBinding(
-        f"{name}-binding",
-        metadata=metadata,
-        role_ref=_reference("ClusterRole", role),
-        subjects=[_subject(account)],
-        opts=opts,
-    )
-
-
-def grant_in_namespace(
-    name: str,
-    metadata: ObjectMetaArgs,
-    rules: Rules,
-    account: ServiceAccount,
-    opts: pulumi.ResourceOptions,
-) -> None:
-    """Give the account the rights in the namespace of `metadata`."""
-    role = Role(name, metadata=metadata, rules=rules, opts=opts)
-    RoleBinding(
-        f"{name}-binding",
-        metadata=metadata,
-        role_ref=_reference("Role", role),
-        subjects=[_subject(account)],
-        opts=opts,
-    )
-
-
-def _reference(kind: str, role: ClusterRole | Role) -> RoleRefArgsDict:
-    return {
-        "api_group": "rbac.authorization.k8s.io",
-        "kind": kind,
-        "name": role.metadata["name"],
-    }
-
-
-def _subject(account: ServiceAccount) -> SubjectArgsDict:
-    return {
+    """Give the account the rights in the namespace of `metadata`; without one, in the cluster."""
+    subject: SubjectArgsDict = {
         "kind": "ServiceAccount",
         "name": account.metadata["name"],
         "namespace": account.metadata["namespace"],
     }
+    everywhere = metadata.namespace is None
+    role = (ClusterRole if everywhere else Role)(name, metadata=metadata, rules=rules, opts=opts)
+    reference: RoleRefArgsDict = {
+        "api_group": "rbac.authorization.k8s.io",
+        "kind": "ClusterRole" if everywhere else "Role",
+        "name": role.metadata["name"],
+    }
+    (ClusterRoleBinding if everywhere else RoleBinding)(
+        f"{name}-binding", metadata=metadata, role_ref=reference, subjects=[subject], opts=opts
+    )

@@ -35,7 +35,7 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 from pulumi_kubernetes.rbac.v1 import PolicyRuleArgsDict
 from pulumi_kubernetes.storage.v1 import StorageClass
 
-from components.platform.rights import grant_in_cluster, grant_in_namespace
+from components.platform.rights import grant
 from settings.names import POD_SECURITY, POOL_LABEL, PREFIX, SCRATCH_CLASS, SCRATCH_NAMESPACE
 from settings.versions import LOCAL_PATH_IMAGE, PYTHON_IMAGE
 
@@ -87,8 +87,8 @@ class Scratch(pulumi.ComponentResource):
         config = ConfigMap(f"{name}-config", metadata=here, data=configuration(), opts=child)
         account = ServiceAccount(f"{name}-account", metadata=here, opts=child)
         everywhere = ObjectMetaArgs(name=NAME)
-        grant_in_cluster(f"{name}-volumes", everywhere, IN_CLUSTER, account, child)
-        grant_in_namespace(f"{name}-pods", here, IN_NAMESPACE, account, child)
+        grant(f"{name}-volumes", everywhere, IN_CLUSTER, account, child)
+        grant(f"{name}-pods", here, IN_NAMESPACE, account, child)
         labelled = {f"{PREFIX}/program": NAME}
         pools: TopologySelectorTermArgsDict = {
             "match_label_expressions": [{"key": POOL_LABEL, "values": list(args.pools)}]
