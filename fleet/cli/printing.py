@@ -13,9 +13,12 @@ def show(result: RenderableType) -> None:
     results().print(result, crop=False)  # an address stays in one piece
 
 
+def complain(sentence: str) -> None:
+    """Print a sentence to standard error, in one piece."""
+    Console(stderr=True, soft_wrap=True).print(sentence, style="red", markup=False, highlight=False)
+
+
 def refuse(reason: object) -> NoReturn:
     """Say in a sentence why there is no result, and end with exit code 2."""
-    Console(stderr=True, soft_wrap=True).print(
-        str(reason), style="red", markup=False, highlight=False
-    )
+    complain(str(reason))
     raise typer.Exit(2)
