@@ -40,16 +40,26 @@ _TYPES = {
     "object": "a mapping",
     "string": "text that is not empty",
 }
-_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_DAY: dict[str, object] = {
+    "type": "string",
+    "format": "date",
+    "title": "a day of the calendar",
+    "examples": ["2027-01-31"],
+}
 _EXEMPTION: dict[str, object] = {
     "type": "object",
     "additionalProperties": False,
     "required": ["resource", "owner", "reason", "until"],
     "properties": {
-        "resource": {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9.:/_-]*/.+$"},
+        "resource": {
+            "type": "string",
+            "pattern": "^[A-Za-z][A-Za-z0-9.:/_-]*/.+$",
+            "title": "the kind of an object or its Pulumi type, a slash, and its name",
+            "examples": ["NodePool/burst", "aws:s3/bucket:Bucket/models"],
+        },
         "owner": {"type": "string", "minLength": 1},
         "reason": {"type": "string", "minLength": 1},
-        "until": {"type": "string", "pattern": _DAY, "format": "date"},
+        "until": {**_DAY, "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
     },
 }
 
@@ -179,7 +189,7 @@ def _sentences(error: ValidationError, root: str) -> Iterator[str]:
                 wanted = mapping(at(form, "properties", key))
                 yield f"{path}.{key} is missing; allowed: {_allowed(wanted)}."
     elif error.validator == "format":
-        yield f"{path} is {_seen(value)}; allowed: a day."
+        yield f"{path} is {_seen(value)}; allowed: {_allowed({**_DAY, **form})}."
     else:
         yield f"{path} is {_seen(value)}; allowed: {_allowed(form)}."
 
@@ -191,6 +201,10 @@ def _seen(value: object) -> str:
 
 
 def _allowed(form: Mapping[str, object]) -> str:
+    """Return what a form takes; its `title` and `examples` say it where a pattern would not."""
+    if "examples" in form:
+        examples = " or ".join(map(str, items(form["examples"])))
+        return f"{form.get('title', 'text')}, such as {examples}"
     if "enum" in form:
         return ", ".join(str(value) for value in items(form["enum"]))
     if "minimum" in form:

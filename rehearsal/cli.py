@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from engine.console import results
 from engine.interrupts import Interrupted, interruptible
 from policies.environment import load
 from rehearsal.errors import RehearsalError
@@ -18,7 +19,6 @@ from rehearsal.workspace import Workspace
 from settings import SettingsError, stack_file
 
 HOLDS, FAILS, UNKNOWN = 0, 1, 2
-WIDTH = 100
 
 
 def rehearse(root: Path, environment: str, *, as_json: bool, keep: bool) -> int:
@@ -96,9 +96,7 @@ def _show(report: Report, workspace: Workspace, *, as_json: bool) -> None:
     if as_json:
         _print_json(report)
         return
-    console = Console()
-    if not console.is_terminal:
-        console.width = WIDTH  # a log has no width of its own
+    console = results()
     if report.resources is not None:
         console.print(render(report))
     for problem in report.problems:

@@ -8,7 +8,7 @@ environment variable, and Linux has room for 128 KiB in one (MAX_ARG_STRLEN in e
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from settings.yaml_reading import Loader, text_of, yaml_errors
 COLUMNS = tuple(field.name for field in fields(MachineSettings))
 MOST_BYTES = 120_000
 """Of the configuration without secrets; 128 KiB are for one environment variable, secrets too."""
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_SEPARATORS = {"\t": "tabs", ";": "semicolons", "|": "bars"}
 
 Config = Mapping[str, object]
 
@@ -93,7 +93,7 @@ def _of_pool(path: str, pool: Mapping[str, object], folder: Path) -> Inventory:
     name = pool["inventory"]
     readers = {".csv": _csv, ".yaml": _yaml, ".yml": _yaml}
     if not isinstance(name, str) or "\0" in name or Path(name).suffix not in readers:
-        allowed = "the name of a file beside the stack file that ends in .csv, .yaml or .yml"
+        allowed = "the path of a file from the stack file's folder, ending in .csv, .yaml or .yml"
         raise SettingsError([wrong(f"{path}.inventory", name, allowed)])
     if "machines" in pool:
         raise SettingsError([f"{path} has machines and inventory; allowed: one of the two."])
@@ -147,6 +147,8 @@ def _csv(path: Path, name: str) -> Iterator[tuple[int, object]]:
 def _rows(path: Path, name: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows with their first line, without blanks around cells, and no empty ones."""
     with path.open(encoding="utf-8-sig", newline="") as file:
+        _check_separator(file, name)
+        file.seek(0)
         reader = csv.reader(file, strict=True)
         while True:
             line = reader.line_num + 1
@@ -163,13 +165,23 @@ def _rows(path: Path, name: str) -> Iterator[tuple[int, list[str]]]:
                 yield line, cells
 
 
+def _check_separator(lines: Iterable[str], name: str) -> None:
+    """Raise SettingsError where the header has another sign than commas between its columns.
+
+    Of a line with other signs the reader of CSV says nothing that helps.
+    """
+    header = next((found for found in enumerate(lines, 1) if found[1].strip(", \r\n")), (1, ""))
+    cells = [cell.strip() for cell in header[1].split(",")]
+    for sign, word in _SEPARATORS.items():
+        if any(sign in cell for cell in cells):
+            raise SettingsError(
+                [f"{name} line {header[0]}: has {word} between its columns; allowed: commas."]
+            )
+
+
 def _header_mistakes(place: str, header: Sequence[str]) -> Iterator[str]:
     """Yield the columns that are unknown, without a name or there twice."""
     known = ", ".join(COLUMNS)
-    other = [word for sign, word in _SEPARATORS.items() if len(header) == 1 and sign in header[0]]
-    if other:
-        yield f"{place} has {other[0]} between its columns; allowed: commas."
-        return
     for position, column in enumerate(header):
         if not column:
             yield f"{place} column {position + 1} has no name; allowed: {known}."

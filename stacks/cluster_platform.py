@@ -80,7 +80,7 @@ def node_needs(
         for network in networks.values()
     ]
     if _ingress_locations(settings, networks):
-        cilium.load_balancer(secrets["kubeconfig"], [cloud.controller for cloud in clouds])
+        cilium.load_balancer([cloud.controller for cloud in clouds])
     return NodeNeeds(cilium=cilium, clouds=tuple(clouds))
 
 

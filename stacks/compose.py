@@ -187,7 +187,6 @@ def _owned(
                 boot=boot,
                 pool=pool,
                 network=context.networks[boot.pool.site],
-                kubeconfig=context.secrets["kubeconfig"],
                 after=context.needs.resources,
             )
             return HetznerPool(boot.pool.name, args, opts)
@@ -214,7 +213,6 @@ def _rented(
         pool=pool,
         vpc=site.vpc if isinstance(site, AwsSite) else None,
         karpenter=karpenter.controller,
-        kubeconfig=context.secrets["kubeconfig"],
     )
     return {"gpu_limit": boot.pool.gpus, "image": AwsGpuPool(boot.pool.name, args, opts).image_id}
 
@@ -232,7 +230,6 @@ def _bare_metal(
         pool=pool,
         bmc=BmcCredentials(username=secrets["bmc_username"], password=secrets["bmc_password"]),
         tunnels={name: end for name, end in ends.items() if end is not None},
-        kubeconfig=secrets["kubeconfig"],
         after=context.needs.resources,
     )
     return BareMetalPool(boot.pool.name, args, opts)

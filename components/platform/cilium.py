@@ -61,13 +61,9 @@ class Cilium(pulumi.ComponentResource):
         self.name = name
         self.register_outputs({"version": CILIUM.version})
 
-    def load_balancer(
-        self, kubeconfig: pulumi.Input[str], controllers: Sequence[pulumi.Resource]
-    ) -> None:
+    def load_balancer(self, controllers: Sequence[pulumi.Resource]) -> None:
         """Register the end of the ingress's load balancer, which `controllers` make and delete."""
-        args = LoadBalancerArgs(
-            kubeconfig=kubeconfig, namespace=KUBE_SYSTEM, service=INGRESS_SERVICE
-        )
+        args = LoadBalancerArgs(namespace=KUBE_SYSTEM, service=INGRESS_SERVICE)
         opts = pulumi.ResourceOptions(parent=self, depends_on=[self.release, *controllers])
         LoadBalancer(f"{self.name}-load-balancer", args, opts)
 

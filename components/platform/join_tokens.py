@@ -15,8 +15,6 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_aws import iam
 from pulumi_kubernetes.admissionregistration.v1 import (
-    ValidatingAdmissionPolicy,
-    ValidatingAdmissionPolicyBinding,
     ValidatingAdmissionPolicySpecArgsDict,
 )
 from pulumi_kubernetes.apps.v1 import Deployment
@@ -25,20 +23,15 @@ from pulumi_kubernetes.core.v1 import (
     ContainerArgsDict,
     Namespace,
     PodSpecArgsDict,
-    Secret,
     ServiceAccount,
 )
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 from pulumi_kubernetes.networking.v1 import NetworkPolicy
-from pulumi_kubernetes.rbac.v1 import (
-    ClusterRole,
-    ClusterRoleBinding,
-    PolicyRuleArgsDict,
-    Role,
-    RoleBinding,
-    SubjectArgsDict,
-)
+from pulumi_kubernetes.rbac.v1 import PolicyRuleArgsDict
 
+from components.platform import aws_user, controller_pod
+from components.platform.controller_pod import Program
+from components.platform.rights import grant
 from components.pools.aws_boot import KEY, bucket_name
 from components.pools.boot import SAMPLE_TOKEN, Cluster, join_ignition_of
 from kube.resources.join_seed import JoinSeed
@@ -48,14 +41,12 @@ from settings.names import (
     KUBE_SYSTEM,
     POD_SECURITY,
     PREFIX,
-    tags,
 )
 from settings.versions import PYTHON_IMAGE
 from workloads.controllers.join_tokens.burst import JOINERS
 from workloads.controllers.join_tokens.program import FILE, program
 
 NAME = "fleet-join-tokens"
-_PROGRAM = "/program"
 _ACCOUNT = f"system:serviceaccount:{JOIN_TOKENS_NAMESPACE}:{NAME}"
 _TYPE = "bootstrap.kubernetes.io/token"
 
@@ -108,17 +99,10 @@ class JoinTokens(pulumi.ComponentResource):
             opts=child,
         )
         within = space.metadata["name"]
-        content, pools = program(), burst_pools(args)
-        digest = hashlib.sha256(content + pools.encode()).hexdigest()[:8]
-        code = ConfigMap(
-            f"{name}-program",
-            # another program or pool is another name, so that the pod is replaced
-            metadata=ObjectMetaArgs(name=f"{NAME}-{digest}", namespace=within),
-            immutable=True,
-            data={BURST_POOLS: pools},
-            binary_data={FILE: base64.b64encode(content).decode()},
-            opts=child,
+        joins = Program(
+            name=NAME, file=FILE, content=program(), texts={BURST_POOLS: burst_pools(args)}
         )
+        code = controller_pod.config_map(name, joins, within, child)
         account = ServiceAccount(
             f"{name}-account", metadata=ObjectMetaArgs(name=NAME, namespace=within), opts=child
         )
@@ -128,10 +112,9 @@ class JoinTokens(pulumi.ComponentResource):
             spec={"pod_selector": {}, "policy_types": ["Ingress"]},
             opts=child,
         )
-        limits = self._limits(name, child)
+        limits = controller_pod.limits(name, NAME, policy(), child)
         self._rights(name, account, child)
         key = self._access(name, args, within, child) if args.burst else None
-        labelled = {f"{PREFIX}/program": NAME}
         Deployment(
             f"{name}-pod",
             # the seed comes first of all, and this pod runs when there is a machine for it
@@ -142,70 +125,28 @@ class JoinTokens(pulumi.ComponentResource):
                 "replicas": 1,
                 # two that renew at once would write one object with two tokens
                 "strategy": {"type": "Recreate"},
-                "selector": {"match_labels": labelled},
+                "selector": {"match_labels": joins.labels},
                 "template": {
                     "metadata": {
-                        "labels": labelled,
+                        "labels": joins.labels,
                         # a pod reads its environment once: another key must start another pod
                         **({"annotations": {f"{PREFIX}/access-key": key.id}} if key else {}),
                     },
-                    "spec": pod(PYTHON_IMAGE, code.metadata["name"], with_key=key is not None),
+                    "spec": _pod(joins, code, with_key=key is not None),
                 },
             },
             # without its limits it could make any Secret
-            opts=pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(depends_on=limits)),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=limits),
         )
-        self.register_outputs({"digest": digest})
-
-    def _limits(self, name: str, child: pulumi.ResourceOptions) -> list[pulumi.Resource]:
-        limit = ValidatingAdmissionPolicy(
-            f"{name}-policy", metadata=ObjectMetaArgs(name=NAME), spec=policy(), opts=child
-        )
-        binding = ValidatingAdmissionPolicyBinding(
-            f"{name}-policy-binding",
-            metadata=ObjectMetaArgs(name=NAME),
-            spec={"policy_name": limit.metadata["name"], "validation_actions": ["Deny"]},
-            opts=child,
-        )
-        return [limit, binding]
+        self.register_outputs({"digest": joins.digest})
 
     def _rights(self, name: str, account: ServiceAccount, child: pulumi.ResourceOptions) -> None:
-        metadata = ObjectMetaArgs(name=NAME)
-        role = ClusterRole(f"{name}-role", metadata=metadata, rules=CLUSTER_RULES, opts=child)
-        subject: SubjectArgsDict = {
-            "kind": "ServiceAccount",
-            "name": account.metadata["name"],
-            "namespace": account.metadata["namespace"],
-        }
-        ClusterRoleBinding(
-            f"{name}-role-binding",
-            metadata=metadata,
-            role_ref={
-                "api_group": "rbac.authorization.k8s.io",
-                "kind": "ClusterRole",
-                "name": role.metadata["name"],
-            },
-            subjects=[subject],
-            opts=child,
-        )
-        places: list[tuple[str, pulumi.Input[str], list[PolicyRuleArgsDict]]] = [
-            ("tokens", KUBE_SYSTEM, TOKEN_RULES),
-            ("leases", account.metadata["namespace"], LEASE_RULES),
-        ]
-        for purpose, space, rules in places:
-            there = ObjectMetaArgs(name=NAME, namespace=space)
-            role_there = Role(f"{name}-{purpose}", metadata=there, rules=rules, opts=child)
-            RoleBinding(
-                f"{name}-{purpose}-binding",
-                metadata=there,
-                role_ref={
-                    "api_group": "rbac.authorization.k8s.io",
-                    "kind": "Role",
-                    "name": role_there.metadata["name"],
-                },
-                subjects=[subject],
-                opts=child,
-            )
+        everywhere = ObjectMetaArgs(name=NAME)
+        grant(f"{name}-role", everywhere, CLUSTER_RULES, account, child)
+        with_tokens = ObjectMetaArgs(name=NAME, namespace=KUBE_SYSTEM)
+        grant(f"{name}-tokens", with_tokens, TOKEN_RULES, account, child)
+        own = ObjectMetaArgs(name=NAME, namespace=account.metadata["namespace"])
+        grant(f"{name}-leases", own, LEASE_RULES, account, child)
 
     def _access(
         self,
@@ -215,30 +156,11 @@ class JoinTokens(pulumi.ComponentResource):
         child: pulumi.ResourceOptions,
     ) -> iam.AccessKey:
         """Register a user that may write the objects alone, and the Secret with its key."""
-        tagged = tags(args.cluster.name, {})
         named = f"{args.cluster.name}-join-tokens"
-        user = iam.User(f"{name}-user", name=named, tags=tagged, opts=child)
-        allowed = iam.Policy(
-            f"{name}-write",
-            name=named,
-            policy=json.dumps(_write([bucket_name(args.cluster, pool) for pool in args.burst])),
-            tags=tagged,
-            opts=child,
-        )
-        iam.UserPolicyAttachment(
-            f"{name}-write-attached", user=user.name, policy_arn=allowed.arn, opts=child
-        )
-        key = iam.AccessKey(f"{name}-key", user=user.name, opts=child)
-        made: pulumi.Input[str] = key.secret
-        Secret(
-            f"{name}-secret",
-            metadata=ObjectMetaArgs(name=NAME, namespace=within),
-            string_data={
-                "AWS_ACCESS_KEY_ID": key.id,
-                "AWS_SECRET_ACCESS_KEY": pulumi.Output.secret(made),
-            },
-            opts=child,
-        )
+        document = _write([bucket_name(args.cluster, pool) for pool in args.burst])
+        policies = {"write": aws_user.policy(named, args.cluster.name, document)}
+        key = aws_user.access_key(name, named, args.cluster.name, policies, child)
+        aws_user.key_secret(name, ObjectMetaArgs(name=NAME, namespace=within), key, child)
         return key
 
 
@@ -262,38 +184,21 @@ def burst_pools(args: JoinTokensArgs) -> str:
     return json.dumps(found)
 
 
-def pod(image: str, code: pulumi.Input[str], *, with_key: bool) -> PodSpecArgsDict:
-    """Return the spec of the pod; `code` is the name of the ConfigMap with the program."""
+def _pod(joins: Program, code: ConfigMap, *, with_key: bool) -> PodSpecArgsDict:
+    folder = controller_pod.FOLDER
     container: ContainerArgsDict = {
         "name": "join-tokens",
-        "image": image,
-        "command": ["python3", "-I", f"{_PROGRAM}/{FILE}"],
-        "args": [f"--pools={_PROGRAM}/{BURST_POOLS}", f"--namespace={JOIN_TOKENS_NAMESPACE}"],
-        "security_context": {
-            "allow_privilege_escalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "read_only_root_filesystem": True,
-        },
+        "image": PYTHON_IMAGE,
+        "command": joins.command,
+        "args": [f"--pools={folder}/{BURST_POOLS}", f"--namespace={JOIN_TOKENS_NAMESPACE}"],
         "resources": {
             "requests": {"cpu": "10m", "memory": "64Mi"},
             "limits": {"memory": "128Mi"},
         },
-        "volume_mounts": [{"name": "program", "mount_path": _PROGRAM, "read_only": True}],
     }
     if with_key:
         container["env_from"] = [{"secret_ref": {"name": NAME}}]
-    return {
-        "service_account_name": NAME,
-        "priority_class_name": "system-cluster-critical",
-        "security_context": {
-            "run_as_non_root": True,
-            "run_as_user": 65534,
-            "seccomp_profile": {"type": "RuntimeDefault"},
-        },
-        "termination_grace_period_seconds": 5,
-        "containers": [container],
-        "volumes": [{"name": "program", "config_map": {"name": code}}],
-    }
+    return controller_pod.restricted_pod(joins, code, container)
 
 
 def policy() -> ValidatingAdmissionPolicySpecArgsDict:

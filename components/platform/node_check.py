@@ -5,13 +5,8 @@ privileged. In the API they may get and patch nodes; an admission policy keeps e
 the condition NodeDrift and the taint fleet.gpu/drift. Why so: docs/decisions/0011.
 """
 
-import base64
-import hashlib
-
 import pulumi
 from pulumi_kubernetes.admissionregistration.v1 import (
-    ValidatingAdmissionPolicy,
-    ValidatingAdmissionPolicyBinding,
     ValidatingAdmissionPolicySpecArgsDict,
     ValidationArgsDict,
 )
@@ -26,8 +21,11 @@ from pulumi_kubernetes.core.v1 import (
     VolumeMountArgsDict,
 )
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
-from pulumi_kubernetes.rbac.v1 import ClusterRole, ClusterRoleBinding, PolicyRuleArgsDict
+from pulumi_kubernetes.rbac.v1 import PolicyRuleArgsDict
 
+from components.platform import controller_pod
+from components.platform.controller_pod import Program
+from components.platform.rights import grant
 from settings.names import NODE_CHECK_NAMESPACE, POD_SECURITY, PREFIX
 from settings.versions import PYTHON_IMAGE
 from workloads.node_check.node_api import CONDITION, TAINT
@@ -36,7 +34,7 @@ from workloads.node_check.program import FILE, INTERVAL_S, program
 NAME = "fleet-node-check"
 TEXTFILES = "/var/lib/fleet/metrics"
 """Where the node exporter finds the metrics; on the machine."""
-_HOST, _PROGRAM = "/host", "/program"
+_HOST = "/host"
 
 _CLAIM = "authentication.kubernetes.io/node-name"
 _THE_CHECK = f'request.userInfo.username == "system:serviceaccount:{NODE_CHECK_NAMESPACE}:{NAME}"'
@@ -63,80 +61,28 @@ class NodeCheck(pulumi.ComponentResource):
             ),
             opts=child,
         )
-        content = program()
-        digest = hashlib.sha256(content).hexdigest()[:8]
-        code = ConfigMap(
-            f"{name}-program",
-            # another program is another name, so that the pods are replaced one after the other
-            metadata=ObjectMetaArgs(name=f"{NAME}-{digest}", namespace=space.metadata.name),
-            immutable=True,
-            binary_data={FILE: base64.b64encode(content).decode()},
-            opts=child,
-        )
-        account = ServiceAccount(
-            f"{name}-account",
-            metadata=ObjectMetaArgs(name=NAME, namespace=space.metadata.name),
-            opts=child,
-        )
-        limits = self._limits(name, child)
-        self._rights(name, account, child)
-        labelled = {f"{PREFIX}/program": NAME}
+        here = ObjectMetaArgs(name=NAME, namespace=space.metadata.name)
+        check = Program(name=NAME, file=FILE, content=program())
+        code = controller_pod.config_map(name, check, space.metadata.name, child)
+        account = ServiceAccount(f"{name}-account", metadata=here, opts=child)
+        limits = controller_pod.limits(name, NAME, policy(), child)
+        grant(f"{name}-role", ObjectMetaArgs(name=NAME), RULES, account, child)
         DaemonSet(
             f"{name}-pods",
-            metadata=ObjectMetaArgs(name=NAME, namespace=space.metadata.name),
+            metadata=here,
             spec={
-                "selector": {"match_labels": labelled},
+                "selector": {"match_labels": check.labels},
                 "update_strategy": {"rolling_update": {"max_unavailable": "10%"}},
-                "template": {
-                    "metadata": {"labels": labelled},
-                    "spec": pod(PYTHON_IMAGE, code.metadata["name"]),
-                },
+                "template": {"metadata": {"labels": check.labels}, "spec": _pod(check, code)},
             },
             # a pod that came before its limits could write to any node
-            opts=pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(depends_on=limits)),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=limits),
         )
-        self.register_outputs({"digest": digest})
-
-    def _limits(self, name: str, child: pulumi.ResourceOptions) -> list[pulumi.Resource]:
-        limit = ValidatingAdmissionPolicy(
-            f"{name}-policy", metadata=ObjectMetaArgs(name=NAME), spec=policy(), opts=child
-        )
-        binding = ValidatingAdmissionPolicyBinding(
-            f"{name}-policy-binding",
-            metadata=ObjectMetaArgs(name=NAME),
-            spec={"policy_name": limit.metadata["name"], "validation_actions": ["Deny"]},
-            opts=child,
-        )
-        return [limit, binding]
-
-    def _rights(self, name: str, account: ServiceAccount, child: pulumi.ResourceOptions) -> None:
-        role = ClusterRole(
-            f"{name}-role", metadata=ObjectMetaArgs(name=NAME), rules=RULES, opts=child
-        )
-        ClusterRoleBinding(
-            f"{name}-role-binding",
-            metadata=ObjectMetaArgs(name=NAME),
-            role_ref={
-                "api_group": "rbac.authorization.k8s.io",
-                "kind": "ClusterRole",
-                "name": role.metadata["name"],
-            },
-            subjects=[
-                {
-                    "kind": "ServiceAccount",
-                    "name": account.metadata["name"],
-                    "namespace": account.metadata["namespace"],
-                }
-            ],
-            opts=child,
-        )
+        self.register_outputs({"digest": check.digest})
 
 
-def pod(image: str, code: pulumi.Input[str]) -> PodSpecArgsDict:
-    """Returns the spec of the pod: the machine below /host, the program, and one folder to write.
-
-    `code` is the name of the ConfigMap with the program.
-    """
+def _pod(check: Program, code: ConfigMap) -> PodSpecArgsDict:
+    """Return the spec of the pod: the machine below /host, the program, and one folder to write."""
     return {
         "service_account_name": NAME,
         # a node without a plan has nothing to be compared with
@@ -147,20 +93,20 @@ def pod(image: str, code: pulumi.Input[str]) -> PodSpecArgsDict:
         # sysctls of the network are those of the reader's network namespace
         "host_network": True,
         "termination_grace_period_seconds": 5,
-        "containers": [_container(image)],
+        "containers": [_container(check)],
         "volumes": [
             {"name": "host", "host_path": {"path": "/", "type": "Directory"}},
             {"name": "metrics", "host_path": {"path": TEXTFILES, "type": "DirectoryOrCreate"}},
-            {"name": "program", "config_map": {"name": code}},
+            controller_pod.volume(code),
         ],
     }
 
 
-def _container(image: str) -> ContainerArgsDict:
+def _container(check: Program) -> ContainerArgsDict:
     return {
         "name": "check",
-        "image": image,
-        "command": ["python3", "-I", f"{_PROGRAM}/{FILE}"],
+        "image": PYTHON_IMAGE,
+        "command": check.command,
         "args": [
             f"--every={INTERVAL_S}",
             f"--root={_HOST}",
@@ -199,7 +145,7 @@ def _mounts() -> list[VolumeMountArgsDict]:
             "mount_propagation": "HostToContainer",
         },
         {"name": "metrics", "mount_path": TEXTFILES},
-        {"name": "program", "mount_path": _PROGRAM, "read_only": True},
+        controller_pod.MOUNT,
     ]
 
 

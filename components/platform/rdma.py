@@ -25,6 +25,7 @@ from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from settings.names import (
+    POD_SECURITY,
     POOL_LABEL,
     PREFIX,
     RDMA_LABEL,
@@ -89,7 +90,7 @@ class RdmaDevices(pulumi.ComponentResource):
             f"{name}-namespace",
             metadata=ObjectMetaArgs(
                 name=RDMA_NAMESPACE,
-                labels={"pod-security.kubernetes.io/enforce": "privileged"},
+                labels={POD_SECURITY: "privileged"},
             ),
             opts=child,
         )

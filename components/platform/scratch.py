@@ -32,17 +32,11 @@ from pulumi_kubernetes.core.v1 import (
     TopologySelectorTermArgsDict,
 )
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
-from pulumi_kubernetes.rbac.v1 import (
-    ClusterRole,
-    ClusterRoleBinding,
-    PolicyRuleArgsDict,
-    Role,
-    RoleBinding,
-    SubjectArgsDict,
-)
+from pulumi_kubernetes.rbac.v1 import PolicyRuleArgsDict
 from pulumi_kubernetes.storage.v1 import StorageClass
 
-from settings.names import POOL_LABEL, PREFIX, SCRATCH_CLASS, SCRATCH_NAMESPACE
+from components.platform.rights import grant
+from settings.names import POD_SECURITY, POOL_LABEL, PREFIX, SCRATCH_CLASS, SCRATCH_NAMESPACE
 from settings.versions import LOCAL_PATH_IMAGE, PYTHON_IMAGE
 
 NAME = "fleet-scratch"
@@ -85,14 +79,16 @@ class Scratch(pulumi.ComponentResource):
             metadata=ObjectMetaArgs(
                 name=SCRATCH_NAMESPACE,
                 # the pods that make a directory mount the host's
-                labels={"pod-security.kubernetes.io/enforce": "privileged"},
+                labels={POD_SECURITY: "privileged"},
             ),
             opts=child,
         )
         here = ObjectMetaArgs(name=NAME, namespace=space.metadata.name)
         config = ConfigMap(f"{name}-config", metadata=here, data=configuration(), opts=child)
         account = ServiceAccount(f"{name}-account", metadata=here, opts=child)
-        self._rights(name, here, account, child)
+        everywhere = ObjectMetaArgs(name=NAME)
+        grant(f"{name}-volumes", everywhere, IN_CLUSTER, account, child)
+        grant(f"{name}-pods", here, IN_NAMESPACE, account, child)
         labelled = {f"{PREFIX}/program": NAME}
         pools: TopologySelectorTermArgsDict = {
             "match_label_expressions": [{"key": POOL_LABEL, "values": list(args.pools)}]
@@ -120,37 +116,6 @@ class Scratch(pulumi.ComponentResource):
             opts=child,
         )
         self.register_outputs({})
-
-    def _rights(
-        self,
-        name: str,
-        here: ObjectMetaArgs,
-        account: ServiceAccount,
-        child: pulumi.ResourceOptions,
-    ) -> None:
-        subject: SubjectArgsDict = {
-            "kind": "ServiceAccount",
-            "name": account.metadata["name"],
-            "namespace": account.metadata["namespace"],
-        }
-        group = "rbac.authorization.k8s.io"
-        everywhere = ObjectMetaArgs(name=NAME)
-        ClusterRole(f"{name}-volumes", metadata=everywhere, rules=IN_CLUSTER, opts=child)
-        ClusterRoleBinding(
-            f"{name}-volumes-binding",
-            metadata=everywhere,
-            role_ref={"api_group": group, "kind": "ClusterRole", "name": NAME},
-            subjects=[subject],
-            opts=child,
-        )
-        Role(f"{name}-pods", metadata=here, rules=IN_NAMESPACE, opts=child)
-        RoleBinding(
-            f"{name}-pods-binding",
-            metadata=here,
-            role_ref={"api_group": group, "kind": "Role", "name": NAME},
-            subjects=[subject],
-            opts=child,
-        )
 
 
 def configuration() -> dict[str, str]:

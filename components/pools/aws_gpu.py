@@ -1,7 +1,7 @@
 """A pool of Flatcar GPU instances on AWS that Karpenter launches and terminates."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
@@ -52,14 +52,12 @@ STARTUP_TAINT = {"key": "node.cilium.io/agent-not-ready", "effect": "NoSchedule"
 class AwsGpuPoolArgs:
     """`pool` is the pool as the stack file declares it; `karpenter` the Release of the controller.
 
-    The kubeconfig is for what ends the machines before the pool goes. `vpc` is that of the site's
-    subnets; None without EFA.
+    `vpc` is that of the site's subnets; None without EFA.
     """
 
     boot: PoolBoot
     pool: AwsPoolSettings
     karpenter: pulumi.Resource
-    kubeconfig: pulumi.Input[str] = field(repr=False)
     vpc: str | None = None
     root_volume_gib: int = 200
     termination_grace_hours: int = 24  # the longest time that a node drains
@@ -119,7 +117,6 @@ class AwsGpuPool(pulumi.ComponentResource):
         RentedMachines(
             f"{name}-machines",
             RentedMachinesArgs(
-                kubeconfig=args.kubeconfig,
                 node_pools=[f"{boot.pool.name}-{capacity}" for capacity in args.pool.gpu_limits],
                 timeout_s=(args.termination_grace_hours + 1) * 3600,
             ),

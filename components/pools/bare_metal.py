@@ -48,7 +48,6 @@ class BareMetalPoolArgs:
     pool: BareMetalPoolSettings
     bmc: BmcCredentials
     tunnels: Mapping[str, TunnelEnd]
-    kubeconfig: pulumi.Input[str] = field(repr=False)
     after: Sequence[pulumi.Resource] = ()
 
 
@@ -109,7 +108,6 @@ class BareMetalPool(pulumi.ComponentResource):
             )
             hosts += [made, self._token(name, args, host, made)]
         waits = NodeReadyArgs(
-            kubeconfig=args.kubeconfig,
             nodes=[machine.name for machine in args.pool.machines if machine.leaving is None],
             timeout_s=READY_TIMEOUT_S,
         )
@@ -141,7 +139,6 @@ class BareMetalPool(pulumi.ComponentResource):
         drain = NodeDrain(
             f"{name}-{host.name}-drain",
             NodeDrainArgs(
-                kubeconfig=args.kubeconfig,
                 node=host.name,
                 namespace=f"{METAL3_PREFIX}{args.boot.pool.name}",
                 detached=host.leaving == "detach",

@@ -1,7 +1,7 @@
 """A pool of Hetzner Cloud servers that boot Flatcar from a snapshot."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pulumi
 import pulumi_hcloud as hcloud
@@ -30,7 +30,6 @@ class HetznerPoolArgs:
     boot: PoolBoot
     pool: HetznerPoolSettings
     network: HetznerNetwork
-    kubeconfig: pulumi.Input[str] = field(repr=False)
     after: Sequence[pulumi.Resource] = ()
 
 
@@ -109,20 +108,15 @@ class HetznerPool(pulumi.ComponentResource):
             BootstrapToken(
                 f"{name}-{index + 1}-token", token_args(boot, node, server.id, JOIN_HOURS), child
             )
-            before = [*args.after, self._turn(f"{name}-{index + 1}", args, index, server)]
-        waits = NodeReadyArgs(
-            kubeconfig=args.kubeconfig, nodes=self.node_names, timeout_s=READY_TIMEOUT_S
-        )
+            before = [*args.after, self._turn(f"{name}-{index + 1}", index, server)]
+        waits = NodeReadyArgs(nodes=self.node_names, timeout_s=READY_TIMEOUT_S)
         after_all = pulumi.ResourceOptions(parent=self, depends_on=before)
         self.ready = [NodeReady(f"{name}-ready", waits, after_all)]
         self.register_outputs({"nodeNames": self.node_names, "imageId": self.image_id})
 
-    def _turn(
-        self, name: str, args: HetznerPoolArgs, index: int, server: hcloud.Server
-    ) -> ServerTurn:
+    def _turn(self, name: str, index: int, server: hcloud.Server) -> ServerTurn:
         following = self.node_names[index + 1 : index + 2]
         turn = ServerTurnArgs(
-            kubeconfig=args.kubeconfig,
             node=self.node_names[index],
             server=server.id,
             next_node=following[0] if following else None,

@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from fleet.cli.command import Command
 from fleet.cli.place import ENVIRONMENT_HELP, JSON_HELP, ROOT
-from fleet.cli.printing import refuse, show
+from fleet.cli.printing import complain, refuse, show
 
 STDOUT = "-"
 
@@ -66,12 +65,7 @@ def check(  # noqa: PLR0913  # an option each
     Exit code 1 if a mandatory rule is broken, 2 if something cannot be read.
     """
     names = [*(files or ()), *(more or ())]
-    if not names:
-        refuse("Nothing to check: name files or folders with -f, or - for standard input.")
-    if json and str(sarif) == STDOUT:
-        refuse("--json and --sarif cannot both print: give --sarif a file.")
-    if sarif is not None and sarif.suffix in (".yaml", ".yml"):
-        refuse(f"--sarif would write over {sarif}: name a file for the SARIF after it, or -.")
+    _check_options(names, sarif, json=json)
     from fleet.check.judging import check as judge
     from fleet.check.reading import read
     from fleet.check.tables import checked_table
@@ -93,10 +87,18 @@ def check(  # noqa: PLR0913  # an option each
         typer.echo(json_text.dumps(checked.as_json(), indent=2, ensure_ascii=False))
     elif str(sarif) != STDOUT:
         show(checked_table(checked))
-    errors = Console(stderr=True, soft_wrap=True)
     for sentence in checked.unreadable:
-        errors.print(sentence, style="red", markup=False, highlight=False)
+        complain(sentence)
     raise typer.Exit(checked.code)
+
+
+def _check_options(names: list[str], sarif: Path | None, *, json: bool) -> None:
+    if not names:
+        refuse("Nothing to check: name files or folders with -f, or - for standard input.")
+    if json and str(sarif) == STDOUT:
+        refuse("--json and --sarif cannot both print: give --sarif a file.")
+    if sarif is not None and sarif.suffix in (".yaml", ".yml"):
+        refuse(f"--sarif would write over {sarif}: name a file for the SARIF after it, or -.")
 
 
 def _write(target: Path, text: str) -> None:

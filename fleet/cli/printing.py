@@ -5,20 +5,20 @@ from typing import NoReturn
 import typer
 from rich.console import Console, RenderableType
 
-WIDTH = 120  # for output to a file
+from engine.console import results
 
 
 def show(result: RenderableType) -> None:
-    """Print as wide as the terminal, or WIDTH columns wide where there is none."""
-    console = Console()
-    if not console.is_terminal:
-        console.width = max(console.width, WIDTH)
-    console.print(result, crop=False)  # an address stays in one piece
+    """Print a result as wide as where it is read."""
+    results().print(result, crop=False)  # an address stays in one piece
+
+
+def complain(sentence: str) -> None:
+    """Print a sentence to standard error, in one piece."""
+    Console(stderr=True, soft_wrap=True).print(sentence, style="red", markup=False, highlight=False)
 
 
 def refuse(reason: object) -> NoReturn:
     """Say in a sentence why there is no result, and end with exit code 2."""
-    Console(stderr=True, soft_wrap=True).print(
-        str(reason), style="red", markup=False, highlight=False
-    )
+    complain(str(reason))
     raise typer.Exit(2)

@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 from fleet.plan.description import PlanLine, lines
@@ -87,7 +88,12 @@ def _has_word(key: str, word: str) -> bool:
     )
 
 
-def _all() -> Iterator[tuple[str, str, PlanLine]]:
+@cache
+def _all() -> tuple[tuple[str, str, PlanLine], ...]:
+    return tuple(_lines())
+
+
+def _lines() -> Iterator[tuple[str, str, PlanLine]]:
     for name, purpose, tuning in product(names(), PURPOSES, CHOICES):
         try:
             made = plan(load(name), tuning, purpose)

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from ignition.boot import kubelet_schema
-from ignition.boot.kubelet_fields import ALL_SIGNALS, MINOR_BEFORE
+from ignition.boot import kubelet_reserved, kubelet_schema
+from ignition.boot.kubelet_fields import MINOR_BEFORE
 from ignition.boot.kubelet_schema import GATES, SECOND, TLS_CIPHERS, TLS_VERSIONS, duration
 from ignition.boot.parsing import Json, nearest, shown
 
@@ -47,8 +47,6 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "configMapAndSecretChangeDetectionStrategy": ("", "Get", "Cache", "Watch"),
     "tlsMinVersion": ("", *TLS_VERSIONS),
 }
-_ENFORCE = ("pods", "system-reserved", "kube-reserved", "system-reserved-compressible")
-_ENFORCEABLE = (*_ENFORCE, "kube-reserved-compressible", "none")
 _VERIFY = (
     "NeverVerify",
     "NeverVerifyPreloadedImages",
@@ -59,7 +57,6 @@ _NAMESPACED = re.compile(r"kernel\.(shm|msg|sem)|fs\.mqueue\.|net\.")
 _SYSCTL = re.compile(
     r"[a-z0-9]([-_a-z0-9]*[a-z0-9])?([./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*(\*|[./]\*)?", re.ASCII
 )
-_PERCENT = re.compile(r"\d+(\.\d+)?%", re.ASCII)
 _GRACEFUL = ("shutdownGracePeriod", "shutdownGracePeriodCriticalPods")
 
 
@@ -67,7 +64,7 @@ def problems(found: Json) -> Iterator[str]:
     """Yield what kubelet refuses of a configuration that it can decode."""
     gates = cast("Mapping[str, bool]", found.get("featureGates") or {})
     yield from _gates(gates)
-    for each in (_ranges, _choices, _durations, _images, _enforced, _evictions, _reserved, _texts):
+    for each in (_ranges, _choices, _durations, _images, kubelet_reserved.problems, _texts):
         yield from (f"kubelet: {problem}" for problem in each(found))
     for judge in (_shutdown, _gated, _logging):
         yield from (f"kubelet: {problem}" for problem in judge(found, gates))
@@ -255,102 +252,6 @@ def _verification(found: Json, gates: Mapping[str, bool]) -> Iterator[str]:
             )
 
 
-def _enforced(found: Json) -> Iterator[str]:
-    given = cast("list[str]", found.get("enforceNodeAllocatable") or [])
-    for name in given:
-        if name not in _ENFORCEABLE:
-            yield (
-                f'enforceNodeAllocatable "{shown(name)}" is unknown; allowed are '
-                f"{', '.join(_ENFORCEABLE)}"
-            )
-    for name in sorted(set(given)):
-        if given.count(name) > 1:
-            yield f"enforceNodeAllocatable has {shown(name)} twice; remove one"
-    if "none" in given and len(given) > 1:
-        yield "enforceNodeAllocatable has none beside others; keep one of both"
-    for part, field in (("system", "systemReservedCgroup"), ("kube", "kubeReservedCgroup")):
-        asked = {f"{part}-reserved", f"{part}-reserved-compressible"} & set(given)
-        if asked and not found.get(field):
-            yield (
-                f"enforceNodeAllocatable with {min(asked)} needs {field}; set it or enforce pods "
-                "alone"
-            )
-        if len(asked) > 1:
-            yield f"enforceNodeAllocatable has {' and '.join(sorted(asked))}; keep one"
-    # a list that is left out enforces pods, an empty one nothing
-    enforces = set(given or ["pods"]) if found.get("enforceNodeAllocatable") != [] else set()
-    if found.get("cgroupsPerQOS") is False and enforces - {"none"}:
-        yield 'cgroupsPerQOS false cannot stand beside enforceNodeAllocatable; set that to ["none"]'
-
-
-def _evictions(found: Json) -> Iterator[str]:
-    soft = cast("dict[str, str]", found.get("evictionSoft") or {})
-    grace = cast("dict[str, str]", found.get("evictionSoftGracePeriod") or {})
-    for field in (
-        "evictionHard",
-        "evictionSoft",
-        "evictionSoftGracePeriod",
-        "evictionMinimumReclaim",
-    ):
-        for signal in cast("dict[str, str]", found.get(field) or {}):
-            if signal not in ALL_SIGNALS and field != "evictionHard":
-                yield f"{field} has the unknown signal {shown(signal)}; remove it"
-    for field in ("evictionHard", "evictionSoft"):
-        for signal, value in cast("dict[str, str]", found.get(field) or {}).items():
-            if not _threshold(value):
-                yield (
-                    f'{field} {shown(signal)} "{shown(value)}" is no threshold; write such as 1Gi '
-                    "or 10%"
-                )
-    for signal in soft:
-        if soft[signal] not in ("0%", "100%") and signal not in grace:
-            yield f"evictionSoft {shown(signal)} needs a time in evictionSoftGracePeriod; add one"
-    for signal, time in grace.items():
-        if (duration(time) or -1) < 0 and duration(time) != 0:
-            yield (
-                f'evictionSoftGracePeriod {shown(signal)} "{shown(time)}" is no time; write such '
-                "as 90s"
-            )
-    for signal, value in cast("dict[str, str]", found.get("evictionMinimumReclaim") or {}).items():
-        if not (_PERCENT.fullmatch(value) and float(value[:-1]) > 0) and not _amount(value):
-            yield (
-                f'evictionMinimumReclaim {shown(signal)} "{shown(value)}" is no amount; write '
-                "such as 500Mi"
-            )
-
-
-def _threshold(value: str) -> bool:
-    if _PERCENT.fullmatch(value):
-        return float(value[:-1]) <= 100
-    return _amount(value) and bool(re.search(r"[1-9]", re.split(r"[eE]", value)[0]))
-
-
-def _amount(value: object) -> bool:
-    return kubelet_schema.quantity(value) and not str(value).startswith("-")
-
-
-def _reserved(found: Json) -> Iterator[str]:
-    for field in ("kubeReserved", "systemReserved"):
-        for name, value in cast("dict[str, str]", found.get(field) or {}).items():
-            if not _amount(value):
-                yield f'{field}.{shown(name)} "{shown(value)}" is no quantity; write such as 4Gi'
-    for name, value in cast("dict[str, str]", found.get("qosReserved") or {}).items():
-        if name != "memory" or not re.fullmatch(r"\d+%", value) or int(value[:-1]) > 100:
-            yield (
-                f"qosReserved has {shown(name)}={shown(value)}; it keeps memory alone, as a "
-                "percentage"
-            )
-    seen: set[tuple[int, str]] = set()
-    for entry in cast("list[dict[str, Any]]", found.get("reservedMemory") or []):
-        node = int(entry.get("numaNode", 0))
-        for kind in entry.get("limits") or {}:
-            if (node, kind) in seen:
-                yield f"reservedMemory gives {shown(kind)} of NUMA node {node} twice; give it once"
-            seen.add((node, kind))
-            if kind != "memory" and not kind.startswith("hugepages-"):
-                yield f"reservedMemory cannot keep {shown(kind)}; it keeps memory and hugepages"
-
-
 def _texts(found: Json) -> Iterator[str]:
     if found.get("runOnce"):
         yield "runOnce is refused since 1.34; remove it"
@@ -363,7 +264,7 @@ def _texts(found: Json) -> Iterator[str]:
     if hidden and hidden != MINOR_BEFORE:
         yield f'showHiddenMetricsForVersion "{shown(str(hidden))}" must be {MINOR_BEFORE} or empty'
     size = found.get("containerLogMaxSize") or "10Mi"
-    if not _amount(size):
+    if not kubelet_schema.amount(size):
         yield f'containerLogMaxSize "{shown(str(size))}" is no quantity; write such as 10Mi'
     for name in cast("list[str]", found.get("allowedUnsafeSysctls") or []):
         if not _SYSCTL.fullmatch(name) or not _NAMESPACED.match(name.replace("/", ".")):

@@ -58,6 +58,11 @@ def quantity(value: object) -> bool:
     return bool(_QUANTITY.fullmatch(str(value)))
 
 
+def amount(value: object) -> bool:
+    """Return whether a value is a quantity that is not negative."""
+    return quantity(value) and not str(value).startswith("-")
+
+
 def mistakes(value: object, place: str, where: str) -> Iterator[str]:
     """Yield what of a value kubelet cannot decode; `where` is the place in words."""
     kind = PLACES[place]

@@ -98,7 +98,7 @@ PCI: Mapping[str, Reason] = {
 
 OWNED: Mapping[str, str] = {
     "irqaffinity": "tuning.housekeeping_cores_per_numa_node",
-    "isolcpus": "tuning.isolation",
+    "isolcpus": "tuning.isolation (exclusive, which purpose realtime alone may have)",
     "hugepages": "tuning.hugepages_1gi_per_numa_node and hugepages_2mi_per_numa_node",
     "hugepagesz": "tuning.hugepages_1gi_per_numa_node and hugepages_2mi_per_numa_node",
     "default_hugepagesz": "tuning.hugepages_1gi_per_numa_node and hugepages_2mi_per_numa_node",
@@ -242,7 +242,16 @@ def why_not(word: str) -> str | None:
     reason = reason or NOT_SET.get(name)
     if reason is not None:
         return _cited(reason)
-    return f"{OWNED[name]} decides it" if name in OWNED else None
+    if name in OWNED:
+        return f"{OWNED[name]} decides it"
+    option = name.removeprefix("options nvidia ")
+    for known, key, source in (
+        (name in KNOWN, "extra_kernel_arguments", PARAMETERS),
+        (option in REAL_OPTIONS, "extra_module_options", NVIDIA_PARAMETERS),
+    ):
+        if known:
+            return f"tuning.{key} takes it where a pool asks for it ({source})"
+    return None
 
 
 def _cited(reason: Reason) -> str:

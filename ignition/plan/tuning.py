@@ -35,7 +35,8 @@ class Tuning:
     transparent_hugepages: Literal["always", "madvise", "never"] | None = None
     """None follows the purpose."""
     realtime: bool = False
-    """Lets pods use real-time scheduling without a limit on their time: `exclusive` alone."""
+    """Lets pods use real-time scheduling without a limit on their time: with `exclusive` CPUs and
+    purpose realtime alone."""
     hugetlb_shm_group: int | None = None
     """Id of the group that may make SysV shared memory of huge pages."""
     background_io_mib_per_s: int | None = None

@@ -148,5 +148,5 @@ def _scheduling(tuning: Tuning, purpose: Purpose) -> Iterator[str]:
     elif tuning.realtime:
         yield (
             "tuning.realtime: a real-time thread would starve the pods beside it; it needs "
-            "isolation: exclusive"
+            "tuning.isolation: exclusive and purpose: realtime"
         )

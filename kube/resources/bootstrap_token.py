@@ -6,9 +6,11 @@ from datetime import timedelta
 from typing import Any
 
 import pulumi
-from pulumi.dynamic import CreateResult, DiffResult, ReadResult, Resource, UpdateResult
+from pulumi.dynamic import CreateResult, DiffResult, Resource, UpdateResult
 
-from kube.resources.configured import ClusterProvider
+from kube.bootstrap_token import enable, revoke
+from kube.client import KubeError
+from kube.resources.provider import ClusterProvider
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,26 +48,17 @@ class BootstrapTokenProvider(ClusterProvider):
             self._revoke(olds)
         return UpdateResult(self._enable(news))
 
-    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        return ReadResult(id_, props)
-
     def delete(self, _id: str, props: dict[str, Any]) -> None:
         self._revoke(props)
 
     def _revoke(self, props: dict[str, Any]) -> None:
-        from kube.bootstrap_token import revoke  # noqa: PLC0415  # a preview needs no client
-        from kube.client import KubeError, client  # noqa: PLC0415  # as above
-
         # a cluster that cannot be reached holds nobody up: the token ends by itself within hours
         with suppress(KubeError):
-            revoke(client(self.kubeconfig), props["token"])
+            revoke(self.cluster(), props["token"])
 
     def _enable(self, props: dict[str, Any]) -> dict[str, Any]:
-        from kube.bootstrap_token import enable  # noqa: PLC0415  # a preview needs no client
-        from kube.client import client  # noqa: PLC0415  # as above
-
         life = timedelta(hours=int(props["hours"]))
-        enable(client(self.kubeconfig), props["token"], props["node"], life)
+        enable(self.cluster(), props["token"], props["node"], life)
         return {key: props[key] for key in ("node", "machine", "hours", "token")}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import CreateResult, DiffResult, Resource
 
-from kube.resources.configured import ClusterProvider
+from kube.resources.provider import ClusterProvider
 
 
 class JoinSeedProvider(ClusterProvider):

@@ -1,6 +1,6 @@
 """The load balancer of a Service, as something that goes while its cloud controller runs."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -10,8 +10,8 @@ from lightkube.core.exceptions import ApiError
 from lightkube.resources.core_v1 import Service
 from pulumi.dynamic import CreateResult, DiffResult, Resource, UpdateResult
 
-from kube.client import KubeError, client
-from kube.resources.provider import KUBECONFIG, PROVIDER_KEY, KubeProvider, Properties, in_cluster
+from kube.client import KubeError
+from kube.resources.provider import ClusterProvider, difference, in_cluster
 from kube.waiting import duration, say, wait
 
 NOT_FOUND = 404
@@ -22,12 +22,11 @@ TIMEOUT_S = 900
 class LoadBalancerArgs:
     """The Service of type LoadBalancer that a chart makes."""
 
-    kubeconfig: pulumi.Input[str] = field(repr=False)
     namespace: str
     service: str
 
 
-class LoadBalancerProvider(KubeProvider):
+class LoadBalancerProvider(ClusterProvider):
     """Does nothing until it is deleted: then it deletes the Service and waits until it is gone.
 
     A cloud controller puts the finalizer service.kubernetes.io/load-balancer-cleanup on such a
@@ -35,13 +34,8 @@ class LoadBalancerProvider(KubeProvider):
     Load Balancer"). Helm would delete the Service, too, but of that nobody waits for the end.
     """
 
-    acts_in_cluster = True
-
     def diff(self, _id: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
-        keys = (KUBECONFIG, PROVIDER_KEY)
-        replaces = [key for key in ("namespace", "service") if olds.get(key) != news.get(key)]
-        changed = any(olds.get(key) != news.get(key) for key in keys)
-        return DiffResult(changes=changed or bool(replaces), replaces=replaces)
+        return difference(olds, news, replaces=("namespace", "service"))
 
     def create(self, props: dict[str, Any]) -> CreateResult:
         return CreateResult(f"{props['namespace']}/{props['service']}", props)
@@ -50,7 +44,7 @@ class LoadBalancerProvider(KubeProvider):
         return UpdateResult(news)
 
     def delete(self, _id: str, props: dict[str, Any]) -> None:
-        in_cluster(partial(_end, props))
+        in_cluster(lambda: _end(self.cluster(), props["namespace"], props["service"]))
 
 
 class LoadBalancer(Resource, module="kube", name="LoadBalancer"):
@@ -61,18 +55,11 @@ class LoadBalancer(Resource, module="kube", name="LoadBalancer"):
     def __init__(
         self, name: str, args: LoadBalancerArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        properties = {
-            "namespace": args.namespace,
-            "service": args.service,
-            KUBECONFIG: pulumi.Output.secret(args.kubeconfig),
-        }
-        secret = pulumi.ResourceOptions(additional_secret_outputs=[KUBECONFIG])
-        merged = pulumi.ResourceOptions.merge(secret, opts)
-        super().__init__(LoadBalancerProvider(), name, properties, merged)
+        properties = {"namespace": args.namespace, "service": args.service}
+        super().__init__(LoadBalancerProvider(), name, properties, opts)
 
 
-def _end(props: Properties) -> None:
-    cluster, namespace, name = client(props[KUBECONFIG]), props["namespace"], props["service"]
+def _end(cluster: Client, namespace: str, name: str) -> None:
     lacking = wait(partial(_there, cluster, namespace, name), timeout_s=TIMEOUT_S, tell=say)
     if lacking:
         raise KubeError(

@@ -1,24 +1,18 @@
 """Empties the Node of a machine that leaves, before anything is done to the machine."""
 
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import pulumi
 from httpx2 import HTTPError
+from lightkube import Client
 from lightkube.core.exceptions import ApiError
 from pulumi.dynamic import CreateResult, DiffResult, Resource, UpdateResult
 
 from kube import metal3, nodes
-from kube.client import KubeError, client
+from kube.client import KubeError
 from kube.drain import drain, uncordon
-from kube.resources.provider import (
-    KUBECONFIG,
-    PROVIDER_KEY,
-    KubeProvider,
-    Properties,
-    in_cluster,
-)
+from kube.resources.provider import ClusterProvider, difference, in_cluster
 from kube.waiting import say
 
 WHY = "leaving"
@@ -31,31 +25,25 @@ class NodeDrainArgs:
     `detached` is True where the machine keeps its system and its power when the host goes.
     """
 
-    kubeconfig: pulumi.Input[str] = field(repr=False)
     node: str
     namespace: str
     detached: bool
     timeout_s: int
 
 
-class NodeDrainProvider(KubeProvider):
+class NodeDrainProvider(ClusterProvider):
     """Cordons and drains when it is made, and never afterwards.
 
     An update that is killed meanwhile has made no resource: the next one cordons and drains on.
     """
 
-    acts_in_cluster = True
-    """A rehearsal runs its create, update and delete, too."""
-
     def diff(self, _id: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
-        keys = ("namespace", "detached", "timeout_s", KUBECONFIG, PROVIDER_KEY)
-        replaces = [key for key in ("node",) if olds.get(key) != news.get(key)]
-        changed = any(olds.get(key) != news.get(key) for key in keys)
-        return DiffResult(changes=changed or bool(replaces), replaces=replaces)
+        updates = ("namespace", "detached", "timeout_s")
+        return difference(olds, news, updates=updates, replaces=("node",))
 
     def create(self, props: dict[str, Any]) -> CreateResult:
         try:
-            _empty(props)
+            _empty(self.cluster(), props["node"], props["timeout_s"])
         except (ApiError, HTTPError) as error:
             raise KubeError(
                 f"{props['node']} could not be drained, and nothing was done to its machine: "
@@ -68,7 +56,7 @@ class NodeDrainProvider(KubeProvider):
 
     def delete(self, _id: str, props: dict[str, Any]) -> None:
         """Let the machine work again where it stays, and forget its Node where it has gone."""
-        in_cluster(partial(_end, props))
+        in_cluster(lambda: _end(self.cluster(), props))
 
 
 class NodeDrain(Resource, module="kube", name="NodeDrain"):
@@ -88,23 +76,19 @@ class NodeDrain(Resource, module="kube", name="NodeDrain"):
             "namespace": args.namespace,
             "detached": args.detached,
             "timeout_s": args.timeout_s,
-            KUBECONFIG: pulumi.Output.secret(args.kubeconfig),
         }
-        secret = pulumi.ResourceOptions(additional_secret_outputs=[KUBECONFIG])
-        opts = pulumi.ResourceOptions.merge(secret, opts)
         super().__init__(NodeDrainProvider(), name, properties, opts)
 
 
-def _empty(props: Properties) -> None:
-    cluster, name = client(props[KUBECONFIG]), props["node"]
+def _empty(cluster: Client, name: str, timeout_s: float) -> None:
     if nodes.find(cluster, name) is None:
         say(f"node {name} is not in the cluster: nothing to drain")
         return
-    drain(cluster, name, why=WHY, timeout_s=props["timeout_s"], say=say)
+    drain(cluster, name, why=WHY, timeout_s=timeout_s, say=say)
 
 
-def _end(props: Properties) -> None:
-    cluster, name = client(props[KUBECONFIG]), props["node"]
+def _end(cluster: Client, props: dict[str, Any]) -> None:
+    name = props["node"]
     if metal3.is_there(cluster, props["namespace"], name):
         uncordon(cluster, name)
         return

@@ -1,23 +1,16 @@
 """Waits for Nodes: until machines have joined, and before one of them is taken away."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import pulumi
+from lightkube import Client
 from pulumi.dynamic import CreateResult, DiffResult, Resource, UpdateResult
 
 from kube import nodes
-from kube.client import client
 from kube.drain import drain
-from kube.resources.provider import (
-    KUBECONFIG,
-    PROVIDER_KEY,
-    KubeProvider,
-    Properties,
-    in_cluster,
-)
+from kube.resources.provider import ClusterProvider, difference, in_cluster
 from kube.waiting import say
 
 DRAIN_TIMEOUT_S = 21_600
@@ -28,25 +21,23 @@ DRAIN_TIMEOUT_S = 21_600
 class NodeReadyArgs:
     """The Nodes to wait for, by name, and for how long."""
 
-    kubeconfig: pulumi.Input[str] = field(repr=False)
     nodes: Sequence[str]
     timeout_s: int
 
 
-class NodeReadyProvider(KubeProvider):
+class NodeReadyProvider(ClusterProvider):
     """Waits when the resource is made, and for Nodes that are added to it; never afterwards."""
 
     def diff(self, _id: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
-        keys = ("nodes", "timeout_s", KUBECONFIG, PROVIDER_KEY)
-        return DiffResult(changes=any(olds.get(key) != news.get(key) for key in keys))
+        return difference(olds, news, updates=("nodes", "timeout_s"))
 
     def create(self, props: dict[str, Any]) -> CreateResult:
-        _wait(props, props["nodes"])
+        _wait(self.cluster(), props["nodes"], props["timeout_s"])
         return CreateResult("ready", props)
 
     def update(self, _id: str, olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
         if added := [name for name in news["nodes"] if name not in olds["nodes"]]:
-            _wait(news, added)
+            _wait(self.cluster(), added, news["timeout_s"])
         return UpdateResult(news)
 
 
@@ -62,12 +53,8 @@ class NodeReady(Resource, module="kube", name="NodeReady"):
     def __init__(
         self, name: str, args: NodeReadyArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        properties = {
-            "nodes": list(args.nodes),
-            "timeout_s": args.timeout_s,
-            KUBECONFIG: pulumi.Output.secret(args.kubeconfig),
-        }
-        super().__init__(NodeReadyProvider(), name, properties, _secret(opts))
+        properties = {"nodes": list(args.nodes), "timeout_s": args.timeout_s}
+        super().__init__(NodeReadyProvider(), name, properties, opts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,37 +65,34 @@ class ServerTurnArgs:
     which is waited for in any case.
     """
 
-    kubeconfig: pulumi.Input[str] = field(repr=False)
     node: str
     server: pulumi.Input[str]
     next_node: str | None
     timeout_s: int
 
 
-class ServerTurnProvider(KubeProvider):
+class ServerTurnProvider(ClusterProvider):
     """Drains the Node before its server goes, and holds the next server until this one is Ready."""
 
     def diff(self, _id: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
         """Another server, known or not yet, makes another resource, whose old one drains first."""
-        keys = ("next_node", "timeout_s", KUBECONFIG, PROVIDER_KEY)
-        replaces = [key for key in ("node", "server") if olds.get(key) != news.get(key)]
-        changed = any(olds.get(key) != news.get(key) for key in keys)
-        return DiffResult(
-            changes=changed or bool(replaces), replaces=replaces, delete_before_replace=True
-        )
+        updates = ("next_node", "timeout_s")
+        found = difference(olds, news, updates=updates, replaces=("node", "server"))
+        found.delete_before_replace = True
+        return found
 
     def create(self, props: dict[str, Any]) -> CreateResult:
-        cluster, following = client(props[KUBECONFIG]), props.get("next_node")
+        cluster, following = self.cluster(), props.get("next_node")
         # where the next server is new, too, nothing runs on it that this one could lack for
         if following is None or nodes.find(cluster, following) is not None:
-            _wait(props, [props["node"]])
+            _wait(cluster, [props["node"]], props["timeout_s"])
         return CreateResult(props["node"], props)
 
     def update(self, _id: str, _olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
         return UpdateResult(news)
 
     def delete(self, _id: str, props: dict[str, Any]) -> None:
-        in_cluster(partial(_take_away, props))
+        in_cluster(lambda: _take_away(self.cluster(), props["node"]))
 
 
 class ServerTurn(Resource, module="kube", name="ServerTurn"):
@@ -124,31 +108,23 @@ class ServerTurn(Resource, module="kube", name="ServerTurn"):
             "server": args.server,
             "next_node": args.next_node,
             "timeout_s": args.timeout_s,
-            KUBECONFIG: pulumi.Output.secret(args.kubeconfig),
         }
-        super().__init__(ServerTurnProvider(), name, properties, _secret(opts))
+        super().__init__(ServerTurnProvider(), name, properties, opts)
 
 
-def _wait(props: Properties, names: Sequence[str]) -> None:
-    nodes.wait_until_ready(client(props[KUBECONFIG]), names, timeout_s=props["timeout_s"], tell=say)
+def _wait(cluster: Client, names: Sequence[str], timeout_s: float) -> None:
+    nodes.wait_until_ready(cluster, names, timeout_s=timeout_s, tell=say)
 
 
-def _take_away(props: Properties) -> None:
+def _take_away(cluster: Client, name: str) -> None:
     """Drain the Node where its kubelet answers, and delete it.
 
     A kubelet registers a Node when it starts, so the one of the next server is a new object; of
     this one nobody else would delete it (docs/decisions/0008).
     """
-    cluster = client(props[KUBECONFIG])
-    node = nodes.find(cluster, props["node"])
+    node = nodes.find(cluster, name)
     if node is None:
         return
     if nodes.is_ready(node):
-        drain(cluster, props["node"], timeout_s=DRAIN_TIMEOUT_S, say=say)
-    nodes.delete(cluster, props["node"])
-
-
-def _secret(opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions:
-    return pulumi.ResourceOptions.merge(
-        pulumi.ResourceOptions(additional_secret_outputs=[KUBECONFIG]), opts
-    )
+        drain(cluster, name, timeout_s=DRAIN_TIMEOUT_S, say=say)
+    nodes.delete(cluster, name)

@@ -7,8 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
+
+from kube.resources.provider import ClusterProvider
+
+Provider = TypeVar("Provider", bound=ClusterProvider)
 
 NODES = "/api/v1/nodes"
 PODS = "/api/v1/namespaces/default/pods"
@@ -142,6 +146,12 @@ def serving() -> Iterator[KubeServer]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def acting(provider: Provider, kubeconfig: str) -> Provider:
+    """The provider with a kubeconfig, as the engine's configuration hands it one."""
+    provider.kubeconfig = kubeconfig
+    return provider
 
 
 def kubeconfig(server: str) -> str:

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from hardware.catalogue import Hardware
-from settings.names import ACCEPTANCE_NAMESPACE, GPU, HARDWARE_LABEL, PREFIX, owner_labels
+from settings.names import (
+    ACCEPTANCE_NAMESPACE,
+    GPU,
+    HARDWARE_LABEL,
+    POD_SECURITY,
+    PREFIX,
+    owner_labels,
+)
 from settings.versions import NCCL_IMAGE, PYTHON_IMAGE, PYTORCH_IMAGE
 from workloads.acceptance.numa.program import FILE as PROBE
 from workloads.acceptance.numa.program import program as probe
@@ -37,7 +44,7 @@ def manifests(hardware: Hardware, node: str) -> list[Manifest]:
             "Namespace",
             {
                 "name": ACCEPTANCE_NAMESPACE,
-                "labels": {"pod-security.kubernetes.io/enforce": "privileged"},
+                "labels": {POD_SECURITY: "privileged"},
             },
         ),
         {

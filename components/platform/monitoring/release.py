@@ -11,15 +11,16 @@ from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.platform.monitoring import values
-from components.platform.monitoring.alerts import IdleLimits, groups
+from components.platform.monitoring.alerts import groups
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dashboard import dashboard_json
+from components.platform.monitoring.idle_alerts import IdleLimits
 from components.platform.monitoring.monitors import monitors
 from components.platform.monitoring.values import KEY, KEY_SECRET
 from policies.configuration import ConfiguredRule
 from policies.gates import alerts
 from policies.gates.prometheus_rule import prometheus_rule
-from settings.names import MONITORING_NAMESPACE
+from settings.names import MONITORING_NAMESPACE, POD_SECURITY
 from settings.versions import KUBE_PROMETHEUS_STACK
 
 
@@ -60,7 +61,7 @@ class Monitoring(pulumi.ComponentResource):
             # the node exporter shares the network and the processes of its host
             metadata=ObjectMetaArgs(
                 name=MONITORING_NAMESPACE,
-                labels={"pod-security.kubernetes.io/enforce": "privileged"},
+                labels={POD_SECURITY: "privileged"},
             ),
             # with it goes the volume of Prometheus, and with that the history of usage and cost
             opts=pulumi.ResourceOptions(parent=self, protect=True),

@@ -1,6 +1,6 @@
 """Situations in which GPUs idle, or seem to."""
 
-from components.platform.monitoring.alerts import IdleLimits
+from components.platform.monitoring.idle_alerts import IdleLimits
 from tests.support.monitoring.exporters import GAP, STALE, steady, then
 from tests.support.monitoring.promtool import Fires
 from tests.support.monitoring.situations import (

@@ -6,9 +6,10 @@ from pathlib import Path
 import yaml
 
 from components.platform.monitoring import values
-from components.platform.monitoring.alerts import IdleLimits, groups
+from components.platform.monitoring.alerts import groups
 from components.platform.monitoring.cost import PoolGpus
 from components.platform.monitoring.dcgm import exporter_values
+from components.platform.monitoring.idle_alerts import IdleLimits
 from policies.configuration import configure
 from policies.gates.prometheus_rule import prometheus_rule
 from settings.versions import KUBE_PROMETHEUS_STACK

@@ -11,6 +11,7 @@ from kube.metal3 import DETACHED
 from kube.resources.node_drain import NodeDrainProvider
 from rehearsal.metal3 import Metal3
 from rehearsal.nodes import NODES
+from tests.support.kube_server import acting
 from tests.support.rehearsal.hall import HALL, NAMESPACE, Hall
 from tests.support.rehearsal.hall_boot import user_data
 
@@ -117,9 +118,12 @@ def test_a_cordon_of_somebody_else_stays(hall: Hall, cluster: Client) -> None:
     assert cordoned(hall)
 
 
-def props(hall: Hall, timeout_s: float = 60, *, detached: bool = False) -> dict[str, Any]:
+def provider(hall: Hall) -> NodeDrainProvider:
+    return acting(NodeDrainProvider(), hall.kubeconfig)
+
+
+def props(timeout_s: float = 60, *, detached: bool = False) -> dict[str, Any]:
     return {
-        "kubeconfig": hall.kubeconfig,
         "node": "dgx-01",
         "namespace": NAMESPACE,
         "detached": detached,
@@ -130,26 +134,26 @@ def props(hall: Hall, timeout_s: float = 60, *, detached: bool = False) -> dict[
 def test_a_drain_that_was_cut_short_goes_on(hall: Hall, cluster: Client) -> None:
     add_job(hall, "dgx-01")
     with pytest.raises(KubeError):
-        NodeDrainProvider().create(props(hall, timeout_s=1))
+        provider(hall).create(props(timeout_s=1))
     assert cordoned(hall), "no new pods while nobody waits"
     hall.patch(f"{PODS}/train-0/status", {"status": {"phase": "Succeeded"}})
 
-    made = NodeDrainProvider().create(props(hall))
+    made = provider(hall).create(props())
 
     assert made.id == "dgx-01"
-    assert NodeDrainProvider().diff("dgx-01", made.outs or {}, props(hall)).changes is False
+    assert provider(hall).diff("dgx-01", made.outs or {}, props()).changes is False
 
 
 def test_a_machine_without_a_node_leaves_at_once(hall: Hall) -> None:
-    assert NodeDrainProvider().create(props(hall)).id == "dgx-01"
+    assert provider(hall).create(props()).id == "dgx-01"
 
 
 def test_a_machine_that_stays_after_all_takes_pods_again(hall: Hall, cluster: Client) -> None:
     hall.add("dgx-01")
-    NodeDrainProvider().create(props(hall))
+    provider(hall).create(props())
     assert cordoned(hall)
 
-    NodeDrainProvider().delete("dgx-01", props(hall))
+    provider(hall).delete("dgx-01", props())
 
     assert not cordoned(hall)
     node = hall.node("dgx-01")
@@ -161,11 +165,11 @@ def test_the_node_of_a_wiped_machine_goes_with_it(hall: Hall, cluster: Client) -
     hall.add("dgx-01", boot=user_data)
     with hall.moving():
         hall.until(lambda: hall.states() == {"dgx-01": "provisioned"}, "it is installed")
-        NodeDrainProvider().create(props(hall))
+        provider(hall).create(props())
         hall.delete(f"{HALL}/dgx-01")
         hall.until(lambda: not hall.states(), "the host is gone")
 
-    NodeDrainProvider().delete("dgx-01", props(hall))
+    provider(hall).delete("dgx-01", props())
 
     assert hall.node("dgx-01") is None
 
@@ -174,12 +178,12 @@ def test_the_node_of_a_detached_machine_stays_cordoned(hall: Hall, cluster: Clie
     hall.add("dgx-01")
     metal3 = Metal3(api=hall.api)
     metal3.settle()
-    NodeDrainProvider().create(props(hall, detached=True))
+    provider(hall).create(props(detached=True))
     hall.patch(f"{HALL}/dgx-01", {"metadata": {"annotations": {DETACHED: "leaving"}}})
     metal3.settle()
     hall.delete(f"{HALL}/dgx-01")
     metal3.settle()
 
-    NodeDrainProvider().delete("dgx-01", props(hall, detached=True))
+    provider(hall).delete("dgx-01", props(detached=True))
 
     assert cordoned(hall), "its machine still runs, and new pods would go with it"

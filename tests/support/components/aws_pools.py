@@ -36,7 +36,6 @@ def pool(
             boot=made,
             pool=declared,
             karpenter=controller,
-            kubeconfig="kubeconfig-of-the-cluster",
             vpc=vpc,
         )
         AwsGpuPool("pool", args)

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -9,7 +10,7 @@ from urllib.parse import unquote
 
 from hardware.catalogue import load
 from ignition.boot.node import boot
-from tests.support.ignition.nodes import node, user_data
+from tests.support.ignition.nodes import TOKEN, node, user_data
 
 Change = Callable[[dict[str, Any]], None]
 PATCH = "/etc/kubernetes/patches/kubeletconfiguration+merge.json"
@@ -28,6 +29,13 @@ def refusal(change: Change) -> tuple[str, ...]:
     booted = boot(changed(_dgx(), change), load("dgx-h200"))
     assert booted.node is None
     return booted.problems
+
+
+def assert_named(change: Change, says: str) -> None:
+    """A fault keeps the DGX out; a problem says so, and none shows the token."""
+    problems = refusal(change)
+    assert any(re.search(says, problem) for problem in problems), problems
+    assert not any(TOKEN in problem for problem in problems)
 
 
 def changed(user_data: str, change: Change) -> str:
@@ -174,3 +182,42 @@ def find(config: dict[str, Any], kind: str, name: str) -> dict[str, Any]:
 def written(path: str, contents: str, mode: int = 0o644) -> Change:
     """A file is added."""
     return added("files", path=path, mode=mode, contents={"source": encoded(contents)})
+
+
+def storage(kind: str, **values: Any) -> Change:
+    """An entry is added to a list of storage."""
+    return lambda config: config["storage"].setdefault(kind, []).append(values)
+
+
+def link(path: str, target: str) -> Change:
+    """A link is added."""
+    return added("links", path=path, target=target)
+
+
+def network(name: str, contents: str) -> Change:
+    """A file of systemd-networkd is added."""
+    return written(f"/etc/systemd/network/{name}", contents)
+
+
+def dropin(name: str, contents: str) -> Change:
+    """A drop-in of a unit is added."""
+    return added("units", name=name, dropins=[{"name": "99-own.conf", "contents": contents}])
+
+
+def own_unit(name: str, contents: str) -> Change:
+    """A unit that is enabled is added."""
+    return added("units", name=name, enabled=True, contents=contents)
+
+
+def runs(command: str) -> Change:
+    """A unit that runs a command at each boot is added."""
+    return own_unit(
+        "own.service",
+        f"[Service]\nType=oneshot\nExecStart={command}\n[Install]\nWantedBy=multi-user.target\n",
+    )
+
+
+def data_mount(what: str, by: str) -> Change:
+    """A mount of `what` is added; `by` says who wants or requires it."""
+    contents = f"[Mount]\nWhat={what}\nWhere=/data\nType=xfs\n[Install]\n{by}\n"
+    return own_unit("data.mount", contents)

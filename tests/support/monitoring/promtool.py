@@ -8,8 +8,9 @@ from pathlib import Path
 
 import yaml
 
-from components.platform.monitoring.alerts import IdleLimits, alerts, groups
+from components.platform.monitoring.alerts import alerts, groups
 from components.platform.monitoring.cost import PoolGpus
+from components.platform.monitoring.idle_alerts import IdleLimits
 from policies.gates.prometheus_rule import (
     EVALUATION_SECONDS,
     Group,

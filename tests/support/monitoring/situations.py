@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from components.platform.monitoring.alerts import IdleLimits
+from components.platform.monitoring.idle_alerts import IdleLimits
 from tests.support.monitoring.exporters import Device, Series, Value, activity, steady, turn
 from tests.support.monitoring.kube_state_metrics import Node, Pod
 from tests.support.monitoring.promtool import LIMITS, Fires

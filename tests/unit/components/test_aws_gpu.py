@@ -12,7 +12,7 @@ from settings.fabric import fabric_of
 from settings.karpenter import reservations
 from tests.support.components.aws_pools import HUGEPAGES, booted, pool, spec
 from tests.support.components.boots import boot
-from tests.support.recorder import Registered, Secret, named, render
+from tests.support.recorder import Registered, named, render
 
 ZONE = "us-east-1b"
 
@@ -214,7 +214,6 @@ def test_the_end_of_the_machines_is_waited_for_longer_than_the_longest_drain() -
     assert isinstance(machines.inputs["timeout_s"], float)
     assert machines.inputs["timeout_s"] > int(grace.removesuffix("h")) * 3600
     assert machines.inputs["node_pools"] == list(node_pools(resources))
-    assert isinstance(machines.inputs["kubeconfig"], Secret)
 
 
 def awaited(resource: Registered) -> set[str]:

@@ -41,7 +41,6 @@ def pool(
                 username=pulumi.Output.secret("root"), password=pulumi.Output.secret("hunter2")
             ),
             tunnels=tunnels or {},
-            kubeconfig=pulumi.Output.secret("kubeconfig"),
         )
         BareMetalPool("pool", args)
 

@@ -37,9 +37,7 @@ def pool(boot: PoolBoot | None = None, **changes: Any) -> Callable[[], None]:
         made, declared = changed(
             boot or boot_of("ccx33", purpose="batch"), HetznerPoolSettings, changes
         )
-        args = HetznerPoolArgs(
-            boot=made, pool=declared, network=network(), kubeconfig="kubeconfig-of-the-cluster"
-        )
+        args = HetznerPoolArgs(boot=made, pool=declared, network=network())
         HetznerPool("pool", args)
 
     return program
@@ -135,7 +133,6 @@ def test_what_needs_the_machines_of_a_pool_waits_for_all_of_its_nodes() -> None:
     servers = [server.inputs["name"] for server in named(resources, "Server").values()]
     assert ready.inputs["nodes"] == servers
     assert awaited(ready) == {"pool-3-turn"}
-    assert isinstance(ready.inputs["kubeconfig"], Secret)
 
 
 def awaited(resource: Registered) -> set[str]:

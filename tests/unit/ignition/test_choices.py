@@ -140,7 +140,10 @@ def test_a_guest_cannot_decide_what_its_host_decides(machine: str, choice: dict[
 
 
 def test_real_time_needs_cpus_that_nobody_shares() -> None:
-    assert "needs isolation: exclusive" in refusal(realtime=True)
+    needs = "needs tuning.isolation: exclusive and purpose: realtime"
+    assert needs in refusal(realtime=True)
+    advised = dataclasses.replace(ONE_CORE, realtime=True, isolation="exclusive")
+    assert plan(load("dgx-h200"), advised, "realtime").sysctls["kernel.sched_rt_runtime_us"] == "-1"
 
 
 def test_interrupts_do_not_come_to_cpus_that_are_kept_free_of_them() -> None:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from components.platform.monitoring.alerts import IdleLimits
 from components.platform.monitoring.alerts import alerts as of_the_fleet
+from components.platform.monitoring.idle_alerts import IdleLimits
 from policies.configuration import PolicyConfigError, configure
 from policies.gates.alerts import ENDED, manifest
 from policies.language.rule import Rule
@@ -67,7 +67,10 @@ def test_a_last_day_that_no_calendar_has_is_a_mistake() -> None:
         alerts(BLOCK, facts={"pools": [pool("burst", reserved_until="2027-02-30")]})
 
     assert error.value.mistakes == (
-        ('gpu-fleet:policies.facts.pools[0].reserved_until is "2027-02-30"; allowed: a day.'),
+        (
+            'gpu-fleet:policies.facts.pools[0].reserved_until is "2027-02-30"; allowed: a day of '
+            "the calendar, such as 2027-01-31."
+        ),
     )
 
 

@@ -144,11 +144,25 @@ def test_resources_of_other_providers_are_exempt_by_their_pulumi_type() -> None:
         ),
         (
             {RULE: {"exemptions": [{**EXEMPTION, "until": "2027-02-30"}]}},
-            f'.{RULE}.exemptions[0].until is "2027-02-30"; allowed: a day.',
+            (
+                f'.{RULE}.exemptions[0].until is "2027-02-30"; allowed: a day of the calendar, '
+                "such as 2027-01-31."
+            ),
         ),
         (
             {RULE: {"exemptions": [{**EXEMPTION, "until": "soon"}]}},
-            f'.{RULE}.exemptions[0].until is "soon"; allowed: text of the form ^[0-9]{{4}}-',
+            (
+                f'.{RULE}.exemptions[0].until is "soon"; allowed: a day of the calendar, such as '
+                "2027-01-31."
+            ),
+        ),
+        (
+            {RULE: {"exemptions": [{**EXEMPTION, "resource": "burst"}]}},
+            (
+                f'.{RULE}.exemptions[0].resource is "burst"; allowed: the kind of an object or its '
+                "Pulumi type, a slash, and its name, such as NodePool/burst or "
+                "aws:s3/bucket:Bucket/models."
+            ),
         ),
     ],
 )

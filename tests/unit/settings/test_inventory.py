@@ -81,6 +81,18 @@ def test_it_is_found_beside_the_stack_file(tmp_path: Path) -> None:
     assert environments.load(path).settings == load(path)
 
 
+@pytest.mark.parametrize("name", ["../machines/dgx.csv", "racks/../../machines/dgx.csv"])
+def test_its_path_begins_at_the_stack_files_folder(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("machines", "stacks/racks"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "machines" / "dgx.csv").write_text(CSV)
+    assert len(machines(tmp_path / "stacks", name)) == 2
+    monkeypatch.chdir(tmp_path / "stacks")  # where Pulumi starts the program
+    assert len(machines(Path(), name)) == 2
+
+
 def test_wrong_lines_of_all_files_are_told_in_one_run_with_their_numbers(tmp_path: Path) -> None:
     settings: Any = config()
     other = copy.deepcopy(settings["pools"]["dgx"])
@@ -146,6 +158,18 @@ def test_a_tunnel_address_is_checked_in_its_line(tmp_path: Path) -> None:
         (
             CSV.replace(",", ";"),
             "dgx.csv line 1: has semicolons between its columns; allowed: commas.",
+        ),
+        (
+            CSV.replace(",", "\t"),
+            "dgx.csv line 1: has tabs between its columns; allowed: commas.",
+        ),
+        (
+            CSV.replace("name,bmc_address", '"name"\t"bmc_address"', 1),
+            "dgx.csv line 1: has tabs between its columns; allowed: commas.",
+        ),
+        (
+            f"\n{HEADER.replace(',', chr(9))}\n{ROWS[0]}\n",
+            "dgx.csv line 2: has tabs between its columns; allowed: commas.",
         ),
         (
             f"{CSV}dgx-03,too,short\n",
@@ -234,7 +258,7 @@ def test_another_kind_of_file_is_refused(tmp_path: Path, named: object) -> None:
         parse("dev", naming(named), tmp_path)
     (said,) = caught.value.mistakes
     assert said.startswith("gpu-fleet:pools.dgx.inventory is ")
-    assert said.endswith("a file beside the stack file that ends in .csv, .yaml or .yml.")
+    assert said.endswith("from the stack file's folder, ending in .csv, .yaml or .yml.")
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ from policies.rules import ALL
 from settings import load, stack_file
 from settings.names import RELEASE, is_system_namespace
 from tests.conftest import ROOT
-from tests.support.environments import ENVIRONMENTS, NEVER_SHOWN, program, resources
+from tests.support.environments import ENVIRONMENTS, NEVER_SHOWN, SECRETS, program, resources
 from tests.support.recorder import Registered, Secret, exported, named, plain
+from tests.unit.stacks.described import opened
 
 everywhere = pytest.mark.parametrize("environment", ENVIRONMENTS)
 
@@ -102,6 +103,17 @@ def test_no_plain_input_holds_a_secret(environment: str, preview: bool) -> None:
         shown = "\n".join(texts(plain(each.inputs)))
         for name, secret in NEVER_SHOWN.items():
             assert secret not in shown, f"{each.name} shows {name}"
+
+
+@everywhere
+def test_the_kubeconfig_stands_beside_the_cluster_alone(environment: str) -> None:
+    """So a new one changes no other resource, and deletions never use an old one."""
+    holders = {
+        each.name
+        for each in resources(environment)
+        if SECRETS["kubeconfig"] in texts(opened(each.inputs))
+    }
+    assert holders == {"cluster"}
 
 
 def test_the_test_for_secrets_looks_into_boot_data() -> None:

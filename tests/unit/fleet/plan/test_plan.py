@@ -33,7 +33,6 @@ def test_an_address_stays_in_one_piece_on_a_narrow_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    monkeypatch.setattr("fleet.cli.printing.WIDTH", 60)
     shown = fleet("plan", "dgx-h200").stdout.splitlines()
 
     address = "https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/"

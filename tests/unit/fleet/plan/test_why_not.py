@@ -19,6 +19,8 @@ from fleet.plan.subject import SubjectError
         ("NVreg_EnablePCIeGen4", "no NVIDIA driver ever had it"),
         ("nvidia.NVreg_PersistenceMode=1", "nvidia-persistenced"),
         ("iommu.passthrough", "tuning.iommu decides it"),
+        ("mitigations=off", "tuning.extra_kernel_arguments takes it where a pool asks for it"),
+        ("NVreg_EnableMSI", "tuning.extra_module_options takes it where a pool asks for it"),
     ],
 )
 def test_what_no_plan_has_is_explained_with_the_reason(word: str, reason: str) -> None:

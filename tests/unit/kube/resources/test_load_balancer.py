@@ -1,24 +1,21 @@
 """A load balancer goes while the controller that deletes it still runs."""
 
-from typing import Any
-
 import pytest
 
 from kube.client import KubeError
 from kube.resources import load_balancer
 from kube.resources.load_balancer import LoadBalancerProvider
-from tests.support.kube_server import KubeServer
+from tests.support.kube_server import KubeServer, acting
 
 SERVICES = "/api/v1/namespaces/kube-system/services"
 PATH = f"{SERVICES}/cilium-ingress"
 
 
-def declared(cluster: KubeServer) -> dict[str, Any]:
-    return {
-        "kubeconfig": cluster.kubeconfig,
-        "namespace": "kube-system",
-        "service": "cilium-ingress",
-    }
+DECLARED = {"namespace": "kube-system", "service": "cilium-ingress"}
+
+
+def deleted(cluster: KubeServer) -> None:
+    acting(LoadBalancerProvider(), cluster.kubeconfig).delete("it", DECLARED)
 
 
 def service(cluster: KubeServer) -> None:
@@ -36,7 +33,7 @@ def test_its_end_waits_for_the_controller_that_takes_the_load_balancer_away(
             cluster.objects.pop(PATH, None)
 
     cluster.before = controller
-    LoadBalancerProvider().delete("it", declared(cluster))
+    deleted(cluster)
     assert cluster.left(SERVICES) == []
     assert cluster.requests.count(f"DELETE {PATH}") == 1
 
@@ -47,8 +44,8 @@ def test_a_load_balancer_that_stays_keeps_the_controller_and_says_where_to_look(
     service(cluster)
     monkeypatch.setattr(load_balancer, "TIMEOUT_S", 0)
     with pytest.raises(KubeError, match="Service kube-system/cilium-ingress is still there"):
-        LoadBalancerProvider().delete("it", declared(cluster))
+        deleted(cluster)
 
 
 def test_without_the_service_there_is_nothing_to_wait_for(cluster: KubeServer) -> None:
-    LoadBalancerProvider().delete("it", declared(cluster))
+    deleted(cluster)

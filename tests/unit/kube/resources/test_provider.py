@@ -1,7 +1,7 @@
 """What a dynamic resource says where the API server refuses it, or does not answer."""
 
 import sys
-from typing import Any
+from typing import TypeVar
 
 import pytest
 from pulumi.dynamic import ConfigureRequest
@@ -9,18 +9,12 @@ from pulumi.dynamic.config import Config
 
 from kube.client import KubeError
 from kube.resources.bootstrap_token import BootstrapTokenProvider
-from kube.resources.configured import KUBECONFIG
 from kube.resources.node_ready import ServerTurnProvider
+from kube.resources.provider import KUBECONFIG, ClusterProvider
 from kube.resources.rented_machines import RentedMachinesProvider
+from tests.support.kube_server import kubeconfig
 
-NOBODY = """
-apiVersion: v1
-kind: Config
-current-context: twin
-clusters: [{name: twin, cluster: {server: "http://127.0.0.1:1"}}]
-users: [{name: me, user: {}}]
-contexts: [{name: twin, context: {cluster: twin, user: me}}]
-"""
+Provider = TypeVar("Provider", bound=ClusterProvider)
 
 
 @pytest.fixture(autouse=True)
@@ -29,36 +23,29 @@ def tracebacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "tracebacklimit", 1000, raising=False)
 
 
-def request() -> ConfigureRequest:
-    return ConfigureRequest(Config({KUBECONFIG: NOBODY}, "gpu-fleet"))
+def configured(provider: Provider) -> Provider:
+    nobody = kubeconfig("http://127.0.0.1:1")
+    provider.configure(ConfigureRequest(Config({KUBECONFIG: nobody}, "gpu-fleet")))
+    return provider
 
 
 def test_a_turn_says_that_nobody_answers() -> None:
-    provider = ServerTurnProvider()
-    provider.configure(request())
-    props: dict[str, Any] = {
-        "kubeconfig": NOBODY,
-        "node": "cpu-1",
-        "next_node": "cpu-2",
-        "timeout_s": 1,
-    }
+    provider = configured(ServerTurnProvider())
+    props = {"node": "cpu-1", "next_node": "cpu-2", "timeout_s": 1}
     with pytest.raises(KubeError, match=r"does not answer \(ConnectError\): run the same"):
         provider.create(props)
     assert sys.tracebacklimit == 0
 
 
 def test_the_end_of_one_rented_pool_says_that_nobody_answers() -> None:
-    provider = RentedMachinesProvider()
-    provider.configure(request())
-    olds = {"node_pools": ["burst-spot"]}
-    news = {"node_pools": [], "kubeconfig": NOBODY, "timeout_s": 1}
+    provider = configured(RentedMachinesProvider())
+    olds, news = {"node_pools": ["burst-spot"]}, {"node_pools": [], "timeout_s": 1}
     with pytest.raises(KubeError, match=r"does not answer \(ConnectError\): run the same"):
         provider.update("rented", olds, news)
 
 
 def test_a_token_says_that_nobody_answers() -> None:
-    provider = BootstrapTokenProvider()
-    provider.configure(request())
+    provider = configured(BootstrapTokenProvider())
     props = {"node": "cpu-1", "machine": "1", "hours": 1, "token": f"abcdef.{'0' * 16}"}
     with pytest.raises(KubeError, match="could not be made valid"):
         provider.create(props)

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from components.platform.monitoring import values
-from components.platform.monitoring.alerts import IdleLimits, alerts
+from components.platform.monitoring.alerts import alerts
 from components.platform.monitoring.cost import PoolGpus
+from components.platform.monitoring.idle_alerts import IdleLimits
 from components.platform.monitoring.release import Monitoring, MonitoringArgs
 from policies.configuration import configure
 from tests.support.recorder import Registered, Secret, named, render

@@ -5,9 +5,10 @@ import re
 import pytest
 
 from components.platform.monitoring import promql
-from components.platform.monitoring.alerts import IdleLimits, alerts, groups
+from components.platform.monitoring.alerts import alerts, groups
 from components.platform.monitoring.cost import BRANCH_DAYS, PoolGpus
 from components.platform.monitoring.dcgm import METRICS
+from components.platform.monitoring.idle_alerts import IdleLimits
 from components.platform.monitoring.values import RETENTION_DAYS
 from policies.configuration import configure
 from policies.gates.prometheus_rule import (
