@@ -193,5 +193,8 @@ def test_what_runs_survives_a_rename_another_kubeconfig_and_another_release(
     with changed(trial, without_a_queue):
         summary = previewed(trial, unchanged)
     (sentence,) = summary.errors
-    assert sentence.startswith("Namespace teams-research-interactive-namespace is protected")
+    assert sentence.startswith(
+        "The entry of the queue research-interactive (its team and its name)"
+    )
+    assert "put the entry back, with another `pool` where its own goes" in sentence
     assert "pulumi state unprotect" in sentence
