@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import psutil
+import pytest
 
 from fleet.destroy.deployed import things
 from rehearsal import karpenter
@@ -17,8 +18,9 @@ from settings.names import SERVER
 from tests.conftest import ROOT
 from tests.engine.conftest import Change, Trial
 from tests.engine.test_destroying import hetzner, rent
+from tests.engine.test_leaving import without_lakefs
 
-LIFTED = ("dgx", "lakefs", "monitoring", "teams")
+LIFTED = ("dgx", "monitoring", "teams")
 DESTROY = """
 import json, os, sys
 from pathlib import Path
@@ -81,10 +83,11 @@ STEPS = (
 )
 
 
+@pytest.mark.slow
 def test_a_destroy_that_is_killed_after_each_step_leaves_nothing_in_the_end(
     twin_of_dev: Callable[[Change], Trial],
 ) -> None:
-    trial = twin_of_dev(lambda _config: None)
+    trial = twin_of_dev(without_lakefs)
     trial.up()
     rent(trial, "burst-spot-1", "burst-spot-2")
 
