@@ -5,11 +5,14 @@ started and not yet recorded would be lost, and a stop that is cut short would l
 """
 
 import signal
-from collections.abc import Iterator
+import subprocess
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PATIENCE_S = (20.0, 5.0)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -59,3 +62,32 @@ def shielded(*, forget: bool = False) -> Iterator[None]:
             number, _State.pending = _State.pending, None
             if number is not None and not forget:
                 raise Interrupted(number)
+
+
+def wait(process: subprocess.Popen[bytes], each_time: Callable[[], None]) -> int:
+    """Wait for the exit code of an engine; if this command is ended, end the engine first.
+
+    One SIGINT lets its running steps finish, a second one cancels them; both free the stack's lock,
+    which a killed engine leaves.
+    """
+    try:
+        while process.poll() is None:
+            each_time()
+            time.sleep(0.05)
+    except Interrupted:
+        with shielded(forget=True):
+            _end(process)
+        raise
+    return process.returncode
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for patience_s in PATIENCE_S:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            continue
+        return
+    process.kill()
+    process.wait()

@@ -3,10 +3,9 @@
 import os
 from pathlib import Path
 
-from httpx2 import Timeout
 from lightkube import Client, KubeConfig
 
-from kube.client import FIELD_MANAGER, NOT_READABLE, KubeError, reason
+from kube.client import NOT_READABLE, KubeError, connected, reason
 
 
 def users_client(*, timeout_s: float = 30.0) -> Client:
@@ -25,8 +24,7 @@ def users_client(*, timeout_s: float = 30.0) -> Client:
             "BareMetalHosts and Nodes."
         )
     try:
-        config = KubeConfig.from_file(path)
-        return Client(config=config, timeout=Timeout(timeout_s), field_manager=FIELD_MANAGER)
+        return connected(KubeConfig.from_file(path), timeout_s)
     except NOT_READABLE as error:
         raise KubeError(
             f"{path} cannot be read ({reason(error)}): set KUBECONFIG to another."

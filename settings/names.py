@@ -132,6 +132,15 @@ def owner_labels(team: str, cost_centre: str) -> dict[str, str]:
     return {TEAM_LABEL: team, f"{PREFIX}/cost-centre": cost_centre}
 
 
+CLUSTER_LABEL = f"{PREFIX}/cluster"
+"""What a resource of a cloud belongs to: its account or project may have several clusters."""
+
+
+def ingress_balancer(cluster: str) -> str:
+    """Return the name of the cluster's load balancer at Hetzner, which can have no such label."""
+    return f"{cluster}-ingress"
+
+
 def tags(cluster: str, labelled: Mapping[str, str]) -> dict[str, str]:
-    """Return the tags of a cloud resource, with the cluster: an account may hold several."""
-    return {f"{PREFIX}/cluster": cluster, **labelled}
+    """Return the tags of a cloud resource, with the cluster."""
+    return {CLUSTER_LABEL: cluster, **labelled}

@@ -74,7 +74,11 @@ def node_needs(
     clouds = [
         HetznerCloud(
             "hetzner-cloud",
-            HetznerCloudArgs(token=secrets["hcloud_token"], network=network.network_name),
+            HetznerCloudArgs(
+                token=secrets["hcloud_token"],
+                cluster=settings.cluster.name,
+                network=network.network_name,
+            ),
             after(on_cluster, [cilium.release]),
         )
         for network in networks.values()
@@ -174,6 +178,7 @@ def _cilium(settings: Settings, networks: Mapping[str, HetznerNetwork]) -> Ciliu
     """Return Cilium's arguments, with an ingress at Hetzner where lakeFS is served by it."""
     locations = _ingress_locations(settings, networks)
     return CiliumArgs(
+        cluster=settings.cluster.name,
         pod_cidr=settings.cluster.pod_cidr,
         endpoint=settings.cluster.endpoint,
         ingress_location=locations[0] if locations else None,

@@ -10,7 +10,7 @@ import pulumi
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
 from kube.resources.load_balancer import LoadBalancer, LoadBalancerArgs
-from settings.names import KUBE_SYSTEM
+from settings.names import KUBE_SYSTEM, ingress_balancer
 from settings.versions import CILIUM
 
 # The smallest link on the way of a packet: a Hetzner vSwitch carries 1,400 bytes, its cloud network
@@ -22,12 +22,13 @@ INGRESS_SERVICE = "cilium-ingress"  # of the chart, for all Ingresses of its cla
 
 @dataclass(frozen=True, kw_only=True)
 class CiliumArgs:
-    """The range of pods, and the API server as host:port.
+    """The cluster's name, the range of its pods, and its API server as host:port.
 
     `ingress_location` is the Hetzner location of a load balancer before Ingresses of the class
     cilium; None for a cluster that serves nothing to the outside.
     """
 
+    cluster: str
     pod_cidr: str
     endpoint: str
     ingress_location: str | None = None
@@ -90,16 +91,17 @@ def _values(args: CiliumArgs) -> dict[str, object]:
         # a CPU asked for on every node is one that no job can have of them all; agents run on the
         # CPUs that nodes keep for themselves
         "cni": {"resources": {"requests": {"cpu": 0}}},
-        **({} if args.ingress_location is None else _ingress(args.ingress_location)),
+        **({} if args.ingress_location is None else _ingress(args.cluster, args.ingress_location)),
     }
 
 
-def _ingress(location: str) -> dict[str, object]:
+def _ingress(cluster: str, location: str) -> dict[str, object]:
     """Cilium's ingress controller, which speaks through a Service of type LoadBalancer.
 
     Hetzner's cloud controller makes its load balancer from these annotations.
     """
     annotations = {
+        "name": ingress_balancer(cluster),  # it has no label with the cluster
         "location": location,
         # the servers' firewall lets nothing in on their public addresses
         "use-private-ip": "true",

@@ -9,7 +9,7 @@ from pulumi_kubernetes.core.v1 import Secret
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-from settings.names import KUBE_SYSTEM, PREFIX
+from settings.names import CLUSTER_LABEL, KUBE_SYSTEM, PREFIX
 from settings.versions import HCLOUD_CLOUD_CONTROLLER_MANAGER, HCLOUD_CSI
 
 HCLOUD = "hcloud"  # the Secret for which both charts look
@@ -43,9 +43,10 @@ VOLUMES: dict[str, Mapping[str, object]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class HetznerCloudArgs:
-    """The project's token, and the private network of the servers by name."""
+    """The project's token, the cluster, and the private network of the servers by name."""
 
     token: pulumi.Input[str] = field(repr=False)
+    cluster: str
     network: str
 
 
@@ -66,6 +67,7 @@ class HetznerCloud(pulumi.ComponentResource):
     ) -> None:
         super().__init__("gpu:platform:HetznerCloud", name, None, opts)
         self.name = name
+        self._cluster = args.cluster
         child = pulumi.ResourceOptions(parent=self)
         self.secret = Secret(
             f"{name}-secret",
@@ -104,7 +106,12 @@ class HetznerCloud(pulumi.ComponentResource):
             repository_opts=RepositoryOptsArgs(repo=HCLOUD_CSI.repository),
             values={
                 **VOLUMES,
-                "controller": {**VOLUMES["controller"], **self._restarts},
+                "controller": {
+                    **VOLUMES["controller"],
+                    **self._restarts,
+                    # a project may have the volumes of several clusters
+                    "volumeExtraLabels": {CLUSTER_LABEL: self._cluster},
+                },
                 "node": {**VOLUMES["node"], **self._restarts},
             },
             timeout=VOLUMES_TIMEOUT_S,

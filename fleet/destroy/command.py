@@ -1,7 +1,6 @@
 """What `fleet destroy` asks, prints and returns."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,14 +8,23 @@ import typer
 from rich.console import Console
 
 from engine.interrupts import Interrupted, interruptible
+from fleet.destroy.deployed import Resource, counted, pools, things, unknown
+from fleet.destroy.left import Left
 from fleet.destroy.run import Teardown
-from fleet.destroy.stack import DeployedStack, DestroyError, kind_of, variables
+from fleet.destroy.stack import DeployedStack, DestroyError, variables
 from kube.client import KubeError
 from settings import SettingsError, load, stack_file
 from toolchain.build import ToolchainError, ensure
 
 GONE, LEFT, UNKNOWN = 0, 1, 2
 SHOWN = 5
+STAYS = "its machines stay as they are."
+ENDS = {
+    "aws": "no new machine comes; those there are drain and end.",
+    "hetzner": "its servers are deleted.",
+    "bare-metal": "Metal3 wipes its machines and switches them off.",
+}
+"""What becomes of the machines of a pool, by its kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +53,13 @@ def command(root: Path, environment: str, wanted: Wanted) -> int:
             arguments=(f"--stack={environment}", f"--config-file={tracked}"),
         )
         teardown = Teardown(settings=settings, stack=stack, lifted=wanted.lift)
-        if not _agreed(console, teardown, wanted):
+        resources = teardown.deployed()
+        if not things(resources):
+            console.print(f"Nothing is deployed: the stack {environment} has no resources.")
+            left = list(teardown.left())
+            _tell(left)
+            return LEFT if any(each.names and each.ours for each in left) else GONE
+        if not _agreed(console, teardown, resources, wanted):
             return UNKNOWN
     except (SettingsError, ToolchainError, DestroyError) as error:
         console.print(str(error), style="red", markup=False)
@@ -72,6 +86,11 @@ def tear_down(console: Console, teardown: Teardown) -> int:
     except Interrupted as interrupted:
         console.print(f"Stopped: `fleet destroy {environment}` goes on.")
         return interrupted.exit_code
+    _tell(left)
+    return LEFT if any((each.names and each.ours) or each.ask for each in left) else GONE
+
+
+def _tell(left: Sequence[Left]) -> None:
     for each in left:
         if each.ask:
             typer.echo(f"{each.kind}: ask with `{each.ask}`")
@@ -79,27 +98,25 @@ def tear_down(console: Console, teardown: Teardown) -> int:
         more = ", …" if len(each.names) > SHOWN else ""
         names = f": {', '.join(each.names[:SHOWN])}{more}" if each.names else ""
         typer.echo(f"{each.kind}: {len(each.names)}{names}")
-    return LEFT if any(each.names or each.ask for each in left) else GONE
 
 
-def _agreed(console: Console, teardown: Teardown, wanted: Wanted) -> bool:
+def _agreed(
+    console: Console, teardown: Teardown, resources: Sequence[Resource], wanted: Wanted
+) -> bool:
     """Say what goes and what stays, and let the person type the name of the environment."""
     environment = teardown.settings.environment
-    held = teardown.held()
-    for name, resources in held.items():
-        kinds = Counter(map(kind_of, resources))
-        counted = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+    held = teardown.held(resources)
+    for name, kept in held.items():
         if name in wanted.lift:
-            console.print(f"{name} goes, too: {counted}.", style="red", markup=False)
+            console.print(f"{name} goes, too: {counted(kept)}.", style="red", markup=False)
         else:
             console.print(
-                f"{name} is protected and stays, with what it needs: {counted} "
+                f"{name} is protected and stays, with what it needs: {counted(kept)} "
                 f"(--lift {name} takes it).",
                 markup=False,
             )
-    for pool in teardown.settings.pools.values():
-        end = _end_of(pool.declared.kind, pool.title, held, wanted)
-        console.print(f"Pool {pool.title}: {end}")
+    for line in _pools(teardown, resources, {*held} - {*wanted.lift}):
+        console.print(line, markup=False)
     if wanted.yes:
         return True
     try:
@@ -112,11 +129,12 @@ def _agreed(console: Console, teardown: Teardown, wanted: Wanted) -> bool:
     return bool(typed == environment)
 
 
-def _end_of(kind: str, name: str, held: object, wanted: Wanted) -> str:
-    if kind == "aws":
-        return "no new machine comes; those there are drain and end."
-    if kind == "hetzner":
-        return "its servers are deleted."
-    if isinstance(held, dict) and name in held and name not in wanted.lift:
-        return "its machines stay as they are."
-    return "Metal3 wipes its machines and switches them off."
+def _pools(
+    teardown: Teardown, resources: Sequence[Resource], staying: Collection[str]
+) -> Iterator[str]:
+    """Yield what becomes of each pool that is there, and what the stack file does not know."""
+    for pool, kind in pools(resources).items():
+        title = teardown.title(pool)
+        yield f"Pool {title}: {STAYS if title in staying else ENDS[kind]}"
+    if strange := unknown(resources, teardown.settings):
+        yield f"Deployed, and not in the stack file: {', '.join(strange)}."

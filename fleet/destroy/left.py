@@ -5,12 +5,14 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import httpx2
 
 from fleet.destroy.stack import DestroyError
 from settings import AwsSite, Settings
-from settings.names import PREFIX
+from settings.names import CLUSTER_LABEL, ingress_balancer
 
 HETZNER = "https://api.hetzner.cloud/v1"
 TIMEOUT_S = 30.0
@@ -18,28 +20,41 @@ TIMEOUT_S = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class Left:
-    """What is left of one kind: its names, or the command that shows them to a person."""
+    """What is left of one kind: its names, or the command that shows them to a person.
+
+    What has no mark of a cluster may be another's: `ours` is false.
+    """
 
     kind: str
     names: tuple[str, ...] = ()
     ask: str | None = None
+    ours: bool = True
 
 
-def at_hetzner(cluster: str, token: str, api: str = HETZNER) -> Iterator[Left]:
-    """Yield the servers of the cluster, and what its controllers made besides.
+def at_hetzner(cluster: str, token: str | None, api: str = HETZNER) -> Iterator[Left]:
+    """Yield the servers, volumes and load balancers of the cluster, then what may be another's.
 
-    Load balancers bear the label of the cloud controller, volumes that of the volume driver; both
-    may belong to another cluster of the same project, and their names say so.
+    Servers and volumes have a label with the cluster, volumes by the driver's volumeExtraLabels
+    (csi-driver v2.22.1, internal/driver/controller.go): not those that are older than this setting.
+    The cloud controller gives a load balancer one label, with the id of its Service, and the name
+    that the Service asks for (hcloud-cloud-controller-manager v1.35.0, internal/hcops).
     """
-    asked = {
-        "servers": f"{PREFIX}/cluster=={cluster}",
-        "load_balancers": "hcloud-ccm/service-uid",
-        "volumes": "managed-by==csi-driver",
-    }
-    for kind, selector in asked.items():
-        found = _listed(f"{api}/{kind}", selector, token)
-        names = tuple(str(each["name"]) for each in found[kind])
-        yield Left(kind=f"{kind.replace('_', ' ')} at Hetzner", names=names)
+    ours, nobodys = f"{CLUSTER_LABEL}=={cluster}", f"managed-by==csi-driver,!{CLUSTER_LABEL}"
+    if token is None:
+        yield Left(kind="servers at Hetzner", ask=f"hcloud server list --selector {ours}")
+        return
+    listed = partial(_listed, api, token)
+    balancers, own = listed("load_balancers", "hcloud-ccm/service-uid"), ingress_balancer(cluster)
+    yield Left(kind="servers at Hetzner", names=listed("servers", ours))
+    yield Left(kind="volumes at Hetzner", names=listed("volumes", ours))
+    yield Left(
+        kind="load balancers at Hetzner", names=tuple(name for name in balancers if name == own)
+    )
+    others = tuple(name for name in balancers if name != own)
+    for kind, names in {"volumes": listed("volumes", nobodys), "load balancers": others}.items():
+        if names:
+            told = f"{kind} at Hetzner, perhaps of another cluster"
+            yield Left(kind=told, names=names, ours=False)
 
 
 def at_aws(settings: Settings) -> Iterator[Left]:
@@ -62,16 +77,27 @@ def at_aws(settings: Settings) -> Iterator[Left]:
         yield Left(kind=kind, names=tuple(done.stdout.split()), ask=None if told else ask)
 
 
-def _listed(address: str, selector: str, token: str) -> Mapping[str, list[Mapping[str, object]]]:
+def _listed(api: str, token: str, kind: str, selector: str) -> tuple[str, ...]:
+    """Return the names of what has the labels, of every page."""
+    found: list[str] = []
+    page: int | None = 1
+    while page is not None:
+        answer = _answer(f"{api}/{kind}", token, {"label_selector": selector, "page": page})
+        found += (str(each["name"]) for each in answer[kind])
+        page = answer.get("meta", {}).get("pagination", {}).get("next_page")
+    return tuple(found)
+
+
+def _answer(address: str, token: str, query: Mapping[str, str | int]) -> dict[str, Any]:
     try:
         answer = httpx2.get(
             address,
-            params={"label_selector": selector, "per_page": "50"},
+            params=query,
             headers={"Authorization": f"Bearer {token}"},
             timeout=TIMEOUT_S,
         )
         answer.raise_for_status()
-        found: Mapping[str, list[Mapping[str, object]]] = answer.json()
+        found: dict[str, Any] = answer.json()
     except httpx2.HTTPError as error:
         raise DestroyError(
             f"Hetzner does not tell what is left ({type(error).__name__}): look in its console, or "

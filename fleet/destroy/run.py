@@ -1,20 +1,30 @@
 """The steps of `fleet destroy`: rented machines first, then everything, then what is left."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from engine.events import Outcome
 from fleet.destroy import left
+from fleet.destroy.deployed import (
+    Resource,
+    cluster_of,
+    kind_of,
+    name_of,
+    node_pools,
+    protected,
+    things,
+)
 from fleet.destroy.left import Left
-from fleet.destroy.stack import DeployedStack, DestroyError, kind_of, node_pools, protected
+from fleet.destroy.stack import DeployedStack, DestroyError
 from kube import node_pools as rented
 from kube.client import client
 from kube.resources.provider import in_cluster
 from kube.waiting import Say
-from settings import Settings
+from settings import HetznerSite, Settings
 
 SPARE_S = 3600
+PARTS = ("teams", "monitoring", "lakefs")
+"""The parts with protected resources that are no pools."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,18 +36,35 @@ class Teardown:
     lifted: Sequence[str]
     hetzner: str = field(default=left.HETZNER)
 
-    def held(self) -> dict[str, list[Mapping[str, Any]]]:
-        """Return what is protected, by part; raises DestroyError for a part that has nothing.
+    def deployed(self) -> list[Resource]:
+        """Return what the state holds; raises DestroyError where it is that of another cluster."""
+        found = self.stack.resources()
+        cluster, own = cluster_of(found), self.settings.cluster.name
+        if cluster not in {None, own}:
+            raise DestroyError(
+                f"The state of stack {self.stack.environment} is that of the cluster {cluster}, "
+                f'and gpu-fleet:cluster.name is "{own}": run `pulumi login ADDRESS` with the '
+                f"backend of {own}, or use the stack file of {cluster}."
+            )
+        return found
 
-        A pool has its name in the stack file.
+    def title(self, pool: str) -> str:
+        """Return the name of a pool in the stack file; the deployed one where it has none."""
+        known = self.settings.pools.get(pool)
+        return known.title if known else pool
+
+    def held(self, resources: Sequence[Resource]) -> dict[str, list[Resource]]:
+        """Return what is protected, by part; a pool has its name in the stack file.
+
+        Raises DestroyError for a name that no part has. One that is not protected any more may be
+        lifted again: a run that was ended goes on by the same command.
         """
-        titles = {name: pool.title for name, pool in self.settings.pools.items()}
-        parts = protected(self.stack.resources())
-        found = {titles.get(part, part): resources for part, resources in parts.items()}
+        found = {self.title(part): held for part, held in protected(resources).items()}
+        titles = (pool.title for pool in self.settings.pools.values())
+        known = dict.fromkeys([*found, *titles, *PARTS])
         for name in self.lifted:
-            if name not in found:
-                allowed = ", ".join(found) or "nothing, since nothing is protected"
-                raise DestroyError(f'--lift is "{name}"; allowed: {allowed}.')
+            if name not in known:
+                raise DestroyError(f'--lift is "{name}"; allowed: {", ".join(known)}.')
         return found
 
     def end_rented(self, tell: Say) -> None:
@@ -53,19 +80,18 @@ class Teardown:
 
     def destroy(self, progress: Callable[[Outcome], None]) -> None:
         """Lift the protection of what is named, and delete all that nothing protected needs."""
-        found = self.held()
-        urns = [each["urn"] for name in self.lifted for each in found[name]]
+        found = self.held(self.stack.resources())
+        urns = [each["urn"] for name in self.lifted for each in found.get(name, ())]
         if urns:
             self.stack.unprotect(urns)
         self.stack.destroy(progress)
 
     def left(self) -> Iterator[Left]:
         """Yield what is still there: in the state, at Hetzner, on AWS."""
-        kept = [each for each in self.stack.resources() if each.get("custom")]
-        kept = [each for each in kept if not str(each["type"]).startswith("pulumi:providers:")]
-        names = tuple(f"{kind_of(each)} {each['urn'].rpartition('::')[2]}" for each in kept)
+        kept = things(self.stack.resources())
+        names = tuple(f"{kind_of(each)} {name_of(each)}" for each in kept)
         yield Left(kind="resources in the state", names=names)
-        if any(pool.declared.kind == "hetzner" for pool in self.settings.pools.values()):
-            token = self.stack.secret("hcloud_token")
+        if any(isinstance(site, HetznerSite) for site in self.settings.sites.values()):
+            token = self.stack.secret_if_set("hcloud_token")
             yield from left.at_hetzner(self.settings.cluster.name, token, self.hetzner)
         yield from left.at_aws(self.settings)

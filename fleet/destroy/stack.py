@@ -4,17 +4,20 @@ import json
 import os
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from engine.events import EventLog, Outcome
+from engine.interrupts import wait
+from fleet.destroy.deployed import Resource
+from fleet.preview.refusals import refusals
+from settings import how_to_set
 from settings.names import PROJECT
 
-STACK_TYPE = "pulumi:pulumi:Stack"
 LOCKED = "the stack is currently locked"
+NO_STACK = "no stack named"
+NOT_SET = "not found for stack"
 
 
 class DestroyError(RuntimeError):
@@ -36,20 +39,35 @@ class DeployedStack:
         """The file with the engine's own words."""
         return self.root / ".preview" / f"destroy-{self.environment}.log"
 
-    def resources(self) -> list[Mapping[str, Any]]:
+    def resources(self) -> list[Resource]:
         """Return what the state holds; raises DestroyError where there is no such stack."""
-        stack = self.arguments[0]
-        exported = json.loads(self._answer("stack", "export", stack))
-        found: list[Mapping[str, Any]] = (exported.get("deployment") or {}).get("resources") or []
+        done = self._asked("stack", "export", self.arguments[0])
+        if NO_STACK in done.stderr:
+            raise DestroyError(
+                f"The backend has no stack {self.environment}, so nothing was deployed to it from "
+                "there. Where another backend has it, run `pulumi login ADDRESS` first."
+            )
+        exported = json.loads(self._told(done))
+        found: list[Resource] = (exported.get("deployment") or {}).get("resources") or []
         return found
 
     def secret(self, name: str) -> str:
-        """Return a secret of the stack's configuration."""
-        return self._answer("config", "get", f"{PROJECT}:{name}", *self.arguments).rstrip("\n")
+        """Return a secret of the stack's configuration; raises DestroyError where it is not set."""
+        found = self.secret_if_set(name)
+        if found is None:
+            raise DestroyError(
+                f"{PROJECT}:{name} is not set; set it with `{how_to_set(name, self.environment)}`."
+            )
+        return found
+
+    def secret_if_set(self, name: str) -> str | None:
+        """Return a secret of the stack's configuration; None where it is not set."""
+        done = self._asked("config", "get", f"{PROJECT}:{name}", *self.arguments)
+        return None if NOT_SET in done.stderr else self._told(done).rstrip("\n")
 
     def unprotect(self, urns: Sequence[str]) -> None:
         """Let the resources be deleted from now on."""
-        self._answer("state", "unprotect", *urns, self.arguments[0], "--yes")
+        self._told(self._asked("state", "unprotect", *urns, self.arguments[0], "--yes"))
 
     def destroy(self, progress: Callable[[Outcome], None]) -> None:
         """Delete everything but what is protected and what that needs; raises DestroyError."""
@@ -67,37 +85,43 @@ class DeployedStack:
                     stdout=log,
                     stderr=subprocess.STDOUT,
                 )
-                while process.poll() is None:
-                    if events.catch_up():
-                        progress(events.outcome)
-                    time.sleep(0.05)
-            events.catch_up()
-            if process.returncode:
+                code = wait(process, lambda: _follow(events, progress))
+            _follow(events, progress)
+            if code:
                 raise DestroyError(self._why(events.outcome))
 
     def _why(self, outcome: Outcome) -> str:
-        errors = outcome.errors() or (self.log.read_text().strip().splitlines() or ["nothing"])[-1:]
-        return "\n".join([*errors, f"The engine's own words are in {self.log}."])
+        output = self.log.read_text()
+        if LOCKED in output:
+            return self._locked()
+        told = refusals(self.environment, outcome, output) or ("It said nothing.",)
+        return "\n".join([*told, f"The engine's own words are in {self.log}."])
 
-    def _answer(self, *words: str) -> str:
-        done = subprocess.run(
-            [self.pulumi, *words, "--non-interactive"],
+    def _asked(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self.pulumi, *words, "--non-interactive", "--color=never"],
             cwd=self.root,
             env=dict(self.variables),
             capture_output=True,
             text=True,
             check=False,
         )
+
+    def _told(self, done: subprocess.CompletedProcess[str]) -> str:
+        """Return what a command has printed; raises DestroyError where it failed."""
         if done.returncode == 0:
             return done.stdout
-        said = done.stderr.strip()
-        if LOCKED in said:
-            raise DestroyError(
-                f"Another command has locked the stack {self.environment}. Where none runs any "
-                f"more, `pulumi cancel --stack {self.environment}` opens it."
-            )
-        why = said.rpartition("\n")[2].removeprefix("error: ") or "it said nothing"
-        raise DestroyError(f"`pulumi {words[0]} {words[1]}` failed: {why}.")
+        if LOCKED in done.stderr:
+            raise DestroyError(self._locked())
+        words = " ".join(map(str, done.args[1:3]))
+        why = " ".join(refusals(self.environment, Outcome(), done.stderr)) or "it said nothing"
+        raise DestroyError(f"`pulumi {words}` failed: {why}{'' if why.endswith('.') else '.'}")
+
+    def _locked(self) -> str:
+        return (
+            f"Another command has locked the stack {self.environment}. Where none runs any more, "
+            f"`pulumi cancel --stack {self.environment}` opens it."
+        )
 
 
 def variables(tools: Mapping[str, str]) -> dict[str, str]:
@@ -108,41 +132,6 @@ def variables(tools: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def kind_of(resource: Mapping[str, Any]) -> str:
-    """Return the last word of a resource's type, such as BareMetalHost."""
-    return str(resource["type"]).rpartition(":")[2]
-
-
-def name_of(resource: Mapping[str, Any]) -> str:
-    """Return the name of a resource in the program."""
-    return str(resource["urn"]).rpartition("::")[2]
-
-
-def protected(resources: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Return the protected resources, by the pool or part of the environment that they are in."""
-    by_urn = {each["urn"]: each for each in resources}
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for each in resources:
-        if each.get("protect"):
-            part = _outermost(each, by_urn)
-            found.setdefault(name_of(part), []).append(each)
-    return found
-
-
-def node_pools(resources: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
-    """Yield Karpenter's NodePools, each with the most seconds that a machine of it drains."""
-    for each in resources:
-        if kind_of(each) == "NodePool":
-            inputs = each["inputs"]
-            grace = inputs["spec"]["template"]["spec"]["terminationGracePeriod"]
-            yield inputs["metadata"]["name"], int(grace.removesuffix("h")) * 3600
-
-
-def _outermost(
-    resource: Mapping[str, Any], by_urn: Mapping[str, Mapping[str, Any]]
-) -> Mapping[str, Any]:
-    """Return the component, right below the stack, in which a resource is."""
-    parent = by_urn.get(resource.get("parent", ""))
-    while parent is not None and parent["type"] != STACK_TYPE:
-        resource, parent = parent, by_urn.get(parent.get("parent", ""))
-    return resource
+def _follow(events: EventLog, progress: Callable[[Outcome], None]) -> None:
+    if events.catch_up():
+        progress(events.outcome)

@@ -3,17 +3,15 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from engine import findings_log
 from engine.events import EventLog
-from engine.interrupts import Interrupted, shielded
+from engine.interrupts import wait
 from fleet.preview.deployed import usd_per_day_of_stack
 from fleet.preview.summary import EngineRun, Summary, summarise
 from policies.environment import Environment
@@ -24,8 +22,6 @@ from settings import Allow
 from settings.forms import MOST_MACHINES
 from settings.names import PROJECT
 from toolchain.build import Tools
-
-STOP_DEADLINE_S = 20.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +58,7 @@ class Preview:
                     stdout=log,
                     stderr=subprocess.STDOUT,
                 )
-                code = _wait(process, lambda: _follow(events, progress))
+                code = wait(process, lambda: _follow(events, progress))
             # by newline alone: Python sees an end of a line in signs that JSON has in its texts
             lines = events.path.read_bytes().splitlines() if events.path.exists() else []
             run = EngineRun(
@@ -124,21 +120,3 @@ def _logs(findings: Path) -> dict[str, str]:
 def _follow(events: EventLog, progress: Callable[[int], None]) -> None:
     if events.catch_up():
         progress(events.outcome.started)
-
-
-def _wait(process: subprocess.Popen[bytes], each_time: Callable[[], None]) -> int:
-    """Waits for the exit code; if this command is stopped, it stops the engine first."""
-    try:
-        while process.poll() is None:
-            each_time()
-            time.sleep(0.05)
-    except Interrupted:
-        with shielded(forget=True):
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(STOP_DEADLINE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-        raise
-    return process.returncode

@@ -38,7 +38,7 @@ def _headline(summary: Summary) -> str:
     broken = [verdict for verdict in summary.verdicts if verdict.state == "violated"]
     if broken:
         state = f"stopped: {count(len(broken), 'rule')} violated"
-    elif summary.beyond:
+    elif summary.beyond and not summary.errors:
         state = "stopped: more machines than `gpu-fleet:allow`"
     elif not summary.holds:
         state = "stopped"

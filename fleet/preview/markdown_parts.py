@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-WIDTH = 300  # of a sentence; the whole of it stands in the engine's log and in the JSON
+WIDTH = 700  # of a sentence; the whole of it stands in the engine's log and in the JSON
 _CODE = re.compile("(`[^`]+`)")
 _SIGNS = re.compile(r"[\\*~`]|(?<![^\W_])_|_(?![^\W_])|\](?=\()")
 

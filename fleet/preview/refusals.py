@@ -99,6 +99,16 @@ _HELP = (
         ),
     ),
     (
+        rf"(?P<urn>urn:pulumi:[^\s\"']*:Namespace::teams-(?P<resource>[^\s\"']+)-namespace){_PROTECTED}",
+        (
+            "The entry of the queue {resource} (its team and its name) is gone from "
+            "gpu-fleet:teams, and its namespace is protected, because its jobs and their data go "
+            "with it: put the entry back, with another `pool` where its own goes, and with `was:` "
+            "at its team where that has a new name. Where nothing in the namespace is needed any "
+            "more, run `pulumi state unprotect '{urn}' --stack {environment}` and preview again."
+        ),
+    ),
+    (
         rf"(?P<urn>urn:pulumi:[^\s\"']*:(?P<kind>\w+)::(?P<resource>[^\s\"']+)){_PROTECTED}",
         (
             "{kind} {resource} is protected, because jobs, machines or data go with it: put its "

@@ -1,6 +1,5 @@
 """Reinstalls the machines of a pool one after another, and stops at the first that fails."""
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -107,12 +106,8 @@ def _sentences(machine: str) -> Iterator[None]:
             f"{machine}: the API server does not answer ({type(error).__name__}); run the same "
             "command again."
         ) from None
-    except (ConfigError, json.JSONDecodeError) as error:  # of the command that logs in
+    except (ConfigError, OSError) as error:  # of a file with a token
         raise ReinstallError(
             f"{machine}: your kubeconfig gives no access ({reason(error)}); log in, or set "
             "KUBECONFIG to another."
-        ) from None
-    except OSError as error:
-        raise ReinstallError(
-            f"{machine}: the command in your kubeconfig that logs in cannot be run ({error})."
         ) from None

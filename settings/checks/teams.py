@@ -35,7 +35,15 @@ def _gpu_mistakes(path: str, queue: Queue, gpus: Mapping[str, int]) -> Iterator[
     """Yield a pool without GPUs, and more GPUs than the queue's pool, or all pools, have."""
     if queue.pool is not None and not gpus.get(queue.pool):
         fitting = ", ".join(name for name, count in gpus.items() if count) or "there is none"
-        yield wrong(f"{path}.pool", queue.pool, f"a pool with GPUs ({fitting})")
+        allowed = f"a pool with GPUs ({fitting})"
+        if queue.pool in gpus:
+            yield wrong(f"{path}.pool", queue.pool, allowed)
+        else:
+            yield (
+                f'{path}.pool is "{queue.pool}", which is not in {PROJECT}:pools; allowed: '
+                f"{allowed}, or no `pool` for jobs that run on any. The queue keeps its namespace "
+                "and its jobs when its pool changes."
+            )
         return
     most = sum(gpus.values()) if queue.pool is None else gpus[queue.pool]
     if queue.gpus > most:

@@ -1,13 +1,10 @@
 """What is rented ends before what ends it: `destroy`, and an update without the last AWS pool."""
 
-import json
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from rich.console import Console
@@ -22,6 +19,7 @@ from settings import load
 from settings.names import SERVER
 from tests.engine.conftest import Change, Trial
 from tests.engine.test_replacing import ready
+from tests.support.hetzner import Project, project
 
 OLD_ORDER = """
 import pulumi
@@ -146,28 +144,15 @@ def no_account(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(left, "at_aws", lambda _settings: iter(()))
 
 
-@contextmanager
-def hetzner(trial: Trial) -> Iterator[str]:
-    """Hetzner's API as far as it counts: the servers of the simulated project."""
+def hetzner(trial: Trial) -> AbstractContextManager[str]:
+    """Hetzner's API: the servers of the simulated project."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # the protocol's name
-            kind = self.path.partition("?")[0].strip("/")
-            things = [each for each in cloud.read(trial.engine.directory) if each.type == SERVER]
-            names = [{"name": each.name} for each in things if kind == "servers"]
-            content = json.dumps({kind: names}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def servers() -> Project:
+        things = [each for each in cloud.read(trial.engine.directory) if each.type == SERVER]
+        labels = {each.name: each.inputs["labels"] for each in things}
+        return {"servers": {name: cast("dict[str, str]", given) for name, given in labels.items()}}
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    return project(servers)
 
 
 def test_an_update_without_the_last_aws_pool_ends_its_machines_before_karpenter(

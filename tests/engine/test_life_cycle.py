@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from engine.events import Outcome
+from fleet.preview.markdown import markdown
 from rehearsal.engine import EngineError
 from tests.engine.conftest import Change, Trial
 from tests.engine.test_preview import previewed
@@ -58,12 +60,14 @@ def changed(trial: Trial, change: Change) -> Iterator[None]:
 
 @contextmanager
 def another_kubeconfig(trial: Trial) -> Iterator[None]:
-    """The same API server, whose certificate is checked against another of its names."""
+    """The same API server, with a new bundle of CAs and another of its names to be checked."""
     engine = trial.engine
     before = engine.stack_file.read_text()
     kubeconfig = yaml.safe_load((engine.directory / "kubeconfig").read_text())
     for cluster in kubeconfig["clusters"]:
         cluster["cluster"]["tls-server-name"] = "localhost"
+        bundle = b64decode(cluster["cluster"]["certificate-authority-data"]) * 2
+        cluster["cluster"]["certificate-authority-data"] = b64encode(bundle).decode()
     subprocess.run(
         (engine.pulumi, "config", "set", "--secret", "gpu-fleet:kubeconfig", *engine.arguments),
         cwd=engine.root,
@@ -143,8 +147,16 @@ def without_a_machine(config: dict[str, Any]) -> None:
     config["gpu-fleet:teams"]["research"]["queues"]["research"]["gpus"] = 8
 
 
-def without_a_queue(config: dict[str, Any]) -> None:
-    del config["gpu-fleet:teams"]["research"]["queues"]["interactive"]
+def without_burst(config: dict[str, Any]) -> None:
+    """The queue stays, with its protected namespace, and its jobs run elsewhere."""
+    del config["gpu-fleet:pools"]["burst"]
+    config["gpu-fleet:teams"]["research"]["queues"]["research-burst"]["pool"] = "dgx"
+
+
+def without_burst_and_its_queue(config: dict[str, Any]) -> None:
+    del config["gpu-fleet:pools"]["burst"]
+    del config["gpu-fleet:teams"]["research"]["queues"]["research-burst"]
+    config["gpu-fleet:allow"] = {"drain": 2}
 
 
 def test_what_runs_survives_a_rename_another_kubeconfig_and_another_release(
@@ -157,12 +169,18 @@ def test_what_runs_survives_a_rename_another_kubeconfig_and_another_release(
     with changed(trial, rename):
         trial.preview()
         assert touched(trial) == [], "a rename changes the stack file alone"
+        assert "passed, no changes" in markdown(previewed(trial, unchanged))
 
     with another_kubeconfig(trial):
         outcome = trial.preview()
         assert taken(outcome) == set()
         seen = [each for each in touched(trial) if "::pulumi:providers:" in each]
         assert any("kubernetes" in each for each in seen), "the engine has seen the change"
+        summary = previewed(trial, unchanged)
+        assert (summary.holds, summary.pools) == (True, {})
+        assert summary.others == (
+            "changed: the access to the cluster (kubeconfig), for which no object is replaced",
+        )
 
     with changed(trial, bump), pytest.raises(EngineError, match="replaces or deletes 3 servers"):
         trial.preview()
@@ -191,8 +209,28 @@ def test_what_runs_survives_a_rename_another_kubeconfig_and_another_release(
     assert "dev-dgx-02 is a machine whose entry is gone" in sentence
     assert "leaving: true" in sentence
 
-    with changed(trial, without_a_queue):
+    the_last_aws_pool_goes(trial)
+
+
+def the_last_aws_pool_goes(trial: Trial) -> None:
+    """Its machines end before Karpenter; its queue keeps its namespace, and may not just go."""
+    with changed(trial, without_burst):
+        summary = previewed(trial, unchanged)
+    assert (summary.holds, summary.errors) == (False, ())
+    (sentence,) = summary.beyond
+    assert sentence.startswith("This update drains 2 machines (burst-spot, burst-reserved)")
+    assert "gpu-fleet:allow.drain is 1; set it to 2" in sentence
+    goes, ends = summary.pools["burst"]
+    assert goes == "goes, with up to 16 GPUs of p5e.48xlarge"
+    assert ends == (
+        "no new machine comes, and the update waits until those that run are drained and ended "
+        "(24h at most)"
+    )
+    assert "Karpenter goes, after its last machine has ended" in summary.others
+
+    with changed(trial, without_burst_and_its_queue):
         summary = previewed(trial, unchanged)
     (sentence,) = summary.errors
-    assert sentence.startswith("Namespace teams-research-interactive-namespace is protected")
+    assert sentence.startswith("The entry of the queue research-research-burst (its team and its ")
+    assert "put the entry back, with another `pool` where its own goes" in sentence
     assert "pulumi state unprotect" in sentence

@@ -30,6 +30,8 @@ class KubeServer:
     before: Callable[[str, str], None] = lambda _method, _path: None
     """Called before each request, for what others do meanwhile."""
     kubeconfig: str = ""
+    token: str = ""
+    """The only token that is let in; every one is where this is empty."""
 
     def put(self, path: str, **content: Any) -> dict[str, Any]:
         metadata = {"name": path.rsplit("/", 1)[1], **content.pop("metadata", {})}
@@ -125,7 +127,9 @@ def serving() -> Iterator[KubeServer]:
         def _serve(self) -> None:
             text = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             body = json.loads(text) if text else None
-            code, answer = cluster.answer(self.command, self.path, body)
+            bearer = self.headers.get("Authorization")
+            let_in = not cluster.token or bearer == f"Bearer {cluster.token}"
+            code, answer = cluster.answer(self.command, self.path, body) if let_in else _status(401)
             content = json.dumps(answer).encode()
             self.send_response(code)
             self.send_header("Content-Type", "application/json")

@@ -2,10 +2,27 @@
 
 import os
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from engine.interrupts import Interrupted, interruptible, shielded
+from engine import interrupts
+from engine.interrupts import Interrupted, interruptible, shielded, wait
+
+ENGINE = """
+import signal, sys
+from pathlib import Path
+
+def ended(number, frame):
+    Path(sys.argv[1]).write_text("in order")
+    sys.exit(1)
+
+signal.signal(signal.SIGINT, signal.SIG_IGN if sys.argv[2] == "deaf" else ended)
+print("ready", flush=True)
+signal.pause()
+"""
 
 
 def test_ctrl_c_ends_with_the_exit_code_that_a_shell_expects() -> None:
@@ -43,3 +60,21 @@ def test_handlers_are_given_back() -> None:
     with interruptible():
         assert signal.getsignal(signal.SIGINT) != before
     assert signal.getsignal(signal.SIGINT) == before
+
+
+@pytest.mark.parametrize(("hearing", "says"), [("hears", "in order"), ("deaf", "")])
+def test_an_ended_command_ends_its_engine_first(
+    hearing: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would work on behind one's back, and hold the lock of the stack."""
+    monkeypatch.setattr(interrupts, "PATIENCE_S", (20.0,) if hearing == "hears" else (0.0, 0.0))
+    note = tmp_path / "note"
+    note.touch()
+    argv = [sys.executable, "-c", ENGINE, str(note), hearing]
+    engine = subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True)
+    assert engine.stdout
+    assert engine.stdout.readline() == b"ready\n"
+    with pytest.raises(Interrupted), interruptible():
+        wait(engine, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    assert engine.returncode is not None
+    assert note.read_text() == says

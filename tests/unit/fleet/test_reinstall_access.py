@@ -20,10 +20,9 @@ users: [{name: me, user: {exec: {apiVersion: client.authentication.k8s.io/%s, co
 @pytest.mark.parametrize(
     ("login", "says"),
     [
-        (("v1beta1", "no-such-login"), "the command in your kubeconfig that logs in cannot be run"),
-        (("v1beta1", "false"), "your kubeconfig gives no access (Exec false returned 1"),
-        (("v1beta1", "true"), "your kubeconfig gives no access (Expecting value"),
-        (("v1", "true"), "your kubeconfig gives no access (auth exec api version"),
+        (("v1beta1", "no-such-login"), "no-such-login of the kubeconfig does not start"),
+        (("v1beta1", "false"), "false of the kubeconfig ended with exit code 1: log in"),
+        (("v1", "true"), "true of the kubeconfig gave no token"),
     ],
 )
 def test_a_login_that_fails_is_one_sentence(
@@ -38,5 +37,5 @@ def test_a_login_that_fails_is_one_sentence(
     wanted = Wanted(machines=(), yes=False, dry_run=True, again=False, as_json=False)
     assert command(ROOT, "dev", "dgx", wanted) == 2
     told = capsys.readouterr().err
-    assert f"dev-dgx-01: {says}" in told
+    assert f"The login command {says}" in told
     assert told.count("\n") == 1

@@ -16,6 +16,7 @@ TOKEN = "t" * 64
 
 def cilium(ingress_location: str | None = None) -> Mapping[str, Any]:
     args = CiliumArgs(
+        cluster="fleet-test",
         pod_cidr="10.14.0.0/16",
         endpoint="api.fleet.example:6443",
         ingress_location=ingress_location,
@@ -24,11 +25,15 @@ def cilium(ingress_location: str | None = None) -> Mapping[str, Any]:
     return found.inputs
 
 
+def cloud(token: pulumi.Output[str]) -> None:
+    args = HetznerCloudArgs(token=token, cluster="fleet-test", network="fleet-test-hel1")
+    HetznerCloud("cloud", args).volumes([])
+
+
 @cache
 def hetzner() -> tuple[Registered, ...]:
     def program() -> None:
-        args = HetznerCloudArgs(token=pulumi.Output.from_input(TOKEN), network="fleet-test-hel1")
-        HetznerCloud("cloud", args).volumes([])
+        cloud(pulumi.Output.from_input(TOKEN))
 
     return tuple(render(program))
 
@@ -131,13 +136,19 @@ def test_volumes_stay_at_hetzner() -> None:
         assert values[part]["nodeSelector"] == {"instance.hetzner.cloud/provided-by": "cloud"}
 
 
+def test_volumes_and_the_load_balancer_say_of_which_cluster_they_are() -> None:
+    labels = release("hcloud-csi")["values"]["controller"]["volumeExtraLabels"]
+    assert labels == {"fleet.gpu/cluster": "fleet-test"}
+    service = cilium("hel1")["values"]["ingressController"]["service"]
+    assert service["annotations"]["load-balancer.hetzner.cloud/name"] == "fleet-test-ingress"
+
+
 def test_another_token_starts_the_pods_that_read_it_anew() -> None:
     """They read the Secret when they start, and nothing else restarts them."""
 
     def annotations(token: str) -> list[object]:
         def program() -> None:
-            args = HetznerCloudArgs(token=pulumi.Output.secret(token), network="fleet-test-hel1")
-            HetznerCloud("cloud", args).volumes([])
+            cloud(pulumi.Output.secret(token))
 
         values: list[Any] = [
             each.inputs["values"] for each in render(program) if "chart" in each.inputs

@@ -106,7 +106,7 @@ def test_a_protected_resource_is_told_with_the_way_to_go_on(said: str) -> None:
     assert host.startswith("dgx-dgx-01 is a machine whose entry is gone")
     assert "`leaving: true`" in host
     space = told("kubernetes:core/v1:Namespace", "teams-trading-production-namespace")
-    assert space.startswith("Namespace teams-trading-production-namespace is protected")
+    assert space.startswith("The entry of the queue trading-production (its team and its name)")
     assert "`was:`" in space
     assert "`pulumi state unprotect 'urn:pulumi:prod::" in space
     assert space.endswith("' --stack prod` and preview again.")

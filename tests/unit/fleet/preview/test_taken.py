@@ -65,6 +65,8 @@ def test_more_machines_than_allowed_stop_the_preview_and_the_changes_are_shown_w
     assert "stopped: more machines than `gpu-fleet:allow`" in text.splitlines()[0]
     assert "⛔ This update replaces or deletes 3 servers (cpu-1, cpu-2, cpu-3)" in text
     assert "3 servers replaced one at a time" in text
+    refused = dataclasses.replace(found, errors=("dgx-01 is a machine whose entry is gone.",))
+    assert markdown(refused).splitlines()[0].endswith(": stopped"), "no setting would let it pass"
 
 
 def test_as_many_machines_as_allowed_are_told() -> None:
