@@ -31,6 +31,11 @@ def is_there(client: Client, namespace: str, name: str) -> bool:
     return host is not None and not (host.metadata and host.metadata.deletionTimestamp)
 
 
+def annotations(host: GenericNamespacedResource) -> dict[str, str]:
+    """Return the annotations of a host."""
+    return dict((host.metadata.annotations if host.metadata else None) or {})
+
+
 def state(host: GenericNamespacedResource) -> str:
     """Return the provisioning state of a host, such as provisioned; empty for a new one."""
     provisioning: dict[str, Any] = (host.get("status") or {}).get("provisioning") or {}

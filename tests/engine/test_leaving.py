@@ -76,7 +76,7 @@ def test_a_machine_is_drained_first_and_never_goes_unasked(
     assert not refused.holds
     (told,) = refused.errors
     assert told == (
-        f"dgx-{NAME} is a machine whose entry is gone, and it was not leaving: put the entry "
+        f"{NAME} is a machine whose entry is gone, and it has not left: put the entry "
         "back with `leaving: true` (or `leaving: detach`), update, and take it out with the next "
         "update. The first update drains the machine, the second gives it away. A pool or a site "
         "with a new name needs `was:` with the first one."
