@@ -13,6 +13,8 @@ BareMetalHost = create_namespaced_resource(
 )
 DETACHED = "baremetalhost.metal3.io/detached"
 """The annotation by which Metal3 lets a host go untouched, and its deletion, too."""
+REINSTALL_LEASE = "fleet-reinstall"
+"""The Lease in a pool's namespace that `fleet reinstall` holds while it works on the pool."""
 
 
 def find(client: Client, namespace: str, name: str) -> GenericNamespacedResource | None:

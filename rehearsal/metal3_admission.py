@@ -21,7 +21,7 @@ _MAC = ".spec.?bootMACAddress.orValue('')"
 _VALIDATIONS = (
     {
         "expression": (
-            f"oldObject{_BMC} in ['', object{_BMC}] || "
+            f"oldObject{_BMC} == '' || object{_BMC} == oldObject{_BMC} || "
             "object.?status.?operationalStatus.orValue('') == 'detached' || "
             "object.?status.?provisioning.?state.orValue('') == 'registering'"
         ),

@@ -9,9 +9,9 @@ from httpx2 import HTTPError
 from lightkube.core.exceptions import ApiError
 from pulumi.dynamic import CreateResult, DiffResult, Resource, UpdateResult
 
-from kube import metal3, nodes
+from kube import lease, metal3, nodes
 from kube.client import KubeError, client
-from kube.drain import drain, uncordon
+from kube.drain import LEAVING, drain, uncordon
 from kube.resources.provider import (
     KUBECONFIG,
     PROVIDER_KEY,
@@ -20,8 +20,6 @@ from kube.resources.provider import (
     in_cluster,
 )
 from kube.waiting import say
-
-WHY = "leaving"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +98,14 @@ def _empty(props: Properties) -> None:
     if nodes.find(cluster, name) is None:
         say(f"node {name} is not in the cluster: nothing to drain")
         return
-    drain(cluster, name, why=WHY, timeout_s=props["timeout_s"], say=say)
+    # one machine of a pool at a time, also where two commands take them
+    other = lease.holder(cluster, props["namespace"], metal3.REINSTALL_LEASE, tell=say)
+    if other:
+        raise KubeError(
+            f"{name} is not drained while `fleet reinstall` works on a machine of its pool "
+            f"({other}), and nothing was done to it: update again when that has ended."
+        )
+    drain(cluster, name, why=LEAVING, timeout_s=props["timeout_s"], say=say)
 
 
 def _end(props: Properties) -> None:
