@@ -14,6 +14,7 @@ from tests.engine.test_preview import previewed, unchanged
 
 NAME = "dev-dgx-02"
 SPACE = "metal3-dgx"
+ELSEWHERE = "redfish://10.9.9.9/redfish/v1/Systems/1"
 
 
 def machines(config: dict[str, Any]) -> list[dict[str, Any]]:
@@ -42,6 +43,17 @@ def staying(config: dict[str, Any]) -> None:
 def gone(config: dict[str, Any]) -> None:
     del machines(config)[1]
     config["gpu-fleet:teams"]["research"]["queues"]["research"]["gpus"] = 8
+
+
+def moved(config: dict[str, Any]) -> None:
+    machines(config)[0]["bmc_address"] = ELSEWHERE
+
+
+def moved_back_and_gone(config: dict[str, Any]) -> None:
+    machines(config)[0]["bmc_address"] = str(machines(config)[1]["bmc_address"]).replace(
+        ".12/", ".11/"
+    )
+    gone(config)
 
 
 def cluster(trial: Trial) -> Client:
@@ -129,3 +141,27 @@ def test_a_machine_may_stay_after_all_or_go(twin_of_dev: Callable[[Change], Tria
     assert not metal3.is_there(cluster(trial), SPACE, NAME)
     assert node(trial) is None
     assert protected(trial) == [True]
+
+
+@pytest.mark.slow
+def test_a_machine_that_keeps_its_system_goes_after_metal3_has_let_it_go(
+    twin_of_dev: Callable[[Change], Trial],
+) -> None:
+    trial = twin_of_dev(leaving("detach", lakefs=False))
+    trial.up()
+    host = metal3.find(cluster(trial), SPACE, NAME)
+    assert host
+    assert host["status"]["operationalStatus"] == "detached"
+
+    refused = previewed(trial, moved)
+    (told,) = refused.errors
+    assert told.startswith("dev-dgx-01 has the bmc_address redfish")
+    assert f"and the stack file says {ELSEWHERE}, which Metal3 refuses: " in told
+
+    going = previewed(trial, moved_back_and_gone)
+    assert going.holds, going.errors
+    trial.up()
+    deleted = [name for _, name in trial.asked("Delete")]
+    in_order = [f"dgx-{NAME}-detached", f"dgx-{NAME}", f"dgx-{NAME}-drain"]
+    assert [name for name in deleted if name in in_order] == in_order
+    assert not metal3.is_there(cluster(trial), SPACE, NAME)

@@ -22,10 +22,8 @@ from kube.client import KubeError, client
 from kube.drain import LEAVING, cordon
 from kube.waiting import Say
 from rehearsal.nodes import NODES
-from settings import parse
 from tests.support.rehearsal.hall import HALL, NAMESPACE, OLD, Hall
 from tests.support.rehearsal.hall_boot import TOKEN, settings, user_data
-from tests.support.stack_settings import config
 
 TOKENS = "/api/v1/namespaces/kube-system/secrets"
 NAMES = ("dgx-01", "dgx-02")
@@ -194,21 +192,6 @@ def test_a_stack_file_that_changed_since_a_run_stopped_begins_the_machine_anew(
     assert done.state == "reinstalled", done.reasons
     assert condition(fleet, "dgx-02") == (newer.image["url"], target.plan, True)
     assert fleet.wiped == ["dgx-02", "dgx-02"]
-
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [({}, None), ({"sharing": "time-slicing", "replicas": 4}, "shares its GPUs (time-slicing)")],
-)
-def test_a_pool_without_whole_gpus_is_judged_by_the_node_check_alone(
-    change: dict[str, object], why: str | None
-) -> None:
-    found = config()
-    pools = found["pools"]
-    assert isinstance(pools, dict)
-    pools["dgx"] |= change
-    not_measured = target_of(parse("dev", found), "dgx").not_measured
-    assert not_measured == (why and f"the pool {why}")
 
 
 def test_what_cannot_be_measured_is_said_and_takes_pods(
