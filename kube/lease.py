@@ -34,21 +34,22 @@ CONFLICT = 409
 
 @dataclass(kw_only=True)
 class Held:
-    """A Lease that this program holds, until somebody takes it."""
+    """A Lease that this program holds, until somebody takes it over."""
 
     client: Client
     namespace: str
     name: str
     holder: str
     _ended: threading.Event = field(default_factory=threading.Event)
-    _lost: str = ""
 
     def check(self) -> None:
         """Raise KubeError where another program has taken the Lease meanwhile."""
-        if self._lost:
+        lease = _find(self.client, self.namespace, self.name)
+        other = _holder(lease) if lease else None
+        if other != self.holder:
             raise KubeError(
-                f"{self._lost} has gone on in place of this run, which had not reached the API "
-                f"server for {LIFE_S:.0f} s: nothing more is done here."
+                f"{other or 'Somebody'} has gone on in place of this run, which had not reached "
+                f"the API server for {LIFE_S:.0f} s: nothing more is done here."
             )
 
     def renew(self) -> None:
@@ -56,8 +57,7 @@ class Held:
         while not self._ended.wait(RENEW_S):
             try:
                 lease = self.client.get(Lease, self.name, namespace=self.namespace)
-                if (other := _holder(lease)) != self.holder:
-                    self._lost = other or "Somebody"
+                if _holder(lease) != self.holder:
                     return
                 _write(self.client, lease, self.holder)
             except (ApiError, HTTPError):

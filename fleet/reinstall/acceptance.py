@@ -29,6 +29,7 @@ from workloads.acceptance.verdict import NUMA_LOG, judge
 MEASURE_S, CLEAR_S = 4_200, 600
 """A measurement ends by itself after an hour; a pod that must go has half a minute."""
 POLL_S = 2.0
+REFUSED = {401, 403}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +124,9 @@ class Acceptance:
             name = str((pod.metadata or ObjectMeta()).name)
             try:
                 lines += self.client.log(name, namespace=ACCEPTANCE_NAMESPACE)
-            except (ApiError, HTTPError):
+            except (ApiError, HTTPError) as error:
+                if isinstance(error, ApiError) and error.status.code in REFUSED:
+                    raise
                 continue  # the verdict then says that the log has no result
         return "".join(lines)
 

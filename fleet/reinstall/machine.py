@@ -240,6 +240,7 @@ class Machine:
 
     def _mark(self, phase: Phase | None, **spec: Any) -> None:
         """Set the phase, and what belongs to it, in one request."""
+        self.check_alone()
         body = {"metadata": {"annotations": {PHASE: phase}}, **({"spec": spec} if spec else {})}
         self.client.patch(
             metal3.BareMetalHost,
