@@ -98,6 +98,7 @@ def test_a_machine_is_drained_first_and_never_goes_unasked(
         first = machines(config)[0]
         second = {key: str(value).replace("01", "02") for key, value in first.items()}
         second["bmc_address"] = str(first["bmc_address"]).replace(".11/", ".12/")
+        second["boot_mac_address"] = str(first["boot_mac_address"]).replace("00:01", "00:02")
         machines(config).append({**second, "leaving": True})
 
     shown = previewed(trial, back)
