@@ -73,7 +73,7 @@ def cordoned(trial: Trial) -> bool:
 
 def protected(trial: Trial) -> list[bool]:
     hosts = [each for each in trial.state() if each["type"].endswith(":BareMetalHost")]
-    return [bool(each.get("protect")) for each in hosts]
+    return [bool(each.get("protect")) for each in sorted(hosts, key=lambda host: host["urn"])]
 
 
 def test_a_machine_is_drained_first_and_never_goes_unasked(
