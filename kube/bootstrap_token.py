@@ -13,9 +13,9 @@ import httpx2
 from lightkube import Client
 from lightkube.core.exceptions import ApiError
 from lightkube.models.meta_v1 import ObjectMeta
-from lightkube.resources.core_v1 import Secret
 
 from kube.client import KubeError
+from kube.kinds import Secret
 from kube.token_value import secret_name
 
 NAMESPACE = "kube-system"

@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 import yaml
 from httpx2 import Auth, BaseTransport, Request, Response, Timeout
 from httpx2 import Client as HttpClient
-from lightkube import Client, KubeConfig
+from lightkube import Client
 from lightkube.config.client_adapter import verify_cluster
 from lightkube.config.models import UserExec
 from lightkube.core.exceptions import ConfigError
+
+from kube.kinds import KubeConfig
 
 FIELD_MANAGER = "fleet"
 """The field manager of what commands write; the engine's provider has its own."""

@@ -10,10 +10,10 @@ from functools import partial
 from lightkube import Client
 from lightkube.core.exceptions import ApiError
 from lightkube.models.meta_v1 import ObjectMeta
-from lightkube.resources.core_v1 import Node, Pod, PodEviction
 from lightkube.types import PatchType
 
 from kube.client import KubeError
+from kube.kinds import Node, Pod, PodEviction
 from kube.nodes import NOT_FOUND, find
 from kube.waiting import Say, duration, wait
 
@@ -21,6 +21,8 @@ TOO_MANY = 429  # a PodDisruptionBudget refuses for now
 MADE_ANEW = ("ReplicaSet", "StatefulSet", "ReplicationController")
 CORDONED_BY = "fleet.gpu/cordoned-by"
 """The annotation of a Node that this program has cordoned, with the reason."""
+LEAVING = "leaving"
+"""The reason where the machine leaves its pool."""
 SHOWN = 3
 
 
@@ -54,13 +56,18 @@ def cordon(client: Client, node_name: str, why: str) -> None:
 
 def uncordon(client: Client, node_name: str) -> bool:
     """Let pods on the node again, where this program has cordoned it; return whether it had."""
-    node = find(client, node_name)
-    metadata = (node.metadata if node else None) or ObjectMeta()
-    if CORDONED_BY not in (metadata.annotations or {}):
+    if cordoned_by(client, node_name) is None:
         return False
     patch = {"metadata": {"annotations": {CORDONED_BY: None}}, "spec": {"unschedulable": None}}
     client.patch(Node, node_name, patch, patch_type=PatchType.MERGE)
     return True
+
+
+def cordoned_by(client: Client, node_name: str) -> str | None:
+    """Return why this program has cordoned a node; None where it has not, or there is none."""
+    node = find(client, node_name)
+    metadata = (node.metadata if node else None) or ObjectMeta()
+    return (metadata.annotations or {}).get(CORDONED_BY)
 
 
 def _left(client: Client, node_name: str) -> str | None:

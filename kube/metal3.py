@@ -4,15 +4,14 @@ from typing import Any
 
 from lightkube import Client
 from lightkube.core.exceptions import ApiError
-from lightkube.generic_resource import GenericNamespacedResource, create_namespaced_resource
 
+from kube.kinds import BareMetalHost, GenericNamespacedResource
 from kube.nodes import NOT_FOUND
 
-BareMetalHost = create_namespaced_resource(
-    "metal3.io", "v1alpha1", "BareMetalHost", "baremetalhosts"
-)
 DETACHED = "baremetalhost.metal3.io/detached"
 """The annotation by which Metal3 lets a host go untouched, and its deletion, too."""
+REINSTALL_LEASE = "fleet-reinstall"
+"""The Lease in a pool's namespace that `fleet reinstall` holds while it works on the pool."""
 
 
 def find(client: Client, namespace: str, name: str) -> GenericNamespacedResource | None:
@@ -29,6 +28,11 @@ def is_there(client: Client, namespace: str, name: str) -> bool:
     """Return whether there is such a host that nobody has deleted."""
     host = find(client, namespace, name)
     return host is not None and not (host.metadata and host.metadata.deletionTimestamp)
+
+
+def annotations(host: GenericNamespacedResource) -> dict[str, str]:
+    """Return the annotations of a host."""
+    return dict((host.metadata.annotations if host.metadata else None) or {})
 
 
 def state(host: GenericNamespacedResource) -> str:

@@ -10,10 +10,10 @@ from functools import partial
 
 from lightkube import Client
 from lightkube.core.exceptions import ApiError
-from lightkube.generic_resource import GenericGlobalResource, create_global_resource
 from lightkube.types import CascadeType, PatchType
 
 from kube.client import KubeError
+from kube.kinds import GenericGlobalResource, NodeClaim, NodePool
 from kube.waiting import Say, duration, wait
 
 POOL_OF_CLAIM = "karpenter.sh/nodepool"
@@ -26,9 +26,6 @@ was called off could not be kept (fixCSAFieldManagers and patchForce in provider
 of pulumi-kubernetes)."""
 NOT_FOUND = 404
 SHOWN = 5
-
-NodePool = create_global_resource("karpenter.sh", "v1", "NodePool", "nodepools")
-NodeClaim = create_global_resource("karpenter.sh", "v1", "NodeClaim", "nodeclaims")
 
 
 def stop_renting(client: Client, pools: Sequence[str]) -> None:

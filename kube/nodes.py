@@ -6,12 +6,14 @@ from functools import partial
 from lightkube import Client
 from lightkube.core.exceptions import ApiError
 from lightkube.models.core_v1 import NodeCondition
-from lightkube.resources.core_v1 import Node
 
 from kube.client import KubeError
+from kube.kinds import Node
 from kube.waiting import Say, duration, wait
 
 NOT_FOUND = 404
+SIMULATED = "kwok.x-k8s.io/node"
+"""The annotation of a Node without machine and kubelet, which kwok keeps Ready in a rehearsal."""
 SHOWN = 3
 
 
@@ -25,6 +27,11 @@ def is_ready(node: Node) -> bool:
     """Return whether the kubelet of a Node says that it is Ready."""
     condition = ready_condition(node)
     return condition is not None and condition.status == "True"
+
+
+def is_simulated(node: Node) -> bool:
+    """Return whether no machine is behind a Node, so that its pods end but print nothing."""
+    return SIMULATED in ((node.metadata.annotations if node.metadata else None) or {})
 
 
 def find(client: Client, name: str) -> Node | None:

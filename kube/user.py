@@ -3,9 +3,10 @@
 import os
 from pathlib import Path
 
-from lightkube import Client, KubeConfig
+from lightkube import Client
 
 from kube.client import NOT_READABLE, KubeError, connected, reason
+from kube.kinds import KubeConfig
 
 
 def users_client(*, timeout_s: float = 30.0) -> Client:

@@ -15,6 +15,7 @@ from rehearsal.certificates import write_private
 from rehearsal.control_plane import ControlPlane, Launcher, Programs, last_line
 from rehearsal.engine import Engine, env_file, environment
 from rehearsal.errors import RehearsalError
+from rehearsal.metal3_admission import refuse_as_metal3
 from rehearsal.providers.kubernetes.readiness import install_crds
 from rehearsal.tunnels import tunnel_keys
 from rehearsal.workspace import Workspace
@@ -68,6 +69,7 @@ def set_up(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tool
     )
     engine.create_stack()
     install_crds(control_plane.api, tools.crds / "metal3")
+    refuse_as_metal3(control_plane.api)
     ports = _provider_ports(providers, directory / ANSWER, processes.log("providers"))
     engine = replace(
         engine,

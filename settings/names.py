@@ -45,6 +45,8 @@ BARE_METAL_HOST = "kubernetes:metal3.io/v1alpha1:BareMetalHost"
 NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
 NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 NODE_DRAIN = "pulumi-python:dynamic/kube:NodeDrain"
+NODE_READY = "pulumi-python:dynamic/kube:NodeReady"
+HOST_DETACHED = "pulumi-python:dynamic/kube:HostDetached"
 RELEASE = "kubernetes:helm.sh/v3:Release"
 
 KUBE_SYSTEM = "kube-system"

@@ -1,5 +1,7 @@
 """The machines that an update takes from running work, and the most that `allow:` lets it take.
 
+No update reinstalls an owned machine: that is `fleet reinstall` alone, one at a time.
+
 The program compares what is deployed with what the stack file says (`stacks.allowance`), and
 `fleet preview` counts the engine's own steps (`fleet.preview.taken`).
 """
@@ -12,7 +14,6 @@ from settings.types import Allow
 
 NAMES_SHOWN = 6
 _VERBS = {
-    "reinstall": ("deletes", "BareMetalHost", "which Metal3 then wipes"),
     "replace": ("replaces or deletes", "server", "which ends their pods"),
     "drain": ("drains", "machine", "which ends their pods"),
 }
@@ -25,7 +26,6 @@ class Taken:
     A NodePool of Karpenter stands for as many machines as its limit allows.
     """
 
-    reinstall: Mapping[str, int] = field(default_factory=dict)
     replace: Mapping[str, int] = field(default_factory=dict)
     drain: Mapping[str, int] = field(default_factory=dict)
 
@@ -48,7 +48,6 @@ class Machines:
 def taken(before: Machines, after: Machines) -> Taken:
     """Return what an update from `before` to `after` does to the machines of `before`."""
     return Taken(
-        reinstall=dict.fromkeys(sorted(before.hosts - after.hosts - before.leaving), 1),
         replace={
             name: 1
             for name, boots in before.servers.items()
@@ -65,17 +64,10 @@ def beyond(found: Taken, allow: Allow) -> Iterator[str]:
     """Yield a sentence for each thing that an update does to more machines than is allowed."""
     for key, sentence, number, limit in _counted(found, allow):
         if number > limit:
-            yield f"{sentence}, and {PROJECT}:allow.{key} is {limit}; {_way_out(key, number)}."
-
-
-def _way_out(key: str, number: int) -> str:
-    """Return what to do instead; a host is protected, whatever is allowed, until it leaves."""
-    if key == "reinstall":
-        return (
-            "a machine goes in two updates: put its entry back with `leaving: true` (or `leaving: "
-            "detach`), which drains it, and take the entry out with the next update"
-        )
-    return f"set it to {number} for this update where that is meant"
+            yield (
+                f"{sentence}, and {PROJECT}:allow.{key} is {limit}; set it to {number} for this "
+                "update where that is meant."
+            )
 
 
 def within(found: Taken, allow: Allow) -> Iterator[str]:
@@ -88,7 +80,6 @@ def within(found: Taken, allow: Allow) -> Iterator[str]:
 def _counted(found: Taken, allow: Allow) -> Iterator[tuple[str, str, int, int]]:
     """Yield the key, the sentence without its end, the number and the limit of what happens."""
     for key, names, limit in (
-        ("reinstall", found.reinstall, allow.reinstall),
         ("replace", found.replace, allow.replace),
         ("drain", found.drain, allow.drain),
     ):

@@ -177,8 +177,6 @@ class Budget:
 class Allow:
     """The most machines that one update may take; beyond it `pulumi up` changes nothing."""
 
-    reinstall: MachineCount = 0
-    """Owned machines whose BareMetalHost goes though they were not leaving."""
     replace: MachineCount = 1
     """Servers of Hetzner that are replaced or deleted."""
     drain: MachineCount = 1

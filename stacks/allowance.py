@@ -1,4 +1,4 @@
-"""Refuses an update that takes more machines than the stack file allows, before it takes one.
+"""Refuses an update that takes more machines than allowed, or that Metal3 would refuse midway.
 
 The program knows what it is about to make, and the engine what is deployed: the machines that
 differ are counted here, so that a plain `pulumi up` is held to the limits, too, and also one that
@@ -6,7 +6,7 @@ skips its preview. What the program cannot know before it starts, such as anothe
 of another key, `fleet preview` counts from the engine's steps.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import pulumi
 import pulumi_hcloud as hcloud
@@ -16,7 +16,7 @@ from components.pools.gateway import GatewayArgs, gateway_generation, gateway_im
 from components.pools.hetzner import pool_generation, server_names
 from components.pools.snapshot import snapshot
 from policies.language import inventory
-from policies.language.manifest import at, mapping
+from policies.language.manifest import at, items, mapping
 from settings import (
     AwsPoolSettings,
     BareMetalPoolSettings,
@@ -26,13 +26,23 @@ from settings import (
     Settings,
     SettingsError,
 )
-from settings.names import BARE_METAL_HOST, BOOT_LABEL, NODE_DRAIN, NODE_POOL, SERVER
+from settings.names import (
+    BARE_METAL_HOST,
+    BOOT_LABEL,
+    HOST_DETACHED,
+    NODE_DRAIN,
+    NODE_POOL,
+    NODE_READY,
+    SERVER,
+)
+from settings.owned_machines import Host, OwnedMachines, refused
 from settings.taken import Machines, beyond, taken
 
 READ_DEPLOYED = "pulumi:pulumi:readStackResourceOutputs"
 """The engine's function that returns the outputs of all resources of a stack."""
 
 SiteOptions = Mapping[str, pulumi.ResourceOptions]
+Deployed = Mapping[str, Sequence[Mapping[str, object]]]
 
 
 def check_allowance(
@@ -41,7 +51,11 @@ def check_allowance(
     gateways: Mapping[str, GatewayArgs],
     at_site: SiteOptions,
 ) -> None:
-    """Raise SettingsError where the update takes more machines than `allow:` says."""
+    """Raise SettingsError where the update takes more machines than `allow:` says.
+
+    Also where it does to an owned machine what no update may do (`settings.owned_machines`).
+    """
+    deployed = _deployed()
     planned = Machines(
         servers={**_servers(settings, boots, at_site), **_gateways(gateways, at_site)},
         hosts=frozenset(machine.name for machine in _owned(settings)),
@@ -53,25 +67,57 @@ def check_allowance(
             for capacity in pool.declared.gpu_limits
         },
     )
-    sentences = tuple(beyond(taken(_deployed(), planned), settings.allow))
+    hosts = {
+        each.name: Host(bmc_address=each.bmc_address, boot_mac_address=each.boot_mac_address)
+        for each in _owned(settings)
+    }
+    sentences = (
+        *refused(_deployed_hosts(deployed), hosts),
+        *beyond(taken(_deployed_machines(deployed), planned), settings.allow),
+    )
     if sentences:
         raise SettingsError(sentences)
 
 
-def _deployed() -> Machines:
-    """Return the machines of this stack as its last update left them."""
+def _deployed() -> Deployed:
+    """Return what the last update left of this stack: the outputs of its resources by type."""
     names = (pulumi.get_organization(), pulumi.get_project(), pulumi.get_stack())
     answer = pulumi.runtime.invoke(READ_DEPLOYED, {"stackName": "/".join(names)}).value
     found: dict[str, list[Mapping[str, object]]] = {}
     for resource in mapping(mapping(answer).get("outputs")).values():
         outputs = mapping(mapping(resource).get("outputs"))
         found.setdefault(str(mapping(resource).get("type")), []).append(outputs)
+    return found
+
+
+def _deployed_machines(found: Deployed) -> Machines:
     return Machines(
         servers={str(one.get("name")): _label(one) for one in found.get(SERVER, [])},
         hosts=frozenset(str(at(one, "metadata", "name")) for one in found.get(BARE_METAL_HOST, [])),
         leaving=frozenset(str(one.get("node")) for one in found.get(NODE_DRAIN, [])),
         rented={str(at(one, "metadata", "name")): _most(one) for one in found.get(NODE_POOL, [])},
     )
+
+
+def _deployed_hosts(found: Deployed) -> OwnedMachines:
+    drained = {str(one["node"]): bool(one.get("detached")) for one in found.get(NODE_DRAIN, [])}
+    let_go = {str(one.get("host")) for one in found.get(HOST_DETACHED, [])}
+    ready = [items(one.get("nodes")) for one in found.get(NODE_READY, [])]
+    return OwnedMachines(
+        hosts={
+            str(at(one, "metadata", "name")): Host(
+                bmc_address=_text(at(one, "spec", "bmc", "address")),
+                boot_mac_address=_text(at(one, "spec", "bootMACAddress")),
+            )
+            for one in found.get(BARE_METAL_HOST, [])
+        },
+        joined=frozenset(drained).union(*(map(str, names) for names in ready)),
+        left=frozenset(name for name, detached in drained.items() if not detached) | let_go,
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _most(node_pool: Mapping[str, object]) -> int:
@@ -81,8 +127,7 @@ def _most(node_pool: Mapping[str, object]) -> int:
 
 
 def _label(server: Mapping[str, object]) -> str | None:
-    digest = at(server, "labels", BOOT_LABEL)
-    return digest if isinstance(digest, str) else None
+    return _text(at(server, "labels", BOOT_LABEL))
 
 
 def _owned(settings: Settings) -> Iterator[MachineSettings]:

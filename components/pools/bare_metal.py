@@ -11,6 +11,7 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 from components.pools.boot import PoolBoot, TunnelEnd, token_args, user_data
 from kube.metal3 import DETACHED
 from kube.resources.bootstrap_token import BootstrapToken
+from kube.resources.host_detached import HostDetached, HostDetachedArgs
 from kube.resources.node_drain import NodeDrain, NodeDrainArgs
 from kube.resources.node_ready import NodeReady, NodeReadyArgs
 from settings.fabric import RDMA_GB_PER_S, TCP_GB_PER_S
@@ -107,6 +108,8 @@ class BareMetalPool(pulumi.ComponentResource):
                 opts=self._options(name, args, host),
             )
             hosts += [made, self._token(name, args, host, made)]
+            if host.leaving == "detach":
+                self._wait_until_detached(name, args, host, made)
         waits = NodeReadyArgs(
             nodes=[machine.name for machine in args.pool.machines if machine.leaving is None],
             timeout_s=READY_TIMEOUT_S,
@@ -120,8 +123,24 @@ class BareMetalPool(pulumi.ComponentResource):
     ) -> BootstrapToken:
         return BootstrapToken(
             f"{name}-{host.name}-token",
-            token_args(args.boot, host.name, _uid(made), JOIN_HOURS),
+            token_args(args.boot, host.name, _known(made, "uid"), JOIN_HOURS),
             pulumi.ResourceOptions(parent=self),
+        )
+
+    def _wait_until_detached(
+        self, name: str, args: BareMetalPoolArgs, host: MachineSettings, made: CustomResource
+    ) -> None:
+        HostDetached(
+            f"{name}-{host.name}-detached",
+            HostDetachedArgs(
+                namespace=f"{METAL3_PREFIX}{args.boot.pool.name}",
+                host=_known(made, "name"),
+                timeout_s=READY_TIMEOUT_S,  # Metal3 detaches no host that it is installing
+            ),
+            pulumi.ResourceOptions(
+                parent=self,
+                custom_timeouts=pulumi.CustomTimeouts(create=DELETE_TIMEOUT, delete=DELETE_TIMEOUT),
+            ),
         )
 
     def _options(
@@ -163,13 +182,14 @@ class BareMetalPool(pulumi.ComponentResource):
         )
 
 
-def _uid(made: CustomResource) -> pulumi.Output[str]:
-    """Return the identity that the API server gave an object; another one is another machine.
+def _known(made: CustomResource, key: str) -> pulumi.Output[str]:
+    """Return what the metadata of an object say; with another `uid` it is another machine.
 
-    The first preview of all has none: the namespace is not there yet, so the provider asks nobody.
+    The first preview of all has no uid: the namespace is not there yet, so the provider asks
+    nobody.
     """
     metadata: pulumi.Output[dict[str, str]] = pulumi.get(made, "metadata")
-    return metadata.apply(lambda known: known.get("uid", ""))
+    return metadata.apply(lambda known: known.get(key, ""))
 
 
 def _talks_tcp(args: BareMetalPoolArgs) -> bool:

@@ -26,8 +26,8 @@ def reinstall(  # noqa: PLR0913  # an option each
     """Reinstall bare-metal machines, one at a time.
 
     Drains each machine, has Metal3 wipe and install it, waits until its node is Ready and checked,
-    and lets pods on it. Jobs are waited for, never ended. The cluster keeps the state: a run that
-    was ended goes on when it is started again. Acts by your own kubeconfig (KUBECONFIG).
+    measures it, and lets pods on it. Jobs are waited for, never ended. The cluster keeps the state:
+    a run that was ended goes on when it is started again. Acts by your own kubeconfig (KUBECONFIG).
 
     Exit code 1 if a machine fails, 2 if nothing was begun.
     """

@@ -28,7 +28,8 @@ HETZNER_POOL = "gpu:pools:HetznerPool"
 ONE_BY_ONE = " one at a time, drained before and Ready before the next"
 # what waits for nodes or for their end, and is told with them
 WAITING = tuple(
-    f"pulumi-python:dynamic/kube:{kind}" for kind in ("NodeReady", "RentedMachines", "ServerTurn")
+    f"pulumi-python:dynamic/kube:{kind}"
+    for kind in ("HostDetached", "NodeReady", "RentedMachines", "ServerTurn")
 )
 FOLLOWS = ("userData", "kubelet", "instanceProfile")
 CLASS_KEYS = {"amiSelectorTerms": "image", "blockDeviceMappings": "root volume"}

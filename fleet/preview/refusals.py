@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from engine.events import NOISE, STACK, Diagnostic, Outcome, Violation
 from policies.verdicts import PackFindings
 from settings import how_to_set
+from settings.owned_machines import ENTER_AGAIN, TWO_UPDATES
 
 CLOSING = (*NOISE, "an unhandled error occurred: program exited")
 TRACEBACK = "Traceback (most recent call last)"
@@ -90,13 +91,12 @@ _HELP = (
         ),
     ),
     (
+        r"BMC address can not be changed|bootMACAddress can not be changed",
+        "Metal3 refuses another bmc_address or boot_mac_address ({line}): " + ENTER_AGAIN,
+    ),
+    (
         rf"BareMetalHost::(?P<resource>[^\s\"']+){_PROTECTED}",
-        (
-            "{resource} is a machine whose entry is gone, and it was not leaving: put the entry "
-            "back with `leaving: true` (or `leaving: detach`), update, and take it out with the "
-            "next update. The first update drains the machine, the second gives it away. A pool or "
-            "a site with a new name needs `was:` with the first one."
-        ),
+        ("{resource} is a machine whose entry is gone, and it has not left: " + TWO_UPDATES),
     ),
     (
         rf"(?P<urn>urn:pulumi:[^\s\"']*:Namespace::teams-(?P<resource>[^\s\"']+)-namespace){_PROTECTED}",

@@ -5,23 +5,20 @@ from collections.abc import Iterable
 from fleet.preview.steps import Step
 from policies.language import inventory
 from policies.language.manifest import at
-from settings.names import BARE_METAL_HOST, NODE_DRAIN, NODE_POOL, SERVER
+from settings.names import NODE_DRAIN, NODE_POOL, SERVER
 from settings.taken import Taken
 
 
 def taken_by(steps: Iterable[Step]) -> Taken:
     """Returns the machines that an update with these steps takes from running work."""
     found = list(steps)
-    left = {at(step.old, "node") for step in found if step.type == NODE_DRAIN and step.old}
     gone = [step for step in found if step.op in ("replace", "delete")]
-    hosts = [str(at(step.old, "metadata", "name")) for step in gone if step.type == BARE_METAL_HOST]
     drained = [
         str(at(step.new, "node"))
         for step in found
         if step.type == NODE_DRAIN and step.op == "create"
     ]
     return Taken(
-        reinstall={name: 1 for name in hosts if name not in left},
         replace={str(at(step.old, "name") or step.name): 1 for step in gone if step.type == SERVER},
         drain={
             **dict.fromkeys(drained, 1),

@@ -50,10 +50,14 @@ def command(root: Path, environment: str, pool: str, wanted: Wanted) -> int:
         def tell(line: str) -> None:
             progress.log(line, markup=False)
 
-        for outcome in reinstall(client, target, plan, tell):
-            done.append(outcome)
-            left = len(due) - sum(each.state == "reinstalled" for each in done)
-            status.update(f"{left} machines to reinstall")
+        try:
+            for outcome in reinstall(client, target, plan, tell):
+                done.append(outcome)
+                left = len(due) - sum(each.state == "reinstalled" for each in done)
+                status.update(f"{left} machines to reinstall")
+        except (ReinstallError, KubeError) as error:
+            progress.print(str(error), style="red", markup=False)
+            return 2
     _show(target, done, as_json=wanted.as_json)
     failed = [each for each in done if each.state == "failed"]
     for each in failed:

@@ -2,7 +2,7 @@
 
 The way: drain the node, take the image from the BareMetalHost, wait until Metal3 has wiped the
 machine, make its token valid, give it the image, wait until its node has joined with the new plan
-and the check on it has found nothing, let pods on it.
+and the check on it has found nothing, measure it by workloads/acceptance, let pods on it.
 
 Metal3 has no verb for this: one deletes the image of a host and adds it again, or changes its
 address (baremetal-operator issue 1864; issue 2086 asks for an annotation). At v0.13.2 both lead
@@ -19,15 +19,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, cast
 
 from lightkube import Client
-from lightkube.generic_resource import GenericNamespacedResource
-from lightkube.resources.core_v1 import Node, Secret
 from lightkube.types import PatchType
 
+from fleet.reinstall.acceptance import Acceptance
 from fleet.reinstall.target import ReinstallError, Target
 from ignition.write.join_token import token_of
 from kube import metal3, nodes
 from kube.bootstrap_token import enable
-from kube.drain import cordon, drain, uncordon
+from kube.drain import LEAVING, cordon, cordoned_by, drain, uncordon
+from kube.kinds import BareMetalHost, GenericNamespacedResource, Node, Secret
 from kube.waiting import Say, duration, wait
 from settings.names import NUMA_PLAN_LABEL, PREFIX
 
@@ -43,7 +43,7 @@ SILENT_AFTER = timedelta(minutes=10)
 CHECK = "NodeDrift"
 """The condition of fleet-node-check, which says whether a node is tuned as planned."""
 
-Phase = Literal["drain", "wipe", "install"]
+Phase = Literal["drain", "wipe", "install", "acceptance"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +54,8 @@ class Machine:
     target: Target
     name: str
     tell: Say
+    check_alone: Callable[[], None] = lambda: None
+    """Raises KubeError where another run has taken the pool over."""
 
     def host(self) -> GenericNamespacedResource:
         """Return the machine's host; raises ReinstallError where it is not the one meant."""
@@ -74,7 +76,7 @@ class Machine:
 
     def phase(self) -> Phase | None:
         """Return the phase in which a run before this one has stopped; None for none."""
-        return cast("Phase | None", _annotations(self.host()).get(PHASE))
+        return cast("Phase | None", metal3.annotations(self.host()).get(PHASE))
 
     def reasons(self) -> list[str]:
         """Return why the machine is to be reinstalled; none where it is as it should be."""
@@ -98,10 +100,22 @@ class Machine:
             "drain": self._drain,
             "wipe": self._wipe,
             "install": self._install,
+            "acceptance": self._accept,
         }
         phase = self.phase()
+        if phase in ("install", "acceptance") and self._is_outdated():
+            phase = None
         for at in list(steps)[list(steps).index(phase) :]:
+            self.check_alone()
             steps[at]()
+
+    def _is_outdated(self) -> bool:
+        """Return whether the stack file has changed since a run before this one has stopped."""
+        node = nodes.find(self.client, self.name)
+        image = (_spec(self.host()).get("image") or {}).get("url")
+        return image != self.target.image["url"] or (
+            node is not None and _label(node) != self.target.plan
+        )
 
     def _begin(self) -> None:
         """Check that the cluster has the boot data of the stack file, and mark the host."""
@@ -113,10 +127,15 @@ class Machine:
                 f"{labels.get(NUMA_PLAN_LABEL)}, and the stack file's is {self.target.plan}: run "
                 f"`make up ENV={self.target.environment}` first."
             )
-        if metal3.DETACHED in _annotations(self.host()):
+        if metal3.DETACHED in metal3.annotations(self.host()):
             raise ReinstallError(
                 f"{self.name} is detached from Metal3: take the annotation {metal3.DETACHED} off "
                 "its BareMetalHost first."
+            )
+        if cordoned_by(self.client, self.name) == LEAVING:
+            raise ReinstallError(
+                f"{self.name} leaves its pool: an update has drained its node, or waits for its "
+                "jobs. Take `leaving` out of its entry and update first, where it is to stay."
             )
         self._mark("drain")
 
@@ -146,6 +165,18 @@ class Machine:
         self._wait(self._not_joined, INSTALL_S, "Look at the host's events and its console")
         self.tell("its node is Ready; waiting for the check on it")
         self._wait(self._not_checked, CHECK_S, "Look at `kubectl describe node`")
+        self._mark("acceptance")
+
+    def _accept(self) -> None:
+        if reason := self.target.not_measured:
+            self.tell(f"only fleet-node-check has judged it, because {reason}")
+        else:
+            Acceptance(
+                client=self.client,
+                node=self.name,
+                hardware=self.target.hardware,
+                tell=self.tell,
+            ).run()
         uncordon(self.client, self.name)
         self._mark(None)
         self.tell("takes pods again")
@@ -208,9 +239,10 @@ class Machine:
 
     def _mark(self, phase: Phase | None, **spec: Any) -> None:
         """Set the phase, and what belongs to it, in one request."""
+        self.check_alone()
         body = {"metadata": {"annotations": {PHASE: phase}}, **({"spec": spec} if spec else {})}
         self.client.patch(
-            metal3.BareMetalHost,
+            BareMetalHost,
             self.name,
             body,
             namespace=self.target.namespace,
@@ -220,10 +252,6 @@ class Machine:
 
 def _spec(host: GenericNamespacedResource) -> dict[str, Any]:
     return dict(host.get("spec") or {})
-
-
-def _annotations(host: GenericNamespacedResource) -> dict[str, str]:
-    return dict((host.metadata.annotations if host.metadata else None) or {})
 
 
 def _installed(host: GenericNamespacedResource) -> str:

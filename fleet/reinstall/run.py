@@ -13,9 +13,12 @@ from lightkube.core.exceptions import ApiError, ConfigError
 
 from fleet.reinstall.machine import Machine
 from fleet.reinstall.target import ReinstallError, Target
+from kube import metal3
 from kube.client import KubeError, reason
+from kube.lease import Held, held
 from kube.waiting import Say
 
+ASKED = "asked for"
 State = Literal["to reinstall", "as it should be", "reinstalled", "failed"]
 
 
@@ -49,7 +52,7 @@ def planned(
         machine = Machine(client=client, target=target, name=name, tell=_silent)
         with _sentences(name):
             phase, reasons = machine.phase(), tuple(machine.reasons())
-        asked = ("asked for",) if again and not reasons else ()
+        asked = (ASKED,) if again and not reasons else ()
         state: State = "to reinstall" if reasons or asked else "as it should be"
         (begun if phase else others).append(
             Outcome(machine=name, state=state, reasons=reasons + asked)
@@ -62,17 +65,34 @@ def reinstall(
 ) -> Iterator[Outcome]:
     """Reinstall the machines of a plan one at a time, and yield what became of each.
 
-    After a machine that failed, the others stay as they are.
+    After a machine that failed, the others stay as they are. Raises ReinstallError or KubeError,
+    and touches no machine, where another run works on the pool.
     """
+    busy = f"Another `{target.command}` works on the pool, one machine at a time"
+    with (
+        _sentences(target.pool),
+        held(client, target.namespace, metal3.REINSTALL_LEASE, busy=busy, tell=tell) as lease,
+    ):
+        yield from _one_by_one(client, target, plan, tell, lease)
+
+
+def _one_by_one(
+    client: Client, target: Target, plan: Sequence[Outcome], tell: Say, lease: Held
+) -> Iterator[Outcome]:
     for number, each in enumerate(plan):
         if each.state != "to reinstall":
             yield each
             continue
         started = time.monotonic()
         say = partial(_named, tell, each.machine)
-        machine = Machine(client=client, target=target, name=each.machine, tell=say)
+        machine = Machine(
+            client=client, target=target, name=each.machine, tell=say, check_alone=lease.check
+        )
         try:
             with _sentences(each.machine):
+                if not (machine.reasons() or ASKED in each.reasons):
+                    yield replace(each, state="as it should be", reasons=())  # by another run
+                    continue
                 machine.reinstall()
         except (ReinstallError, KubeError) as error:
             seconds = time.monotonic() - started
@@ -98,8 +118,8 @@ def _sentences(machine: str) -> Iterator[None]:
     except ApiError as error:
         raise ReinstallError(
             f"{machine}: the API server refuses ({error.status.message}); your kubeconfig must "
-            "allow to change BareMetalHosts and Nodes, evict pods, and write Secrets in "
-            "kube-system."
+            "allow to change BareMetalHosts, Leases and Nodes, evict pods, write Secrets in "
+            "kube-system, and run Jobs in fleet-acceptance."
         ) from None
     except HTTPError as error:
         raise ReinstallError(

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from hardware.catalogue import Hardware
 from settings import BareMetalPoolSettings, Settings
 from settings.names import METAL3_PREFIX
+from settings.resolved import ResolvedPool
 
 
 class ReinstallError(RuntimeError):
@@ -23,6 +25,9 @@ class Target:
     """As `spec.image` of a BareMetalHost."""
     plan: str
     """The value of the label fleet.gpu/numa-plan."""
+    hardware: Hardware
+    not_measured: str | None
+    """Why workloads/acceptance cannot measure the machines; None where it does."""
     machines: Mapping[str, str]
     """The machines that stay in the pool: their BMC addresses by name."""
 
@@ -58,7 +63,18 @@ def target_of(settings: Settings, pool: str) -> Target:
             "format": image.format,
         },
         plan=found.plan.digest,
+        hardware=found.hardware,
+        not_measured=_not_measured(found),
         machines={
             each.name: each.bmc_address for each in found.declared.machines if not each.leaving
         },
     )
+
+
+def _not_measured(pool: ResolvedPool) -> str | None:
+    """Return why the measurements, which take all GPUs of a machine whole, would never begin."""
+    if pool.sharing is None:
+        return f"{pool.hardware.name} has no GPU"
+    if pool.sharing.mode != "whole":
+        return f"the pool shares its GPUs ({pool.sharing.mode})"
+    return None

@@ -7,10 +7,10 @@ from typing import Any
 import pulumi
 from lightkube import Client
 from lightkube.core.exceptions import ApiError
-from lightkube.resources.core_v1 import Service
 from pulumi.dynamic import CreateResult, DiffResult, Resource, UpdateResult
 
 from kube.client import KubeError
+from kube.kinds import Service
 from kube.resources.provider import ClusterProvider, difference, in_cluster
 from kube.waiting import duration, say, wait
 

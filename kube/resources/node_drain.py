@@ -9,13 +9,11 @@ from lightkube import Client
 from lightkube.core.exceptions import ApiError
 from pulumi.dynamic import CreateResult, DiffResult, Resource, UpdateResult
 
-from kube import metal3, nodes
+from kube import lease, metal3, nodes
 from kube.client import KubeError
-from kube.drain import drain, uncordon
+from kube.drain import LEAVING, drain, uncordon
 from kube.resources.provider import ClusterProvider, difference, in_cluster
 from kube.waiting import say
-
-WHY = "leaving"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +41,7 @@ class NodeDrainProvider(ClusterProvider):
 
     def create(self, props: dict[str, Any]) -> CreateResult:
         try:
-            _empty(self.cluster(), props["node"], props["timeout_s"])
+            _empty(self.cluster(), props)
         except (ApiError, HTTPError) as error:
             raise KubeError(
                 f"{props['node']} could not be drained, and nothing was done to its machine: "
@@ -80,11 +78,19 @@ class NodeDrain(Resource, module="kube", name="NodeDrain"):
         super().__init__(NodeDrainProvider(), name, properties, opts)
 
 
-def _empty(cluster: Client, name: str, timeout_s: float) -> None:
+def _empty(cluster: Client, props: dict[str, Any]) -> None:
+    name = props["node"]
     if nodes.find(cluster, name) is None:
         say(f"node {name} is not in the cluster: nothing to drain")
         return
-    drain(cluster, name, why=WHY, timeout_s=timeout_s, say=say)
+    # one machine of a pool at a time, also where two commands take them
+    other = lease.holder(cluster, props["namespace"], metal3.REINSTALL_LEASE, tell=say)
+    if other:
+        raise KubeError(
+            f"{name} is not drained while `fleet reinstall` works on a machine of its pool "
+            f"({other}), and nothing was done to it: update again when that has ended."
+        )
+    drain(cluster, name, why=LEAVING, timeout_s=props["timeout_s"], say=say)
 
 
 def _end(cluster: Client, props: dict[str, Any]) -> None:

@@ -10,10 +10,10 @@ import httpx2
 import pytest
 import yaml
 from lightkube import Client
-from lightkube.resources.core_v1 import Secret
 
 from engine.events import Outcome
 from kube.client import client
+from kube.kinds import Secret
 from tests.engine.conftest import Change, Trial
 
 # dev has two DGX and three servers at Hetzner

@@ -31,18 +31,8 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
 
 def judge(hardware_name: str, folder: Path) -> list[verdict.AcceptanceVerdict]:
     """Returns a verdict for each measurement; a missing log counts as empty."""
-    hardware = load(hardware_name)
-
-    def log(name: str) -> str:
-        path = folder / f"{name}.log"
-        return path.read_text() if path.exists() else ""
-
-    return [
-        verdict.all_reduce(log("nccl"), hardware),
-        verdict.gemm(log("gemm-host"), log("gemm-pod"), hardware),
-        *verdict.numa(log("numa"), hardware),
-        *verdict.tuned(log("tuned")),
-    ]
+    logs = {path.stem: path.read_text() for path in folder.glob("*.log")}
+    return verdict.judge(logs, load(hardware_name))
 
 
 def main(given: Sequence[str]) -> int:

@@ -11,14 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hardware.catalogue import Hardware
-from settings.names import (
-    ACCEPTANCE_NAMESPACE,
-    GPU,
-    HARDWARE_LABEL,
-    POD_SECURITY,
-    PREFIX,
-    owner_labels,
-)
+from settings.names import ACCEPTANCE_NAMESPACE, GPU, POD_SECURITY, PREFIX, owner_labels
 from settings.versions import NCCL_IMAGE, PYTHON_IMAGE, PYTORCH_IMAGE
 from workloads.acceptance.numa.program import FILE as PROBE
 from workloads.acceptance.numa.program import program as probe
@@ -27,8 +20,8 @@ JOBS = ("nccl", "gemm-pod", "gemm-host", "tuned")
 # enough for a process that feeds a GPU, whole cores, and less than any machine has
 _CPUS_OF_A_GPU = 2
 _GIB_OF_A_GPU = 16
-PROBES = (f"{PREFIX}/program", "numa-probe")
-"""The label of the pods of the NUMA probe."""
+PROBE_LABEL = f"{PREFIX}/program"
+"""The label of the pod of the NUMA probe; its value is `probe_name`."""
 
 Manifest = dict[str, Any]
 _CODE = "/code"
@@ -60,7 +53,7 @@ def manifests(hardware: Hardware, node: str) -> list[Manifest]:
         _job("gemm-pod", hardware, node, _script("gemm", "gemm.py")),
         _job("gemm-host", hardware, node, _gemm_on_host(), privileged=True),
         _job("tuned", hardware, node, _script("tuned", "tuned.py")),
-        _probes(hardware),
+        _probe(node),
     ]
 
 
@@ -127,7 +120,7 @@ def _job(
     if privileged:
         container["securityContext"] = {"privileged": True}
     spec = {
-        **_pod({"kubernetes.io/hostname": node}, container),
+        **_pod(node, container),
         "restartPolicy": "Never",
         "hostPID": privileged,
         "volumes": [
@@ -153,17 +146,22 @@ def _pays(experiment: str) -> dict[str, str]:
     return {**owner_labels("platform", "platform"), **named}
 
 
-def _pod(nodes: Mapping[str, str], container: Manifest) -> Manifest:
+def _pod(node: str, container: Manifest) -> Manifest:
     return {
-        "nodeSelector": dict(nodes),
-        # a machine that is accepted again after a repair is tainted still
+        "nodeSelector": {"kubernetes.io/hostname": node},
+        # a machine that is accepted again after a repair is tainted still, or cordoned
         "tolerations": [{"operator": "Exists"}],
         "containers": [container],
     }
 
 
-def _probes(hardware: Hardware) -> Manifest:
-    """The DaemonSet of the probe, on every machine of the type: it needs no GPU."""
+def probe_name(node: str) -> str:
+    """Returns the name of the DaemonSet of one machine's NUMA probe."""
+    return f"numa-{node}"
+
+
+def _probe(node: str) -> Manifest:
+    """The DaemonSet of the probe on the machine: a pod without requests, bound to no NUMA node."""
     container = {
         "name": "probe",
         "image": PYTHON_IMAGE,
@@ -173,12 +171,15 @@ def _probes(hardware: Hardware) -> Manifest:
         "securityContext": {"capabilities": {"add": ["SYS_NICE"]}},
         "volumeMounts": [{"name": "code", "mountPath": _CODE}],
     }
-    nodes = {HARDWARE_LABEL: hardware.name}
-    spec = {**_pod(nodes, container), "volumes": [{"name": "code", "configMap": {"name": "code"}}]}
-    template = {"metadata": {"labels": dict([PROBES])}, "spec": spec}
+    code = {"name": "code", "configMap": {"name": "code"}}
+    spec = {**_pod(node, container), "volumes": [code]}
+    labels = {PROBE_LABEL: probe_name(node)}
     return {
-        **_object("apps/v1", "DaemonSet", _named("numa")),
-        "spec": {"selector": {"matchLabels": dict([PROBES])}, "template": template},
+        **_object("apps/v1", "DaemonSet", _named(probe_name(node))),
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+        },
     }
 
 
@@ -192,10 +193,10 @@ def collecting(node: str) -> str:
             f"{kubectl} wait --for=condition=complete --timeout=30m job/{name}-{node} || true",
             f"{kubectl} logs job/{name}-{node} > {name}.log || true",
         ]
-    pods = f"{kubectl} get pods --selector {'='.join(PROBES)} --output name"
+    probe = f"daemonset/{probe_name(node)}"
     lines += [
-        f"{kubectl} rollout status --timeout=10m daemonset/numa",
-        f'for pod in $({pods}); do {kubectl} logs "$pod"; done > numa.log',
+        f"{kubectl} rollout status --timeout=10m {probe}",
+        f"{kubectl} logs {probe} > numa.log",
         f"kubectl delete namespace {ACCEPTANCE_NAMESPACE} --wait=false",
     ]
     return "\n".join(lines) + "\n"

@@ -18,6 +18,8 @@ NODE_PAGES_SHARE = 0.999
 MEMORY_SHARE = 0.9
 TUNED_SHARE = 0.9
 """Noise takes some percent; below this the tuning costs more than it gives."""
+NUMA_LOG = "numa"
+"""The name of the log of the probe, which is no Job."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +29,16 @@ class AcceptanceVerdict:
     measurement: str
     passed: bool | None
     sentence: str
+
+
+def judge(logs: Mapping[str, str], hardware: Hardware) -> list[AcceptanceVerdict]:
+    """Returns a verdict for each measurement by the names of their logs; none counts as empty."""
+    return [
+        all_reduce(logs.get("nccl", ""), hardware),
+        gemm(logs.get("gemm-host", ""), logs.get("gemm-pod", ""), hardware),
+        *numa(logs.get(NUMA_LOG, ""), hardware),
+        *tuned(logs.get("tuned", "")),
+    ]
 
 
 def all_reduce(log: str, hardware: Hardware) -> AcceptanceVerdict:

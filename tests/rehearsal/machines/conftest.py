@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rehearsal.control_plane import Launcher, Programs
+from rehearsal.metal3_admission import refuse_as_metal3
 from rehearsal.processes import Processes
 from rehearsal.providers.kubernetes.readiness import install_crds
 from tests.support.rehearsal.hall import Hall
@@ -27,6 +28,7 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory, toolchain: None) -> 
     try:
         made = launcher.launch(service_cidr="10.96.0.0/16", pod_cidr="10.244.0.0/16")
         install_crds(made.api, tools.crds / "metal3")
+        refuse_as_metal3(made.api)
         yield Hall(api=made.api, kubeconfig=made.kubeconfig.read_text(), directory=folder)
     finally:
         processes.stop()

@@ -2,8 +2,9 @@
 
 import pytest
 
+from rehearsal.api import ApiServerError
 from rehearsal.metal3 import DETACHED, FINALIZER, SECRET_FINALIZER, Metal3
-from tests.support.rehearsal.hall import HALL, NAMESPACE, NEW, SECRETS, Hall
+from tests.support.rehearsal.hall import HALL, NAMESPACE, NEW, SECRETS, Hall, bmc
 
 
 def steps_of(hall: Hall, name: str, rounds: int = 12) -> list[str]:
@@ -143,6 +144,43 @@ def test_a_detached_host_goes_untouched_and_an_attached_one_is_managed_again(hal
 
     assert hall.states() == {"dgx-02": "provisioned"}
     assert hall.host("dgx-02")["status"]["operationalStatus"] == "OK"
+
+
+def test_the_annotation_alone_keeps_no_host_from_being_wiped(hall: Hall) -> None:
+    """Why the update that detaches waits for the status, and the next one may delete."""
+    hall.add("dgx-01")
+    metal3 = Metal3(api=hall.api)
+    metal3.settle()
+    hall.patch(f"{HALL}/dgx-01", {"metadata": {"annotations": {DETACHED: "leaving"}}})
+    hall.delete(f"{HALL}/dgx-01")
+
+    assert metal3.settle().stopped == ((NAMESPACE, "dgx-01"),)
+
+
+def test_how_metal3_reaches_a_machine_is_not_changed_while_it_manages_it(hall: Hall) -> None:
+    mac = "94:6d:ae:01:02:0a"
+    hall.add("dgx-01", bootMACAddress=mac)
+    metal3 = Metal3(api=hall.api)
+
+    def change(**spec: object) -> str:
+        try:
+            hall.patch(f"{HALL}/dgx-01", {"spec": spec})
+        except ApiServerError as error:
+            return str(error)
+        return ""
+
+    while hall.states()["dgx-01"] != "registering":
+        metal3.step()
+    assert change(bmc={"address": bmc(7)}) == "", "a wrong address is corrected"
+    refused = "bootMACAddress can not be changed once it is set"
+    assert refused in change(bootMACAddress="94:6d:ae:01:02:0b")
+    assert change(bootMACAddress=mac.upper()) == ""
+    metal3.settle()
+    refused = "BMC address can not be changed if the BMH is not in the Registering state"
+    assert refused in change(bmc={"address": bmc(8)})
+    hall.patch(f"{HALL}/dgx-01", {"metadata": {"annotations": {DETACHED: "leaving"}}})
+    metal3.settle()
+    assert change(bmc={"address": bmc(8)}) == ""
 
 
 def test_a_bmc_secret_cannot_go_before_its_hosts(hall: Hall) -> None:

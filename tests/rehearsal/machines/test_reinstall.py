@@ -3,6 +3,8 @@
 import base64
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,10 @@ from fleet.reinstall.command import Wanted, command
 from fleet.reinstall.machine import PHASE, Machine
 from fleet.reinstall.run import Outcome, planned, reinstall
 from fleet.reinstall.target import ReinstallError, Target, target_of
-from kube.client import client
+from kube import lease
+from kube.client import KubeError, client
+from kube.drain import LEAVING, cordon
+from kube.waiting import Say
 from rehearsal.nodes import NODES
 from tests.support.rehearsal.hall import HALL, NAMESPACE, OLD, Hall
 from tests.support.rehearsal.hall_boot import TOKEN, settings, user_data
@@ -29,8 +34,36 @@ def target() -> Target:
     return target_of(settings(), "dgx")
 
 
+@dataclass(kw_only=True)
+class Measured:
+    """Stands for the measurements, which have tests of their own: those of some machines fail."""
+
+    by: list[str] = field(default_factory=list)
+    """The machines that were accepted, in order."""
+    refused: list[str] = field(default_factory=list)
+
+    def acceptance(self, *, node: str, tell: Say, **_others: object) -> "Measured":
+        self.run = partial(self._run, node, tell)
+        return self
+
+    def _run(self, node: str, tell: Say) -> None:
+        tell("measuring it")
+        if node in self.refused:
+            raise ReinstallError(f"{node} was not accepted.")
+        self.by.append(node)
+
+
 @pytest.fixture
-def fleet(hall: Hall, target: Target, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hall]:
+def measured(monkeypatch: pytest.MonkeyPatch) -> Measured:
+    found = Measured()
+    monkeypatch.setattr(machine_module, "Acceptance", found.acceptance)
+    return found
+
+
+@pytest.fixture
+def fleet(
+    hall: Hall, target: Target, measured: Measured, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Hall]:
     """Two machines that run an old image and plan; their new boot data is in the cluster."""
     monkeypatch.setattr(machine_module, "POLL_S", 0.25)
     hall.add(*NAMES, boot=user_data, plan=target.plan)
@@ -62,8 +95,8 @@ def condition(hall: Hall, name: str) -> tuple[str, str, bool]:
     return image, labels["fleet.gpu/numa-plan"], not node["spec"].get("unschedulable")
 
 
-def test_all_machines_get_image_and_plan_one_after_another(
-    fleet: Hall, cluster: Client, target: Target
+def test_all_machines_get_image_and_plan_and_are_measured_one_after_another(
+    fleet: Hall, cluster: Client, target: Target, measured: Measured
 ) -> None:
     states: list[dict[str, str]] = []
     plan = planned(cluster, target, (), again=False)
@@ -76,6 +109,7 @@ def test_all_machines_get_image_and_plan_one_after_another(
         assert condition(fleet, name) == (target.image["url"], target.plan, True)
         assert PHASE not in fleet.host(name)["metadata"].get("annotations", {})
     assert fleet.wiped == ["dgx-01", "dgx-02"]
+    assert measured.by == ["dgx-01", "dgx-02"]
     assert all(list(each.values()).count("provisioned") >= 1 for each in states)
     assert whole(cluster, target) == [
         Outcome(machine=name, state="as it should be") for name in NAMES
@@ -95,11 +129,21 @@ class KilledError(BaseException):
 
 
 @pytest.mark.parametrize(
-    "at", ["draining", "waiting until Metal3", "installing", "its node is Ready", "takes pods"]
+    "stop",
+    [
+        ("draining", "drain"),
+        ("waiting until Metal3", "wipe"),
+        ("installing", "install"),
+        ("its node is Ready", "install"),
+        ("measuring it", "acceptance"),
+        ("takes pods", None),
+    ],
 )
-def test_a_run_that_was_killed_goes_on_and_wipes_nothing_twice(
-    fleet: Hall, cluster: Client, target: Target, at: str
+def test_a_run_that_was_killed_goes_on_and_neither_wipes_twice_nor_skips_a_measurement(
+    fleet: Hall, cluster: Client, target: Target, measured: Measured, stop: tuple[str, str | None]
 ) -> None:
+    at, phase = stop
+
     def die(line: str) -> None:
         if at in line:
             raise KilledError
@@ -109,12 +153,87 @@ def test_a_run_that_was_killed_goes_on_and_wipes_nothing_twice(
         list(reinstall(cluster, target, plan, die))
 
     first, *_ = planned(cluster, target, (), again=False)
-    if at != "takes pods":
+    if phase is not None:
         assert first.machine == "dgx-02", "what was begun comes first"
-        assert first.reasons[0].startswith("stopped in phase ")
+        assert first.reasons[0] == f"stopped in phase {phase}"
+        assert measured.by == []
     whole(cluster, target, "dgx-02")
+    assert measured.by == ["dgx-02"]
     assert condition(fleet, "dgx-02") == (target.image["url"], target.plan, True)
     assert fleet.wiped == ["dgx-02"]
+
+
+def test_a_machine_that_is_not_accepted_stays_cordoned_and_the_next_one_as_it_is(
+    fleet: Hall, cluster: Client, target: Target, measured: Measured
+) -> None:
+    measured.refused.append("dgx-01")
+    first, second = whole(cluster, target)
+    assert (first.state, first.reasons) == ("failed", ("dgx-01 was not accepted.",))
+    assert second.state == "to reinstall"
+    assert condition(fleet, "dgx-01") == (target.image["url"], target.plan, False)
+
+    measured.refused.clear()
+    first, _ = whole(cluster, target)
+    assert first.state == "reinstalled"
+    assert condition(fleet, "dgx-01")[2], "pods may come"
+    assert fleet.wiped == ["dgx-01", "dgx-02"], "what failed was measured again, and not wiped"
+
+
+def test_a_stack_file_that_changed_since_a_run_stopped_begins_the_machine_anew(
+    fleet: Hall, cluster: Client, target: Target, measured: Measured
+) -> None:
+    measured.refused.append("dgx-02")
+    whole(cluster, target, "dgx-02")
+    measured.refused.clear()
+    newer = replace(target, image={**target.image, "url": f"{target.image['url']}.2"})
+
+    (done,) = whole(cluster, newer, "dgx-02")
+
+    assert done.state == "reinstalled", done.reasons
+    assert condition(fleet, "dgx-02") == (newer.image["url"], target.plan, True)
+    assert fleet.wiped == ["dgx-02", "dgx-02"]
+
+
+def test_what_cannot_be_measured_is_said_and_takes_pods(
+    fleet: Hall, cluster: Client, target: Target, measured: Measured
+) -> None:
+    told: list[str] = []
+    without = replace(target, not_measured="cpu-machine has no GPU")
+    plan = planned(cluster, without, ["dgx-01"], again=False)
+    (done,) = reinstall(cluster, without, plan, told.append)
+    assert done.state == "reinstalled", done.reasons
+    assert "dgx-01: only fleet-node-check has judged it, because cpu-machine has no GPU" in told
+    assert measured.by == []
+
+
+def test_a_machine_that_leaves_its_pool_is_not_begun(
+    fleet: Hall, cluster: Client, target: Target
+) -> None:
+    cordon(cluster, "dgx-01", LEAVING)
+    first, _ = whole(cluster, target)
+    assert first.state == "failed"
+    assert first.reasons[0].startswith("dgx-01 leaves its pool: an update has drained its node")
+    assert fleet.wiped == []
+
+
+def test_a_second_run_on_the_same_pool_is_refused_while_the_first_works(
+    fleet: Hall, cluster: Client, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease, "RENEW_S", 0.2)
+    refused: list[str] = []
+
+    def second(line: str) -> None:
+        if "draining" in line:
+            with pytest.raises(KubeError) as caught:
+                whole(cluster, target, "dgx-02")
+            refused.append(str(caught.value))
+
+    plan = planned(cluster, target, ["dgx-01"], again=False)
+    (done,) = reinstall(cluster, target, plan, second)
+    assert done.state == "reinstalled", done.reasons
+    (sentence,) = refused
+    assert sentence.startswith("Another `fleet reinstall dev dgx` works on the pool, one machine")
+    assert fleet.wiped == ["dgx-01"]
 
 
 def test_an_update_meanwhile_does_not_bring_the_old_image_back(
@@ -169,9 +288,9 @@ def test_the_cluster_must_have_the_boot_data_of_the_stack_file(
 def test_another_cluster_with_machines_of_the_same_names_is_refused(
     fleet: Hall, cluster: Client, target: Target
 ) -> None:
-    fleet.patch(f"{HALL}/dgx-02", {"spec": {"bmc": {"address": "redfish://10.9.9.9/a"}}})
-    with pytest.raises(ReinstallError, match=r"has the BMC redfish://10.9.9.9/a, and the stack"):
-        planned(cluster, target, (), again=False)
+    elsewhere = replace(target, machines={**target.machines, "dgx-02": "redfish://10.9.9.9/a"})
+    with pytest.raises(ReinstallError, match=r"and the stack file says redfish://10.9.9.9/a"):
+        planned(cluster, elsewhere, (), again=False)
 
 
 def test_a_machine_is_taken_again_only_where_somebody_asks(

@@ -16,6 +16,7 @@ from rehearsal.nodes import NODES, ClusterNode, register
 NAMESPACE = "metal3-dgx"
 HALL = f"/apis/metal3.io/v1alpha1/namespaces/{NAMESPACE}/baremetalhosts"
 SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
+LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 LABELS = {
     "fleet.gpu/pool": "dgx",
     "fleet.gpu/site": "fra",
@@ -52,6 +53,9 @@ class Hall:
             "/apis/apps/v1/namespaces/default/replicasets",
             "/apis/batch/v1/namespaces/default/jobs",
             "/api/v1/namespaces/default/pods",
+            "/apis/batch/v1/namespaces/fleet-acceptance/jobs",
+            "/apis/apps/v1/namespaces/fleet-acceptance/daemonsets",
+            LEASES,
             NODES,
         ):
             for found in self.api.items(kind):

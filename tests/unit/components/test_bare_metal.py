@@ -4,7 +4,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pulumi
 import pytest
@@ -193,3 +193,22 @@ def test_machines_whose_rails_nobody_uses_are_warned_of_with_the_price(
 
     assert len(said) == warnings
     assert all("gangs talk TCP: 3 GB/s of an all-reduce in place of 489" in text for text in said)
+
+
+def leaving(way: Literal["deprovision", "detach"]) -> Callable[[], None]:
+    def program() -> None:
+        made, declared = changed(boot_of("dgx-h200"), BareMetalPoolSettings, {})
+        first, *others = declared.machines
+        declared = replace(declared, machines=(replace(first, leaving=way), *others))
+        login = BmcCredentials(username="root", password="hunter2")
+        args = BareMetalPoolArgs(boot=made, pool=declared, bmc=login, tunnels={})
+        BareMetalPool("pool", args)
+
+    return program
+
+
+def test_only_a_machine_that_keeps_its_system_is_waited_for_until_metal3_lets_it_go() -> None:
+    (waits,) = named(render(leaving("detach")), "HostDetached").values()
+    assert waits.inputs["namespace"] == "metal3-pool"
+    assert waits.inputs["host"] in objects(render(leaving("detach")), "BareMetalHost")
+    assert named(render(leaving("deprovision")), "HostDetached") == {}

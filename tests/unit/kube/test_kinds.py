@@ -1,5 +1,6 @@
 """Kinds of Kubernetes objects are decoded by many threads at once, as Pulumi's host does."""
 
+import re
 import subprocess
 import sys
 
@@ -56,3 +57,11 @@ def test_without_the_preparation_of_the_kinds_they_do() -> None:
     assert decoded("kinds = ()") != ["decoded"] * RUNS, (
         "msgspec can now be used by threads at once: kube/kinds.py need not prepare its kinds"
     )
+
+
+def test_no_other_module_takes_a_kind_from_lightkube() -> None:
+    """Else it would not be prepared."""
+    packages = ("kube", "fleet", "components", "workloads", "rehearsal", "stacks")
+    paths = [path for package in packages for path in (ROOT / package).rglob("*.py")]
+    taken = re.compile(r"lightkube(\.resources|\.generic_resource| import .*KubeConfig)\b")
+    assert {path.name for path in paths if taken.search(path.read_text())} == {"kinds.py"}

@@ -30,13 +30,6 @@ def test_a_server_of_which_nothing_is_known_is_taken_only_when_it_goes() -> None
     assert after(servers={"cpu-1": "aa", "cpu-2": "aa"}).replace == {"old-1": 1}
 
 
-def test_a_host_that_goes_is_reinstalled_unless_it_was_leaving() -> None:
-    assert after(hosts=frozenset({"dgx-01"})).reinstall == {"dgx-02": 1}
-    left = dataclasses.replace(BEFORE, leaving=frozenset({"dgx-02"}))
-    gone = dataclasses.replace(BEFORE, hosts=frozenset({"dgx-01"}))
-    assert taken(left, gone) == Taken()
-
-
 def test_a_host_is_drained_when_it_begins_to_leave_and_never_again() -> None:
     leaving = dataclasses.replace(BEFORE, leaving=frozenset({"dgx-01"}))
     assert taken(BEFORE, leaving).drain == {"dgx-01": 1}
@@ -70,12 +63,6 @@ def test_as_many_machines_as_allowed_are_said_and_not_refused() -> None:
         "gpu-fleet:allow.replace is 1"
     )
     assert tuple(beyond(found, Allow())) == ()
-
-
-def test_an_owned_machine_is_never_reinstalled_by_default() -> None:
-    (sentence,) = beyond(Taken(reinstall={"dgx-01": 1}), Allow())
-    assert sentence.startswith("This update deletes 1 BareMetalHost (dgx-01), which Metal3 then")
-    assert "gpu-fleet:allow.reinstall is 0" in sentence
 
 
 def test_a_long_list_of_machines_is_cut() -> None:

@@ -6,12 +6,19 @@ from typing import Any
 import pytest
 
 from settings import SettingsError
-from settings.names import BARE_METAL_HOST, NODE_DRAIN, NODE_POOL, SERVER
+from settings.names import (
+    BARE_METAL_HOST,
+    HOST_DETACHED,
+    NODE_DRAIN,
+    NODE_POOL,
+    NODE_READY,
+    SERVER,
+)
 from tests.support.environments import program, resources
 from tests.support.recorder import Registered, plain, render
 
 Deployed = list[tuple[str, Mapping[str, Any]]]
-KINDS = {SERVER, BARE_METAL_HOST, NODE_POOL, NODE_DRAIN}
+KINDS = {SERVER, BARE_METAL_HOST, NODE_POOL, NODE_DRAIN, NODE_READY}
 
 
 def shown(resource: Registered) -> dict[str, Any]:
@@ -63,12 +70,38 @@ def test_the_servers_of_a_removed_pool_count() -> None:
     assert "2 servers (fleet-prod-old-1, fleet-prod-old-2)" in sentence
 
 
-def test_an_owned_machine_without_its_entry_counts_unless_it_was_leaving() -> None:
-    gone: Deployed = [(BARE_METAL_HOST, {"metadata": {"name": "dgx-17"}})]
-    (sentence,) = refused([*deployed(), *gone])
-    assert "(dgx-17)" in sentence
-    assert "gpu-fleet:allow.reinstall is 0" in sentence
-    render(program("prod"), deployed=[*deployed(), *gone, (NODE_DRAIN, {"node": "dgx-17"})])
+def test_an_owned_machine_goes_only_after_it_was_drained_and_let_go() -> None:
+    found: Deployed = [*deployed(), (BARE_METAL_HOST, {"metadata": {"name": "dgx-17"}})]
+    (sentence,) = refused(found)
+    assert sentence.startswith("dgx-17 is a machine whose entry is gone, and it has not left: put ")
+    render(program("prod"), deployed=[*found, (NODE_DRAIN, {"node": "dgx-17"})])
+
+    found += [(NODE_DRAIN, {"node": "dgx-17", "detached": True})]
+    assert refused(found) == (sentence,), "Metal3 would wipe a machine that it has not detached"
+    render(program("prod"), deployed=[*found, (HOST_DETACHED, {"host": "dgx-17"})])
+
+
+def with_host(**changes: object) -> Deployed:
+    """The same where the first host is deployed with another spec."""
+    found = deployed()
+    at = next(number for number, (kind, _) in enumerate(found) if kind == BARE_METAL_HOST)
+    outputs = found[at][1]
+    found[at] = (BARE_METAL_HOST, {**outputs, "spec": {**outputs["spec"], **changes}})
+    return found
+
+
+def test_how_metal3_reaches_a_machine_that_has_joined_is_never_changed() -> None:
+    (sentence,) = refused(with_host(bmc={"address": "redfish://10.9.9.9/a"}))
+    assert " has the bmc_address redfish://10.9.9.9/a, and the stack file says " in sentence
+    assert "`leaving: true`" in sentence
+    (sentence,) = refused(with_host(bootMACAddress="94:6d:ae:ff:ff:ff"))
+    assert " has the boot_mac_address 94:6d:ae:ff:ff:ff, and the stack file says " in sentence
+
+
+def test_a_wrong_bmc_address_is_corrected_as_long_as_no_machine_has_joined_by_it() -> None:
+    """Metal3 takes another one while it registers a host; it says so itself where it does not."""
+    found = with_host(bmc={"address": "redfish://10.9.9.9/a"})
+    render(program("prod"), deployed=[each for each in found if each[0] != NODE_READY])
 
 
 def test_a_removed_node_pool_counts_with_all_machines_that_it_may_have() -> None:

@@ -77,7 +77,7 @@ def test_a_protected_machine_is_refused_with_the_way_on(said: str) -> None:
     outcome = Outcome(diagnostics=[Diagnostic(severity="error", resource="", message=message)])
     (refused,) = refusals("dev", outcome, "")
     assert refused == (
-        "dgx-dgx-01 is a machine whose entry is gone, and it was not leaving: put the entry back "
+        "dgx-dgx-01 is a machine whose entry is gone, and it has not left: put the entry back "
         "with `leaving: true` (or `leaving: detach`), update, and take it out with the next "
         "update. The first update drains the machine, the second gives it away. A pool or a site "
         "with a new name needs `was:` with the first one."

@@ -79,6 +79,16 @@ def test_an_unforeseen_error_is_shown_as_the_engine_wrote_it() -> None:
     assert refusals("dev", Outcome(), "error: the moon is full\n") == ("the moon is full",)
 
 
+def test_what_metal3_refuses_of_a_changed_host_is_told_with_the_way_to_do_it() -> None:
+    """The texts are those of baremetal-operator v0.13.2, in baremetalhost_validation.go."""
+    address = "BMC address can not be changed if the BMH is not in the Registering state"
+    for said in (address, "bootMACAddress can not be changed once it is set"):
+        message = Diagnostic(severity="error", resource="dgx-dgx-01", message=f"denied: {said}")
+        (told,) = refusals("prod", Outcome(diagnostics=[message]), "")
+        assert said in told
+        assert told.endswith("take the entry out, update, and enter the machine again.")
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -103,7 +113,7 @@ def test_a_protected_resource_is_told_with_the_way_to_go_on(said: str) -> None:
         return sentence
 
     host = told("kubernetes:metal3.io/v1alpha1:BareMetalHost", "dgx-dgx-01")
-    assert host.startswith("dgx-dgx-01 is a machine whose entry is gone")
+    assert host.startswith("dgx-dgx-01 is a machine whose entry is gone, and it has not left")
     assert "`leaving: true`" in host
     space = told("kubernetes:core/v1:Namespace", "teams-trading-production-namespace")
     assert space.startswith("The entry of the queue trading-production (its team and its name)")

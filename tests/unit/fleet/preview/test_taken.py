@@ -37,12 +37,7 @@ def test_replaced_and_deleted_servers_count_and_new_ones_do_not() -> None:
     assert found == Taken(replace={"cpu-1": 1, "cpu-2": 1})
 
 
-def test_a_host_that_is_deleted_or_replaced_is_reinstalled() -> None:
-    found = counted(host("delete", "dgx-01"), host("replace", "dgx-02"), host("update", "dgx-03"))
-    assert found == Taken(reinstall={"dgx-01": 1, "dgx-02": 1})
-
-
-def test_a_host_that_was_leaving_goes_without_being_counted_again() -> None:
+def test_a_host_counts_when_its_drain_begins_and_not_again_when_it_goes() -> None:
     assert counted(drain("create", "dgx-01")) == Taken(drain={"dgx-01": 1})
     assert counted(drain("delete", "dgx-01"), host("delete", "dgx-01")) == Taken()
 

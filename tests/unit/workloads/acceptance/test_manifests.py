@@ -16,7 +16,7 @@ from settings.names import ACCEPTANCE_NAMESPACE
 from tests.conftest import ROOT
 from tests.support.environments import ENVIRONMENTS
 from workloads.acceptance.__main__ import main
-from workloads.acceptance.manifests import PROBES, collecting, manifests
+from workloads.acceptance.manifests import collecting, manifests
 from workloads.acceptance.numa.program import FILE, program
 
 DGX = load("dgx-h200")
@@ -62,10 +62,12 @@ def test_the_host_runs_the_same_image_and_code_as_the_pod() -> None:
     assert "securityContext" not in in_pod, "a pod of a job is not privileged either"
 
 
-def test_the_probe_runs_on_every_machine_of_the_type() -> None:
-    spec = found("DaemonSet", "numa")["spec"]
-    assert spec["template"]["spec"]["nodeSelector"] == {"fleet.gpu/hardware": "dgx-h200"}
-    assert spec["selector"]["matchLabels"] == dict([PROBES])
+def test_the_probe_runs_on_its_machine_alone_and_is_bound_to_no_numa_node() -> None:
+    spec = found("DaemonSet", "numa-dgx-01")["spec"]
+    pod = spec["template"]["spec"]
+    assert pod["nodeSelector"] == {"kubernetes.io/hostname": "dgx-01"}
+    assert "resources" not in pod["containers"][0], "the kubelet binds memory of Guaranteed pods"
+    assert spec["selector"]["matchLabels"] == spec["template"]["metadata"]["labels"]
     code = found("ConfigMap", "code")
     assert base64.b64decode(code["binaryData"][FILE]) == program()
     assert "def measure" in code["data"]["gemm.py"]

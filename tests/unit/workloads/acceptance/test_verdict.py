@@ -8,40 +8,12 @@ from typing import Any
 import pytest
 
 from hardware.catalogue import load
+from tests.support.workloads.acceptance_logs import ACCEPTED, gemm, numa
 from tests.support.workloads.nccl_output import H200, SIXTEEN_H100
 from workloads.acceptance import verdict
 from workloads.acceptance.__main__ import main
 
 DGX = replace(load("dgx-h200"), nccl_all_reduce_busbw_gb_per_s=475.0)
-TUNED = json.dumps(
-    {
-        "day": "2026-11-22",
-        "machine": {"gpus": "8 x NVIDIA H200", "driver": "570", "cpu": "Xeon", "kernel": "6.12"},
-        "comparisons": [],
-        "missing": [],
-    }
-)
-BANNER = "== PyTorch ==\nNOTE: {this} is no JSON\n"
-
-
-def gemm(*tflops: float) -> str:
-    return BANNER + json.dumps({"tflops": tflops}) + "\n"
-
-
-def numa(**changed: Any) -> str:
-    """The probe's answer on a DGX H200, with node 1 changed."""
-    nodes = [
-        {
-            "id": node.id,
-            "cpus": node.cpus,
-            "memory_mib": 1031704,
-            "pages": {str(node.id): 16384},
-            "error": None,
-        }
-        for node in DGX.numa_nodes
-    ]
-    nodes[1] |= changed
-    return json.dumps({"machine": "dgx-01", "nodes": nodes})
 
 
 def test_a_machine_that_reaches_the_catalogues_figure_is_accepted() -> None:
@@ -122,13 +94,7 @@ def test_every_machine_of_the_probes_log_is_judged() -> None:
 def test_the_command_says_each_verdict_and_fails_with_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, text in {
-        "nccl": H200,
-        "gemm-host": gemm(*[700.0] * 8),
-        "gemm-pod": gemm(*[699.0] * 8),
-        "numa": numa(),
-        "tuned": TUNED,
-    }.items():
+    for name, text in ACCEPTED.items():
         (tmp_path / f"{name}.log").write_text(text)
     given = ["judge", "--hardware", "dgx-h200", "--logs", str(tmp_path)]
     assert main(given) == 0
