@@ -211,8 +211,9 @@ HttpsUrl: TypeAlias = Annotated[
 ImageUrl: TypeAlias = Annotated[
     str,
     Field(
-        pattern=r"^https://[^\s/#]+/[^\s#]+(#sha512-[0-9a-f]{128})?$",
-        description="an https:// address of a file, with #sha512- and its checksum at the end",
+        pattern=r"^https://[^\s/#]+/[^\s#]+#sha512-[0-9a-f]{128}$",
+        description="an https:// address of a file, with #sha512- and its checksum of 128 "
+        "hexadecimal digits at the end",
     ),
 ]
 Version: TypeAlias = Annotated[
