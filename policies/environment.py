@@ -71,7 +71,8 @@ def parse(name: str, config: Mapping[str, object], folder: Path = Path()) -> Env
 def _void_exemptions(said: RuleSettings, settings: Settings) -> Iterator[str]:
     """Yield the exemptions from host access in a queue, where the API server knows none.
 
-    An exemption names no namespace, but jobs are in queues alone.
+    An exemption names no namespace, but jobs are in queues alone, unless they need the host's
+    network for RoCE: such a gang is in a namespace of its own.
     """
     queues = {name for team in settings.teams.values() for name in team.queues}
     entries = mapping(said.get(host_access.ID))
@@ -79,6 +80,8 @@ def _void_exemptions(said: RuleSettings, settings: Settings) -> Iterator[str]:
     for name in items(entries.get("namespaces")):
         if name in queues:
             yield wrong(f"{path}.namespaces", name, f"a namespace of no queue: {_BASELINE}")
+    if any(pool.fabric and pool.fabric.on_host for pool in settings.pools.values()):
+        return
     for number, entry in enumerate(items(entries.get("exemptions"))):
         resource = str(at(entry, "resource"))
         if queues and "/" in resource and resource.partition("/")[0] not in _SERVICES:

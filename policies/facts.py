@@ -43,6 +43,7 @@ def pool_facts(pool: ResolvedPool, versions: Versions) -> Pool:
         "shares_gpus": pool.sharing is not None and pool.sharing.mode != "whole",
         "spot": rented is not None and "spot" in rented.gpu_limits,
         "rdma": "" if pool.fabric is None else pool.fabric.resource,
+        "rdma_on_host": pool.fabric is not None and pool.fabric.on_host,
         "hugepages_1gi_mib": sum(node.hugepages_1gi * 1024 for node in plan.nodes),
         "hugepages_2mi_mib": sum(node.hugepages_2mi * 2 for node in plan.nodes),
         "shapes": [],

@@ -25,6 +25,15 @@ class Fabric:
     resource: str
     per_machine: int
 
+    @property
+    def on_host(self) -> bool:
+        """Whether pods need their host's network for it, which the namespaces of queues refuse.
+
+        RoCE finds its peer by the address of an interface of the card, which a pod's own network
+        has not: its GIDs are empty there (k8s-rdma-shared-dev-plugin, issues 72 and 101).
+        """
+        return self.kind == "roce"
+
 
 def fabric_of(pool: PoolSettings, hardware: Hardware, *, efa: bool) -> Fabric | None:
     """Return the fabric of a pool; None where traffic between its machines goes over TCP.
@@ -40,7 +49,7 @@ def fabric_of(pool: PoolSettings, hardware: Hardware, *, efa: bool) -> Fabric | 
 
 
 def nccl_environment(fabric: Fabric | None, hardware: Hardware) -> dict[str, str]:
-    """Return the variables by which NCCL finds the fabric from inside a pod, and nothing else.
+    """Return the variables by which NCCL finds the fabric from a pod's own network.
 
     - `=` before the list makes the names exact, else mlx5_1 would mean mlx5_10 and mlx5_11 too; the
       other cards of the machine carry storage (NCCL user guide, NCCL_IB_HCA).
@@ -49,7 +58,7 @@ def nccl_environment(fabric: Fabric | None, hardware: Hardware) -> dict[str, str
       launches no machine for a pod that asks for them (its issue 3315). The plugin aws-ofi-nccl
       sets everything else for each instance type itself.
     """
-    if fabric is None:
+    if fabric is None or fabric.on_host:
         return {}
     found = {"NCCL_SOCKET_IFNAME": "eth0"}
     if fabric.kind == "efa":

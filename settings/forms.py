@@ -45,6 +45,13 @@ def _between(largest: int, smallest: int) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _not_of_kubernetes(group: str) -> str:
+    """Refuse groups such as system:authenticated, in which everybody is."""
+    if group.startswith("system:"):
+        raise ValueError
+    return group
+
+
 def _named(text: str) -> str:
     """Refuse a host that resolvers take for an address, as its last label has digits alone."""
     if text.rpartition(".")[2].isdigit():
@@ -204,8 +211,9 @@ HttpsUrl: TypeAlias = Annotated[
 ImageUrl: TypeAlias = Annotated[
     str,
     Field(
-        pattern=r"^https://[^\s/#]+/[^\s#]+(#sha512-[0-9a-f]{128})?$",
-        description="an https:// address of a file, with #sha512- and its checksum at the end",
+        pattern=r"^https://[^\s/#]+/[^\s#]+#sha512-[0-9a-f]{128}$",
+        description="an https:// address of a file, with #sha512- and its checksum of 128 "
+        "hexadecimal digits at the end",
     ),
 ]
 Version: TypeAlias = Annotated[
@@ -263,6 +271,15 @@ LabelValue: TypeAlias = Annotated[
         description="1 to 63 letters, digits, hyphens, dots and underscores, in quotes where it "
         "looks like a number",
     ),
+]
+GroupName: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^[!-~]([ -~]{0,254}[!-~])?$",
+        description="a group as the API server knows it, with its prefix, such as oidc:research, "
+        "and none of Kubernetes' own, which begin with system:",
+    ),
+    AfterValidator(_not_of_kubernetes),
 ]
 DriveId: TypeAlias = Annotated[
     str,

@@ -13,6 +13,7 @@ from settings.forms import (
     Cidr,
     Endpoint,
     FirstName,
+    GroupName,
     HetznerCidr,
     HttpsEndpoint,
     ImageUrl,
@@ -132,13 +133,18 @@ class Queue:
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class Team:
-    """A team that uses the fleet: its cost centre and its queues."""
+    """A team that uses the fleet: its cost centre, its queues and its people."""
 
     cost_centre: LabelValue
     queues: Annotated[
         Mapping[Name, Queue],
         Field(min_length=1, description="a mapping from names to one queue or more"),
     ]
+    groups: Annotated[tuple[GroupName, ...], Field(description="a list of groups")] = ()
+    """The groups whose people may work in its queues; none for the cluster's administrators only.
+
+    The API server learns them from an identity provider or a client's certificate.
+    """
     was: FirstName = None
 
 

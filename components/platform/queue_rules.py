@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 
 import pulumi
 from pulumi_kubernetes.admissionregistration.v1 import (
+    MatchConditionArgs,
     MatchResourcesArgs,
     NamedRuleWithOperationsArgs,
     ValidatingAdmissionPolicy,
@@ -29,7 +30,15 @@ from settings.names import PREFIX
 
 NAME = "fleet-queues"
 OF_A_TEAM = LabelSelectorRequirementArgs(key=f"{PREFIX}/team", operator="Exists")
-OWN_QUEUE = "object.spec.?queue.orValue('default') in ['default', namespaceObject.metadata.name]"
+_QUEUE = "{}.spec.?queue.orValue('default')"
+# Volcano's webhook gives a new PodGroup of the queue `default` that of the namespace, and looks at
+# none later (v1.14.1, podgroups/mutate): one that went back to `default` would be in no bound
+OWN_QUEUE = (
+    f"{_QUEUE.format('object')} == namespaceObject.metadata.name"
+    f" || ({_QUEUE.format('object')} == 'default'"
+    f" && (oldObject == null || {_QUEUE.format('dyn(oldObject)')} == 'default'))"
+)
+CHANGED = "oldObject == null || dyn(object).spec != dyn(oldObject).spec"
 # a Volcano Job has the one, a PodGroup the other, and `dyn` keeps the API server from asking for
 # both; Volcano's webhook has filled in a Job's
 MEMBERS = "dyn(object).spec.?minAvailable.orValue(dyn(object).spec.?minMember.orValue(1))"
@@ -61,15 +70,16 @@ def queue_rules(
             match_constraints=MatchResourcesArgs(
                 namespace_selector=LabelSelectorArgs(match_expressions=[OF_A_TEAM]),
                 resource_rules=[
-                    _created("batch.volcano.sh", "v1alpha1", "jobs"),
-                    _created("scheduling.volcano.sh", "v1beta1", "podgroups"),
+                    _written("batch.volcano.sh", "v1alpha1", "jobs"),
+                    _written("scheduling.volcano.sh", "v1beta1", "podgroups"),
                 ],
             ),
+            match_conditions=[MatchConditionArgs(name="changed", expression=CHANGED)],
             validations=[
                 ValidationArgs(
                     expression=OWN_QUEUE,
-                    message_expression="'queue ' + object.spec.queue + ' has its own namespace; "
-                    "allowed in this one: ' + namespaceObject.metadata.name",
+                    message_expression=f"'queue ' + {_QUEUE.format('object')} + ' is not that of "
+                    "this namespace; allowed: ' + namespaceObject.metadata.name",
                 ),
                 *_gangs(queues, rented),
             ],
@@ -117,7 +127,10 @@ def _outside(queues: list[str]) -> str:
     return f"!(namespaceObject.metadata.name in {queues})"
 
 
-def _created(group: str, version: str, resource: str) -> NamedRuleWithOperationsArgs:
+def _written(group: str, version: str, resource: str) -> NamedRuleWithOperationsArgs:
     return NamedRuleWithOperationsArgs(
-        api_groups=[group], api_versions=[version], operations=["CREATE"], resources=[resource]
+        api_groups=[group],
+        api_versions=[version],
+        operations=["CREATE", "UPDATE"],
+        resources=[resource],
     )

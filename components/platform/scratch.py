@@ -12,8 +12,8 @@ A pod asks for it by a generic ephemeral volume, since no pod may mount a path o
               resources: {requests: {storage: 1Ti}}
 
 The directory is made below /scratch when the scheduler has chosen the node, and goes with the pod.
-Why this way, and what bounds its size: docs/decisions/0020. The objects are those of
-local-path-provisioner 0.0.37 (deploy/local-path-storage.yaml).
+The size is not enforced: a pod may fill half of the array. Why this way: docs/decisions/0020. The
+objects are those of local-path-provisioner 0.0.37 (deploy/local-path-storage.yaml).
 """
 
 import json

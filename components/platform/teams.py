@@ -6,7 +6,8 @@ every pod that waits, also for those that Volcano will not start since their que
 the namespace has a quota as large as the queue, and Volcano's plugin resourcequota keeps a job that
 goes beyond it without pods. On owned machines it would only keep a job from preempting another.
 
-Pods of a queue reach one another and are reached by nobody else of the cluster.
+Pods of a queue reach one another and are reached by nobody else of the cluster. The people of the
+team's groups work in it, see `components.platform.team_access`.
 
 Where the queue's pool has a network between GPUs, the ConfigMap `fleet-nccl` in the namespace has
 what NCCL must be told of it. A job takes it by `envFrom: [{configMapRef: {name: fleet-nccl}}]`.
@@ -33,6 +34,7 @@ from pulumi_kubernetes.networking.v1 import (
 
 from components.platform.queue_rules import queue_rules
 from components.platform.queue_shares import deserved
+from components.platform.team_access import team_access, team_role
 from settings.names import GPU, NCCL_CONFIG, POD_SECURITY, owner_labels
 from settings.types import Queue, Team
 
@@ -63,6 +65,8 @@ class Teams(pulumi.ComponentResource):
         after_crds = pulumi.ResourceOptions(parent=self, depends_on=[args.crds])
         queues = _queues(args.teams)
         shares = deserved(queues, args.pools, args.rented)
+        people = any(owner.groups for owner in args.teams.values())
+        role = team_role(name, child) if people else None
         for team, owner in args.teams.items():
             labelled = owner_labels(team, owner.cost_centre)
             for queue, bounds in owner.queues.items():
@@ -79,6 +83,8 @@ class Teams(pulumi.ComponentResource):
                     spec=_own_pods_alone(),
                     opts=child,
                 )
+                if role is not None and owner.groups:
+                    team_access(prefix, space.metadata["name"], owner.groups, role, child)
                 if variables := args.nccl.get(bounds.pool or ""):
                     ConfigMap(
                         f"{prefix}-nccl",

@@ -196,15 +196,22 @@ def _talks_tcp(args: BareMetalPoolArgs) -> bool:
     """Return whether gangs of several machines with RDMA cards would not use them."""
     pool = args.boot.pool
     several = pool.hardware.gpus and len(args.pool.machines) > 1
-    return bool(several and pool.hardware.rails and pool.fabric is None)
+    unused = pool.fabric is None or pool.fabric.on_host
+    return bool(several and pool.hardware.rails and unused)
 
 
 def _slow_network(args: BareMetalPoolArgs) -> str:
     pool = args.boot.pool
+    slow = f"{TCP_GB_PER_S} GB/s of an all-reduce in place of {RDMA_GB_PER_S} were measured on H100"
+    if pool.fabric is not None:
+        return (
+            f"pool {pool.title}: RoCE needs the host's network, which the namespaces of queues "
+            f"refuse, so gangs in queues talk TCP: {slow}; docs/network-between-gpus.md says how "
+            "one runs outside them."
+        )
     return (
         f"pool {pool.title}: {pool.hardware.name} has {len(pool.hardware.rails)} RDMA cards for "
-        f"other machines and the pool no fabric, so gangs talk TCP: {TCP_GB_PER_S} GB/s of an "
-        f"all-reduce in place of {RDMA_GB_PER_S} were measured on H100; "
+        f"other machines and the pool no fabric, so gangs talk TCP: {slow}; "
         f"gpu-fleet:pools.{pool.title}.fabric is infiniband or roce."
     )
 

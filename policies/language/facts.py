@@ -42,6 +42,8 @@ class Pool(TypedDict):
     """Some of its machines are spot capacity."""
     rdma: str
     """The extended resource by which its pods get RDMA devices, empty where it has none."""
+    rdma_on_host: bool
+    """The devices work only in pods that have their host's network, as RoCE does."""
     hugepages_1gi_mib: int
     hugepages_2mi_mib: int
     shapes: Sequence[Shape]
@@ -115,6 +117,7 @@ SCHEMA: Mapping[str, object] = {
                 shares_gpus=_FLAG,
                 spot=_FLAG,
                 rdma={"type": "string", "pattern": "^([a-z0-9./-]+)?$"},
+                rdma_on_host=_FLAG,
                 hugepages_1gi_mib=_COUNT,
                 hugepages_2mi_mib=_COUNT,
                 shapes=_list(_object(Shape, **dict.fromkeys(Shape.__annotations__, _COUNT))),

@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 from policies.language import cel
 from policies.language.cel_forms import Fault
 from policies.language.facts import KEY, NONE, Facts, Pool
-from policies.language.manifest import at, items, quantity
+from policies.language.manifest import at, is_true, items, quantity
 from policies.language.pods import Pod, asked, subject
 from policies.language.rule import Manifest, Settings
 from settings.names import POOL_LABEL
@@ -49,6 +49,15 @@ def selected(pod: Pod) -> str:
 def open_to(settings: Settings, pool: str) -> list[Pool]:
     """The pools on which a pod that selects this one could run; all where it selects none."""
     return [each for each in facts(settings)["pools"] if pool in ("", each["name"])]
+
+
+def reaches(pod: Pod, pool: Pool) -> bool:
+    """Return whether the RDMA devices of a pool work in the network that a pod has."""
+    return is_true(pod.spec.get("hostNetwork")) or not pool["rdma_on_host"]
+
+
+REACHES = "(p.on_host || !e.rdma_on_host)"
+"""CEL: `reaches` of a pod `p` of `with_pools` and a pool `e`."""
 
 
 def names_resource(pod: Pod, of: Sequence[str]) -> bool:
@@ -149,10 +158,15 @@ def asking_pods(
 
 
 def with_pools(pods: str, having: str) -> str:
-    """CEL: pods with the `pools` that are open to each and of which `having` holds."""
+    """CEL: pods with the `pools` that are open to each and of which `having` holds.
+
+    `on_host` says whether the pod has its host's network.
+    """
+    on_host = "p.spec.?hostNetwork.orValue(null) == true"
     return (
         f"({pods}).map(p, {{'name': dyn(p.name), 'annotations': dyn(p.annotations), "
-        f"'containers': dyn(p.containers), 'pools': dyn({_open_to(having)})}})"
+        f"'containers': dyn(p.containers), 'on_host': dyn({on_host}), "
+        f"'pools': dyn({_open_to(having)})}})"
     )
 
 

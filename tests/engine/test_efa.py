@@ -12,7 +12,7 @@ def test_the_parts_of_efa_are_made_and_the_class_selects_them(
 ) -> None:
     def with_efa(config: dict[str, Any]) -> None:
         del config["gpu-fleet:lakefs"]  # which is no part of this
-        config["gpu-fleet:versions"]["efa"] = f"{EFA}#sha512-{'ab' * 64}"
+        config["gpu-fleet:versions"]["efa"] = EFA
         config["gpu-fleet:sites"]["us-east-1"]["vpc"] = "vpc-0a1b2c3d4e5f60718"
 
     trial = twin_of_dev(with_efa)

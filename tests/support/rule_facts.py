@@ -22,6 +22,7 @@ def pool(name: str = "dgx", **known: object) -> Pool:
         "shares_gpus": False,
         "spot": False,
         "rdma": "",
+        "rdma_on_host": False,
         "hugepages_1gi_mib": 0,
         "hugepages_2mi_mib": 0,
         "shapes": [],

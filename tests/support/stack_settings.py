@@ -9,7 +9,8 @@ from ignition.write.wireguard import WireGuardKey
 from ignition.write.wireguard_keys import public_key
 
 DIGEST = "sha256:" + "ab" * 32
-FABRIC_MANAGER = "https://images.fleet.example/nvidia-fabricmanager-570.195.03.raw"
+CHECKSUM = f"#sha512-{'ab' * 64}"
+FABRIC_MANAGER = f"https://images.fleet.example/nvidia-fabricmanager-570.195.03.raw{CHECKSUM}"
 
 CONFIG: Mapping[str, object] = {
     "cluster": {
@@ -130,7 +131,7 @@ def _parent(root: object, path: str) -> tuple[dict[str | int, object], str | int
     return cast("dict[str | int, object]", root), int(last) if last.isdigit() else last
 
 
-EFA = "https://images.fleet.example/sysext/efa-4593.2.5.raw"
+EFA = f"https://images.fleet.example/sysext/efa-4593.2.5.raw{CHECKSUM}"
 
 
 def with_efa() -> dict[str, object]:

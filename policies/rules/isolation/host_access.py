@@ -7,8 +7,8 @@ Nodes leave memory that is pinned for RDMA unlimited, and memory may be bound to
 a seccomp profile, so neither IPC_LOCK nor SYS_NICE is missed.
 
 With `rdma/rails` on InfiniBand, or EFA, pods speak RDMA from their own network. A gang needs the
-host's network only where its pool offers no such device, or where the fabric is RoCE: then in a
-namespace of its own outside the queues, with a dated exemption.
+host's network only where the fabric is RoCE: then in a namespace of its own outside the queues,
+with a dated exemption, which a stack file takes only if one of its pools has RoCE.
 """
 
 from collections.abc import Iterator, Mapping

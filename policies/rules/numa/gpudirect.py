@@ -11,8 +11,8 @@ A pool must have, between a GPU and a network card:
 A pod declares that it counts on it by the annotation `fleet.gpu/gpudirect: rdma`. It then needs
 GPUs, and the RDMA device that its pool offers: `rdma/rails` where the pool has a `fabric`,
 `vpc.amazonaws.com/efa` where the environment has EFA. Where no pool is known, a device of one of
-the resources in `devices` will do. A pool that offers none has no other way in than the host's
-network, which needs a dated exemption from isolation/host-access.
+the resources in `devices` will do. On a RoCE pool the device works only in the host's network,
+which needs a dated exemption from isolation/host-access and a namespace outside the queues.
 
 GPUDirect Storage (`storage`) is refused: it needs nvidia-fs, a module that neither Flatcar nor its
 driver extensions have, and drives or a file system that speak to it; /scratch does not. cuFile then
@@ -29,12 +29,14 @@ from policies.language.gpu_work import asks_for_gpus
 from policies.language.manifest import at, items, mapping, quantity
 from policies.language.pods import Pod, pods
 from policies.language.pool_table import (
+    REACHES,
     cel_asks_for,
     cel_no_pool_fits,
     cel_text,
     no_pool_fits,
     open_to,
     pod_violations,
+    reaches,
     selected,
     with_pools,
 )
@@ -58,6 +60,8 @@ _MUST = (
     f"{TCP_GB_PER_S} GB/s of an all-reduce in place of {RDMA_GB_PER_S}), which"
 )
 _ASK = "{rdma} on pool '{name}'"
+_POOL = "pool '{name}'"
+_ON_HOST = "must use the host's network, in a namespace outside the queues, for RoCE on"
 
 
 def _judge(shipped: Shipped) -> list[str]:
@@ -99,8 +103,11 @@ def _fault(pod: Pod, settings: Settings) -> str | None:
         return _DEVICES.format(devices=" or ".join(devices))
     with_gpus = [pool for pool in open_to(settings, selected(pod)) if pool["gpus"]]
     offering = [pool for pool in with_gpus if pool["rdma"]]
-    return no_pool_fits(with_gpus, lambda pool: pool["rdma"] != "", _SAYS, _MUST) or no_pool_fits(
-        offering, lambda pool: _has(pod, (pool["rdma"],)), _ASK
+    reached = [pool for pool in offering if reaches(pod, pool)]
+    return (
+        no_pool_fits(with_gpus, lambda pool: pool["rdma"] != "", _SAYS, _MUST)
+        or no_pool_fits(offering, lambda pool: reaches(pod, pool), _POOL, _ON_HOST)
+        or no_pool_fits(reached, lambda pool: _has(pod, (pool["rdma"],)), _ASK)
     )
 
 
@@ -120,6 +127,8 @@ _AMOUNT = "'%s'.format([r[k]])"
 _SOME = f"isQuantity({_AMOUNT}) && quantity({_AMOUNT}).isGreaterThan(quantity('0'))"
 _HAS = cel_asks_for(f"{_PREFIXES}.exists(d, k.startsWith(d)) && {_SOME}")
 _HAS_ITS = cel_asks_for(f"k.startsWith(e.rdma) && {_SOME}")
+_OFFERS = "e.rdma != ''"
+_IN_REACH = f"{_OFFERS} && {REACHES}"
 
 RULE = Rule(
     id=_ID,
@@ -156,14 +165,21 @@ RULE = Rule(
                 broken=f"!({ASKS_FOR_GPUS} && {_HAS})",
                 says=cel.text(_DEVICES, devices=f"{_PREFIXES}.join(' or ')"),
             ),
-            cel_no_pool_fits("e.rdma != ''", cel_text(_SAYS), _MUST),
+            cel_no_pool_fits(_OFFERS, cel_text(_SAYS), _MUST),
+            Fault(
+                broken=f"p.pools.exists(e, {_OFFERS}) && !p.pools.exists(e, {_IN_REACH})",
+                says=(
+                    f"{cel.literal(f'{_ON_HOST} ')} + p.pools.filter(e, {_OFFERS})"
+                    f".map(e, {cel_text(_POOL)}).join(' or ') + '.'"
+                ),
+            ),
             Fault(
                 broken=(
-                    "p.pools.exists(e, e.rdma != '') && "
-                    f"!p.pools.exists(e, e.rdma != '' && {_HAS_ITS})"
+                    f"p.pools.exists(e, {_IN_REACH}) && "
+                    f"!p.pools.exists(e, {_IN_REACH} && {_HAS_ITS})"
                 ),
                 says=(
-                    f"'must ask for ' + p.pools.filter(e, e.rdma != '').map(e, {cel_text(_ASK)})"
+                    f"'must ask for ' + p.pools.filter(e, {_IN_REACH}).map(e, {cel_text(_ASK)})"
                     ".join(' or ') + '.'"
                 ),
             ),

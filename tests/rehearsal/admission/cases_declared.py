@@ -42,6 +42,8 @@ def good() -> Iterator[Row]:
 def _good() -> Iterator[Row]:
     yield DIRECT, "rails on a pool with RDMA", _says(_ASKS, "rdma", _RAILS, **DGX)
     yield DIRECT, "rails on some pool", _says(_ASKS, "rdma", _RAILS)
+    on_host = {"hostNetwork": True, "nodeSelector": {"fleet.gpu/pool": "ether"}}
+    yield DIRECT, "RoCE in the host's network", _says(_ASKS, "rdma", _RAILS, **on_host)
     yield DIRECT, "nothing declared", template(gpus(), **SERVE)
     yield GPU_MEMORY, "what a profile has", _says(_MEMORY, "18G", _mig("1g.18gb"))
     yield GPU_MEMORY, "what a profile with engines has", _says(_MEMORY, "16Gi", _mig("1g.18gb.me"))
@@ -82,6 +84,11 @@ def bad() -> Iterator[Row]:
 
 def _bad() -> Iterator[Row]:
     yield DIRECT, "rails on a pool without RDMA", _says(_ASKS, "rdma", _RAILS, **SERVE)
+    ether = {"nodeSelector": {"fleet.gpu/pool": "ether"}}
+    yield DIRECT, "RoCE in a pod's own network", _says(_ASKS, "rdma", _RAILS, **ether)
+    asks_none = _says(_ASKS, "rdma", gpus(1, "m", **{"vpc.amazonaws.com/efa": 1}), **ether)
+    asks_none["spec"]["hostNetwork"] = True
+    yield DIRECT, "RoCE with another device", asks_none
     yield DIRECT, "rails without GPUs", _says(_ASKS, "rdma", limited(**{"rdma/rails": 1}))
     yield DIRECT, "no rails, in so many words", _says(_ASKS, "rdma", gpus(1, "m", **{"rdma/x": 0}))
     efa = gpus(1, "main", **{"vpc.amazonaws.com/efa": 1})

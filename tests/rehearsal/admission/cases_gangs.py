@@ -1,13 +1,18 @@
 """Objects for the rule of gangs that fit their queue: `(rule, what it is, object)`."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from policies.language.pods import KUBEFLOW
-from tests.support.admission.objects import GPU, JOBS, Object, gpus, made, template, volcano
+from tests.support.admission.objects import GPU, JOBS, KINDS, Object, gpus, made, template, volcano
 from tests.support.admission.server import NAMESPACE
 
 Row = tuple[str, str, Object]
 GANG = "idle/gang-fits"
+NETWORK = "numa/gang-network"
+DGX: Object = {"nodeSelector": {"fleet.gpu/pool": "dgx"}}
+ETHER: Object = {"nodeSelector": {"fleet.gpu/pool": "ether"}}
+_RAILS = {"rdma/rails": 1}
 _TRAINING = {kind: JOBS[kind] for kind in KUBEFLOW}
 
 
@@ -56,8 +61,43 @@ def _unsaid(count: int) -> Object:
     return found
 
 
+def _spread(count: int = 2, *, per_pod: int = 8, asks: Object | None = None, **spec: Any) -> Object:
+    """A gang on the machines of a pool."""
+    return volcano(
+        template(gpus(per_pod, "main", **(asks or {})), **spec), count, minAvailable=count + 1
+    )
+
+
+def _network() -> Iterator[Row]:
+    """Gangs that use the network between the machines of their pool, or have none to use."""
+    for name, found in {
+        "that asks for the device": _spread(asks=_RAILS, **DGX),
+        "on one machine": _spread(4, per_pod=2, **DGX),
+        "that may run where no device is": _spread(),
+        "on RoCE, in the network of its pods": _spread(**ETHER),
+        "on RoCE that asks": _spread(asks=_RAILS, hostNetwork=True, **ETHER),
+    }.items():
+        yield NETWORK, f"a gang {name}", found
+    for kind in ("Pod", "Deployment", "Job"):
+        yield NETWORK, f"a {kind}, which is no gang", KINDS[kind](_two())
+
+
+def _slow() -> Iterator[Row]:
+    yield NETWORK, "a gang on two machines", _spread(**DGX)
+    yield NETWORK, "a gang on RoCE in the host's network", _spread(hostNetwork=True, **ETHER)
+    efa = {"vpc.amazonaws.com/efa": 1}
+    yield NETWORK, "a gang with the device of another pool", _spread(asks=efa, **DGX)
+    for kind in _TRAINING:
+        yield NETWORK, f"training as {kind}, without the device", _training(2, kind, _two())
+
+
+def _two() -> Object:
+    return template(gpus(8), **DGX)
+
+
 def good() -> Iterator[Row]:
     """Objects that keep their rule."""
+    yield from _network()
     for name, found in {
         "as large as the queue": _gang(2),
         "with fewer to start with": _gang(3, minAvailable=2),
@@ -86,6 +126,7 @@ def good() -> Iterator[Row]:
 
 def bad() -> Iterator[Row]:
     """Objects that break their rule, and are otherwise what an API server takes."""
+    yield from _slow()
     for name, found in {
         "of all its pods": _gang(3, minAvailable=4),
         "of nearly all": _gang(4, minAvailable=4),

@@ -35,6 +35,7 @@ FACTS: Facts = {
             newest_cuda=13,
         ),
         pool("bare", purpose="batch", gpus=0),
+        pool("ether", rdma="rdma/rails", rdma_on_host=True),
         pool("slices", purpose="inference", shares_gpus=True),
         pool("cheap", spot=True),
         pool("burst", spot=True),

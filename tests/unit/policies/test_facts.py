@@ -139,6 +139,7 @@ def test_a_dgx_tells_what_follows_from_its_choices() -> None:
         "shares_gpus": False,
         "spot": False,
         "rdma": "",
+        "rdma_on_host": False,
         "hugepages_1gi_mib": 131072,
         "hugepages_2mi_mib": 0,
         "shapes": [
@@ -188,7 +189,12 @@ def test_what_is_told_has_the_form_that_rules_are_promised(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "fabric", "resource"),
-    [("dgx-h200", "infiniband", "rdma/rails"), ("dgx-h200", None, ""), ("gex44", None, "")],
+    [
+        ("dgx-h200", "infiniband", "rdma/rails"),
+        ("dgx-h200", "roce", "rdma/rails"),
+        ("dgx-h200", None, ""),
+        ("gex44", None, ""),
+    ],
 )
 def test_pods_of_owned_machines_get_rails_where_the_pool_has_a_fabric(
     name: str, fabric: Any, resource: str
@@ -196,7 +202,9 @@ def test_pods_of_owned_machines_get_rails_where_the_pool_has_a_fabric(
     said = declared(name, "training", Tuning())
     assert isinstance(said, BareMetalPoolSettings)
 
-    assert facts(resolve("p", replace(said, fabric=fabric), load(name)))["rdma"] == resource
+    found = facts(resolve("p", replace(said, fabric=fabric), load(name)))
+    assert found["rdma"] == resource
+    assert found["rdma_on_host"] is (fabric == "roce"), "a pod's own network has no RoCE address"
 
 
 def test_pods_of_rented_machines_get_efa_where_the_environment_has_its_driver() -> None:

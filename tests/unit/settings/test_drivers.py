@@ -8,7 +8,7 @@ from settings.node_boot import node_boot, node_versions
 from settings.support import ends
 from settings.types import Settings
 from tests.support.ignition.nodes import OWN_DRIVER, OWN_FABRIC_MANAGER
-from tests.support.stack_settings import with_value
+from tests.support.stack_settings import CHECKSUM, with_value
 
 
 def own() -> Settings:
@@ -16,7 +16,10 @@ def own() -> Settings:
         "dev",
         with_value(
             "versions",
-            {"nvidia_driver_extension": OWN_DRIVER, "fabric_manager": OWN_FABRIC_MANAGER},
+            {
+                "nvidia_driver_extension": OWN_DRIVER + CHECKSUM,
+                "fabric_manager": OWN_FABRIC_MANAGER + CHECKSUM,
+            },
         ),
     )
 

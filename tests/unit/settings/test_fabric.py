@@ -98,6 +98,11 @@ def test_nccl_uses_the_compute_rails_by_their_exact_names() -> None:
     assert nccl_environment(None, load("dgx-h200")) == {}
 
 
+def test_queues_of_a_roce_pool_are_promised_no_rdma() -> None:
+    roce = Fabric(kind="roce", resource="rdma/rails", per_machine=8)
+    assert nccl_environment(roce, load("dgx-h200")) == {}, "a pod of a queue cannot use it"
+
+
 def test_libfabric_takes_no_huge_pages_on_rented_machines() -> None:
     efa = Fabric(kind="efa", resource="vpc.amazonaws.com/efa", per_machine=32)
     found = nccl_environment(efa, load("p5e.48xlarge"))

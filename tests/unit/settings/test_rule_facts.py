@@ -4,7 +4,7 @@ from typing import Any
 
 from policies.environment import parse
 from tests.support.ignition.nodes import OWN_DRIVER, OWN_FABRIC_MANAGER
-from tests.support.stack_settings import config, with_efa
+from tests.support.stack_settings import CHECKSUM, config, with_efa
 from tests.unit.settings.test_sharing import MIG, with_pool
 
 
@@ -47,8 +47,8 @@ def test_rdma_of_aws_needs_the_driver_that_the_environment_names() -> None:
 def test_a_driver_extension_says_which_cuda_runs() -> None:
     brought = config()
     brought["versions"] = {
-        "nvidia_driver_extension": OWN_DRIVER,
-        "fabric_manager": OWN_FABRIC_MANAGER,
+        "nvidia_driver_extension": OWN_DRIVER + CHECKSUM,
+        "fabric_manager": OWN_FABRIC_MANAGER + CHECKSUM,
     }
 
     dgx = told("dgx", brought)

@@ -208,6 +208,18 @@ def test_an_exemption_that_pod_security_would_not_know_is_refused_with_that_reas
     )
 
 
+def test_a_gang_on_roce_may_have_the_hosts_network_until_a_day_outside_the_queues() -> None:
+    configuration = with_value("pools.dgx.fabric", "roce")
+    said: dict[str, object] = {"exemptions": [exempt("Job/gang")]}
+    configuration["policies"] = {"isolation/host-access": said}
+    assert environments.parse("dev", configuration).rules
+    said["namespaces"] = ["research"]
+    (refused,) = mistakes(configuration)
+    assert refused.endswith(
+        f'namespaces is "research"; allowed: a namespace of no queue: {BASELINE}'
+    )
+
+
 def test_secrets_are_passed_over_and_never_shown() -> None:
     configuration = config()
     configuration["hcloud_token"] = "abcdef.0123456789abcdef"

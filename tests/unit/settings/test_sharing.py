@@ -7,7 +7,7 @@ import pytest
 from hardware.flatcar.releases import driver_version
 from settings import BareMetalPoolSettings, SettingsError, parse
 from settings.versions import FLATCAR
-from tests.support.stack_settings import config
+from tests.support.stack_settings import CHECKSUM, config
 
 MIG = {"sharing": "mig", "mig_layout": {"1g.18gb": 2, "2g.35gb": 1, "3g.71gb": 1}}
 INFERENCE = {"purpose": "inference"}
@@ -29,7 +29,8 @@ def mistakes(name: str, *changes: dict[str, Any], driver: str | None = None) -> 
         versions = configuration["versions"]
         assert isinstance(versions, dict)
         versions["nvidia_driver"] = driver
-        versions["fabric_manager"] = f"https://a.example/fm-{driver_version(FLATCAR, driver)}.raw"
+        version = driver_version(FLATCAR, driver)
+        versions["fabric_manager"] = f"https://a.example/fm-{version}.raw{CHECKSUM}"
     with pytest.raises(SettingsError) as caught:
         parse("dev", configuration)
     return caught.value.mistakes

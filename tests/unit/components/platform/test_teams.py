@@ -7,6 +7,7 @@ import pytest
 
 from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import Volcano, VolcanoArgs
+from policies.rules.isolation.rbac_wildcards import RULE
 from settings import Queue, Team
 from tests.support.recorder import Registered, named, render
 
@@ -19,6 +20,7 @@ BASELINE = {"pod-security.kubernetes.io/enforce": "baseline"}
 def teams(rented: Collection[str] = RENTED) -> list[Registered]:
     research = Team(
         cost_centre="4100",
+        groups=("oidc:research", "oidc:interns"),
         queues={
             "research": Queue(weight=4, gpus=32, pool="dgx"),
             "research-burst": Queue(weight=2, gpus=16, pool="burst"),
@@ -84,6 +86,31 @@ def test_the_pods_of_a_queue_are_reached_by_one_another_alone() -> None:
         "policyTypes": ["Ingress"],
         "ingress": [{"from": [{"podSelector": {}}]}],
     }
+
+
+def test_a_teams_groups_work_in_each_of_its_queues_and_other_teams_get_no_rights() -> None:
+    bindings = inputs("RoleBinding")
+    spaces = {each["metadata"]["namespace"] for each in bindings.values()}
+    assert spaces == {"research", "research-burst", "trial"}, "risk has no groups"
+    for binding in bindings.values():
+        assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) == (
+            "ClusterRole",
+            "fleet-team",
+        )
+        assert [(each["kind"], each["name"]) for each in binding["subjects"]] == [
+            ("Group", "oidc:research"),
+            ("Group", "oidc:interns"),
+        ]
+
+
+def test_nobody_has_a_teams_rights_in_the_whole_cluster() -> None:
+    assert inputs("ClusterRoleBinding") == {}
+
+
+def test_the_rights_of_a_team_break_no_rule() -> None:
+    assert RULE.predicate is not None
+    (role,) = inputs("ClusterRole").values()
+    assert RULE.predicate(role, RULE.defaults()) == []
 
 
 def test_karpenter_never_sees_pods_of_a_job_beyond_its_queue() -> None:

@@ -62,5 +62,12 @@ def test_a_gang_that_may_run_where_nothing_is_offered_is_left_alone() -> None:
     assert told(job(2, whole())) == []
 
 
+def test_a_gang_on_roce_is_told_only_where_the_device_would_work() -> None:
+    roce = rule_facts.pool(rdma="rdma/rails", rdma_on_host=True)
+    assert told(job(2, whole()), roce) == [], "in a queue's namespace TCP is all there is"
+    assert told(job(2, whole(), hostNetwork=True), roce)
+    assert told(job(2, whole(**{"rdma/rails": 1}), hostNetwork=True), roce) == []
+
+
 def test_pods_without_gpus_are_left_alone() -> None:
     assert told(job(20, container(limits={"cpu": "4"})), DGX) == []

@@ -27,6 +27,7 @@ POOLS = (
     rule_facts.pool("burst", rdma="vpc.amazonaws.com/efa"),
     SERVE,
 )
+ROCE = rule_facts.pool("ether", rdma="rdma/rails", rdma_on_host=True)
 NEEDS = (
     "must ask for GPUs and for a device of rdma/ or vpc.amazonaws.com/efa, which GPUDirect RDMA "
     "needs."
@@ -146,3 +147,15 @@ def test_gpudirect_storage_is_refused_with_its_reason() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_pod_that_declares_nothing_is_left_alone(kind: str) -> None:
     assert pods(KINDS[kind]({"containers": [gpu_container()], **on("serve")}), *POOLS) == []
+
+
+def test_who_counts_on_roce_is_told_that_it_needs_the_hosts_network() -> None:
+    asks = gpu_container(**RAILS)
+    assert pods(declared(asks), ROCE) == [
+        (
+            "Pod 'p' must use the host's network, in a namespace outside the queues, for RoCE on "
+            "pool 'ether'."
+        )
+    ]
+    assert pods(declared(asks, hostNetwork=True), ROCE) == []
+    assert pods(declared(asks), ROCE, POOLS[0]) == [], "some pool that is open to it will do"

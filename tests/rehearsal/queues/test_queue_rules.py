@@ -1,0 +1,105 @@
+"""What the API server makes of jobs in the namespaces of queues, by the policy of the program."""
+
+from typing import Any
+
+import pytest
+
+from tests.rehearsal.queues.conftest import Queues, pod_group, pod_groups
+
+AGAIN = [{"event": "PodEvicted", "action": "RestartJob"}]
+HARD = {"mode": "hard", "highestTierAllowed": 1}
+
+
+def job(
+    queue: str | None,
+    members: int,
+    topology: dict[str, Any] | None,
+    policies: list[dict[str, Any]] | None,
+) -> dict[str, Any]:
+    pod = {"spec": {"containers": [{"name": "train", "image": "registry.fleet.example/train"}]}}
+    task = {"name": "worker", "replicas": members, "template": pod}
+    spec: dict[str, Any] = {"minAvailable": members, "tasks": [task]}
+    spec |= {} if queue is None else {"queue": queue}
+    spec |= {} if topology is None else {"networkTopology": topology}
+    spec |= {} if policies is None else {"policies": policies}
+    of_volcano = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job"}
+    return {**of_volcano, "metadata": {"name": "job"}, "spec": spec}
+
+
+def test_a_job_is_taken_where_it_can_start_and_refused_with_a_way_out(queues: Queues) -> None:
+    def refusal(
+        namespace: str,
+        members: int = 1,
+        queue: str | None = None,
+        topology: dict[str, Any] | None = None,
+        policies: list[dict[str, Any]] | None = AGAIN,
+    ) -> str:
+        path = f"/apis/batch.volcano.sh/v1alpha1/namespaces/{namespace}/jobs"
+        return queues.refusal("POST", path, job(queue, members, topology, policies))
+
+    taken = [
+        refusal("research", 8),
+        refusal("research", 8, queue="research"),
+        refusal("research", 8, queue="default"),
+        refusal("burst", 1),
+        refusal("burst", 8, topology=HARD),
+        refusal("burst", 8, topology=HARD, policies=[{"events": ["*"], "action": "RestartJob"}]),
+        refusal("research", 8, policies=None),
+        refusal("anywhere", 1),
+        refusal("default", 8, queue="research"),  # no queue's namespace
+    ]
+    assert taken == [""] * len(taken)
+    assert "queue burst is not that of this namespace; allowed: research" in refusal(
+        "research", queue="burst"
+    )
+    whole = "a gang on rented machines must have networkTopology: {mode: hard, "
+    for topology in (None, {"mode": "soft"}, {**HARD, "highestTierAllowed": 2}):
+        assert whole in refusal("burst", 2, topology=topology)
+    assert "must be in a queue that has a pool" in refusal("anywhere", 2, topology=HARD)
+    for policies in (None, [{"event": "PodFailed", "action": "RestartJob"}]):
+        assert "must have policies: [{event: PodEvicted, action: RestartJob}]" in refusal(
+            "burst", 2, topology=HARD, policies=policies
+        )
+
+
+@pytest.fixture
+def running(queues: Queues) -> Any:
+    """A group of one pod in the queue of its namespace, which is rented."""
+    spec = {"minMember": 1, "queue": "burst"}
+    group = pod_group({"metadata": {"name": "running"}, "spec": spec})
+    path = f"{pod_groups('burst')}/running"
+    queues.api.create(pod_groups("burst"), group)
+    yield path
+    queues.api.delete(path)
+
+
+def changed(queues: Queues, path: str, **spec: object) -> str:
+    found = queues.api.get(path)
+    assert found
+    return queues.refusal("PUT", path, {**found, "spec": {**found["spec"], **spec}})
+
+
+@pytest.mark.parametrize("queue", ["risk", "default"])
+def test_a_job_never_leaves_the_bound_of_its_queue(
+    queues: Queues, running: str, queue: str
+) -> None:
+    says = f"queue {queue} is not that of this namespace; allowed: burst"
+    assert says in changed(queues, running, queue=queue)
+
+
+def test_one_pod_does_not_become_a_gang_that_waits_for_ever(queues: Queues, running: str) -> None:
+    whole = "a gang on rented machines must have networkTopology: {mode: hard, "
+    assert whole in changed(queues, running, minMember=2)
+    assert changed(queues, running, minMember=2, networkTopology=HARD) == ""
+
+
+def test_who_writes_the_state_of_a_job_from_before_the_rules_is_let_through(
+    queues: Queues,
+) -> None:
+    path = f"{pod_groups('research')}/old"
+    spec = {"minMember": 2, "queue": "default"}
+    queues.api.create(
+        pod_groups("research"), pod_group({"metadata": {"name": "old"}, "spec": spec})
+    )
+    assert changed(queues, path, minMember=3) == ""
+    queues.api.delete(path)
