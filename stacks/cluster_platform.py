@@ -28,13 +28,13 @@ from components.platform.pool_domains import PoolDomains, PoolDomainsArgs
 from components.platform.priority_classes import PriorityClasses
 from components.platform.rdma import Rails, RdmaDevices, RdmaDevicesArgs
 from components.platform.scratch import Scratch, ScratchArgs
-from components.platform.system_network import SystemNetwork, SystemNetworkArgs, bmc_ranges
+from components.platform.system_network import SystemNetwork, SystemNetworkArgs
 from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import Volcano, VolcanoArgs
 from components.pools.aws_boot import node_role
 from policies.environment import Environment
 from policies.gates.admission import manifests
-from settings import AwsSite, BareMetalPoolSettings, ResolvedPool, Settings
+from settings import AwsSite, BareMetalPoolSettings, OnPremSite, ResolvedPool, Settings
 from settings.fabric import nccl_environment
 from settings.karpenter import memory_overhead
 from settings.names import (
@@ -127,7 +127,7 @@ def cluster_platform(
             MONITORING_NAMESPACE: monitoring.release,
             VOLCANO_NAMESPACE: volcano.release,
         },
-        bmcs=bmc_ranges(_bmcs(settings)),
+        bmcs=_bmcs(settings),
     )
     SystemNetwork("system-network", network, on_cluster)
     return _karpenter(settings, at_site, machines.ready)
@@ -148,13 +148,16 @@ def _teams(
 
 
 def _bmcs(settings: Settings) -> list[str]:
+    """Return where BMCs are: the ranges that sites say, and the addresses of machines."""
     declared = [pool.declared for pool in settings.pools.values()]
-    return [
-        machine.bmc_address
+    sites = [site for site in settings.sites.values() if isinstance(site, OnPremSite)]
+    found = {site.bmc_cidr for site in sites} | {
+        machine.bmc_range
         for pool in declared
         if isinstance(pool, BareMetalPoolSettings)
         for machine in pool.machines
-    ]
+    }
+    return sorted(each for each in found if each is not None)
 
 
 def after(

@@ -5,11 +5,8 @@ control plane: the port of each webhook is open to all. Probes, port-forwards an
 host's network are not held by them (Cilium lets a node reach its own pods).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from ipaddress import ip_network
-from urllib.parse import urlsplit
 
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
@@ -85,18 +82,6 @@ class SystemNetwork(pulumi.ComponentResource):
                 opts=pulumi.ResourceOptions(parent=self),
             )
         self.register_outputs({})
-
-
-def bmc_ranges(addresses: Iterable[str]) -> list[str]:
-    """Returns the ranges of Metal3 addresses, such as redfish-virtualmedia+https://10.1.2.3/x.
-
-    Hosts with a name are left out: a policy takes addresses, and who is behind a name may change.
-    """
-    found = set()
-    for address in addresses:
-        with suppress(ValueError):
-            found.add(ip_network(urlsplit(address).hostname or ""))
-    return sorted(str(each) for each in found)
 
 
 def _ingress(ports: Sequence[int]) -> NetworkPolicySpecArgs:

@@ -11,11 +11,11 @@ from components.platform.system_network import (
     OPEN_PORTS,
     SystemNetwork,
     SystemNetworkArgs,
-    bmc_ranges,
 )
 from settings.names import owner_labels
-from tests.support.environments import ENVIRONMENTS, resources
+from tests.support.environments import ENVIRONMENTS, resources, resources_of
 from tests.support.recorder import Registered, named, render
+from tests.support.stack_settings import with_value
 
 everywhere = pytest.mark.parametrize("environment", ENVIRONMENTS)
 TEAM = owner_labels("research", "4100")
@@ -144,16 +144,30 @@ def test_the_pods_of_teams_are_those_of_namespaces_with_their_label(environment:
     assert held == queues
 
 
-def test_a_range_is_one_address_and_names_are_left_out() -> None:
-    found = bmc_ranges(
-        [
-            "redfish-virtualmedia+https://10.1.2.3/redfish/v1/Systems/1",
-            "ipmi://10.1.2.4:623",
-            "redfish+https://[fd00::7]/redfish/v1",
-            "redfish+https://bmc-7.example.com/redfish/v1",
-        ]
-    )
-    assert found == ["10.1.2.3/32", "10.1.2.4/32", "fd00::7/128"]
+def denied(machine: str, **site: str) -> list[str]:
+    """Where pods of teams never go, with another address of the first BMC and more of its site."""
+    changed: Any = with_value("pools.dgx.machines.0.bmc_address", machine)
+    changed["sites"]["fra"] |= site
+    policy = named(list(resources_of(changed)), "CiliumClusterwideNetworkPolicy")
+    spec: Any = policy["system-network-bmcs"].inputs["spec"]
+    return list(spec["egressDeny"][0]["toCIDR"])
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        ("redfish-virtualmedia+https://10.1.2.3/redfish/v1/Systems/1", "10.1.2.3/32"),
+        ("ipmi://10.1.2.4:623", "10.1.2.4/32"),
+        ("redfish+https://[fd00::7]/redfish/v1", "fd00::7/128"),
+    ],
+)
+def test_each_form_of_a_bmcs_address_is_kept_from_pods_of_teams(address: str, found: str) -> None:
+    assert found in denied(address)
+
+
+def test_a_bmc_with_a_name_is_kept_from_pods_of_teams_by_the_range_of_its_site() -> None:
+    named_bmc = "redfish-virtualmedia+https://bmc-1.fleet.example/redfish/v1/Systems/1"
+    assert denied(named_bmc, bmc_cidr="10.10.250.0/24") == ["10.10.250.0/24", "10.10.250.12/32"]
 
 
 def test_without_a_bmc_there_is_no_policy_of_cilium() -> None:
