@@ -41,6 +41,9 @@ from settings.names import (
     GPU_OPERATOR_NAMESPACE,
     KURED_NAMESPACE,
     MONITORING_NAMESPACE,
+    NODE_CHECK_NAMESPACE,
+    RDMA_NAMESPACE,
+    SCRATCH_NAMESPACE,
     VOLCANO_NAMESPACE,
 )
 from settings.node_boot import node_versions
@@ -110,11 +113,11 @@ def cluster_platform(
     MetadataGuard("metadata", MetadataGuardArgs(after=machines.ready), on_cluster)
     volcano = Volcano("volcano", VolcanoArgs(pools=_pools_of_queues(settings)), on_cluster)
     PoolDomains("pools", PoolDomainsArgs(pools=gpu_pools, crds=volcano.release), on_cluster)
-    NodeCheck("node-check", on_cluster)
+    spaces: dict[str, pulumi.Resource] = {NODE_CHECK_NAMESPACE: NodeCheck("node-check", on_cluster)}
     if any(pool.fabric for pool in gpu_pools.values()):
-        RdmaDevices("rdma", _rdma(gpu_pools), on_cluster)
+        spaces[RDMA_NAMESPACE] = RdmaDevices("rdma", _rdma(gpu_pools), on_cluster)
     if drives := [name for name, pool in settings.pools.items() if pool.hardware.nvme]:
-        Scratch("scratch", ScratchArgs(pools=drives), on_cluster)
+        spaces[SCRATCH_NAMESPACE] = Scratch("scratch", ScratchArgs(pools=drives), on_cluster)
     kured = Kured("kured", KuredArgs(window=settings.reboots), on_cluster)
     Teams("teams", _teams(settings, gpu_pools, volcano), on_cluster)
     monitored = _monitoring(environment, gpu_pools, secrets)
@@ -122,6 +125,7 @@ def cluster_platform(
     gpus = GpuOperator("gpu-operator", _gpu_operator(gpu_pools, monitoring), on_cluster)
     network = SystemNetworkArgs(
         namespaces={
+            **spaces,
             GPU_OPERATOR_NAMESPACE: gpus.release,
             KURED_NAMESPACE: kured.release,
             MONITORING_NAMESPACE: monitoring.release,

@@ -2,7 +2,8 @@
 
 NetworkPolicies cannot name the API server, whose calls of webhooks come from the nodes of the
 control plane: the port of each webhook is open to all. Probes, port-forwards and pods of the
-host's network are not held by them (Cilium lets a node reach its own pods).
+host's network are not held by them (Cilium lets a node reach its own pods). The namespaces of
+Metal3's hosts have none: no pod runs there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,10 @@ from settings.names import (
     KURED_NAMESPACE,
     LAKEFS_NAMESPACE,
     MONITORING_NAMESPACE,
+    NODE_CHECK_NAMESPACE,
     PREFIX,
+    RDMA_NAMESPACE,
+    SCRATCH_NAMESPACE,
     VOLCANO_NAMESPACE,
 )
 
@@ -35,6 +39,9 @@ OPEN_PORTS: Mapping[str, tuple[int, ...]] = {
     LAKEFS_NAMESPACE: (8000,),
     # the webhook of Prometheus' operator
     MONITORING_NAMESPACE: (10250,),
+    NODE_CHECK_NAMESPACE: (),
+    RDMA_NAMESPACE: (),
+    SCRATCH_NAMESPACE: (),
     # the webhook of Volcano
     VOLCANO_NAMESPACE: (8443,),
 }

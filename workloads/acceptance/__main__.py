@@ -22,8 +22,8 @@ def node(text: str) -> str:
     """Returns the name of a node, which is part of names and of shell lines."""
     if not _NODE.fullmatch(text) or len(text) > _NODE_LENGTH:
         raise argparse.ArgumentTypeError(
-            f'"{text}" is no name of a node; allowed: lower-case letters, digits, hyphens and dots, '
-            f"{_NODE_LENGTH} at most, a letter or digit first and last"
+            f'"{text}" is no name of a node; allowed: at most {_NODE_LENGTH} lower-case letters, '
+            "digits, hyphens and dots, a letter or digit first and last"
         )
     return text
 

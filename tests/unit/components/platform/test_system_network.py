@@ -12,8 +12,8 @@ from components.platform.system_network import (
     SystemNetwork,
     SystemNetworkArgs,
 )
-from settings.names import owner_labels
-from tests.support.environments import ENVIRONMENTS, resources, resources_of
+from settings.names import METAL3_PREFIX, TEAM_LABEL, owner_labels
+from tests.support.environments import ENVIRONMENTS, resources, resources_of, resources_with_efa
 from tests.support.recorder import Registered, named, render
 from tests.support.stack_settings import with_value
 
@@ -23,9 +23,23 @@ MONITORING = {"kubernetes.io/metadata.name": "monitoring"}
 
 
 def policies(environment: str) -> dict[str, Registered]:
-    """The policy of each of the program's own namespaces that has one, by namespace."""
-    found = named(resources(environment), "NetworkPolicy").values()
-    return {space(each): each for each in found if space(each) in OPEN_PORTS}
+    """The policy of each namespace that has one, those of teams apart, by namespace."""
+    return of_namespaces(resources(environment))
+
+
+def of_namespaces(found: tuple[Registered, ...]) -> dict[str, Registered]:
+    policies = named(found, "NetworkPolicy").values()
+    return {space(each): each for each in policies if space(each) in namespaces(found)}
+
+
+def namespaces(found: tuple[Registered, ...]) -> set[str]:
+    """The namespaces that the program makes and pods run in, those of teams apart."""
+    own = [metadata(each) for each in named(found, "Namespace").values()]
+    by_hand = {str(each["name"]) for each in own if TEAM_LABEL not in each.get("labels", {})}
+    releases = [each.inputs for each in named(found, "Release").values()]
+    by_chart = {str(each["namespace"]) for each in releases if each.get("createNamespace")}
+    # in those of Metal3 there are hosts and Secrets alone
+    return {each for each in by_hand | by_chart if not each.startswith(METAL3_PREFIX)}
 
 
 def space(policy: Registered) -> str:
@@ -58,11 +72,18 @@ def _to(rule: Mapping[str, Any], port: int) -> bool:
 @everywhere
 def test_each_of_the_programs_namespaces_lets_nobody_in_by_default(environment: str) -> None:
     found = policies(environment)
-    assert set(found) == set(OPEN_PORTS)
+    assert set(found) == namespaces(resources(environment))
+    assert len(found) >= len(OPEN_PORTS), "some are made in each environment"
     for policy in found.values():
         spec: Any = policy.inputs["spec"]
         assert spec["podSelector"] == {}
         assert spec["policyTypes"] == ["Ingress"]
+
+
+def test_the_namespaces_of_efa_let_nobody_in_either() -> None:
+    found = resources_with_efa()
+    assert "fleet-rdma" in namespaces(found)
+    assert set(of_namespaces(found)) == namespaces(found)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +128,10 @@ def test_a_policy_comes_after_what_makes_its_namespace(environment: str) -> None
         "kured": "kured-release",
         "lakefs": "lakefs-server-release",
         "monitoring": "monitoring-release",
+        "fleet-join-tokens": "join-tokens-namespace",
+        "fleet-node-check": "node-check-namespace",
+        "fleet-rdma": "rdma-namespace",
+        "fleet-scratch": "scratch-namespace",
         "volcano-system": "volcano-release",
     }
     for name, policy in policies(environment).items():

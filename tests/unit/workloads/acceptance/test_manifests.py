@@ -114,7 +114,7 @@ def test_what_is_no_name_of_a_node_is_refused(
         main([*verb, f"--node={node}"])
     said = capsys.readouterr()
     assert (ended.value.code, said.out) == (2, "")
-    assert f'"{node}" is no name of a node; allowed: lower-case letters' in said.err
+    assert f'"{node}" is no name of a node; allowed: at most 53 lower-case letters' in said.err
 
 
 def test_a_node_is_one_word_of_the_shell() -> None:
