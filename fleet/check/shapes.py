@@ -7,14 +7,17 @@ from collections.abc import Iterator, Mapping
 
 from policies.language.pods import KIND_NAMES, KINDS, KUBEFLOW
 from policies.language.rule import Manifest
-from settings.problems import dotted, wrong
+from settings.problems import dotted, seen
 
 _GROUPS = {group for group, _resource in KINDS}
 _MAPPINGS = {
-    *("affinity", "annotations", "container", "containerSet", "jobTemplate", "labels", "limits"),
-    *("metadata", "nodeSelector", "requests", "resources", "script", "securityContext", "spec"),
-    *("template", "workflowSpec"),
+    *("container", "containerSet", "jobTemplate", "metadata", "resources", "script"),
+    *("securityContext", "spec", "template", "workflowSpec"),
 }
+_OWN_KEYS = {"affinity", "annotations", "labels", "limits", "nodeSelector", "requests"}
+"""Mappings whose keys are the object's own, or hold no other of these."""
+_ROLES = set(KUBEFLOW.values())
+"""Mappings from the names of roles to a mapping each."""
 _LISTS_OF_MAPPINGS = {
     *("containers", "env", "ephemeralContainers", "initContainers", "sidecars", "tasks"),
     *("templates", "tolerations", "volumes"),
@@ -33,24 +36,28 @@ def _below(path: str, found: Mapping[str, object]) -> Iterator[str]:
         here = dotted(path, [key]).lstrip(".")
         if value is None:  # as if it were not there
             continue
-        if key in _MAPPINGS:
-            yield from _mapping(here, value)
-        elif key in KUBEFLOW.values():
-            # the names in it are those of roles
-            roles = value if isinstance(value, Mapping) else {}
-            yield from () if roles is value else [wrong(here, value, "a mapping")]
-            for role, spec in roles.items():
-                yield from _mapping(f"{here}.{role}", spec)
-        elif key in _LISTS_OF_MAPPINGS:
-            if not isinstance(value, list):
-                yield wrong(here, value, "a list")
-                continue
-            for position, each in enumerate(value):
-                yield from _mapping(f"{here}[{position}]", each)
+        if key in _LISTS_OF_MAPPINGS:
+            if isinstance(value, list):
+                yield from _each({f"{here}[{index}]": each for index, each in enumerate(value)})
+            else:
+                yield _wrong(here, value, "a list")
+        elif key in _MAPPINGS:
+            yield from _each({here: value})
+        elif key in _ROLES and isinstance(value, Mapping):
+            yield from _each({f"{here}.{role}": each for role, each in value.items()})
+        elif key in _ROLES | _OWN_KEYS and not isinstance(value, Mapping):
+            yield _wrong(here, value, "a mapping")
 
 
-def _mapping(path: str, value: object) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        yield from _below(path, value)
-    else:
-        yield wrong(path, value, "a mapping")
+def _each(entries: Mapping[str, object]) -> Iterator[str]:
+    """Yields what is wrong in values that are to be mappings, by their path."""
+    for path, value in entries.items():
+        if isinstance(value, Mapping):
+            yield from _below(path, value)
+        else:
+            yield _wrong(path, value, "a mapping")
+
+
+def _wrong(path: str, value: object, allowed: str) -> str:
+    """Returns the sentence; text is not shown, as it may be a secret."""
+    return f"{path} is {'text' if isinstance(value, str) else seen(value)}; allowed: {allowed}."

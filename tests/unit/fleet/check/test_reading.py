@@ -260,7 +260,7 @@ def test_the_rest_is_read_beside_what_cannot_be(made: Any) -> None:
     [
         ("v1 Pod", "5", "spec is 5; allowed: a mapping."),
         ("v1 Pod", "{containers: {a: b}}", "spec.containers is a mapping; allowed: a list."),
-        ("v1 Pod", "{containers: [a]}", 'spec.containers[0] is "a"; allowed: a mapping.'),
+        ("v1 Pod", "{containers: [a]}", "spec.containers[0] is text; allowed: a mapping."),
         (
             "apps/v1 Deployment",
             "{template: {spec: {containers: [{resources: {limits: []}}]}}}",
@@ -288,6 +288,7 @@ def test_a_pod_of_another_shape_is_named_and_not_judged(
 
 def test_what_is_null_counts_as_missing_and_other_kinds_have_their_own_shape(made: Any) -> None:
     other = "apiVersion: example.org/v1\nkind: Job\nmetadata: {name: p}\nspec: 5\n"
-    found = made(f"{POD}spec: {{containers: [], volumes: null}}\n---\n{other}")
+    labelled = POD.replace("name: p", "name: p, labels: {spec: gpu, tasks: '3'}")
+    found = made(f"{POD}spec: {{containers: [], volumes: null}}\n---\n{other}---\n{labelled}")
 
-    assert (len(found.objects), found.unreadable) == (2, [])
+    assert (len(found.objects), found.unreadable) == (3, [])
