@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ignition.plan.numa_plan import PlanError
 from settings import stackfile
+from settings.checks.bmcs import bmc_mistakes
 from settings.checks.controllers import controller_mistakes
 from settings.checks.drives import drive_mistakes
 from settings.checks.fabric import fabric_mistakes
@@ -26,6 +27,7 @@ from settings.checks.places import (
     single_site_mistakes,
 )
 from settings.checks.pools import (
+    artefact_mistakes,
     image_mistakes,
     machine_mistakes,
     pool_mistakes,
@@ -149,10 +151,12 @@ def _cross_mistakes(
     yield from driver_mistakes(read.versions)
     yield from single_site_mistakes(read.pools)
     yield from machine_mistakes(read.pools, read.cluster, inventories)
+    yield from bmc_mistakes(read.pools, read.sites, inventories)
     yield from drive_mistakes(read.pools, inventories)
     yield from image_mistakes(read.pools, read.versions)
+    yield from artefact_mistakes(read.pools)
     yield from tunnel_mistakes(read.sites, read.pools, inventories)
-    yield from fabric_mistakes(read.pools, read.sites, read.versions)
+    yield from fabric_mistakes(read.pools, read.sites, read.versions, complete=complete)
     yield from gateway_mistakes(read.sites, named_sites, named_pools)
     yield from lakefs_mistakes(read.lakefs, named_sites, named_pools)
     yield from reboot_mistakes(f"{PROJECT}:reboots", read.reboots)

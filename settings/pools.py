@@ -1,7 +1,9 @@
 """The types of pools in a stack file, one for each kind of provider."""
 
 from collections.abc import Mapping
+from ipaddress import ip_network
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
@@ -62,8 +64,9 @@ class MachineSettings:
         str,
         Field(
             pattern=r"^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$",
-            description="six hexadecimal pairs in quotes, the address of one card, such as "
-            '"94:6d:ae:01:02:03"',
+            description='six hexadecimal pairs in quotes, such as "94:6d:ae:01:02:03", not all '
+            "of them zero and the first one even: an odd one begins the address of a group "
+            "(multicast), which no card has",
         ),
         AfterValidator(_of_a_card),
     ]
@@ -76,13 +79,21 @@ class MachineSettings:
     leaving: Annotated[
         Literal["deprovision", "detach"] | None,
         BeforeValidator(_way_out),
-        Field(description="true or deprovision, or detach"),
+        Field(description="true or deprovision, or detach; false or no such key where it stays"),
     ] = None
     """What Metal3 does with the machine when its entry goes; it is drained first.
 
     `deprovision`, the same as true, wipes its partition tables and powers it off; `detach` leaves
     it as it is.
     """
+
+    @property
+    def bmc_range(self) -> str | None:
+        """The address of its BMC as a range of one; None where the BMC is given by name."""
+        try:
+            return str(ip_network(urlsplit(self.bmc_address).hostname or ""))
+        except ValueError:
+            return None
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -130,7 +141,13 @@ class BareMetalPoolSettings:
             "of a file that has them",
         ),
     ]
-    fabric: Literal["infiniband", "roce"] | None = None
+    fabric: (
+        Annotated[
+            Literal["infiniband", "roce"],
+            Field(description="infiniband or roce, or no such key where there is no such network"),
+        ]
+        | None
+    ) = None
     """The network of the rails, through which pods speak RDMA; None where there is none."""
     inventory: str | None = None
     """The file beside the stack file that `machines` were read from; None for the stack file."""

@@ -1,8 +1,8 @@
 """The last day of support of each pinned version, and where it is said.
 
-Kubernetes and NVIDIA's driver end on a published day, by minor release and by branch. The other
-projects publish none: they mend their newest release, so that Renovate's next bump is what ends
-support of the pin.
+Kubernetes, NVIDIA's driver and Python end on a published day, by minor release and by branch, and
+NVIDIA's CUDA images with the driver that they came with. The other projects publish none: they mend
+their newest release, so that Renovate's next bump is what ends support of the pin.
 """
 
 from collections.abc import Mapping
@@ -45,6 +45,12 @@ DRIVERS: Mapping[str, Support] = {
 }
 """By branch of NVIDIA's driver; the table names months."""
 
+PYTHON: Mapping[str, Support] = {
+    minor: Support(last_day=last_day, source="https://devguide.python.org/versions/")
+    for minor, last_day in {"3.13": date(2029, 10, 31), "3.14": date(2030, 10, 31)}.items()
+}
+"""By minor release; the table names months."""
+
 CHARTS: Mapping[str, Support] = {
     name: Support(last_day=None, source=source)
     for name, source in {
@@ -62,6 +68,34 @@ CHARTS: Mapping[str, Support] = {
     }.items()
 }
 """By name of the chart."""
+
+PROGRAMS: Mapping[str, Support] = {
+    "NVIDIA_RUNTIME": Support(
+        last_day=None, source="https://github.com/NVIDIA/nvidia-container-toolkit/releases"
+    ),
+    "VOLCANO_IMAGE_TAG": CHARTS["volcano"],
+    "BUSYBOX_TAG": Support(last_day=None, source="https://www.busybox.net/"),
+    "LAKEFS_IMAGE_TAG": CHARTS["lakefs"],
+    "LOCAL_PATH_IMAGE": Support(
+        last_day=None, source="https://github.com/rancher/local-path-provisioner/releases"
+    ),
+    "RDMA_DEVICE_PLUGIN_IMAGE": Support(
+        last_day=None, source="https://github.com/Mellanox/k8s-rdma-shared-dev-plugin/releases"
+    ),
+    "EFA_DEVICE_PLUGIN_IMAGE": CHARTS["aws-efa-k8s-device-plugin"],
+    "PYTHON_IMAGE": PYTHON["3.13"],
+    "PYTORCH_IMAGE": Support(
+        last_day=None,
+        source="https://docs.nvidia.com/deeplearning/frameworks/support-matrix/index.html",
+    ),
+    # NVIDIA mends an image until the driver ends that its CUDA came with, and deletes it later
+    "CUDA_IMAGE": Support(
+        last_day=DRIVERS["570"].last_day,
+        source="https://gitlab.com/nvidia/container-images/cuda/-/blob/master/doc/support-policy.md",
+    ),
+    "NCCL_IMAGE": Support(last_day=None, source="https://github.com/coreweave/nccl-tests"),
+}
+"""By the pin's name in settings/versions.py: what is neither a chart nor of an environment."""
 
 FLATCAR = Support(last_day=None, source="https://www.flatcar.org/releases")
 """A stable release is mended until the next one."""

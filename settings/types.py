@@ -24,6 +24,7 @@ from settings.forms import (
     Name,
     PodCidr,
     PublicKey,
+    Region,
     RepositoryName,
     ServiceCidr,
     TunnelCidr,
@@ -89,6 +90,9 @@ class OnPremSite:
     kind: Literal["on-prem"]
     cidr: Cidr
     was: FirstName = None
+    bmc_cidr: Cidr | None = None
+    """The range of the machines' BMCs, from which pods of teams are kept; a BMC whose address is in
+    `bmc_address` needs none."""
     tunnel: Tunnel | None = None
     """None where a VPN or a leased line connects the site with the others."""
 
@@ -100,11 +104,8 @@ class AwsSite:
     kind: Literal["aws"]
     cidr: Cidr
     region: Annotated[
-        str,
-        Field(
-            pattern=r"^(af|ap|ca|eu|il|me|mx|sa|us)-(north|south|east|west|central)(east|west)?-[0-9]$",
-            description="an AWS region such as us-east-1, none of GovCloud or China",
-        ),
+        Region,
+        Field(description="a region that AWS has, such as us-east-1, none of GovCloud or China"),
     ]
     vpc: VpcId | None = None
     """The VPC of the subnets, where the security group of EFA interfaces is; None without EFA."""

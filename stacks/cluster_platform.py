@@ -28,19 +28,22 @@ from components.platform.pool_domains import PoolDomains, PoolDomainsArgs
 from components.platform.priority_classes import PriorityClasses
 from components.platform.rdma import Rails, RdmaDevices, RdmaDevicesArgs
 from components.platform.scratch import Scratch, ScratchArgs
-from components.platform.system_network import SystemNetwork, SystemNetworkArgs, bmc_ranges
+from components.platform.system_network import SystemNetwork, SystemNetworkArgs
 from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import Volcano, VolcanoArgs
 from components.pools.aws_boot import node_role
 from policies.environment import Environment
 from policies.gates.admission import manifests
-from settings import AwsSite, BareMetalPoolSettings, ResolvedPool, Settings
+from settings import AwsSite, BareMetalPoolSettings, OnPremSite, ResolvedPool, Settings
 from settings.fabric import nccl_environment
 from settings.karpenter import memory_overhead
 from settings.names import (
     GPU_OPERATOR_NAMESPACE,
     KURED_NAMESPACE,
     MONITORING_NAMESPACE,
+    NODE_CHECK_NAMESPACE,
+    RDMA_NAMESPACE,
+    SCRATCH_NAMESPACE,
     VOLCANO_NAMESPACE,
 )
 from settings.node_boot import node_versions
@@ -114,11 +117,11 @@ def cluster_platform(
     MetadataGuard("metadata", MetadataGuardArgs(after=machines.ready), on_cluster)
     volcano = Volcano("volcano", VolcanoArgs(pools=_pools_of_queues(settings)), on_cluster)
     PoolDomains("pools", PoolDomainsArgs(pools=gpu_pools, crds=volcano.release), on_cluster)
-    NodeCheck("node-check", on_cluster)
+    spaces: dict[str, pulumi.Resource] = {NODE_CHECK_NAMESPACE: NodeCheck("node-check", on_cluster)}
     if any(pool.fabric for pool in gpu_pools.values()):
-        RdmaDevices("rdma", _rdma(gpu_pools), on_cluster)
+        spaces[RDMA_NAMESPACE] = RdmaDevices("rdma", _rdma(gpu_pools), on_cluster)
     if drives := [name for name, pool in settings.pools.items() if pool.hardware.nvme]:
-        Scratch("scratch", ScratchArgs(pools=drives), on_cluster)
+        spaces[SCRATCH_NAMESPACE] = Scratch("scratch", ScratchArgs(pools=drives), on_cluster)
     kured = Kured("kured", KuredArgs(window=settings.reboots), on_cluster)
     Teams("teams", _teams(settings, gpu_pools, volcano), on_cluster)
     monitored = _monitoring(environment, gpu_pools, secrets)
@@ -126,12 +129,13 @@ def cluster_platform(
     gpus = GpuOperator("gpu-operator", _gpu_operator(gpu_pools, monitoring), on_cluster)
     network = SystemNetworkArgs(
         namespaces={
+            **spaces,
             GPU_OPERATOR_NAMESPACE: gpus.release,
             KURED_NAMESPACE: kured.release,
             MONITORING_NAMESPACE: monitoring.release,
             VOLCANO_NAMESPACE: volcano.release,
         },
-        bmcs=bmc_ranges(_bmcs(settings)),
+        bmcs=_bmcs(settings),
     )
     SystemNetwork("system-network", network, on_cluster)
     return _karpenter(settings, at_site, machines.ready)
@@ -152,13 +156,16 @@ def _teams(
 
 
 def _bmcs(settings: Settings) -> list[str]:
+    """Return where BMCs are: the ranges that sites say, and the addresses of machines."""
     declared = [pool.declared for pool in settings.pools.values()]
-    return [
-        machine.bmc_address
+    sites = [site for site in settings.sites.values() if isinstance(site, OnPremSite)]
+    found = {site.bmc_cidr for site in sites} | {
+        machine.bmc_range
         for pool in declared
         if isinstance(pool, BareMetalPoolSettings)
         for machine in pool.machines
-    ]
+    }
+    return sorted(each for each in found if each is not None)
 
 
 def after(

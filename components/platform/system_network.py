@@ -2,14 +2,12 @@
 
 NetworkPolicies cannot name the API server, whose calls of webhooks come from the nodes of the
 control plane: the port of each webhook is open to all. Probes, port-forwards and pods of the
-host's network are not held by them (Cilium lets a node reach its own pods).
+host's network are not held by them (Cilium lets a node reach its own pods). The namespaces of
+Metal3's hosts have none: no pod runs there.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from ipaddress import ip_network
-from urllib.parse import urlsplit
 
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
@@ -27,7 +25,10 @@ from settings.names import (
     KURED_NAMESPACE,
     LAKEFS_NAMESPACE,
     MONITORING_NAMESPACE,
+    NODE_CHECK_NAMESPACE,
     PREFIX,
+    RDMA_NAMESPACE,
+    SCRATCH_NAMESPACE,
     VOLCANO_NAMESPACE,
 )
 
@@ -38,6 +39,9 @@ OPEN_PORTS: Mapping[str, tuple[int, ...]] = {
     LAKEFS_NAMESPACE: (8000,),
     # the webhook of Prometheus' operator
     MONITORING_NAMESPACE: (10250,),
+    NODE_CHECK_NAMESPACE: (),
+    RDMA_NAMESPACE: (),
+    SCRATCH_NAMESPACE: (),
     # the webhook of Volcano
     VOLCANO_NAMESPACE: (8443,),
 }
@@ -85,18 +89,6 @@ class SystemNetwork(pulumi.ComponentResource):
                 opts=pulumi.ResourceOptions(parent=self),
             )
         self.register_outputs({})
-
-
-def bmc_ranges(addresses: Iterable[str]) -> list[str]:
-    """Returns the ranges of Metal3 addresses, such as redfish-virtualmedia+https://10.1.2.3/x.
-
-    Hosts with a name are left out: a policy takes addresses, and who is behind a name may change.
-    """
-    found = set()
-    for address in addresses:
-        with suppress(ValueError):
-            found.add(ip_network(urlsplit(address).hostname or ""))
-    return sorted(str(each) for each in found)
 
 
 def _ingress(ports: Sequence[int]) -> NetworkPolicySpecArgs:

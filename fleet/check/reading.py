@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from fleet.check.documents import documents
+from fleet.check.shapes import misshapen
 from policies.language.manifest import at
 from policies.language.rule import Manifest
 from policies.verdicts import Resource
@@ -141,6 +142,10 @@ def _objects(result: ReadResult, name: str, source: str, value: Any, node: yaml.
         line=line,
         template=source,
     )
+    if faults := list(misshapen(manifest)):
+        what = f"{name}:{line}: {resource.kind} '{resource.name}' is not judged:"
+        result.unreadable += [f"{what} {fault}" for fault in faults]
+        return
     result.objects.append(ReadObject(manifest=manifest, resource=resource))
 
 

@@ -49,6 +49,10 @@ def explain(word: str) -> tuple[Explanation, ...] | Refusal:
 
     Raises SubjectError for an unknown name, with the nearest names.
     """
+    if not word.strip():
+        raise SubjectError(
+            "LINE is empty; allowed: the name of a line of a plan, such as isolcpus."
+        )
     found: dict[tuple[str, str, str], list[tuple[PlanLine, str, str]]] = {}
     for hardware, purpose, line in _all():
         found.setdefault((line.group, line.key, line.reason), []).append((line, hardware, purpose))

@@ -61,6 +61,12 @@ def subject(root: Path, word: str, purpose: str | None, choices: Sequence[str]) 
 
 def _pool(root: Path, word: str) -> tuple[str, Purpose, Tuning, float]:
     environment, _, name = word.partition("/")
+    if not environment.strip(".") or not name or "/" in name:
+        raise SubjectError(
+            f'"{word}" names no plan; allowed: a machine of the catalogue (dgx-h200), a pool of an '
+            "environment (prod/dgx), or where two plans are compared a file of "
+            "`fleet plan NAME --json` whose name ends with .json."
+        )
     try:
         found = load(stack_file(root, environment)).pools
     except SettingsError as error:

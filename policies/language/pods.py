@@ -62,6 +62,8 @@ KINDS: tuple[Kind, ...] = (
     ("kubeflow.org", "notebooks"),
 )
 """Everything that makes pods and that the rules look into."""
+KIND_NAMES = frozenset(("Pod", *_TEMPLATES, *KUBEFLOW, *_ARGO))
+"""The same as objects call their kind."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,16 @@ _EFA = f"{PROJECT}:versions.efa"
 
 
 def fabric_mistakes(
-    pools: Mapping[str, PoolSettings], sites: Mapping[str, Site], versions: Versions | None
+    pools: Mapping[str, PoolSettings],
+    sites: Mapping[str, Site],
+    versions: Versions | None,
+    *,
+    complete: bool,
 ) -> Iterator[str]:
-    """Yield fabrics without cards, zones outside the region, and EFA of which a part is missing."""
+    """Yield fabrics without cards, zones outside the region, and EFA of which a part is missing.
+
+    `complete` says that `pools` are all of the file: an invalid one may be that with EFA.
+    """
     efa = versions is not None and versions.efa is not None
     with_efa: set[str] = set()
     for name, pool in pools.items():
@@ -32,6 +39,9 @@ def fabric_mistakes(
                 yield from _efa(path, pool, sites.get(pool.site))
     if versions is None:
         return
+    if complete and versions.efa is not None and not with_efa:
+        allowed = "with a pool on AWS with EFA interfaces alone, as nothing else needs it"
+        yield f'{_EFA} is "{versions.efa}", but no pool has EFA; allowed: {allowed}.'
     for name, site in sites.items():
         if isinstance(site, AwsSite) and site.vpc is not None and name not in with_efa:
             yield (

@@ -25,6 +25,8 @@ _UNIQUE = (
     "system_drive_wwn",
 )
 """The fields of which no two machines have the same value."""
+_PACKED = (".bz2", ".gz", ".xz", ".zst", ".zip")
+_OPENSTACK = re.compile(r"flatcar_production_openstack(_mini)?_image\.")
 _HUGE_PAGES = ("hugepages_1gi_per_numa_node", "hugepages_2mi_per_numa_node")
 _NO_TRAINING = {
     "mig": "MIG instances have neither NVLink nor CUDA IPC between them, so a job on several GPUs "
@@ -67,6 +69,30 @@ def image_mistakes(pools: Mapping[str, PoolSettings], versions: Versions | None)
                 pool.image.url,
                 f"an address that names Flatcar {release}, the release of this environment",
             )
+
+
+def artefact_mistakes(pools: Mapping[str, PoolSettings]) -> Iterator[str]:
+    """Yield images of Flatcar that Ironic cannot write, or that read no config drive.
+
+    The names: flatcar/scripts, build_library/vm_image_util.sh. The formats that Ironic takes:
+    https://docs.openstack.org/ironic/latest/user/creating-images.html.
+    """
+    for name, pool in pools.items():
+        if not isinstance(pool, BareMetalPoolSettings):
+            continue
+        path, file = f"{PROJECT}:pools.{name}.image.url", pool.image.url.rpartition("/")[2]
+        if file.lower().endswith(_PACKED):
+            allowed = (
+                f"the file unpacked, and its own checksum, because Ironic writes it as it is and "
+                f"takes it for {pool.image.format}"
+            )
+            yield wrong(path, pool.image.url, allowed)
+        elif file.startswith("flatcar_production_") and not _OPENSTACK.match(file):
+            allowed = (
+                "flatcar_production_openstack_image.img, because Metal3 hands the boot data over "
+                "on a config drive, and of Flatcar's images those for OpenStack read it"
+            )
+            yield wrong(path, pool.image.url, allowed)
 
 
 def machine_mistakes(

@@ -62,4 +62,9 @@ def resources(environment: str, *, preview: bool = False) -> tuple[Registered, .
 @cache
 def resources_with_efa() -> tuple[Registered, ...]:
     """Return the resources of an environment whose rented machines speak EFA."""
-    return tuple(render(_program(parse("dev", with_efa()))))
+    return resources_of(with_efa())
+
+
+def resources_of(configuration: dict[str, object]) -> tuple[Registered, ...]:
+    """Return the resources that the program registers for a configuration of dev."""
+    return tuple(render(_program(parse("dev", configuration))))

@@ -6,6 +6,7 @@ Kubernetes, in no pod's cgroup or CPU set. Its pod is privileged and holds the G
 """
 
 import base64
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -188,10 +189,11 @@ def collecting(node: str) -> str:
     kubectl = f"kubectl --namespace {ACCEPTANCE_NAMESPACE}"
     lines = ["set -eu"]
     for name in JOBS:
+        job = shlex.quote(f"job/{name}-{node}")
         # a Job that failed has a log too, and the judge says what it lacks
         lines += [
-            f"{kubectl} wait --for=condition=complete --timeout=30m job/{name}-{node} || true",
-            f"{kubectl} logs job/{name}-{node} > {name}.log || true",
+            f"{kubectl} wait --for=condition=complete --timeout=30m {job} || true",
+            f"{kubectl} logs {job} > {name}.log || true",
         ]
     probe = f"daemonset/{probe_name(node)}"
     lines += [

@@ -8,7 +8,7 @@ from hardware.catalogue import load
 from settings.fabric import Fabric, nccl_environment
 from settings.parse import parse
 from settings.problems import SettingsError
-from tests.support.stack_settings import config, with_efa, with_value
+from tests.support.stack_settings import EFA, config, with_efa, with_value
 
 
 def mistakes(configuration: dict[str, object]) -> tuple[str, ...]:
@@ -58,6 +58,23 @@ def test_a_vpc_without_efa_is_refused() -> None:
     assert told.startswith(
         'gpu-fleet:sites.us-east-1.vpc is "vpc-0a1b2c3d", but no pool there has EFA; '
     )
+
+
+def test_the_driver_of_efa_without_a_pool_that_needs_it_is_refused() -> None:
+    without_pool = with_efa()
+    found: Any = without_pool["pools"]
+    del found["burst"], without_pool["sites"]["us-east-1"]["vpc"]  # type: ignore[index]  # a mapping
+    assert (
+        f'gpu-fleet:versions.efa is "{EFA}", but no pool has EFA; allowed: with a pool on AWS '
+        "with EFA interfaces alone, as nothing else needs it."
+    ) in mistakes(without_pool)
+
+
+def test_an_invalid_pool_may_be_the_one_that_needs_efa() -> None:
+    invalid = with_efa()
+    found: Any = invalid["pools"]
+    found["burst"]["gpu_limits"] = {}
+    assert not any("no pool has EFA; allowed: with a pool" in each for each in mistakes(invalid))
 
 
 def test_a_zone_is_one_of_the_sites_region() -> None:

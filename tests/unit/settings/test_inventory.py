@@ -236,7 +236,9 @@ def test_another_way_to_leave_is_refused(tmp_path: Path, leaving: str) -> None:
     )
     (said,) = mistakes(tmp_path, entry, "dgx.yaml")
     assert said.startswith("dgx.yaml line 1: leaving is ")
-    assert said.endswith("; allowed: true or deprovision, or detach.")
+    assert said.endswith(
+        "; allowed: true or deprovision, or detach; false or no such key where it stays."
+    )
 
 
 @pytest.mark.parametrize("again", ["dgx.csv", "./dgx.csv"])

@@ -1,10 +1,11 @@
 """Parsing a configuration: valid settings, and the sentence about each mistake."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
+from pulumi_aws import Region
 
 from policies import environment as environments
 from settings import (
@@ -13,6 +14,7 @@ from settings import (
     HetznerPoolSettings,
     SettingsError,
     Versions,
+    forms,
     how_to_set,
     needed_secrets,
     parse,
@@ -331,3 +333,9 @@ def test_rules_know_how_many_gpus_each_queue_may_hold() -> None:
     ]
     assert queues
     assert held == queues
+
+
+def test_the_regions_are_those_of_the_provider_that_makes_everything_there() -> None:
+    others = ("cn-", "eusc-", "us-gov-", "us-iso", "eu-iso")
+    known = {each.value for each in Region if not each.value.startswith(others)}
+    assert set(get_args(forms.Region)) == known

@@ -11,11 +11,11 @@ from components.platform.system_network import (
     OPEN_PORTS,
     SystemNetwork,
     SystemNetworkArgs,
-    bmc_ranges,
 )
-from settings.names import owner_labels
-from tests.support.environments import ENVIRONMENTS, resources
+from settings.names import METAL3_PREFIX, TEAM_LABEL, owner_labels
+from tests.support.environments import ENVIRONMENTS, resources, resources_of, resources_with_efa
 from tests.support.recorder import Registered, named, render
+from tests.support.stack_settings import with_value
 
 everywhere = pytest.mark.parametrize("environment", ENVIRONMENTS)
 TEAM = owner_labels("research", "4100")
@@ -23,9 +23,23 @@ MONITORING = {"kubernetes.io/metadata.name": "monitoring"}
 
 
 def policies(environment: str) -> dict[str, Registered]:
-    """The policy of each of the program's own namespaces that has one, by namespace."""
-    found = named(resources(environment), "NetworkPolicy").values()
-    return {space(each): each for each in found if space(each) in OPEN_PORTS}
+    """The policy of each namespace that has one, those of teams apart, by namespace."""
+    return of_namespaces(resources(environment))
+
+
+def of_namespaces(found: tuple[Registered, ...]) -> dict[str, Registered]:
+    policies = named(found, "NetworkPolicy").values()
+    return {space(each): each for each in policies if space(each) in namespaces(found)}
+
+
+def namespaces(found: tuple[Registered, ...]) -> set[str]:
+    """The namespaces that the program makes and pods run in, those of teams apart."""
+    own = [metadata(each) for each in named(found, "Namespace").values()]
+    by_hand = {str(each["name"]) for each in own if TEAM_LABEL not in each.get("labels", {})}
+    releases = [each.inputs for each in named(found, "Release").values()]
+    by_chart = {str(each["namespace"]) for each in releases if each.get("createNamespace")}
+    # in those of Metal3 there are hosts and Secrets alone
+    return {each for each in by_hand | by_chart if not each.startswith(METAL3_PREFIX)}
 
 
 def space(policy: Registered) -> str:
@@ -58,11 +72,18 @@ def _to(rule: Mapping[str, Any], port: int) -> bool:
 @everywhere
 def test_each_of_the_programs_namespaces_lets_nobody_in_by_default(environment: str) -> None:
     found = policies(environment)
-    assert set(found) == set(OPEN_PORTS)
+    assert set(found) == namespaces(resources(environment))
+    assert len(found) >= len(OPEN_PORTS), "some are made in each environment"
     for policy in found.values():
         spec: Any = policy.inputs["spec"]
         assert spec["podSelector"] == {}
         assert spec["policyTypes"] == ["Ingress"]
+
+
+def test_the_namespaces_of_efa_let_nobody_in_either() -> None:
+    found = resources_with_efa()
+    assert "fleet-rdma" in namespaces(found)
+    assert set(of_namespaces(found)) == namespaces(found)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +128,10 @@ def test_a_policy_comes_after_what_makes_its_namespace(environment: str) -> None
         "kured": "kured-release",
         "lakefs": "lakefs-server-release",
         "monitoring": "monitoring-release",
+        "fleet-join-tokens": "join-tokens-namespace",
+        "fleet-node-check": "node-check-namespace",
+        "fleet-rdma": "rdma-namespace",
+        "fleet-scratch": "scratch-namespace",
         "volcano-system": "volcano-release",
     }
     for name, policy in policies(environment).items():
@@ -144,16 +169,30 @@ def test_the_pods_of_teams_are_those_of_namespaces_with_their_label(environment:
     assert held == queues
 
 
-def test_a_range_is_one_address_and_names_are_left_out() -> None:
-    found = bmc_ranges(
-        [
-            "redfish-virtualmedia+https://10.1.2.3/redfish/v1/Systems/1",
-            "ipmi://10.1.2.4:623",
-            "redfish+https://[fd00::7]/redfish/v1",
-            "redfish+https://bmc-7.example.com/redfish/v1",
-        ]
-    )
-    assert found == ["10.1.2.3/32", "10.1.2.4/32", "fd00::7/128"]
+def denied(machine: str, **site: str) -> list[str]:
+    """Where pods of teams never go, with another address of the first BMC and more of its site."""
+    changed: Any = with_value("pools.dgx.machines.0.bmc_address", machine)
+    changed["sites"]["fra"] |= site
+    policy = named(list(resources_of(changed)), "CiliumClusterwideNetworkPolicy")
+    spec: Any = policy["system-network-bmcs"].inputs["spec"]
+    return list(spec["egressDeny"][0]["toCIDR"])
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        ("redfish-virtualmedia+https://10.1.2.3/redfish/v1/Systems/1", "10.1.2.3/32"),
+        ("ipmi://10.1.2.4:623", "10.1.2.4/32"),
+        ("redfish+https://[fd00::7]/redfish/v1", "fd00::7/128"),
+    ],
+)
+def test_each_form_of_a_bmcs_address_is_kept_from_pods_of_teams(address: str, found: str) -> None:
+    assert found in denied(address)
+
+
+def test_a_bmc_with_a_name_is_kept_from_pods_of_teams_by_the_range_of_its_site() -> None:
+    named_bmc = "redfish-virtualmedia+https://bmc-1.fleet.example/redfish/v1/Systems/1"
+    assert denied(named_bmc, bmc_cidr="10.10.250.0/24") == ["10.10.250.0/24", "10.10.250.12/32"]
 
 
 def test_without_a_bmc_there_is_no_policy_of_cilium() -> None:

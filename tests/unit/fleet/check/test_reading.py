@@ -253,3 +253,42 @@ def test_the_rest_is_read_beside_what_cannot_be(made: Any) -> None:
 
     assert [each.resource.file for each in found.objects] == ["a.yaml"]
     assert [said.split(":")[0] for said in found.unreadable] == ["b.yaml", "missing.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("head", "spec", "fault"),
+    [
+        ("v1 Pod", "5", "spec is 5; allowed: a mapping."),
+        ("v1 Pod", "{containers: {a: b}}", "spec.containers is a mapping; allowed: a list."),
+        ("v1 Pod", "{containers: [a]}", "spec.containers[0] is text; allowed: a mapping."),
+        (
+            "apps/v1 Deployment",
+            "{template: {spec: {containers: [{resources: {limits: []}}]}}}",
+            "spec.template.spec.containers[0].resources.limits is an empty list; allowed: ",
+        ),
+        ("batch.volcano.sh/v1alpha1 Job", "{tasks: 1}", "spec.tasks is 1; allowed: a list."),
+        (
+            "kubeflow.org/v1 PyTorchJob",
+            "{pytorchReplicaSpecs: {Worker: {template: 7}}}",
+            "spec.pytorchReplicaSpecs.Worker.template is 7; allowed: a mapping.",
+        ),
+        ("kubeflow.org/v1 MPIJob", "{mpiReplicaSpecs: []}", "spec.mpiReplicaSpecs is an empty "),
+    ],
+)
+def test_a_pod_of_another_shape_is_named_and_not_judged(
+    made: Any, head: str, spec: str, fault: str
+) -> None:
+    version, kind = head.split()
+    found = made(f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: p}}\nspec: {spec}\n")
+
+    assert found.objects == []
+    (said,) = found.unreadable
+    assert said.startswith(f"a.yaml:1: {kind} 'p' is not judged: {fault}")
+
+
+def test_what_is_null_counts_as_missing_and_other_kinds_have_their_own_shape(made: Any) -> None:
+    other = "apiVersion: example.org/v1\nkind: Job\nmetadata: {name: p}\nspec: 5\n"
+    labelled = POD.replace("name: p", "name: p, labels: {spec: gpu, tasks: '3'}")
+    found = made(f"{POD}spec: {{containers: [], volumes: null}}\n---\n{other}---\n{labelled}")
+
+    assert (len(found.objects), found.unreadable) == (3, [])

@@ -79,6 +79,10 @@ def test_a_choice_goes_over_what_the_pool_chose() -> None:
         (["dgx-h200", "--set", "isolation=none"], 'tuning.isolation is "none"; allowed:'),
         (["dgx-h200", "--set", "isolation=[", "--json"], "its value is no YAML"),
         (["ccx33", "--set", "housekeeping_cores_per_numa_node=4"], "allowed is 1 to 3"),
+        (
+            ["diff", "/etc/hostname", "dgx-h200"],
+            '"/etc/hostname" names no plan; allowed: a machine',
+        ),
         (["diff", "dgx-h200", "gone.json"], "gone.json cannot be read as JSON"),
     ],
 )

@@ -48,3 +48,10 @@ def test_a_word_of_a_name_finds_it(word: str) -> None:
     found = explain(word)
     assert isinstance(found, tuple)
     assert all(word in each.line.key.lower() for each in found)
+
+
+@pytest.mark.parametrize("word", ["", " "])
+def test_no_word_is_no_line(word: str) -> None:
+    result = CliRunner().invoke(app, ["explain", word])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "LINE is empty; allowed: the name of a line of a plan" in result.stderr

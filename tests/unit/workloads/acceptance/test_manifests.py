@@ -97,6 +97,32 @@ def test_logs_are_collected_under_the_names_that_are_judged() -> None:
         assert f"> {name}.log" in lines
 
 
+def test_a_machine_without_gpus_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["manifests", "--hardware", "cax41", "--node", "arm-01"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == (
+        '--hardware is "cax41", which has no GPUs; allowed: a machine whose GPUs can be measured, '
+        "such as dgx-h200\n"
+    )
+
+
+@pytest.mark.parametrize("verb", [["logs"], ["manifests", "--hardware", "dgx-h200"]])
+@pytest.mark.parametrize("node", ["a;b", "", "-a", "DGX-01", "a\n", 54 * "a"])
+def test_what_is_no_name_of_a_node_is_refused(
+    verb: list[str], node: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*verb, f"--node={node}"])
+    said = capsys.readouterr()
+    assert (ended.value.code, said.out) == (2, "")
+    assert f'"{node}" is no name of a node; allowed: at most 53 lower-case letters' in said.err
+
+
+def test_a_node_is_one_word_of_the_shell() -> None:
+    assert "logs 'job/nccl-a;b' > nccl.log" in collecting("a;b")
+
+
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_a_measurement_keeps_every_rule_of_an_environment(environment: str, tmp_path: Path) -> None:
     path = tmp_path / "acceptance.yaml"

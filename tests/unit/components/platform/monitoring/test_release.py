@@ -15,7 +15,7 @@ from policies.configuration import configure
 from policies.gates.alerts import manifest
 from policies.gates.prometheus_rule import rule_file
 from settings.names import MONITORING_NAMESPACE
-from settings.versions import KUBE_PROMETHEUS_STACK
+from settings.versions import BUSYBOX_TAG, KUBE_PROMETHEUS_STACK
 from tests.support.recorder import Registered, named, render
 
 POOLS = {"dgx": PoolGpus(gpus_per_node=8, usd_per_gpu_hour=2.35)}
@@ -103,6 +103,12 @@ def test_kube_state_metrics_shows_every_label_that_a_rule_joins() -> None:
         "pods=[fleet.gpu/team,fleet.gpu/cost-centre,fleet.gpu/branch]",
         "nodes=[fleet.gpu/pool,fleet.gpu/sharing,fleet.gpu/site]",
     ]
+
+
+def test_a_newer_chart_also_brings_the_newer_kinds(resources: list[Registered]) -> None:
+    job = inputs(resources, "Release")["values"]["crds"]["upgradeJob"]
+    assert job["enabled"] is True, "Helm never changes a CRD that it has installed"
+    assert job["image"]["busybox"] == {"tag": BUSYBOX_TAG}
 
 
 def test_a_volume_without_room_is_refused() -> None:
