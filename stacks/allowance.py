@@ -30,6 +30,7 @@ from settings.names import (
     BARE_METAL_HOST,
     BOOT_LABEL,
     HOST_DETACHED,
+    METAL3_PREFIX,
     NODE_DRAIN,
     NODE_POOL,
     NODE_READY,
@@ -67,12 +68,8 @@ def check_allowance(
             for capacity in pool.declared.gpu_limits
         },
     )
-    hosts = {
-        each.name: Host(bmc_address=each.bmc_address, boot_mac_address=each.boot_mac_address)
-        for each in _owned(settings)
-    }
     sentences = (
-        *refused(_deployed_hosts(deployed), hosts),
+        *refused(_deployed_hosts(deployed), tuple(_hosts(settings))),
         *beyond(taken(_deployed_machines(deployed), planned), settings.allow),
     )
     if sentences:
@@ -104,13 +101,15 @@ def _deployed_hosts(found: Deployed) -> OwnedMachines:
     let_go = {str(one.get("host")) for one in found.get(HOST_DETACHED, [])}
     ready = [items(one.get("nodes")) for one in found.get(NODE_READY, [])]
     return OwnedMachines(
-        hosts={
-            str(at(one, "metadata", "name")): Host(
+        hosts=[
+            Host(
+                name=str(at(one, "metadata", "name")),
+                pool=str(at(one, "metadata", "namespace")).removeprefix(METAL3_PREFIX),
                 bmc_address=_text(at(one, "spec", "bmc", "address")),
                 boot_mac_address=_text(at(one, "spec", "bootMACAddress")),
             )
             for one in found.get(BARE_METAL_HOST, [])
-        },
+        ],
         joined=frozenset(drained).union(*(map(str, names) for names in ready)),
         left=frozenset(name for name, detached in drained.items() if not detached) | let_go,
     )
@@ -128,6 +127,18 @@ def _most(node_pool: Mapping[str, object]) -> int:
 
 def _label(server: Mapping[str, object]) -> str | None:
     return _text(at(server, "labels", BOOT_LABEL))
+
+
+def _hosts(settings: Settings) -> Iterator[Host]:
+    for pool in settings.pools.values():
+        if isinstance(pool.declared, BareMetalPoolSettings):
+            for machine in pool.declared.machines:
+                yield Host(
+                    name=machine.name,
+                    pool=pool.name,
+                    bmc_address=machine.bmc_address,
+                    boot_mac_address=machine.boot_mac_address,
+                )
 
 
 def _owned(settings: Settings) -> Iterator[MachineSettings]:

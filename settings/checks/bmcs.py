@@ -1,6 +1,8 @@
 """Checks that the addresses of all BMCs are known, from which pods of teams are kept."""
 
+import re
 from collections.abc import Iterator, Mapping
+from urllib.parse import urlsplit
 
 from settings.inventory import Inventories
 from settings.names import PROJECT
@@ -18,7 +20,14 @@ def bmc_mistakes(
         if not isinstance(pool, BareMetalPoolSettings) or not isinstance(site, OnPremSite):
             continue
         for position, machine in enumerate(pool.machines):
-            if machine.bmc_range is None and site.bmc_cidr is None:
+            host = urlsplit(machine.bmc_address).hostname or ""
+            if machine.bmc_range is None and re.fullmatch(r"[0-9.]+|.*:.*", host):
+                yield wrong(
+                    dotted(inventories.place(name, position), ["bmc_address"]),
+                    machine.bmc_address,
+                    f"an IP address or a name in place of {host}, which is neither",
+                )
+            elif machine.bmc_range is None and site.bmc_cidr is None:
                 yield wrong(
                     dotted(inventories.place(name, position), ["bmc_address"]),
                     machine.bmc_address,

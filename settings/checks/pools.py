@@ -8,6 +8,7 @@ from hardware.catalogue import Hardware
 from hardware.flatcar.releases import known_releases, releases
 from hardware.mig import layout_fault
 from ignition.write.extensions import efa_problem, fabric_manager_problem
+from settings.bmc import same_bmc
 from settings.drivers import driver, own
 from settings.ids import id_of
 from settings.inventory import Inventories
@@ -24,7 +25,7 @@ _UNIQUE = (
     "system_drive_serial",
     "system_drive_wwn",
 )
-"""The fields of which no two machines have the same value."""
+"""The fields of which no two machines have the same value, in any spelling."""
 _PACKED = (".bz2", ".gz", ".xz", ".zst", ".zip")
 _OPENSTACK = re.compile(r"flatcar_production_openstack(_mini)?_image\.")
 _HUGE_PAGES = ("hugepages_1gi_per_numa_node", "hugepages_2mi_per_numa_node")
@@ -100,7 +101,7 @@ def machine_mistakes(
 ) -> Iterator[str]:
     """Yield names, BMCs, network cards and drives that two machines of the environment share."""
     servers = _servers(pools, cluster)
-    first: dict[tuple[str, str], str] = {}
+    first: dict[tuple[str, object], str] = {}
     yield from _shared_inventories(pools)
     for name, pool in pools.items():
         if not isinstance(pool, BareMetalPoolSettings):
@@ -112,10 +113,15 @@ def machine_mistakes(
                 yield wrong(dotted(path, ["name"]), machine.name, allowed)
             for field in _UNIQUE:
                 value: str | None = getattr(machine, field)
-                taken = first.setdefault((field, value.lower()), path) if value else path
+                taken = first.setdefault((field, _folded(field, value)), path) if value else path
                 if taken != path:
                     allowed = f"one that {taken.removesuffix(':')} does not have"
                     yield wrong(dotted(path, [field]), value, allowed)
+
+
+def _folded(field: str, value: str) -> object:
+    """Return what two spellings of one value have in common."""
+    return same_bmc(value) if field == "bmc_address" else value.lower()
 
 
 def _shared_inventories(pools: Mapping[str, PoolSettings]) -> Iterator[str]:

@@ -71,7 +71,8 @@ def test_the_servers_of_a_removed_pool_count() -> None:
 
 
 def test_an_owned_machine_goes_only_after_it_was_drained_and_let_go() -> None:
-    found: Deployed = [*deployed(), (BARE_METAL_HOST, {"metadata": {"name": "dgx-17"}})]
+    old = {"metadata": {"name": "dgx-17", "namespace": "metal3-dgx"}}
+    found: Deployed = [*deployed(), (BARE_METAL_HOST, old)]
     (sentence,) = refused(found)
     assert sentence.startswith("dgx-17 is a machine whose entry is gone, and it has not left: put ")
     render(program("prod"), deployed=[*found, (NODE_DRAIN, {"node": "dgx-17"})])
@@ -79,6 +80,19 @@ def test_an_owned_machine_goes_only_after_it_was_drained_and_let_go() -> None:
     found += [(NODE_DRAIN, {"node": "dgx-17", "detached": True})]
     assert refused(found) == (sentence,), "Metal3 would wipe a machine that it has not detached"
     render(program("prod"), deployed=[*found, (HOST_DETACHED, {"host": "dgx-17"})])
+
+
+def test_a_machine_that_is_in_another_pool_moves_by_steps_of_its_own() -> None:
+    """A plain `pulumi up --skip-preview` would make a second host before the first one goes."""
+    found = [
+        (kind, {**outputs, "metadata": {**outputs["metadata"], "namespace": "metal3-old"}})
+        if kind == BARE_METAL_HOST
+        else (kind, outputs)
+        for kind, outputs in deployed()
+    ]
+    sentences = refused(found)
+    assert len(sentences) == sum(kind == BARE_METAL_HOST for kind, _ in found)
+    assert all(" is a machine of the pool old, and the stack file " in each for each in sentences)
 
 
 def with_host(**changes: object) -> Deployed:
