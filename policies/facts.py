@@ -5,8 +5,9 @@ from math import ceil
 
 from ignition.shapes.node_of_plan import from_plan
 from policies.language.cuda import architectures, newest_cuda
-from policies.language.facts import KEY, Facts, Pool, Shape
+from policies.language.facts import KEY, Facts, Pool, Queue, Shape
 from policies.rules.cost import daily_budget
+from settings import types
 from settings.drivers import driver
 from settings.pools import AwsPoolSettings
 from settings.resolved import ResolvedPool
@@ -21,7 +22,7 @@ def with_facts(said: RuleSettings, settings: Settings) -> dict[str, Mapping[str,
     facts: Facts = {
         "pools": [pool_facts(pool, settings.versions) for pool in settings.pools.values()],
         "queues": [
-            {"name": name, "gpus": queue.gpus}
+            _queue_facts(name, queue)
             for team in settings.teams.values()
             for name, queue in team.queues.items()
         ],
@@ -29,6 +30,13 @@ def with_facts(said: RuleSettings, settings: Settings) -> dict[str, Mapping[str,
     budget = {"usd_per_day": settings.budget.usd_per_day}
     known: RuleSettings = {KEY: {**facts}, daily_budget.ID: budget}
     return {key: {**known.get(key, {}), **said.get(key, {})} for key in {**said, **known}}
+
+
+def _queue_facts(name: str, queue: types.Queue) -> Queue:
+    facts: Queue = {"name": name, "gpus": queue.gpus}
+    if queue.pool is not None:
+        facts["pool"] = queue.pool
+    return facts
 
 
 def pool_facts(pool: ResolvedPool, versions: Versions) -> Pool:

@@ -70,6 +70,8 @@ class Queue(TypedDict):
 
     name: str
     gpus: int
+    pool: NotRequired[str]
+    """The pool whose selector Volcano gives its jobs."""
 
 
 class Facts(TypedDict):
@@ -133,7 +135,12 @@ SCHEMA: Mapping[str, object] = {
             )
         ),
         queues=_list(
-            _object(Queue, name={"type": "string", "pattern": "^[a-z0-9.-]+$"}, gpus=_COUNT)
+            _object(
+                Queue,
+                name={"type": "string", "pattern": "^[a-z0-9.-]+$"},
+                gpus=_COUNT,
+                pool={"type": "string", "pattern": "^[a-z0-9-]+$"},
+            )
         ),
     ),
     "required": [],

@@ -157,8 +157,10 @@ def asking_pods(
     )
 
 
-def with_pools(pods: str, having: str) -> str:
+def with_pools(pods: str, having: str, pool: str = SELECTED) -> str:
     """CEL: pods with the `pools` that are open to each and of which `having` holds.
+
+    `pool` is CEL of the one that a pod `p` is bound to, empty where it is bound to none.
 
     `on_host` says whether the pod has its host's network.
     """
@@ -166,7 +168,7 @@ def with_pools(pods: str, having: str) -> str:
     return (
         f"({pods}).map(p, {{'name': dyn(p.name), 'annotations': dyn(p.annotations), "
         f"'containers': dyn(p.containers), 'on_host': dyn({on_host}), "
-        f"'pools': dyn({_open_to(having)})}})"
+        f"'pools': dyn({_open_to(having, pool)})}})"
     )
 
 
@@ -199,8 +201,8 @@ def cel_text(says: str, **others: str) -> str:
     return cel.text(says, **{key: others.get(key, f"string(e.{key})") for key in keys})
 
 
-def _open_to(having: str) -> str:
+def _open_to(having: str, pool: str = SELECTED) -> str:
     return (
-        f"[{SELECTED}].map(pool, variables.pools.filter(e, {having} && "
+        f"[{pool}].map(pool, variables.pools.filter(e, {having} && "
         "(pool == '' || e.name == pool)))[0]"
     )

@@ -2,20 +2,23 @@
 
 Without one, NCCL finds the pod's network alone and every collective goes over TCP, through Cilium's
 tunnel. It is a gang on several machines where it needs more GPUs than one has (see idle/gang-fits
-for how they are counted); it is told where each pool that is open to it offers devices. Devices
+for how they are counted); it is told where each pool that is open to it offers devices: that of its
+node selector, else that of its queue, whose selector Volcano adds, else all of them. Devices
 that need the host's network (RoCE) are offered to pods that have it, and to no others.
 """
 
 from policies.language import cel
 from policies.language.cel_forms import GPU_PODS, WITH_GPUS, Fault, of_pods
-from policies.language.gangs import KINDS, VARIABLES, is_gang, least
+from policies.language.gangs import KINDS, VARIABLES, is_gang, least, queue_of
 from policies.language.gpu_work import asks_for_gpus
 from policies.language.manifest import at, mapping
 from policies.language.pods import KINDS as OF_PODS
 from policies.language.pods import Pod, pods
 from policies.language.pool_table import (
     REACHES,
+    SELECTED,
     cel_text,
+    facts,
     no_pool_fits,
     open_to,
     pod_violations,
@@ -44,7 +47,8 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     def fault(pod: Pod) -> str | None:
         if not asks_for_gpus(pod):
             return None
-        found = [pool for pool in open_to(settings, selected(pod)) if pool["gpus"]]
+        pool_name = selected(pod) or _pool_of(queue_of(manifest), settings)
+        found = [pool for pool in open_to(settings, pool_name) if pool["gpus"]]
         if any(
             not pool["rdma"] or not reaches(pod, pool) or wanted <= pool["gpus"] for pool in found
         ):
@@ -53,6 +57,10 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
         return told and told.removesuffix(".") + _ELSE
 
     return pod_violations(manifest, pods(manifest), fault)
+
+
+def _pool_of(queue: str, settings: Settings) -> str:
+    return next((q.get("pool", "") for q in facts(settings)["queues"] if q["name"] == queue), "")
 
 
 def _names(pod: Pod, resource: str) -> bool:
@@ -66,7 +74,7 @@ def _names(pod: Pod, resource: str) -> bool:
 _TCP = f"e.rdma == '' || !{REACHES} || variables.wanted <= double(e.gpus)"
 _NAMED = f"p.containers.exists(c, {cel.RESOURCES}.exists(r, e.rdma in r))"
 _OF_PODS = of_pods(
-    with_pools(GPU_PODS, "e.gpus > 0"),
+    with_pools(GPU_PODS, "e.gpus > 0", f"({SELECTED} == '' ? variables.of_queue : {SELECTED})"),
     [
         Fault(
             broken=(
@@ -93,6 +101,10 @@ RULE = Rule(
         # a PodGroup has no pods: those of its gang are judged with the job that makes it
         kinds=tuple(kind for kind in KINDS if kind in OF_PODS),
         shared={**WITH_GPUS, **VARIABLES},
+        variables={
+            "of_queue": "(variables.queues.filter(q, q.name == variables.queue)"
+            ".map(q, q.?pool.orValue('')) + [''])[0]"
+        },
         fault=_OF_PODS.fault,
     ),
 )

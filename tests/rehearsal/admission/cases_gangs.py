@@ -11,6 +11,7 @@ Row = tuple[str, str, Object]
 GANG = "idle/gang-fits"
 NETWORK = "numa/gang-network"
 DGX: Object = {"nodeSelector": {"fleet.gpu/pool": "dgx"}}
+CHEAP: Object = {"nodeSelector": {"fleet.gpu/pool": "cheap"}}
 ETHER: Object = {"nodeSelector": {"fleet.gpu/pool": "ether"}}
 _RAILS = {"rdma/rails": 1}
 _TRAINING = {kind: JOBS[kind] for kind in KUBEFLOW}
@@ -61,11 +62,17 @@ def _unsaid(count: int) -> Object:
     return found
 
 
-def _spread(count: int = 2, *, per_pod: int = 8, asks: Object | None = None, **spec: Any) -> Object:
+def _spread(
+    count: int = 2,
+    *,
+    per_pod: int = 8,
+    asks: Object | None = None,
+    queue: str = "research",
+    **spec: Any,
+) -> Object:
     """A gang on the machines of a pool."""
-    return volcano(
-        template(gpus(per_pod, "main", **(asks or {})), **spec), count, minAvailable=count + 1
-    )
+    pod = template(gpus(per_pod, "main", **(asks or {})), **spec)
+    return volcano(pod, count, minAvailable=count + 1, queue=queue)
 
 
 def _network() -> Iterator[Row]:
@@ -74,6 +81,8 @@ def _network() -> Iterator[Row]:
         "that asks for the device": _spread(asks=_RAILS, **DGX),
         "on one machine": _spread(4, per_pod=2, **DGX),
         "that may run where no device is": _spread(),
+        "in a queue of such a pool that asks": _spread(asks=_RAILS, queue="production"),
+        "in such a queue, on another pool": _spread(queue="production", **CHEAP),
         "on RoCE, in the network of its pods": _spread(**ETHER),
         "on RoCE that asks": _spread(asks=_RAILS, hostNetwork=True, **ETHER),
     }.items():
@@ -84,6 +93,7 @@ def _network() -> Iterator[Row]:
 
 def _slow() -> Iterator[Row]:
     yield NETWORK, "a gang on two machines", _spread(**DGX)
+    yield NETWORK, "a gang in a queue of such a pool", _spread(queue="production")
     yield NETWORK, "a gang on RoCE in the host's network", _spread(hostNetwork=True, **ETHER)
     efa = {"vpc.amazonaws.com/efa": 1}
     yield NETWORK, "a gang with the device of another pool", _spread(asks=efa, **DGX)

@@ -42,7 +42,7 @@ FACTS: Facts = {
     ],
     "queues": [
         {"name": "research", "gpus": 16},
-        {"name": "production", "gpus": 64},
+        {"name": "production", "gpus": 64, "pool": "dgx"},
         {"name": NAMESPACE, "gpus": 1000},
     ],
 }

@@ -36,6 +36,16 @@ def told(found: Object, *pools: Pool) -> list[str]:
     return RULE.predicate(found, {KEY: {"pools": pools, "queues": []}})
 
 
+def test_a_gang_is_held_to_the_pool_of_its_queue() -> None:
+    assert RULE.predicate is not None
+    queues = [{"name": "research", "gpus": 16, "pool": "dgx"}]
+    plain = rule_facts.pool("plain")
+    (said,) = RULE.predicate(job(2, whole()), {KEY: {"pools": [DGX, plain], "queues": queues}})
+    assert "must ask for rdma/rails on pool 'dgx'" in said
+    elsewhere = job(2, whole(), nodeSelector={"fleet.gpu/pool": "plain"})
+    assert RULE.predicate(elsewhere, {KEY: {"pools": [DGX, plain], "queues": queues}}) == []
+
+
 def whole(**more: Any) -> Object:
     return container(limits={"nvidia.com/gpu": 8, **more})
 
