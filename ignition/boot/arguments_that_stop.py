@@ -17,6 +17,7 @@ _LESS_CPUS = "takes CPUs from the machine that the plan counts on"
 _PARTS = "takes away hardware that the machine boots or works with"
 _FIRST = "changes what Ignition does, which Flatcar decides at the first boot"
 _UNITS = "changes which units start"
+_LOGIN = "logs in whoever reaches the console, as a user who may become root"
 _CGROUPS = "takes away control groups that kubelet needs"
 _REASONS: Mapping[str, str] = {
     _ANOTHER: """
@@ -38,6 +39,7 @@ _REASONS: Mapping[str, str] = {
         """,
     _CGROUPS: "cgroup_disable",
     _UNITS: "fastboot modules_load luks fstab",
+    _LOGIN: "flatcar.autologin",
 }
 _BY_NAME = {name: why for why, listed in _REASONS.items() for name in names(listed)}
 # words without a value that systemd and the initramfs take as a target: System V's and their own
@@ -49,7 +51,7 @@ _HARMLESS = names("""
     systemd.log_color systemd.log_time systemd.show_status systemd.status_unit_format
     systemd.journald.forward_to_console systemd.journald.max_level_console systemd.dump_core
     systemd.watchdog_sec systemd.watchdog_device systemd.random_seed
-    rd.shell rd.debug rd.info rd.timeout rd.retry rd.neednet flatcar.autologin
+    rd.shell rd.debug rd.info rd.timeout rd.retry rd.neednet
 """)
 _FAMILIES: Mapping[str, str] = {
     "systemd.": _UNITS,
@@ -63,6 +65,7 @@ _FAMILIES: Mapping[str, str] = {
 # values with which an argument that is right otherwise takes the machine away
 _VALUES: Mapping[str, tuple[str, str]] = {
     "pci": ("off conf1 conf2 nobios nommconf nomsi noacpi", _PARTS),
+    "panic": ("0", "leaves a machine that panics standing until somebody resets it"),
     "ip": ("off none", "takes the network away from the initramfs"),
     "efi": ("noruntime off", _PARTS),
 }

@@ -51,7 +51,7 @@ _VALUES: dict[str, tuple[str, ...]] = {
 _OTHERS = names("""
     hugepages hugepagesz default_hugepagesz isolcpus irqaffinity console quiet nowatchdog
     mitigations nosoftlockup skew_tick threadirqs init_on_alloc init_on_free memhp_default_state
-    audit selinux enforcing rd.shell systemd.log_level flatcar.autologin net.ifnames panic
+    audit selinux enforcing rd.shell systemd.log_level net.ifnames panic
     crashkernel swapaccount cgroup_no_v1 rcupdate.rcu_normal_after_boot
     workqueue.cpu_intensive_thresh_us
     pci modprobe.blacklist module_blacklist nvme_core.io_timeout kvm_intel.nested

@@ -77,6 +77,17 @@ NOT_SET: Mapping[str, Reason] = {
         "that are not corrected end the process or the machine all the same",
         source=FLATCAR_KERNEL,
     ),
+    "gdrcopy": Reason(
+        reason="it needs the module gdrdrv, which Flatcar has not, and NCCL leaves it off by "
+        "itself (NCCL_GDRCOPY_ENABLE=0); who measures a gain builds it into the extension of a "
+        "driver of one's own",
+        source="https://github.com/NVIDIA/nccl/blob/master/src/init.cc",
+    ),
+    "NCCL_TOPO_FILE": Reason(
+        reason="NCCL reads the PCIe tree of a machine of one's own itself, and on AWS the plugin "
+        "aws-ofi-nccl of the image brings the file of each instance type",
+        source="https://github.com/aws/aws-ofi-nccl/blob/master/src/platform-aws.cpp",
+    ),
     "ptp": Reason(
         reason="Flatcar has no linuxptp; tuning.ntp_servers names time servers of your own, which "
         "is good for about a millisecond, and chrony of the sysext bakery, by a snippet, reads a "

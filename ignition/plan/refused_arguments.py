@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from ignition.plan.not_set import NOT_SET
 from ignition.plan.plan_lines import (
+    AUTOLOGIN,
     FLATCAR_KERNEL,
     KERNEL,
     NVIDIA_PARAMETERS,
@@ -49,6 +50,12 @@ ARGUMENTS: Mapping[str, Reason] = {
         name: Reason(reason=_WRONG_MEMORY, source=PARAMETERS)
         for name in ("numa", "mem", "memmap", "movablecore", "kernelcore")
     },
+    "flatcar.autologin": Reason(
+        reason="it logs in whoever reaches the console; on bare metal the plan takes away the one "
+        "that Flatcar's OpenStack image has",
+        source=AUTOLOGIN,
+    ),
+    "crashkernel": NOT_SET["crashkernel"],
     **{
         name: Reason(
             reason="Flatcar sets it for the first boot",
@@ -200,6 +207,8 @@ def _wrong_argument(name: str, values: set[str]) -> str | None:
     reason = ARGUMENTS.get(name)
     if name == "pci":
         reason = next((PCI[value] for value in sorted(values & PCI.keys())), None)
+    elif name == "panic" and values == {"0"}:
+        return "a machine that panics would stand until somebody resets it; leave it out"
     elif "nosmt" in values:
         reason = ARGUMENTS["nosmt"]
     if reason is not None:

@@ -105,6 +105,8 @@ ARGUMENTS = {
         "systemd.debug-shell",
         "cgroup_disable=memory",
         "flatcar.first_boot=1",
+        "flatcar.autologin",
+        "panic=0",
         "ignition.config.url=http://x/",
         "initcall_blacklist=nvme_init",
         "module_blacklist=nvme",

@@ -53,6 +53,9 @@ def test_an_argument_that_does_nothing_is_refused_with_reason_and_source(argumen
         ("numa=off", "memory of the NUMA nodes"),
         ("idle=poll", "intel_idle"),
         ("flatcar.first_boot=1", "first boot"),
+        ("flatcar.autologin", "logs in whoever reaches the console"),
+        ("crashkernel=1G", "no service loads a second kernel"),
+        ("panic=0", "stand until somebody resets it"),
     ],
 )
 def test_an_argument_that_does_harm_is_refused(argument: str, because: str) -> None:

@@ -30,7 +30,7 @@ def test_only_pools_with_drives_have_the_class() -> None:
     topologies: Any = found.inputs["allowedTopologies"]
     assert topologies == [
         {"matchLabelExpressions": [{"key": "fleet.gpu/pool", "values": ["dgx", "burst"]}]}
-    ], "Karpenter reads the first term alone"
+    ]
 
 
 def test_the_controller_serves_the_class_and_finds_its_files() -> None:
