@@ -10,6 +10,7 @@ from kube.client import KubeError, client
 from kube.lease import Held, held
 from kube.metal3 import REINSTALL_LEASE
 from kube.resources.node_drain import NodeDrainProvider
+from tests.support.kube_server import acting
 from tests.support.rehearsal.hall import LEASES, NAMESPACE, Hall
 
 PATH = f"{LEASES}/{REINSTALL_LEASE}"
@@ -56,8 +57,8 @@ def test_an_update_drains_no_other_machine_of_the_pool_meanwhile(
     cluster: Client, hall: Hall
 ) -> None:
     hall.add_node("dgx-02")
+    drain = acting(NodeDrainProvider(), hall.kubeconfig)
     props = {
-        "kubeconfig": hall.kubeconfig,
         "node": "dgx-02",
         "namespace": NAMESPACE,
         "detached": False,
@@ -65,8 +66,8 @@ def test_an_update_drains_no_other_machine_of_the_pool_meanwhile(
     }
     with held(cluster, NAMESPACE, REINSTALL_LEASE, busy="It works", tell=print):
         with pytest.raises(KubeError, match="while `fleet reinstall` works on a machine of its po"):
-            NodeDrainProvider().create(props)
+            drain.create(props)
         node = hall.node("dgx-02")
         assert node
         assert "unschedulable" not in node["spec"]
-    NodeDrainProvider().create(props)
+    drain.create(props)
