@@ -113,6 +113,7 @@ UNSEEN = {
 UNRUN = {
     "/opt/bin/control-plane": "it founds a cluster or joins one",
     "/opt/bin/fabric-ready": "it waits for Fabric Manager",
+    "/opt/bin/fleet-rails": "the machine has no RDMA card; test_node_scripts.py has one of files",
 }
 # files of /proc and /sys beside those of the plan
 EVIDENCE = (

@@ -3,12 +3,13 @@
 import json
 import shutil
 import subprocess
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from ignition.write.render import tuning_ignition
-from tests.support.ignition.nodes import node
+from ignition.write.render import NodeBoot, tuning_ignition
+from tests.support.ignition.nodes import every_choice, node
 from tests.support.judges.shell_scripts import ANY_INLINE, INLINE, commands, scripts, shellcheck
 
 FAULT = '#!/usr/bin/bash\nfor file in $(ls *.raw); do rm "$fil"; done\n'
@@ -66,13 +67,23 @@ def test_the_scripts_of_each_kind_are_found() -> None:
     named = {name.partition(" ")[0] for name in scripts()}
     assert named >= {
         "/opt/bin/control-plane",
+        "/opt/bin/fabric-ready",
         "/opt/bin/fleet-acs",
         "/opt/bin/fleet-irq",
+        "/opt/bin/fleet-rails",
         "/opt/bin/kubelet-state",
         "/opt/bin/scratch-array",
         "/opt/bin/scratch-quota",
         ".ci/run",
     }
+
+
+def test_whatever_a_pool_can_choose_some_machine_has_chosen() -> None:
+    made = [boot for _, boot in every_choice()]
+    # WireGuard has neither a script nor a unit; the sweep of the roles has it
+    choices = {each.name for each in fields(NodeBoot) if each.default is None} - {"wireguard"}
+    assert {name for name in choices if any(getattr(boot, name) for boot in made)} == choices
+    assert {boot.fabric for boot in made} == {None, "infiniband", "roce"}
 
 
 def test_no_shell_within_a_unit_is_overlooked() -> None:

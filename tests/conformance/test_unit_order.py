@@ -1,6 +1,5 @@
 """The order that systemd gives each type of unit by itself, before systemd's own verdict."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -8,8 +7,8 @@ import pytest
 
 from ignition.boot import unit_order
 from ignition.boot.unit_syntax import parse
+from tests.support.judges.debian import Debian, debian
 
-SHIPPED = Path("/usr/lib/systemd/system")
 INSTALL = "[Install]\nWantedBy=multi-user.target\n"
 BODIES = {
     "a.service": "[Service]\nType=oneshot\nExecStart=/bin/true\n",
@@ -59,12 +58,9 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def systemd() -> str:
-    """The program that tells circles; the circles of a type are the same in systemd 252 to 257."""
-    found = shutil.which("systemd-analyze")
-    if found is None or not (SHIPPED / "basic.target").exists():
-        pytest.skip("this machine has no systemd")
-    return found
+def system() -> Debian:
+    """Debian's systemd; the circles of a type are the same in systemd 252 to 257."""
+    return debian()
 
 
 def units(name: str, other: str, *, plain: bool) -> dict[str, str]:
@@ -91,7 +87,7 @@ def ours(written: dict[str, str], name: str) -> bool:
     return bool(list(unit_order.circles(lines, brought)))
 
 
-def theirs(systemd: str, folder: Path, written: dict[str, str], name: str) -> bool:
+def theirs(system: Debian, folder: Path, written: dict[str, str], name: str) -> bool:
     """Whether systemd finds one, when it starts all of them."""
     wants = folder / "multi-user.target.wants"
     wants.mkdir(parents=True)
@@ -104,21 +100,24 @@ def theirs(systemd: str, folder: Path, written: dict[str, str], name: str) -> bo
             dropins.mkdir()
             (dropins / "10-told.conf").write_text(text.replace(INSTALL, ""))
     done = subprocess.run(
-        [systemd, "verify", "--man=no", "multi-user.target"],
+        [*system.program("systemd-analyze"), "verify", "--man=no", "multi-user.target"],
         capture_output=True,
         text=True,
         check=False,
-        env={"SYSTEMD_UNIT_PATH": f"{folder}:{SHIPPED}", "PATH": "/usr/bin:/bin"},
+        env={
+            "SYSTEMD_UNIT_PATH": f"{folder}:{system.root}/usr/lib/systemd/system",
+            "PATH": "/usr/bin:/bin",
+        },
     )
     return "Found ordering cycle" in done.stderr
 
 
 @pytest.mark.parametrize(("name", "other", "plain"), CASES)
 def test_a_circle_is_found_where_systemd_finds_one(
-    systemd: str, tmp_path: Path, name: str, other: str, plain: bool
+    system: Debian, tmp_path: Path, name: str, other: str, plain: bool
 ) -> None:
     written = units(name, other, plain=plain)
-    assert ours(written, name) == theirs(systemd, tmp_path, written, name)
+    assert ours(written, name) == theirs(system, tmp_path, written, name)
 
 
 def test_both_answers_are_there() -> None:

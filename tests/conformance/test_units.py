@@ -6,8 +6,10 @@ circle differs from run to run, and may be one that nobody misses. Hence many ru
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +17,31 @@ import pytest
 
 from ignition.write.control_plane import control_plane_ignition
 from ignition.write.gateway import gateway_ignition
-from ignition.write.render import join_ignition, tuning_ignition
+from ignition.write.render import NodeBoot, join_ignition, tuning_ignition
 from tests.support.ignition.faults import Change, changed, find
-from tests.support.ignition.nodes import join, node
+from tests.support.ignition.nodes import TUNING_OF, beside_the_plan, join, node
 from tests.support.ignition.roles import gateway, server
 from tests.support.judges.debian import Debian, debian
 from tests.support.judges.installed import install
+from tests.support.judges.shell_scripts import commands, configs
 
 RUNS = 25
 
 
-def nodes_ignition(name: str) -> tuple[str, ...]:
-    return tuning_ignition(node(name)), join_ignition(join())
+def nodes_ignition(of: NodeBoot) -> tuple[str, ...]:
+    return tuning_ignition(of), join_ignition(join())
+
+
+def background_io() -> NodeBoot:
+    """A DGX that limits it, which orders containerd after the scratch drives."""
+    return node("dgx-h200", tuning=replace(TUNING_OF["dgx-h200"], background_io_mib_per_s=200))
 
 
 # the boot data of each role, and whether the machine has GPUs
 ROLES: dict[str, tuple[Callable[[], tuple[str, ...]], bool]] = {
-    "DGX of one's own": (lambda: nodes_ignition("dgx-h200"), True),
-    "GPU node at AWS": (lambda: nodes_ignition("p5e.48xlarge"), True),
-    "CPU node at Hetzner": (lambda: nodes_ignition("ccx33"), False),
+    "DGX with limits of background I/O": (lambda: nodes_ignition(background_io()), True),
+    **{name: (partial(nodes_ignition, of), True) for name, of in beside_the_plan()},
+    "CPU node at Hetzner": (lambda: nodes_ignition(node("ccx33")), False),
     "gateway": (lambda: (gateway_ignition(gateway()),), False),
     "first of the control plane": (lambda: (control_plane_ignition(server()),), False),
     "second of the control plane": (lambda: (control_plane_ignition(server(first=False)),), False),
@@ -73,6 +81,23 @@ def test_systemd_finds_no_circle_and_nothing_to_warn_of(
 ) -> None:
     make, gpu = ROLES[role]
     assert verify(system, tmp_path / "root", *make(), gpu=gpu) == set()
+
+
+def unit_lines(found: Iterable[dict[str, Any]]) -> set[tuple[str, str]]:
+    """Each line of the units of configurations, with its unit, but what they are called."""
+    return {
+        (name, line)
+        for config in found
+        for name, text in commands(config)
+        for line in text.splitlines()
+        if not line.startswith("Description=")
+    }
+
+
+def test_systemd_reads_every_line_that_a_unit_can_have() -> None:
+    judged = [json.loads(config) for make, _ in ROLES.values() for config in make()]
+    plain = [config for config in judged if "systemd" in config]
+    assert unit_lines(configs()) - unit_lines(plain) == set()
 
 
 def unit(name: str, edit: Callable[[str], str]) -> Change:

@@ -14,6 +14,7 @@ OWN_DRIVER = (
     "https://images.fleet.example/sysext/"
     "flatcar-nvidia-drivers-580-open-580.95.05-flatcar-4593.2.5.raw"
 )
+EFA = "https://images.fleet.example/sysext/efa-4593.2.5-x86-64.raw"
 OWN_FABRIC_MANAGER = FABRIC_MANAGER.replace("570.195.03", "580.95.05")
 TOKEN = "abcdef.0123456789abcdef"
 GPU = Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule")
@@ -72,8 +73,19 @@ def user_data(of: NodeBoot) -> str:
     return with_merge(render_ignition(of), data_url(join_ignition(join())))
 
 
+def beside_the_plan() -> Iterator[tuple[str, NodeBoot]]:
+    """What a pool or its environment chooses beside the plan: the network of rails, drivers."""
+    dgx = replace(node("dgx-h200"), flatcar="4593.2.5")
+    yield "DGX with InfiniBand", replace(dgx, fabric="infiniband")
+    yield "DGX with RoCE", replace(dgx, fabric="roce")
+    own = replace(dgx, nvidia_driver="580-open", fabric_manager=OWN_FABRIC_MANAGER)
+    yield "DGX with a driver of its own", replace(own, driver_extension=OWN_DRIVER)
+    yield "AWS with EFA", replace(node("p5e.48xlarge"), flatcar="4593.2.5", efa=EFA)
+
+
 def every_choice() -> Iterator[tuple[str, NodeBoot]]:
     """Each machine with each purpose and the choices that it carries."""
+    yield from beside_the_plan()
     for name in names():
         for purpose in PURPOSES:
             for label, tuning in choices(load(name)):
