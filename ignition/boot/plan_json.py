@@ -21,6 +21,7 @@ PATH = "/etc/fleet/plan.json"
 _KEYS = names("""
     hardware purpose digest cpus kernel_arguments absent_kernel_arguments sysctls numa_nodes
     transparent_hugepages irqs gpus unverified nvswitch driver governor kubelet absent_units
+    pcie_aspm
 """)
 _GPU_FACTS = names("index model memory_gib numa_node pcie_gen pcie_width nvlinks bar1_gib")
 _PAGES = {"hugepages_1gi": "hugepages-1Gi", "hugepages_2mi": "hugepages-2Mi"}
@@ -98,7 +99,9 @@ def _right(
     given = plan["kernel_arguments"]
     line = f" {' '.join(found.command_line.words)} "
     yield "absent_kernel_arguments", list(found.config.removed_arguments)
-    yield "unverified", [fact for fact in hardware.unverified if fact.startswith("gpus")]
+    yield "pcie_aspm", hardware.pcie_aspm
+    compared = [fact for fact in hardware.unverified if fact.startswith(("gpus", "pcie_aspm"))]
+    yield "unverified", compared
     yield "kernel_arguments", [each for each in _list(given) if f" {each} " in line]
     expected = _object(plan["sysctls"])
     yield "sysctls", {name: found.sysctls.get(name) for name in expected}

@@ -16,6 +16,8 @@ _GPU_FACTS = (
     "nvlinks",
     "bar1_gib",
 )
+_COMPARED = ("gpus", "pcie_aspm")
+"""The beginnings of facts that the node check compares with the machine."""
 
 
 def expectations(
@@ -47,7 +49,8 @@ def expectations(
         "transparent_hugepages": plan.transparent_hugepages,
         "irqs": [dict(vars(irq)) for irq in plan.irqs],
         "gpus": [{fact: getattr(gpu, fact) for fact in _GPU_FACTS} for gpu in hardware.gpus],
-        "unverified": [fact for fact in hardware.unverified if fact.startswith("gpus")],
+        "pcie_aspm": hardware.pcie_aspm,
+        "unverified": [fact for fact in hardware.unverified if fact.startswith(_COMPARED)],
         "nvswitch": hardware.nvswitch,
         "driver": nvidia_driver,
         "governor": plan.system.governor,

@@ -1,4 +1,4 @@
-"""Kernel arguments, sysctls, huge page policy, governor and swap."""
+"""Kernel arguments, sysctls, huge page policy, power states of PCIe links, governor and swap."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,6 +7,7 @@ from workloads.node_check.machine import LiveMachine
 from workloads.node_check.plan import Plan
 
 THP = "sys/kernel/mm/transparent_hugepage/enabled"
+ASPM = "sys/module/pcie_aspm/parameters/policy"
 _GOVERNOR_AT_BOOT = (
     "a machine whose /proc/cmdline has no cpufreq.default_governor was booted before the plan set "
     f"one: {REINSTALL}"
@@ -20,6 +21,7 @@ def check(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
     yield from _absent(machine, plan)
     yield from _sysctls(machine, plan)
     yield from _transparent_hugepages(machine, plan)
+    yield from _link_power(machine, plan)
     yield from _governor(machine, plan)
     yield from _swap(machine)
 
@@ -77,8 +79,7 @@ def _sysctls(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
 def _transparent_hugepages(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
     if plan.transparent_hugepages is None:
         return
-    text = machine.text(THP) or ""
-    chosen = next((word[1:-1] for word in text.split() if word.startswith("[")), "unknown")
+    chosen = _chosen(machine, THP)
     if chosen != plan.transparent_hugepages:
         yield Drift(
             check="transparent-hugepages",
@@ -86,6 +87,28 @@ def _transparent_hugepages(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
             seen=chosen,
             expected=plan.transparent_hugepages,
             remedy=f"find out who wrote to /{THP} and reboot the node",
+        )
+
+
+def _chosen(machine: LiveMachine, path: str) -> str:
+    """The word in brackets, by which the kernel marks the one of several that is in force."""
+    text = machine.text(path) or ""
+    return next((word[1:-1] for word in text.split() if word.startswith("[")), "unknown")
+
+
+def _link_power(machine: LiveMachine, plan: Plan) -> Iterator[Drift]:
+    """Compares with the catalogue; `off` is a kernel argument, which is compared as such."""
+    if plan.pcie_aspm != "default":
+        return
+    if (chosen := _chosen(machine, ASPM)) != "default":
+        doubted = "pcie_aspm" in plan.unverified
+        yield Drift(
+            check="pcie-aspm",
+            what="Policy of the power states of PCIe links",
+            seen=chosen,
+            expected="default",
+            remedy=f"find out who wrote to /{ASPM} or set pcie_aspm.policy, and reboot the node",
+            unverified=doubted,
         )
 
 

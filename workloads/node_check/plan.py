@@ -79,6 +79,8 @@ class Plan:
     absent_units: tuple[str, ...]
     # later fields, which the plan of a machine that was booted before them lacks
     absent_kernel_arguments: tuple[str, ...] = ()
+    pcie_aspm: str | None = None
+    """What the catalogue says, off or default; None where the machine does not decide it."""
     unverified: tuple[str, ...] = ()
     """Facts of the catalogue that nobody has confirmed, such as gpus.pcie_gen."""
 
@@ -108,6 +110,7 @@ def parse(text: str) -> Plan:
         "absent_kernel_arguments": _strings(
             given.get("absent_kernel_arguments", []), "absent_kernel_arguments"
         ),
+        "pcie_aspm": given.get("pcie_aspm"),
         "unverified": _strings(given.get("unverified", []), "unverified"),
         "sysctls": {name: str(value) for name, value in _mapping(given, "sysctls").items()},
         "kubelet": _mapping(given, "kubelet"),

@@ -77,6 +77,7 @@ PLAN: dict[str, Any] = {
     },
     "absent_units": ["irqbalance.service"],
     "absent_kernel_arguments": ["flatcar.autologin"],
+    "pcie_aspm": "default",
     "unverified": [],
 }
 
@@ -165,6 +166,10 @@ class Dgx:
             self.write(f"proc/sys/{name.replace('.', '/')}", value)
         self.write("proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority")
         self.write("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never")
+        self.write(
+            "sys/module/pcie_aspm/parameters/policy",
+            "[default] performance powersave powersupersave",
+        )
         for cpu in range(8):
             folder = f"sys/devices/system/cpu/cpu{cpu}/cpufreq"
             self.write(f"{folder}/scaling_governor", "performance")

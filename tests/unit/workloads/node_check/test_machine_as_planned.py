@@ -68,6 +68,17 @@ def test_another_huge_page_policy_is_found(dgx: Dgx) -> None:
     assert "transparent huge pages is madvise, expected always" in sentence
 
 
+def test_another_policy_of_link_power_is_found(dgx: Dgx) -> None:
+    dgx.write("sys/module/pcie_aspm/parameters/policy", "default performance [powersave]")
+    (sentence,) = dgx.sentences()
+    assert "power states of PCIe links is powersave, expected default: find out who" in sentence
+    dgx.plan(unverified=["pcie_aspm"])
+    (sentence,) = dgx.sentences()
+    assert "expected default (not verified): " in sentence
+    dgx.plan(pcie_aspm="off")
+    assert dgx.sentences() == [], "that is a kernel argument, which is compared as one"
+
+
 def test_one_cpu_with_another_governor_is_found(dgx: Dgx) -> None:
     dgx.write("sys/devices/system/cpu/cpu7/cpufreq/scaling_governor", "powersave")
     (sentence,) = dgx.sentences()

@@ -68,6 +68,7 @@ def _kernel(machine: Dgx, given: dict[str, Any]) -> None:
     policies = ("always", "madvise", "never")
     chosen = [f"[{each}]" if each == given["transparent_hugepages"] else each for each in policies]
     machine.write("sys/kernel/mm/transparent_hugepage/enabled", " ".join(chosen))
+    machine.write("sys/module/pcie_aspm/parameters/policy", "[default] performance powersave")
     if given["governor"]:
         machine.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", given["governor"])
     housekeeping = parse_list(given["cpus"]["housekeeping"])
