@@ -8,6 +8,7 @@ KUBERNETES_EXEC_INFO (lightkube 1.0.1, config/client_adapter.py).
 import json
 import os
 import subprocess
+import threading
 from collections.abc import Generator
 from dataclasses import dataclass, field
 
@@ -95,16 +96,23 @@ class ExecLogin(Auth):
     command: UserExec
     program: str
     _token: str = field(default="", repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    """Of two threads one logs in, and the other takes its token."""
 
     def auth_flow(self, request: Request) -> Generator[Request, Response, None]:
         """Send the request with the token, and once more with a new one."""
-        self._token = self._token or self._new_token()
-        request.headers["Authorization"] = f"Bearer {self._token}"
+        token = self._other_than("")
+        request.headers["Authorization"] = f"Bearer {token}"
         response = yield request
         if response.status_code == UNAUTHORIZED:
-            self._token = self._new_token()
-            request.headers["Authorization"] = f"Bearer {self._token}"
+            request.headers["Authorization"] = f"Bearer {self._other_than(token)}"
             yield request
+
+    def _other_than(self, refused: str) -> str:
+        with self._lock:
+            if self._token == refused:
+                self._token = self._new_token()
+            return self._token
 
     def _new_token(self) -> str:
         login = f"The login command {self.command.command} of the kubeconfig"
@@ -119,12 +127,10 @@ class ExecLogin(Auth):
                 "`kubectl auth whoami` answers with this kubeconfig, and run the same command "
                 "again."
             )
-        try:
-            return str(json.loads(done.stdout)["status"]["token"])
-        except (ValueError, KeyError, TypeError):
-            raise KubeError(
-                f"{login} gave no token; allowed: an ExecCredential with status.token."
-            ) from None
+        token = _token_in(done.stdout)
+        if token is None:
+            raise KubeError(f"{login} gave no token; allowed: an ExecCredential with status.token.")
+        return token
 
     def _run(self) -> subprocess.CompletedProcess[bytes]:
         interactive = os.isatty(0)
@@ -141,6 +147,14 @@ class ExecLogin(Auth):
             stdout=subprocess.PIPE,
             check=False,
         )
+
+
+def _token_in(answer: bytes) -> str | None:
+    try:
+        token = json.loads(answer)["status"]["token"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return token if isinstance(token, str) and token else None
 
 
 class _LoggedIn(BaseTransport):

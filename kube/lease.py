@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 
 from httpx2 import HTTPError
 from lightkube import Client
-from lightkube.core.exceptions import ApiError
+from lightkube.core.exceptions import ApiError, ConfigError
 from lightkube.models.coordination_v1 import LeaseSpec
 from lightkube.models.meta_v1 import ObjectMeta
 
@@ -26,10 +26,12 @@ from kube.kinds import Lease
 from kube.nodes import NOT_FOUND
 from kube.waiting import Say
 
-LIFE_S = 30.0
+LIFE_S = 60.0
 RENEW_S = 8.0
 LOOK_S = 1.0
 CONFLICT = 409
+AWAY = (ApiError, HTTPError, KubeError, ConfigError, OSError)
+"""What a request may raise while the API server, or the login that it needs, is away."""
 
 
 @dataclass(kw_only=True)
@@ -60,7 +62,7 @@ class Held:
                 if _holder(lease) != self.holder:
                     return
                 _write(self.client, lease, self.holder)
-            except (ApiError, HTTPError):
+            except AWAY:
                 continue
 
     def end(self) -> None:
@@ -71,7 +73,7 @@ class Held:
 @contextmanager
 def held(client: Client, namespace: str, name: str, *, busy: str, tell: Say) -> Iterator[Held]:
     """Hold a Lease for the block; raises KubeError with `busy` where another program holds it."""
-    mine = f"{getpass.getuser()}@{socket.gethostname()} (process {os.getpid()})"
+    mine = f"{_user()}@{socket.gethostname()} (process {os.getpid()})"
     if other := holder(client, namespace, name, tell=tell):
         raise KubeError(f"{busy}: {other} does.")
     try:
@@ -89,6 +91,14 @@ def held(client: Client, namespace: str, name: str, *, busy: str, tell: Say) -> 
         found.end()
         thread.join()
         _give_back(found)
+
+
+def _user() -> str:
+    """Return the user's name, or the number where it has no name, as in a container."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
 
 
 def holder(client: Client, namespace: str, name: str, *, tell: Say) -> str | None:

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from ignition.plan.tuning import Purpose, Tuning
+from settings.bmc import same_bmc
 from settings.forms import (
     STRICT,
     CapacityType,
@@ -40,6 +41,11 @@ def _of_a_card(text: str) -> str:
     return text
 
 
+def _of_a_bmc(address: str) -> str:
+    same_bmc(address)
+    return address
+
+
 def _way_out(value: object) -> object:
     """Read true as deprovision and false as staying; an inventory in CSV has both as text."""
     said = str(value).lower() if isinstance(value, str | bool) else ""
@@ -59,6 +65,7 @@ class MachineSettings:
             description="a Metal3 address without user name, such as "
             "redfish-virtualmedia+https://10.10.250.11/redfish/v1/Systems/1",
         ),
+        AfterValidator(_of_a_bmc),
     ]
     boot_mac_address: Annotated[
         str,

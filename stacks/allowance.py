@@ -7,6 +7,7 @@ of another key, `fleet preview` counts from the engine's steps.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import pulumi
 import pulumi_hcloud as hcloud
@@ -26,6 +27,7 @@ from settings import (
     Settings,
     SettingsError,
 )
+from settings.bmc import same_bmc
 from settings.names import (
     BARE_METAL_HOST,
     BOOT_LABEL,
@@ -105,7 +107,7 @@ def _deployed_hosts(found: Deployed) -> OwnedMachines:
             Host(
                 name=str(at(one, "metadata", "name")),
                 pool=str(at(one, "metadata", "namespace")).removeprefix(METAL3_PREFIX),
-                bmc_address=_text(at(one, "spec", "bmc", "address")),
+                bmc_address=_bmc(at(one, "spec", "bmc", "address")),
                 boot_mac_address=_text(at(one, "spec", "bootMACAddress")),
             )
             for one in found.get(BARE_METAL_HOST, [])
@@ -113,6 +115,16 @@ def _deployed_hosts(found: Deployed) -> OwnedMachines:
         joined=frozenset(drained).union(*(map(str, names) for names in ready)),
         left=frozenset(name for name, detached in drained.items() if not detached) | let_go,
     )
+
+
+def _bmc(value: object) -> str | None:
+    """Return the address of a BMC; None where an older version let through what is none."""
+    address = _text(value)
+    with suppress(ValueError):
+        if address is not None:
+            same_bmc(address)
+            return address
+    return None
 
 
 def _text(value: object) -> str | None:

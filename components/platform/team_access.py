@@ -6,6 +6,8 @@ team could delete the NetworkPolicy of its namespace. Left out on purpose:
 - what bounds the team or the platform: NetworkPolicies, ResourceQuotas, and PodDisruptionBudgets,
   of which one that allows nothing stops the drain of a machine for ever;
 - DaemonSets, which put a pod on every machine of the pool;
+- Services, which may rent a load balancer, or take the ingress over by its name; operators make
+  those that jobs need;
 - Roles and service accounts: who may do what stands in the stack file;
 - Volcano's Commands: its queue controller takes one from any namespace and closes any queue
   (v1.14.1, pkg/controllers/queue/queue_controller.go, handleCommand).
@@ -26,7 +28,7 @@ _MAKE = (*_SEE, "create", "update", "patch", "delete", "deletecollection")
 _ENTER = ("get", "create")  # a client asks by the one or the other, as its protocol wants
 
 MADE: Mapping[str, tuple[str, ...]] = {
-    "": ("pods", "configmaps", "secrets", "services", "persistentvolumeclaims"),
+    "": ("pods", "configmaps", "secrets", "persistentvolumeclaims"),
     "apps": ("deployments", "deployments/scale", "statefulsets", "statefulsets/scale"),
     "autoscaling": ("horizontalpodautoscalers",),
     "batch": ("jobs", "cronjobs"),
@@ -37,7 +39,7 @@ MADE: Mapping[str, tuple[str, ...]] = {
     "ray.io": ("rayclusters", "rayjobs", "rayservices"),
 }
 SEEN: Mapping[str, tuple[str, ...]] = {
-    "": ("pods/log", "events", "limitranges", "resourcequotas", "serviceaccounts"),
+    "": ("pods/log", "events", "limitranges", "resourcequotas", "serviceaccounts", "services"),
     "apps": ("replicasets",),
     "events.k8s.io": ("events",),
     "networking.k8s.io": ("networkpolicies",),

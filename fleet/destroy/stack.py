@@ -84,6 +84,7 @@ class DeployedStack:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
+                    start_new_session=True,  # Ctrl-C reaches it by `wait` alone, once
                 )
                 code = wait(process, lambda: _follow(events, progress))
             _follow(events, progress)

@@ -57,6 +57,7 @@ class Preview:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
+                    start_new_session=True,  # Ctrl-C reaches it by `wait` alone, once
                 )
                 code = wait(process, lambda: _follow(events, progress))
             # by newline alone: Python sees an end of a line in signs that JSON has in its texts

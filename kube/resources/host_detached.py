@@ -41,7 +41,7 @@ class HostDetachedProvider(ClusterProvider):
         return UpdateResult(news)
 
     def delete(self, _id: str, props: dict[str, Any]) -> None:
-        in_cluster(lambda: _wait(self.cluster(), props))
+        in_cluster(lambda: _end(self.cluster(), props))
 
 
 class HostDetached(Resource, module="kube", name="HostDetached"):
@@ -63,6 +63,12 @@ class HostDetached(Resource, module="kube", name="HostDetached"):
             "timeout_s": args.timeout_s,
         }
         super().__init__(HostDetachedProvider(), name, properties, opts)
+
+
+def _end(cluster: Client, props: dict[str, Any]) -> None:
+    # once without patience: a cluster that is gone for good does not count as one that waits
+    if _not_detached(cluster, props):
+        _wait(cluster, props)
 
 
 def _wait(cluster: Client, props: dict[str, Any]) -> None:

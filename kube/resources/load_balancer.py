@@ -60,6 +60,9 @@ class LoadBalancer(Resource, module="kube", name="LoadBalancer"):
 
 
 def _end(cluster: Client, namespace: str, name: str) -> None:
+    # once without patience: a cluster that is gone for good does not count as one that waits
+    if _there(cluster, namespace, name) is None:
+        return
     lacking = wait(partial(_there, cluster, namespace, name), timeout_s=TIMEOUT_S, tell=say)
     if lacking:
         raise KubeError(

@@ -1,6 +1,8 @@
 """One `fleet reinstall` works on a pool at a time; one that was killed keeps nobody waiting."""
 
 import re
+import threading
+from typing import Any
 
 import pytest
 from lightkube import Client
@@ -35,6 +37,25 @@ def test_while_one_works_another_is_refused_and_afterwards_not(cluster: Client) 
             begin(cluster)
         assert str(caught.value) == f"It works: {found.holder} does."
     begin(cluster)
+
+
+def test_a_login_that_fails_once_does_not_end_the_lease(
+    cluster: Client, hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, failed = lease._write, threading.Event()
+
+    def failing_once(*words: Any) -> None:
+        if failed.is_set():
+            write(*words)
+            return
+        failed.set()
+        raise KubeError("The login command ended with exit code 1.")
+
+    with held(cluster, NAMESPACE, REINSTALL_LEASE, busy="It works", tell=print):
+        monkeypatch.setattr(lease, "_write", failing_once)
+        assert failed.wait(30)
+        with pytest.raises(KubeError, match="It works"):
+            begin(cluster)
 
 
 def test_what_a_killed_run_held_is_taken_over(cluster: Client, hall: Hall) -> None:

@@ -112,9 +112,10 @@ def test_a_command_that_is_not_installed_is_one_sentence_with_its_hint(cluster: 
     [
         (json.dumps({"status": {"token": SECRET}}), 3, "ended with exit code 3: log in so that"),
         (json.dumps({"status": {"clientKeyData": SECRET}}), 0, "gave no token; allowed: an Exec"),
+        (json.dumps({"status": {"token": None}}), 0, "gave no token; allowed: an ExecCredential"),
         (f"token: {SECRET}", 0, "gave no token; allowed: an ExecCredential with status.token."),
     ],
-    ids=["fails", "a certificate", "no JSON"],
+    ids=["fails", "a certificate", "null", "no JSON"],
 )
 def test_what_a_command_answers_is_never_shown(
     credential: str, code: int, says: str, cluster: KubeServer, plugin: Path
