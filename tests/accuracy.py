@@ -26,7 +26,8 @@ judge a Kubernetes object by itself ([Rules](policies.md)).
   does not report what it must. Precision is hits / (hits + false), recall hits / (hits + missed).
 - The corpus is in [tests/corpus](../tests/corpus/README.md). Its verdicts were written from the
   sentences and explanations of the rules and from the documentation of the kinds, before any rule
-  was run on it. Its author had not read the code of the rules.
+  was run on the case. Their author had not read the code of the rules. A verdict is corrected only
+  where the sentence of the rule or the API of the kind proves it wrong.
 - A hash of its id puts each case into one half. Rules are changed with *tuned* at hand, and nobody
   who changes them looks at *held out*: where it is much worse than tuned, the rules were fitted to
   their examples.
