@@ -53,8 +53,8 @@ def test_a_container_with_gpus_leaves_the_variable_to_the_device_plugin() -> Non
 
     (sentence,) = said(RULE, pod(both))
     assert sentence.endswith(
-        " must leave NVIDIA_VISIBLE_DEVICES to the device plugin, which sets it to the GPUs that it "
-        "asked for."
+        " must leave NVIDIA_VISIBLE_DEVICES to the device plugin, which sets it to the GPUs that "
+        "it asked for."
     )
     assert said(RULE, pod(gpu_container())) == []
 

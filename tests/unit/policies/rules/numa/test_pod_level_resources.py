@@ -24,7 +24,7 @@ def test_a_pod_with_gpus_must_have_its_resources_in_its_containers(kind: str) ->
 
 def test_a_pod_beside_gpus_must_too() -> None:
     assert told(RULE, pod(container(), **WHOLE, **on("dgx")), DGX) != []
-    tolerating = {"tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}]}
+    tolerating: dict[str, Any] = {"tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}]}
     assert told(RULE, pod(container(), **WHOLE, **tolerating), DGX) != []
 
 
