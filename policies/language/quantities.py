@@ -6,11 +6,15 @@ told once.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
 
 from policies.language.cel import RESOURCES
 from policies.language.manifest import at, mapping, quantity
 from policies.language.pods import Pod, pods
 from policies.language.rule import Manifest
+
+_KNOWN = (str, int, float, list, dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,15 +27,38 @@ class Unreadable:
 
 def unreadable(holder: Mapping[str, object]) -> Iterator[Unreadable]:
     """Yields what cannot be read of the limits and requests of a container or of a pod's spec."""
-    for part in ("limits", "requests"):
-        for name, value in sorted(mapping(at(holder, "resources", part)).items()):
-            if value is not None and quantity(value) is None:
-                yield Unreadable(resource=name, value=value)
+    for name, value in _quantities(holder):
+        if not _reads(value):
+            yield Unreadable(resource=name, value=value)
 
 
 def is_readable(pod: Pod) -> bool:
-    """Return whether all quantities of a pod can be read."""
-    return not any(True for each in (pod.spec, *pod.containers) for _ in unreadable(each))
+    """Return whether all quantities of a pod that are known can be read."""
+    return all(
+        _reads(value)
+        for holder in (pod.spec, *pod.containers)
+        for _, value in _quantities(holder)
+        if issubclass(type(value), _KNOWN)  # by `type`, at which an unknown value raises nothing
+    )
+
+
+def _quantities(holder: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    for part in ("limits", "requests"):
+        yield from sorted(mapping(at(holder, "resources", part)).items(), key=itemgetter(0))
+
+
+def _reads(value: object) -> bool:
+    """Return whether a value is a quantity or none."""
+    return _is_quantity(str(value)) if isinstance(value, str) else _is_number(value)
+
+
+def _is_number(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+@lru_cache(maxsize=4096)
+def _is_quantity(text: str) -> bool:
+    return quantity(text) is not None
 
 
 def readable_pods(manifest: Manifest) -> list[Pod]:

@@ -7,7 +7,9 @@ import pytest
 
 from policies.configuration import configure
 from policies.gates.judging import findings
+from policies.gates.unknown import NotKnownYet, Unknown
 from policies.rules import ALL
+from policies.rules.numa import memory_limit
 from policies.rules.numa.quantities import RULE
 from policies.verdicts import Resource
 from tests.support.policies.gpu_pods import KINDS, container, gpu_container, pod, told
@@ -64,3 +66,11 @@ def test_no_other_rule_speaks_of_what_cannot_be_counted(resource: str) -> None:
 
     said = {each.rule for each in found for sentence in each.sentences if "quantity" in sentence}
     assert said == {RULE.id}
+
+
+def test_a_quantity_that_is_not_known_yet_keeps_no_rule_from_judging_the_rest() -> None:
+    unlimited = pod(container(limits={"nvidia.com/gpu": 1, "cpu": Unknown("cpu")}))
+
+    with pytest.raises(NotKnownYet):
+        told(RULE, unlimited)
+    assert told(memory_limit.RULE, unlimited) != []
