@@ -14,7 +14,7 @@ from policies.language.manifest import at, mapping, quantity
 from policies.language.pods import Pod, pods
 from policies.language.rule import Manifest
 
-_KNOWN = (str, int, float, list, dict)
+_KNOWN = (str, int, float, list, dict, type(None))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,12 +48,12 @@ def _quantities(holder: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 
 def _reads(value: object) -> bool:
-    """Return whether a value is a quantity or none."""
+    """Return whether a value is a quantity; a null, which stands for none or for 0, is not."""
     return _is_quantity(str(value)) if isinstance(value, str) else _is_number(value)
 
 
 def _is_number(value: object) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @lru_cache(maxsize=4096)
@@ -66,7 +66,7 @@ def readable_pods(manifest: Manifest) -> list[Pod]:
     return [pod for pod in pods(manifest) if is_readable(pod)]
 
 
-IS_UNREADABLE = "(r[k] != null && !isQuantity('%s'.format([r[k]]).trim()))"
+IS_UNREADABLE = "!isQuantity('%s'.format([r[k]]).trim())"
 """CEL: whether the entry `k` of the limits or requests `r` cannot be read."""
 
 

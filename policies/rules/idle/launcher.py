@@ -31,6 +31,7 @@ _NUMBER = r"[=\s]+[0-9]{1,4}\b"
 _COUNTS = tuple(
     f"--{name}{_NUMBER}" for name in ("nproc[-_]per[-_]node", "num[-_]gpus", "gpus[-_]per[-_]node")
 )
+_COUNT_WORDS = ("nproc", "gpus", "gpus")
 _ACCELERATE = r"\baccelerate\b"
 _ACCELERATED = f"--num[-_]processes{_NUMBER}"
 _TENSOR = rf"(--tensor[-_]parallel[-_]size|\s-tp){_NUMBER}"
@@ -43,17 +44,17 @@ _TOLD = r"--nproc[-_]per[-_]node|\b(torchrun|torch\.distributed\.(run|launch))\s
 _VLLM = r"\bvllm serve\b|\bvllm\.entrypoints\."
 _VLLM_IMAGE = r"(^|/)vllm-openai([:@]|$)"
 _PARALLEL = r"--(tensor|pipeline|data)[-_]parallel[-_]size|\s-(tp|pp|dp)\b|--config\b"
-_LAUNCHER = (
-    rf"{_TORCHRUN}|\b(accelerate launch|deepspeed|mpirun|mpiexec|srun|horovodrun|ray start)\b"
-    rf"|{_VLLM}"
-)
+_STARTS = r"\b(accelerate launch|deepspeed|mpirun|mpiexec|srun|horovodrun|ray start)\b"
 _LOOP = r"^\s*(for|while|until|do|xargs|parallel)\b"
+_ASSIGNS = r"^\s*(\w+=\S*\s*)*$"
 _STARTS_NONE = (
-    r"^[\s(){}!]*((then|else)\s+)?((\w+=\S*\s*)*$|-|(/\S*/)?(ba|z|da|k|a)?sh(\s+-\S*)*\s*$"
+    r"^[\s(){}!]*((then|else)\s+)?(-|(/\S*/)?(ba|z|da|k|a)?sh(\s+-\S*)*\s*$"
     r"|((python[0-9.]*\s+-m\s+)?pip[0-9.]*|apt|apt-get|cat|cd|chmod|cp|curl|date|echo|env|exit|export"
     r"|fi|git|hostname|if|ldconfig|ln|ls|mkdir|mv|nvidia-smi|printenv|rm|set|sleep|source|tar|tee|trap"
     r"|true|ulimit|unset|unzip|wait|wget)(\s|$))"
 )
+_BEGINNING = 48
+"""Characters of a command in which its program stands; the API server counts what it searches."""
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _INLINE = rf"\b{_VISIBLE}=[\"']?[0-9]+(,[0-9]+)*"
 _EXPORTED = rf"^\s*export\s+{_VISIBLE}=[\"']?[0-9]+(,[0-9]+)*[\"']?\s*$"
@@ -86,17 +87,21 @@ def _used(container: Mapping[str, object], manifest: Manifest) -> Iterator[int]:
         yield len(exporting[0].split(","))
     for value in _values(container, _VISIBLE, _LISTED):
         yield len(value.split(","))
-    if any(_has(_LOOP, each) for each in run):
+    if any(_has(_LOOP, each[:_BEGINNING]) for each in run):
         return
-    programs = [each for each in run if not _has(_STARTS_NONE, each)]
+    programs = [each for each in run if _is_program(each)]
     numbers = [min(_numbers(each, container, manifest), default=0) for each in programs]
     launchers = [count for each, count in zip(programs, numbers, strict=True) if _launches(each)]
     if sum(numbers) and all(launchers or numbers):
         yield sum(numbers)
 
 
+def _is_program(command: str) -> bool:
+    return not _has(_ASSIGNS, command) and not _has(_STARTS_NONE, command[:_BEGINNING])
+
+
 def _launches(command: str) -> bool:
-    return _has(_LAUNCHER, command)
+    return any(_has(pattern, command) for pattern in (_TORCHRUN, _VLLM, _STARTS))
 
 
 def _numbers(command: str, container: Mapping[str, object], manifest: Manifest) -> Iterator[int]:
@@ -140,18 +145,19 @@ def _has(pattern: str, text: str) -> bool:
     return re.search(pattern, text, re.ASCII) is not None
 
 
-def _cel_has(pattern: str) -> str:
-    return f"k.matches({cel.literal(pattern)})"
+def _cel_has(pattern: str, text: str = "k") -> str:
+    return f"{text}.matches({cel.literal(pattern)})"
 
 
-def _cel_numbers(pattern: str, number: str) -> str:
-    """CEL: the number of each thing that is found in the command `k`."""
-    return f"k.findAll({cel.literal(pattern)}).map(found, {number})"
+def _cel_numbers(word: str, pattern: str, number: str) -> str:
+    """CEL: the number of each thing that is found in the command `k`, if it has the word."""
+    found = f"k.findAll({cel.literal(pattern)}).map(found, {number})"
+    return f"(k.contains('{word}') ? {found} : [])"
 
 
 def _cel_values(name: str, pattern: str, number: str) -> str:
     return (
-        f"c.?env.orValue([]).filter(e, e.name == '{name}' && "
+        f"c.?env.orValue([]).filter(e, e.?name.orValue('') == '{name}' && "
         f"e.?value.orValue('').matches('{pattern}')).map(e, {number})"
     )
 
@@ -160,18 +166,21 @@ _LAST = "int(found.find('[0-9]+$'))"
 _SIZE = "size(found.split(','))"
 _OF_JOB = "'%s'.format([dyn(object).?spec.?nprocPerNode.orValue('')])"
 _CEL_PROCESSES = (
-    f"(c.?env.orValue([]).exists(e, e.name == '{_PROCESSES}') ? "
+    f"(c.?env.orValue([]).exists(e, e.?name.orValue('') == '{_PROCESSES}') ? "
     f"{_cel_values(_PROCESSES, _WHOLE, 'int(e.value)')} : object.kind != 'PyTorchJob' ? [1] : "
     f"{_OF_JOB}.matches('{_WHOLE}') ? [int({_OF_JOB})] : [])"
 )
+_CEL_TORCHRUN = f"(k.contains('torch') && {_cel_has(_TORCHRUN)})"
+_CEL_VLLM = f"(k.contains('vllm') && {_cel_has(_VLLM)})"
+_CEL_PARALLEL = f"(k.contains('tensor') || k.contains('-tp')) && !{_cel_has(_MULTIPLIED)}"
 _CEL_NUMBERS = " + ".join(
     [
-        *(_cel_numbers(pattern, _LAST) for pattern in _COUNTS),
-        f"({_cel_has(_ACCELERATE)} ? {_cel_numbers(_ACCELERATED, _LAST)} : [])",
-        f"({_cel_has(_MULTIPLIED)} ? [] : {_cel_numbers(_TENSOR, _LAST)})",
-        f"({_cel_has(_VLLM)} && !{_cel_has(_PARALLEL)} ? [1] : [])",
-        f"({_cel_has(_TORCHRUN)} && !{_cel_has(_TOLD)} ? {_CEL_PROCESSES} : [])",
-        _cel_numbers(_INLINE, _SIZE),
+        *(_cel_numbers(w, it, _LAST) for w, it in zip(_COUNT_WORDS, _COUNTS, strict=True)),
+        f"({_cel_has(_ACCELERATE)} ? {_cel_numbers('processes', _ACCELERATED, _LAST)} : [])",
+        f"({_CEL_PARALLEL} ? k.findAll({cel.literal(_TENSOR)}).map(found, {_LAST}) : [])",
+        f"({_CEL_VLLM} && !{_cel_has(_PARALLEL)} ? [1] : [])",
+        f"({_CEL_TORCHRUN} && !{_cel_has(_TOLD)} ? {_CEL_PROCESSES} : [])",
+        _cel_numbers(_VISIBLE, _INLINE, _SIZE),
     ]
 )
 _IS_VLLM_IMAGE = (
@@ -182,13 +191,15 @@ _EXPORTS = (
     f"[run.filter(k, k.contains('{_VISIBLE}'))].map(on, "
     f"size(on) == 1 && on[0].matches({cel.literal(_EXPORTED)}) ? [size(on[0].split(','))] : [])[0]"
 )
+_START = f"(size(k) > {_BEGINNING} ? k.substring(0, {_BEGINNING}) : k)"
+_LAUNCHES = f"({_CEL_TORCHRUN} || {_CEL_VLLM} || {_cel_has(_STARTS)})"
 _COUNTED = (
-    f"run.filter(k, !{_cel_has(_STARTS_NONE)}).map(k, "
-    f"{{'launches': dyn({_cel_has(_LAUNCHER)}), 'least': dyn([{_CEL_NUMBERS}].map(n, "
+    f"run.filter(k, !{_cel_has(_ASSIGNS)} && !{_cel_has(_STARTS_NONE, _START)}).map(k, "
+    f"{{'launches': dyn({_LAUNCHES}), 'least': dyn([{_CEL_NUMBERS}].map(n, "
     "size(n) > 0 ? n.min() : 0)[0])})"
 )
 _TOGETHER = (
-    f"(run.exists(k, {_cel_has(_LOOP)}) ? [] : [{_COUNTED}].map(of, "
+    f"(run.exists(k, {_cel_has(_LOOP, _START)}) ? [] : [{_COUNTED}].map(of, "
     "of.exists(k, k.least > 0) && (of.exists(k, k.launches) ? "
     "of.all(k, !k.launches || k.least > 0) : of.all(k, k.least > 0)) ? "
     "[of.map(k, int(k.least)).sum()] : [])[0])"

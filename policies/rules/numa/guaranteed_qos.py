@@ -3,6 +3,7 @@
 The kubelet's CPU and memory managers give CPUs and memory of one NUMA node only to Guaranteed pods
 whose containers ask for whole CPUs; every other pod shares what is left, wherever that is. All
 containers count, init containers and sidecars too: one without limits takes the class from the pod.
+On nodes that share their GPUs `nvidia.com/gpu` is a part of one, and the rule does not apply.
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from policies.language.manifest import at, quantity
 from policies.language.pods import asked, subject, wants
 from policies.language.quantities import READABLE_PODS, readable_pods
 from policies.language.rule import Alert, Manifest, Rule, Settings
+from policies.language.shared_gpus import IS_SHARED, is_shared
 from settings.names import GPU
 
 _EQUAL = "must have requests.{0} equal to limits.{0}."
@@ -20,11 +22,11 @@ _SET = "must set limits.{0}."
 _WHOLE = "must have a whole number of CPUs in limits.cpu."
 
 
-def violations(manifest: Manifest, _settings: Settings) -> list[str]:
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what keeps the pods with GPUs from being Guaranteed with whole CPUs."""
     found = []
     for pod in readable_pods(manifest):
-        if wants(pod, GPU):
+        if wants(pod, GPU) and not is_shared(pod, settings):
             for container in pod.containers:
                 fault = fault_of(container)
                 if fault:
@@ -73,7 +75,7 @@ RULE = Rule(
     predicate=violations,
     admission=of_containers(
         f"{READABLE_PODS}.filter(p, p.containers.exists(c, "
-        f"{cel.more_than_none(cel.asked('c', GPU))}))",
+        f"{cel.more_than_none(cel.asked('c', GPU))}) && !{IS_SHARED})",
         faults(),
     ),
     alert=Alert(

@@ -26,6 +26,7 @@ LIMITS, WHOLE_POD = "numa/memory-limit", "numa/pod-level-resources"
 CLAIMS, QUANTITIES = "numa/resource-claims", "numa/quantities"
 LAYER, LAUNCHER, NOTEBOOK = "idle/writable-layer", "idle/launcher", "idle/notebooks"
 SHARE, PURPOSE, EXCLUSIVE = "numa/share", "numa/pod-purpose", "numa/exclusive-pods"
+QOS, WARM = "numa/guaranteed-qos", "idle/keep-warm"
 VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 ANY_TAINT: Object = {"tolerations": [{"operator": "Exists"}]}
 GPU_TAINT: Object = {"tolerations": [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}]}
@@ -72,7 +73,7 @@ def _by_variable(**spec: Any) -> Object:
 
 def good() -> Iterator[Row]:
     """Objects that keep their rule."""
-    yield from chain(_good_doors(), _good_claims(), _good_words())
+    yield from chain(_good_doors(), _good_claims(), _good_parts(), _good_words())
 
 
 def _good_doors() -> Iterator[Row]:
@@ -121,7 +122,18 @@ def _good_claims() -> Iterator[Row]:
     of_network = {"exactly": {"deviceClassName": "dra.net", "allocationMode": "All"}}
     yield CLAIMS, "devices of a network", _claim("ResourceClaimTemplate", of_network)
     yield QUANTITIES, "quantities", workflow(template(gpus(cpu="8000m", memory="64Gi")))
-    yield QUANTITIES, "none, as a null", workflow(template(gpus(**{"hugepages-2Mi": None})))
+
+
+def _good_parts() -> Iterator[Row]:
+    yield QOS, "a part of a GPU", job(template(gpus(cpu="0.5"), **SLICES))
+    pause = {**gpus(), "image": f"registry.k8s.io/pause@sha256:{'a' * 64}"}
+    said = {
+        "fleet.gpu/keep-warm-schedule": "mon-fri 08:00-18:00",
+        "fleet.gpu/keep-warm-usd-per-day": "200",
+        "fleet.gpu/keep-warm-until": "2027-01-31",
+    }
+    kept = template(pause, annotations=said)
+    yield WARM, "annotations of a template", KINDS["Deployment"](kept)
 
 
 def _good_words() -> Iterator[Row]:
@@ -240,6 +252,7 @@ def _bad_claims() -> Iterator[Row]:
     for value in ("$GPU_PER_NODE", "${GPUS}", "{{ gpus }}", "<gpus>", "many"):
         yield QUANTITIES, f"{value} GPUs", workflow(template(gpus(value)))
     yield QUANTITIES, "CPUs by a placeholder", JOB(template(gpus(cpu="$CPUS")))
+    yield QUANTITIES, "a null", workflow(template(gpus(**{"hugepages-2Mi": None})))
 
 
 JOB = kubeflow("PyTorchJob", "pytorchReplicaSpecs")

@@ -82,6 +82,12 @@ def test_quantities_in_any_notation_pass(limits: dict[str, object]) -> None:
     assert violations(pod(gpu_container(**limits))) == []
 
 
+def test_a_pod_with_a_part_of_a_gpu_need_not_be_guaranteed() -> None:
+    shared = {"nodeSelector": {"fleet.gpu/sharing": "time-slicing"}}
+
+    assert violations(pod(gpu_container(cpu="0.5"), **shared)) == []
+
+
 def test_equal_amounts_in_two_notations_are_equal() -> None:
     both = {"limits": {GPU: 1, "cpu": 2, "memory": "1Gi"}}
     written = {"requests": {"cpu": "2000m", "memory": "1024Mi"}}
