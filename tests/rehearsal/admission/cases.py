@@ -13,6 +13,7 @@ from policies.language.facts import KEY
 from tests.rehearsal.admission import (
     cases_capacity,
     cases_declared,
+    cases_doors,
     cases_gangs,
     cases_idle,
     cases_isolation,
@@ -51,6 +52,7 @@ _TABLES = (
     cases_numa,
     cases_pools,
     cases_declared,
+    cases_doors,
     cases_gangs,
     cases_idle,
     cases_isolation,
