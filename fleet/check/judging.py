@@ -3,13 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any
 
 from fleet.check.reading import STDIN, ReadObject, ReadResult
 from fleet.sarif import Place
-from policies.configuration import ConfiguredRule
+from policies.configuration import ConfiguredRule, Namespaces
 from policies.exemptions import ExemptionStatus, exemption_statuses, expired
 from policies.gates.judging import findings
+from policies.language.manifest import at, mapping
+from policies.language.owners import believed, key
+from policies.language.pods import remembered
 from policies.verdicts import Finding, Verdict, as_json, verdicts
 
 STACK_FILE = "stacks/Pulumi.{}.yaml"
@@ -83,9 +87,15 @@ def check(
 def _findings(
     objects: Sequence[ReadObject], rules: Sequence[ConfiguredRule], today: date
 ) -> Iterator[Finding]:
-    every = [each.manifest for each in objects]
-    for each in objects:
-        for stack in (None, every):
-            yield from findings(
-                each.manifest, rules, resource=each.resource, today=today, stack=stack
-            )
+    there = {key(each.manifest) for each in objects}
+    every = [believed(each.manifest, there) for each in objects]
+    namespaces: Namespaces = {
+        str(at(each, "metadata", "name")): mapping(at(each, "metadata", "labels"))
+        for each in every
+        if each.get("kind") == "Namespace"
+    }
+    judge = partial(findings, rules=rules, today=today, namespaces=namespaces)
+    with remembered():
+        for each, manifest in zip(objects, every, strict=True):
+            for stack in (None, every):
+                yield from judge(manifest, resource=each.resource, stack=stack)

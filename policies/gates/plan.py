@@ -31,6 +31,7 @@ from policies.gates.normal_form import plain
 from policies.gates.pack_config import POLICY, STACK_POLICY
 from policies.language.facts import KEY as FACTS
 from policies.language.facts import SCHEMA as FACTS_SCHEMA
+from policies.language.owners import believed
 from policies.language.rule import Manifest, Rule
 from policies.rules import ALL
 from policies.verdicts import Finding, Resource
@@ -157,12 +158,13 @@ def _resource(resource: ResourceValidationArgs | PolicyResource) -> Resource:
 def _manifest(resource: ResourceValidationArgs | PolicyResource) -> Manifest:
     """Returns the resource in normal form, see `policies.language.rule.Manifest`.
 
-    An object whose name Kubernetes or Pulumi will complete goes by its Pulumi name.
+    An object has no owners, as nothing here vouches for them; one whose name Kubernetes or Pulumi
+    will complete goes by its Pulumi name.
     """
     if not resource.resource_type.startswith(KUBERNETES) or "kind" not in resource.props:
         named = {"name": resource.name}
         return {"kind": resource.resource_type, "metadata": named, "spec": plain(resource.props)}
-    manifest = cast("dict[str, object]", plain(resource.props))
+    manifest = {**believed(cast("dict[str, object]", plain(resource.props)), ())}
     metadata = manifest.setdefault("metadata", {})
     if type(metadata) is dict and type(metadata.get("name")) is not str:
         metadata["name"] = resource.name

@@ -118,7 +118,7 @@ def test_resources_of_other_providers_are_exempt_by_their_pulumi_type() -> None:
             {RULE: {"max_consolidate_minutes": 5}},
             (
                 f".{RULE}.max_consolidate_minutes is not a known key; did you mean "
-                '"max_consolidate_after_minutes"? Allowed here: exemptions, level, longest_job_ho'
+                '"max_consolidate_after_minutes"? Allowed here: advisory_in, exemptions, level, '
             ),
         ),
         (

@@ -1,0 +1,158 @@
+"""Searches an object of a kind that nobody has listed for the pods that it makes.
+
+A mapping with a list `containers` is the spec of a pod; where it stands as `spec`, what is around
+it is a template with its metadata. Besides, operators take containers that are not in such a list:
+KServe's model and HyperPod's worker by their `resources`, Spark's driver and executor by `gpu`. Of
+those only what asks for GPUs counts: the rest of the pod is the operator's.
+
+Objects that speak of other objects are left out: CRDs, policies, metrics.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from policies.language.manifest import at, items, mapping
+from policies.language.pod import Pod, of_template
+from policies.language.pod_kinds import called, item_name
+from policies.language.rule import Manifest
+from settings.names import GPU
+
+GPU_RESOURCES = (GPU, "nvidia.com/mig-")
+"""What the names of GPUs begin with among the resources of a container."""
+_OF_OTHERS = frozenset(
+    (
+        *("", "apps", "batch", "policy", "autoscaling", "autoscaling.k8s.io", "events.k8s.io"),
+        *("admissionregistration.k8s.io", "apiextensions.k8s.io", "metrics.k8s.io"),
+        *("rbac.authorization.k8s.io", "networking.k8s.io", "storage.k8s.io"),
+        *("constraints.gatekeeper.sh", "mutations.gatekeeper.sh", "templates.gatekeeper.sh"),
+        *("config.gatekeeper.sh", "kyverno.io", "policies.kyverno.io", "kwok.x-k8s.io"),
+    )
+)
+"""Groups whose kinds make no pods, or are listed where they do."""
+_OF_A_CONTAINER = frozenset(
+    (
+        *("args", "command", "env", "envFrom", "image", "ports", "resources", "securityContext"),
+        *("volumeMounts", "imagePullPolicy"),
+    )
+)
+_MEMORY = re.compile(r"([0-9]+)\s*([kmgt])?b?", re.IGNORECASE)  # as the JVM has it
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+_Way = tuple[Any, str] | None  # the way to what holds a value, and the value's name there
+
+
+def may_make_pods(manifest: Manifest) -> bool:
+    """Return whether an object of a kind that is not listed is searched."""
+    version = manifest.get("apiVersion")
+    return isinstance(version, str) and version.rpartition("/")[0] not in _OF_OTHERS
+
+
+def pods(manifest: Manifest) -> list[Pod]:
+    """The pods that an object makes, as far as it shows them."""
+    return list(_found(manifest)) if may_make_pods(manifest) else []
+
+
+def _found(manifest: Manifest) -> Iterator[Pod]:
+    for key in manifest:
+        if key not in ("metadata", "status", "apiVersion", "kind"):
+            yield from _in_value(manifest[key], key, manifest, (None, key), manifest)
+
+
+def _in_value(
+    value: Any, key: str, holder: Mapping[str, object], way: _Way, manifest: Manifest
+) -> Iterator[Pod]:
+    kind = type(value)
+    if kind in _SCALARS:
+        return
+    if kind is list:
+        for index, item in enumerate(value):
+            if type(item) is dict:
+                named = (way[0] if way else None, item_name(item, f"{key}[{index}]"))
+                yield from _in_mapping(item, key, holder, named, manifest)
+    elif kind is dict or _leads_to_pods(key, value):
+        yield from _in_mapping(value, key, holder, way, manifest)
+
+
+def _leads_to_pods(key: str, value: object) -> bool:
+    """Return whether a value is some other mapping; one that matters and is not known raises."""
+    if issubclass(type(value), dict):
+        return True
+    matters = key in ("spec", "template", "containers") or key.endswith(("Template", "Spec"))
+    return matters and isinstance(value, Mapping)
+
+
+def _in_mapping(
+    value: Mapping[str, Any], key: str, holder: Mapping[str, object], way: _Way, manifest: Manifest
+) -> Iterator[Pod]:
+    containers = value.get("containers")
+    if type(containers) is list and any(map(_is_container, containers)):
+        yield _pod(value, key, holder, way, manifest)
+        return
+    if _asks_for_gpus(value.get("resources")):
+        yield _inline(called(_parts(way)), value, [value], manifest)
+        return
+    gpu = value.get("gpu")
+    if type(gpu) is dict and "quantity" in gpu and "name" in gpu:
+        yield _inline(called(_parts(way)), value, [_of_spark(value, gpu, manifest)], manifest)
+    for inner, each in value.items():
+        yield from _in_value(each, inner, value, (way, inner), manifest)
+
+
+def _is_container(item: object) -> bool:
+    return type(item) is dict and not _OF_A_CONTAINER.isdisjoint(item)
+
+
+def _asks_for_gpus(resources: object) -> bool:
+    return type(resources) is dict and any(
+        str(name).startswith(GPU_RESOURCES)
+        for part in ("limits", "requests")
+        for name in mapping(resources.get(part))
+    )
+
+
+def _parts(way: _Way) -> list[str]:
+    parts: list[str] = []
+    while way is not None:
+        way, part = way
+        parts.append(part)
+    return parts[::-1]
+
+
+def _pod(
+    spec: Mapping[str, Any], key: str, holder: Mapping[str, object], way: _Way, manifest: Manifest
+) -> Pod:
+    name = called(_parts(way))
+    if key == "spec":
+        return of_template(name, holder)
+    containers = (*items(spec.get("initContainers")), *items(spec.get("containers")))
+    return _inline(name, spec, containers, manifest)
+
+
+def _inline(name: str, spec: Mapping[str, Any], containers: Any, manifest: Manifest) -> Pod:
+    """A pod without a template: what its object and it itself say in labels is on it."""
+    labels, annotations = (
+        {**mapping(at(manifest, "metadata", field)), **mapping(spec.get(field))}
+        for field in ("labels", "annotations")
+    )
+    return Pod(
+        name=name,
+        labels=labels,
+        annotations=annotations,
+        spec=spec,
+        containers=tuple(map(mapping, containers)),
+    )
+
+
+def _of_spark(
+    part: Mapping[str, Any], gpu: Mapping[str, Any], manifest: Manifest
+) -> Mapping[str, object]:
+    """The container of Spark's driver or executor; Spark sets its memory as request and limit."""
+    memory = _MEMORY.fullmatch(str(part.get("memory", "1g")))
+    limits: dict[str, object] = {str(gpu["name"]): gpu["quantity"]}
+    if memory:
+        limits["memory"] = f"{memory[1]}{(memory[2] or 'm').upper().replace('K', 'k')}i"
+    if part.get("coreLimit") is not None:
+        limits["cpu"] = part["coreLimit"]
+    cores = part.get("coreRequest", part.get("cores", 1))
+    image = part.get("image", at(manifest, "spec", "image"))
+    return {**part, "image": image, "resources": {"limits": limits, "requests": {"cpu": cores}}}
