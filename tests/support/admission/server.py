@@ -34,6 +34,15 @@ _CUSTOM = (
     ("kubeflow.org", "v1", "PaddleJob"),
     ("kubeflow.org", "v1", "JAXJob"),
     ("kubeflow.org", "v1", "Notebook"),
+    ("jobset.x-k8s.io", "v1alpha2", "JobSet"),
+    ("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet"),
+    ("ray.io", "v1", "RayCluster"),
+    ("ray.io", "v1", "RayJob"),
+    ("ray.io", "v1", "RayService"),
+    ("trainer.kubeflow.org", "v1alpha1", "TrainJob"),
+    ("trainer.kubeflow.org", "v1alpha1", "TrainingRuntime"),
+    ("trainer.kubeflow.org", "v1alpha1", "ClusterTrainingRuntime"),
+    ("keda.sh", "v1alpha1", "ScaledJob"),
 )
 PRESERVES = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
