@@ -30,6 +30,8 @@ _OF_OTHERS = frozenset(
     )
 )
 """Groups whose kinds make no pods, or are listed where they do."""
+_RENDERED = ("helm.toolkit.fluxcd.io", "helm.cattle.io", "kustomize.toolkit.fluxcd.io")
+"""Groups whose kinds hold the values of charts, from which pods are rendered elsewhere."""
 _OF_A_CONTAINER = frozenset(
     (
         *("args", "command", "env", "envFrom", "image", "ports", "resources", "securityContext"),
@@ -43,8 +45,18 @@ _Way = tuple[Any, str] | None  # the way to what holds a value, and the value's 
 
 def may_make_pods(manifest: Manifest) -> bool:
     """Return whether an object of a kind that is not listed is searched."""
+    group = _group(manifest)
+    return group is not None and group not in _OF_OTHERS and group not in _RENDERED
+
+
+def is_rendered(manifest: Manifest) -> bool:
+    """Return whether an object holds what pods are rendered from elsewhere."""
+    return _group(manifest) in _RENDERED
+
+
+def _group(manifest: Manifest) -> str | None:
     version = manifest.get("apiVersion")
-    return isinstance(version, str) and version.rpartition("/")[0] not in _OF_OTHERS
+    return version.rpartition("/")[0] if isinstance(version, str) else None
 
 
 def pods(manifest: Manifest) -> list[Pod]:
@@ -84,8 +96,7 @@ def _leads_to_pods(key: str, value: object) -> bool:
 def _in_mapping(
     value: Mapping[str, Any], key: str, holder: Mapping[str, object], way: _Way, manifest: Manifest
 ) -> Iterator[Pod]:
-    containers = value.get("containers")
-    if type(containers) is list and any(map(_is_container, containers)):
+    if _has_containers(value):
         yield _pod(value, key, holder, way, manifest)
         return
     if _asks_for_gpus(value.get("resources")):
@@ -96,6 +107,16 @@ def _in_mapping(
         yield _inline(called(_parts(way)), value, [_of_spark(value, gpu, manifest)], manifest)
     for inner, each in value.items():
         yield from _in_value(each, inner, value, (way, inner), manifest)
+
+
+def shows_a_pod(value: Mapping[str, Any]) -> bool:
+    """Return whether a mapping is a pod's spec, or a container that asks for GPUs."""
+    return _has_containers(value) or _asks_for_gpus(value.get("resources"))
+
+
+def _has_containers(value: Mapping[str, Any]) -> bool:
+    containers = value.get("containers")
+    return type(containers) is list and any(map(_is_container, containers))
 
 
 def _is_container(item: object) -> bool:
