@@ -9,7 +9,7 @@ from policies.gates.admission import manifests
 from policies.language.facts import KEY
 from tests.rehearsal.admission.cases_trust import OWNERS, endless, owned
 from tests.support.admission.objects import KINDS, Object, gpus, pod, template
-from tests.support.admission.server import ADMITTED, NAMESPACE, Answer, Server
+from tests.support.admission.server import ADMITTED, NAMESPACE, Server
 from tests.support.admission.verdicts import TODAY, configured
 
 QOS, DEADLINE = (
@@ -27,22 +27,11 @@ SET = OWNERS[1]
 
 
 def leave(resource: str, **where: str) -> dict[str, str]:
-    return {"resource": resource, "owner": "desk", "reason": "old", "until": "2026-12-31", **where}
+    return {"resource": resource, "owner": "desk", "reason": "old", "until": "2099-12-31", **where}
 
 
 def named(found: Object, name: str, namespace: str = NAMESPACE) -> Object:
     return {**found, "metadata": {**found["metadata"], "name": name, "namespace": namespace}}
-
-
-def as_user(server: Server, user: str, manifest: Object) -> Answer:
-    """What the server says of an object that a user makes; nothing of it is kept."""
-    server.api.client.headers["Impersonate-User"] = user
-    server.api.client.headers["Impersonate-Group"] = "system:masters"
-    try:
-        return server.try_out(manifest)
-    finally:
-        del server.api.client.headers["Impersonate-User"]
-        del server.api.client.headers["Impersonate-Group"]
 
 
 @pytest.fixture(scope="module")
@@ -69,16 +58,16 @@ def denying(server: Server) -> Iterator[Server]:
 def test_the_owner_of_a_pod_counts_where_a_controller_makes_it(denying: Server) -> None:
     of_set = owned(SET, endless())
 
-    assert as_user(denying, REPLICA_SETS, of_set).taken
-    assert as_user(denying, STRANGER, of_set).by_policy
-    assert as_user(denying, OPERATOR, of_set).by_policy, "nobody has listed it"
+    assert denying.try_out(user=REPLICA_SETS, manifest=of_set).taken
+    assert denying.try_out(user=STRANGER, manifest=of_set).by_policy
+    assert denying.try_out(user=OPERATOR, manifest=of_set).by_policy, "nobody has listed it"
 
 
 def test_a_controller_is_not_believed_on_an_owner_that_no_rule_has_judged(denying: Server) -> None:
     of_map, of_spark = owned(OWNERS[0], endless()), owned(OWNERS[-1], endless())
 
-    assert as_user(denying, REPLICA_SETS, of_map).by_policy
-    assert as_user(denying, REPLICA_SETS, of_spark).by_policy
+    assert denying.try_out(user=REPLICA_SETS, manifest=of_map).by_policy
+    assert denying.try_out(user=REPLICA_SETS, manifest=of_spark).by_policy
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "ReplicaSet"])
@@ -107,9 +96,9 @@ def test_an_exemption_holds_in_its_namespace_and_for_what_a_controller_makes(
     assert denying.try_out(legacy).taken
     assert denying.try_out(named(legacy, "legacy", OTHER)).by_policy
     assert denying.try_out(named(legacy, "legacy-evil")).by_policy
-    assert as_user(denying, REPLICA_SETS, of_legacy).taken
-    assert as_user(denying, STRANGER, of_legacy).by_policy
-    assert as_user(denying, REPLICA_SETS, named(of_legacy, "p", OTHER)).by_policy
+    assert denying.try_out(user=REPLICA_SETS, manifest=of_legacy).taken
+    assert denying.try_out(user=STRANGER, manifest=of_legacy).by_policy
+    assert denying.try_out(user=REPLICA_SETS, manifest=named(of_legacy, "p", OTHER)).by_policy
 
 
 def test_an_exemption_by_a_label_holds_in_the_namespaces_that_have_it(denying: Server) -> None:
@@ -140,5 +129,5 @@ def test_a_listed_operator_is_believed(denying: Server) -> None:
     denying.install(manifests(rules, stage="deny", today=TODAY))
     of_job = owned(("kubeflow.org/v1", "PyTorchJob", "train"), endless())
 
-    denying.wait_for("its word", lambda: as_user(denying, OPERATOR, of_job).taken)
-    assert as_user(denying, STRANGER, of_job).by_policy
+    denying.wait_for("its word", lambda: denying.try_out(user=OPERATOR, manifest=of_job).taken)
+    assert denying.try_out(user=STRANGER, manifest=of_job).by_policy

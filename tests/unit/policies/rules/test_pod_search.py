@@ -134,7 +134,7 @@ def test_a_kind_that_is_not_listed_is_judged_without_its_end() -> None:
 
     listed = {"group": "sagemaker.amazonaws.com", "resource": "hyperpodpytorchjobs"}
     kind = {**listed, "kind": "HyperPodPyTorchJob", "templates": ["spec.replicaSpecs[].template"]}
-    assert unjudged(HYPERPOD, {**NONE, "kinds": [kind]}) == []  # type: ignore[typeddict-item]  # keys by name
+    assert unjudged(HYPERPOD, {**NONE, "kinds": [kind]}) == []  # type: ignore[list-item]  # keys by name
 
 
 @pytest.mark.parametrize(
