@@ -19,6 +19,8 @@ from policies.language.facts import KEY as FACTS
 from policies.language.manifest import EncryptedText
 from policies.language.pods import remembered
 from policies.language.rule import Level, Manifest, Rule
+from policies.language.unjudged import unjudged
+from policies.rules.idle import job_deadline
 from policies.verdicts import Finding, Resource, State
 
 HIDDEN = "[secret]"  # as Pulumi shows one
@@ -49,6 +51,26 @@ def findings(  # noqa: PLR0913  # what may be said of a resource and of what is 
             if asked is not None and configured.level != "disabled":
                 found.append(_found(configured, asked, judged))
     return [finding for finding in found if finding is not None]
+
+
+def left_unjudged(
+    manifest: Manifest, rules: Iterable[ConfiguredRule], resource: Resource
+) -> Iterator[Finding]:
+    """Yield a finding of the rule on deadlines for what asks for GPUs and no rule can judge."""
+    for configured in rules:
+        if configured.rule.id == job_deadline.ID and configured.level != "disabled":
+            try:
+                what = unjudged(manifest, configured.facts)
+            except NotKnownYet:  # of which the rules tell
+                return
+            if what:
+                yield Finding(
+                    rule=configured.rule.id,
+                    level=configured.level,
+                    state="not checked",
+                    resource=resource,
+                    sentences=tuple(f"{resource} asks for GPUs; not judged: {it}." for it in what),
+                )
 
 
 def paragraph(finding: Finding, rule: Rule) -> str:

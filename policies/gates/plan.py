@@ -26,7 +26,7 @@ from pulumi_policy import (
 
 from policies.configuration import ConfiguredRule, configure, schema
 from policies.exemptions import expired
-from policies.gates.judging import findings, paragraph
+from policies.gates.judging import findings, left_unjudged, paragraph
 from policies.gates.normal_form import plain
 from policies.gates.pack_config import POLICY, STACK_POLICY
 from policies.language.facts import KEY as FACTS
@@ -60,7 +60,10 @@ class _Dispatch:
         manifest = _manifest(args)
         if not args.resource_type.startswith(KUBERNETES):
             self._inputs[args.urn] = manifest
-        found = findings(manifest, asked, resource=_resource(args), today=self._today())
+        found = [
+            *findings(manifest, asked, resource=_resource(args), today=self._today()),
+            *left_unjudged(manifest, asked, _resource(args)),
+        ]
         for message in self._stopping(found, args.urn):
             report(message, None)
 
