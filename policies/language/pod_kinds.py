@@ -107,7 +107,12 @@ SHIPPED: tuple[PodKind, ...] = (
 )
 """Everything that makes pods and that the rules look into at the API server."""
 _BY_KIND = {(each.group, each.kind): each for each in SHIPPED}
-SERVICES = tuple(each.kind for each in SHIPPED if each.service)
+SERVICES = (
+    *(each.kind for each in SHIPPED if each.service),
+    # KServe's, which have no templates at known places
+    *("InferenceService", "LLMInferenceService", "LLMInferenceServiceConfig"),
+    *("ServingRuntime", "ClusterServingRuntime"),
+)
 """Kinds that are not meant to end."""
 
 

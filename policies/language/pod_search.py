@@ -10,6 +10,7 @@ Objects that speak of other objects are left out: CRDs, policies, metrics.
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from policies.language.manifest import at, items, mapping
@@ -20,6 +21,9 @@ from settings.names import GPU
 
 GPU_RESOURCES = (GPU, "nvidia.com/mig-")
 """What the names of GPUs begin with among the resources of a container."""
+OF_THE_OPERATOR = f"operator@sha256:{'0' * 64}"
+"""Stands for the image of a container that names none: its operator chooses one, or patches its
+own container. Rules see a digest, and `policies.language.unjudged` says what nobody sees."""
 _OF_OTHERS = frozenset(
     (
         *("", "apps", "batch", "policy", "autoscaling", "autoscaling.k8s.io", "events.k8s.io"),
@@ -100,7 +104,7 @@ def _in_mapping(
         yield _pod(value, key, holder, way, manifest)
         return
     if _asks_for_gpus(value.get("resources")):
-        yield _inline(called(_parts(way)), value, [value], manifest)
+        yield _inline(called(_parts(way)), value, [{"name": key, **value}], manifest)
         return
     gpu = value.get("gpu")
     if type(gpu) is dict and "quantity" in gpu and "name" in gpu:
@@ -144,7 +148,8 @@ def _pod(
 ) -> Pod:
     name = called(_parts(way))
     if key == "spec":
-        return of_template(name, holder)
+        pod = of_template(name, holder)
+        return replace(pod, containers=tuple(map(_with_image, pod.containers)))
     containers = (*items(spec.get("initContainers")), *items(spec.get("containers")))
     return _inline(name, spec, containers, manifest)
 
@@ -160,8 +165,14 @@ def _inline(name: str, spec: Mapping[str, Any], containers: Any, manifest: Manif
         labels=labels,
         annotations=annotations,
         spec=spec,
-        containers=tuple(map(mapping, containers)),
+        containers=tuple(_with_image(mapping(each)) for each in containers),
     )
+
+
+def _with_image(container: Mapping[str, object]) -> Mapping[str, object]:
+    if container.get("image") is not None:
+        return container
+    return {**container, "image": OF_THE_OPERATOR}
 
 
 def _of_spark(
@@ -176,4 +187,5 @@ def _of_spark(
         limits["cpu"] = part["coreLimit"]
     cores = part.get("coreRequest", part.get("cores", 1))
     image = part.get("image", at(manifest, "spec", "image"))
-    return {**part, "image": image, "resources": {"limits": limits, "requests": {"cpu": cores}}}
+    own = {"name": "spark", **part, "image": image}
+    return {**own, "resources": {"limits": limits, "requests": {"cpu": cores}}}

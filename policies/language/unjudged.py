@@ -12,12 +12,19 @@ from policies.language import argo
 from policies.language.facts import Facts, declared_kinds
 from policies.language.gpu_work import gpu_pods
 from policies.language.manifest import at, items, mapping
-from policies.language.pod_kinds import kind_of
-from policies.language.pod_search import GPU_RESOURCES, is_rendered, may_make_pods, shows_a_pod
+from policies.language.pod_kinds import SERVICES, kind_of
+from policies.language.pod_search import (
+    GPU_RESOURCES,
+    OF_THE_OPERATOR,
+    is_rendered,
+    may_make_pods,
+    shows_a_pod,
+)
 from policies.language.rule import Manifest
 
 _NO_END = "whether it is meant to end, and so idle/job-deadline, as its kind is not listed"
 _FIELD = "the GPUs of {}, which its operator gives to pods of its own"
+_IMAGE = "the image of container '{}', which its operator chooses"
 _RENDERED = "the GPUs of {}, which Helm renders"
 _TEXT = "the text {}, which speaks of GPUs"
 _PATCH = "the podSpecPatch of '{}', which Argo fills in"
@@ -35,8 +42,15 @@ def unjudged(manifest: Manifest, facts: Facts) -> list[str]:
     if not may_make_pods(manifest) and not is_rendered(manifest):
         return []
     declared = any(each.kind == manifest.get("kind") for each in declared_kinds(facts))
-    ends = [_NO_END] if gpu_pods(manifest) and not declared else []
-    return [*ends, *_below(manifest, "", rendered=is_rendered(manifest))]
+    ends_somehow = declared or manifest.get("kind") in SERVICES
+    ends = [_NO_END] if gpu_pods(manifest) and not ends_somehow else []
+    images = [
+        _IMAGE.format(container.get("name"))
+        for pod in gpu_pods(manifest)
+        for container in pod.containers
+        if container.get("image") == OF_THE_OPERATOR
+    ]
+    return [*ends, *images, *_below(manifest, "", rendered=is_rendered(manifest))]
 
 
 def _of_workflow(manifest: Manifest) -> Iterator[str]:

@@ -6,8 +6,8 @@ service and has none. Of a kind that nobody has listed the rule cannot tell, so 
 its pods.
 
 - The wall-clock limit is `activeDeadlineSeconds`: of the job where its kind has one (Kubeflow has
-  it in `runPolicy`), else of the pod. Volcano's Job and the JobSet have none, so that each of their
-  templates must. Argo's `templateDefaults` counts for each template.
+  it in `runPolicy`, a JobSet in each of its jobs), else of the pod. Volcano's Job has none, so that
+  each of its tasks' templates must. Argo's `templateDefaults` counts for each template.
 - The idle deadline is the annotation `fleet.gpu/idle-deadline-minutes` of the pods: after so many
   minutes without work the program ends itself. The alert GpuPodIdle reports one that does not.
 
@@ -29,7 +29,7 @@ from policies.language.gpu_work import (
     is_owned_pod,
     is_service,
 )
-from policies.language.manifest import at
+from policies.language.manifest import at, items
 from policies.language.pod_kinds import KUBEFLOW, kind_of
 from policies.language.pods import Pod, subject
 from policies.language.pool_table import facts
@@ -71,6 +71,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
         f"{subject(manifest, pod)} {_MUST.format(hours=hours, minutes=minutes)}"
         for pod in gpu_pods(manifest)
         if not (by_default or _ends(pod, hours * 3600, minutes))
+        and not _within(_of_its_job(manifest, pod), hours * 3600)
     ]
 
 
@@ -95,6 +96,16 @@ def _of_each_template(manifest: Manifest) -> object:
     return at(manifest, *path, "templateDefaults", "activeDeadlineSeconds") if path else None
 
 
+def _of_its_job(manifest: Manifest, pod: Pod) -> object:
+    """The limit of the job in a JobSet that makes a pod, which has the job's name."""
+    if manifest.get("kind") != "JobSet":
+        return None
+    for job in items(at(manifest, "spec", "replicatedJobs")):
+        if at(job, "name") == pod.name:
+            return at(job, "template", "spec", "activeDeadlineSeconds")
+    return None
+
+
 def _ends(pod: Pod, limit: int, minutes: int) -> bool:
     deadline = pod.spec.get("activeDeadlineSeconds")
     return _within(deadline, limit) or _within(pod.annotations.get(IDLE), minutes)
@@ -117,6 +128,11 @@ _OF_THE_JOB = (
     f"object.kind in {list(KUBEFLOW)} ? {_SPEC_OF}.?runPolicy.?activeDeadlineSeconds : "
     f"object.kind in {[kind for kind, path in _WHOLE_JOB.items() if path == ('spec',)]} ? "
     f"{_SPEC_OF}.?activeDeadlineSeconds : optional.none()"
+)
+_NO_LIMIT_OF_ITS_JOB = (
+    f"!(object.kind == 'JobSet' && {cel.listed('object.?spec', 'replicatedJobs')}.exists(j, "
+    f"j.?name.orValue('') == p.name && "
+    f"{within('j.?template.?spec.?activeDeadlineSeconds', _LIMIT)}))"
 )
 _BY_DEFAULT = (
     "!object.apiVersion.startsWith('argoproj.io/') ? optional.none() : "
@@ -159,7 +175,7 @@ RULE = Rule(
             Fault(
                 broken=(
                     f"!{within('p.spec.?activeDeadlineSeconds', _LIMIT)} && "
-                    f"!{within(_ANNOTATED, _MINUTES)}"
+                    f"!{within(_ANNOTATED, _MINUTES)} && {_NO_LIMIT_OF_ITS_JOB}"
                 ),
                 says=cel.text(_MUST, hours=f"string({_HOURS})", minutes=f"string({_MINUTES})"),
             )

@@ -140,6 +140,7 @@ def good() -> Iterator[Row]:
         yield DEADLINE, f"a {name}, which is no job", of(_ending_never())
     ray = {"rayClusterSpec": _cluster(_ending_never()), "activeDeadlineSeconds": 3600}
     yield DEADLINE, "a RayJob with a limit", made("ray.io/v1", "RayJob", ray)
+    yield DEADLINE, "a JobSet whose jobs have a limit", _job_set(604800)
     for name, of in (("task", inline_task), ("step", inline_step)):
         yield QOS, f"a template in a {name}", of(step(gpus()))
         yield QOS, f"a template in a {name} at night", cron(of(step(gpus())))
@@ -170,6 +171,7 @@ def bad() -> Iterator[Row]:
         yield DEADLINE, f"a {name} without an end", of(_ending_never())
     ray = {"rayClusterSpec": _cluster(_ending_never()), "activeDeadlineSeconds": 604801}
     yield DEADLINE, "a RayJob with a long limit", made("ray.io/v1", "RayJob", ray)
+    yield DEADLINE, "a JobSet whose jobs have a long limit", _job_set(604801)
     for name, of in (("task", inline_task), ("step", inline_step)):
         yield QOS, f"a template in a {name}", of(step(gpus(cpu="7.5")))
         yield QOS, f"a template in a {name} at night", cron(of(step(gpus(cpu="7.5"))))
@@ -191,6 +193,12 @@ def bad() -> Iterator[Row]:
     yield HOST, "a sidecar by default", defaults(sidecar, step(limited()))
     own = {"metadata": _BARE, "container": gpus()}
     yield DEADLINE, "a late end by default", defaults({"activeDeadlineSeconds": 604801}, own)
+
+
+def _job_set(seconds: int) -> Object:
+    found = JOBS["JobSet"](_ending_never())
+    found["spec"]["replicatedJobs"][1]["template"]["spec"]["activeDeadlineSeconds"] = seconds
+    return found
 
 
 def _ending_never() -> Object:

@@ -8,9 +8,9 @@ from policies.configuration import RuleSettings, configure
 from policies.gates.admission import manifests
 from policies.language.facts import KEY
 from tests.rehearsal.admission.cases_trust import OWNERS, endless, owned
-from tests.support.admission.objects import KINDS, Object, gpus, pod, template
-from tests.support.admission.server import ADMITTED, NAMESPACE, Server
-from tests.support.admission.verdicts import TODAY, configured
+from tests.support.admission.objects import KINDS, Object, gpus, made, pod, template
+from tests.support.admission.server import ADMITTED, NAMESPACE, Server, custom_kind
+from tests.support.admission.verdicts import TODAY, configured, planned
 
 QOS, DEADLINE = (
     next(rule for rule in ADMITTED if rule.id == rule_id)
@@ -131,3 +131,40 @@ def test_a_listed_operator_is_believed(denying: Server) -> None:
 
     denying.wait_for("its word", lambda: denying.try_out(user=OPERATOR, manifest=of_job).taken)
     assert denying.try_out(user=STRANGER, manifest=of_job).by_policy
+
+
+TRAINING = {
+    "group": "jobs.example.com",
+    "resource": "trainings",
+    "kind": "Training",
+    "templates": ["spec.parts[].roles[].template"],
+}
+
+
+def test_a_kind_of_ones_own_is_judged_where_it_is_listed(denying: Server) -> None:
+    crd = custom_kind("jobs.example.com", "v1", "Training")
+    denying.install([crd])
+    said: RuleSettings = {KEY: {"kinds": [TRAINING]}, QOS.id: {"level": "mandatory"}}
+    denying.install(manifests(configure(said, [QOS]), stage="deny", today=TODAY))
+
+    def training(cpu: str) -> Object:
+        roles = [{"name": "worker", "template": template(gpus(cpu=cpu))}]
+        return made("jobs.example.com/v1", "Training", {"parts": [{"roles": roles}]})
+
+    denying.wait_for("its kind", lambda: denying.served(denying.place(crd)))
+    denying.wait_for("the rule", lambda: denying.try_out(training("7.5")).by_policy)
+    answer = denying.try_out(training("7.5"))
+    assert "Training 'train', 'parts[0].worker': container 'main'" in answer.message
+    assert planned(training("7.5"))[QOS.id][0] in answer.message
+    assert denying.try_out(training("8")).taken
+
+
+def test_a_rule_only_warns_in_the_namespaces_that_say_so(denying: Server) -> None:
+    rules = configured([QOS], advisory_in=[OTHER])
+    denying.install(manifests(rules, stage="deny", today=TODAY))
+
+    elsewhere = named(BAD, "p", OTHER)
+    denying.wait_for("the warning", lambda: QOS.id in denying.try_out(elsewhere).rules())
+    assert denying.try_out(elsewhere).taken
+    assert denying.try_out(BAD).by_policy
+    assert QOS.id not in denying.try_out(BAD).rules()

@@ -178,14 +178,15 @@ class Server:
             for found in yaml.safe_load_all(file.read_text())
             if found
         ]
-        self.install([*crds, *(_crd(*each) for each in _CUSTOM)])
-        for crd in [*crds, *(_crd(*each) for each in _CUSTOM)]:
+        self.install([*crds, *(custom_kind(*each) for each in _CUSTOM)])
+        for crd in [*crds, *(custom_kind(*each) for each in _CUSTOM)]:
             place = self.place(crd)
-            self.wait_for(f"CRD {crd['metadata']['name']}", lambda at=place: self._served(at))
+            self.wait_for(f"CRD {crd['metadata']['name']}", lambda at=place: self.served(at))
         account = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default"
         self.wait_for("the account of pods", lambda: self.api.get(account) is not None)
 
-    def _served(self, crd: str) -> bool:
+    def served(self, crd: str) -> bool:
+        """Whether the kind of a CRD, by its address, can be asked for."""
         found = self.api.get(crd) or {}
         conditions = found.get("status", {}).get("conditions", [])
         return any(
@@ -197,7 +198,8 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
 
 
-def _crd(group: str, version: str, kind: str) -> dict[str, Any]:
+def custom_kind(group: str, version: str, kind: str) -> dict[str, Any]:
+    """The CRD of a kind that takes whatever it is given."""
     plural = f"{kind.lower()}s"
     names = {"kind": kind, "plural": plural, "singular": kind.lower()}
     served = {

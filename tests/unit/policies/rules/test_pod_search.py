@@ -12,6 +12,7 @@ from policies.language.gpu_work import gpu_pods
 from policies.language.pod_kinds import SHIPPED, steps
 from policies.language.pods import pods, remembered
 from policies.language.unjudged import unjudged
+from policies.rules.isolation import image_digest
 
 Object = dict[str, Any]
 GPUS = {"limits": {"nvidia.com/gpu": 8}}
@@ -90,6 +91,17 @@ def test_sparks_executor_has_its_image_memory_and_gpus() -> None:
         "limits": {"nvidia.com/gpu": 2, "memory": "8Gi"},
         "requests": {"cpu": 1},
     }
+
+
+def test_an_image_that_an_operator_chooses_breaks_no_rule_and_is_told() -> None:
+    (pod,) = pods(INFERENCE)
+    assert image_digest.RULE.predicate is not None
+    assert image_digest.RULE.predicate(INFERENCE, {"namespaces": []}) == []
+
+    assert pod.containers[0]["name"] == "model"
+    assert unjudged(INFERENCE, NONE) == [
+        "the image of container 'model', which its operator chooses"
+    ]
 
 
 PATTERN = {"spec": {"containers": [{"image": "!*:latest"}]}}
