@@ -47,6 +47,8 @@ TEMPLATE: Form = {
 }
 """What of a template is merged with `templateDefaults`."""
 _PATCH = "podSpecPatch"
+_VENDOR = "nvidia.com/"
+_NO_POD = ("dag", "steps", "suspend")
 _IS_TEMPLATE = "{{"
 _MAIN = "main"  # as Argo calls the container of a template
 
@@ -78,6 +80,18 @@ def unread_patches(manifest: Manifest) -> Iterator[str]:
     for name, template in _templates(workflow):
         if any(_read(text) is None for text in _patches(template, workflow)):
             yield name
+
+
+def speaks_of_gpus(manifest: Manifest) -> set[str]:
+    """The names of the templates with a patch in whose text a resource of NVIDIA's stands."""
+    if not is_workflow(manifest):
+        return set()
+    workflow = mapping(at(manifest, *PLACES[str(manifest.get("kind"))]))
+    return {
+        name
+        for name, template in _templates(workflow)
+        if any(_VENDOR in text for text in _patches(template, workflow))
+    }
 
 
 def _templates(workflow: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -126,7 +140,7 @@ def _pod(name: str, template: Mapping[str, object], workflow: Mapping[str, objec
 
 def _patches(template: Mapping[str, object], workflow: Mapping[str, object]) -> Iterator[str]:
     """Yield the texts that Argo merges into a template's pod, in their order."""
-    if any(template.get(field) is not None for field in ("dag", "steps", "suspend")):
+    if any(template.get(field) is not None for field in _NO_POD):
         return
     for holder in (workflow, template):
         text = holder.get(_PATCH)
@@ -172,3 +186,14 @@ def _over(own: Mapping[str, object], patch: Mapping[str, object]) -> Mapping[str
         else:
             result[key] = value
     return result
+
+
+_OF_ALL = (
+    "(object.kind == 'CronWorkflow' ? object.?spec.?workflowSpec : object.?spec).?podSpecPatch"
+)
+SPEAKS_OF_GPUS = (
+    f"(object.apiVersion.startsWith('argoproj.io/') && !{list(_NO_POD)}.exists(f, f in p.spec) && "
+    f"[p.spec.?podSpecPatch.orValue(''), {_OF_ALL}.orValue('')]"
+    f".exists(t, dyn(t) != null && t.contains('{_VENDOR}')))"
+)
+"""CEL: `speaks_of_gpus` of a pod `p`."""

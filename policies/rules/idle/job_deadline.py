@@ -17,21 +17,21 @@ Both are whole numbers; the longest that counts is a setting.
 from collections.abc import Mapping
 from typing import cast
 
-from policies.language import cel
+from policies.language import argo, cel
 from policies.language.annotations import within
-from policies.language.cel_forms import GPU_PODS, Fault, of_pods
+from policies.language.cel_forms import ASKS_FOR_GPUS, Fault, of_pods
 from policies.language.facts import declared_kinds
 from policies.language.gpu_work import (
     IS_OWNED_POD,
     IS_SERVICE,
+    asks_for_gpus,
     counted,
-    gpu_pods,
     is_owned_pod,
     is_service,
 )
 from policies.language.manifest import at, items
 from policies.language.pod_kinds import KUBEFLOW, kind_of
-from policies.language.pods import Pod, subject
+from policies.language.pods import Pod, pods, subject
 from policies.language.pool_table import facts
 from policies.language.rule import Manifest, Rule, Settings
 from settings.names import PREFIX
@@ -69,10 +69,16 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     by_default = _within(_of_each_template(manifest), hours * 3600)
     return [
         f"{subject(manifest, pod)} {_MUST.format(hours=hours, minutes=minutes)}"
-        for pod in gpu_pods(manifest)
+        for pod in _on_gpus(manifest)
         if not (by_default or _ends(pod, hours * 3600, minutes))
         and not _within(_of_its_job(manifest, pod), hours * 3600)
     ]
+
+
+def _on_gpus(manifest: Manifest) -> list[Pod]:
+    """The pods on GPUs, and those of Argo that may get some by a patch, which CEL cannot read."""
+    patched = argo.speaks_of_gpus(manifest)
+    return [pod for pod in pods(manifest) if asks_for_gpus(pod) or pod.name in patched]
 
 
 def _is_job(manifest: Manifest, settings: Settings) -> bool:
@@ -140,6 +146,7 @@ _BY_DEFAULT = (
     "dyn(object).spec.?workflowSpec.?templateDefaults.?activeDeadlineSeconds : "
     "dyn(object).spec.?templateDefaults.?activeDeadlineSeconds"
 )
+_ON_GPUS = f"variables.pods.filter(p, {ASKS_FOR_GPUS} || {argo.SPEAKS_OF_GPUS})"
 _JUDGED = f"!{IS_SERVICE} && !{IS_OWNED_POD} && !(object.kind in {list(_MAKES_NOTHING)})"
 
 RULE = Rule(
@@ -170,7 +177,7 @@ RULE = Rule(
     predicate=violations,
     admission=of_pods(
         f"{_JUDGED} && !{within('variables.ofTheJob', _LIMIT)} && "
-        f"!{within('variables.byDefault', _LIMIT)} ? {GPU_PODS} : []",
+        f"!{within('variables.byDefault', _LIMIT)} ? {_ON_GPUS} : []",
         [
             Fault(
                 broken=(

@@ -127,6 +127,7 @@ def defaults(default: Object, own: Object) -> Object:
 
 
 _BARE = {"labels": LABELS}
+_PATCH = '{"containers": [{"name": "main", "resources": {"limits": {"nvidia.com/gpu": 8}}}]}'
 _PRIVILEGED = {"name": "main", "image": IMAGE, "securityContext": {"privileged": True}}
 
 
@@ -158,6 +159,12 @@ def good() -> Iterator[Row]:
     yield DEADLINE, "an end by default", defaults(annotated, own)
     waits = {"metadata": {"annotations": {"fleet.gpu/checkpoint-seconds": "20"}}}
     yield GRACE, "a checkpoint by default", defaults(waits, own)
+    ending = {"name": "main", **step(limited())}
+    yield (
+        DEADLINE,
+        "GPUs by a patch with parameters",
+        workflow(ending, podSpecPatch=_PATCH.replace("8", "{{n}}")),
+    )
     script = {"script": {"image": "x", "resources": {"limits": {"cpu": "7.5"}}}}
     yield QOS, "a default for scripts alone", defaults(script, step(gpus()))
 
@@ -191,6 +198,13 @@ def bad() -> Iterator[Row]:
     )
     sidecar = {"sidecars": [{**_PRIVILEGED, "name": "side"}]}
     yield HOST, "a sidecar by default", defaults(sidecar, step(limited()))
+    for name, text in (
+        ("a patch", _PATCH),
+        ("a patch with parameters", _PATCH.replace("8", "{{n}}")),
+    ):
+        bare = {"name": "main", "metadata": _BARE, "container": limited()}
+        yield DEADLINE, f"GPUs by {name}", workflow({**bare, "podSpecPatch": text})
+        yield DEADLINE, f"GPUs by {name} for all", workflow(bare, podSpecPatch=text)
     own = {"metadata": _BARE, "container": gpus()}
     yield DEADLINE, "a late end by default", defaults({"activeDeadlineSeconds": 604801}, own)
 
