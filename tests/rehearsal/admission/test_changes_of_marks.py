@@ -1,5 +1,7 @@
 """Labels and annotations that rules read are judged like a spec, and so is every other field."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.support.admission.objects import Object, gpus, made, pod
@@ -25,12 +27,14 @@ BUFFER: Object = made(
 
 
 @pytest.fixture(scope="module")
-def denying(server: Server) -> Server:
+def denying(server: Server) -> Iterator[Server]:
     """The server with the rules, a Pod and a buffer that keep them."""
     deny(server, RULES)
     for manifest in (POD, BUFFER):
         server.made(manifest)
-    return server
+    yield server
+    for manifest in (POD, BUFFER):
+        server.ask("DELETE", server.place(manifest), gracePeriodSeconds="0")
 
 
 def changed(server: Server, manifest: Object, field: str, **entries: object) -> bool:
