@@ -69,24 +69,35 @@ def pods(manifest: Manifest) -> list[Pod]:
 
 
 def _found(manifest: Manifest) -> Iterator[Pod]:
-    for key in manifest:
-        if key not in ("metadata", "status", "apiVersion", "kind"):
-            yield from _in_value(manifest[key], key, manifest, (None, key), manifest)
+    """Search without recursion: an object may be deeper than Python's stack."""
+    left: list[tuple[Any, str, Any, Any]] = [
+        (manifest[key], key, manifest, (None, key))
+        for key in reversed(list(manifest))
+        if key not in ("metadata", "status", "apiVersion", "kind")
+    ]
+    while left:
+        value, key, holder, way = left.pop()
+        kind = type(value)
+        if kind in _SCALARS:
+            continue
+        if kind is list:
+            left += _of_items(value, key, holder, way)
+        elif kind is dict or _leads_to_pods(key, value):
+            pod = _shown(value, key, holder, way, manifest)
+            if pod is not None:
+                yield pod
+            else:
+                left += [
+                    (value[inner], inner, value, (way, inner)) for inner in reversed(list(value))
+                ]
 
 
-def _in_value(
-    value: Any, key: str, holder: Mapping[str, object], way: _Way, manifest: Manifest
-) -> Iterator[Pod]:
-    kind = type(value)
-    if kind in _SCALARS:
-        return
-    if kind is list:
-        for index, item in enumerate(value):
-            if type(item) is dict:
-                named = (way[0] if way else None, item_name(item, f"{key}[{index}]"))
-                yield from _in_mapping(item, key, holder, named, manifest)
-    elif kind is dict or _leads_to_pods(key, value):
-        yield from _in_mapping(value, key, holder, way, manifest)
+def _of_items(value: list[Any], key: str, holder: Any, way: Any) -> list[tuple[Any, str, Any, Any]]:
+    return [
+        (item, key, holder, (way[0], item_name(item, f"{key}[{index}]")))
+        for index, item in reversed(list(enumerate(value)))
+        if type(item) is dict or type(item) is list
+    ]
 
 
 def _leads_to_pods(key: str, value: object) -> bool:
@@ -97,20 +108,18 @@ def _leads_to_pods(key: str, value: object) -> bool:
     return matters and isinstance(value, Mapping)
 
 
-def _in_mapping(
+def _shown(
     value: Mapping[str, Any], key: str, holder: Mapping[str, object], way: _Way, manifest: Manifest
-) -> Iterator[Pod]:
+) -> Pod | None:
+    """The pod of which a mapping is the spec, or the container; None where it is neither."""
     if _has_containers(value):
-        yield _pod(value, key, holder, way, manifest)
-        return
+        return _pod(value, key, holder, way, manifest)
     if _asks_for_gpus(value.get("resources")):
-        yield _inline(called(_parts(way)), value, [{"name": key, **value}], manifest)
-        return
+        return _inline(called(_parts(way)), value, [{"name": key, **value}], manifest)
     gpu = value.get("gpu")
     if type(gpu) is dict and "quantity" in gpu and "name" in gpu:
-        yield _inline(called(_parts(way)), value, [_of_spark(value, gpu, manifest)], manifest)
-    for inner, each in value.items():
-        yield from _in_value(each, inner, value, (way, inner), manifest)
+        return _inline(called(_parts(way)), value, [_of_spark(value, gpu, manifest)], manifest)
+    return None
 
 
 def shows_a_pod(value: Mapping[str, Any]) -> bool:

@@ -38,7 +38,7 @@ def unjudged(manifest: Manifest, facts: Facts) -> list[str]:
     kind = kind_of(manifest)
     if kind is not None:
         searched = kind.kind in _READ_BY_AN_OPERATOR
-        return list(_below(manifest, "", rendered=False)) if searched else []
+        return list(_below(manifest, rendered=False)) if searched else []
     if not may_make_pods(manifest) and not is_rendered(manifest):
         return []
     declared = any(each.kind == manifest.get("kind") for each in declared_kinds(facts))
@@ -50,7 +50,7 @@ def unjudged(manifest: Manifest, facts: Facts) -> list[str]:
         for container in pod.containers
         if container.get("image") == OF_THE_OPERATOR
     ]
-    return [*ends, *images, *_below(manifest, "", rendered=is_rendered(manifest))]
+    return [*ends, *images, *_below(manifest, rendered=is_rendered(manifest))]
 
 
 def _of_workflow(manifest: Manifest) -> Iterator[str]:
@@ -62,21 +62,23 @@ def _of_workflow(manifest: Manifest) -> Iterator[str]:
             yield _TEXT.format(f"of the resource in '{at(template, 'name')}'")
 
 
-def _below(value: Any, path: str, *, rendered: bool) -> Iterator[str]:
-    kind = type(value)
-    if kind is str and ("\n" in value or "{" in value) and _speaks_of_gpus(value):
-        yield _TEXT.format(path)
-    elif kind is list:
-        for index, item in enumerate(value):
-            yield from _below(item, f"{path}[{index}]", rendered=rendered)
-    elif issubclass(kind, dict) and (rendered or not shows_a_pod(value)):
-        for key, inner in value.items():
-            here = f"{path}.{key}" if path else str(key)
-            if path or key not in ("metadata", "status"):
-                if "esources" in str(key) and _names_gpus(inner):
-                    yield (_RENDERED if rendered else _FIELD).format(here)
-                else:
-                    yield from _below(inner, here, rendered=rendered)
+def _below(manifest: Manifest, *, rendered: bool) -> Iterator[str]:
+    """Search without recursion: an object may be deeper than Python's stack."""
+    left: list[tuple[Any, str]] = [
+        (manifest[key], key) for key in manifest if key not in ("metadata", "status")
+    ]
+    while left:
+        value, path = left.pop()
+        kind = type(value)
+        if kind is str and ("\n" in value or "{" in value) and _speaks_of_gpus(value):
+            yield _TEXT.format(path)
+        elif kind is list:
+            left += [(item, f"{path}[{index}]") for index, item in enumerate(value)]
+        elif issubclass(kind, dict) and (rendered or not shows_a_pod(value)):
+            named = [key for key in value if "esources" in key and _names_gpus(value[key])]
+            for key in named:
+                yield (_RENDERED if rendered else _FIELD).format(f"{path}.{key}")
+            left += [(value[key], f"{path}.{key}") for key in value if key not in named]
 
 
 def _names_gpus(resources: object) -> bool:

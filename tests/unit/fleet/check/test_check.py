@@ -240,3 +240,28 @@ def test_an_owner_counts_that_is_in_the_same_input() -> None:
     for by, believed in (("there", True), ("elsewhere", False)):
         Path("p.yaml").write_text("\n---\n".join(map(json.dumps, (owner, _owned(by=by)))))
         assert (deadline in " ".join(run("p.yaml", "--json").stdout.split())) is not believed
+
+
+def test_an_exemption_by_a_label_wants_the_namespace_in_the_input() -> None:
+    pool = node_pool("spec.disruption.consolidateAfter", "60m")
+    pool["metadata"]["namespace"] = "research"
+    leave = {**exemption("2027-01-01", "*"), "namespace_label": "stage=sandbox"}
+    metadata = {"name": "research", "labels": {"stage": "sandbox"}}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    Path("pool.json").write_text(json.dumps(pool))
+    Path("namespace.json").write_text(json.dumps(namespace))
+
+    (alone,) = mine(checked("pool.json", exemptions=[leave]))
+    (known,) = mine(checked(".", exemptions=[leave]))
+
+    assert (alone.state, alone.sentences) == (
+        "violated",
+        (
+            LATE,
+            (
+                "NodePool 'burst' counts as not exempt, as its namespace is not among what is "
+                "judged: * in namespaces with stage=sandbox."
+            ),
+        ),
+    )
+    assert known.state == "exempt"

@@ -134,6 +134,16 @@ def test_a_template_that_is_not_known_yet_holds_up_the_rules_and_no_other_value_
     assert len(pods(known)) == 1
 
 
+def test_a_very_deep_object_is_searched_to_its_end() -> None:
+    deep: Object = {"template": TEMPLATE}
+    for _ in range(490):
+        deep = {"a": deep}
+
+    found = made("example.com/v1", "Fleet", deep)
+    assert len(pods(found)) == 1
+    assert len(unjudged(found, NONE)) == 1
+
+
 def test_an_object_is_searched_once_while_it_is_judged() -> None:
     with remembered():
         assert pods(HYPERPOD) is pods(HYPERPOD)
