@@ -19,6 +19,8 @@ from tests.rehearsal.admission import (
     cases_isolation,
     cases_numa,
     cases_pools,
+    cases_structure,
+    cases_trust,
     cases_work,
 )
 from tests.rehearsal.admission.facts import FACTS
@@ -56,6 +58,8 @@ _TABLES = (
     cases_gangs,
     cases_idle,
     cases_isolation,
+    cases_structure,
+    cases_trust,
     cases_work,
 )
 SETTINGS: Mapping[str, Mapping[str, object]] = {KEY: {**FACTS}, **cases_work.SETTINGS}
