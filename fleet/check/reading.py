@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from fleet.check.documents import documents
+from fleet.check.documents import Document, documents
 from fleet.check.shapes import misshapen
 from policies.language.manifest import at
 from policies.language.rule import Manifest
@@ -103,9 +103,9 @@ def _take(result: ReadResult, name: str, data: bytes) -> None:
         return
     try:
         lines = text.splitlines()
-        for value, node in documents(text):
-            source = _source(lines, node.start_mark.line + 1)
-            _objects(result, name, source, value, node)
+        for document in documents(text):
+            place = _Place(document=document, file=name, source=_source(lines, document.line))
+            _objects(result, place, document.value, document.line)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
@@ -118,11 +118,20 @@ def _take(result: ReadResult, name: str, data: bytes) -> None:
         result.unreadable.append(f"{name}:1: it is no YAML for kubectl: it is nested too deeply.")
 
 
-def _objects(result: ReadResult, name: str, source: str, value: Any, node: yaml.Node) -> None:
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """A document of a file; `source` is the template that Helm names above it."""
+
+    document: Document
+    file: str
+    source: str
+
+
+def _objects(result: ReadResult, place: _Place, value: Any, line: int) -> None:
     """Adds the object of a document, or the items of a List."""
     if value is None:
         return
-    line = node.start_mark.line + 1
+    name = place.file
     if not isinstance(value, dict) or sum(key in value for key in _MARKS) < 2:
         result.others += 1
         return
@@ -131,8 +140,9 @@ def _objects(result: ReadResult, name: str, source: str, value: Any, node: yaml.
             result.unreadable.append(f"{name}:{line}: an object here has no {key}.")
             return
     if value["kind"].endswith("List") and isinstance(value.get("items"), list):
-        for item, node_of_item in zip(value["items"], _item_nodes(node), strict=True):
-            _objects(result, name, source, _typed(item, value), node_of_item)
+        lines = place.document.lines_of(value["items"])
+        for item, line_of_item in zip(value["items"], lines, strict=True):
+            _objects(result, place, _typed(item, value), line_of_item)
         return
     manifest = _named(value, result.namespace)
     resource = Resource(
@@ -140,17 +150,13 @@ def _objects(result: ReadResult, name: str, source: str, value: Any, node: yaml.
         name=str(at(manifest, "metadata", "name")),
         file=name,
         line=line,
-        template=source,
+        template=place.source,
     )
     if faults := list(misshapen(manifest)):
         what = f"{name}:{line}: {resource.kind} '{resource.name}' is not judged:"
         result.unreadable += [f"{what} {fault}" for fault in faults]
         return
     result.objects.append(ReadObject(manifest=manifest, resource=resource))
-
-
-def _item_nodes(node: Any) -> list[yaml.Node]:
-    return next(list(value.value) for key, value in node.value if key.value == "items")
 
 
 def _typed(item: Any, listed: dict[str, Any]) -> Any:
@@ -162,28 +168,20 @@ def _typed(item: Any, listed: dict[str, Any]) -> Any:
 
 
 def _named(value: dict[str, Any], namespace: str) -> Manifest:
-    """Returns the object with whole numbers as `int`, a name and a namespace."""
-    manifest: Any = _whole(value)
-    metadata = manifest.get("metadata")
+    """Returns the object with a name and a namespace."""
+    metadata = value.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     name = metadata.get("name") or metadata.get("generateName") or ""
     metadata = {**metadata, "name": str(name)}
-    if namespace and not metadata.get("namespace") and manifest["kind"] != _OF_NO_NAMESPACE:
+    if namespace and not metadata.get("namespace") and value["kind"] != _OF_NO_NAMESPACE:
         metadata["namespace"] = namespace
-    return {**manifest, "metadata": metadata}
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _whole(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_whole(each) for each in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return {**value, "metadata": metadata}
 
 
 def _source(lines: list[str], line: int) -> str:
     """Returns the template named in Helm's comment above an object; empty without one."""
-    for above in reversed(lines[: line - 1]):
+    for number in range(line - 2, -1, -1):
+        above = lines[number]
         if above.startswith("---"):
             return ""
         if found := _SOURCE.fullmatch(above.strip()):
