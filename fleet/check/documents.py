@@ -95,14 +95,15 @@ def _quickly(text: str) -> Iterator[Document]:
         yield Document(value=value, line=line, lines=events.lines)
 
 
-_SCALARS = _Loader("")
-
-
 @lru_cache(maxsize=65_536)
 def _plain(text: str) -> Any:
     """Reads a scalar without quotes as the other reader does."""
-    tag = _SCALARS.resolve(yaml.ScalarNode, text, (True, False))
-    return _whole(_SCALARS.construct_object(yaml.ScalarNode(tag, text)))
+    loader = _Loader("")
+    try:
+        tag = loader.resolve(yaml.ScalarNode, text, (True, False))
+        return _whole(loader.construct_object(yaml.ScalarNode(tag, text)))
+    finally:
+        loader.dispose()
 
 
 def _carefully(text: str) -> Iterator[Document]:

@@ -36,7 +36,7 @@ class Events:
             while (event := take()) is not None:
                 if type(event) is yaml.DocumentStartEvent:
                     root = take()
-                    yield self._value(root, 0), root.start_mark.line + 1
+                    yield self._value(root, 0), _line(root)
         finally:
             self._loader.dispose()
 
@@ -79,7 +79,11 @@ class Events:
             raise Unusual
         take, made, lines = self._loader.get_event, list[Any](), list[int]()
         while type(event := take()) is not yaml.SequenceEndEvent:
-            lines.append(event.start_mark.line + 1)
+            lines.append(_line(event))
             made.append(self._value(event, depth + 1))
         self.lines[id(made)] = lines
         return made
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1

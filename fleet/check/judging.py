@@ -15,6 +15,7 @@ from policies.language.facts import NONE
 from policies.language.manifest import at, mapping
 from policies.language.owners import believed, key
 from policies.language.pods import remembered
+from policies.language.stack import Stack
 from policies.language.unjudged import unjudged
 from policies.verdicts import Finding, Resource, Verdict, as_json, verdicts
 
@@ -120,7 +121,7 @@ def _findings(
     objects: Sequence[ReadObject], rules: Sequence[ConfiguredRule], today: date
 ) -> Iterator[Finding]:
     there = {key(each.manifest) for each in objects}
-    every = [believed(each.manifest, there) for each in objects]
+    every = Stack(believed(each.manifest, there) for each in objects)
     namespaces: Namespaces = {
         str(at(each, "metadata", "name")): mapping(at(each, "metadata", "labels"))
         for each in every
