@@ -5,6 +5,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from fleet.cli.audit import audit
 from fleet.cli.boot import boot
 from fleet.cli.butane import butane
 from fleet.cli.check import PrintsSarif, check
@@ -53,6 +54,7 @@ app.command("render", cls=Command)(render)
 app.command("boot", cls=Command)(boot)
 app.command("butane", cls=Command)(butane)
 app.command("check", cls=PrintsSarif)(check)
+app.command("audit", cls=Command)(audit)
 app.command("rehearse", cls=Command)(rehearse)
 app.command("rehearse-stop", cls=Command)(rehearse_stop)
 app.command("preview", cls=Command)(preview)
