@@ -338,5 +338,23 @@ DriveLink: TypeAlias = Annotated[
     ),
 ]
 Gigabytes: TypeAlias = Annotated[int, Field(ge=1, description="a whole number of 1 or more")]
-Snippets: TypeAlias = tuple[str, ...]
-"""Butane documents (flatcar 1.1.0) that are merged over the boot data of a pool's machines."""
+Snippets: TypeAlias = Annotated[
+    tuple[str, ...],
+    Field(
+        description="a list of Butane documents, each as text and not the name of a file",
+    ),
+]
+InventoryName: TypeAlias = Annotated[
+    str,
+    Field(
+        description="the path of a file from the stack file's folder, ending in .csv, .yaml or "
+        ".yml",
+        pattern=r"\.(csv|yaml|yml)$",
+        examples=["prod-dgx.csv"],
+    ),
+]
+SiteName: TypeAlias = Annotated[str, Field(description="the name of a site in gpu-fleet:sites")]
+PoolName: TypeAlias = Annotated[str, Field(description="the name of a pool in gpu-fleet:pools")]
+MachineName: TypeAlias = Annotated[
+    str, Field(description="a machine of the catalogue, as `fleet hardware list` shows them")
+]

@@ -23,11 +23,14 @@ from settings.forms import (
     HostName,
     Hours,
     HttpsUrl,
+    InventoryName,
+    MachineName,
     MigLayout,
     Minutes,
     Replicas,
     Servers,
     Sharing,
+    SiteName,
     Snippets,
     TunnelAddress,
     Zone,
@@ -57,6 +60,7 @@ class MachineSettings:
     """A bare-metal machine, managed through its BMC."""
 
     name: HostName
+    """The name of the machine, of its node and of its BareMetalHost."""
     bmc_address: Annotated[
         str,
         Field(
@@ -67,6 +71,7 @@ class MachineSettings:
         ),
         AfterValidator(_of_a_bmc),
     ]
+    """The address of the machine's BMC, as Metal3 writes it."""
     boot_mac_address: Annotated[
         str,
         Field(
@@ -77,8 +82,9 @@ class MachineSettings:
         ),
         AfterValidator(_of_a_card),
     ]
+    """The MAC address of the network card that the machine boots from."""
     tunnel_address: TunnelAddress | None = None
-    """The machine's address in the tunnel of its site; None where the site has no tunnel."""
+    """The machine's address in the tunnel of its site; none where the site has no tunnel."""
     system_drive_serial: DriveId | None = None
     """The serial number of the drive that Flatcar is installed on."""
     system_drive_wwn: DriveId | None = None
@@ -112,12 +118,17 @@ class SystemDrive:
     """
 
     minSizeGigabytes: Gigabytes | None = None  # noqa: N815  # the CRD's name
+    """The least size of the drive."""
     model: DriveText | None = None
     """A part of the model's name."""
     vendor: DriveText | None = None
+    """A part of the vendor's name."""
     rotational: bool | None = None
+    """Whether the drive rotates."""
     hctl: DriveText | None = None
+    """The SCSI address of the drive."""
     deviceName: DriveLink | None = None  # noqa: N815  # the CRD's name
+    """A link to the drive that stays the same from boot to boot."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -125,10 +136,13 @@ class ImageSettings:
     """The Flatcar image that Metal3 writes to a machine's disk."""
 
     url: HttpsUrl
+    """The address of Flatcar's OpenStack image of the environment's release, unpacked."""
     sha512: Annotated[
         str, Field(pattern=r"^[0-9a-f]{128}$", description="128 hexadecimal digits in quotes")
     ]
+    """The checksum of that file."""
     format: Literal["qcow2", "raw"] = "qcow2"
+    """The format of that file."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -136,10 +150,15 @@ class BareMetalPoolSettings:
     """Bare-metal machines that Metal3 installs."""
 
     kind: Literal["bare-metal"]
-    site: str
-    hardware: str
+    """Who has the machines: `bare-metal` for your own, installed by Metal3."""
+    site: SiteName
+    """The site where the machines are."""
+    hardware: MachineName
+    """The machine, whose topology the NUMA plan is computed from."""
     purpose: Purpose
+    """What runs there: the defaults of the tuning and some rules follow from it."""
     image: ImageSettings
+    """The image of Flatcar that Metal3 writes to each machine."""
     machines: Annotated[
         tuple[MachineSettings, ...],
         Field(
@@ -148,6 +167,7 @@ class BareMetalPoolSettings:
             "of a file that has them",
         ),
     ]
+    """The machines of the pool, an entry for each."""
     fabric: (
         Annotated[
             Literal["infiniband", "roce"],
@@ -155,15 +175,21 @@ class BareMetalPoolSettings:
         ]
         | None
     ) = None
-    """The network of the rails, through which pods speak RDMA; None where there is none."""
-    inventory: str | None = None
-    """The file beside the stack file that `machines` were read from; None for the stack file."""
+    """The network of the rails, through which pods speak RDMA; none where there is no such."""
+    inventory: InventoryName | None = None
+    """The file beside the stack file that has the machines, in place of `machines`."""
     system_drive: SystemDrive = Field(default_factory=SystemDrive)
+    """The drive that Flatcar is installed on, where it is alike in all machines."""
     tuning: Tuning = Field(default_factory=Tuning)
+    """What a pool chooses; all else of the plan follows from the machine's topology."""
     snippets: Snippets = ()
+    """Butane documents (flatcar 1.1.0) that are merged over the boot data of the machines."""
     was: FirstName = None
+    """The name with which the entry was made, after it got a new name in this file."""
     sharing: Sharing = "whole"
+    """How pods get GPUs: whole, as MIG instances, as time slices or as clients of MPS."""
     mig_layout: MigLayout | None = None
+    """The MIG instances of each GPU, with sharing `mig`: their number by profile."""
     replicas: Replicas | None = None
     """The number of clients among which time-slicing or MPS shares each GPU."""
 
@@ -173,8 +199,9 @@ class AwsPoolSettings:
     """GPU instances that Karpenter launches and terminates, up to a number of GPUs."""
 
     kind: Literal["aws"]
-    site: str
-    hardware: str
+    """Who has the machines: `aws` for instances that Karpenter rents by the hour."""
+    site: SiteName
+    hardware: MachineName
     purpose: Purpose
     gpu_limits: Annotated[
         Mapping[CapacityType, GpuLimit],
@@ -185,8 +212,9 @@ class AwsPoolSettings:
     ]
     """The most GPUs of each capacity type; each type is a NodePool with a limit of its own."""
     consolidate_after_minutes: Minutes
+    """Karpenter removes a node on which no pod has run for so long."""
     zone: Zone | None = None
-    """The availability zone of its machines; None for any, and a gang may then span several."""
+    """The availability zone of its machines; without it any, and a gang may then span several."""
     tuning: Tuning = Field(default_factory=Tuning)
     snippets: Snippets = ()
     was: FirstName = None
@@ -194,7 +222,7 @@ class AwsPoolSettings:
     mig_layout: MigLayout | None = None
     replicas: Replicas | None = None
     expire_after_hours: Hours | None = None
-    """Karpenter replaces a node after these hours; None for never."""
+    """Karpenter replaces a node after these hours; without it never."""
     reserved_until: Day | None = None
     """The last day of the capacity block; EC2 terminates its machines before it ends."""
 
@@ -209,10 +237,12 @@ class HetznerPoolSettings:
     """Servers of Hetzner Cloud."""
 
     kind: Literal["hetzner"]
-    site: str
-    hardware: str
+    """Who has the machines: `hetzner` for servers of Hetzner Cloud."""
+    site: SiteName
+    hardware: MachineName
     purpose: Purpose
     nodes: Servers
+    """The number of servers."""
     tuning: Tuning = Field(default_factory=Tuning)
     snippets: Snippets = ()
     was: FirstName = None
