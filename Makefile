@@ -38,8 +38,9 @@ format: bootstrap ## Format the code and apply ruff's fixes
 	@exec .venv/bin/ruff check --fix .
 	@exec .venv/bin/ruff format .
 
-docs: bootstrap ## Write docs/policies.md, the page of all rules
-	@exec $(RUN) policies.docs_page
+docs: bootstrap ## Write docs/policies.md, docs/stack-file.md and the schema of stack files
+	@$(RUN) policies.docs_page
+	@exec $(RUN) fleet.reference
 
 preview: bootstrap ## Show what `make up` would change, and its cost (JSON=1)
 	@exec .venv/bin/fleet preview $(ENV) $(if $(JSON),--json) \

@@ -5,7 +5,7 @@ from ipaddress import ip_network
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
 from pydantic.dataclasses import dataclass
 
 from ignition.plan.tuning import Purpose, Tuning
@@ -79,6 +79,9 @@ class MachineSettings:
             description='six hexadecimal pairs in quotes, such as "94:6d:ae:01:02:03", not all '
             "of them zero and the first one even: an odd one begins the address of a group "
             "(multicast), which no card has",
+            json_schema_extra={
+                "pattern": "^(?!00(:00){5}$)[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$"
+            },
         ),
         AfterValidator(_of_a_card),
     ]
@@ -93,6 +96,7 @@ class MachineSettings:
         Literal["deprovision", "detach"] | None,
         BeforeValidator(_way_out),
         Field(description="true or deprovision, or detach; false or no such key where it stays"),
+        WithJsonSchema({"enum": ["deprovision", "detach", True, False, None]}),
     ] = None
     """What Metal3 does with the machine when its entry goes; it is drained first.
 
@@ -145,7 +149,19 @@ class ImageSettings:
     """The format of that file."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+def _machines_or_inventory(schema: dict[str, JsonValue]) -> None:
+    """Say in a JSON schema that a pool has one of two keys: parsing reads the file before."""
+    required = schema["required"]
+    if isinstance(required, list):
+        required.remove("machines")
+    schema["oneOf"] = [{"required": ["machines"]}, {"required": ["inventory"]}]
+
+
+@dataclass(
+    frozen=True,
+    kw_only=True,
+    config=ConfigDict(**STRICT, json_schema_extra=_machines_or_inventory),
+)
 class BareMetalPoolSettings:
     """Bare-metal machines that Metal3 installs."""
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from hardware.flatcar.own_driver import EXAMPLE
 from settings.forms import (
     HOST,
     STRICT,
@@ -37,6 +38,9 @@ from settings.forms import (
 )
 from settings.reboots import Reboots
 from settings.resolved import ResolvedPool
+
+
+OWN_DRIVER = f"https://images.fleet.example/sysext/{EXAMPLE}#sha512-{'0' * 128}"
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -169,6 +173,7 @@ class Team:
     The API server learns them from an identity provider or a client's certificate.
     """
     was: FirstName = None
+    """The name with which the entry was made, after it got a new name in this file."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -181,7 +186,7 @@ class Versions:
     """The release of the kubelet."""
     nvidia_driver: Literal["535", "535-open", "550", "550-open", "570", "570-open"] | None = None
     """The branch of NVIDIA's driver, one that Flatcar publishes as a system extension."""
-    nvidia_driver_extension: ImageUrl | None = None
+    nvidia_driver_extension: Annotated[ImageUrl, Field(examples=[OWN_DRIVER])] | None = None
     """A driver of another branch instead, built for exactly this release of Flatcar."""
     fabric_manager: ImageUrl | None = None
     """A system extension with NVIDIA Fabric Manager in exactly the driver's version."""

@@ -50,10 +50,9 @@ def yaml_errors(path: Path) -> Iterator[None]:
 def _odd_blanks(path: Path, line: int) -> str:
     """Return the blanks up to a line that are letters to YAML: its parser stops after them."""
     lines = text_of(path).splitlines()
-    for number in (line, line - 1):
-        found = odd_blanks(lines[number]) if 0 <= number < len(lines) else {}
-        for name, column in found.items():
-            return f"; line {number + 1} has a {name} in column {column}, which is no blank to YAML"
+    for number, text in reversed([*enumerate(lines[: line + 1], 1)]):
+        for name, column in odd_blanks(text).items():
+            return f"; line {number} has a {name} in column {column}, which is no blank to YAML"
     return ""
 
 
