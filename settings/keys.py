@@ -88,6 +88,14 @@ class Key:
         return self.path.removesuffix("[]").rpartition(".")[2]
 
     @property
+    def is_mapping(self) -> bool:
+        """Whether its value has keys of its own."""
+        form = bare(self.form)
+        if get_origin(form) in (tuple, Mapping):
+            form = bare(get_args(form)[-1 if get_origin(form) is Mapping else 0])
+        return dataclasses.is_dataclass(form)
+
+    @property
     def unit(self) -> str:
         """The unit of its number; empty for text and for what has none."""
         return next((unit for end, unit in UNITS.items() if self.name.endswith(end)), "")

@@ -39,7 +39,6 @@ from settings.forms import (
 from settings.reboots import Reboots
 from settings.resolved import ResolvedPool
 
-
 OWN_DRIVER = f"https://images.fleet.example/sysext/{EXAMPLE}#sha512-{'0' * 128}"
 
 

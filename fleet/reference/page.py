@@ -35,7 +35,12 @@ catalogue, `fleet validate` sees. As a hook of pre-commit in a checkout of this 
 repos:
   - repo: local
     hooks:
-      - {id: fleet-validate, name: stack files, entry: .venv/bin/fleet validate, language: system, files: ^stacks/, pass_filenames: false}
+      - id: fleet-validate
+        name: stack files
+        entry: .venv/bin/fleet validate
+        language: system
+        files: ^(stacks|settings|policies)/
+        pass_filenames: false
 ```
 
 - Keys of other namespaces, such as `aws:region`, are not read. `pulumi:disable-default-providers:
@@ -70,8 +75,8 @@ def _section(section: str, own: Sequence[Key]) -> Iterator[str]:
     yield f"{text} {'Required.' if section in REQUIRED else 'It may be left out.'}\n"
     in_order = sorted(own, key=lambda key: [*dict.fromkeys(map(_place, own))].index(_place(key)))
     for place, group in groupby(in_order, key=_place):
-        if place != section and place:
-            yield f"### `{place}`\n"
+        if place not in ("", section):
+            yield f"\n### `{place}`\n"
         for entries in _same(list(group)):
             yield _entry(entries, kinds)
     yield ""
@@ -114,28 +119,25 @@ def _entry(entries: Sequence[Key], kinds: Sequence[str]) -> str:
     whose = f"{', '.join(of)}; " if of and len(of) < len(kinds) else ""
     unit = f" ({key.unit})" if key.unit else ""
     state = "required" if key.required else f"default {_default(key.default)}"
-    allowed = "" if key.allowed == key.type_name else f"\n  Allowed: {_lines(key.allowed)}."
-    example = ""
-    if key.example is not None:
-        name = key.name.removesuffix("[]")
-        example = f"\n  Example: `{name}: {_yaml(key.example)}`"
-    return f"- **`{key.name}`** ({whose}{key.type_name}{unit}, {state}): {key.meaning}{allowed}{example}"
+    lines = [f"- **`{key.name}`** ({whose}{key.type_name}{unit}, {state}): {key.meaning}"]
+    if key.is_mapping:
+        lines.append(f"  Its keys are below, under `{key.path}`.")
+    else:
+        lines.append(f"  Allowed: {key.allowed}.")
+        lines.append(f"  Example: `{key.name}: {as_yaml(key.example)}`")
+    return "\n".join(lines)
 
 
 def _default(value: object) -> str:
-    return "none" if value in (None, [], {}) else f"`{_yaml(value)}`"
+    return "none" if value in (None, [], {}) else f"`{as_yaml(value)}`"
 
 
-def _lines(allowed: str) -> str:
-    return allowed.replace("|", "\\|")
-
-
-def _yaml(value: object) -> str:
+def as_yaml(value: object) -> str:
     """Return a value in YAML's flow style, cut where it is long."""
     if isinstance(value, dict):
-        text = f"{{{', '.join(f'{key}: {_yaml(part)}' for key, part in value.items())}}}"
+        text = f"{{{', '.join(f'{key}: {as_yaml(part)}' for key, part in value.items())}}}"
     elif isinstance(value, list):
-        text = f"[{', '.join(map(_yaml, value))}]"
+        text = f"[{', '.join(map(as_yaml, value))}]"
     elif isinstance(value, str) and value.replace("-", "").replace(".", "").isalpha():
         text = value
     else:
@@ -147,7 +149,8 @@ def _policies(rules: Sequence[Rule]) -> str:
     lines = [
         f"## {PROJECT}:policies\n",
         "Settings of rules by rule id: of each its `level` (mandatory, advisory or disabled), its",
-        "`exemptions` and what else it names here. [policies.md](policies.md) has the rest. It may be left out.\n",
+        "`exemptions` and what else it names here; [policies.md](policies.md) has the rest. It may",
+        "be left out.\n",
         "| rule | settings |",
         "|---|---|",
     ]
