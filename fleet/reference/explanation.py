@@ -117,6 +117,9 @@ def key_answers(root: Path, word: str, environment: str | None) -> tuple[KeyAnsw
 def keys_below(word: str) -> tuple[Key, ...]:
     """Return the keys in a section or in a mapping of it, such as `pools.dgx.tuning`."""
     parts = word.removeprefix(f"{PROJECT}:").split(".")
+    names = {key.name for key in keys() if key.path.startswith(f"{parts[0]}.")}
+    if len(parts) == 2 and parts[1] in names:
+        return ()  # pools.sharing is no pool called sharing
     below = [key for key in keys() if _fits([*parts, key.name], key)]
     if not below and len(parts) == 1:  # a section of names
         below = [key for key in keys() if _fits([*parts, "*", key.name], key)]
