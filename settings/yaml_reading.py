@@ -117,8 +117,9 @@ class Loader(yaml.CSafeLoader):
         counted: dict[int, int] = {}
         if node is not None and _values(node, counted) > MOST_VALUES:
             own = len(counted)
-            why = f"it has {own} values" if own > MOST_VALUES else "its aliases make more of it"
-            raise yaml.YAMLError(f"{why}; allowed: {MOST_VALUES} values")
+            if own > MOST_VALUES:
+                raise yaml.YAMLError(f"it has {own} keys and values; allowed: {MOST_VALUES}")
+            raise yaml.YAMLError(f"its aliases make more than {MOST_VALUES} keys and values of it")
         return node
 
     def construct_mapping(

@@ -11,7 +11,7 @@ from fleet.cli.place import ENVIRONMENT_HELP, JSON_HELP, ROOT
 from fleet.cli.printing import refuse, show
 
 HELP = """\
-Explain a key of the stack file, a rule, or a line of the plans.
+Explain a stack file's key, a rule, or a plan's line.
 
 \b
 fleet explain pools.dgx.sharing   a key, and its value in each environment

@@ -222,14 +222,14 @@ def test_aliases_that_make_a_file_endless_are_refused_before_they_are_written_ou
         layers.append(f"  a{number}: &a{number} [{ten}]")
     path = written(tmp_path, "\n".join(["config:", *layers, ""]))
     assert refusal(path) == (
-        f"{path}: this is not YAML: its aliases make more of it; allowed: 100000 values."
+        f"{path}: this is not YAML: its aliases make more than 100000 keys and values of it."
     )
 
 
 def test_a_file_with_too_many_values_is_told_its_own_reason(tmp_path: Path) -> None:
     entries = "".join(f"  - {number}\n" for number in range(100_000))
     path = written(tmp_path, f"config:\n  gpu-fleet:x:\n{entries}")
-    assert refusal(path).endswith("it has 100005 values; allowed: 100000 values.")
+    assert refusal(path).endswith("it has 100005 keys and values; allowed: 100000.")
 
 
 def test_a_comment_of_any_length_is_read(tmp_path: Path) -> None:
