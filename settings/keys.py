@@ -1,7 +1,7 @@
 """The keys of a stack file, read from the types of its sections: the one source of what each means.
 
-A key's meaning is the docstring of its field, what it allows the field's type. Nothing here is
-typed by hand but the headings of sections.
+A key's meaning is the docstring of its field, what it allows the field's type, and its example the
+value in settings/example.yaml.
 """
 
 import ast
@@ -181,9 +181,9 @@ def type_name(form: object) -> str:
     plain = bare(form)
     origin = get_origin(plain)
     if origin is Literal:
-        return "one of a list"
+        return "choice"
     if origin is tuple:
-        return f"list of {type_name(get_args(plain)[0])}"
+        return f"list of {type_name(get_args(plain)[0])}s"
     names: dict[object, str] = {
         int: "whole number",
         float: "number",

@@ -166,7 +166,8 @@ class BareMetalPoolSettings:
     """Bare-metal machines that Metal3 installs."""
 
     kind: Literal["bare-metal"]
-    """Who has the machines: `bare-metal` for your own, installed by Metal3."""
+    """Who has the machines, by which an entry has other keys: `bare-metal` are your own, `aws` and
+    `hetzner` rented ones."""
     site: SiteName
     """The site where the machines are."""
     hardware: MachineName
@@ -215,7 +216,6 @@ class AwsPoolSettings:
     """GPU instances that Karpenter launches and terminates, up to a number of GPUs."""
 
     kind: Literal["aws"]
-    """Who has the machines: `aws` for instances that Karpenter rents by the hour."""
     site: SiteName
     hardware: MachineName
     purpose: Purpose
@@ -253,7 +253,6 @@ class HetznerPoolSettings:
     """Servers of Hetzner Cloud."""
 
     kind: Literal["hetzner"]
-    """Who has the machines: `hetzner` for servers of Hetzner Cloud."""
     site: SiteName
     hardware: MachineName
     purpose: Purpose

@@ -101,7 +101,7 @@ class OnPremSite:
     """An on-premises site."""
 
     kind: Literal["on-prem"]
-    """Who has the machines: `on-prem` for a hall of your own."""
+    """Who has the machines, by which an entry has other keys: `on-prem` is a hall of your own."""
     cidr: Cidr
     """The range of the machines' addresses."""
     was: FirstName = None
@@ -118,7 +118,6 @@ class AwsSite:
     """A region of AWS."""
 
     kind: Literal["aws"]
-    """Who has the machines: `aws` for a region of AWS."""
     cidr: Cidr
     region: Annotated[
         Region,
@@ -136,7 +135,6 @@ class HetznerSite:
     """A location of Hetzner Cloud."""
 
     kind: Literal["hetzner"]
-    """Who has the machines: `hetzner` for a location of Hetzner Cloud."""
     cidr: HetznerCidr
     location: Literal["fsn1", "nbg1", "hel1", "ash", "hil", "sin"]
     """The location of Hetzner Cloud."""

@@ -76,7 +76,7 @@ def _section(section: str, own: Sequence[Key]) -> Iterator[str]:
     in_order = sorted(own, key=lambda key: [*dict.fromkeys(map(_place, own))].index(_place(key)))
     for place, group in groupby(in_order, key=_place):
         if place not in ("", section):
-            yield f"\n### `{place}`\n"
+            yield f"{'' if place.count('.') == 1 else chr(10)}### `{place}`\n"
         for entries in _same(list(group)):
             yield _entry(entries, kinds)
     yield ""
@@ -109,7 +109,8 @@ def _same(group: Sequence[Key]) -> list[list[Key]]:
     """Return the keys of a mapping; those that several kinds share are one."""
     found: dict[tuple[str, str, str], list[Key]] = {}
     for key in group:
-        found.setdefault((key.path, key.allowed, key.meaning), []).append(key)
+        allowed = "" if key.name == "kind" else key.allowed
+        found.setdefault((key.path, allowed, key.meaning), []).append(key)
     return list(found.values())
 
 
@@ -123,7 +124,8 @@ def _entry(entries: Sequence[Key], kinds: Sequence[str]) -> str:
     if key.is_mapping:
         lines.append(f"  Its keys are below, under `{key.path}`.")
     else:
-        lines.append(f"  Allowed: {key.allowed}.")
+        allowed = ", ".join(dict.fromkeys(each.allowed for each in entries))
+        lines.append(f"  Allowed: {allowed}.")
         lines.append(f"  Example: `{key.name}: {as_yaml(key.example)}`")
     return "\n".join(lines)
 

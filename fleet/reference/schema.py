@@ -16,6 +16,7 @@ from policies.language.facts import KEY as FACTS
 from policies.language.facts import SCHEMA as FACTS_SCHEMA
 from policies.rules import ALL
 from settings.forms import Name
+from settings.gpu_sharing import SUITABLE
 from settings.keys import REQUIRED, SECTIONS, Key, keys, kind_of, members
 from settings.names import PROJECT
 from settings.secrets import SECRETS
@@ -173,6 +174,8 @@ def _described(
         if "pattern" in part:
             part["patternErrorMessage"] = f"allowed: {key.allowed}"
         part["description"] = " ".join(_texts(key))
+        if key.name == "sharing":
+            part["enumDescriptions"] = [f"for {each.suits}" for each in SUITABLE.values()]
         if key.example is not None:
             part["examples"] = [key.example]
     for name, below in part.get("properties", {}).items():

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from components.pools.boot import PoolError
 from policies.environment import Environment, load
@@ -17,6 +17,9 @@ from settings.names import PROJECT
 from settings.positions import Positions
 from settings.problems import Mistake
 from settings.stackfile import read
+
+if TYPE_CHECKING:
+    from fleet.validate.program import Program
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,17 +70,7 @@ def validate(path: Path, today: date | None = None) -> Validated:
         made = program(environment)
     except (SettingsError, PoolError) as error:
         return Validated(environment=name, mistakes=tuple(str(error).splitlines()))
-    today = today or datetime.now(UTC).date()
-    stack = [each.manifest for each in made.resources]
-    found = [
-        one
-        for each in made.resources
-        for around in (None, stack)
-        for one in findings(
-            each.manifest, environment.rules, resource=each.resource, today=today, stack=around
-        )
-    ]
-    found += expired(environment.rules, today)
+    found = [*_findings(environment, made, today or datetime.now(UTC).date())]
     said = _Located(environment=environment, lines=lines)
     on = [rule for rule in environment.rules if rule.level != "disabled"]
     return Validated(
@@ -91,8 +84,18 @@ def validate(path: Path, today: date | None = None) -> Validated:
         ),
         rules=len(on),
         waiting=tuple(sorted({one.rule for one in found if one.state == "not checked"})),
-        resources=len(stack),
+        resources=len(made.resources),
     )
+
+
+def _findings(environment: Environment, made: "Program", today: date) -> Iterator[Finding]:
+    stack = [each.manifest for each in made.resources]
+    for each in made.resources:
+        for around in (None, stack):
+            yield from findings(
+                each.manifest, environment.rules, resource=each.resource, today=today, stack=around
+            )
+    yield from expired(environment.rules, today)
 
 
 @dataclass(frozen=True, kw_only=True)

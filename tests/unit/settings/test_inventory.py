@@ -117,6 +117,17 @@ def test_wrong_lines_of_all_files_are_told_in_one_run_with_their_numbers(tmp_pat
     assert [each for each in said if each.startswith("other.yaml:1: boot_mac_address is miss")]
 
 
+def test_a_wrong_line_begins_with_a_path_that_a_terminal_opens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks" / "dgx.csv").write_text(CSV.replace("dgx-02", "DGX"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SettingsError) as caught:
+        parse("dev", naming("dgx.csv"), Path("stacks"))
+    assert caught.value.mistakes[0].startswith('stacks/dgx.csv:3: name is "DGX"; allowed: ')
+
+
 def test_what_two_machines_share_is_told_with_both_lines(tmp_path: Path) -> None:
     said = mistakes(tmp_path, f"{CSV}\ndgx-03,{ROW.format(2)}\n")
     assert (

@@ -128,5 +128,6 @@ def test_each_key_says_what_it_means_with_an_example() -> None:
     assert sharing["description"].startswith("How pods get GPUs: ")
     assert "Allowed: whole, mig, time-slicing, mps. Default: whole." in sharing["description"]
     assert sharing["examples"] == ["mig"]
+    assert len(sharing["enumDescriptions"]) == len(sharing["enum"])
     machine = bare_metal["properties"]["machines"]["items"]["properties"]["boot_mac_address"]
     assert machine["patternErrorMessage"].startswith("allowed: six hexadecimal pairs")

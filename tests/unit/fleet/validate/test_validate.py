@@ -12,9 +12,12 @@ from typer.testing import CliRunner
 from fleet.cli import validate as verb
 from fleet.cli.main import app
 from fleet.validate.judging import Validated, validate
+from fleet.validate.program import program
+from policies.environment import load
 from settings import stack_file
 from settings.stackfile import read
 from tests.conftest import ROOT
+from tests.support.environments import ENVIRONMENTS, resources
 
 TODAY = date(2026, 11, 22)
 PROVIDERS = ["kubernetes", "aws", "hcloud"]
@@ -43,12 +46,20 @@ def judged(path: Path) -> Validated:
     return validate(path, TODAY)
 
 
-@pytest.mark.parametrize("name", ["dev", "prod", "research"])
+@pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_the_environments_of_this_repository_are_valid(name: str) -> None:
     found = judged(stack_file(ROOT, name))
     assert (found.mistakes, found.broken) == ((), ())
     assert found.rules > 40
     assert found.resources > 200
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_the_rules_see_every_resource_that_the_program_registers(name: str) -> None:
+    seen = program(load(stack_file(ROOT, name))).resources
+    registered = resources(name, preview=True)
+    kinds = sorted((each.type.rpartition(":")[2], each.name) for each in registered)
+    assert sorted((each.resource.kind, each.resource.name) for each in seen) == kinds
 
 
 def test_a_rule_broken_by_a_setting_names_file_line_and_rule(tmp_path: Path) -> None:
