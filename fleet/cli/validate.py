@@ -23,7 +23,7 @@ def validate(
     *,
     json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
-    """Validate stack files: settings, and the rules that they decide.
+    """Validate stack files, and what the rules say of them.
 
     Needs no build, no account and no network.
 
