@@ -297,11 +297,14 @@ def test_mistakes_of_settings_and_rules_begin_with_file_and_line(
 def test_a_machine_a_name_and_a_missing_section_have_their_line_or_none(tmp_path: Path) -> None:
     path = right(tmp_path)
     text = path.read_text().replace("name: dgx-02", "name: DGX")
+    text = text.replace("        boot_mac_address: 94:6d:ae:01:00:01\n", "")
     text = text.replace("  gpu-fleet:budget:\n    usd_per_day: 3000\n", "")
     path.write_text(text.replace("    cpu:\n", "    CPU:\n"))
     said = refusal(path).splitlines()
     (machine,) = [each for each in said if "machines[1].name" in each]
     assert machine.startswith(f"{path}:{line_of(path, '      - name: DGX')}: ")
+    (missing,) = [each for each in said if "machines[0].boot_mac_address is missing" in each]
+    assert missing.startswith(f"{path}:{line_of(path, '      - name: dgx-01')}: ")
     (name,) = [each for each in said if "gpu-fleet:pools: a name is" in each]
     assert name.startswith(f"{path}:{line_of(path, '    CPU:')}: ")
     (budget,) = [each for each in said if "gpu-fleet:budget" in each]
