@@ -1,8 +1,9 @@
 """The JSON schema of a stack file, which editors read: stacks/stack-file.schema.json.
 
-Draft 7, because that is what yaml-language-server reads, and without references, so that a text is
-beside each key. It refuses what the parser refuses by shape: unknown and missing keys, types,
-ranges, forms of text. What needs two values or the hardware catalogue is left to `fleet validate`.
+Draft 7, because that is what yaml-language-server reads, and with one reference alone, so that a
+text is beside each key. It refuses what the parser refuses by shape: unknown and missing keys,
+types, ranges, forms of text. What needs two values or the hardware catalogue is left to `fleet
+validate`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ from hardware import catalogue
 from policies.configuration import schema as rule_schema
 from policies.language.facts import KEY as FACTS
 from policies.language.facts import SCHEMA as FACTS_SCHEMA
+from policies.language.rule import Rule
 from policies.rules import ALL
 from settings.forms import Name
 from settings.gpu_sharing import SUITABLE
@@ -34,6 +36,7 @@ def schema() -> Schema:
     return {
         "$schema": DIALECT,
         "title": "Stack file of a GPU fleet: stacks/Pulumi.<environment>.yaml",
+        "definitions": {"exemptions": _settings(ALL[0])["properties"]["exemptions"]},
         "type": "object",
         "required": ["config"],
         "additionalProperties": False,
@@ -68,11 +71,22 @@ def _policies() -> Schema:
         "description": "Settings of rules by rule id; docs/policies.md has all rules.",
         "type": "object",
         "properties": {
-            **{rule.id: rule_schema(rule) for rule in ALL},
+            **{rule.id: _rule(rule) for rule in ALL},
             FACTS: {"description": "Written by programs of other projects.", **FACTS_SCHEMA},
         },
         "additionalProperties": False,
     }
+
+
+def _settings(rule: Rule) -> Schema:
+    return {**rule_schema(rule)}
+
+
+def _rule(rule: Rule) -> Schema:
+    """Return the schema of a rule's settings; what exemptions are is said once for all rules."""
+    form = _settings(rule)
+    form["properties"] = {**form["properties"], "exemptions": {"$ref": "#/definitions/exemptions"}}
+    return form
 
 
 def _section(section: str, known: Mapping[tuple[str, str | None], Key]) -> Schema:

@@ -1,6 +1,7 @@
 """The JSON schema of stack files: current, valid, and as strict as the parser about shapes."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,23 @@ def refusals(configuration: dict[str, object]) -> list[str]:
     return [error.message for error in VALIDATOR.iter_errors(document(configuration))]
 
 
+def references(part: Any) -> Iterator[dict[str, object]]:
+    if isinstance(part, dict):
+        if isinstance(part.get("$ref"), str):
+            yield part
+        part = [*part.values()]
+    for each in part if isinstance(part, list) else ():
+        yield from references(each)
+
+
 def test_the_written_file_is_what_the_types_say() -> None:
     assert SCHEMA.read_text() == schema_text(), "`make docs` writes it anew"
 
 
 def test_it_is_a_schema_of_the_draft_that_editors_read() -> None:
     Draft7Validator.check_schema(schema())
-    assert '"$ref"' not in SCHEMA.read_text(), "draft 7 ignores what is beside a reference"
+    beside = [each for each in references(schema()) if len(each) > 1]
+    assert not beside, "draft 7 ignores what is beside a reference"
 
 
 @pytest.mark.parametrize(
