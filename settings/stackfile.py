@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -56,6 +56,19 @@ def load(path: Path, parsed: Callable[[str, Mapping[str, object], Path], T]) -> 
     if mistakes:
         raise SettingsError(found_at.located(mistakes))
     return found
+
+
+def located(path: Path, config: Mapping[str, object], mistakes: Sequence[str]) -> tuple[str, ...]:
+    """Return the mistakes of a configuration with file and line.
+
+    They stay as they are where the file has another one: Pulumi was given it by `--config-file`.
+    """
+    try:
+        document, lines = read(path)
+    except SettingsError:
+        return tuple(mistakes)
+    own, _ = _own_keys(document, "")
+    return tuple(lines.located(mistakes) if own == config else mistakes)
 
 
 def read(path: Path) -> tuple[Mapping[str, Any], Positions]:
