@@ -38,8 +38,9 @@ format: bootstrap ## Format the code and apply ruff's fixes
 	@exec .venv/bin/ruff check --fix .
 	@exec .venv/bin/ruff format .
 
-docs: bootstrap ## Write docs/policies.md, the page of all rules, and docs/rule-accuracy.md
-	@exec $(RUN) policies.docs_page
+docs: bootstrap ## Write the generated pages: rules, their accuracy, the stack file and its schema
+	@$(RUN) policies.docs_page
+	@$(RUN) fleet.reference
 	@exec $(RUN) tests.accuracy
 
 preview: bootstrap ## Show what `make up` would change, and its cost (JSON=1)

@@ -74,7 +74,7 @@ def _section(rule: Rule) -> str:
             "",
             f"Why: {rule.why} Source: <{rule.source}>",
             "",
-            f"Level: {rule.level} unless the environment says otherwise. Gates: {_gates(rule)}.",
+            f"Level: {rule.level} unless the environment says otherwise. Gates: {gates(rule)}.",
             "",
             *_details(rule),
             *_settings(rule),
@@ -82,7 +82,8 @@ def _section(rule: Rule) -> str:
     )
 
 
-def _gates(rule: Rule) -> str:
+def gates(rule: Rule) -> str:
+    """Return the gates that hold somebody to a rule."""
     held = []
     if rule.predicate or rule.across:
         held.append("preview" if rule.predicate else "preview (of a whole stack)")
@@ -111,17 +112,18 @@ def _settings(rule: Rule) -> Iterator[str]:
     yield "|---|---|---|---|"
     for name, form in rule.schema.items():
         default = json.dumps(form["default"])
-        yield f"| `{name}` | {default} | {_allowed(form)} | {form['description']} |"
+        yield f"| `{name}` | {default} | {allowed(form)} | {form['description']} |"
     yield ""
 
 
-def _allowed(form: Mapping[str, object]) -> str:
+def allowed(form: Mapping[str, object]) -> str:
+    """Return what a setting of a rule takes."""
     if "minimum" in form:
         return f"{form['minimum']} to {form['maximum']}"
     if "enum" in form:
         return ", ".join(map(str, items(form["enum"])))
     if "items" in form:
-        return f"a list, each {_allowed(mapping(form['items']))}"
+        return f"a list, each {allowed(mapping(form['items']))}"
     pattern = str(form.get("pattern", "")).replace("|", "\\|")
     return f"`{pattern}`" if pattern else str(form["type"])
 

@@ -21,6 +21,7 @@ from fleet.cli.rehearse_stop import rehearse_stop
 from fleet.cli.reinstall import reinstall
 from fleet.cli.render import render
 from fleet.cli.shape import shape
+from fleet.cli.validate import validate
 
 
 class ReportsFiles(TyperGroup):
@@ -52,6 +53,7 @@ app.add_typer(hardware, name="hardware")
 app.command("render", cls=Command)(render)
 app.command("boot", cls=Command)(boot)
 app.command("butane", cls=Command)(butane)
+app.command("validate", cls=Command)(validate)
 app.command("check", cls=PrintsSarif)(check)
 app.command("rehearse", cls=Command)(rehearse)
 app.command("rehearse-stop", cls=Command)(rehearse_stop)
