@@ -44,7 +44,6 @@ class Copy:
                 secret={"kubeconfig": "apiVersion: v1\nkind: Config\n"},
                 plain={("gpu-fleet:sites", "hel", "tunnel", "public_key"): "of the rehearsal"},
             ),
-            passphrase_file=self.passphrase_file,
         )
         self.text = self.target.read_text()
         document = yaml.safe_load(self.text)
