@@ -66,7 +66,7 @@ def _delete(api: Api, goes: Callable[[str, str], bool]) -> None:
     for node in api.items(NODES):
         name, provider_id = node["metadata"]["name"], node["spec"].get("providerID", "")
         if provider_id.startswith(MACHINES) and goes(name, provider_id):
-            api.delete(f"{NODES}/{name}")
+            api.delete(f"{NODES}/{name}", dependents="Background")
 
 
 def wait_until_ready(
