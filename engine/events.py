@@ -40,6 +40,15 @@ class Diagnostic:
     message: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A step that did not leave its resource the same."""
+
+    op: str  # create, update, replace, delete, …
+    type: str
+    name: str
+
+
 @dataclass(kw_only=True)
 class Outcome:
     """The result of one `preview` or `up`; it is complete when the engine has ended."""
@@ -47,6 +56,7 @@ class Outcome:
     started: int = 0  # resources on which the engine has begun to work
     finished: int = 0
     steps: Counter[str] = field(default_factory=Counter)  # create, same, update, …
+    changes: list[Change] = field(default_factory=list)
     types: Counter[str] = field(default_factory=Counter)  # resources by type
     violations: list[Violation] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
@@ -100,6 +110,9 @@ class Outcome:
         if _counts(metadata):
             self.finished += 1
             self.steps[metadata["op"]] += 1
+            if metadata["op"] != "same":
+                kind, name = metadata["type"], name_of(metadata["urn"])
+                self.changes.append(Change(op=metadata["op"], type=kind, name=name))
             if metadata["op"] != "delete":
                 self.types[metadata["type"]] += 1
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from policies.exemptions import ExemptionStatus
 from policies.verdicts import Verdict, as_json
+from rehearsal.changes import Changes
 from rehearsal.job import JobRun
 from rehearsal.machines import Refusal
 from rehearsal.progress import Phase
@@ -122,6 +123,7 @@ class Report:
     taken_as_given: tuple[str, ...] = ()
     version_differences: tuple[VersionDifference, ...] = ()
     cost: Cost | None = None
+    changes: Changes | None = None  # since the last rehearsal of the same kept twin
     phases: tuple[Phase, ...] = ()
     kept: bool = False
 

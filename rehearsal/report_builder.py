@@ -151,7 +151,9 @@ def _pool(deployed: DeployedPool, fleet: Fleet) -> Pool:
         nodes_ready=len(nodes),
         gpu_limit=deployed.gpu_limit,
         images=deployed.images,
-        boot_data_ok=not any(refusal.pool == deployed.name for refusal in fleet.refusals),
+        boot_data_ok=not any(
+            refusal.pool == deployed.name and refusal.of_boot_data for refusal in fleet.refusals
+        ),
         usd_per_hour=round(sum(known), 2) if len(known) == len(prices) else None,
     )
 

@@ -21,6 +21,7 @@ from fleet.cli.rehearse_stop import rehearse_stop
 from fleet.cli.reinstall import reinstall
 from fleet.cli.render import render
 from fleet.cli.shape import shape
+from fleet.cli.twin import twin
 
 
 class ReportsFiles(TyperGroup):
@@ -55,6 +56,11 @@ app.command("butane", cls=Command)(butane)
 app.command("check", cls=PrintsSarif)(check)
 app.command("rehearse", cls=Command)(rehearse)
 app.command("rehearse-stop", cls=Command)(rehearse_stop)
+app.command(
+    "twin",
+    cls=Command,
+    context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True},
+)(twin)
 app.command("preview", cls=Command)(preview)
 app.command("reinstall", cls=Command)(reinstall)
 app.command("destroy", cls=Command)(destroy)

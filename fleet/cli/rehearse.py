@@ -14,6 +14,9 @@ def rehearse(
     keep: Annotated[
         bool, typer.Option("--keep", help="Leave the cluster running; `rehearse-stop` ends it.")
     ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Update the kept cluster to the edited stack file.")
+    ] = False,
 ) -> None:
     """Bring up an environment on this machine, no account.
 
@@ -24,4 +27,4 @@ def rehearse(
     """
     from rehearsal import cli
 
-    raise typer.Exit(cli.rehearse(ROOT, environment, as_json=json, keep=keep))
+    raise typer.Exit(cli.rehearse(ROOT, environment, as_json=json, keep=keep, again=again))

@@ -1,5 +1,8 @@
 """Installed programs that replace built ones."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from tests.unit.toolchain.conftest import Workshop
@@ -90,3 +93,19 @@ def test_what_was_built_here_and_is_on_path_counts_as_built(
 
     assert workshop.ensure("kwok").path("kwok") == built
     assert not (workshop.layout.home / "on-path.json").exists()
+
+
+def test_the_pulumi_beside_fleet_hides_no_installed_one(
+    workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asks for the right one itself, so to find it would never end."""
+    ours = tmp_path / "venv" / "bin"
+    ours.mkdir(parents=True)
+    (ours / "pulumi").write_text("#!/bin/sh\nexit 1\n")
+    (ours / "pulumi").chmod(0o755)
+    workshop.install("pulumi-language-python", "")
+    pulumi = workshop.install("pulumi", f"v{PULUMI.version()}")
+    monkeypatch.setattr("sys.prefix", str(ours.parent))
+    monkeypatch.setenv("PATH", f"{ours}{os.pathsep}{os.environ['PATH']}")
+
+    assert workshop.ensure("pulumi").path("pulumi") == pulumi
