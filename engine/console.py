@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 WIDTH = 120
@@ -53,20 +54,31 @@ def show(*things: RenderableType) -> None:
 
 @dataclass(frozen=True)
 class OneLine:
-    """A text on one line, cut between words where the screen is too narrow for it."""
+    """A text on one line, cut between words where the screen is too narrow; `tail` always shows."""
 
     text: Text
+    tail: str = ""
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """Yield the text, with an ellipsis where it goes on."""
-        ellipsis = " ..." if options.ascii_only else " …"
+        tail = Text(self.tail, style="dim")
+        room = options.max_width - len(tail)
         whole = self.text.plain
-        if len(whole) <= options.max_width:
-            yield self.text
+        if len(whole) <= room:
+            yield self.text + tail
             return
-        kept = textwrap.shorten(whole.rstrip(), options.max_width, placeholder=ellipsis)
-        cut = self.text[: len(kept) - len(ellipsis)]
-        yield cut + Text(ellipsis)
+        ellipsis = " ..." if options.ascii_only else " …"
+        kept = len(textwrap.shorten(whole, room, placeholder=ellipsis)) - len(ellipsis)
+        yield self.text[: max(kept, 0)] + Text(ellipsis) + tail
+
+
+def behind(mark: str, style: str, body: RenderableType) -> Table:
+    """Return `body` behind a mark, each of its lines below the first."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True, min_width=len(mark))
+    grid.add_column(ratio=1)
+    grid.add_row(Text(mark, style=style), body)
+    return grid
 
 
 def print_what_the_output_can() -> None:

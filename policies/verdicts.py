@@ -68,6 +68,11 @@ class Finding:
     pool: str = ""
     keys: tuple[str, ...] = ()
 
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Its sentences, each with the rule in front."""
+        return tuple(f"{self.rule}: {sentence}" for sentence in self.sentences)
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Finding":
         """Returns what `as_json` has written."""
