@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rich.box import Box
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 
@@ -16,43 +16,40 @@ LINE_BELOW_TITLES = Box(
 )
 
 
-def table(
-    *titles: str, right: Sequence[str] = (), whole: Sequence[str] = (), title: str = ""
-) -> Table:
-    """Return an empty table; columns of `right` align right, those of `whole` never break.
+def table(*titles: str, right: Sequence[str] = (), whole: Sequence[str] = ()) -> Table:
+    """Return an empty table; columns of `right` align right, those of `whole` do not break.
 
-    A column of numbers never breaks either.
+    Nor do columns of numbers, which are those that align right. Without a title it has no line.
     """
     made = Table(
         box=LINE_BELOW_TITLES,
         padding=(0, 1, 0, 0),
         pad_edge=False,
         show_edge=False,
-        title=title or None,
-        title_justify="left",
-        title_style="bold",
         show_header=any(titles),
-        caption_justify="left",
     )
     for name in titles:
         number = name in right
         made.add_column(
-            name, justify="right" if number else "left", no_wrap=number or name in whole
+            name,
+            justify="right" if number else "left",
+            no_wrap=number or name in whole,
+            overflow="fold",
         )
     return made
 
 
 class Widest:
-    """The first of some tables that fits the screen, else the last."""
+    """The first of some forms of the same that fits the screen, else the last."""
 
-    def __init__(self, tables: Sequence[Table]) -> None:
-        self.tables = tables
+    def __init__(self, forms: Sequence[RenderableType]) -> None:
+        self.forms = forms
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the table."""
+        """Yield the form."""
         roomy = options.update(width=ROOM)
-        for each in self.tables[:-1]:
+        for each in self.forms[:-1]:
             if Measurement.get(console, roomy, each).maximum <= options.max_width:
                 yield each
                 return
-        yield self.tables[-1]
+        yield self.forms[-1]

@@ -194,11 +194,15 @@ def keys(finding: Finding, report: Report) -> tuple[str, ...]:
     return tuple(f"{PROJECT}:{key.format(pool=pool)}" for key in finding.keys)
 
 
-def lines(report: Report) -> Iterator[Line]:
-    """Yield what a person should look at though it stops nothing: a line for each rule."""
+def advice(report: Report) -> Iterator[Line]:
+    """Yield a line for each rule that is broken and stops nothing, or could not be asked."""
     for verdict in report.verdicts:
         if verdict.state in ("advisory", "not checked"):
             yield _advice(verdict, report)
+
+
+def warnings(report: Report) -> Iterator[Line]:
+    """Yield the warnings, and the exemptions of each rule in a line."""
     for text in report.warnings:
         yield Line(mark="warning", text=text)
     for rule, of_rule in groupby(report.exemptions, key=lambda one: one.rule):

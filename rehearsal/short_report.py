@@ -31,14 +31,16 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     yield Text()
     yield verdict(report)
     yield from pools(report)
-    found = [*faults(report), *map(_one_line, digest.lines(report))]
+    told = [*digest.advice(report), *digest.warnings(report)]
+    found = [*faults(report), *map(_one_line, told)]
     if found:
         yield Text()
         yield from found
     yield Text()
-    if told := digest.cost(report):
-        yield Text(told)
-    yield from (Text(f"Differs: {each}.") for each in digest.versions(report))
+    if cost := digest.cost(report):
+        yield behind(" ", "", Text(cost))
+    for each in digest.versions(report):
+        yield behind("!", "yellow", Text(f"{each}."))
     if job := digest.job(report):
         yield _one_line(job)
     yield from (_one_line(line, ALL) for line in digest.counts(report))

@@ -17,7 +17,7 @@ def markdown(report: Report, when: str) -> str:
         [when] if when else [],
         [*_broken(report)],
         [*_pools(report)],
-        [*map(_line, digest.lines(report))],
+        [*map(_line, [*digest.advice(report), *digest.warnings(report)])],
         [*_rest(report)],
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"

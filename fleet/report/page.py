@@ -41,6 +41,7 @@ class Rule:
     style: str
     mark: str
     found: tuple[str, ...]
+    keys: tuple[str, ...]
 
 
 def page(report: Report, when: str) -> str:
@@ -52,7 +53,7 @@ def page(report: Report, when: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    rules = sorted(map(_rule, report.verdicts), key=_worst_first)
+    rules = sorted((_rule(each, report) for each in report.verdicts), key=_worst_first)
     return templates.get_template("page.html.j2").render(
         report=report,
         when=when,
@@ -62,7 +63,7 @@ def page(report: Report, when: str) -> str:
         drawings=[_drawing(pool, report) for pool in report.pools],
         cost=digest.cost(report),
         spent=_spent(report),
-        lines=[*digest.lines(report)],
+        warnings=[*digest.warnings(report)],
         job=digest.job(report),
         not_rehearsed=digest.not_rehearsed(report),
         versions=digest.versions(report),
@@ -72,10 +73,16 @@ def page(report: Report, when: str) -> str:
     )
 
 
-def _rule(verdict: Verdict) -> Rule:
+def _rule(verdict: Verdict, report: Report) -> Rule:
     style, mark = STATES[verdict.state]
     return Rule(
-        verdict=verdict, style=style, mark=mark, found=tuple(dict.fromkeys(_sentences(verdict)))
+        verdict=verdict,
+        style=style,
+        mark=mark,
+        found=tuple(dict.fromkeys(_sentences(verdict))),
+        keys=tuple(
+            dict.fromkeys(key for each in verdict.findings for key in digest.keys(each, report))
+        ),
     )
 
 
