@@ -68,8 +68,8 @@ class OneLine:
             yield self.text + tail
             return
         ellipsis = " ..." if options.ascii_only else " …"
-        kept = len(textwrap.shorten(whole, room, placeholder=ellipsis)) - len(ellipsis)
-        yield self.text[: max(kept, 0)] + Text(ellipsis) + tail
+        cut = textwrap.shorten(whole, room, placeholder=ellipsis, break_on_hyphens=False)
+        yield self.text[: max(len(cut) - len(ellipsis), 0)] + Text(ellipsis) + tail
 
 
 def behind(mark: str, style: str, body: RenderableType) -> Table:

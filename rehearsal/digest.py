@@ -195,9 +195,9 @@ def keys(finding: Finding, report: Report) -> tuple[str, ...]:
 
 
 def advice(report: Report) -> Iterator[Line]:
-    """Yield a line for each rule that is broken and stops nothing, or could not be asked."""
+    """Yield a line for each rule that is broken and stops nothing."""
     for verdict in report.verdicts:
-        if verdict.state in ("advisory", "not checked"):
+        if verdict.state == "advisory":
             yield _advice(verdict, report)
 
 
@@ -239,7 +239,13 @@ def counts(report: Report) -> Iterator[Line]:
     held = sum(verdict.state == "held" for verdict in report.verdicts)
     if held:
         so_far = " so far: nothing was created" if report.planned else ""
-        yield Line(mark="plain", text=f"{count(held, 'rule')} hold{so_far}")
+        yield Line(
+            mark="plain", text=f"{count(held, 'rule')} {'holds' if held == 1 else 'hold'}{so_far}"
+        )
+    waiting = sum(verdict.state == "not checked" for verdict in report.verdicts)
+    if waiting:
+        text = f"{count(waiting, 'rule')} not checked: some values are known only at `up`"
+        yield Line(mark="plain", text=text)
     if report.resources is not None:
         yield Line(mark="plain", text=f"{count(resources(report), 'resource')} deployed")
     if report.unverified:

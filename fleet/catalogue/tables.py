@@ -27,6 +27,9 @@ def overview(machines: Sequence[Hardware]) -> Widest:
 def _overview(machines: Sequence[Hardware], columns: Sequence[str]) -> Table:
     numbers = [name for name in columns if name not in TEXTS]
     made = table(*columns, right=numbers, whole=("Machine", "Kind"))
+    made.columns[
+        2
+    ].max_width = 30  # "RTX PRO 6000 Blackwell Max-Q Workstation Edition" on two lines
     for machine in machines:
         cells = _cells(machine)
         made.add_row(*(cells[name] for name in columns))
