@@ -24,7 +24,7 @@ STATES: dict[State, tuple[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """A pool as boxes, one a node: `up`, `down`, or `rented` for one that Karpenter may rent."""
+    """A pool as boxes, one a node: up, down, planned, or rented by Karpenter when needed."""
 
     title: str
     about: str
@@ -105,9 +105,10 @@ def _spent(report: Report) -> float:
 
 
 def _drawing(pool: Pool, report: Report) -> Drawing:
-    up = pool.nodes_wanted if report.planned else pool.nodes_ready
+    up = 0 if report.planned else pool.nodes_ready
+    missing = "planned" if report.planned else "down"
     rented = (pool.gpu_limit or 0) // max(pool.gpus_per_node, 1)
-    boxes = ["up"] * up + ["down"] * (pool.nodes_wanted - up) + ["rented"] * rented
+    boxes = ["up"] * up + [missing] * (pool.nodes_wanted - up) + ["rented"] * rented
     parts = [digest.count(pool.nodes_wanted, "node")] if pool.nodes_wanted else []
     parts += [f"up to {digest.count(rented, 'rented node')}"] if rented else []
     return Drawing(

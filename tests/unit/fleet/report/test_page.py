@@ -12,7 +12,7 @@ from fleet.report.page import page
 from rehearsal.report import Report
 
 RECORDED = Path(__file__).parents[2] / "rehearsal" / "recorded"
-VOID = {"meta", "br"}
+VOID = {"meta", "wbr"}
 EVIL = "<script>alert('x')</script>"
 
 
@@ -21,7 +21,7 @@ class Page(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.words: list[str] = []
+        self.parts: list[str] = []
         self.tags: list[str] = []
         self.addresses: list[str] = []
         self._open: list[str] = []
@@ -38,11 +38,11 @@ class Page(HTMLParser):
         assert self._open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        self.words += data.split()
+        self.parts.append(data)
 
     @property
     def text(self) -> str:
-        return " ".join(self.words)
+        return " ".join("".join(self.parts).split())
 
 
 def recorded(name: str) -> Report:
