@@ -130,7 +130,7 @@ class Processes:
         log, record = self.log(name), self._newest().get(name)
         child = self._children.get(record.pid) if record else None
         if child is None or child.returncode is None:  # another command has started it
-            return with_reason(f"{name} has ended", log)
+            return f"{name} has ended (log: {log})."
         if child.returncode < 0:
             return f"{name} was killed by signal {-child.returncode} (log: {log})."
         return with_reason(f"{name} ended with exit code {child.returncode}", log)

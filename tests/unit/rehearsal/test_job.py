@@ -73,6 +73,15 @@ def test_a_job_that_fails_says_why() -> None:
         run(api)
 
 
+def test_a_server_that_ends_ends_the_wait_for_the_job() -> None:
+    def watch() -> None:
+        raise RehearsalError("kwok was killed by signal 9.")
+
+    api = FakeApi(conditions={}, pod={"status": {}})
+    with pytest.raises(RehearsalError, match="kwok was killed"):
+        job.run(cast("Api", api), fleets.dev().nodes, watch)
+
+
 def test_an_environment_without_gpu_machines_runs_no_job() -> None:
     cpu = [node for node in fleets.dev().nodes if not node.hardware.gpus]
     assert job.run(cast("Api", None), cpu, lambda: None) is None

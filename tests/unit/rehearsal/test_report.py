@@ -61,6 +61,21 @@ def test_a_gateway_that_stays_out_is_of_no_pool(whole: Report, environment: Envi
     assert found.problems == ("fleet-dev-fra-gateway did not come up: wg0 gets no address.",)
 
 
+def test_a_node_that_is_not_ready_says_nothing_of_its_boot_data(
+    whole: Report, environment: Environment
+) -> None:
+    reasons = ("Its Node was not Ready after 60 s.",)
+    late = Refusal(name="cpu-1", pool="cpu", reasons=reasons, of_boot_data=False)
+    refused = Refusal(name="dgx-2", pool="dgx", reasons=("Its script is broken.",))
+    fleet = replace(fleets.dev(), refusals=(late, refused))
+    found = report_builder.with_fleet(whole, environment.settings, fleet)
+    assert {pool.name: pool.boot_data_ok for pool in found.pools} == {
+        "dgx": False,
+        "burst": True,
+        "cpu": True,
+    }
+
+
 def test_nodes_carry_numa_layout_gpus_and_huge_pages(whole: Report) -> None:
     dgx = whole.nodes[0]
     assert [(numa.memory_gib, numa.gpus) for numa in dgx.numa] == [(1024, 4), (1024, 4)]
