@@ -12,7 +12,6 @@ from rich.text import Text
 from engine.console import show
 from engine.interrupts import Interrupted, interruptible
 from policies.environment import load
-from rehearsal.changes import lines
 from rehearsal.errors import RehearsalError
 from rehearsal.progress import Progress
 from rehearsal.report import Report
@@ -126,8 +125,6 @@ def _show(report: Report, *, as_json: bool, whole: bool) -> None:
         _print_json(report)
         return
     show((render if whole else render_short)(report))
-    if report.changes:
-        show(Text("\n".join(["", *lines(report.changes)])))
     if report.kept:
         show(Text(_how_to_use(report.environment)))
 

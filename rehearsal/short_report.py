@@ -9,6 +9,7 @@ from rich.text import Text
 from engine.console import OneLine, behind
 from engine.tables import Widest, table
 from rehearsal import digest
+from rehearsal.changes import lines
 from rehearsal.digest import Broken, Line, Mark, PoolRow
 from rehearsal.report import Report
 
@@ -46,6 +47,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     yield from (_one_line(line, ALL) for line in digest.counts(report))
     if left := digest.not_rehearsed(report):
         yield behind(" ", "", Text(f"Not rehearsed: {left}{ALL}"))
+    yield from changes(report)
 
 
 def verdict(report: Report) -> Text:
@@ -82,6 +84,12 @@ def _pool_table(rows: list[PoolRow], *, hardware: bool = False, numa: bool = Fal
         cells = (Text(getattr(row, field)) for field in columns.values())
         made.add_row(*cells, style="red" if row.down else "")
     return made
+
+
+def changes(report: Report) -> Iterator[RenderableType]:
+    """What a rehearsal of a kept twin has changed."""
+    if report.changes:
+        yield Text("\n".join(["", *lines(report.changes)]))
 
 
 def faults(report: Report) -> Iterator[RenderableType]:

@@ -14,7 +14,7 @@ from policies.exemptions import ExemptionStatus, exemption_note
 from policies.verdicts import Finding, State, Verdict
 from rehearsal import digest
 from rehearsal.report import Chart, Report
-from rehearsal.short_report import FROM_IGNITION, faults, pools, verdict
+from rehearsal.short_report import FROM_IGNITION, changes, faults, pools, verdict
 
 MARKS: Mapping[State, tuple[str, str]] = {
     "held": ("✓", "green"),
@@ -60,6 +60,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         if lines:
             yield Text(f"\n{title}", style="bold")
             yield from (Padding(line, (0, 0, 0, 2)) for line in lines)
+    yield from changes(report)
 
 
 def _below_pools(report: Report) -> Iterator[RenderableType]:
