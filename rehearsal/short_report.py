@@ -64,14 +64,17 @@ def pools(report: Report, *, whole: bool = False) -> Iterator[RenderableType]:
         yield Text("Pools as the stack file plans them; nothing came up:", style="dim")
     rows = digest.pool_rows(report)
     widest = [_pool_table(rows, hardware=True, numa=True)] if whole else []
-    yield Widest([*widest, _pool_table(rows, hardware=True), _pool_table(rows)])
+    narrower = [_pool_table(rows, hardware=True), _pool_table(rows), _pool_table(rows, least=True)]
+    yield Widest([*widest, *narrower])
 
 
-def _pool_table(rows: list[PoolRow], *, hardware: bool = False, numa: bool = False) -> Table:
-    """`numa` shows NUMA nodes and huge pages."""
-    columns = {"Site": "site", "Pool": "pool"}
+def _pool_table(
+    rows: list[PoolRow], *, hardware: bool = False, numa: bool = False, least: bool = False
+) -> Table:
+    """`numa` shows NUMA nodes and huge pages, `least` what nobody can do without."""
+    columns = {"Pool": "pool"} if least else {"Site": "site", "Pool": "pool"}
     columns |= {"Hardware": "hardware"} if hardware else {}
-    columns |= {"Nodes": "nodes", "Pod CPUs": "pod_cpus"}
+    columns |= {"Nodes": "nodes"} if least else {"Nodes": "nodes", "Pod CPUs": "pod_cpus"}
     columns |= {"NUMA nodes": "numa"} if numa else {}
     columns |= {"GPUs": "gpus"}
     columns |= {"Hugepages": "hugepages"} if numa else {}

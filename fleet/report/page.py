@@ -97,11 +97,11 @@ def _worst_first(rule: Rule) -> int:
 
 
 def _spent(report: Report) -> float:
-    """The part of the day's budget that is spent, in percent, 100 at most."""
+    """The part of the day's budget that is spent, in percent."""
     found = report.cost
     if found is None or not found.budget_usd_per_day:
         return 0
-    return round(min(100.0, found.usd_per_hour * 24 / found.budget_usd_per_day * 100), 1)
+    return round(found.usd_per_hour * 24 / found.budget_usd_per_day * 100, 1)
 
 
 def _drawing(pool: Pool, report: Report) -> Drawing:

@@ -52,7 +52,7 @@ def test_the_report_is_the_expected_text(printed: Printed, name: str, width: int
     assert found == path.read_text(), "see the top of this file"
 
 
-@pytest.mark.parametrize("width", [60, 80, 120, 200])
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
 @pytest.mark.parametrize("form", [render_short, render])
 @pytest.mark.parametrize("name", ["passed", "broken"])
 def test_no_line_is_too_wide_or_ends_with_blanks(

@@ -91,6 +91,14 @@ def test_the_page_draws_a_box_for_each_node() -> None:
     assert len(re.findall('class="node down"', text)) == 1
 
 
+def test_a_budget_that_is_not_enough_is_a_full_red_bar() -> None:
+    report = recorded("passed")
+    assert report.cost
+    text = page(replace(report, cost=replace(report.cost, budget_usd_per_day=100.0)), "")
+    assert '<div class="over" style="width: 100%">' in text
+    assert "919.7 % of the budget of a day." in text
+
+
 def test_whatever_a_report_says_is_text() -> None:
     report = recorded("passed")
     verdict = replace(report.verdicts[0], sentence=EVIL, source="javascript:alert(1)")
