@@ -62,12 +62,12 @@ def with_up(
         resources=dict(sorted(outcome.types.items())),
         charts_not_rehearsed=tuple(
             Chart(
-                name=str(thing.inputs.get("name", thing.name)),
+                name=_chart_name(thing),
                 chart=str(thing.inputs["chart"]),
                 version=str(thing.inputs.get("version", "")),
                 kinds_installed=folder_of_kinds(thing.inputs) is not None,
             )
-            for thing in sorted(things, key=lambda thing: thing.name)  # made in whatever order
+            for thing in sorted(things, key=_chart_name)  # made in whatever order
             if thing.type == RELEASE
         ),
         recorded_only=tuple(_recorded_only(things)),
@@ -75,6 +75,10 @@ def with_up(
         unverified=_unverified(environment.settings),
         version_differences=differences(outcome.exports.get("versions") or {}, pinned),
     )
+
+
+def _chart_name(release: CloudObject) -> str:
+    return str(release.inputs.get("name", release.name))
 
 
 def with_verdicts(report: Report, environment: Environment, findings: Sequence[Finding]) -> Report:
