@@ -59,14 +59,14 @@ def register(api: Api, nodes: Sequence[ClusterNode]) -> None:
 
 def delete_others(api: Api, names: Collection[str]) -> None:
     """Deletes the Nodes of servers and hosts that have none of these names."""
-    _delete(api, lambda name, provider_id: name not in names and provider_id.startswith(MACHINES))
+    _delete(api, lambda name, _: name not in names)
 
 
 def _delete(api: Api, goes: Callable[[str, str], bool]) -> None:
     for node in api.items(NODES):
-        name = node["metadata"]["name"]
-        if goes(name, node["spec"].get("providerID", "")):
-            api.delete(f"{NODES}/{name}")
+        name, provider_id = node["metadata"]["name"], node["spec"].get("providerID", "")
+        if provider_id.startswith(MACHINES) and goes(name, provider_id):
+            api.delete(f"{NODES}/{name}", dependents="Background")
 
 
 def wait_until_ready(

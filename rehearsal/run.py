@@ -5,6 +5,7 @@ after an early end (a refusal, a broken machine, Ctrl-C). A rule or a program th
 ends the rehearsal before anything is created.
 """
 
+import errno
 import json
 import time
 from collections.abc import Callable
@@ -55,17 +56,25 @@ class Rehearsal:
             try:
                 self._rehearse(again=again)
             except Exception as error:
-                broken = self.workspace.processes.ended()
-                if broken is None and not isinstance(error, EXPECTED):
+                reason = self._reason(error)
+                if reason is None:
                     self._stop(again=again)
                     raise
-                self.report = self.report.failed(*(broken or str(error)).splitlines())
+                self.report = self.report.failed(*reason.splitlines())
             except BaseException:
                 self._stop(again=again)
                 raise
             with shielded(forget=True):
                 self._finish(keep=keep, again=again)
         return self.report
+
+    def _reason(self, error: Exception) -> str | None:
+        """Returns why the rehearsal cannot go on; None for a mistake of this program."""
+        if broken := self.workspace.processes.ended():
+            return broken
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            return f"The disk of {self.workspace.directory} is full: free some space."
+        return str(error) if isinstance(error, EXPECTED) else None
 
     def _begin(self, *, again: bool) -> None:
         if again:
@@ -75,8 +84,8 @@ class Rehearsal:
 
     def _stop(self, *, again: bool) -> None:
         """Ends everything; a kept twin stays where its engine could still write its state."""
-        self.progress.note("Stopping …")
         with shielded(forget=True):
+            self.progress.note("Stopping …")
             kept = again and self.workspace.processes.finish_engine()
             ended = () if kept else self._end()
         what = "the twin is kept" if kept else ", ".join(ended) or "nothing was running yet"

@@ -25,7 +25,8 @@ class Cluster:
     def create(self, _path: str, body: Mapping[str, Any]) -> bool:
         return self.nodes.setdefault(body["metadata"]["name"], body) is body
 
-    def delete(self, path: str) -> None:
+    def delete(self, path: str, *, dependents: str) -> None:
+        assert dependents == "Background", "its name is free again at once"
         del self.nodes[path.rpartition("/")[2]]
 
     def put(self, name: str, provider_id: str) -> None:

@@ -39,6 +39,12 @@ def test_a_control_plane_is_known_by_the_version_of_its_api_server(workshop: Wor
     assert workshop.ensure("control-plane").path("control-plane") == installed
 
 
+def test_kubectl_is_known_by_its_own_version_as_a_client(workshop: Workshop) -> None:
+    installed = workshop.install("kubectl", f"Client Version: v{CONTROL_PLANE.version()}")
+
+    assert workshop.ensure("kubectl").path("kubectl") == installed
+
+
 def test_an_installed_pulumi_of_a_later_minor_is_used_with_its_language_host(
     workshop: Workshop,
 ) -> None:
