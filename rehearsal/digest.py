@@ -195,9 +195,10 @@ def keys(finding: Finding, report: Report) -> tuple[str, ...]:
 
 
 def advice(report: Report) -> Iterator[Line]:
-    """Yield a line for each rule that is broken and stops nothing."""
+    """Yield a line for each rule that is broken and stops nothing, or was not asked in the end."""
     for verdict in report.verdicts:
-        if verdict.state == "advisory":
+        left = verdict.state == "not checked" and not report.planned
+        if verdict.state == "advisory" or left:
             yield _advice(verdict, report)
 
 
@@ -243,7 +244,7 @@ def counts(report: Report) -> Iterator[Line]:
             mark="plain", text=f"{count(held, 'rule')} {'holds' if held == 1 else 'hold'}{so_far}"
         )
     waiting = sum(verdict.state == "not checked" for verdict in report.verdicts)
-    if waiting:
+    if waiting and report.planned:
         text = f"{count(waiting, 'rule')} not checked: some values are known only at `up`"
         yield Line(mark="plain", text=text)
     if report.resources is not None:

@@ -86,6 +86,13 @@ def test_a_report_of_a_broken_rule_shows_pools_and_cost_as_planned(printed: Prin
     assert "38.32 USD per hour for what is always on" in text
 
 
+def test_a_rule_that_was_not_asked_in_the_end_is_named(printed: Printed) -> None:
+    report = recorded("broken")
+    waits = next(rule.rule for rule in report.verdicts if rule.state == "not checked")
+    assert waits not in printed(render_short(report), 120), "`up` has not run"
+    assert f"! {waits} (and" in printed(render_short(replace(report, resources={})), 120)
+
+
 def test_keys_name_a_pool_as_the_stack_file_does(printed: Printed) -> None:
     report = recorded("broken")
     renamed = tuple(
