@@ -14,10 +14,10 @@ def twin(
         list[str] | None, typer.Argument(metavar="ARGS", help="The program's own arguments.")
     ] = None,
 ) -> None:
-    """Run kubectl or pulumi on a rehearsal that was kept (`fleet rehearse ENV --keep`).
+    """Run kubectl or pulumi on a kept rehearsal.
 
-    Your shell keeps its own settings. `pulumi up` and `preview` use the twin's copy of the stack
-    file, and hold the rules.
+    `fleet rehearse ENV --keep` keeps one. Your shell keeps its own settings. `pulumi up` and
+    `preview` use the twin's copy of the stack file, and hold the rules.
 
     Examples: `fleet twin dev kubectl get nodes`, `fleet twin dev pulumi preview --diff`.
 
