@@ -12,6 +12,8 @@ STACK = "pulumi:pulumi:Stack"
 PROVIDER_GONE = "error reading from server: EOF"
 CRASH = "Fatal Python error: "
 CRASH_LINES = 12
+GONE = ("delete", "create-replacement", "delete-replaced")
+"""Steps that add no resource to the count; a replacement is told by a third one, `replace`."""
 NOISE = ("preview failed", "update failed", "resource registration was canceled")
 
 
@@ -113,7 +115,7 @@ class Outcome:
             if metadata["op"] != "same":
                 kind, name = metadata["type"], name_of(metadata["urn"])
                 self.changes.append(Change(op=metadata["op"], type=kind, name=name))
-            if metadata["op"] != "delete":
+            if metadata["op"] not in GONE:
                 self.types[metadata["type"]] += 1
 
     def _violate(self, event: dict[str, Any]) -> None:

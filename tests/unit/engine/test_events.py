@@ -37,6 +37,12 @@ def test_resources_are_counted_by_type_without_stack_and_providers() -> None:
     assert outcome.changes == [Change(op="create", type="kubernetes:core/v1:Secret", name="x")]
 
 
+def test_a_replacement_is_one_resource() -> None:
+    ops = ("create-replacement", "replace", "delete-replaced")
+    outcome = outcome_of(*(step("resOutputsEvent", "hcloud:Server", op=op) for op in ops))
+    assert outcome.types == {"hcloud:Server": 1}
+
+
 def test_the_outputs_of_the_stack_are_its_exports() -> None:
     event = step("resOutputsEvent", "pulumi:pulumi:Stack")
     event["resOutputsEvent"]["metadata"]["new"] = {"outputs": {"endpoint": "x"}}  # type: ignore[index]  # nested literals

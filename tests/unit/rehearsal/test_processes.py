@@ -92,3 +92,28 @@ def test_another_command_notices_the_end_of_a_server_too(processes: Processes) -
     start(processes, "kwok", FAILING).wait()
     later = Processes(processes.directory)
     assert later.ended() == f"kwok has ended (log: {processes.log('kwok')})."
+
+
+ENGINE = """
+import signal, sys, time
+signal.signal(signal.SIGINT, {handler})
+print("up", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize(
+    ("handler", "ends"), [("lambda *_: sys.exit()", True), ("signal.SIG_IGN", False)]
+)
+def test_an_engine_may_write_its_state_before_it_ends(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch, handler: str, ends: bool
+) -> None:
+    monkeypatch.setattr("rehearsal.processes.ENGINE_PATIENCE_S", (60.0,) if ends else (0.01, 0.01))
+    start(processes, "etcd")
+    engine = start(processes, "pulumi-up", ENGINE.format(handler=handler))
+    while "up" not in processes.log("pulumi-up").read_text():
+        assert engine.poll() is None
+
+    assert processes.finish_engine() is ends
+    assert ("pulumi-up" in processes.running()) is not ends
+    assert "etcd" in processes.running()
