@@ -17,8 +17,8 @@ help:
 	@echo "make TARGET [ENV=dev]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' Makefile
 
-rehearse: bootstrap ## Bring up ENV on this machine, no account (KEEP=1, AGAIN=1, JSON=1)
-	@exec .venv/bin/fleet rehearse $(ENV) $(if $(KEEP),--keep) $(if $(AGAIN),--again) $(if $(JSON),--json)
+rehearse: bootstrap ## Bring up ENV on this machine, no account (ALL=1, KEEP=1, AGAIN=1, JSON=1)
+	@exec .venv/bin/fleet rehearse $(ENV) $(if $(ALL),--all) $(if $(KEEP),--keep) $(if $(AGAIN),--again) $(if $(JSON),--json)
 
 rehearse-stop: bootstrap ## End a kept rehearsal of ENV
 	@exec .venv/bin/fleet rehearse-stop $(ENV)

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
-from engine.console import results
+from engine.console import show
 from engine.interrupts import Interrupted, interruptible
 from policies.environment import load
-from rehearsal.changes import lines
 from rehearsal.errors import RehearsalError
 from rehearsal.progress import Progress
 from rehearsal.report import Report
 from rehearsal.run import Rehearsal
+from rehearsal.short_report import render_short
 from rehearsal.tables import render
 from rehearsal.twin_command import run_in_twin
 from rehearsal.workspace import Workspace
@@ -25,11 +26,19 @@ from toolchain.build import ToolchainError
 HOLDS, FAILS, UNKNOWN = 0, 1, 2
 
 
-def rehearse(root: Path, environment: str, *, as_json: bool, keep: bool, again: bool) -> int:
+def rehearse(  # noqa: PLR0913  # an option each
+    root: Path,
+    environment: str,
+    *,
+    as_json: bool,
+    keep: bool,
+    again: bool,
+    whole: bool = False,
+) -> int:
     """Rehearses an environment of the checkout at `root`; returns the exit code.
 
-    With `again`, on the twin that an earlier rehearsal has kept.
-
+    With `again`, on the twin that an earlier rehearsal has kept. `whole` prints every rule,
+    resource and chart by name.
     Progress goes to standard error; standard output gets the report alone.
     """
     errors = Console(stderr=True, soft_wrap=True)
@@ -54,7 +63,7 @@ def rehearse(root: Path, environment: str, *, as_json: bool, keep: bool, again: 
             errors,
             as_json=as_json,
         )
-    _show(report, as_json=as_json)
+    _show(report, as_json=as_json, whole=whole)
     return HOLDS if report.passed else FAILS
 
 
@@ -111,22 +120,13 @@ def _unexpected(error: Exception, workspace: Workspace) -> RehearsalError:
     )
 
 
-def _show(report: Report, *, as_json: bool) -> None:
+def _show(report: Report, *, as_json: bool, whole: bool) -> None:
     if as_json:
         _print_json(report)
         return
-    console = results()
-    if report.resources is not None:
-        console.print(render(report))
-    for problem in report.problems:
-        console.print(f"✗ {problem}", style="red", markup=False, highlight=False, soft_wrap=True)
-    if report.changes:
-        told = "\n".join(["", *lines(report.changes)])
-        console.print(told, markup=False, highlight=False, soft_wrap=True)
+    show((render if whole else render_short)(report))
     if report.kept:
-        console.print(
-            _how_to_use(report.environment), markup=False, highlight=False, soft_wrap=True
-        )
+        show(Text(_how_to_use(report.environment)))
 
 
 def _print_json(report: Report) -> None:

@@ -8,7 +8,7 @@ that is cut short starts again from nothing anyway.
 import os
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -114,7 +114,8 @@ class Engine:
         if code < 0:
             raise RehearsalError(self.processes.how_it_ended(name))
         if code:
-            raise EngineError(verb, events.outcome, self.processes.log(name))
+            stopping = read_log(findings, preview=verb == "preview").stopping
+            raise EngineError(verb, events.outcome, self.processes.log(name), stopping)
         return events.outcome
 
     def _start(
@@ -139,16 +140,24 @@ class Engine:
 
 
 class EngineError(RehearsalError):
-    """The engine refused or failed: one reason per line, the last with the log's path."""
+    """The engine refused or failed: one reason per line, the last with the log's path.
 
-    def __init__(self, verb: str, outcome: Outcome, log: Path) -> None:
+    `stopping` are the findings for which it stopped; where there are none, the engine's own words
+    stand for the rules of whatever pack it was.
+    """
+
+    def __init__(
+        self, verb: str, outcome: Outcome, log: Path, stopping: Sequence[Finding] = ()
+    ) -> None:
         self.outcome = outcome
-        stops = [v for v in outcome.violations if v.level != "advisory"]
-        broken = [f"{v.resource}: {' '.join(v.message.split())}" for v in stops]
-        errors = outcome.errors() if outcome.failed or not broken else ()
-        reasons = [*broken, *errors] or [reason(log) or "it ended without a word"]
-        text = "\n".join(f"pulumi {verb}: {each}" for each in reasons)
-        super().__init__(f"{text} (log: {log})")
+        broken = [problem for finding in stopping for problem in finding.problems]
+        stops = [v for v in outcome.violations if v.level != "advisory" and not broken]
+        reasons = [f"{v.resource}: {' '.join(v.message.split())}" for v in stops]
+        reasons += outcome.errors() if outcome.failed or not (broken or stops) else ()
+        if not (broken or reasons):
+            reasons = [reason(log) or "it ended without a word"]
+        told = "\n".join(f"pulumi {verb}: {each}" for each in reasons)
+        super().__init__("\n".join([*broken, *([f"{told} (log: {log})"] if told else [])]))
 
 
 def environment(

@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.events import Outcome
@@ -99,8 +100,12 @@ class Rehearsal:
         if not kept:
             with self.progress.phase("stop"):
                 self._end()
+        known = report_builder.as_far_as_known(
+            self.report, self.environment, self.workspace.directory
+        )
         self.report = replace(
-            self.report,
+            known,
+            ended=datetime.now(UTC).isoformat(timespec="seconds"),
             passed=not self.report.problems,
             phases=tuple(self.progress.phases),
             kept=kept,
@@ -145,7 +150,7 @@ class Rehearsal:
         report = report_builder.with_up(self.report, self.environment, outcome, things, versions)
         report = report_builder.with_verdicts(report, self.environment, engine.findings("up"))
         warnings = dict.fromkeys([*plan.warnings(), *outcome.warnings()])
-        self.report = replace(report, warnings=tuple(warnings))
+        self.report = replace(report, warnings=tuple(sorted(warnings)))  # said at the same time
 
     def _boot(self, now: RunningPhase, room: MachineBooter) -> Fleet:
         def progress(ready: int, of: int) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from engine.console import print_what_the_output_can
 from fleet.cli.boot import boot
 from fleet.cli.butane import butane
 from fleet.cli.check import PrintsSarif, check
@@ -20,6 +21,7 @@ from fleet.cli.rehearse import rehearse
 from fleet.cli.rehearse_stop import rehearse_stop
 from fleet.cli.reinstall import reinstall
 from fleet.cli.render import render
+from fleet.cli.report import report
 from fleet.cli.shape import shape
 from fleet.cli.twin import twin
 from fleet.cli.validate import validate
@@ -30,6 +32,7 @@ class ReportsFiles(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:  # typer hides the types of click
         """Run the verb."""
+        print_what_the_output_can()
         try:
             return super().invoke(ctx)
         except OSError as error:
@@ -57,6 +60,7 @@ app.command("butane", cls=Command)(butane)
 app.command("validate", cls=Command)(validate)
 app.command("check", cls=PrintsSarif)(check)
 app.command("rehearse", cls=Command)(rehearse)
+app.command("report", cls=Command)(report)
 app.command("rehearse-stop", cls=Command)(rehearse_stop)
 app.command(
     "twin",

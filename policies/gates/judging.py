@@ -15,8 +15,9 @@ from policies.configuration import ConfiguredRule
 from policies.exemptions import exemption_note
 from policies.gates.unknown import NotKnownYet
 from policies.language.facts import KEY as FACTS
+from policies.language.inventory import pool_of
 from policies.language.manifest import EncryptedText
-from policies.language.rule import Manifest, Rule
+from policies.language.rule import Manifest, Rule, Settings
 from policies.verdicts import Finding, Resource, State
 
 HIDDEN = "[secret]"  # as Pulumi shows one
@@ -68,6 +69,7 @@ def _found(
     try:
         sentences = _without_secrets(asked(), manifest)
         exemption = configured.exemption(manifest) if sentences else None
+        keys = _keys(configured, manifest, resource, today) if sentences else ()
     except NotKnownYet as unknown:
         path = unknown.path
         why = f"{resource} is not checked until up, because {path} is not known at preview."
@@ -78,7 +80,13 @@ def _found(
         return None
     if exemption is not None and today <= exemption.until:
         state = "exempt"
-    return finding(state=state, sentences=tuple(sentences), exemption=exemption)
+    return finding(
+        state=state,
+        sentences=tuple(sentences),
+        exemption=exemption,
+        pool=pool_of(manifest) if keys else "",
+        keys=keys,
+    )
 
 
 def _without_secrets(sentences: list[str], manifest: Manifest) -> list[str]:
@@ -108,10 +116,25 @@ def _asked(
     rule = configured.rule
     if (rule.predicate if stack is None else rule.across) is None:
         return None
-    settings = {**configured.settings, FACTS: configured.facts, "today": day}
+    settings = _settings(configured, day)
     if stack is None:
         return rule.predicate and partial(rule.predicate, manifest, settings)
     return rule.across and partial(rule.across, manifest, settings, stack)
+
+
+def _settings(configured: ConfiguredRule, day: str) -> Settings:
+    return {**configured.settings, FACTS: configured.facts, "today": day}
+
+
+def _keys(
+    configured: ConfiguredRule, manifest: Manifest, resource: Resource, today: date
+) -> tuple[str, ...]:
+    """What to change in the stack file; nothing for an object that the stack did not make."""
+    if configured.rule.keys is None or not resource.urn:
+        return ()
+    pool = pool_of(manifest)
+    keys = configured.rule.keys(manifest, _settings(configured, today.isoformat()))
+    return tuple(dict.fromkeys(key for key in keys if pool or "{pool}" not in key))
 
 
 def _thrown(rule: Rule, resource: Resource, error: Exception) -> str:

@@ -1,5 +1,7 @@
 """A server that is killed ends the rehearsal, which names it and nothing that followed from it."""
 
+import json
+
 import psutil
 import pytest
 
@@ -33,7 +35,10 @@ def test_a_server_that_is_killed_during_up_is_the_one_problem(
     stdout, _ = rehearsal.process.communicate(timeout=DEADLINE_S)
 
     log = checkout.workspace().processes.log(name).resolve()
-    assert stdout == f"✗ {name} was killed by signal 9 (log: {log}).\n"
+    report = json.loads(checkout.workspace().report.read_text())
+    assert report["problems"] == [f"{name} was killed by signal 9 (log: {log})."]
+    assert stdout.startswith("\ndev failed: 1 problem.\n")
+    assert f"✗ {name} was killed by signal 9" in stdout
     assert rehearsal.process.returncode == 1
     assert checkout.left_running() == []
     assert not checkout.workspace().is_kept
