@@ -93,7 +93,7 @@ def cel_has_placeholder(text: str) -> str:
     return _matches(text, _ANY_PLACEHOLDER)
 
 
-LONGEST_FILE = 500_000
+LONGEST_WITH_URLS, LONGEST_WITH_LINES = 500_000, 100_000
 """Longer files are searched for keys and tokens alone: the rest is too dear for the API server."""
 _PROGRAM = "(?i)\\.(py|sh|js|ts|go|lua|rb|pl|md)$"
 _URL = "://[^\\s/:@]*:[^\\s/:@$<{(*%][^\\s/:@]*@"
@@ -120,12 +120,12 @@ _is_program = re.compile(_PROGRAM, re.ASCII).search
 
 def has_password_in_url(text: str) -> bool:
     """Return whether an address carries a password: `postgres://user:password@host`."""
-    return len(text) <= LONGEST_FILE and "@" in text and bool(_is_url(text))
+    return len(text) <= LONGEST_WITH_URLS and "@" in text and bool(_is_url(text))
 
 
 def has_secret_line(name: object, text: str) -> bool:
     """Return whether a line of a file gives a secret a value; lines of programs are not read."""
-    if len(text) > LONGEST_FILE or "\n" not in text or _is_program(str(name)):
+    if len(text) > LONGEST_WITH_LINES or "\n" not in text or _is_program(str(name)):
         return False
     return any(
         any(hint in line for hint in _HINTS) and _is_line(line) and not _is_otherwise(line)
@@ -135,7 +135,7 @@ def has_secret_line(name: object, text: str) -> bool:
 
 def cel_has_password_in_url(text: str) -> str:
     """CEL: `has_password_in_url`."""
-    short = f"size({text}) <= {LONGEST_FILE} && {text}.contains('@')"
+    short = f"size({text}) <= {LONGEST_WITH_URLS} && {text}.contains('@')"
     return f"({short} && {_matches(text, _URL)})"
 
 
@@ -143,6 +143,6 @@ def cel_has_secret_line(name: str, text: str) -> str:
     """CEL: `has_secret_line`."""
     hinted = " || ".join(f"l.contains('{each}')" for each in _HINTS)
     secret = f"({hinted}) && {_matches('l', _LINE)} && !{_matches('l', _OTHERWISE)}"
-    read = f"size({text}) <= {LONGEST_FILE} && {text}.contains('\\n')"
+    read = f"size({text}) <= {LONGEST_WITH_LINES} && {text}.contains('\\n')"
     lines = f"{text}.lowerAscii().split('\\n')"
     return f"({read} && !{_matches(name, _PROGRAM)} && {lines}.exists(l, {secret}))"

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 LONGEST_BASE64 = 100_000
 """Base64 beyond this is not searched: too dear for the API server, and no token is that long."""
-_TEXT_IN_BASE64 = "([L-Za-e].[ABEFIJMNQRUVYZcdghklopstwx014589].){%d}"
+_LETTERS = "([M-Za-e][D-HT-Xj-nz0-3][ABEFIJMNQRUVYZcdghklopstwx014589].){%d}"
+"""Three letters or digits in base64, each with what its upper bits allow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,30 +22,45 @@ class Form:
 
     prefixes: tuple[str, ...]
     pattern: str
-    follows: int = 4
+    follows: int
     """How many times three letters follow a prefix at least."""
+    in_base64: tuple[str, ...] = ()
+    """Longer prefixes, where the others are too short to be told in base64."""
 
 
 FORMS = (
     Form(
         prefixes=("PRIVATE KEY",),
-        pattern="-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----",
+        pattern="-----BEGIN [A-Z0-9 ]*PRIVATE KEY",
         follows=0,
     ),
     Form(
-        prefixes=("AKIA", "ASIA", "ABIA", "ACCA"),
-        pattern="(^|[^A-Z0-9])A(KI|SI|BI|CC)A[A-Z0-9]{16}([^A-Z0-9]|$)",
+        prefixes=("AKIA", "ASIA"),
+        pattern="\\bA[KS]IA[A-Z0-9]{16}\\b",
+        follows=4,
     ),
     Form(
-        prefixes=("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+        prefixes=("gh",),
         pattern="gh[pousr]_[0-9A-Za-z]{36}",
+        follows=8,
+        in_base64=("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
     ),
-    Form(prefixes=("github_pat_",), pattern="github_pat_\\w{36}"),
-    Form(prefixes=("glpat-",), pattern="glpat-[\\w-]{20}"),
-    Form(prefixes=("hf_",), pattern="(^|\\W)hf_[0-9A-Za-z]{34}"),
-    Form(prefixes=("sk-",), pattern="(^|[^\\w-])sk-[\\w-]{32}"),
-    Form(prefixes=("xox",), pattern="xox[abeoprs]-[0-9A-Za-z-]{10}", follows=3),
-    Form(prefixes=("AIza",), pattern="(^|\\W)AIza[\\w-]{35}"),
+    Form(prefixes=("github_pat_",), pattern="github_pat_\\w{36}", follows=4),
+    Form(prefixes=("glpat-",), pattern="glpat-[\\w-]{20}", follows=2),
+    Form(prefixes=("hf_",), pattern="(^|\\W)hf_[0-9A-Za-z]{34}", follows=9),
+    Form(
+        prefixes=("sk-",),
+        pattern="(^|[^\\w-])sk-[\\w-]{32}",
+        follows=2,
+        in_base64=("sk-admin-", "sk-ant-", "sk-proj-", "sk-svcacct-"),
+    ),
+    Form(
+        prefixes=("xox",),
+        pattern="xox[abeoprs]-[0-9A-Za-z-]{10}",
+        follows=2,
+        in_base64=tuple(f"xox{letter}-" for letter in "abeoprs"),
+    ),
+    Form(prefixes=("AIza",), pattern="(^|\\W)AIza[\\w-]{35}", follows=6),
 )
 _COMPILED = [(each, re.compile(each.pattern, re.ASCII).search) for each in FORMS]
 
@@ -60,13 +76,14 @@ def has_token(text: str) -> bool:
 def _spellings(form: Form) -> list[tuple[str, str]]:
     """What must be in base64, and the pattern of it and of what follows."""
     found = []
-    for prefix in form.prefixes:
+    for prefix in form.in_base64 or form.prefixes:
         for skipped in range(3):
             whole = base64.b64encode(b"\0" * skipped + prefix.encode()).decode()
             first, end = -(-8 * skipped // 6), 8 * (skipped + len(prefix)) // 6
             part = whole[first:end]
-            follows = _TEXT_IN_BASE64 % form.follows if form.follows else ""
-            found.append((part, f"{part}.{{{-end % 4}}}{follows}"))
+            follows = _LETTERS % form.follows if form.follows else ""
+            place = f"^(.{{4}})*.{{{first % 4}}}"
+            found.append((part, f"{place}{part}.{{{-end % 4}}}{follows}"))
     return found
 
 

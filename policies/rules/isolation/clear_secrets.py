@@ -6,11 +6,11 @@
   `[PAD]`, a number of tokens and a reference (`$(NAME)`, `op://`, `vault:`) are no secrets; a
   placeholder is told by isolation/placeholders.
 - A ConfigMap must have no such key, and its files no line that gives a password or key a value
-  (programs and files of more than 500,000 characters are not read for it).
+  (programs and files of more than 100,000 characters are not read for it).
 - Variables, values, ConfigMaps with their `binaryData`, and the commands of containers must contain
   no private key, no token of a well-known form (AWS, GitHub, GitLab, Google, Hugging Face, OpenAI,
-  Anthropic, Slack) and, outside of `binaryData`, no address with a password in it. `binaryData` of
-  more than 100,000 characters is not read.
+  Anthropic, Slack) and no address with a password in it, which is not looked for in `binaryData`
+  and in more than 500,000 characters. `binaryData` of more than 100,000 characters is not read.
 - The Ignition of a pool and the user data of an EC2NodeClass must contain none either, and no join
   token of kubeadm; base64 `data:` URLs are decoded and read too. Secret boot data comes in a second
   configuration, which is encrypted.
