@@ -79,6 +79,8 @@ _CHARTS: Mapping[str, tuple[Allows, ...]] = {
     # its own rule for the DRA driver, deployments/gpu-operator/templates/clusterrole.yaml
     "gpu-operator": (allows(["", "apps", "resource.k8s.io", "gpu.nvidia.com"], _ALL),),
     "hcloud-csi-controller": _secrets("get", "list"),
+    "kubeflow-trainer-controller-manager": _secrets(*_READ, "create", "patch", "update"),
+    "kuberay-operator": _secrets(*_READ, "create", "delete", "update"),
     "kube-state-metrics": _secrets("list", "watch"),
     "monitoring-grafana-clusterrole": _secrets(*_READ),
     "monitoring-kube-prometheus-operator": _PROMETHEUS_OPERATOR,

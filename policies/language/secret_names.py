@@ -19,6 +19,7 @@ _REFERENCE = (
     "|(op://|vault:|>>vault:|ref\\+|arn:aws:(secretsmanager|ssm):)[^\\s]+"
 )
 _PLACEHOLDER = "\\$\\{\\w+(:?-|:?\\?[^}]*)?\\}|\\$[A-Z_][A-Z0-9_]*"
+_UNFILLED = f"{_PLACEHOLDER}|(?i:(your|insert|replace|enter)[_ -][\\w -]*)"
 _HARMLESS = (
     "(?i:true|false|yes|no|on|off|none|null|empty|dummy|[01]|x{3,}|\\*{3,})"
     "|\\[[A-Za-z_]+\\]|(?s:[/<].*)"
@@ -27,7 +28,7 @@ _LONGEST_REFERENCE = 2000
 _is_name = re.compile(NAME, re.ASCII).search
 _is_counted = re.compile(_COUNTED, re.ASCII).search
 _is_reference = re.compile(_REFERENCE, re.ASCII).fullmatch
-_is_placeholder = re.compile(_PLACEHOLDER, re.ASCII).fullmatch
+_is_placeholder = re.compile(_UNFILLED, re.ASCII).fullmatch
 _is_harmless = re.compile(_HARMLESS, re.ASCII).fullmatch
 
 
@@ -79,13 +80,13 @@ def cel_names_secret(name: str) -> str:
 def cel_is_named_secret(name: str, text: str) -> str:
     """CEL: `is_named_secret`."""
     counted = f"{_matches(name, _COUNTED)} && {_matches(text, '^[0-9]+$')}"
-    harmless = _matches(text, f"^({_HARMLESS}|{_PLACEHOLDER})$")
+    harmless = _matches(text, f"^({_HARMLESS}|{_UNFILLED})$")
     return f"({_matches(name, NAME)} && !{harmless} && !({counted}))"
 
 
 def cel_is_unfilled(name: str, text: str) -> str:
     """CEL: `is_unfilled`."""
-    return f"({_matches(name, NAME)} && {_matches(text, f'^({_PLACEHOLDER})$')})"
+    return f"({_matches(name, NAME)} && {_matches(text, f'^({_UNFILLED})$')})"
 
 
 def cel_has_placeholder(text: str) -> str:
@@ -97,9 +98,7 @@ LONGEST_WITH_URLS, LONGEST_WITH_LINES = 500_000, 100_000
 """Longer files are searched for keys and tokens alone: the rest is too dear for the API server."""
 _PROGRAM = "(?i)\\.(py|sh|js|ts|go|lua|rb|pl|md)$"
 _URL = "://[^\\s/:@]*:[^\\s/:@$<{(*%][^\\s/:@]*@"
-_LINE_WORDS = (
-    "password|passwd|passphrase|client_?secret|secret_?key|api_?key|access_?key|private_?key"
-)
+_LINE_WORDS = "password|passphrase|client_?secret|secret_?key|api_?key|access_?key|private_?key"
 _VALUE = (
     "(\"[^\"$<{(*/%][^\"$<{]*\"|'[^'$<{(*/%][^'$<{]*'"
     "|[^\\s\"'$<{(*/%&!|>~\\[#@,][^\\s\"'$<{(]*)\\s*,?\\s*(#.*)?$"

@@ -49,11 +49,11 @@ FORMS = (
     Form(prefixes=("glpat-",), pattern="glpat-[\\w-]{20}", follows=2),
     Form(prefixes=("hf_",), pattern="(^|\\W)hf_[0-9A-Za-z]{34}", follows=9),
     Form(
-        prefixes=("sk-",),
-        pattern="(^|[^\\w-])sk-[\\w-]{32}",
+        prefixes=("sk-proj-", "sk-ant-", "sk-admin-", "sk-svcacct-"),
+        pattern="sk-[a-z]+-[\\w-]{20}",
         follows=2,
-        in_base64=("sk-admin-", "sk-ant-", "sk-proj-", "sk-svcacct-"),
     ),
+    Form(prefixes=("sk-",), pattern="(^|[^\\w-])sk-[0-9A-Za-z]{32}", follows=10),
     Form(
         prefixes=("xox",),
         pattern="xox[abeoprs]-[0-9A-Za-z-]{10}",

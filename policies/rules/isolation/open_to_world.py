@@ -26,6 +26,7 @@ _CLUSTER = "aws:eks/cluster:Cluster"
 _OPEN = "must not open port {} to everybody."
 _NO_FIREWALL = "must have a firewall."
 _ENDPOINT = "must not open its API to everybody: set publicAccessCidrs or endpointPublicAccess."
+_NO_TCP = ("UDP", "SCTP")
 _TCP = ("tcp", "6", "-1", "all")
 _SERVICE = "must not open a port of SSH or of the control plane to everybody."
 _EXTERNAL = "must not take traffic for addresses of its own choice by externalIPs."
@@ -122,6 +123,8 @@ def _is_for_everybody(manifest: Manifest, spec: Mapping[str, object]) -> bool:
 
 
 def _is_guarded(port: object, guarded: Sequence[object]) -> bool:
+    if at(port, "protocol") in _NO_TCP:
+        return False
     names = [name for name, number in _NAMED.items() if number in guarded]
     numbers = (at(port, field) for field in ("port", "targetPort", "nodePort"))
     return any(number in guarded for number in numbers) or any(
@@ -143,9 +146,10 @@ _NUMBER = " || ".join(
     f"dyn(p.?{field}.orValue(0)) in {_GUARDED}" for field in ("port", "targetPort", "nodePort")
 )
 _NAME = "dyn(p.?name.orValue('')) == n || dyn(p.?targetPort.orValue('')) == n"
+_NAMES = cel.literal(_NAMED)
 _IS_GUARDED = (
-    f"({_NUMBER} || {cel.literal(_NAMED)}.exists(n, {cel.literal(_NAMED)}[n] in {_GUARDED} && "
-    f"({_NAME})))"
+    f"!(p.?protocol.orValue('TCP') in {list(_NO_TCP)}) && ({_NUMBER} || "
+    f"{_NAMES}.exists(n, {_NAMES}[n] in {_GUARDED} && ({_NAME})))"
 )
 
 RULE = Rule(

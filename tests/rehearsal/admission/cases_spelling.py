@@ -256,6 +256,7 @@ _FILES = {
 }
 _PUBLIC_FILES = {
     "a file that names": "password: ${DB_PASSWORD}\npasswordFile: /run/secret\napi_key: ''\n",
+    "a file of a system": "passwd: files sss\ngroup: files\n",
     "a file with types": "password: string\nadminPassword: null\nsecretKey: <key>\n",
 }
 
@@ -266,8 +267,7 @@ def _secrets() -> Iterator[tuple[str, Object]]:
         yield f"a token of {name} in a file", _map(settings=f"a: 1\nb: {token}\n")
         for before in ("", "a", "ab"):
             inside = _base64(f"{before}\n{token}\n")
-            if name != "OpenAI":  # too short to be told there
-                yield f"{name} in base64 behind {len(before)}", _map("binaryData", blob=inside)
+            yield f"{name} in base64 behind {len(before)}", _map("binaryData", blob=inside)
     for name, value in _SECRET_VARIABLES.items():
         yield f"{name}={value}", _told(name, value)
     for what, text in _FILES.items():
@@ -350,6 +350,7 @@ def good() -> Iterator[Row]:
     yield SECRETS, "a placeholder for a token", _told("HF_TOKEN", "${HF_TOKEN}")
     yield from ((HOST, *row) for row in _held())
     yield WORLD, "HTTPS behind another port", _service({"port": 443, "targetPort": 8443})
+    yield WORLD, "another protocol", _service({"port": 6443, "protocol": "UDP"})
     yield WORLD, "HTTPS at every node", _service({"port": 443}, type="NodePort")
     private = {"loadBalancerSourceRanges": ["10.0.0.0/8", "172.16.0.0/12"]}
     yield WORLD, "SSH for private networks", _service({"port": 22}, **private)
@@ -368,7 +369,7 @@ def bad() -> Iterator[Row]:
     yield from ((SECRETS, *row) for row in _secrets())
     yield from ((HOST, *row) for row in _loosened())
     yield IMAGE, "a volume by tag", _by_tag()
-    for value in ("${HF_TOKEN}", "$HF_TOKEN", "${HF_TOKEN:?is missing}"):
+    for value in ("${HF_TOKEN}", "$HF_TOKEN", "${HF_TOKEN:?is missing}", "YOUR_TOKEN"):
         yield UNFILLED, f"a token that is {value}", _told("HF_TOKEN", value)
     for image in ("${IMAGE}", "registry.example/train:$TAG", "{{image}}"):
         yield UNFILLED, f"an image that is {image}", _images(image)
