@@ -53,13 +53,21 @@ def _holds(other: _Network, network: _Network) -> bool:
 _SHARES = [1 << (_WHOLE_BITS - length) for length in range(_WHOLE_BITS + 1)]
 
 
+_WIDE = f"isCIDR(t.trim()) && cidr(t.trim()).prefixLength() <= {_WHOLE_BITS}"
+
+
 def cel_share(texts: str) -> str:
-    """CEL: `share` of a list of texts."""
-    wide = f"isCIDR(t.trim()) && cidr(t.trim()).prefixLength() <= {_WHOLE_BITS}"
-    found = f"{texts}.filter(t, {wide}).map(t, string(cidr(t.trim()).masked()))"
+    """CEL: `share` of a list of texts; its price grows with the square of their number."""
+    found = f"{texts}.filter(t, {_WIDE}).map(t, string(cidr(t.trim()).masked()))"
     alone = "n.indexOf(t) == i && !n.exists(o, o != t && cidr(o).containsCIDR(t))"
     shares = f"n.transformList(i, t, {alone}, int({_SHARES}[cidr(t).prefixLength()]))"
     return f"[{found}].map(n, {shares}.sum())[0]"
+
+
+def cel_share_at_most(texts: str) -> str:
+    """CEL: the same with what several cover counted as often: cheap, and never too little."""
+    share_of_one = f"int({_SHARES}[cidr(t.trim()).prefixLength()])"
+    return f"{texts}.filter(t, {_WIDE}).map(t, {share_of_one}).sum()"
 
 
 def cel_share_without(cidr: str, left_out: str) -> str:

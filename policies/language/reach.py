@@ -89,8 +89,15 @@ def cel_opens_all_ports(ports: str) -> str:
 def cel_are_everybody(rules: str, blocks: str) -> str:
     """CEL: `are_everybody` of the blocks `blocks` of all rules `r` in a list."""
     left_out = "b[?'except'].orValue([])"
-    plain = f"{blocks}.filter(b, size({left_out}) == 0).map(b, b.?cidr.orValue(''))"
-    texts = f"{rules}.map(r, {plain}.join(' ')).join(' ').split(' ')"
+
+    def texts(of: str) -> str:
+        joined = f"{of}.map(b, b.?cidr.orValue('')).join(' ')"
+        return f"{rules}.map(r, {joined}).join(' ').split(' ')"
+
     part = cidrs.cel_share_without("b.?cidr.orValue('')", left_out)
     parts = f"{rules}.map(r, {blocks}.filter(b, size({left_out}) > 0).map(b, {part}).sum()).sum()"
-    return f"{cidrs.cel_share(texts)} + {parts} >= {cidrs.EVERYBODY}"
+    plain = cidrs.cel_share(texts(f"{blocks}.filter(b, size({left_out}) == 0)"))
+    return (
+        f"({cidrs.cel_share_at_most(texts(blocks))} >= {cidrs.EVERYBODY} && "
+        f"{plain} + {parts} >= {cidrs.EVERYBODY})"
+    )

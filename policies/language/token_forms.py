@@ -30,9 +30,10 @@ class Form:
 
 FORMS = (
     Form(
-        prefixes=("PRIVATE KEY",),
-        pattern="-----BEGIN [A-Z0-9 ]*PRIVATE KEY",
+        prefixes=("PRIVATE",),
+        pattern="-----BEGIN [A-Z0-9 ]*PRIVATE",
         follows=0,
+        in_base64=("PRIVATE KEY-",),
     ),
     Form(
         prefixes=("AKIA", "ASIA"),
@@ -49,7 +50,7 @@ FORMS = (
     Form(prefixes=("glpat-",), pattern="glpat-[\\w-]{20}", follows=2),
     Form(prefixes=("hf_",), pattern="(^|\\W)hf_[0-9A-Za-z]{34}", follows=9),
     Form(
-        prefixes=("sk-proj-", "sk-ant-", "sk-admin-", "sk-svcacct-"),
+        prefixes=("sk-proj-", "sk-ant-", "sk-admin-", "sk-svcacct"),
         pattern="sk-[a-z]+-[\\w-]{20}",
         follows=2,
     ),

@@ -137,9 +137,13 @@ _GUARDED = cel.setting(ID, "ports")
 _SAID = f"object.metadata.?annotations[?'{_RANGES}'].orValue('')"
 _HAS = "size(object.spec.?loadBalancerSourceRanges.orValue([])) > 0"
 _OF_SERVICE = f"({_HAS} ? object.spec.loadBalancerSourceRanges : {_SAID}.split(','))"
+_COVER_ALL = (
+    f"({cidrs.cel_share_at_most(_OF_SERVICE)} >= {cidrs.EVERYBODY} && "
+    f"{cidrs.cel_share(_OF_SERVICE)} >= {cidrs.EVERYBODY})"
+)
 _IS_FOR_EVERYBODY = (
     "(object.spec.?type.orValue('') == 'LoadBalancer' ? "
-    f"(!({_HAS}) && {_SAID} == '') || {cidrs.cel_share(_OF_SERVICE)} >= {cidrs.EVERYBODY} : "
+    f"(!({_HAS}) && {_SAID} == '') || {_COVER_ALL} : "
     "object.spec.?type.orValue('') == 'NodePort')"
 )
 _NUMBER = " || ".join(

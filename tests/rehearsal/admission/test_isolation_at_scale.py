@@ -10,7 +10,7 @@ from tests.support.admission.verdicts import deny
 
 RULES = [clear_secrets.RULE, network_policy.RULE, rbac_wildcards.RULE]
 LARGEST = 1024 * 1024 - 4096
-LINES = "task-runner: http://a@b/disk-key secret hf_ AKIA PRIVATE KEY ghp_ {{pass}}\n"
+LINES = "key: http://a@b hf_ ASIA PRIVATE ghp_ github_pat_ glpat- sk-svcacct xoxb AIza {{pass}}\n"
 TOKEN = "ghp_" + "a1" * 18
 
 
