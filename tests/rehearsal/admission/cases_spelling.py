@@ -129,6 +129,13 @@ def _service(port: Object, **spec: object) -> Object:
     return made("v1", "Service", {"type": "LoadBalancer", "ports": [port], **spec})
 
 
+def _annotated(ranges: str) -> Object:
+    found = _service({"port": 22})
+    key = "service.beta.kubernetes.io/load-balancer-source-ranges"
+    found["metadata"]["annotations"] = {key: ranges}
+    return found
+
+
 def _services() -> Iterator[tuple[str, Object]]:
     yield "SSH behind another port", _service({"port": 2222, "targetPort": 22})
     yield "SSH by name", _service({"port": 2222, "targetPort": "ssh"})
@@ -297,6 +304,9 @@ _LOOSE: Mapping[str, Object] = {
 }
 
 
+_APPARMOR = "container.apparmor.security.beta.kubernetes.io"
+
+
 def _loosened() -> Iterator[tuple[str, Object]]:
     for what, context in _LOOSE.items():
         yield f"a pod without {what}", pod(container(), securityContext=context)
@@ -305,6 +315,9 @@ def _loosened() -> Iterator[tuple[str, Object]]:
     yield "a sysctl", pod(container(), securityContext={"sysctls": forwards})
     unmasked = {**container(), "securityContext": {"procMount": "Unmasked"}}
     yield "all of /proc", workflow(pod_template(unmasked))
+    annotated = pod(container())
+    annotated["metadata"]["annotations"] |= {f"{_APPARMOR}/main": "unconfined"}
+    yield "AppArmor by annotation", annotated
     probe = {"livenessProbe": {"httpGet": {"host": "10.0.0.1", "port": 80}}}
     yield "a probe of another host", pod({**container(), **probe})
     for path in ("/", "/scratch", "/scratchy/pvc-1"):
@@ -320,6 +333,8 @@ def _held() -> Iterator[tuple[str, Object]]:
     }
     probe = {"livenessProbe": {"httpGet": {"path": "/", "port": 80}}}
     yield "what baseline allows", pod({**container(), **probe}, securityContext=context)
+    unmasked = {**container(), "securityContext": {"procMount": "Unmasked"}}
+    yield "all of /proc of its own users", workflow(pod_template(unmasked, hostUsers=False))
     yield "a volume of the scratch disk", _volume("/scratch/pvc-1")
 
 
@@ -352,6 +367,7 @@ def good() -> Iterator[Row]:
     yield WORLD, "HTTPS behind another port", _service({"port": 443, "targetPort": 8443})
     yield WORLD, "another protocol", _service({"port": 6443, "protocol": "UDP"})
     yield WORLD, "HTTPS at every node", _service({"port": 443}, type="NodePort")
+    yield WORLD, "SSH for private networks by annotation", _annotated("10.0.0.0/8,172.16.0.0/12")
     private = {"loadBalancerSourceRanges": ["10.0.0.0/8", "172.16.0.0/12"]}
     yield WORLD, "SSH for private networks", _service({"port": 22}, **private)
     yield IMAGE, "a placeholder for an image", _images("${IMAGE}")
@@ -365,6 +381,7 @@ def bad() -> Iterator[Row]:
     yield from ((NETWORK, *row) for row in _open_policies())
     yield from ((NETWORK, *row) for row in _open_to_cilium())
     yield from ((WORLD, *row) for row in _services())
+    yield WORLD, "SSH for two halves by annotation", _annotated(",".join(_HALVES))
     yield from ((RBAC, *row) for row in _grants())
     yield from ((SECRETS, *row) for row in _secrets())
     yield from ((HOST, *row) for row in _loosened())
