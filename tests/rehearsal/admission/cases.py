@@ -19,6 +19,7 @@ from tests.rehearsal.admission import (
     cases_isolation,
     cases_numa,
     cases_pools,
+    cases_spelling,
     cases_work,
 )
 from tests.rehearsal.admission.facts import FACTS
@@ -56,6 +57,7 @@ _TABLES = (
     cases_gangs,
     cases_idle,
     cases_isolation,
+    cases_spelling,
     cases_work,
 )
 SETTINGS: Mapping[str, Mapping[str, object]] = {KEY: {**FACTS}, **cases_work.SETTINGS}
