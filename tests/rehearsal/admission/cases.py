@@ -20,6 +20,8 @@ from tests.rehearsal.admission import (
     cases_numa,
     cases_pools,
     cases_spelling,
+    cases_structure,
+    cases_trust,
     cases_work,
 )
 from tests.rehearsal.admission.facts import FACTS
@@ -58,6 +60,8 @@ _TABLES = (
     cases_idle,
     cases_isolation,
     cases_spelling,
+    cases_structure,
+    cases_trust,
     cases_work,
 )
 SETTINGS: Mapping[str, Mapping[str, object]] = {KEY: {**FACTS}, **cases_work.SETTINGS}
