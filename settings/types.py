@@ -23,6 +23,7 @@ from settings.forms import (
     MachineCount,
     Name,
     PodCidr,
+    PriorityClassName,
     PublicKey,
     Region,
     RepositoryName,
@@ -130,6 +131,11 @@ class Queue:
     gpus: Annotated[int, Field(ge=0, description="a whole number of 0 or more")]
     pool: str | None = None
     """The pool on which its jobs run; None for all pools, owned and rented."""
+    priorities: Annotated[
+        tuple[PriorityClassName, ...],
+        Field(description="a list of priority classes"),
+    ] = ("research", "interactive", "scavenger")
+    """The priority classes that its pods may name; pods that name none have priority 0."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)

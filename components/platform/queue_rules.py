@@ -4,6 +4,9 @@ Of a gang for which some of the idle machines suffice, Volcano calls as many pod
 the others not; Karpenter looks at the others alone, finds that they fit the same idle machines and
 makes none, for ever. A gang with hard network topology is tried only where it fits whole, so that
 all of its pods wait alike, and Karpenter makes what is missing in one round.
+
+The MPI and training operators cannot say that of the PodGroups that they make. Their groups are
+taken without it, and may wait while a part of them fits idle machines of the pool.
 """
 
 from collections.abc import Collection, Mapping
@@ -59,9 +62,13 @@ def queue_rules(
     name: str,
     queues: Mapping[str, str | None],
     rented: Collection[str],
+    operators: Collection[str],
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Register the policy for the queues, given with the pool of each, None for any pool."""
+    """Register the policy for the queues, given with the pool of each, None for any pool.
+
+    `operators` are the user names of controllers that make PodGroups and know no topology.
+    """
     ValidatingAdmissionPolicy(
         f"{name}-rules",
         metadata=ObjectMetaArgs(name=NAME),
@@ -81,7 +88,7 @@ def queue_rules(
                     message_expression=f"'queue ' + {_QUEUE.format('object')} + ' is not that of "
                     "this namespace; allowed: ' + namespaceObject.metadata.name",
                 ),
-                *_gangs(queues, rented),
+                *_gangs(queues, rented, operators),
             ],
         ),
         opts=opts,
@@ -96,7 +103,9 @@ def queue_rules(
     )
 
 
-def _gangs(queues: Mapping[str, str | None], rented: Collection[str]) -> list[ValidationArgs]:
+def _gangs(
+    queues: Mapping[str, str | None], rented: Collection[str], operators: Collection[str]
+) -> list[ValidationArgs]:
     """Returns the rules for gangs that wait for Karpenter; none where no pool is rented."""
     if not rented:
         return []
@@ -104,7 +113,8 @@ def _gangs(queues: Mapping[str, str | None], rented: Collection[str]) -> list[Va
     anywhere = sorted(queue for queue, pool in queues.items() if pool is None)
     return [
         ValidationArgs(
-            expression=f"{_outside(bursting)} || {MEMBERS} <= 1 || ({WHOLE})",
+            expression=f"{_outside(bursting)} || {MEMBERS} <= 1 || ({WHOLE}) "
+            f"|| {_of_operator(operators)}",
             message="a gang on rented machines must have networkTopology: {mode: hard, "
             f"highestTierAllowed: {TIER}}}; else it waits for ever where a part of it fits",
         ),
@@ -121,6 +131,20 @@ def _gangs(queues: Mapping[str, str | None], rented: Collection[str]) -> list[Va
             "machines it waits for ever where a part of it fits",
         ),
     ]
+
+
+def _of_operator(operators: Collection[str]) -> str:
+    """CEL: whether an operator makes the group, names its queue and says what it asks for.
+
+    The MPI and training operators cannot set a network topology and write their own view of a group
+    again and again, so that nobody else can either. The name in the request is the API server's
+    word, not the object's.
+    """
+    return (
+        f"(object.kind == 'PodGroup' && request.userInfo.username in {sorted(operators)} && "
+        f"{_QUEUE.format('object')} == namespaceObject.metadata.name && "
+        "size(dyn(object).spec.?minResources.orValue({})) > 0)"
+    )
 
 
 def _outside(queues: list[str]) -> str:
