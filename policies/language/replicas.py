@@ -13,24 +13,29 @@ from decimal import Decimal
 from policies.language import cel
 from policies.language.gpu_work import counted
 from policies.language.manifest import at, items, mapping
-from policies.language.pods import KINDS as OF_PODS
 from policies.language.pods import KUBEFLOW, Pod
 from policies.language.pool_table import Malformed, cel_amount, total
 from policies.language.rule import Kind, Manifest
 from settings.names import GPU
 
-_OF_RAY = {"rayclusters": (), "rayjobs": ("rayClusterSpec",), "rayservices": ("rayClusterConfig",)}
 KINDS: tuple[Kind, ...] = (
-    *(
-        kind
-        for kind in OF_PODS
-        if kind[0] != "argoproj.io" and kind[1] != "daemonsets" and "/" not in kind[1]
-    ),
+    ("", "pods"),
+    ("", "replicationcontrollers"),
+    ("apps", "deployments"),
+    ("apps", "replicasets"),
+    ("apps", "statefulsets"),
+    ("batch", "jobs"),
+    ("batch", "cronjobs"),
+    ("batch.volcano.sh", "jobs"),
+    *(("kubeflow.org", f"{kind.lower()}s") for kind in KUBEFLOW),
+    ("kubeflow.org", "notebooks"),
     ("jobset.x-k8s.io", "jobsets"),
     ("leaderworkerset.x-k8s.io", "leaderworkersets"),
-    *(("ray.io", plural) for plural in _OF_RAY),
+    ("ray.io", "rayclusters"),
+    ("ray.io", "rayjobs"),
+    ("ray.io", "rayservices"),
 )
-"""What has a number of pods that it says itself; a DaemonSet has one for each node."""
+"""What says itself how many pods it has; a DaemonSet has one for each node."""
 
 _RAY = {
     "RayCluster": ("spec",),

@@ -35,7 +35,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
 
 
 _SPACE = "object.metadata.?namespace.orValue('')"
-_FREE = f"({_SYSTEM} + {cel.setting(ID, 'namespaces')} + variables.queues.map(q, q.name))"
+_FREE = f"({_SYSTEM} + {cel.setting(ID, 'namespaces')} + variables.queues.map(q, string(q.name)))"
 
 RULE = Rule(
     id=ID,
@@ -62,7 +62,7 @@ RULE = Rule(
             Fault(
                 broken=f"size(variables.queues) > 0 && {_SPACE} != '' && !({_SPACE} in {_FREE})",
                 says=cel.text(
-                    _MUST, queues="variables.queues.map(q, q.name).join(', ')", space=_SPACE
+                    _MUST, queues="variables.queues.map(q, string(q.name)).join(', ')", space=_SPACE
                 ),
             )
         ],

@@ -50,7 +50,7 @@ _BAD = "each.hasValue() && !(each.value() in [dyn(null), dyn('')] + q.priorities
 
 def _says(classes: str) -> str:
     """CEL: what is said of the first of some classes that the queue `q` has not."""
-    listed = "(size(q.priorities) == 0 ? 'it has none' : q.priorities.join(', '))"
+    listed = "(size(q.priorities) == 0 ? 'it has none' : q.priorities.map(n, string(n)).join(', '))"
     said = f"{classes}.filter(each, {_BAD})[0].value()"
     return cel.text(_MUST, queue="q.name", allowed=listed, said=said)
 

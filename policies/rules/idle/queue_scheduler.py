@@ -14,12 +14,15 @@ from policies.language import cel
 from policies.language.cel_forms import GPU_PODS, WITH_GPUS, Fault, of_pods
 from policies.language.gpu_work import gpu_pods
 from policies.language.manifest import at
-from policies.language.pods import KINDS, KUBEFLOW, subject
+from policies.language.pods import KINDS, subject
 from policies.language.pool_table import facts
 from policies.language.rule import Admission, Manifest, Rule, Settings
 
 ID = "idle/queue-scheduler"
 _DEFAULT = "default-scheduler"
+_GIVEN = ("batch.volcano.sh", "flow.volcano.sh", "kubeflow.org", "ray.io", "trainer.kubeflow.org")
+"""The groups of jobs whose controllers give the name to their pods."""
+_COPIED = "Notebook"
 _MUST = (
     "must have schedulerName: volcano in the namespace of queue '{queue}'; the scheduler '{said}' "
     "knows no queues."
@@ -29,8 +32,8 @@ _MUST = (
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Return the pods with GPUs that go past their queue."""
     queue = at(manifest, "metadata", "namespace")
-    given = str(manifest.get("apiVersion")).startswith("batch.volcano.sh/")
-    if given or manifest.get("kind") in KUBEFLOW:
+    group = str(manifest.get("apiVersion")).rpartition("/")[0]
+    if group in _GIVEN and manifest.get("kind") != _COPIED:
         return []
     if all(each["name"] != queue for each in facts(settings)["queues"]):
         return []
@@ -47,7 +50,7 @@ _SAID = f"p.spec.?schedulerName.orValue('{_DEFAULT}')"
 _KINDS = tuple(
     (group, plural)
     for group, plural in KINDS
-    if group != "batch.volcano.sh" and (group != "kubeflow.org" or plural == "notebooks")
+    if group not in _GIVEN or plural == f"{_COPIED.lower()}s"
 )
 _OF_PODS = of_pods(
     GPU_PODS,

@@ -18,6 +18,7 @@ from tests.rehearsal.admission import (
     cases_isolation,
     cases_numa,
     cases_pools,
+    cases_queues,
     cases_work,
 )
 from tests.rehearsal.admission.facts import FACTS
@@ -52,11 +53,16 @@ _TABLES = (
     cases_pools,
     cases_declared,
     cases_gangs,
+    cases_queues,
     cases_idle,
     cases_isolation,
     cases_work,
 )
-SETTINGS: Mapping[str, Mapping[str, object]] = {KEY: {**FACTS}, **cases_work.SETTINGS}
+SETTINGS: Mapping[str, Mapping[str, object]] = {
+    KEY: {**FACTS},
+    **cases_work.SETTINGS,
+    **cases_queues.SETTINGS,
+}
 """Settings of the rules in the table, by rule id, and the facts."""
 
 

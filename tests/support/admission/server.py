@@ -34,7 +34,14 @@ _CUSTOM = (
     ("kubeflow.org", "v1", "PaddleJob"),
     ("kubeflow.org", "v1", "JAXJob"),
     ("kubeflow.org", "v1", "Notebook"),
+    ("jobset.x-k8s.io", "v1alpha2", "JobSet"),
+    ("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet"),
+    ("ray.io", "v1", "RayCluster"),
+    ("ray.io", "v1", "RayJob"),
+    ("ray.io", "v1", "RayService"),
 )
+QUEUES = ("research", "desk")
+"""Namespaces of queues; NAMESPACE is none."""
 PRESERVES = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
@@ -169,8 +176,11 @@ class Server:
         for crd in [*crds, *(_crd(*each) for each in _CUSTOM)]:
             place = self.place(crd)
             self.wait_for(f"CRD {crd['metadata']['name']}", lambda at=place: self._served(at))
-        account = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default"
-        self.wait_for("the account of pods", lambda: self.api.get(account) is not None)
+        named = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": n}} for n in QUEUES]
+        self.install(named)
+        for space in (NAMESPACE, *QUEUES):
+            account = f"/api/v1/namespaces/{space}/serviceaccounts/default"
+            self.wait_for("the account of pods", lambda at=account: self.api.get(at) is not None)
 
     def _served(self, crd: str) -> bool:
         found = self.api.get(crd) or {}
