@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from settings.operators import OPERATORS
 from tests.rehearsal.queues.conftest import Queues, pod_group, pod_groups
 
 AGAIN = [{"event": "PodEvicted", "action": "RestartJob"}]
@@ -103,3 +104,28 @@ def test_who_writes_the_state_of_a_job_from_before_the_rules_is_let_through(
     )
     assert changed(queues, path, minMember=3) == ""
     queues.api.delete(path)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_an_operators_group_bursts_without_a_topology_and_nobody_elses_does(
+    queues: Queues, operator: str
+) -> None:
+    def refusal(user: str, **spec: object) -> str:
+        asks = {"minResources": {"nvidia.com/gpu": "16"}, "queue": "burst", **spec}
+        group = pod_group({"metadata": {"name": "ray"}, "spec": {"minMember": 2, **asks}})
+        path = pod_groups("burst")
+        return queues.refusal("POST", path, group, group="system:masters", user=user)
+
+    assert refusal(operator) == ""
+    whole = "a gang on rented machines must have networkTopology: {mode: hard, "
+    assert whole in refusal("ada")
+    assert whole in refusal("system:serviceaccount:burst:mpi-operator"), "an account of a team"
+    assert whole in refusal(operator, minResources=None), "nobody knows what it asks for"
+    assert "queue risk is not that of this namespace" in refusal(operator, queue="risk")
+
+
+def test_an_operator_makes_no_job_of_volcano_that_waits_for_ever(queues: Queues) -> None:
+    path = "/apis/batch.volcano.sh/v1alpha1/namespaces/burst/jobs"
+    made = job("burst", 2, None, AGAIN)
+    said = queues.refusal("POST", path, made, group="system:masters", user=OPERATORS[0])
+    assert "a gang on rented machines must have networkTopology" in said
