@@ -200,7 +200,8 @@ VARIABLES: Mapping[str, str] = {
         f"[{_several(cel_number(f'{_SPEC}.?replicas', '1'), f'{_SPEC}.?template.orValue({{}})')}]"
     ),
     "made": (
-        f"variables.several.map(t, {{'many': t.many, 'each': {_EACH}}}).filter(t, t.many > 0.0)"
+        f"variables.several.map(t, {{'many': double(t.many), 'each': {_EACH}}})"
+        ".filter(t, t.many > 0.0)"
     ),
 }
 """Variables: `made`, the pods that an object has at once as `gpus` counts them."""

@@ -22,6 +22,7 @@ from policies.language.rule import Manifest, Rule, Settings
 
 ID = "idle/queue-priority"
 _MUST = "must have a priority class of queue '{queue}' ({allowed}) or none; it has '{said}'."
+_NONE = "must have no priority class in queue '{queue}'; it has '{said}'."
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
@@ -35,7 +36,8 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     def fault(said: object) -> str | None:
         if said in (None, "", *allowed):
             return None
-        return _MUST.format(queue=queue, allowed=", ".join(allowed) or "it has none", said=said)
+        template = _MUST if allowed else _NONE
+        return template.format(queue=queue, allowed=", ".join(allowed), said=said)
 
     faults = [fault(each) for each in classes_of_job(manifest)]
     found = [(pod, fault(pod.spec.get("priorityClassName"))) for pod in pods(manifest)]
@@ -50,9 +52,11 @@ _BAD = "each.hasValue() && !(each.value() in [dyn(null), dyn('')] + q.priorities
 
 def _says(classes: str) -> str:
     """CEL: what is said of the first of some classes that the queue `q` has not."""
-    listed = "(size(q.priorities) == 0 ? 'it has none' : q.priorities.map(n, string(n)).join(', '))"
+    listed = "q.priorities.map(n, string(n)).join(', ')"
     said = f"{classes}.filter(each, {_BAD})[0].value()"
-    return cel.text(_MUST, queue="q.name", allowed=listed, said=said)
+    some = cel.text(_MUST, queue="q.name", allowed=listed, said=said)
+    none = cel.text(_NONE, queue="q.name", said=said)
+    return f"(size(q.priorities) == 0 ? {none} : {some})"
 
 
 def _fault(classes: str) -> Fault:

@@ -42,6 +42,7 @@ _CUSTOM = (
 )
 QUEUES = ("research", "desk")
 """Namespaces of queues; NAMESPACE is none."""
+_CLASSES = ("production", "research", "interactive")
 PRESERVES = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
@@ -176,8 +177,11 @@ class Server:
         for crd in [*crds, *(_crd(*each) for each in _CUSTOM)]:
             place = self.place(crd)
             self.wait_for(f"CRD {crd['metadata']['name']}", lambda at=place: self._served(at))
-        named = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": n}} for n in QUEUES]
-        self.install(named)
+        self.install([_named("v1", "Namespace", each) for each in QUEUES])
+        of_scheduling = "scheduling.k8s.io/v1"
+        self.install(
+            [{**_named(of_scheduling, "PriorityClass", each), "value": 9} for each in _CLASSES]
+        )
         for space in (NAMESPACE, *QUEUES):
             account = f"/api/v1/namespaces/{space}/serviceaccounts/default"
             self.wait_for("the account of pods", lambda at=account: self.api.get(at) is not None)
@@ -192,6 +196,10 @@ class Server:
 
 def _unescaped(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
+
+
+def _named(api_version: str, kind: str, name: str) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}
 
 
 def _crd(group: str, version: str, kind: str) -> dict[str, Any]:
