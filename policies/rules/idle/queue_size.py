@@ -29,9 +29,10 @@ _MUST = (
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Return what an object asks for beyond its queue."""
-    found, queue = gpus(manifest), queue_of(manifest)
+    queue = queue_of(manifest)
     bounds = {each["name"]: each["gpus"] for each in facts(settings)["queues"]}
-    if not found or queue not in bounds:
+    found = gpus(manifest) if queue in bounds else None
+    if not found:
         return []
     most, starts = bounds[queue], least(manifest) if is_gang(manifest) else None
     wanted = sum((many * size for many, size in found), Decimal(0))
