@@ -29,6 +29,7 @@ from pulumi_kubernetes.meta.v1 import (
 )
 
 from components.platform.pool_domains import TIER
+from policies.rules.idle.own_queue import cel_says
 from settings.names import PREFIX
 
 NAME = "fleet-queues"
@@ -85,8 +86,9 @@ def queue_rules(
             validations=[
                 ValidationArgs(
                     expression=OWN_QUEUE,
-                    message_expression=f"'queue ' + {_QUEUE.format('object')} + ' is not that of "
-                    "this namespace; allowed: ' + namespaceObject.metadata.name",
+                    message_expression=cel_says(
+                        "namespaceObject.metadata.name", _QUEUE.format("object")
+                    ),
                 ),
                 *_gangs(queues, rented, operators),
             ],

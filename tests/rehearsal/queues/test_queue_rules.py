@@ -50,8 +50,9 @@ def test_a_job_is_taken_where_it_can_start_and_refused_with_a_way_out(queues: Qu
         refusal("default", 8, queue="research"),  # no queue's namespace
     ]
     assert taken == [""] * len(taken)
-    assert "queue burst is not that of this namespace; allowed: research" in refusal(
-        "research", queue="burst"
+    assert (
+        "Job 'job' must be in queue 'research', that of its namespace; it names 'burst'."
+        in refusal("research", queue="burst")
     )
     whole = "a gang on rented machines must have networkTopology: {mode: hard, "
     for topology in (None, {"mode": "soft"}, {**HARD, "highestTierAllowed": 2}):
@@ -84,7 +85,7 @@ def changed(queues: Queues, path: str, **spec: object) -> str:
 def test_a_job_never_leaves_the_bound_of_its_queue(
     queues: Queues, running: str, queue: str
 ) -> None:
-    says = f"queue {queue} is not that of this namespace; allowed: burst"
+    says = f"must be in queue 'burst', that of its namespace; it names '{queue}'."
     assert says in changed(queues, running, queue=queue)
 
 
@@ -121,7 +122,9 @@ def test_an_operators_group_bursts_without_a_topology_and_nobody_elses_does(
     assert whole in refusal("ada")
     assert whole in refusal("system:serviceaccount:burst:mpi-operator"), "an account of a team"
     assert whole in refusal(operator, minResources=None), "nobody knows what it asks for"
-    assert "queue risk is not that of this namespace" in refusal(operator, queue="risk")
+    assert "must be in queue 'burst', that of its namespace; it names 'risk'." in refusal(
+        operator, queue="risk"
+    )
 
 
 def test_an_operator_makes_no_job_of_volcano_that_waits_for_ever(queues: Queues) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from policies.language.facts import KEY, Facts, Queue
 from policies.language.rule import Rule
-from policies.rules.idle import outside_queues, queue_priority, queue_scheduler
+from policies.rules.idle import outside_queues, own_queue, queue_priority, queue_scheduler
 from tests.support.policies.gpu_pods import gpu_container
 from tests.support.policies.machines import Resource
 
@@ -89,3 +89,24 @@ def test_a_pod_with_gpus_outside_every_queue_is_told_of_the_queues() -> None:
     assert said(outside_queues.RULE, pod("default"), namespaces=["default"]) == []
     for free in ("research", "burst", "kube-system", "fleet-acceptance", None):
         assert said(outside_queues.RULE, pod(free)) == [], free
+
+
+@pytest.mark.parametrize(
+    ("named", "namespace", "keeps"),
+    [
+        ("research", "research", True),
+        ("default", "research", True),
+        (None, "research", True),
+        ("burst", "research", False),
+        ("burst", "elsewhere", True),
+        ("burst", None, True),
+    ],
+)
+def test_a_job_in_a_queues_namespace_is_in_that_queue(
+    named: str | None, namespace: str | None, *, keeps: bool
+) -> None:
+    found = pod(namespace)
+    spec = {"minMember": 1, "queue": named}
+    group = {**found, "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
+    says = "PodGroup 'p' must be in queue 'research', that of its namespace; it names 'burst'."
+    assert said(own_queue.RULE, {**group, "spec": spec}) == ([] if keeps else [says])
