@@ -267,10 +267,7 @@ def _rdma(gpu_pools: Mapping[str, ResolvedPool]) -> RdmaDevicesArgs:
     return RdmaDevicesArgs(rails=owned, efa=efa)
 
 
-def _pools_of_queues(settings: Settings) -> dict[str, str]:
+def _pools_of_queues(settings: Settings) -> dict[str, str | None]:
     return {
-        name: queue.pool
-        for team in settings.teams.values()
-        for name, queue in team.queues.items()
-        if queue.pool is not None
+        name: queue.pool for team in settings.teams.values() for name, queue in team.queues.items()
     }

@@ -9,7 +9,7 @@ The MPI and training operators cannot say that of the PodGroups that they make. 
 taken without it, and may wait while a part of them fits idle machines of the pool.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import pulumi
 from pulumi_kubernetes.admissionregistration.v1 import (
@@ -32,7 +32,13 @@ from components.platform.pool_domains import TIER
 from policies.rules.idle.own_queue import cel_says
 from settings.names import PREFIX
 
-NAME = "fleet-queues"
+NAME, PODS_NAME = "fleet-queues", "fleet-queue-pods"
+# any resource of NVIDIA's: whole GPUs, parts of them, and GPUs under other names
+HAS_GPUS = (
+    "(object.spec.containers + object.spec.?initContainers.orValue([])).exists(c,"
+    " c.?resources.?limits.orValue({}).exists(k, k.startsWith('nvidia.com/'))"
+    " || c.?resources.?requests.orValue({}).exists(k, k.startsWith('nvidia.com/')))"
+)
 OF_A_TEAM = LabelSelectorRequirementArgs(key=f"{PREFIX}/team", operator="Exists")
 _QUEUE = "{}.spec.?queue.orValue('default')"
 # Volcano's webhook gives a new PodGroup of the queue `default` that of the namespace, and looks at
@@ -95,11 +101,35 @@ def queue_rules(
         ),
         opts=opts,
     )
+    _bind(f"{name}-rules-bound", NAME, opts)
+    ValidatingAdmissionPolicy(
+        f"{name}-pods",
+        metadata=ObjectMetaArgs(name=PODS_NAME),
+        spec=ValidatingAdmissionPolicySpecArgs(
+            failure_policy="Fail",
+            match_constraints=MatchResourcesArgs(
+                namespace_selector=LabelSelectorArgs(match_expressions=[OF_A_TEAM]),
+                resource_rules=[_written("", "v1", "pods", ["CREATE"])],
+            ),
+            validations=[
+                ValidationArgs(
+                    expression=f"!{HAS_GPUS} || object.spec.schedulerName == 'volcano'",
+                    message="a pod with GPUs in the namespace of a queue must be scheduled by "
+                    "Volcano; its webhook, which gives pods that name, has not seen this one",
+                )
+            ],
+        ),
+        opts=opts,
+    )
+    _bind(f"{name}-pods-bound", PODS_NAME, opts)
+
+
+def _bind(name: str, policy: str, opts: pulumi.ResourceOptions) -> None:
     ValidatingAdmissionPolicyBinding(
-        f"{name}-rules-bound",
-        metadata=ObjectMetaArgs(name=NAME),
+        name,
+        metadata=ObjectMetaArgs(name=policy),
         spec=ValidatingAdmissionPolicyBindingSpecArgs(
-            policy_name=NAME, validation_actions=["Deny"]
+            policy_name=policy, validation_actions=["Deny"]
         ),
         opts=opts,
     )
@@ -153,10 +183,12 @@ def _outside(queues: list[str]) -> str:
     return f"!(namespaceObject.metadata.name in {queues})"
 
 
-def _written(group: str, version: str, resource: str) -> NamedRuleWithOperationsArgs:
+def _written(
+    group: str, version: str, resource: str, operations: Sequence[str] = ("CREATE", "UPDATE")
+) -> NamedRuleWithOperationsArgs:
     return NamedRuleWithOperationsArgs(
         api_groups=[group],
         api_versions=[version],
-        operations=["CREATE", "UPDATE"],
+        operations=list(operations),
         resources=[resource],
     )

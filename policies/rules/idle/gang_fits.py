@@ -153,8 +153,9 @@ def _pools(stack: Iterable[Manifest]) -> Mapping[str, str]:
             text = at(custom, "admission_config_override")
             groups = items(at(yaml.safe_load(str(text)), "resourceGroups")) if text else ()
             for group in groups:
-                for namespace in items(at(group, "object", "value")):
-                    found[str(namespace)] = str(at(group, "labels", POOL_LABEL))
+                pool = at(group, "labels", POOL_LABEL)
+                spaces = () if pool is None else items(at(group, "object", "value"))
+                found.update({str(namespace): str(pool) for namespace in spaces})
     return found
 
 

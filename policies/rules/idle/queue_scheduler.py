@@ -1,13 +1,10 @@
-"""A pod with GPUs in a queue's namespace must be scheduled by Volcano.
+"""A pod with GPUs in a queue's namespace must not name another scheduler than Volcano.
 
-Volcano alone knows the bound of a queue and its share. What another scheduler starts is in no
-queue: it goes past both, and takes machines on which a gang waits to fit.
-
-A pod says it by `schedulerName: volcano`; so does the template of a Deployment, a Job or a
-workflow. Volcano gives its own jobs its name, and the operators of Ray and Kubeflow give it to the
-pods of their jobs when they are told of Volcano (KubeRay's `--batch-scheduler`, the MPI and
-training operators' `--gang-scheduling` and `--gang-scheduler-name`): their pods are judged when
-they are made.
+Volcano alone knows the bound of a queue and its share; what another scheduler starts is in no queue
+and takes machines on which a gang waits to fit. Volcano's webhook gives every pod of a queue its
+name, so that a pod need not say it; one that names a scheduler of its own would not get that. At
+the API server the policy `fleet-queue-pods` holds the pods themselves to it, in each stage and
+behind the webhook.
 """
 
 from policies.language import cel
@@ -24,9 +21,11 @@ _GIVEN = ("batch.volcano.sh", "flow.volcano.sh", "kubeflow.org", "ray.io", "trai
 """The groups of jobs whose controllers give the name to their pods."""
 _COPIED = "Notebook"
 _MUST = (
-    "must have schedulerName: volcano in the namespace of queue '{queue}'; the scheduler '{said}' "
-    "knows no queues."
+    "must have schedulerName: volcano or none in the namespace of queue '{queue}'; the scheduler "
+    "'{said}' knows no queues."
 )
+_TAKEN = ("volcano", _DEFAULT)
+"""A template of which nobody said anything has the second at the API server."""
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
@@ -41,7 +40,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     return [
         f"{subject(manifest, pod)} {_MUST.format(queue=queue, said=said)}"
         for pod, said in found
-        if said != "volcano"
+        if said not in _TAKEN
     ]
 
 
@@ -56,7 +55,9 @@ _OF_PODS = of_pods(
     GPU_PODS,
     [
         Fault(
-            broken=f"variables.queues.exists(q, q.name == {_SPACE}) && {_SAID} != 'volcano'",
+            broken=(
+                f"variables.queues.exists(q, q.name == {_SPACE}) && !({_SAID} in {list(_TAKEN)})"
+            ),
             says=cel.text(_MUST, queue=_SPACE, said=_SAID),
         )
     ],
@@ -64,7 +65,7 @@ _OF_PODS = of_pods(
 
 RULE = Rule(
     id=ID,
-    sentence="A pod with GPUs in a queue's namespace must be scheduled by Volcano.",
+    sentence="A pod with GPUs in a queue's namespace must name no scheduler but Volcano.",
     why=(
         "What another scheduler starts takes machines beyond the queue's bound, and while Volcano "
         "counts on them for a gang."

@@ -145,6 +145,7 @@ def good() -> Iterator[Row]:
     for kind in _PLAIN:
         yield PRIORITY, f"a {kind} of a class of its queue", _urgent(kind, "interactive")
         yield SCHEDULER, f"a {kind} for Volcano", _unscheduled(kind, schedulerName="volcano")
+        yield SCHEDULER, f"a {kind} that says nothing", _unscheduled(kind)
     yield PRIORITY, "a pod of no class", _in(KINDS["Pod"](_pod()))
     yield PRIORITY, "a pod in a queue without classes that has none", _larger(KINDS["Pod"](_pod()))
     yield (
@@ -175,7 +176,7 @@ def bad() -> Iterator[Row]:
         yield SIZE, f"a {name}, larger than the queue", beyond
     for kind in _PLAIN:
         yield PRIORITY, f"a {kind} of production", _urgent(kind, "production")
-        yield SCHEDULER, f"a {kind} that says nothing", _unscheduled(kind)
+        yield SCHEDULER, f"a {kind} for another scheduler", _unscheduled(kind, schedulerName="mine")
     for name in SYSTEM:
         yield PRIORITY, f"a pod of {name}", _urgent("Pod", name)
     yield PRIORITY, "a group of production", _group({"priorityClassName": "production"})
@@ -192,8 +193,9 @@ def bad() -> Iterator[Row]:
     unbound = workflow(_pod())
     unbound["spec"]["podPriorityClassName"] = "production"
     yield PRIORITY, "a workflow that gives its pods production", _in(unbound)
-    other = _unscheduled("Deployment", schedulerName="default-scheduler")
-    yield SCHEDULER, "a service for another scheduler", other
+    step = workflow(template(gpus()))
+    step["spec"]["schedulerName"] = "mine"
+    yield SCHEDULER, "a workflow that gives its pods another scheduler", _in(step)
     for kind in _PLAIN:
         yield OUTSIDE, f"a {kind} elsewhere", _in(KINDS[kind](_pod()), "kube-public")
     yield FITS, "a group that does not say what it asks for", _group({"minMember": 64})

@@ -132,3 +132,20 @@ def test_an_operator_makes_no_job_of_volcano_that_waits_for_ever(queues: Queues)
     made = job("burst", 2, None, AGAIN)
     said = queues.refusal("POST", path, made, group="system:masters", user=OPERATORS[0])
     assert "a gang on rented machines must have networkTopology" in said
+
+
+@pytest.mark.parametrize("resource", ["nvidia.com/gpu", "nvidia.com/mig-1g.18gb"])
+def test_a_pod_with_gpus_is_volcanos_or_refused(queues: Queues, resource: str) -> None:
+    def refusal(namespace: str, **spec: object) -> str:
+        asks = {"limits": {resource: 1}} if spec.pop("gpus", True) else {}
+        container = {"name": "c", "image": "registry.fleet.example/c", "resources": asks}
+        pod = {"metadata": {"name": "p"}, "spec": {"containers": [container], **spec}}
+        path = f"/api/v1/namespaces/{namespace}/pods"
+        return queues.refusal("POST", path, {"apiVersion": "v1", "kind": "Pod", **pod})
+
+    must = "a pod with GPUs in the namespace of a queue must be scheduled by Volcano"
+    assert must in refusal("research")
+    assert must in refusal("research", schedulerName="mine")
+    assert refusal("research", gpus=False) == ""
+    assert refusal("default") == ""
+    assert refusal("research", schedulerName="volcano") == ""

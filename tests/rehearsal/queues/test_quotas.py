@@ -17,7 +17,8 @@ def scaled(queues: Queues, request: pytest.FixtureRequest) -> Iterator[tuple[str
     namespace, most = request.param
     limits = {"nvidia.com/gpu": PER_POD, "cpu": "1", "memory": "1Gi"}
     container = {"name": "serve", "image": "registry.fleet.example/serve"}
-    pod = {"containers": [{**container, "resources": {"limits": limits}}]}
+    held = [{**container, "resources": {"limits": limits}}]
+    pod = {"containers": held, "schedulerName": "volcano"}
     template = {"metadata": {"labels": LABELS}, "spec": pod}
     spec = {"replicas": 1, "selector": {"matchLabels": LABELS}, "template": template}
     place = f"/apis/apps/v1/namespaces/{namespace}/deployments"

@@ -156,21 +156,22 @@ def test_a_quota_counts_the_parts_of_the_gpus_of_its_own_pool() -> None:
 
 
 def test_where_nothing_is_rented_gangs_run_anywhere() -> None:
-    (policy,) = inputs("ValidatingAdmissionPolicy", rented=()).values()
+    policy = inputs("ValidatingAdmissionPolicy", rented=())["rules"]
     assert len(policy["spec"]["validations"]) == 1, "the queue's own namespace is asked for still"
 
 
 def test_the_rules_hold_in_every_queues_namespace_and_there_alone() -> None:
-    (policy,) = inputs("ValidatingAdmissionPolicy").values()
-    constraints = policy["spec"]["matchConstraints"]
-    assert constraints["namespaceSelector"] == {
-        "matchExpressions": [{"key": "fleet.gpu/team", "operator": "Exists"}]
-    }
+    policies = inputs("ValidatingAdmissionPolicy")
+    for policy in policies.values():
+        assert policy["spec"]["matchConstraints"]["namespaceSelector"] == {
+            "matchExpressions": [{"key": "fleet.gpu/team", "operator": "Exists"}]
+        }
     for space in inputs("Namespace").values():
         assert "fleet.gpu/team" in space["metadata"]["labels"]
-    (binding,) = inputs("ValidatingAdmissionPolicyBinding").values()
-    assert binding["spec"]["policyName"] == policy["metadata"]["name"]
-    assert binding["spec"]["validationActions"] == ["Deny"]
+    bindings = inputs("ValidatingAdmissionPolicyBinding").values()
+    bound = {each["spec"]["policyName"] for each in bindings}
+    assert bound == {each["metadata"]["name"] for each in policies.values()}
+    assert all(each["spec"]["validationActions"] == ["Deny"] for each in bindings)
 
 
 @pytest.mark.parametrize(
@@ -178,5 +179,5 @@ def test_the_rules_hold_in_every_queues_namespace_and_there_alone() -> None:
     [(1, "['research-burst']"), (2, "['research-burst']"), (3, "['stress', 'trial']")],
 )
 def test_a_rule_for_gangs_names_the_queues_that_it_is_for(position: int, queues: str) -> None:
-    (policy,) = inputs("ValidatingAdmissionPolicy").values()
+    policy = inputs("ValidatingAdmissionPolicy")["rules"]
     assert queues in policy["spec"]["validations"][position]["expression"]

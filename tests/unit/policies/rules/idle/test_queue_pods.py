@@ -72,12 +72,13 @@ def test_a_class_for_all_pods_of_a_job_is_told_once() -> None:
 
 @pytest.mark.parametrize("of", [pod, deployment])
 def test_a_pod_with_gpus_in_a_queue_is_volcanos(of: Any) -> None:
-    assert said(queue_scheduler.RULE, of(schedulerName="volcano")) == []
-    for other in ({}, {"schedulerName": "mine"}):
-        (sentence,) = said(queue_scheduler.RULE, of(**other))
-        assert "must have schedulerName: volcano in the namespace of queue 'research'" in sentence
-    assert said(queue_scheduler.RULE, of(containers=[{"name": "c"}])) == []
-    assert said(queue_scheduler.RULE, of(namespace="elsewhere")) == []
+    for own in ({"schedulerName": "volcano"}, {}, {"schedulerName": "default-scheduler"}):
+        assert said(queue_scheduler.RULE, of(**own)) == [], "Volcano's webhook gives it the name"
+    (sentence,) = said(queue_scheduler.RULE, of(schedulerName="mine"))
+    assert "must have schedulerName: volcano or none in the namespace of queue" in sentence
+    without = of(containers=[{"name": "c"}], schedulerName="mine")
+    assert said(queue_scheduler.RULE, without) == []
+    assert said(queue_scheduler.RULE, of(namespace="elsewhere", schedulerName="mine")) == []
 
 
 def test_a_pod_with_gpus_outside_every_queue_is_told_of_the_queues() -> None:
