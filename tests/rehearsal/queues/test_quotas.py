@@ -24,9 +24,9 @@ def scaled(queues: Queues, request: pytest.FixtureRequest) -> Iterator[tuple[str
     place = f"/apis/apps/v1/namespaces/{namespace}/deployments"
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "serve"}}
     queues.api.create(place, {**deployment, "spec": spec})
-    scale = queues.api.get(f"{place}/serve/scale")
-    assert scale
-    body = {**scale, "spec": {"replicas": 500}}
+    of_scale = {"apiVersion": "autoscaling/v1", "kind": "Scale"}
+    metadata = {"name": "serve", "namespace": namespace}
+    body = {**of_scale, "metadata": metadata, "spec": {"replicas": 500}}
     of_team = {"Impersonate-User": "ada", "Impersonate-Group": GROUP}
     queues.api.request("PUT", f"{place}/serve/scale", body, headers=of_team)
     yield namespace, most
