@@ -38,8 +38,9 @@ format: bootstrap ## Format the code and apply ruff's fixes
 	@exec .venv/bin/ruff check --fix .
 	@exec .venv/bin/ruff format .
 
-docs: bootstrap ## Write docs/policies.md, the page of all rules
+docs: bootstrap ## Write docs/policies.md, the page of all rules, and docs/rule-accuracy.md
 	@exec $(RUN) policies.docs_page
+	@exec $(RUN) tests.accuracy
 
 preview: bootstrap ## Show what `make up` would change, and its cost (JSON=1)
 	@exec .venv/bin/fleet preview $(ENV) $(if $(JSON),--json) \
