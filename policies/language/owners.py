@@ -4,7 +4,8 @@
 where the request comes from a controller: one of kube-controller-manager's, Volcano's, a known
 operator's, or a user whom the environment lists (`facts.controllers`); or where an update leaves
 them, the labels and the annotations as they were. At check an owner is believed that is in the same
-input, and at preview none is: the gates take the other references away before a rule sees them (`believed`).
+input, and at preview none is: the gates take the other references away before a rule sees them
+(`believed`).
 
 An object that another one makes was judged in that one's place, if that is of a listed kind.
 """
