@@ -32,7 +32,7 @@ from policies.language.facts import SCHEMA as FACTS_SCHEMA
 from policies.language.manifest import at, items, mapping
 from policies.language.rule import Level, Manifest, Rule
 from policies.rules import ALL
-from settings.problems import unknown_key
+from settings.problems import Mistake, unknown_key
 
 RuleSettings = Mapping[str, Mapping[str, object]]
 """Rule id -> `level`, `exemptions` and the rule's own settings; and `facts`, for all rules."""
@@ -229,7 +229,7 @@ def _mistakes(rule_settings: RuleSettings, rules: Sequence[Rule]) -> Iterator[st
         if key not in forms:
             near = difflib.get_close_matches(key, list(forms), n=1)
             offer = f'did you mean "{near[0]}"? ' if near else ""
-            yield f"{PATH}.{key} is not a rule; {offer}docs/policies.md has them all."
+            yield Mistake(f"{PATH}.{key}", f" is not a rule; {offer}docs/policies.md has them all.")
             continue
         errors = Draft202012Validator(
             forms[key], format_checker=Draft202012Validator.FORMAT_CHECKER
@@ -260,13 +260,15 @@ def _sentences(error: ValidationError, root: str) -> Iterator[str]:
         for key in map(str, items(form["required"])):
             if key not in mapping(value):
                 wanted = mapping(at(form, "properties", key))
-                yield f"{path}.{key} is missing; allowed: {_allowed(wanted)}."
+                yield Mistake(f"{path}.{key}", f" is missing; allowed: {_allowed(wanted)}.")
     elif error.validator == "anyOf":
-        yield f'{path}.resource is "*"; with it, namespace or namespace_label must say where.'
+        yield Mistake(
+            f"{path}.resource", ' is "*"; with it, namespace or namespace_label must say where.'
+        )
     elif error.validator == "format":
-        yield f"{path} is {_seen(value)}; allowed: {_allowed({**_DAY, **form})}."
+        yield Mistake(path, f" is {_seen(value)}; allowed: {_allowed({**_DAY, **form})}.")
     else:
-        yield f"{path} is {_seen(value)}; allowed: {_allowed(form)}."
+        yield Mistake(path, f" is {_seen(value)}; allowed: {_allowed(form)}.")
 
 
 def _seen(value: object) -> str:

@@ -73,11 +73,12 @@ config:
               resource: trainings
               kind: Training
               templates: ["spec.roles[].template"]
-          controllers: ["system:serviceaccount:kubeflow:training-operator"]
+          controllers: ["system:serviceaccount:jobs:training-operator"]
 
-- Who owns a pod is believed where a controller says so: those of Kubernetes, Volcano's, and the
-  `controllers` of the environment. List there the service account of each operator that makes pods
-  of jobs, or their pods need deadlines of their own
+- Who owns a pod is believed where a controller says so: those of Kubernetes, Volcano's, KubeRay's
+  and Kubeflow's as their projects install them (`settings/operators.py`), and the `controllers` of
+  the environment. List there the service account of each other operator that makes pods of jobs,
+  or their pods need deadlines of their own
   ([decision 23](decisions/0023-whom-admission-believes.md)).
 - A value that is not known at preview leaves that resource "not checked" for the rules
   that read it. All other rules and resources are checked, and the rest is checked during `up`.
@@ -99,7 +100,7 @@ def _section(rule: Rule) -> str:
             "",
             f"Why: {rule.why} Source: <{rule.source}>",
             "",
-            f"Level: {rule.level} unless the environment says otherwise. Gates: {_gates(rule)}.",
+            f"Level: {rule.level} unless the environment says otherwise. Gates: {gates(rule)}.",
             "",
             *_details(rule),
             *_settings(rule),
@@ -107,7 +108,8 @@ def _section(rule: Rule) -> str:
     )
 
 
-def _gates(rule: Rule) -> str:
+def gates(rule: Rule) -> str:
+    """Return the gates that hold somebody to a rule."""
     held = []
     if rule.predicate or rule.across:
         held.append("preview" if rule.predicate else "preview (of a whole stack)")
@@ -136,17 +138,18 @@ def _settings(rule: Rule) -> Iterator[str]:
     yield "|---|---|---|---|"
     for name, form in rule.schema.items():
         default = json.dumps(form["default"])
-        yield f"| `{name}` | {default} | {_allowed(form)} | {form['description']} |"
+        yield f"| `{name}` | {default} | {allowed(form)} | {form['description']} |"
     yield ""
 
 
-def _allowed(form: Mapping[str, object]) -> str:
+def allowed(form: Mapping[str, object]) -> str:
+    """Return what a setting of a rule takes."""
     if "minimum" in form:
         return f"{form['minimum']} to {form['maximum']}"
     if "enum" in form:
         return ", ".join(map(str, items(form["enum"])))
     if "items" in form:
-        return f"a list, each {_allowed(mapping(form['items']))}"
+        return f"a list, each {allowed(mapping(form['items']))}"
     pattern = str(form.get("pattern", "")).replace("|", "\\|")
     return f"`{pattern}`" if pattern else str(form["type"])
 

@@ -69,6 +69,7 @@ def expired(configured: Iterable[ConfiguredRule], today: date) -> Iterator[Findi
                     resource=None,
                     sentences=(sentence,),
                     exemption=one,
+                    keys=(f"policies.{each.rule.id}.exemptions",),
                 )
 
 

@@ -47,6 +47,7 @@ from settings.names import (
     VOLCANO_NAMESPACE,
 )
 from settings.node_boot import node_versions
+from settings.operators import OPERATORS
 from settings.support import ends
 
 Secrets = Mapping[str, pulumi.Output[str]]
@@ -123,7 +124,7 @@ def cluster_platform(
     if drives := [name for name, pool in settings.pools.items() if pool.hardware.nvme]:
         spaces[SCRATCH_NAMESPACE] = Scratch("scratch", ScratchArgs(pools=drives), on_cluster)
     kured = Kured("kured", KuredArgs(window=settings.reboots), on_cluster)
-    Teams("teams", _teams(settings, gpu_pools, volcano), on_cluster)
+    Teams("teams", _teams(environment, gpu_pools, volcano), on_cluster)
     monitored = _monitoring(environment, gpu_pools, secrets)
     monitoring = Monitoring("monitoring", monitored, after(on_cluster, volumes))
     gpus = GpuOperator("gpu-operator", _gpu_operator(gpu_pools, monitoring), on_cluster)
@@ -142,16 +143,22 @@ def cluster_platform(
 
 
 def _teams(
-    settings: Settings, gpu_pools: Mapping[str, ResolvedPool], volcano: Volcano
+    environment: Environment, gpu_pools: Mapping[str, ResolvedPool], volcano: Volcano
 ) -> TeamsArgs:
     return TeamsArgs(
-        teams=settings.teams,
+        teams=environment.settings.teams,
         pools={name: pool.gpus for name, pool in gpu_pools.items()},
         rented=frozenset(name for name, pool in gpu_pools.items() if pool.rented),
         crds=volcano.release,
         nccl={
             name: nccl_environment(pool.fabric, pool.hardware) for name, pool in gpu_pools.items()
         },
+        mig={
+            name: pool.sharing.mig_layout
+            for name, pool in gpu_pools.items()
+            if pool.sharing is not None and pool.sharing.mig_layout is not None
+        },
+        operators=(*OPERATORS, *environment.rules[0].facts.get("controllers", ())),
     )
 
 
@@ -260,10 +267,7 @@ def _rdma(gpu_pools: Mapping[str, ResolvedPool]) -> RdmaDevicesArgs:
     return RdmaDevicesArgs(rails=owned, efa=efa)
 
 
-def _pools_of_queues(settings: Settings) -> dict[str, str]:
+def _pools_of_queues(settings: Settings) -> dict[str, str | None]:
     return {
-        name: queue.pool
-        for team in settings.teams.values()
-        for name, queue in team.queues.items()
-        if queue.pool is not None
+        name: queue.pool for team in settings.teams.values() for name, queue in team.queues.items()
     }

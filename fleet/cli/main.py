@@ -5,6 +5,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from engine.console import print_what_the_output_can
 from fleet.cli.audit import audit
 from fleet.cli.boot import boot
 from fleet.cli.butane import butane
@@ -21,7 +22,10 @@ from fleet.cli.rehearse import rehearse
 from fleet.cli.rehearse_stop import rehearse_stop
 from fleet.cli.reinstall import reinstall
 from fleet.cli.render import render
+from fleet.cli.report import report
 from fleet.cli.shape import shape
+from fleet.cli.twin import twin
+from fleet.cli.validate import validate
 
 
 class ReportsFiles(TyperGroup):
@@ -29,6 +33,7 @@ class ReportsFiles(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:  # typer hides the types of click
         """Run the verb."""
+        print_what_the_output_can()
         try:
             return super().invoke(ctx)
         except OSError as error:
@@ -53,10 +58,17 @@ app.add_typer(hardware, name="hardware")
 app.command("render", cls=Command)(render)
 app.command("boot", cls=Command)(boot)
 app.command("butane", cls=Command)(butane)
+app.command("validate", cls=Command)(validate)
 app.command("check", cls=PrintsSarif)(check)
 app.command("audit", cls=Command)(audit)
 app.command("rehearse", cls=Command)(rehearse)
+app.command("report", cls=Command)(report)
 app.command("rehearse-stop", cls=Command)(rehearse_stop)
+app.command(
+    "twin",
+    cls=Command,
+    context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True},
+)(twin)
 app.command("preview", cls=Command)(preview)
 app.command("reinstall", cls=Command)(reinstall)
 app.command("destroy", cls=Command)(destroy)

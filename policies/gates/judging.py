@@ -16,9 +16,10 @@ from policies.configuration import NO_ONE, ConfiguredRule, Namespaces
 from policies.exemptions import exemption_note
 from policies.gates.unknown import NotKnownYet
 from policies.language.facts import KEY as FACTS
+from policies.language.inventory import pool_of
 from policies.language.manifest import EncryptedText
 from policies.language.pods import remembered
-from policies.language.rule import Level, Manifest, Rule
+from policies.language.rule import Level, Manifest, Rule, Settings
 from policies.language.unjudged import unjudged
 from policies.rules.idle import job_deadline
 from policies.verdicts import Finding, Resource, State
@@ -103,6 +104,7 @@ def _found(
         sentences = _without_secrets(asked(), manifest)
         exemption = configured.exemption(manifest, judged.namespaces) if sentences else None
         perhaps = configured.perhaps(manifest, judged.namespaces) if sentences else None
+        keys = _keys(configured, judged) if sentences else ()
     except NotKnownYet as unknown:
         path = unknown.path
         why = f"{resource} is not checked until up, because {path} is not known at preview."
@@ -115,7 +117,13 @@ def _found(
         state = "exempt"
     elif perhaps is not None and exemption is None:
         sentences.append(_PERHAPS.format(resource, perhaps.whom))
-    return finding(state=state, sentences=tuple(sentences), exemption=exemption)
+    return finding(
+        state=state,
+        sentences=tuple(sentences),
+        exemption=exemption,
+        pool=pool_of(manifest) if keys else "",
+        keys=keys,
+    )
 
 
 def _level(configured: ConfiguredRule, manifest: Manifest) -> Level:
@@ -155,10 +163,24 @@ def _asked(
     rule = configured.rule
     if (rule.predicate if stack is None else rule.across) is None:
         return None
-    settings = {**configured.settings, FACTS: configured.facts, "today": day}
+    settings = _settings(configured, day)
     if stack is None:
         return rule.predicate and partial(rule.predicate, manifest, settings)
     return rule.across and partial(rule.across, manifest, settings, stack)
+
+
+def _settings(configured: ConfiguredRule, day: str) -> Settings:
+    return {**configured.settings, FACTS: configured.facts, "today": day}
+
+
+def _keys(configured: ConfiguredRule, judged: _Judged) -> tuple[str, ...]:
+    """What to change in the stack file; nothing for an object that the stack did not make."""
+    if configured.rule.keys is None or not judged.resource.urn:
+        return ()
+    pool = pool_of(judged.manifest)
+    settings = _settings(configured, judged.today.isoformat())
+    keys = configured.rule.keys(judged.manifest, settings)
+    return tuple(dict.fromkeys(key for key in keys if pool or "{pool}" not in key))
 
 
 def _thrown(rule: Rule, resource: Resource, error: Exception) -> str:

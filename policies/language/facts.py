@@ -74,6 +74,9 @@ class Queue(TypedDict):
     gpus: int
     pool: NotRequired[str]
     """The pool whose selector Volcano gives its jobs."""
+    weight: NotRequired[int]
+    priorities: NotRequired[Sequence[str]]
+    """The priority classes that its pods may name."""
 
 
 class MakesPods(TypedDict):
@@ -159,6 +162,8 @@ SCHEMA: Mapping[str, object] = {
                 name={"type": "string", "pattern": "^[a-z0-9.-]+$"},
                 gpus=_COUNT,
                 pool={"type": "string", "pattern": "^[a-z0-9-]+$"},
+                weight=_COUNT,
+                priorities=_TEXTS,
             )
         ),
         kinds=_list(

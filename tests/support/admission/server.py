@@ -44,6 +44,9 @@ _CUSTOM = (
     ("trainer.kubeflow.org", "v1alpha1", "ClusterTrainingRuntime"),
     ("keda.sh", "v1alpha1", "ScaledJob"),
 )
+QUEUES = ("research", "desk")
+"""Namespaces of queues; NAMESPACE is none."""
+_CLASSES = ("production", "research", "interactive")
 PRESERVES = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
@@ -182,8 +185,14 @@ class Server:
         for crd in [*crds, *(custom_kind(*each) for each in _CUSTOM)]:
             place = self.place(crd)
             self.wait_for(f"CRD {crd['metadata']['name']}", lambda at=place: self.served(at))
-        account = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default"
-        self.wait_for("the account of pods", lambda: self.api.get(account) is not None)
+        self.install([_named("v1", "Namespace", each) for each in QUEUES])
+        of_scheduling = "scheduling.k8s.io/v1"
+        self.install(
+            [{**_named(of_scheduling, "PriorityClass", each), "value": 9} for each in _CLASSES]
+        )
+        for space in (NAMESPACE, *QUEUES):
+            account = f"/api/v1/namespaces/{space}/serviceaccounts/default"
+            self.wait_for("the account of pods", lambda at=account: self.api.get(at) is not None)
 
     def served(self, crd: str) -> bool:
         """Whether the kind of a CRD, by its address, can be asked for."""
@@ -196,6 +205,10 @@ class Server:
 
 def _unescaped(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
+
+
+def _named(api_version: str, kind: str, name: str) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}
 
 
 def custom_kind(group: str, version: str, kind: str) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def test_each_pack_has_a_policy_that_refuses_and_one_that_warns_where_a_rule_is_
 
     assert set(found) == {
         *("fleet-cost", "fleet-idle", "fleet-isolation", "fleet-numa"),
-        *("fleet-cost-warn", "fleet-idle-warn", "fleet-numa-warn"),
+        *("fleet-cost-warn", "fleet-idle-warn", "fleet-isolation-warn", "fleet-numa-warn"),
     }
     assert set(rules(found["fleet-numa-warn"])) == {QOS, "numa/gang-network"}
     assert sorted(rule for spec in found.values() for rule in rules(spec)) == sorted(HELD)
