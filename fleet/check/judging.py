@@ -46,6 +46,8 @@ class Checked:
     exemptions: tuple[ExemptionStatus, ...]
     unreadable: tuple[str, ...]
     unjudged: tuple[Unjudged, ...] = ()
+    left: tuple[str, ...] = ()
+    """What was not looked into, in sentences: a chart that nobody rendered."""
     strict: bool = False
 
     @property
@@ -58,12 +60,13 @@ class Checked:
     def code(self) -> int:
         """The exit code: 2 if something is unreadable, 1 if a rule blocks an object, else 0.
 
-        If strict, also 1 if something that asks for GPUs could not be judged.
+        If strict, also 1 if something was not looked into, or asks for GPUs and could not be
+        judged.
         """
         if self.unreadable:
             return 2
         violated = any(verdict.state == "violated" for verdict in self.verdicts)
-        return int(violated or (self.strict and bool(self.unjudged)))
+        return int(violated or (self.strict and bool(self.unjudged or self.left)))
 
     def as_json(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -97,6 +100,7 @@ def check(
     Exemptions end relative to `today`, by default the date in UTC.
     """
     today = today or datetime.now(UTC).date()
+    rendered = frozenset(read.rendered)
     found = [*_findings(read.objects, rules, today), *expired(rules, today)]
     return Checked(
         environment=environment,
@@ -105,14 +109,15 @@ def check(
         verdicts=tuple(one for one in verdicts(rules, found) if one.findings),
         exemptions=exemption_statuses(rules, found, today),
         unreadable=tuple(read.unreadable),
-        unjudged=tuple(_unjudged(read.objects, rules)),
+        unjudged=tuple(each for each in _unjudged(read, rules) if each.resource not in rendered),
+        left=tuple(read.left),
         strict=strict,
     )
 
 
-def _unjudged(objects: Sequence[ReadObject], rules: Sequence[ConfiguredRule]) -> Iterator[Unjudged]:
+def _unjudged(read: ReadResult, rules: Sequence[ConfiguredRule]) -> Iterator[Unjudged]:
     facts = rules[0].facts if rules else NONE
-    for each in objects:
+    for each in read.objects:
         if what := unjudged(each.manifest, facts):
             yield Unjudged(resource=each.resource, what=tuple(what))
 

@@ -17,6 +17,7 @@ import yaml
 
 from fleet.check.documents import Document, documents
 from fleet.check.shapes import misshapen
+from fleet.check.variables import Variables
 from policies.language.manifest import at
 from policies.language.rule import Manifest
 from policies.verdicts import Resource
@@ -48,19 +49,33 @@ class ReadResult:
     objects: list[ReadObject] = field(default_factory=list)
     others: int = 0  # documents that are no Kubernetes objects
     unreadable: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    """What was not looked into, in sentences."""
+    rendered: list[Resource] = field(default_factory=list)
+    """HelmReleases and Applications of which the objects are there."""
+    variables: Variables | None = None
+    """Values of `${VAR}` in texts; without them such a text stays as it is."""
 
 
-def read(names: Iterable[str], namespace: str = "") -> ReadResult:
+def read(
+    names: Iterable[str], namespace: str = "", variables: Variables | None = None
+) -> ReadResult:
     """Reads files, folders (with all below them) and `-`, in their order, each once."""
-    result = ReadResult(namespace=namespace)
+    result = ReadResult(namespace=namespace, variables=variables)
     for name in dict.fromkeys(names):
         if name == STDIN:
-            _take(result, name, sys.stdin.buffer.read())
-        elif os.path.isdir(name):
-            _folder(result, Path(name))
+            take(result, name, sys.stdin.buffer.read())
         else:
-            _file(result, Path(name))
+            read_into(result, name)
     return result
+
+
+def read_into(result: ReadResult, name: str) -> None:
+    """Adds a file, or a folder with all below it."""
+    if os.path.isdir(name):
+        _folder(result, Path(name))
+    else:
+        _file(result, Path(name))
 
 
 def _folder(result: ReadResult, top: Path) -> None:
@@ -91,21 +106,25 @@ def _file(result: ReadResult, path: Path) -> None:
     except OSError as error:
         result.unreadable.append(f"{path}:1: it cannot be read: {error.strerror}.")
         return
-    _take(result, str(path), data)
+    take(result, str(path), data)
 
 
-def _take(result: ReadResult, name: str, data: bytes) -> None:
+def take(result: ReadResult, name: str, data: bytes, line: int = 0) -> None:
+    """Adds the objects of a text; with a `line` all of them are there, as they were rendered."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = line or data.count(b"\n", 0, error.start) + 1
         result.unreadable.append(f"{name}:{line}: it is no UTF-8.")
         return
+    if result.variables is not None:
+        text = result.variables.filled_in(text, name)
     try:
         lines = text.splitlines()
         for document in documents(text):
-            place = _Place(document=document, file=name, source=_source(lines, document.line))
-            _objects(result, place, document.value, document.line)
+            source = _source(lines, document.line)
+            place = _Place(document=document, file=name, source=source, line=line)
+            _objects(result, place, document.value, line or document.line)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
@@ -120,11 +139,15 @@ def _take(result: ReadResult, name: str, data: bytes) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """A document of a file; `source` is the template that Helm names above it."""
+    """A document of a file; `source` is the template that Helm names above it.
+
+    With a `line`, that of what it was rendered from, its own count for nothing.
+    """
 
     document: Document
     file: str
     source: str
+    line: int
 
 
 def _objects(result: ReadResult, place: _Place, value: Any, line: int) -> None:
@@ -142,7 +165,7 @@ def _objects(result: ReadResult, place: _Place, value: Any, line: int) -> None:
     if value["kind"].endswith("List") and isinstance(value.get("items"), list):
         lines = place.document.lines_of(value["items"])
         for item, line_of_item in zip(value["items"], lines, strict=True):
-            _objects(result, place, _typed(item, value), line_of_item)
+            _objects(result, place, _typed(item, value), place.line or line_of_item)
         return
     manifest = _named(value, result.namespace)
     resource = Resource(

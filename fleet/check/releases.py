@@ -41,11 +41,14 @@ class Release:
         if self.repository:
             return self._of_repository()
         folder = Path(self.chart)
-        if ".." in folder.parts or not folder.is_dir():
+        if not (folder.is_dir() and _is_below(folder)):
             raise RenderError(f"{self.chart} is no folder below this one")
         if (folder / "Chart.yaml").is_file():
             files = [folder / each for each in self.files]
-            return self._templated([str(folder)], files)
+            for each in files:
+                if not (each.is_file() and _is_below(each)):
+                    raise RenderError(f"{each} is no file below this folder")
+            return self._templated([f"./{folder}"], files)
         if any((folder / each).is_file() for each in _KUSTOMIZATIONS):
             return kustomized(folder)
         return folder
@@ -65,6 +68,11 @@ class Release:
         if not _NAME.fullmatch(space):
             raise RenderError(f"{space!r} is no name of a namespace")
         return templated(self.name, space, chart, values=self.values, files=files)
+
+
+def _is_below(path: Path) -> bool:
+    """Return whether a path leads to something below the current folder."""
+    return path.resolve().is_relative_to(Path.cwd().resolve())
 
 
 def is_release(manifest: Manifest) -> bool:

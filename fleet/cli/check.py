@@ -52,6 +52,32 @@ def check(  # noqa: PLR0913  # an option each
         str,
         typer.Option("-n", "--namespace", metavar="NAME", help="For objects that name none."),
     ] = "",
+    kustomize: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-k",
+            "--kustomize",
+            metavar="DIR",
+            help="A folder that kustomize renders; repeatable.",
+        ),
+    ] = None,
+    render: Annotated[
+        bool,
+        typer.Option(
+            "--render",
+            help="Render what HelmReleases and Argo CD Applications name, with your helm.",
+        ),
+    ] = False,
+    values: Annotated[
+        Path | None,
+        typer.Option(
+            "--values", metavar="FILE", help="Values of ${VAR} in the files: YAML, or VAR=value."
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="VAR=VALUE", help="A value of ${VAR}; repeatable."),
+    ] = None,
     strict: Annotated[
         bool,
         typer.Option(
@@ -71,23 +97,32 @@ def check(  # noqa: PLR0913  # an option each
     Exit code 1 if a mandatory rule is broken, 2 if something cannot be read.
     """
     names = [*(files or ()), *(more or ())]
-    _check_options(names, sarif, json=json)
+    _check_options([*names, *(kustomize or ())], sarif, json=json)
     from fleet.check.judging import check as judge
-    from fleet.check.reading import read
+    from fleet.check.sources import Sources, read_sources
     from fleet.check.tables import checked_table
+    from fleet.check.variables import VariablesError, variables
     from fleet.sarif import document
     from policies.environment import load
     from settings import SettingsError, stack_file
 
     try:
         rules = load(stack_file(ROOT, environment)).rules
-        checked = judge(environment, rules, read(names, namespace), strict=strict)
-    except SettingsError as error:
+        sources = Sources(
+            files=names,
+            kustomize=kustomize or (),
+            namespace=namespace,
+            variables=variables(values, settings or ()),
+            render=render,
+        )
+        checked = judge(environment, rules, read_sources(sources), strict=strict)
+    except (SettingsError, VariablesError) as error:
         refuse(error)
     if not checked.objects and not checked.unreadable:
-        refuse(f"There is no Kubernetes object in {', '.join(names)}.")
+        refuse(f"There is no Kubernetes object in {', '.join([*names, *(kustomize or ())])}.")
     if sarif is not None:
         left = [sentence for each in checked.unjudged for sentence in each.sentences]
+        left += checked.left
         found = document(checked.verdicts, checked.sarif_place, checked.unreadable, left)
         _write(sarif, json_text.dumps(found, indent=2, ensure_ascii=False))
     if json:
