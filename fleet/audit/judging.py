@@ -201,6 +201,7 @@ def _by_namespace(
         metadata = each.manifest["metadata"]
         spaces[each.resource] = str(at(metadata, "namespace") or "")
         if _is(each.manifest, "Namespace"):
+            spaces[each.resource] = each.resource.name
             teams[each.resource.name] = str(at(metadata, "labels", TEAM_LABEL) or "")
     for space in sorted({spaces[each] for each in (*broken, *by_top)}):
         mine = [one for each, found in by_top.items() if spaces[each] == space for one in found]
