@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 README = (ROOT / "README.md").read_text()
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # they need toolchain, cluster or account, or what a rehearsal has left
-SLOW = {"rehearse", "preview", "reinstall", "destroy", "report"}
+SLOW = {"audit", "rehearse", "preview", "reinstall", "destroy", "report"}
 
 
 def commands(page: str) -> list[list[str]]:
