@@ -2,8 +2,8 @@
 
 Elsewhere nothing bounds them: no queue, no quota, no team that pays, and a rented pool grows for
 each of them. The namespaces in which the cluster and this program run pods are free, as are
-those of the setting: such as one for a gang that needs its host's network, which the namespaces of queues
-refuse. An object in a file without a namespace is judged by the API server.
+those of the setting: such as one for a gang that needs its host's network, which the namespaces of
+queues refuse. An object in a file without a namespace is judged by the API server.
 """
 
 from policies.language import cel
