@@ -169,7 +169,7 @@ def _with_stakes(
         by_namespace=tuple(_by_namespace(broken, by_top, cluster)),
         by_rule=tuple(_by_rule(checked, by_top)),
         broken=Stake(**_sums(broken, by_top)),
-        gpus_in_use=sum(each.gpus for each in holding.values()),
+        gpus_in_use=round(sum(each.gpus for each in holding.values()), 3),
         without_price=tuple(
             sorted({each.hardware for each in holding.values() if each.usd_per_hour is None})
         ),
@@ -185,10 +185,10 @@ def _sums(broken: set[Resource], by_top: Mapping[Resource, Sequence[Held]]) -> d
     found = [one for each in broken for one in by_top.get(each, ())]
     return {
         "objects": len(broken),
-        "gpus": sum(each.gpus for each in found),
-        "gpu_hours": sum(each.gpu_hours for each in found),
-        "usd": sum(each.usd for each in found),
-        "usd_per_hour": sum(each.usd_per_hour or 0 for each in found),
+        "gpus": round(sum(each.gpus for each in found), 3),
+        "gpu_hours": round(sum(each.gpu_hours for each in found), 2),
+        "usd": round(sum(each.usd for each in found), 2),
+        "usd_per_hour": round(sum(each.usd_per_hour or 0 for each in found), 2),
     }
 
 
@@ -208,7 +208,7 @@ def _by_namespace(
         yield NamespaceStake(
             namespace=space,
             team=teams.get(space, ""),
-            gpus_in_use=sum(each.gpus for each in mine),
+            gpus_in_use=round(sum(each.gpus for each in mine), 3),
             **_sums({each for each in broken if spaces[each] == space}, by_top),
         )
 

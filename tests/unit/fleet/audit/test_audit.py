@@ -1,17 +1,21 @@
 """`fleet audit`: what it reads of a cluster, whom it believes, and what that holds and costs."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from fleet.audit.cluster import read_cluster
 from fleet.audit.judging import Audited, audit
 from fleet.audit.tables import audited_table
+from fleet.cli.main import app
 from hardware.catalogue import load
 from kube.client import KubeError
 from policies.configuration import configure
+from tests.support.kube_server import kubeconfig
 from tests.support.recorded_cluster import RecordedCluster
 from tests.unit.fleet.audit.conftest import (
     DGX,
@@ -58,7 +62,7 @@ def test_gpus_hours_and_usd_are_those_of_the_pods_of_what_breaks_a_rule(
     assert found.gpus_in_use == 6
     assert (found.broken.objects, found.broken.gpus) == (1, 4)
     assert found.broken.gpu_hours == pytest.approx(40)
-    assert found.broken.usd == pytest.approx(40 * PER_GPU)
+    assert found.broken.usd == pytest.approx(40 * PER_GPU, abs=0.01)
     (mine,) = found.by_namespace
     assert (mine.namespace, mine.team, mine.gpus, mine.gpus_in_use) == ("research", "quant", 4, 6)
     assert found.checked.code == 1
@@ -173,7 +177,7 @@ def test_parts_of_gpus_count_as_parts(
     pod["spec"]["containers"][0]["resources"] = {"limits": asked}
     cluster.serve("v1", "pods", "Pod", pod)
 
-    assert audited(cluster).gpus_in_use == pytest.approx(gpus)
+    assert audited(cluster).gpus_in_use == pytest.approx(gpus, abs=0.001)
 
 
 def test_an_init_container_holds_gpus_where_it_asks_for_more(cluster: RecordedCluster) -> None:
@@ -293,3 +297,32 @@ def test_the_report_fits_80_columns(cluster: RecordedCluster, whole: bool) -> No
 
     assert max(map(len, shown.splitlines())) <= 80
     assert ("research/pods/endless" in shown) is whole
+
+
+def test_without_a_kubeconfig_there_is_a_sentence(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["audit", "dev", "--kubeconfig", str(tmp_path / "gone")])
+
+    assert result.exit_code == 2
+    assert f"{tmp_path}/gone is not there" in result.output
+
+
+def test_a_context_that_the_kubeconfig_lacks_is_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text(kubeconfig("http://127.0.0.1:9"))
+
+    result = CliRunner().invoke(
+        app, ["audit", "dev", "--kubeconfig", str(path), "--context", "gone"]
+    )
+
+    assert result.exit_code == 2
+    assert "Context 'gone' not found" in result.output
+
+
+def test_a_server_that_does_not_answer_is_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text(kubeconfig("http://127.0.0.1:9"))
+
+    result = CliRunner().invoke(app, ["audit", "dev", "--kubeconfig", str(path)])
+
+    assert result.exit_code == 2
+    assert "The API server http://127.0.0.1:9 does not answer (ConnectError)" in result.output
