@@ -55,7 +55,7 @@ def _wanted(rules: Sequence[ConfiguredRule]) -> set[Kind]:
     }
     declared = declared_kinds(rules[0].facts if rules else NONE)
     own = {(each.group, each.resource) for each in (*SHIPPED, *declared)}
-    return {*spoken_of, *own, *_BESIDES} - {NEVER}
+    return {*spoken_of, *own, *_BESIDES}
 
 
 class _Reader:

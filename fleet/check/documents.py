@@ -90,7 +90,7 @@ def documents(text: str) -> Iterator[Document]:
 def _quickly(text: str) -> Iterator[Document]:
     if not hasattr(yaml, "CSafeLoader"):
         raise Unusual
-    events = Events(text, _plain, _DEEPEST - 10)
+    events = Events(text, _plain)
     for value, line in events.documents():
         yield Document(value=value, line=line, lines=events.lines)
 

@@ -104,3 +104,10 @@ def test_the_corpus_reads_alike() -> None:
         assert [each.value for each in documents(text)] == [
             each.value for each in list(documents(text + ANCHOR))[:-1]
         ]
+
+
+@pytest.mark.parametrize("more", ["", f"\n{ANCHOR}"], ids=["quick", "careful"])
+def test_both_readers_refuse_what_is_too_deep(more: str) -> None:
+    assert len(list(documents(f"{'[' * 200}{']' * 200}{more}"))) == 1 + bool(more)
+    with pytest.raises(RecursionError):
+        list(documents(f"{'[' * 600}{']' * 600}{more}"))

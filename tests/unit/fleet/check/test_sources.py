@@ -14,6 +14,7 @@ from policies.language.manifest import at
 from tests.support.fleet_check import run
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: rendered}\n"
+POD_JSON = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "listed"}}
 HELM_RELEASE: dict[str, Any] = {
     "apiVersion": "helm.toolkit.fluxcd.io/v2",
     "kind": "HelmRelease",
@@ -87,11 +88,12 @@ def pods(found: ReadResult) -> list[Any]:
 
 
 def test_a_kustomize_folder_is_rendered_and_told_by_its_name(programs: Path) -> None:
-    program(programs, "kustomize", f'printf -- "---\n{POD}"')
+    listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": [POD_JSON]}).replace('"', "'")
+    program(programs, "kustomize", f'printf -- "---\n{POD}---\n\n{listed}\n"')
 
     found = read_sources(Sources(files=(), kustomize=["overlay"], namespace="x"))
 
-    assert pods(found) == [("x", "overlay/kustomization.yaml", 1)]
+    assert pods(found) == [("x", "overlay/kustomization.yaml", 1)] * 2
     assert words(programs, "kustomize") == ["build", "--", "overlay"]
 
 
@@ -208,6 +210,7 @@ def changed(path: str, value: object) -> dict[str, Any]:
         (changed("spec.chart.spec.chart", "--post-renderer=x"), "no name of a chart"),
         (changed("spec.chart.spec.chart", "../other"), "no name of a chart"),
         (changed("spec.chart.spec.chart", "charts/../../other"), "no folder below this one"),
+        (changed("spec.chart.spec.chart", "elsewhere"), "elsewhere is no folder below this one"),
         (changed("spec.releaseName", "-x"), "'-x' is no name of a chart, release or version"),
         (changed("spec.targetNamespace", "-x"), "'-x' is no name of a namespace"),
         (changed("spec.valuesFrom", [{"kind": "Secret"}]), "its valuesFrom are in the cluster"),
@@ -233,6 +236,7 @@ def test_what_cannot_be_rendered_here_is_named_with_its_reason(
     helm(programs)
     Path("charts/train").mkdir(parents=True)
     Path("charts/train/Chart.yaml").write_text("name: train")
+    Path("elsewhere").symlink_to("/")
 
     found = rendered(put(release))
 
