@@ -1,8 +1,8 @@
 """Reads plain YAML quickly, from libyaml's events.
 
-What is rare in manifests (anchors, tags, keys that are no text, any mistake, more levels than Python
-has frames for) is left to the reader of `fleet.check.documents`, which also knows what to say of a
-mistake.
+What is rare in manifests (anchors, tags, keys that are no text, any mistake, more levels than
+Python has frames for) is left to the reader of `fleet.check.documents`, which also knows what to
+say of a mistake.
 """
 
 from collections.abc import Callable, Iterator
