@@ -21,15 +21,18 @@ from fleet.check.reading import read
 from policies.configuration import ConfiguredRule, configure
 from policies.language.facts import KEY
 from policies.rules import ALL
+from policies.rules.idle import own_queue
 from policies.rules.numa import mps
 
 FOLDER = Path(__file__).resolve().parent.parent / "corpus"
 HALVES: tuple[Literal["tuned", "held_out"], ...] = ("tuned", "held_out")
 PUBLIC_FOLDER = "FLEET_PUBLIC_MANIFESTS"
 """The environment variable that names the folder with clones of the public repositories."""
-SCOPE = tuple(rule for rule in ALL if rule.admission is not None or rule is mps.RULE)
-"""The rules that judge a Kubernetes object by itself: those of admission, and numa/mps, which reads
-ConfigMaps at preview alone. The other rules price a whole stack or read machines."""
+SCOPE = tuple(
+    rule for rule in ALL if rule.admission is not None or rule in (mps.RULE, own_queue.RULE)
+)
+"""The rules that judge a Kubernetes object by itself: those of admission, and numa/mps and
+idle/own-queue, which do so at preview alone. The others price a whole stack or read machines."""
 _PUBLIC_NAMESPACE = "models"  # of a queue with room for all of them
 
 
