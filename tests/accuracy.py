@@ -92,8 +92,6 @@ def _misjudged(found: Sequence[Judged]) -> list[str]:
     for one in found:
         said = [f"false: {', '.join(one.false)}"] if one.false else []
         said += [f"missed: {', '.join(one.missed)}"] if one.missed else []
-        if one.case.breaks is None and not one.refused:
-            said.append("missed: no rule reports it")
         said += [f"not read: {len(one.unreadable)}"] if one.unreadable else []
         if said:
             lines.append(f"- `{one.case.id}`: {'; '.join(said)}")
