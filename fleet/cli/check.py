@@ -2,13 +2,16 @@
 
 import json as json_text
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fleet.cli.command import Command
 from fleet.cli.place import ENVIRONMENT_HELP, JSON_HELP, ROOT
 from fleet.cli.printing import complain, refuse, show
+
+if TYPE_CHECKING:
+    from fleet.check.judging import Checked
 
 STDOUT = "-"
 
@@ -97,12 +100,11 @@ def check(  # noqa: PLR0913  # an option each
     Exit code 1 if a mandatory rule is broken, 2 if something cannot be read.
     """
     names = [*(files or ()), *(more or ())]
-    _check_options([*names, *(kustomize or ())], sarif, json=json)
+    given = [*names, *(kustomize or ())]
+    _check_options(given, sarif, json=json)
     from fleet.check.judging import check as judge
     from fleet.check.sources import Sources, read_sources
-    from fleet.check.tables import checked_table
     from fleet.check.variables import VariablesError, variables
-    from fleet.sarif import document
     from policies.environment import load
     from settings import SettingsError, stack_file
 
@@ -119,7 +121,15 @@ def check(  # noqa: PLR0913  # an option each
     except (SettingsError, VariablesError) as error:
         refuse(error)
     if not checked.objects and not checked.unreadable:
-        refuse(f"There is no Kubernetes object in {', '.join([*names, *(kustomize or ())])}.")
+        refuse(f"There is no Kubernetes object in {', '.join(given)}.")
+    _tell(checked, sarif, json=json)
+    raise typer.Exit(checked.code)
+
+
+def _tell(checked: "Checked", sarif: Path | None, *, json: bool) -> None:
+    from fleet.check.tables import checked_table
+    from fleet.sarif import document
+
     if sarif is not None:
         left = [sentence for each in checked.unjudged for sentence in each.sentences]
         left += checked.left
@@ -131,7 +141,6 @@ def check(  # noqa: PLR0913  # an option each
         show(checked_table(checked))
     for sentence in checked.unreadable:
         complain(sentence)
-    raise typer.Exit(checked.code)
 
 
 def _check_options(names: list[str], sarif: Path | None, *, json: bool) -> None:
