@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from fleet.cli.place import JSON_HELP
+from fleet.cli.completing import words
+from fleet.cli.place import Json
 from fleet.cli.printing import refuse, show
 
 
@@ -14,15 +15,22 @@ def explain(
     line: Annotated[
         str,
         typer.Argument(
-            metavar="LINE", help="A kernel argument, sysctl or kubelet field: isolcpus, nohz_full."
+            metavar="LINE",
+            help="A kernel argument, sysctl or kubelet field: isolcpus, nohz_full.",
+            autocompletion=words,
         ),
     ],
     *,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    json: Json = False,
 ) -> None:
     """Explain a kernel argument, sysctl or kubelet field.
 
     Prints why the plans of the catalogue contain the line, or why none does, with the source.
+
+    \b
+    Examples:
+      fleet explain isolcpus
+      fleet explain nohz_full
 
     Exit code 2 if the name is unknown.
     """

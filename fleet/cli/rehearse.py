@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from fleet.cli.place import ENVIRONMENT_HELP, ROOT
+from fleet.cli.place import ROOT, Environment
 
 
 def rehearse(
-    environment: Annotated[str, typer.Argument(metavar="ENV", help=ENVIRONMENT_HELP)],
+    environment: Environment,
     *,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     keep: Annotated[
@@ -19,6 +19,11 @@ def rehearse(
 
     Runs the environment's program with the real Pulumi engine against a real Kubernetes control
     plane, boots its simulated machines, runs a GPU job on them and prints a report.
+
+    \b
+    Examples:
+      fleet rehearse dev
+      fleet rehearse dev --keep
 
     Exit code 1 if something fails or breaks a rule, 2 if there is no such environment.
     """

@@ -78,6 +78,11 @@ def explain(word: str) -> tuple[Explanation, ...] | Refusal:
     )
 
 
+def line_names() -> tuple[str, ...]:
+    """Return the names of all lines of the catalogue's plans."""
+    return tuple(sorted({line.key for _hardware, _purpose, line in _all()}))
+
+
 def _matching(word: str, keys: list[str]) -> set[str]:
     exact = {key for key in keys if key.lower() == word}
     return exact or {key for key in keys if _has_word(key, word)}
