@@ -9,6 +9,7 @@ from fleet.cli.butane import butane
 from fleet.cli.check import PrintsSarif, check
 from fleet.cli.command import CHANGE, JUDGE, LOOK, REHEARSE, WORK, Command, Verbs
 from fleet.cli.destroy import destroy
+from fleet.cli.envs import envs
 from fleet.cli.explain import explain
 from fleet.cli.hardware import hardware
 from fleet.cli.plan import plan
@@ -62,6 +63,7 @@ def fleet(
     """Documented by HELP."""
 
 
+app.command("envs", cls=Command, rich_help_panel=LOOK)(envs)
 app.command("explain", cls=Command, rich_help_panel=LOOK)(explain)
 app.add_typer(hardware, name="hardware", rich_help_panel=LOOK)
 app.add_typer(plan, name="plan", rich_help_panel=LOOK)
