@@ -12,6 +12,7 @@ from fleet.cli.destroy import destroy
 from fleet.cli.envs import envs
 from fleet.cli.explain import explain
 from fleet.cli.hardware import hardware
+from fleet.cli.init import init
 from fleet.cli.plan import plan
 from fleet.cli.policy_config import policy_config
 from fleet.cli.preview import preview
@@ -72,6 +73,7 @@ app.command("boot", cls=Command, rich_help_panel=JUDGE)(boot)
 app.command("check", cls=PrintsSarif, rich_help_panel=JUDGE)(check)
 app.command("rehearse", cls=Command, rich_help_panel=REHEARSE)(rehearse)
 app.command("rehearse-stop", cls=Command, rich_help_panel=REHEARSE)(rehearse_stop)
+app.command("init", cls=Command, rich_help_panel=CHANGE)(init)
 app.command("preview", cls=Command, rich_help_panel=CHANGE)(preview)
 app.command("reinstall", cls=Command, rich_help_panel=CHANGE)(reinstall)
 app.command("destroy", cls=Command, rich_help_panel=CHANGE)(destroy)
