@@ -9,6 +9,7 @@ from fleet.cli.butane import butane
 from fleet.cli.check import PrintsSarif, check
 from fleet.cli.command import CHANGE, JUDGE, LOOK, REHEARSE, WORK, Command, Verbs
 from fleet.cli.destroy import destroy
+from fleet.cli.doctor import doctor
 from fleet.cli.envs import envs
 from fleet.cli.explain import explain
 from fleet.cli.hardware import hardware
@@ -71,6 +72,7 @@ app.add_typer(plan, name="plan", rich_help_panel=LOOK)
 app.command("shape", cls=Command, rich_help_panel=LOOK)(shape)
 app.command("boot", cls=Command, rich_help_panel=JUDGE)(boot)
 app.command("check", cls=PrintsSarif, rich_help_panel=JUDGE)(check)
+app.command("doctor", cls=Command, rich_help_panel=REHEARSE)(doctor)
 app.command("rehearse", cls=Command, rich_help_panel=REHEARSE)(rehearse)
 app.command("rehearse-stop", cls=Command, rich_help_panel=REHEARSE)(rehearse_stop)
 app.command("init", cls=Command, rich_help_panel=CHANGE)(init)
