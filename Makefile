@@ -1,9 +1,13 @@
 # `make` alone lists the targets.
 ENV ?= dev
-PYTHON ?= python3
+PYTHON ?= python3 python3.13 python3.12 python3.11 python3.14
 RUN := .venv/bin/python -m
 # Each run is dozens of short Python processes: without bytecode every one compiles the program anew.
 unexport PYTHONDONTWRITEBYTECODE
+
+ifeq ($(wildcard toolchain/bootstrap.py),)
+$(error run this Makefile in its own folder: make -C $(dir $(lastword $(MAKEFILE_LIST))))
+endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -13,8 +17,8 @@ help:
 	@echo "make TARGET [ENV=dev]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' Makefile
 
-rehearse: bootstrap ## Bring up ENV on this machine, no account (KEEP=1, JSON=1)
-	@exec .venv/bin/fleet rehearse $(ENV) $(if $(KEEP),--keep) $(if $(JSON),--json)
+rehearse: bootstrap ## Bring up ENV on this machine, no account (ALL=1, KEEP=1, AGAIN=1, JSON=1)
+	@exec .venv/bin/fleet rehearse $(ENV) $(if $(ALL),--all) $(if $(KEEP),--keep) $(if $(AGAIN),--again) $(if $(JSON),--json)
 
 rehearse-stop: bootstrap ## End a kept rehearsal of ENV
 	@exec .venv/bin/fleet rehearse-stop $(ENV)
@@ -38,8 +42,9 @@ format: bootstrap ## Format the code and apply ruff's fixes
 	@exec .venv/bin/ruff check --fix .
 	@exec .venv/bin/ruff format .
 
-docs: bootstrap ## Write docs/policies.md, the page of all rules, and docs/rule-accuracy.md
-	@exec $(RUN) policies.docs_page
+docs: bootstrap ## Write the generated pages: rules, their accuracy, the stack file and its schema
+	@$(RUN) policies.docs_page
+	@$(RUN) fleet.reference
 	@exec $(RUN) tests.accuracy
 
 preview: bootstrap ## Show what `make up` would change, and its cost (JSON=1)
@@ -65,9 +70,12 @@ clean: ## Stop kept rehearsals, delete everything that make created
 	@rm -rf .rehearsal .preview .toolchain .venv .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 bootstrap: ## Make .venv with the locked packages and the command `fleet`
-	@command -v $(PYTHON) > /dev/null || \
-	  { echo "There is no $(PYTHON) on PATH: install Python 3.11 or newer." >&2; exit 1; }
-	@exec $(PYTHON) toolchain/bootstrap.py
+	@for python in $(PYTHON); do \
+	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then \
+	    exec $$python toolchain/bootstrap.py; \
+	  fi; \
+	done; \
+	echo "There is no Python 3.11 or newer on PATH (looked for $(PYTHON)): install one." >&2; exit 1
 
 # Always made anew: the settings of the rules are part of the stack file.
 .preview/policies-%.json: bootstrap

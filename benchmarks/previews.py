@@ -104,7 +104,6 @@ def program(engine: Engine, tools: Tools, folder: Path, config: Mapping[str, obj
         known=stackfile.Known(
             secret={"kubeconfig": (engine.directory / "kubeconfig").read_text()}, plain={}
         ),
-        passphrase_file=directory / "passphrase",
     )
     other.create_stack()
     return other

@@ -12,6 +12,8 @@ STACK = "pulumi:pulumi:Stack"
 PROVIDER_GONE = "error reading from server: EOF"
 CRASH = "Fatal Python error: "
 CRASH_LINES = 12
+GONE = ("delete", "create-replacement", "delete-replaced")
+"""Steps that add no resource to the count; a replacement is told by a third one, `replace`."""
 NOISE = ("preview failed", "update failed", "resource registration was canceled")
 
 
@@ -40,6 +42,15 @@ class Diagnostic:
     message: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A step that did not leave its resource the same."""
+
+    op: str  # create, update, replace, delete, …
+    type: str
+    name: str
+
+
 @dataclass(kw_only=True)
 class Outcome:
     """The result of one `preview` or `up`; it is complete when the engine has ended."""
@@ -47,6 +58,7 @@ class Outcome:
     started: int = 0  # resources on which the engine has begun to work
     finished: int = 0
     steps: Counter[str] = field(default_factory=Counter)  # create, same, update, …
+    changes: list[Change] = field(default_factory=list)
     types: Counter[str] = field(default_factory=Counter)  # resources by type
     violations: list[Violation] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
@@ -100,7 +112,10 @@ class Outcome:
         if _counts(metadata):
             self.finished += 1
             self.steps[metadata["op"]] += 1
-            if metadata["op"] != "delete":
+            if metadata["op"] != "same":
+                kind, name = metadata["type"], name_of(metadata["urn"])
+                self.changes.append(Change(op=metadata["op"], type=kind, name=name))
+            if metadata["op"] not in GONE:
                 self.types[metadata["type"]] += 1
 
     def _violate(self, event: dict[str, Any]) -> None:

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from rich.console import Group
 from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
+from engine.tables import table
 from hardware.catalogue import HardwareError, load
 from ignition.boot.node import Booted, BootedNode, boot
 
@@ -48,31 +50,29 @@ def as_json(found: Booted) -> dict[str, Any]:
     }
 
 
-def table(found: Booted, hardware: str) -> Table:
+def booted_table(found: Booted, hardware: str) -> Group:
     """Renders the Node or its problems as a table."""
     if found.problems:
         return _problems(found, hardware)
-    shown = Table(
-        title=f"{hardware} comes up as {found.role}", title_justify="left", show_header=False
-    )
+    shown = table("", "")
     if found.node is None:
         shown.add_row("node", "none: a gateway is no node of the cluster")
     for name, value in _rows(found.node) if found.node else []:
         shown.add_row(name, escape(value))
     for what in found.unchecked:
         shown.add_row("not checked", escape(what))
-    return shown
+    return Group(Text(f"{hardware} comes up as {found.role}", style="bold"), shown)
 
 
-def _problems(found: Booted, hardware: str) -> Table:
+def _problems(found: Booted, hardware: str) -> Group:
     count = len(found.problems)
     title = f"{hardware} does not come up: {count} problem{'s' if count > 1 else ''}"
-    shown = Table(title=title, title_justify="left", show_header=False, title_style="red")
+    shown = table("", "")
     for number, problem in enumerate(found.problems, 1):
         shown.add_row(str(number), escape(problem))
     for what in found.unchecked:
         shown.add_row("", escape(f"not checked: {what}"))
-    return shown
+    return Group(Text(title, style="bold red"), shown)
 
 
 def _rows(node: BootedNode) -> list[tuple[str, str]]:

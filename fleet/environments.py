@@ -63,7 +63,9 @@ def read(root: Path) -> Iterator[Environment]:
         try:
             pools = load(stack_file(root, name)).pools.values()
         except SettingsError as error:
-            yield Environment(name=name, pools=(), kept=kept, mistakes=tuple(error.mistakes))
+            yield Environment(
+                name=name, pools=(), kept=kept, mistakes=tuple(map(str, error.mistakes))
+            )
         else:
             yield Environment(name=name, pools=tuple(map(_pool, pools)), kept=kept)
 
@@ -113,5 +115,4 @@ def _pool(pool: ResolvedPool) -> Pool:
 
 
 def _is_kept(root: Path, name: str) -> bool:
-    workspace = Workspace(root=root, environment=name)
-    return workspace.kept_mark.exists() and bool(workspace.processes.running())
+    return Workspace(root=root, environment=name).is_kept

@@ -3,8 +3,10 @@
 from dataclasses import asdict, replace
 from typing import Any
 
-from rich.table import Table
+from rich.console import Group
+from rich.text import Text
 
+from engine.tables import table
 from fleet.plan.subject import Subject
 from hardware.cpuset import format_list, parse_list
 from ignition.shapes.admission import admit
@@ -12,6 +14,8 @@ from ignition.shapes.kubelet import Share
 from ignition.shapes.nearest import Nearest, Shape, largest_on, nearest
 from ignition.shapes.node import MIB_PER_GIB, ContainerRequest, EmptyNode, Policy, Scope
 from ignition.shapes.node_of_plan import from_plan
+
+TITLES = ("GPUs", "CPUs", "Memory", "Aligned: CPUs", "Aligned: memory")
 
 
 def node_of(subject: Subject, policy: Policy | None, scope: Scope | None) -> EmptyNode:
@@ -105,18 +109,15 @@ def _plain(shape: Shape | None) -> dict[str, int] | None:
     return None if shape is None else {"cpus": shape.cpus, "memory_mib": shape.memory_mib}
 
 
-def table(node: EmptyNode, shapes: list[dict[str, Any]], name: str) -> Table:
+def shape_table(node: EmptyNode, shapes: list[dict[str, Any]], name: str) -> Group:
     """Renders the largest pods as a table."""
-    made = Table(
-        title=f"Largest pods that an empty {name} admits, policy {node.policy}, scope {node.scope}",
-        caption=(
-            "Memory as the catalogue counts it: the kernel keeps a few percent of it."
-            if node.most_memory_mib is None
-            else f"Karpenter rents none for a pod with more than {_gib(node.most_memory_mib)}."
-        ),
+    title = f"Largest pods that an empty {name} admits, policy {node.policy}, scope {node.scope}"
+    note = (
+        "Memory as the catalogue counts it: the kernel keeps a few percent of it."
+        if node.most_memory_mib is None
+        else f"Karpenter rents none for a pod with more than {_gib(node.most_memory_mib)}."
     )
-    for title in ("GPUs", "CPUs", "memory", "aligned: CPUs", "memory"):
-        made.add_column(title, justify="right")
+    made = table(*TITLES, right=TITLES)
     for shape in shapes:
         aligned = shape["aligned"]
         made.add_row(
@@ -126,7 +127,7 @@ def table(node: EmptyNode, shapes: list[dict[str, Any]], name: str) -> Table:
             str(aligned["cpus"]) if aligned else "-",
             _gib(aligned["memory_mib"]) if aligned else "-",
         )
-    return made
+    return Group(Text(title, style="bold"), Text(), made, Text(), Text(note))
 
 
 def _gib(mib: int) -> str:

@@ -53,6 +53,8 @@ class Finding:
     `resource` is None where the rule's settings themselves are at fault: an exemption has ended.
     `exemption` is the resource's own, expired or not. `unknown` is the path of the value for which
     the rule waits. `failed` says that the rule threw instead of judging: that is a violation, too.
+    `keys` are what to change in the stack file, without the project's name in front; `{pool}` in
+    one stands for `pool`, the id of the resource's pool.
     """
 
     rule: str
@@ -63,6 +65,13 @@ class Finding:
     exemption: Exemption | None = None
     unknown: str = ""
     failed: bool = False
+    pool: str = ""
+    keys: tuple[str, ...] = ()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Its sentences, each with the rule in front."""
+        return tuple(f"{self.rule}: {sentence}" for sentence in self.sentences)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Finding":
@@ -76,6 +85,7 @@ class Finding:
                 "resource": None if resource is None else Resource(**resource),
                 "sentences": tuple(data["sentences"]),
                 "exemption": exemption,
+                "keys": tuple(data["keys"]),
             }
         )
 

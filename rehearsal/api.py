@@ -110,9 +110,12 @@ class Api:
         headers = {"Content-Type": "application/apply-patch+yaml"}
         return self.request("PATCH", path, body, query=query, headers=headers)
 
-    def delete(self, path: str) -> dict[str, Any] | None:
-        """Deletes an object, its dependents first; None where it is gone already."""
-        body = {"propagationPolicy": "Foreground"}
+    def delete(self, path: str, *, dependents: str = "Foreground") -> dict[str, Any] | None:
+        """Deletes an object, its dependents first; None where it is gone already.
+
+        With "Background" for `dependents` it is gone at once.
+        """
+        body = {"propagationPolicy": dependents}
         return self._unless(httpx.codes.NOT_FOUND, "DELETE", path, body)
 
     def request(

@@ -1,29 +1,44 @@
-"""Implements `fleet rehearse` and `fleet rehearse-stop`: their output and exit codes."""
+"""Implements `fleet rehearse`, `rehearse-stop` and `twin`: their output and exit codes."""
 
 import json
-import shlex
+import shutil
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
-from engine.console import results
+from engine.console import show
 from engine.interrupts import Interrupted, interruptible
 from policies.environment import load
 from rehearsal.errors import RehearsalError
 from rehearsal.progress import Progress
 from rehearsal.report import Report
 from rehearsal.run import Rehearsal
+from rehearsal.short_report import render_short
 from rehearsal.tables import render
+from rehearsal.twin_command import run_in_twin
 from rehearsal.workspace import Workspace
 from settings import SettingsError, stack_file
+from toolchain.build import ToolchainError
 
 HOLDS, FAILS, UNKNOWN = 0, 1, 2
 
 
-def rehearse(root: Path, environment: str, *, as_json: bool, keep: bool) -> int:
+def rehearse(  # noqa: PLR0913  # an option each
+    root: Path,
+    environment: str,
+    *,
+    as_json: bool,
+    keep: bool,
+    again: bool,
+    whole: bool = False,
+) -> int:
     """Rehearses an environment of the checkout at `root`; returns the exit code.
 
+    With `again`, on the twin that an earlier rehearsal has kept. `whole` prints every rule,
+    resource and chart by name.
     Progress goes to standard error; standard output gets the report alone.
     """
     errors = Console(stderr=True, soft_wrap=True)
@@ -35,7 +50,7 @@ def rehearse(root: Path, environment: str, *, as_json: bool, keep: bool) -> int:
     try:
         with interruptible():
             rehearsal = Rehearsal(workspace, load(tracked), tracked, Progress(errors))
-            report = rehearsal.run(keep=keep)
+            report = rehearsal.run(keep=keep, again=again)
     except (SettingsError, RehearsalError) as error:
         return _refused(Report(environment=environment), error, FAILS, errors, as_json=as_json)
     except Interrupted as interrupted:
@@ -48,8 +63,21 @@ def rehearse(root: Path, environment: str, *, as_json: bool, keep: bool) -> int:
             errors,
             as_json=as_json,
         )
-    _show(report, workspace, as_json=as_json)
+    _show(report, as_json=as_json, whole=whole)
     return HOLDS if report.passed else FAILS
+
+
+def twin(root: Path, environment: str, program: str, arguments: Sequence[str]) -> int:
+    """Becomes `program` in the environment of a kept twin; returns the exit code of a refusal."""
+    errors = Console(stderr=True, soft_wrap=True)
+    workspace = Workspace(root=root, environment=environment)
+    try:
+        stack_file(root, environment)
+        run_in_twin(workspace, program, arguments, errors)
+    except SettingsError as error:
+        return _say(error, UNKNOWN, errors)
+    except (RehearsalError, ToolchainError) as error:
+        return _say(error, FAILS, errors)
 
 
 def rehearse_stop(root: Path, environment: str) -> int:
@@ -92,38 +120,29 @@ def _unexpected(error: Exception, workspace: Workspace) -> RehearsalError:
     )
 
 
-def _show(report: Report, workspace: Workspace, *, as_json: bool) -> None:
+def _show(report: Report, *, as_json: bool, whole: bool) -> None:
     if as_json:
         _print_json(report)
         return
-    console = results()
-    if report.resources is not None:
-        console.print(render(report))
-    for problem in report.problems:
-        console.print(f"✗ {problem}", style="red", markup=False, highlight=False, soft_wrap=True)
+    show((render if whole else render_short)(report))
     if report.kept:
-        console.print(_how_to_use(workspace), markup=False, highlight=False, soft_wrap=True)
+        show(Text(_how_to_use(report.environment)))
 
 
 def _print_json(report: Report) -> None:
     print(json.dumps(report.as_json(), indent=2))  # noqa: T201  # the output itself
 
 
-def _how_to_use(workspace: Workspace) -> str:
-    """Returns commands to paste for a kept rehearsal; paths are relative in the checkout."""
-    directory, name = workspace.directory, workspace.environment
-    if Path.cwd() == workspace.root:
-        directory = directory.relative_to(workspace.root)
-    config = directory / f"Pulumi.{name}.yaml"
-    environment, kubeconfig, config_file = (
-        shlex.quote(str(path)) for path in (directory / "env.sh", directory / "kubeconfig", config)
-    )
+def _how_to_use(name: str) -> str:
+    """Returns commands to type for a kept rehearsal."""
+    fleet = "fleet" if shutil.which("fleet") else ".venv/bin/fleet"
     return "\n".join(
         [
-            f"\n{name} is kept running. To inspect it, and to run the program on it again:",
-            f"  export KUBECONFIG={kubeconfig}",
-            f"  source {environment} && pulumi up --stack {name} --config-file {config_file}",
-            "To end it:",
-            f"  make rehearse-stop ENV={name}",
+            f"\n{name} is kept running. To look at it, and to run the program on it again:",
+            f"  {fleet} twin {name} kubectl get nodes",
+            f"  {fleet} twin {name} pulumi preview",
+            f"After an edit of stacks/Pulumi.{name}.yaml, and to end it:",
+            f"  {fleet} rehearse {name} --again",
+            f"  {fleet} rehearse-stop {name}",
         ]
     )

@@ -21,12 +21,12 @@ from rehearsal import certificates
 from rehearsal.api import Api
 from rehearsal.certificates import Certificates, write_private
 from rehearsal.errors import RehearsalError
+from rehearsal.log_reason import PORT_TAKEN, with_reason
 from rehearsal.processes import Processes
 
 STAGES = Path(__file__).with_name("stages.yaml")
 READY_DEADLINE_S = 90.0  # a loaded laptop; 3 s is usual
 PORT_ATTEMPTS = 3
-PORT_TAKEN = "address already in use"
 # The defaults serve a cluster with many clients; a rehearsal has one and wants it done.
 CLIENT_LIMITS = ("--kube-api-qps=2000", "--kube-api-burst=4000")
 
@@ -75,7 +75,9 @@ class Launcher:
             f"--service-account-private-key-file={pki.service_account_key}",
             f"--root-ca-file={pki.authority}",
         )
-        manager = ("kube-controller-manager", config, *quiet, *CLIENT_LIMITS, *keys)
+        # as kubeadm has it: each controller is a user of its own, whom the rules believe
+        own = "--use-service-account-credentials=true"
+        manager = ("kube-controller-manager", config, *quiet, *CLIENT_LIMITS, *keys, own)
         scheduler = ("kube-scheduler", config, *quiet, *CLIENT_LIMITS)
         for arguments in (manager, scheduler):
             self._start(arguments[0], (self.programs.control_plane, *arguments))
@@ -141,20 +143,17 @@ class Launcher:
 
     def _wait(self, name: str, process: subprocess.Popen[bytes], api: Api) -> str | None:
         """Waits until the server is ready; returns one sentence with the end of its log if not."""
-        log = self.processes.log(name)
         deadline = time.monotonic() + READY_DEADLINE_S
         while True:
             waits_for = api.ready()
             if waits_for is None:
                 return None
-            code = process.poll()
-            if code is not None:
-                return f"{name} ended with exit code {code}: {last_line(log)} (log: {log})."
+            if process.poll() is not None:
+                return self.processes.how_it_ended(name)
+            self.processes.check(starting=name)
             if time.monotonic() > deadline:
-                return (
-                    f"{name} was not ready after {READY_DEADLINE_S:.0f} s ({waits_for}): "
-                    f"{last_line(log)} (log: {log})."
-                )
+                late = f"{name} was not ready after {READY_DEADLINE_S:.0f} s ({waits_for})"
+                return with_reason(late, self.processes.log(name))
             time.sleep(0.05)
 
 
@@ -163,13 +162,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def last_line(log: Path) -> str:
-    """The last line of a log, at most 400 characters; a line about a taken port comes first."""
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    telling = [line for line in lines if PORT_TAKEN in line] or lines or ["its log is empty"]
-    return telling[-1][-400:]
 
 
 def _trust(pki: Certificates) -> ssl.SSLContext:

@@ -6,26 +6,21 @@ that is cut short starts again from nothing anyway.
 """
 
 import os
-import shlex
-import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from engine import findings_log
 from engine.events import EventLog, Outcome
-from engine.interrupts import Interrupted, shielded
 from policies.verdicts import Finding, read_log
-from rehearsal.control_plane import last_line
 from rehearsal.errors import RehearsalError
+from rehearsal.log_reason import reason, with_reason
 from rehearsal.processes import Processes
 
 FOREIGN = ("PULUMI_", "AWS_", "HCLOUD_", "KUBE", "FLEET_")  # of the user's real accounts
-SECOND_SIGNAL_S = 3.0
-LAST_GRACE_S = 1.0
 PARALLEL = 16  # creates wait for answers more than for the two cores of a small machine
 
 
@@ -50,6 +45,14 @@ class Engine:
         """The arguments of every command on the stack."""
         return (f"--stack={self.environment_name}", f"--config-file={self.stack_file}")
 
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The arguments of a command that holds the rules."""
+        return (
+            f"--policy-pack={self.root / 'policies'}",
+            f"--policy-pack-config={self.directory / 'policy-config.json'}",
+        )
+
     def create_stack(self) -> None:
         """Creates an empty stack here, because `stack init` writes to the project's directory."""
         (self.directory / "state").mkdir()
@@ -58,7 +61,7 @@ class Engine:
         process = self._start("pulumi-stack", init, cwd=self.directory)
         if self._wait(process):
             log = self.processes.log("pulumi-stack")
-            raise RehearsalError(f"The engine made no stack: {last_line(log)} (log: {log}).")
+            raise RehearsalError(with_reason("The engine made no stack", log))
 
     def preview(self, progress: Callable[[Outcome], None]) -> Outcome:
         """`pulumi preview` with the policy pack; raises with the engine's own sentences."""
@@ -91,9 +94,7 @@ class Engine:
         for earlier in (events.path, findings):  # of an earlier run
             earlier.unlink(missing_ok=True)
         argv = (
-            *(verb, *more, *self.arguments),
-            f"--policy-pack={self.root / 'policies'}",
-            f"--policy-pack-config={self.directory / 'policy-config.json'}",
+            *(verb, *more, *self.arguments, *self.rules),
             f"--event-log={events.path}",
             f"--parallel={PARALLEL}",
             *("--non-interactive", "--color=never", "--suppress-outputs"),
@@ -109,7 +110,12 @@ class Engine:
         code = self._wait(process, follow)
         follow()
         if code:
-            raise EngineError(verb, events.outcome, self.processes.log(name))
+            self.processes.check()
+        if code < 0:
+            raise RehearsalError(self.processes.how_it_ended(name))
+        if code:
+            stopping = read_log(findings, preview=verb == "preview").stopping
+            raise EngineError(verb, events.outcome, self.processes.log(name), stopping)
         return events.outcome
 
     def _start(
@@ -126,27 +132,32 @@ class Engine:
     def _wait(
         self, process: subprocess.Popen[bytes], each_time: Callable[[], None] = lambda: None
     ) -> int:
-        try:
-            while process.poll() is None:
-                each_time()
-                time.sleep(0.05)
-        except Interrupted:
-            _pass_on(process)
-            raise
+        while process.poll() is None:
+            self.processes.check()
+            each_time()
+            time.sleep(0.05)
         return process.returncode
 
 
 class EngineError(RehearsalError):
-    """The engine refused or failed: one reason per line, the last with the log's path."""
+    """The engine refused or failed: one reason per line, the last with the log's path.
 
-    def __init__(self, verb: str, outcome: Outcome, log: Path) -> None:
+    `stopping` are the findings for which it stopped; where there are none, the engine's own words
+    stand for the rules of whatever pack it was.
+    """
+
+    def __init__(
+        self, verb: str, outcome: Outcome, log: Path, stopping: Sequence[Finding] = ()
+    ) -> None:
         self.outcome = outcome
-        stops = [v for v in outcome.violations if v.level != "advisory"]
-        broken = [f"{v.resource}: {' '.join(v.message.split())}" for v in stops]
-        errors = outcome.errors() if outcome.failed or not broken else ()
-        reasons = [*broken, *errors] or [last_line(log)]
-        text = "\n".join(f"pulumi {verb}: {reason}" for reason in reasons)
-        super().__init__(f"{text} (log: {log})")
+        broken = [problem for finding in stopping for problem in finding.problems]
+        stops = [v for v in outcome.violations if v.level != "advisory" and not broken]
+        reasons = [f"{v.resource}: {' '.join(v.message.split())}" for v in stops]
+        reasons += outcome.errors() if outcome.failed or not (broken or stops) else ()
+        if not (broken or reasons):
+            reasons = [reason(log) or "it ended without a word"]
+        told = "\n".join(f"pulumi {verb}: {each}" for each in reasons)
+        super().__init__("\n".join([*broken, *([f"{told} (log: {log})"] if told else [])]))
 
 
 def environment(
@@ -176,26 +187,3 @@ _OURS_ALONE = {
     "PULUMI_SKIP_CHECKPOINTS": "1",
     "PULUMI_DIY_BACKEND_DISABLE_CHECKPOINT_BACKUPS": "1",
 }
-
-
-def env_file(tools: Mapping[str, str], engine: Engine, ports: Mapping[str, int]) -> str:
-    """A file to source in a shell: `pulumi` and `kubectl` then work on a kept rehearsal."""
-    exports = {
-        **tools,
-        **variables(engine.directory, ports),
-        "KUBECONFIG": str(engine.directory / "kubeconfig"),
-    }
-    lines = [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
-    return "\n".join([*lines, ""])
-
-
-def _pass_on(process: subprocess.Popen[bytes]) -> None:
-    """One SIGINT lets running steps finish, a second one cancels them; the rest is `stop()`'s."""
-    with shielded(forget=True):
-        for patience_s in (SECOND_SIGNAL_S, LAST_GRACE_S):
-            process.send_signal(signal.SIGINT)
-            deadline = time.monotonic() + patience_s
-            while process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.05)
-            if process.poll() is not None:
-                return

@@ -1,7 +1,7 @@
 """Runs a Job that requests GPUs, which proves that the scheduler places it on an owned machine."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,9 +31,12 @@ class JobRun:
     seconds: float  # from its creation to its completion
 
 
-def run(api: Api, nodes: Sequence[ClusterNode]) -> JobRun | None:
+def run(
+    api: Api, nodes: Sequence[ClusterNode], watch: Callable[[], None], *, again: bool = False
+) -> JobRun | None:
     """Run the smoke Job on an owned GPU machine; return None where the environment has none.
 
+    `watch` is called while it waits. With `again` the Job of the rehearsal before is taken away.
     Raises RehearsalError with the scheduler's message when the Job cannot be placed.
     """
     owned = [n for n in nodes if n.hardware.kind == "bare-metal" and n.hardware.gpu_count >= GPUS]
@@ -43,13 +46,15 @@ def run(api: Api, nodes: Sequence[ClusterNode]) -> JobRun | None:
     manifest = yaml.safe_load(MANIFEST.read_text())
     manifest["spec"]["template"]["spec"]["nodeSelector"][HARDWARE_LABEL] = hardware
     namespace, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
+    if again:
+        _remove(api, namespace, name, watch)
     started = time.monotonic()
     if not api.create(f"/apis/batch/v1/namespaces/{namespace}/jobs", manifest):
         raise RehearsalError(
             f"The program makes a Job {namespace}/{name} of its own; give it another name, "
             "because the rehearsal runs workloads/smoke/job.yaml under this one."
         )
-    pod = _completed_pod(api, namespace, name, started)
+    pod = _completed_pod(api, namespace, name, watch)
     seconds = time.monotonic() - started
     node = pod["spec"]["nodeName"]
     homes = [n for n in owned if n.name == node]
@@ -66,11 +71,25 @@ def run(api: Api, nodes: Sequence[ClusterNode]) -> JobRun | None:
     )
 
 
-def _completed_pod(api: Api, namespace: str, name: str, started: float) -> dict[str, Any]:
+def _remove(api: Api, namespace: str, name: str, watch: Callable[[], None]) -> None:
+    path, started = f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}", time.monotonic()
+    api.delete(path)
+    while api.get(path):
+        watch()
+        if time.monotonic() - started > DEADLINE_S:
+            raise RehearsalError(f"Job {name} of the last rehearsal does not go away.")
+        time.sleep(0.1)
+
+
+def _completed_pod(
+    api: Api, namespace: str, name: str, watch: Callable[[], None]
+) -> dict[str, Any]:
     """Wait until the Job is complete, and return its pod."""
+    started = time.monotonic()
     jobs = f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}"
     pods = f"/api/v1/namespaces/{namespace}/pods"
     while True:
+        watch()
         job = api.get(jobs) or {}
         conditions = _true_conditions(job)
         found = api.items(pods, labelSelector=f"batch.kubernetes.io/job-name={name}")

@@ -17,7 +17,13 @@ from policies.language.inventory import DeployedPool, deployed_pools
 from policies.language.join_parts import join_parts
 from policies.language.rule import Manifest
 from rehearsal.api import Api
-from rehearsal.nodes import ClusterNode, RequestedMachine, register, wait_until_ready
+from rehearsal.nodes import (
+    ClusterNode,
+    RequestedMachine,
+    delete_others,
+    register,
+    wait_until_ready,
+)
 from rehearsal.providers import cloud
 from settings.names import HARDWARE_LABEL, JOIN_TOKENS_NAMESPACE, POOL_LABEL, SERVER, SITE_LABEL
 
@@ -35,6 +41,7 @@ class Refusal:
     name: str
     pool: str
     reasons: tuple[str, ...]
+    of_boot_data: bool = True  # False where it booted, and its Node did not become Ready
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,14 +81,25 @@ class MachineBooter:
     directory: Path
 
     def start(self, progress: Callable[[int, int], None]) -> Fleet:
-        """Boots every machine and waits until those that come up are Ready."""
-        done = _without_namesakes(map(self.boot, self.requested()))
+        """Boots every machine and waits until those that come up are Ready.
+
+        The Nodes of machines that are gone are deleted.
+        """
+        requested = self.requested()
+        done = _without_namesakes(map(self.boot, requested))
         nodes = [node for node in done if isinstance(node, ClusterNode)]
         refusals = [refusal for refusal in done if isinstance(refusal, Refusal)]
+        hosts = [machine.name for machine in requested]
+        delete_others(self.api, {*hosts, *(node.name for node in nodes)})
         register(self.api, nodes)
         late = wait_until_ready(self.api, [node.name for node in nodes], progress)
         refusals += [
-            Refusal(name=node.name, pool=node.machine.pool, reasons=(late[node.name],))
+            Refusal(
+                name=node.name,
+                pool=node.machine.pool,
+                reasons=(late[node.name],),
+                of_boot_data=False,
+            )
             for node in nodes
             if node.name in late
         ]

@@ -1,7 +1,7 @@
 """Creates the Nodes of the rehearsal's cluster as a kubelet would; kwok keeps them alive."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +12,7 @@ from rehearsal.api import Api
 from settings.names import INSTANCE_TYPE_LABEL, SITE_LABEL
 
 NODES = "/api/v1/nodes"
+MACHINES = ("hcloud://", "metal3://")  # how their provider ids begin; Karpenter's are its own
 READY_DEADLINE_S = 60.0
 AT_ONCE = 8
 
@@ -44,10 +45,28 @@ class ClusterNode:
 
 
 def register(api: Api, nodes: Sequence[ClusterNode]) -> None:
-    """Creates the Nodes; one that exists already stays as it is."""
+    """Creates the Nodes; one that exists already stays as it is.
+
+    A Node of the same name whose machine was replaced by another one gives way, as a cloud
+    controller deletes it.
+    """
+    wanted = {node.name: node.machine.provider_id for node in nodes}
+    _delete(api, lambda name, provider_id: wanted.get(name, provider_id) != provider_id)
     version = str((api.get("/version") or {}).get("gitVersion", ""))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(lambda node: api.create(NODES, manifest(node, version)), nodes))
+
+
+def delete_others(api: Api, names: Collection[str]) -> None:
+    """Deletes the Nodes of servers and hosts that have none of these names."""
+    _delete(api, lambda name, _: name not in names)
+
+
+def _delete(api: Api, goes: Callable[[str, str], bool]) -> None:
+    for node in api.items(NODES):
+        name, provider_id = node["metadata"]["name"], node["spec"].get("providerID", "")
+        if provider_id.startswith(MACHINES) and goes(name, provider_id):
+            api.delete(f"{NODES}/{name}", dependents="Background")
 
 
 def wait_until_ready(

@@ -8,6 +8,7 @@ API server before etcd, so that no process waits for a server that is gone.
 
 import json
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,12 +18,16 @@ from pathlib import Path
 import psutil
 
 from engine.interrupts import shielded
+from rehearsal.errors import RehearsalError
+from rehearsal.log_reason import with_reason
 
 MARK = "GPU_FLEET_REHEARSAL"
 SERVERS = ("kube-apiserver", "etcd")  # in the order in which they end, after everything else
 START_TOLERANCE_S = 1.0  # psutil derives the start from the wall clock, which time servers nudge
 GRACE_S = 1.5
 KILL_DEADLINE_S = 3.0
+ENGINE = "pulumi"  # how the names of those processes begin that are meant to end
+ENGINE_PATIENCE_S = (20.0, 5.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +55,7 @@ class Processes:
         self.directory = directory.resolve()
         self.records_directory = self.directory / "processes"
         self.logs = self.directory / "logs"
+        self._children: dict[int, subprocess.Popen[bytes]] = {}
 
     def start(
         self,
@@ -79,6 +85,7 @@ class Processes:
             )
             if output:
                 stdout.close()
+            self._children[process.pid] = process
             self._record(name, process.pid)
         return process
 
@@ -100,6 +107,47 @@ class Processes:
         """The names of the recorded processes that still run."""
         return tuple(record.name for record in self.records() if record.leader())
 
+    def ended(self, *, starting: str = "") -> str | None:
+        """Return the sentence of a server that has ended, the one that others need first.
+
+        `starting` is being started, and whoever starts it watches it.
+        """
+        gone = [
+            name
+            for name, record in self._newest().items()
+            if name != starting and not name.startswith(ENGINE) and not self._runs(record)
+        ]
+        return self.how_it_ended(max(gone, key=_position)) if gone else None
+
+    def check(self, *, starting: str = "") -> None:
+        """Raise RehearsalError as soon as a server has ended."""
+        sentence = self.ended(starting=starting)
+        if sentence:
+            raise RehearsalError(sentence)
+
+    def how_it_ended(self, name: str) -> str:
+        """Return how a process ended: by a signal, or with an exit code and a reason."""
+        log, record = self.log(name), self._newest().get(name)
+        child = self._children.get(record.pid) if record else None
+        if child is None or child.returncode is None:  # another command has started it
+            return f"{name} has ended (log: {log})."
+        if child.returncode < 0:
+            return f"{name} was killed by signal {-child.returncode} (log: {log})."
+        return with_reason(f"{name} ended with exit code {child.returncode}", log)
+
+    def finish_engine(self) -> bool:
+        """Ask a running engine to end; return whether it could write its state.
+
+        One SIGINT lets its running steps finish, a second one cancels them.
+        """
+        found = [record for record in self.records() if record.name.startswith(ENGINE)]
+        running = [leader for record in found if (leader := record.leader())]
+        for patience_s in ENGINE_PATIENCE_S:
+            for process in running:
+                _signal(lambda: process.send_signal(signal.SIGINT))  # noqa: B023  # called at once
+            _, running = psutil.wait_procs(running, timeout=patience_s)
+        return not running
+
     def stop(self) -> tuple[str, ...]:
         """Ends all processes, clients first, servers last; returns the names of those that ran."""
         with shielded(forget=True):
@@ -112,6 +160,14 @@ class Processes:
             for path in self.records_directory.glob("*.json"):
                 path.unlink(missing_ok=True)
         return names
+
+    def _newest(self) -> dict[str, Record]:
+        """The last process of each name; one whose port was taken is started again."""
+        return {record.name: record for record in self.records()}
+
+    def _runs(self, record: Record) -> bool:
+        child = self._children.get(record.pid)
+        return child.poll() is None if child else record.leader() is not None
 
     def _record(self, name: str, pid: int) -> None:
         try:
@@ -161,6 +217,10 @@ class Processes:
             return bool(process.environ().get(MARK) == str(self.directory))
         except (psutil.Error, OSError):
             return False
+
+
+def _position(name: str) -> int:
+    return SERVERS.index(name) if name in SERVERS else -1
 
 
 def _session(process: psutil.Process) -> int | None:

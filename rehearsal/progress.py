@@ -20,12 +20,13 @@ class Phase:
     seconds: float
 
 
-class _RunningPhase:
+class RunningPhase:
     """A phase while it runs."""
 
     def __init__(self, name: str, console: Console) -> None:
         self.name = name
         self.detail = ""
+        self.mark = "[green]✓[/]"
         self._console = console
         self._started = time.monotonic()
         self._spinner = Spinner("dots", style="green")
@@ -38,6 +39,10 @@ class _RunningPhase:
     def say(self, detail: str) -> None:
         """Set the detail of the phase, such as "31 of 57 resources"."""
         self.detail = detail
+
+    def fail(self, detail: str) -> None:
+        """End the phase with a cross and this detail; the next phase follows all the same."""
+        self.detail, self.mark = detail, "[red]✗[/]"
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -63,12 +68,12 @@ class Progress:
     def __init__(self, console: Console) -> None:
         self.console = console
         self.phases: list[Phase] = []
-        self._now: _RunningPhase | None = None
+        self._now: RunningPhase | None = None
 
     @contextmanager
-    def phase(self, name: str) -> Iterator[_RunningPhase]:
+    def phase(self, name: str) -> Iterator[RunningPhase]:
         """Run one phase; its last detail is printed behind its time."""
-        self._now = now = _RunningPhase(name, self.console)
+        self._now = now = RunningPhase(name, self.console)
         try:
             with now.shown():
                 yield now
@@ -76,7 +81,7 @@ class Progress:
             self.console.print(f"[red]✗[/] {name} [dim]{now.seconds:.1f} s[/]", highlight=False)
             raise
         self.phases.append(Phase(name=name, seconds=now.seconds))
-        text = f"[green]✓[/] {name} [dim]{now.seconds:.1f} s[/] {escape(now.detail)}"
+        text = f"{now.mark} {name} [dim]{now.seconds:.1f} s[/] {escape(now.detail)}"
         self.console.print(text.rstrip(), highlight=False)
 
     @property

@@ -1,11 +1,14 @@
 """The result of a rehearsal as data, for the tables and for `--json`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from policies.exemptions import ExemptionStatus
 from policies.verdicts import Verdict, as_json
+from rehearsal.changes import Changes
 from rehearsal.job import JobRun
 from rehearsal.machines import Refusal
 from rehearsal.progress import Phase
@@ -35,6 +38,9 @@ class Pool:
     images: tuple[str, ...]  # that its machines boot: addresses, ids or names
     boot_data_ok: bool
     usd_per_hour: float | None  # of its Ready nodes; None where the catalogue has no price
+    title: str = ""  # its name in the stack file, where that is not its id
+    gpus_per_node: int = 0
+    gpu_model: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +108,10 @@ class Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """One rehearsal. Fields of phases that did not run are empty; `problems` says why it failed."""
+    """One rehearsal. Fields of phases that did not run are empty; `problems` says why it failed.
+
+    A broken rule is a problem, too, with its findings in `verdicts`.
+    """
 
     environment: str
     passed: bool = False
@@ -120,10 +129,39 @@ class Report:
     charts_not_rehearsed: tuple[Chart, ...] = ()
     recorded_only: tuple[str, ...] = ()  # what else was not rehearsed, a sentence each
     taken_as_given: tuple[str, ...] = ()
+    unverified: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # machine -> fields
     version_differences: tuple[VersionDifference, ...] = ()
     cost: Cost | None = None
+    changes: Changes | None = None  # since the last rehearsal of the same kept twin
     phases: tuple[Phase, ...] = ()
     kept: bool = False
+    ended: str = ""  # in UTC, as 2026-11-23T01:26:18+00:00
+
+    @property
+    def planned(self) -> bool:
+        """True where it ended before its update did: pools and cost are what the settings plan."""
+        return self.resources is None
+
+    @property
+    def broken(self) -> tuple[Verdict, ...]:
+        """The rules that it broke."""
+        return tuple(verdict for verdict in self.verdicts if verdict.state == "violated")
+
+    @property
+    def other_problems(self) -> tuple[str, ...]:
+        """The problems that no rule speaks of."""
+        of_rules = {
+            problem
+            for verdict in self.broken
+            for finding in verdict.findings
+            for problem in finding.problems
+        }
+        return tuple(problem for problem in self.problems if problem not in of_rules)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Report":
+        """Returns what `as_json` has written; raises ValueError for anything else."""
+        return TypeAdapter(cls).validate_json(text)
 
     def as_json(self) -> dict[str, Any]:
         """The report as plain data."""

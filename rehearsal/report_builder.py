@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 from engine.events import Outcome
-from hardware.catalogue import load
+from hardware.catalogue import Hardware, HardwareError, load
 from policies.environment import Environment
 from policies.exemptions import exemption_statuses
 from policies.language.inventory import DeployedPool
-from policies.verdicts import Finding, verdicts
+from policies.verdicts import Finding, read_log, verdicts
 from rehearsal.machines import Fleet, Refusal
 from rehearsal.nodes import ClusterNode
 from rehearsal.providers.cloud import CloudObject
@@ -26,6 +27,8 @@ from rehearsal.report import (
 )
 from settings import Settings
 from settings.names import RELEASE
+from settings.pools import AwsPoolSettings, BareMetalPoolSettings, HetznerPoolSettings
+from settings.resolved import ResolvedPool
 
 LAKEFS = "pulumi-python:dynamic/lakefs:"
 GIVEN = (
@@ -59,18 +62,23 @@ def with_up(
         resources=dict(sorted(outcome.types.items())),
         charts_not_rehearsed=tuple(
             Chart(
-                name=str(thing.inputs.get("name", thing.name)),
+                name=_chart_name(thing),
                 chart=str(thing.inputs["chart"]),
                 version=str(thing.inputs.get("version", "")),
                 kinds_installed=folder_of_kinds(thing.inputs) is not None,
             )
-            for thing in things
+            for thing in sorted(things, key=_chart_name)  # made in whatever order
             if thing.type == RELEASE
         ),
         recorded_only=tuple(_recorded_only(things)),
-        taken_as_given=(*GIVEN, *_unverified(environment.settings)),
+        taken_as_given=GIVEN,
+        unverified=_unverified(environment.settings),
         version_differences=differences(outcome.exports.get("versions") or {}, pinned),
     )
+
+
+def _chart_name(release: CloudObject) -> str:
+    return str(release.inputs.get("name", release.name))
 
 
 def with_verdicts(report: Report, environment: Environment, findings: Sequence[Finding]) -> Report:
@@ -87,12 +95,10 @@ def _today() -> date:
     return datetime.now(UTC).date()
 
 
-def _unverified(settings: Settings) -> Iterator[str]:
-    """Yields a sentence for each kind of machine with unverified catalogue data."""
-    for name in sorted({pool.hardware.name for pool in settings.pools.values()}):
-        facts = load(name).doubts
-        if facts:
-            yield f"Unverified catalogue data, {name}: {', '.join(facts)}."
+def _unverified(settings: Settings) -> dict[str, tuple[str, ...]]:
+    """Returns what nobody has verified of each kind of machine."""
+    names = sorted({pool.hardware.name for pool in settings.pools.values()})
+    return {name: tuple(doubts) for name in names if (doubts := load(name).doubts)}
 
 
 def _recorded_only(things: Sequence[CloudObject]) -> Iterator[str]:
@@ -109,12 +115,69 @@ def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
     deployed = sorted(fleet.pools, key=lambda pool: order.get(pool.name, len(order)))
     return replace(
         report,
-        pools=tuple(_pool(pool, fleet) for pool in deployed),
+        pools=tuple(_pool(pool, fleet, settings) for pool in deployed),
         nodes=tuple(map(_node, fleet.nodes)),
-        gateways=tuple(f"{each.name} ({each.hardware.name})" for each in fleet.gateways),
+        gateways=tuple(sorted(f"{each.name} ({each.hardware.name})" for each in fleet.gateways)),
         refused=fleet.refusals,
-        cost=_cost(settings, fleet),
+        cost=_cost(
+            settings,
+            [node.hardware for node in fleet.nodes] + [each.hardware for each in fleet.gateways],
+        ),
     ).failed(*map(_stays_out, fleet.refusals))
+
+
+def as_far_as_known(report: Report, environment: Environment, directory: Path) -> Report:
+    """Adds to a report without machines the pools that the settings plan, and the findings so far.
+
+    `directory` has the findings of the last preview and update.
+    """
+    if not report.planned:
+        return report
+    settings = environment.settings
+    for verb in ("up", "preview"):
+        heard = read_log(directory / f"{verb}-findings.jsonl", preview=verb == "preview")
+        if heard.packs:
+            report = with_verdicts(report, environment, heard.findings)
+            break
+    machines = {name: _always_on(pool) for name, pool in settings.pools.items()}
+    return replace(
+        report,
+        pools=tuple(_planned(pool, machines[name]) for name, pool in settings.pools.items()),
+        cost=_cost(
+            settings,
+            [pool.hardware for name, pool in settings.pools.items() for _ in range(machines[name])],
+        ),
+    )
+
+
+def _always_on(pool: ResolvedPool) -> int:
+    match pool.declared:
+        case AwsPoolSettings():
+            return 0
+        case HetznerPoolSettings(nodes=nodes):
+            return nodes
+        case BareMetalPoolSettings(machines=machines):
+            return len(machines)
+
+
+def _planned(pool: ResolvedPool, nodes: int) -> Pool:
+    price = pool.hardware.usd_per_hour
+    return Pool(
+        name=pool.name,
+        title=pool.title,
+        kind=pool.declared.kind,
+        site=pool.site,
+        hardware=pool.hardware.name,
+        purpose=pool.plan.purpose,
+        nodes_wanted=nodes,
+        nodes_ready=0,
+        gpu_limit=pool.gpus if pool.rented else None,
+        images=(),
+        boot_data_ok=True,
+        usd_per_hour=None if price is None else round(price * nodes, 2),
+        gpus_per_node=pool.hardware.gpu_count,
+        gpu_model=_gpu_model(pool.hardware),
+    )
 
 
 def _stays_out(refusal: Refusal) -> str:
@@ -137,10 +200,12 @@ def _minor(version: str) -> tuple[str, ...]:
     return tuple(version.removeprefix("v").split(".")[:2])
 
 
-def _pool(deployed: DeployedPool, fleet: Fleet) -> Pool:
+def _pool(deployed: DeployedPool, fleet: Fleet, settings: Settings) -> Pool:
     nodes = [node for node in fleet.nodes if node.machine.pool == deployed.name]
     prices = [node.hardware.usd_per_hour for node in nodes]
     known = [price for price in prices if price is not None]
+    declared = settings.pools.get(deployed.name)
+    hardware = _catalogued(deployed.hardware)
     return Pool(
         name=deployed.name,
         kind=deployed.kind,
@@ -151,9 +216,25 @@ def _pool(deployed: DeployedPool, fleet: Fleet) -> Pool:
         nodes_ready=len(nodes),
         gpu_limit=deployed.gpu_limit,
         images=deployed.images,
-        boot_data_ok=not any(refusal.pool == deployed.name for refusal in fleet.refusals),
+        boot_data_ok=not any(
+            refusal.pool == deployed.name and refusal.of_boot_data for refusal in fleet.refusals
+        ),
         usd_per_hour=round(sum(known), 2) if len(known) == len(prices) else None,
+        title=declared.title if declared else deployed.name,
+        gpus_per_node=hardware.gpu_count if hardware else 0,
+        gpu_model=_gpu_model(hardware),
     )
+
+
+def _catalogued(name: str) -> Hardware | None:
+    try:
+        return load(name)
+    except HardwareError:  # the refusals of its machines say so
+        return None
+
+
+def _gpu_model(hardware: Hardware | None) -> str | None:
+    return hardware.gpus[0].model if hardware and hardware.gpus else None
 
 
 def _node(node: ClusterNode) -> NodeFacts:
@@ -171,7 +252,7 @@ def _node(node: ClusterNode) -> NodeFacts:
             for n in hardware.numa_nodes
         ),
         gpus=hardware.gpu_count,
-        gpu_model=hardware.gpus[0].model if hardware.gpus else None,
+        gpu_model=_gpu_model(hardware),
         housekeeping_cpus=booted.housekeeping_cpus,
         workload_cpus=booted.workload_cpus,
         hugepages={
@@ -188,9 +269,7 @@ def _node(node: ClusterNode) -> NodeFacts:
     )
 
 
-def _cost(settings: Settings, fleet: Fleet) -> Cost:
-    up = [node.hardware for node in fleet.nodes]
-    up += [gateway.hardware for gateway in fleet.gateways]
+def _cost(settings: Settings, up: Sequence[Hardware]) -> Cost:
     known = [hardware.usd_per_hour for hardware in up if hardware.usd_per_hour is not None]
     return Cost(
         usd_per_hour=round(sum(known), 2),

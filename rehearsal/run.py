@@ -5,10 +5,12 @@ after an early end (a refusal, a broken machine, Ctrl-C). A rule or a program th
 ends the rehearsal before anything is created.
 """
 
+import errno
 import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.events import Outcome
@@ -16,16 +18,18 @@ from engine.findings_log import FindingsLogError
 from engine.interrupts import shielded
 from policies.environment import Environment
 from rehearsal import job, refusals, report_builder
-from rehearsal.control_plane import last_line
+from rehearsal.changes import Running, since
 from rehearsal.engine import Engine, EngineError
 from rehearsal.errors import RehearsalError
-from rehearsal.machines import MachineBooter
-from rehearsal.progress import Phase, Progress
+from rehearsal.machines import Fleet, MachineBooter
+from rehearsal.progress import Phase, Progress, RunningPhase
 from rehearsal.providers import cloud
 from rehearsal.report import Report
-from rehearsal.twin import set_up
+from rehearsal.twin import reopen, set_up
 from rehearsal.workspace import Workspace
 from toolchain.build import ToolchainError, ensure, versions
+
+EXPECTED = (RehearsalError, ToolchainError, FindingsLogError)
 
 
 class Rehearsal:
@@ -40,54 +44,83 @@ class Rehearsal:
         self.progress = progress
         self.report = report_builder.planned(environment)
 
-    def run(self, *, keep: bool) -> Report:
+    def run(self, *, keep: bool, again: bool) -> Report:
         """Runs every phase; the report says whether the environment passed, and if not, why.
 
+        With `again` it updates the twin that an earlier rehearsal has kept, and keeps it.
         Run it inside `interruptible()`: it raises `Interrupted` after it has stopped everything.
         Raises RehearsalError if another rehearsal of the environment is running.
         """
         with self.workspace.held():
-            left = self.workspace.begin()
-            if left:
-                self.progress.note(
-                    f"Stopped what a killed rehearsal left running: {', '.join(left)}."
-                )
+            self._begin(again=again)
             try:
-                self._rehearse()
-            except (RehearsalError, ToolchainError, FindingsLogError) as error:
-                self.report = self.report.failed(*self._blame(str(error)).splitlines())
+                self._rehearse(again=again)
+            except Exception as error:
+                reason = self._reason(error)
+                if reason is None:
+                    self._stop(again=again)
+                    raise
+                self.report = self.report.failed(*reason.splitlines())
             except BaseException:
-                ended = ", ".join(self._end()) or "nothing was running yet"
-                self.progress.note(f"Stopped in {self.progress.current}: {ended}.")
+                self._stop(again=again)
                 raise
             with shielded(forget=True):
-                self._finish(keep=keep)
+                self._finish(keep=keep, again=again)
         return self.report
 
-    def _finish(self, *, keep: bool) -> None:
+    def _reason(self, error: Exception) -> str | None:
+        """Returns why the rehearsal cannot go on; None for a mistake of this program."""
+        if broken := self.workspace.processes.ended():
+            return broken
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            return f"The disk of {self.workspace.directory} is full: free some space."
+        return str(error) if isinstance(error, EXPECTED) else None
+
+    def _begin(self, *, again: bool) -> None:
+        if again:
+            self.workspace.resume()
+        elif left := self.workspace.begin():
+            self.progress.note(f"Stopped what a killed rehearsal left running: {', '.join(left)}.")
+
+    def _stop(self, *, again: bool) -> None:
+        """Ends everything; a kept twin stays where its engine could still write its state."""
+        with shielded(forget=True):
+            self.progress.note("Stopping …")
+            kept = again and self.workspace.processes.finish_engine()
+            ended = () if kept else self._end()
+        what = "the twin is kept" if kept else ", ".join(ended) or "nothing was running yet"
+        self.progress.note(f"Stopped in {self.progress.current}: {what}.")
+
+    def _finish(self, *, keep: bool, again: bool) -> None:
         """Ends or keeps the twin and writes the report; a twin is kept even after a failure."""
-        kept = keep and self.report.resources is not None
-        if kept:
-            self.workspace.kept_mark.touch()
-        else:
+        whole = again or (keep and self.report.resources is not None)
+        kept = whole and not self.workspace.processes.ended()
+        if kept and (self.report.cost or not again):
+            self._running().write(self.workspace.kept_mark)
+        if not kept:
             with self.progress.phase("stop"):
                 self._end()
+        known = report_builder.as_far_as_known(
+            self.report, self.environment, self.workspace.directory
+        )
         self.report = replace(
-            self.report,
+            known,
+            ended=datetime.now(UTC).isoformat(timespec="seconds"),
             passed=not self.report.problems,
             phases=tuple(self.progress.phases),
             kept=kept,
         )
-        text = json.dumps(self.report.as_json(), indent=1)
-        (self.workspace.directory / "report.json").write_text(text)
+        self.workspace.report.write_text(json.dumps(self.report.as_json(), indent=1))
 
-    def _rehearse(self) -> None:
+    def _rehearse(self, *, again: bool) -> None:
         phase, directory = self.progress.phase, self.workspace.directory
+        watch = self.workspace.processes.check
         started = time.monotonic()
         tools = ensure(console=self.progress.console)
         self.progress.phases.append(Phase(name="binaries", seconds=time.monotonic() - started))
         with phase("control plane") as now:
-            twin = set_up(self.workspace, self.environment, self.tracked, tools)
+            make = reopen if again else set_up
+            twin = make(self.workspace, self.environment, self.tracked, tools)
             now.say(f"Kubernetes {versions['kubernetes']}")
         engine, api = twin.engine, twin.control_plane.api
         with phase("preview") as now:
@@ -96,24 +129,43 @@ class Rehearsal:
             outcome = self._up(
                 engine, lambda done: now.say(f"{done.finished} of {plan.started} resources")
             )
-        warnings = dict.fromkeys([*plan.warnings(), *outcome.warnings()])
-        things = cloud.read(directory)
-        self.report = report_builder.with_up(
-            self.report, self.environment, outcome, things, versions
-        )
-        self.report = report_builder.with_verdicts(
-            self.report, self.environment, engine.findings("up")
-        )
-        self.report = replace(self.report, warnings=tuple(warnings))
+        self._report_up(engine, plan, outcome)
         with phase("machines") as now:
-            room = MachineBooter(api=api, directory=directory)
-            fleet = room.start(lambda ready, of: now.say(f"{ready} of {of} nodes Ready"))
+            fleet = self._boot(now, MachineBooter(api=api, directory=directory))
         self.report = report_builder.with_fleet(self.report, self.environment.settings, fleet)
         with phase("job") as now:
-            run = job.run(api, fleet.nodes)
+            run = job.run(api, fleet.nodes, watch, again=again)
             now.say(f"{run.name} on {run.node}" if run else "no owned GPU machine to run it on")
+            if fleet.refusals and not run:
+                now.fail("no owned GPU machine is Ready")
         self.report = replace(self.report, job=run)
+        if again:
+            before = Running.read(self.workspace.kept_mark)
+            changes = since(before, self._running(), outcome.changes)
+            self.report = replace(self.report, changes=changes)
         api.close()
+
+    def _report_up(self, engine: Engine, plan: Outcome, outcome: Outcome) -> None:
+        things = cloud.read(self.workspace.directory)
+        report = report_builder.with_up(self.report, self.environment, outcome, things, versions)
+        report = report_builder.with_verdicts(report, self.environment, engine.findings("up"))
+        warnings = dict.fromkeys([*plan.warnings(), *outcome.warnings()])
+        self.report = replace(report, warnings=tuple(sorted(warnings)))  # said at the same time
+
+    def _boot(self, now: RunningPhase, room: MachineBooter) -> Fleet:
+        def progress(ready: int, of: int) -> None:
+            self.workspace.processes.check()
+            now.say(f"{ready} of {of} nodes Ready")
+
+        fleet = room.start(progress)
+        if fleet.refusals:
+            now.fail(now.detail)
+        return fleet
+
+    def _running(self) -> Running:
+        """What the twin has running after the phase `machines`."""
+        nodes, cost = tuple(node.name for node in self.report.nodes), self.report.cost
+        return Running(nodes=nodes, usd_per_hour=cost.usd_per_hour if cost else None)
 
     def _up(self, engine: Engine, progress: Callable[[Outcome], None]) -> Outcome:
         """Updates the twin; a machine that does not come up ends the update, not the rehearsal.
@@ -131,15 +183,3 @@ class Rehearsal:
         ended = self.workspace.processes.stop()
         self.workspace.clear_twin()
         return ended
-
-    def _blame(self, problem: str) -> str:
-        """Returns the problem, or the server whose crash caused it."""
-        processes = self.workspace.processes
-        for record in processes.records():
-            if not record.name.startswith("pulumi") and not record.leader():
-                log = processes.log(record.name)
-                return (
-                    f"{record.name} ended during the rehearsal: {last_line(log)} "
-                    f"(log: {log}). It caused: {problem}"
-                )
-        return problem

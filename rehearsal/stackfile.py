@@ -3,8 +3,10 @@
 The copy in the rehearsal directory has every scalar as it is written, except public keys that
 belong to a secret and the names of inventory files, which become whole paths, so the engine reads
 the same values. It has a salt and a passphrase of its own,
-so that nobody needs the real passphrase and no real secret reaches the twin. The encryption is the
-engine's published passphrase format, done here so that no secret is in a command line.
+so that nobody needs the real passphrase and no real secret reaches the twin. A copy for a kept twin
+keeps the salt, the passphrase and the secrets of the one before it, so that no edit replaces what
+depends on them. The encryption is the engine's published passphrase format, done here so that no
+secret is in a command line.
 """
 
 import base64
@@ -27,6 +29,7 @@ from rehearsal.errors import RehearsalError
 from settings.names import PROJECT
 
 ITERATIONS = 1_000_000  # fixed by the format, as are SHA-256, the 8-byte salt and the 12-byte nonce
+KEY_FILE = "passphrase"  # beside the copy
 TAG = "tag:yaml.org,2002:"
 
 
@@ -84,6 +87,30 @@ class Known:
     plain: Mapping[tuple[str, ...], str]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Earlier:
+    """The copy that a kept twin has; its passphrase opens it."""
+
+    passphrase: str = field(repr=False)
+    cipher: Cipher = field(repr=False)
+    config: yaml.Node
+
+    @classmethod
+    def read(cls, copy: Path) -> Self:
+        """Read the copy and the passphrase beside it."""
+        passphrase = copy.with_name(KEY_FILE).read_text()
+        document = dict(_items(_compose(copy)))
+        cipher = Cipher.opened(passphrase, str(document["encryptionsalt"].value))
+        if cipher is None:
+            raise RehearsalError(f"{copy}: the passphrase beside it does not open it.")
+        return cls(passphrase=passphrase, cipher=cipher, config=document["config"])
+
+    def secret(self, name: str) -> str | None:
+        """Return the plain text of a declared secret."""
+        found = _sealed(_child(self.config, f"{PROJECT}:{name}"))
+        return None if found is None else self.cipher.decrypt(found)
+
+
 def generate(form: str) -> str:
     """Return a made-up secret of a declared form (see `settings.SECRETS`)."""
     letters = string.ascii_lowercase + string.digits
@@ -104,38 +131,38 @@ def write(
     *,
     forms: Mapping[str, str],
     known: Known,
-    passphrase_file: Path,
+    earlier: Earlier | None = None,
 ) -> None:
-    """Write the copy of the stack file `source`, and its passphrase, readable by the owner only.
+    """Write the copy of the stack file `source`, its passphrase beside it, for the owner alone.
 
-    Replaces every `secure:` value, however deep, by a generated one, adds declared secrets that the
-    file lacks, and takes the values of `known`.
+    Replaces every `secure:` value, however deep, by the one that stands there in `earlier`, else by
+    a generated one, adds declared secrets that the file lacks, and takes the values of `known`.
     """
-    passphrase = secrets.token_urlsafe(32)
-    cipher = Cipher.of(passphrase)
+    passphrase = earlier.passphrase if earlier else secrets.token_urlsafe(32)
+    cipher = earlier.cipher if earlier else Cipher.of(passphrase)
+    before = earlier.config if earlier else None
 
-    def value_of(key: str) -> str:
+    def value_of(key: str, sealed: str | None) -> str:
         name = key.removeprefix(f"{PROJECT}:")
-        given = known.secret.get(name)
-        return cipher.encrypt(generate(forms.get(name, "password")) if given is None else given)
+        if name in known.secret:
+            return cipher.encrypt(known.secret[name])
+        return sealed or cipher.encrypt(generate(forms.get(name, "password")))
 
     document = _compose(source)
-    config = dict(_items(document)).get("config")
-    if not isinstance(config, yaml.MappingNode):
-        config = yaml.MappingNode(f"{TAG}map", [])
+    config = _config(document)
     config.value = [
-        (key, _replaced(value, partial(value_of, key.value)))
+        (key, _replaced(value, partial(value_of, key.value), _child(before, key.value)))
         for key, value in config.value
         if key.value.removeprefix(f"{PROJECT}:") not in forms
     ]
     for path, text in known.plain.items():
         _put(config, path, text)
     _name_inventories(config, source.parent.resolve())
-    config.value += [
-        (_text(f"{PROJECT}:{name}"), _secure(value_of(name))) for name in sorted(forms)
-    ]
+    for name in sorted(forms):
+        key = f"{PROJECT}:{name}"
+        config.value.append((_text(key), _secure(value_of(key, _sealed(_child(before, key))))))
     document.value = [(_text("encryptionsalt"), _text(cipher.state)), (_text("config"), config)]
-    write_private(passphrase_file, passphrase.encode())
+    write_private(target.with_name(KEY_FILE), passphrase.encode())
     text = yaml.serialize(document, allow_unicode=True, width=1_000_000)
     write_private(target, text.encode())
 
@@ -161,21 +188,52 @@ def _compose(source: Path) -> yaml.MappingNode:
     return document
 
 
+def _config(document: yaml.MappingNode) -> yaml.MappingNode:
+    found = dict(_items(document)).get("config")
+    return found if isinstance(found, yaml.MappingNode) else yaml.MappingNode(f"{TAG}map", [])
+
+
 def _items(node: yaml.MappingNode) -> list[tuple[str, yaml.Node]]:
     return [(str(key.value), value) for key, value in node.value]
 
 
-def _replaced(node: yaml.Node, secret: Callable[[], str]) -> yaml.Node:
-    """Return the node with a new secret in each `{secure: …}`, itself included."""
+def _replaced(
+    node: yaml.Node, secret: Callable[[str | None], str], before: yaml.Node | None
+) -> yaml.Node:
+    """Return the node with another secret in each `{secure: …}`, itself included.
+
+    `secret` gets the ciphertext that stands at the same place in `before`, if there is one.
+    """
     if isinstance(node, yaml.CollectionNode):
         node.flow_style = False  # any scalar of the source can stand unquoted in a block
     if isinstance(node, yaml.SequenceNode):
-        node.value = [_replaced(value, secret) for value in node.value]
+        node.value = [
+            _replaced(value, secret, _child(before, at)) for at, value in enumerate(node.value)
+        ]
     if isinstance(node, yaml.MappingNode):
-        if [name for name, _ in _items(node)] == ["secure"]:
-            return _secure(secret())
-        node.value = [(key, _replaced(value, secret)) for key, value in node.value]
+        if _sealed(node) is not None:
+            return _secure(secret(_sealed(before)))
+        node.value = [
+            (key, _replaced(value, secret, _child(before, key.value))) for key, value in node.value
+        ]
     return node
+
+
+def _child(node: yaml.Node | None, step: str | int) -> yaml.Node | None:
+    """Return the node one step below; None where there is none."""
+    if isinstance(node, yaml.MappingNode):
+        return dict(_items(node)).get(str(step))
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        found: yaml.Node = node.value[step]
+        return found
+    return None
+
+
+def _sealed(node: yaml.Node | None) -> str | None:
+    """Return the ciphertext of a `{secure: …}`; None where the node is something else."""
+    if not isinstance(node, yaml.MappingNode) or [name for name, _ in _items(node)] != ["secure"]:
+        return None
+    return str(dict(_items(node))["secure"].value)
 
 
 def _put(node: yaml.Node, path: tuple[str, ...], text: str) -> None:

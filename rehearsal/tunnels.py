@@ -20,9 +20,13 @@ class TunnelKeys:
     public: Mapping[str, str]
 
 
-def tunnel_keys(settings: Settings) -> TunnelKeys:
-    """Return made-up keys for each machine behind a tunnel and each gateway of this program."""
-    keys = {name: base64.b64encode(os.urandom(32)).decode() for name in key_owners(settings)}
+def tunnel_keys(settings: Settings, earlier: str | None = None) -> TunnelKeys:
+    """Return made-up keys for each machine behind a tunnel and each gateway of this program.
+
+    Keys in the `earlier` text of the secret stay.
+    """
+    have: Mapping[str, str] = json.loads(earlier or "{}")
+    keys = {name: have.get(name) or _made_up() for name in key_owners(settings)}
     gateways = {site: gateway_name(settings, site) for site in settings.sites}
     return TunnelKeys(
         secret=json.dumps(keys),
@@ -32,3 +36,7 @@ def tunnel_keys(settings: Settings) -> TunnelKeys:
             if name in keys
         },
     )
+
+
+def _made_up() -> str:
+    return base64.b64encode(os.urandom(32)).decode()

@@ -1,21 +1,22 @@
 """Sets up the twin of an environment: control plane, stand-in providers, empty stack."""
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from policies.environment import Environment
+from policies.environment import Environment, load
 from policies.gates.pack_config import pack_config
 from rehearsal import stackfile
-from rehearsal.certificates import write_private
-from rehearsal.control_plane import ControlPlane, Launcher, Programs, last_line
-from rehearsal.engine import Engine, env_file, environment
+from rehearsal.api import Api
+from rehearsal.control_plane import ControlPlane, Launcher, Programs
+from rehearsal.engine import Engine, environment
 from rehearsal.errors import RehearsalError
+from rehearsal.log_reason import with_reason
 from rehearsal.metal3_admission import refuse_as_metal3
+from rehearsal.providers.kubernetes import kubeconfig
 from rehearsal.providers.kubernetes.readiness import install_crds
 from rehearsal.tunnels import tunnel_keys
 from rehearsal.workspace import Workspace
@@ -24,6 +25,7 @@ from settings.names import PROJECT
 from toolchain.build import Tools
 
 PROVIDERS_DEADLINE_S = 90.0
+PROVIDERS = "provider-server"
 ANSWER = "providers.json"  # which ports the stand-in providers serve
 
 
@@ -38,10 +40,8 @@ class Twin:
 def set_up(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tools) -> Twin:
     """Starts everything for the stack file `tracked` and creates an empty stack."""
     directory, processes = workspace.directory.resolve(), workspace.processes
-    plain = environment(tools.environment(), directory, provider_ports={})
-    providers = _start_providers(workspace, tools, plain)
-    policy_config = json.dumps(pack_config(wanted.rule_settings))
-    (directory / "policy-config.json").write_text(policy_config)
+    plain = _environment(workspace, tools, {})
+    _start_providers(workspace, tools, plain)
     launcher = Launcher(
         directory=directory,
         processes=processes,
@@ -51,40 +51,81 @@ def set_up(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tool
     cluster = wanted.settings.cluster
     control_plane = launcher.launch(service_cidr=cluster.service_cidr, pod_cidr=cluster.pod_cidr)
     loop = (sys.executable, "-m", "rehearsal.machine_loop", directory)
-    processes.start("machines", loop, env=plain, cwd=workspace.root)
-    engine = Engine(
+    processes.start("machine-loop", loop, env=plain, cwd=workspace.root)
+    engine = _engine(workspace, tools, plain)
+    _write_stack_file(engine, wanted, tracked)
+    engine.create_stack()
+    install_crds(control_plane.api, tools.crds / "metal3")
+    refuse_as_metal3(control_plane.api)
+    ports = _provider_ports(workspace)
+    return Twin(
+        control_plane=control_plane,
+        engine=_engine(workspace, tools, _environment(workspace, tools, ports)),
+    )
+
+
+def reopen(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tools) -> Twin:
+    """Returns the kept twin, with the stack file `tracked` as it is now."""
+    engine = kept_engine(workspace, tools)
+    before, now = load(engine.stack_file).settings.cluster, wanted.settings.cluster
+    if (before.service_cidr, before.pod_cidr) != (now.service_cidr, now.pod_cidr):
+        raise RehearsalError(
+            "gpu-fleet:cluster: the addresses of Services and pods are fixed when a cluster is "
+            f"made, in the twin, too: end it with `fleet rehearse-stop {workspace.environment}` "
+            "and rehearse again."
+        )
+    earlier = stackfile.Earlier.read(engine.stack_file)
+    _write_stack_file(engine, wanted, tracked, earlier)
+    file = engine.directory / "kubeconfig"
+    access = kubeconfig.cluster(str(file))
+    api = Api.connect(access.server, access.trust)
+    return Twin(control_plane=ControlPlane(api=api, kubeconfig=file), engine=engine)
+
+
+def kept_engine(workspace: Workspace, tools: Tools) -> Engine:
+    """Returns the engine of the kept twin."""
+    ports = json.loads((workspace.directory / ANSWER).read_text())
+    return _engine(workspace, tools, _environment(workspace, tools, ports))
+
+
+def _engine(workspace: Workspace, tools: Tools, variables: Mapping[str, str]) -> Engine:
+    return Engine(
         root=workspace.root,
         environment_name=workspace.environment,
-        directory=directory,
-        processes=processes,
+        directory=workspace.directory.resolve(),
+        processes=workspace.processes,
         pulumi=tools.path("pulumi"),
-        environment=plain,
+        environment=variables,
     )
+
+
+def _environment(workspace: Workspace, tools: Tools, ports: Mapping[str, int]) -> dict[str, str]:
+    directory = workspace.directory.resolve()
+    return environment(tools.environment(), directory, provider_ports=ports)
+
+
+def _write_stack_file(
+    engine: Engine, wanted: Environment, tracked: Path, earlier: stackfile.Earlier | None = None
+) -> None:
+    """Writes the copy of the stack file, and the settings of the rules beside it."""
+    policy_config = json.dumps(pack_config(wanted.rule_settings))
+    (engine.directory / "policy-config.json").write_text(policy_config)
     stackfile.write(
         tracked,
         engine.stack_file,
         forms=SECRETS,
-        known=_known(wanted.settings, control_plane),
-        passphrase_file=directory / "passphrase",
+        known=_known(wanted.settings, engine.directory / "kubeconfig", earlier),
+        earlier=earlier,
     )
-    engine.create_stack()
-    install_crds(control_plane.api, tools.crds / "metal3")
-    refuse_as_metal3(control_plane.api)
-    ports = _provider_ports(providers, directory / ANSWER, processes.log("providers"))
-    engine = replace(
-        engine,
-        environment=environment(tools.environment(), directory, provider_ports=ports),
-    )
-    write_private(directory / "env.sh", env_file(tools.environment(), engine, ports).encode())
-    return Twin(control_plane=control_plane, engine=engine)
 
 
-def _known(settings: Settings, control_plane: ControlPlane) -> stackfile.Known:
-    """Returns the twin's kubeconfig and generated key pairs for the tunnels."""
-    keys = tunnel_keys(settings)
-    kubeconfig = control_plane.kubeconfig.read_text()
+def _known(
+    settings: Settings, kubeconfig_file: Path, earlier: stackfile.Earlier | None
+) -> stackfile.Known:
+    """Returns the twin's kubeconfig and key pairs for the tunnels."""
+    keys = tunnel_keys(settings, earlier.secret("wireguard_keys") if earlier else None)
     return stackfile.Known(
-        secret={"kubeconfig": kubeconfig, "wireguard_keys": keys.secret},
+        secret={"kubeconfig": kubeconfig_file.read_text(), "wireguard_keys": keys.secret},
         plain={
             (f"{PROJECT}:sites", site, "tunnel", "public_key"): key
             for site, key in keys.public.items()
@@ -92,14 +133,12 @@ def _known(settings: Settings, control_plane: ControlPlane) -> stackfile.Known:
     )
 
 
-def _start_providers(
-    workspace: Workspace, tools: Tools, environment: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
+def _start_providers(workspace: Workspace, tools: Tools, environment: Mapping[str, str]) -> None:
     """Starts the stand-in providers, which need a while before they can answer."""
     directory = workspace.directory.resolve()
     arguments = ("-m", "rehearsal.providers", f"--directory={directory}", f"--crds={tools.crds}")
-    return workspace.processes.start(
-        "providers",
+    workspace.processes.start(
+        PROVIDERS,
         (sys.executable, *arguments),
         env=environment,
         output=directory / ANSWER,
@@ -107,19 +146,14 @@ def _start_providers(
     )
 
 
-def _provider_ports(process: subprocess.Popen[bytes], answer: Path, log: Path) -> Mapping[str, int]:
+def _provider_ports(workspace: Workspace) -> Mapping[str, int]:
     """The ports that the stand-in providers serve, which they print when they are ready."""
+    answer, processes = workspace.directory / ANSWER, workspace.processes
     deadline = time.monotonic() + PROVIDERS_DEADLINE_S
     while not (line := answer.read_text()).endswith("\n"):
-        if process.poll() is not None:
-            raise RehearsalError(
-                f"The stand-in providers ended with exit code {process.returncode}: "
-                f"{last_line(log)} (log: {log})."
-            )
+        processes.check()
         if time.monotonic() > deadline:
-            raise RehearsalError(
-                f"The stand-in providers were not ready after {PROVIDERS_DEADLINE_S:.0f} s "
-                f"(log: {log})."
-            )
+            late = f"The stand-in providers were not ready after {PROVIDERS_DEADLINE_S:.0f} s"
+            raise RehearsalError(with_reason(late, processes.log(PROVIDERS)))
         time.sleep(0.05)
     return {str(name): int(port) for name, port in json.loads(line).items()}

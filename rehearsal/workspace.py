@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO
 
@@ -22,6 +23,7 @@ from rehearsal.errors import RehearsalError
 from rehearsal.processes import Processes, Record
 
 STOP_DEADLINE_S = 20.0
+NEEDED_MB = 300  # dev writes 160, most of it in advance by etcd
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +38,7 @@ class Workspace:
         """The directory of this rehearsal."""
         return self.root / ".rehearsal" / self.environment
 
-    @property
+    @cached_property
     def processes(self) -> Processes:
         """The processes that this directory records."""
         return Processes(self.directory)
@@ -45,6 +47,11 @@ class Workspace:
     def kept_mark(self) -> Path:
         """The file that exists while a rehearsal that passed is kept up with `--keep`."""
         return self.directory / "kept"
+
+    @property
+    def report(self) -> Path:
+        """The report of the last rehearsal."""
+        return self.directory / "report.json"
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -64,10 +71,11 @@ class Workspace:
         Ends processes that a killed rehearsal has left, and returns their names. Raises
         RehearsalError where a kept rehearsal is still up.
         """
-        if self.kept_mark.exists() and self.processes.running():
+        if self.is_kept:
             raise RehearsalError(
-                f"A rehearsal of {self.environment} was kept and is still up; "
-                f"end it with `make rehearse-stop ENV={self.environment}`, then rehearse again."
+                f"A rehearsal of {self.environment} was kept and is still up: "
+                f"`fleet rehearse {self.environment} --again` takes your edits, "
+                f"`make rehearse-stop ENV={self.environment}` ends it."
             )
         ended = self.processes.stop()
         for path in self.directory.iterdir():
@@ -77,7 +85,34 @@ class Workspace:
                 shutil.rmtree(path)
             else:
                 path.unlink()
+        self._check_space()
         return ended
+
+    def resume(self) -> None:
+        """Check that a kept rehearsal is up; raises RehearsalError where there is none."""
+        if not self.is_kept:
+            raise RehearsalError(
+                f"No rehearsal of {self.environment} is kept: "
+                f"`fleet rehearse {self.environment} --keep` leaves one running."
+            )
+        if broken := self.processes.ended():
+            raise RehearsalError(
+                f"The kept rehearsal of {self.environment} is broken, as {broken} "
+                f"End it with `make rehearse-stop ENV={self.environment}` and rehearse again."
+            )
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a rehearsal was kept and still runs."""
+        return self.kept_mark.exists() and bool(self.processes.running())
+
+    def _check_space(self) -> None:
+        free_mb = shutil.disk_usage(self.directory).free // 10**6
+        if free_mb < NEEDED_MB:
+            raise RehearsalError(
+                f"A rehearsal writes up to {NEEDED_MB} MB and {self.directory} has {free_mb} MB of "
+                "free disk: free some space."
+            )
 
     def stop(self) -> tuple[str, ...]:
         """End the rehearsal, running or kept, and return the names of the processes that it had."""
@@ -95,7 +130,7 @@ class Workspace:
         """Remove the files that only a running twin needs; logs, state and report stay."""
         for name in ("etcd", "certificates", "pulumi-home"):
             shutil.rmtree(self.directory / name, ignore_errors=True)
-        for name in ("kubeconfig", "env.sh", "providers.json"):
+        for name in ("kubeconfig", "providers.json"):
             (self.directory / name).unlink(missing_ok=True)
 
     def _lock_file(self) -> IO[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hardware.flatcar.own_driver import EXAMPLE, OwnDriver, own_driver
 from settings.names import PROJECT
-from settings.problems import wrong
+from settings.problems import Mistake, wrong
 from settings.types import Versions
 from settings.versions import FLATCAR, NVIDIA_DRIVER
 
@@ -35,12 +35,14 @@ def driver_mistakes(versions: Versions | None) -> Iterator[str]:
         )
         yield wrong(_PATH, address, allowed)
     elif found.flatcar != flatcar:
-        yield (
-            f"{_PATH} is a driver for Flatcar {found.flatcar}; allowed: one for {flatcar}, the "
-            "release of this environment, because a kernel module fits one release alone."
+        yield Mistake(
+            _PATH,
+            f" is a driver for Flatcar {found.flatcar}; allowed: one for {flatcar}, the "
+            "release of this environment, because a kernel module fits one release alone.",
         )
     if versions.nvidia_driver is not None:
-        yield (
-            f'{PROJECT}:versions.nvidia_driver is "{versions.nvidia_driver}", and '
-            "nvidia_driver_extension is a driver, too; allowed: one of both."
+        yield Mistake(
+            f"{PROJECT}:versions.nvidia_driver",
+            f' is "{versions.nvidia_driver}", and '
+            "nvidia_driver_extension is a driver, too; allowed: one of both.",
         )

@@ -7,7 +7,7 @@ from datetime import date
 from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Literal, TypeAlias, cast
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 from pydantic.fields import FieldInfo
 
 STRICT = ConfigDict(extra="forbid", strict=True, defer_build=True)
@@ -93,6 +93,16 @@ HOST = rf"{LABEL}(\.{LABEL})*"
 PORT = r"([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 
 
+_OCTET = r"(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_ADDRESS = rf"{_OCTET}(\.{_OCTET}){{3}}"
+_PRIVATE = rf"(10\.{_OCTET}|192\.168|172\.(1[6-9]|2[0-9]|3[01]))(\.{_OCTET}){{2}}"
+
+
+def _as_range(least: int, most: int, address: str = _ADDRESS) -> dict[str, JsonValue]:
+    """Return the form of an IPv4 range for a JSON schema, which cannot tell host bits."""
+    return {"pattern": rf"^{address}/({'|'.join(map(str, range(least, most + 1)))})$"}
+
+
 def _whole(least: int, most: int) -> FieldInfo:
     """Return the field of a whole number from `least` to `most`."""
     description = f"a whole number from {least} to {most}"
@@ -113,7 +123,8 @@ Cidr: TypeAlias = Annotated[
     AfterValidator(_network),
     Field(
         description="an IPv4 range whose host bits are zero, such as 10.10.0.0/16, and not of "
-        "loopback, link-local or multicast addresses"
+        "loopback, link-local or multicast addresses",
+        json_schema_extra=_as_range(0, 32),
     ),
 ]
 HetznerCidr: TypeAlias = Annotated[
@@ -121,7 +132,8 @@ HetznerCidr: TypeAlias = Annotated[
     AfterValidator(_hetzner_network),
     Field(
         description="an IPv4 range of /30 or larger within 10.0.0.0/8, 172.16.0.0/12 or "
-        "192.168.0.0/16 whose host bits are zero, such as 10.12.0.0/16"
+        "192.168.0.0/16 whose host bits are zero, such as 10.12.0.0/16",
+        json_schema_extra=_as_range(0, 30, _PRIVATE),
     ),
 ]
 PodCidr: TypeAlias = Annotated[
@@ -129,14 +141,16 @@ PodCidr: TypeAlias = Annotated[
     _between(8, 22),
     Field(
         description="an IPv4 range from /8 to /22 whose host bits are zero, such as 10.14.0.0/16; "
-        "each node takes a /24 of it"
+        "each node takes a /24 of it",
+        json_schema_extra=_as_range(8, 22),
     ),
 ]
 ServiceCidr: TypeAlias = Annotated[
     str,
     _between(12, 28),
     Field(
-        description="an IPv4 range from /12 to /28 whose host bits are zero, such as 10.15.0.0/16"
+        description="an IPv4 range from /12 to /28 whose host bits are zero, such as 10.15.0.0/16",
+        json_schema_extra=_as_range(12, 28),
     ),
 ]
 Region = Literal[
@@ -197,6 +211,7 @@ HostName: TypeAlias = Annotated[
         max_length=63,
         description="a host name of at most 63 lower-case letters, digits, hyphens and dots, and "
         "no IPv4 address",
+        json_schema_extra={"pattern": rf"^(?!.*(^|\.)[0-9]+$){HOST}$"},
     ),
     AfterValidator(_named),
 ]
@@ -221,18 +236,25 @@ TunnelCidr: TypeAlias = Annotated[
     AfterValidator(_hetzner_network),
     Field(
         description="an IPv4 range of /30 or larger within 10.0.0.0/8, 172.16.0.0/12 or "
-        "192.168.0.0/16 whose host bits are zero, such as 10.13.0.0/24"
+        "192.168.0.0/16 whose host bits are zero, such as 10.13.0.0/24",
+        json_schema_extra=_as_range(0, 30, _PRIVATE),
     ),
 ]
 TunnelAddress: TypeAlias = Annotated[
     str,
     AfterValidator(_address),
-    Field(description="an IPv4 address of the site's tunnel, such as 10.13.0.11"),
+    Field(
+        description="an IPv4 address of the site's tunnel, such as 10.13.0.11",
+        json_schema_extra={"pattern": rf"^{_ADDRESS}$"},
+    ),
 ]
 PublicKey: TypeAlias = Annotated[
     str,
     AfterValidator(_public_key),
-    Field(description="32 bytes in base64, as `wg pubkey` prints them"),
+    Field(
+        description="32 bytes in base64, as `wg pubkey` prints them",
+        json_schema_extra={"pattern": "^[A-Za-z0-9+/]{43}=$"},
+    ),
 ]
 HttpsEndpoint: TypeAlias = Annotated[
     str,
@@ -273,7 +295,7 @@ MigLayout: TypeAlias = Annotated[
     Mapping[str, Annotated[int, Field(ge=1, description="a whole number of 1 or more")]],
     Field(min_length=1, description="a mapping from MIG profiles to their number on a GPU"),
 ]
-Replicas: TypeAlias = Annotated[int, _whole(2, 48)]
+Replicas: TypeAlias = Annotated[int, _whole(2, 48), Field(examples=[4])]
 """MPS serves at most 48 clients on a GPU."""
 Servers: TypeAlias = Annotated[int, _whole(1, 100)]
 """A network of Hetzner Cloud has at most 100 servers."""
@@ -309,12 +331,20 @@ LabelValue: TypeAlias = Annotated[
         "looks like a number",
     ),
 ]
+PriorityClassName: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$",
+        description="the name of a priority class, such as production",
+    ),
+]
 GroupName: TypeAlias = Annotated[
     str,
     Field(
         pattern=r"^[!-~]([ -~]{0,254}[!-~])?$",
         description="a group as the API server knows it, with its prefix, such as oidc:research, "
         "and none of Kubernetes' own, which begin with system:",
+        json_schema_extra={"pattern": "^(?!system:)[!-~]([ -~]{0,254}[!-~])?$"},
     ),
     AfterValidator(_not_of_kubernetes),
 ]
@@ -338,5 +368,23 @@ DriveLink: TypeAlias = Annotated[
     ),
 ]
 Gigabytes: TypeAlias = Annotated[int, Field(ge=1, description="a whole number of 1 or more")]
-Snippets: TypeAlias = tuple[str, ...]
-"""Butane documents (flatcar 1.1.0) that are merged over the boot data of a pool's machines."""
+Snippets: TypeAlias = Annotated[
+    tuple[str, ...],
+    Field(
+        description="a list of Butane documents, each as text and not the name of a file",
+    ),
+]
+InventoryName: TypeAlias = Annotated[
+    str,
+    Field(
+        description="the path of a file from the stack file's folder, ending in .csv, .yaml or "
+        ".yml",
+        pattern=r"\.(csv|yaml|yml)$",
+        examples=["prod-dgx.csv"],
+    ),
+]
+SiteName: TypeAlias = Annotated[str, Field(description="the name of a site in gpu-fleet:sites")]
+PoolName: TypeAlias = Annotated[str, Field(description="the name of a pool in gpu-fleet:pools")]
+MachineName: TypeAlias = Annotated[
+    str, Field(description="a machine of the catalogue, as `fleet hardware list` shows them")
+]

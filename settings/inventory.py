@@ -16,8 +16,8 @@ import yaml
 
 from settings.names import PROJECT
 from settings.pools import MachineSettings
-from settings.problems import SettingsError, unknown_key, wrong
-from settings.yaml_reading import Loader, text_of, yaml_errors
+from settings.problems import Mistake, SettingsError, unknown_key, wrong
+from settings.yaml_reading import Loader, path_from_here, text_of, yaml_errors
 
 COLUMNS = tuple(field.name for field in fields(MachineSettings))
 MOST_BYTES = 120_000
@@ -32,14 +32,14 @@ class Inventory:
     """The entries of an inventory file, each with its line; their values are not checked yet."""
 
     name: str
-    """The file as the stack file names it."""
+    """The file, from where the command runs."""
     entries: tuple[object, ...]
     lines: tuple[int, ...]
 
     @property
     def places(self) -> tuple[str, ...]:
         """The place of each entry, with which a sentence about it begins."""
-        return tuple(f"{self.name} line {line}:" for line in self.lines)
+        return tuple(f"{self.name}:{line}:" for line in self.lines)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,12 +96,15 @@ def _of_pool(path: str, pool: Mapping[str, object], folder: Path) -> Inventory:
         allowed = "the path of a file from the stack file's folder, ending in .csv, .yaml or .yml"
         raise SettingsError([wrong(f"{path}.inventory", name, allowed)])
     if "machines" in pool:
-        raise SettingsError([f"{path} has machines and inventory; allowed: one of the two."])
-    read = [*readers[Path(name).suffix](folder / name, name)]
+        rest = " has machines and inventory; allowed: one of the two."
+        raise SettingsError([Mistake(path, rest, place=f"{path}.inventory")])
+    file = folder / name
+    shown = path_from_here(file)
+    read = [*readers[file.suffix](file, shown)]
     if not read:
-        raise SettingsError([f"{name} has no machine; allowed: one machine or more."])
+        raise SettingsError([f"{shown}: has no machine; allowed: one machine or more."])
     return Inventory(
-        name=name, entries=tuple(entry for _, entry in read), lines=tuple(line for line, _ in read)
+        name=shown, entries=tuple(entry for _, entry in read), lines=tuple(line for line, _ in read)
     )
 
 
@@ -116,7 +119,7 @@ def _yaml(path: Path, name: str) -> Iterator[tuple[int, object]]:
             for entry in entries or ()
         ]
     if entries is None:
-        raise SettingsError([f"{name} is not a list; allowed: a list of machines."])
+        raise SettingsError([f"{name}: is not a list; allowed: a list of machines."])
     yield from read
 
 
@@ -125,16 +128,16 @@ def _csv(path: Path, name: str) -> Iterator[tuple[int, object]]:
     try:
         rows = [*_rows(path, name)]
     except OSError as error:
-        raise SettingsError([f"{path} cannot be read: {error.strerror}."]) from None
+        raise SettingsError([f"{name} cannot be read: {error.strerror}."]) from None
     except UnicodeDecodeError as error:
-        reason = f"{path} is not text in UTF-8: byte {error.start + 1}; save it as `CSV UTF-8`."
+        reason = f"{name} is not text in UTF-8: byte {error.start + 1}; save it as `CSV UTF-8`."
         raise SettingsError([reason]) from None
     if not rows:
-        raise SettingsError([f"{name} is empty; allowed: a header and a line for each machine."])
+        raise SettingsError([f"{name}: is empty; allowed: a header and a line for each machine."])
     (line, header), *rest = rows
-    mistakes = [*_header_mistakes(f"{name} line {line}:", header)]
+    mistakes = [*_header_mistakes(f"{name}:{line}:", header)]
     mistakes += [
-        f"{name} line {at}: has {len(cells)} columns; allowed: {len(header)}, as the header has."
+        f"{name}:{at}: has {len(cells)} columns; allowed: {len(header)}, as the header has."
         for at, cells in rest
         if len(cells) != len(header)
     ]
@@ -157,7 +160,7 @@ def _rows(path: Path, name: str) -> Iterator[tuple[int, list[str]]]:
             except StopIteration:
                 return
             except csv.Error as error:
-                reason = f"{name} line {line}: is not CSV ({error}); allowed: cells with commas "
+                reason = f"{name}:{line}: is not CSV ({error}); allowed: cells with commas "
                 raise SettingsError(
                     [f"{reason}between them, quotes around a whole cell."]
                 ) from None
@@ -175,7 +178,7 @@ def _check_separator(lines: Iterable[str], name: str) -> None:
     for sign, word in _SEPARATORS.items():
         if any(sign in cell for cell in cells):
             raise SettingsError(
-                [f"{name} line {header[0]}: has {word} between its columns; allowed: commas."]
+                [f"{name}:{header[0]}: has {word} between its columns; allowed: commas."]
             )
 
 
@@ -204,9 +207,10 @@ def length_mistakes(config: Config) -> Iterator[str]:
     for name, pool in pools.items():
         machines = pool.get("machines") if isinstance(pool, Mapping) else None
         if isinstance(machines, list) and len(machines) > 1:
-            yield (
-                f"{PROJECT}:pools.{name}.machines has {len(machines)} machines, and the "
+            yield Mistake(
+                f"{PROJECT}:pools.{name}.machines",
+                f" has {len(machines)} machines, and the "
                 f"configuration {length} bytes, of which Pulumi can hand over {MOST_BYTES}; "
                 f"allowed: `inventory: {name}.csv` in its place, a file beside the stack file with "
-                f"a line for each machine."
+                f"a line for each machine.",
             )

@@ -41,7 +41,15 @@ from settings.ids import Ids, ids, in_order, rename_mistakes
 from settings.inventory import Inventories, length_mistakes, with_inventories
 from settings.names import PROJECT
 from settings.pools import PoolSettings
-from settings.problems import NOWHERE_ELSE, Places, SettingsError, sentences, unknown_key, wrong
+from settings.problems import (
+    NOWHERE_ELSE,
+    Mistake,
+    Places,
+    SettingsError,
+    sentences,
+    unknown_key,
+    wrong,
+)
 from settings.reboots import Reboots, reboot_mistakes
 from settings.resolved import ResolvedPool, resolve, with_one_overhead
 from settings.secrets import SECRETS
@@ -181,7 +189,7 @@ def _resolved(
             own = named.of_pool(pool)
             resolved[name] = resolve(named.pools[name], own, hardware, title=name, efa=efa)
         except PlanError as error:
-            mistakes.append(f"{path}.{error}.")
+            mistakes.append(Mistake(f"{path}.{error}", ".", place=f"{path}.tuning"))
         mistakes += pool_mistakes(path, pool, hardware, versions)
     return with_one_overhead(resolved), mistakes
 
@@ -194,7 +202,7 @@ def load(path: Path) -> Settings:
 def _name_mistakes(environment: str, config: Mapping[str, object]) -> list[str]:
     """Return the mistakes in the name of the environment and in the names of its sections."""
     unknown = [key for key in config if key not in SECTIONS and key not in SECRETS]
-    mistakes = [unknown_key(f"{PROJECT}:{key}", key, SECTIONS) for key in unknown]
+    mistakes: list[str] = [unknown_key(f"{PROJECT}:{key}", key, SECTIONS) for key in unknown]
     if _NAME.fullmatch(environment):
         return mistakes
     return [wrong("the environment's name", environment, _NAME_ALLOWED), *mistakes]
@@ -249,7 +257,8 @@ class _Reader:
         if section not in self._config:
             if default is None:
                 fields = ", ".join(get_type_hints(kind))
-                self.mistakes.append(f"{path} is missing; allowed: a mapping with {fields}.")
+                rest = f" is missing; allowed: a mapping with {fields}."
+                self.mistakes.append(Mistake(path, rest))
             return default
         return self._value(path, kind, self._config[section])
 
@@ -266,10 +275,9 @@ class _Reader:
     def kinds(self, section: str, members: Mapping[str, type[T]]) -> dict[str, T]:
         """Return the valid entries of a section whose types differ by `kind`; it must have one."""
         if section not in self._config or self._config[section] == {}:
-            self.mistakes.append(
-                f"{PROJECT}:{section} has no entry; allowed: one or more, each with a kind of "
-                f"{', '.join(members)}."
-            )
+            kinds = ", ".join(members)
+            rest = f" has no entry; allowed: one or more, each with a kind of {kinds}."
+            self.mistakes.append(Mistake(f"{PROJECT}:{section}", rest))
             return {}
         read = {}
         for name, value in self._section(section).items():
@@ -279,7 +287,8 @@ class _Reader:
             if not isinstance(value, Mapping):
                 self.mistakes.append(wrong(path, value, "a mapping"))
             elif "kind" not in value:
-                self.mistakes.append(f"{path}.kind is missing; allowed: {', '.join(members)}.")
+                rest = f" is missing; allowed: {', '.join(members)}."
+                self.mistakes.append(Mistake(f"{path}.kind", rest))
             elif not isinstance(value["kind"], str) or value["kind"] not in members:
                 self.mistakes.append(wrong(f"{path}.kind", value["kind"], ", ".join(members)))
             else:
@@ -307,7 +316,8 @@ class _Reader:
             return {}
         for name in found:
             if not _NAME.fullmatch(str(name)):
-                self.mistakes.append(wrong(f"{path}: a name", name, _NAME_ALLOWED))
+                place = f"{path}.{name}"
+                self.mistakes.append(wrong(f"{path}: a name", name, _NAME_ALLOWED, place=place))
         return {str(name): value for name, value in found.items()}
 
     def _value(

@@ -5,11 +5,13 @@ import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from types import UnionType
-from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
+
+from settings.lookalikes import escaped
 
 _SCALARS: dict[object, str] = {
     int: "a whole number",
@@ -18,36 +20,53 @@ _SCALARS: dict[object, str] = {
     str: "text, in quotes where it looks like a number",
 }
 
+_COMMA = "a comma between { and } ends a value; allowed: a number without commas, 3000 for 3,000"
+
 Places = Mapping[tuple[int | str, ...], str]
 """The places of values that another file has, by their path in what was checked."""
 NOWHERE_ELSE: Places = {}
+
+
+class Mistake(str):
+    """The sentence about a mistake, and the YAML path of what is wrong, by which its line is found.
+
+    The sentence begins with the path unless `place` says which one it is about.
+    """
+
+    place: str
+
+    def __new__(cls, path: str, rest: str, *, place: str | None = None) -> Self:
+        """Return the sentence of a path and what is said of it."""
+        made = super().__new__(cls, path + rest)
+        made.place = path if place is None else place
+        return made
 
 
 class SettingsError(ValueError):
     """Every mistake of a stack file; the text has one sentence a line."""
 
     def __init__(self, mistakes: Iterable[str]) -> None:
-        self.mistakes = tuple(map(one_line, mistakes))
+        self.mistakes = tuple(map(_printable, mistakes))
         super().__init__("\n".join(self.mistakes))
 
 
-def one_line(sentence: str) -> str:
-    """Return a sentence with characters that break a line or a terminal escaped as in YAML."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in sentence
-    )
+def _printable(sentence: str) -> str:
+    """Return a sentence on one line; a mistake keeps its place."""
+    text = escaped(sentence)
+    return Mistake(text, "", place=sentence.place) if isinstance(sentence, Mistake) else text
 
 
-def wrong(path: str, value: object, allowed: str) -> str:
+def wrong(path: str, value: object, allowed: str, *, place: str | None = None) -> Mistake:
     """Return the sentence about a value that is not allowed."""
-    return f"{path} is {seen(value)}; allowed: {allowed}."
+    return Mistake(path, f" is {seen(value)}; allowed: {allowed}.", place=place)
 
 
-def unknown_key(path: str, key: object, known: Sequence[str]) -> str:
+def unknown_key(path: str, key: object, known: Sequence[str]) -> Mistake:
     """Return the sentence about an unknown key, with the nearest known one if there is one."""
     near = difflib.get_close_matches(str(key), known, n=1)
     offer = f'did you mean "{near[0]}"? Allowed' if near else "allowed"
-    return f"{path} is not a known key; {offer} here: {', '.join(sorted(known))}."
+    rest = f" is not a known key; {offer} here: {', '.join(sorted(known))}."
+    return Mistake(path, rest)
 
 
 def seen(value: object) -> str:
@@ -82,7 +101,7 @@ def dotted(path: str, parts: Iterable[int | str]) -> str:
 
 def sentences(
     path: str, root: type, error: ValidationError, places: Places = NOWHERE_ELSE
-) -> list[str]:
+) -> list[Mistake]:
     """Return the sentences about what pydantic found wrong in a value of type `root`."""
     details = error.errors()
     # for an invalid entry pydantic also reports its list as too short
@@ -90,21 +109,24 @@ def sentences(
     return [_sentence(path, root, each, places) for each in details if each["loc"] not in within]
 
 
-def _sentence(path: str, root: type, detail: ErrorDetails, places: Places) -> str:
+def _sentence(path: str, root: type, detail: ErrorDetails, places: Places) -> Mistake:
     loc = detail["loc"]
     if loc[-1:] == ("[key]",):
         names = allowed(_at(root, loc))
-        return wrong(f"{dotted(path, loc[:-2])}: a name", detail["input"], names)
+        of = f"{dotted(path, loc[:-2])}: a name"
+        return wrong(of, detail["input"], names, place=dotted(path, loc[:-1]))
     if loc[:2] in places:
         place = dotted(places[loc[:2]], loc[2:]).removesuffix(":")
     else:
         place = dotted(path, loc)
     if detail["type"] == "unexpected_keyword_argument":
+        if detail["input"] is None and str(loc[-1]).isdigit():
+            return Mistake(place, f" is not a known key; {_COMMA}.")
         parent = _at(root, loc[:-1])
         return unknown_key(place, loc[-1], _keys(_bare(parent)))
     expected = allowed(_at(root, loc))
     if detail["type"] == "missing":
-        return f"{place} is missing; allowed: {expected}."
+        return Mistake(place, f" is missing; allowed: {expected}.")
     return wrong(place, detail["input"], expected)
 
 

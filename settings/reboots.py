@@ -24,11 +24,17 @@ class Reboots:
     """A window of time on some days; like kured's it does not span midnight."""
 
     start: TimeOfDay
+    """When the window opens."""
     end: TimeOfDay
+    """When the window closes, on the same day."""
     days: Annotated[
         tuple[Weekday, ...], Field(min_length=1, description="a list of one day or more")
     ] = WEEKDAYS
-    time_zone: str = "UTC"
+    """The days with a window."""
+    time_zone: Annotated[
+        str, Field(description="a time zone such as Europe/Berlin", examples=["Europe/Berlin"])
+    ] = "UTC"
+    """The time zone of both times."""
 
 
 def reboot_mistakes(path: str, reboots: Reboots | None) -> Iterator[str]:
@@ -41,7 +47,8 @@ def reboot_mistakes(path: str, reboots: Reboots | None) -> Iterator[str]:
         yield wrong(
             f"{path}.end",
             reboots.end,
-            f"a time after {reboots.start}, on the same day, such as 23:59",
+            f"a time after {reboots.start} on the same day, such as 23:59, because kured knows one "
+            "window a day, which does not cross midnight",
         )
     if reboots.time_zone not in zoneinfo.available_timezones() - NOT_ZONES:
         yield wrong(f"{path}.time_zone", reboots.time_zone, "a time zone such as Europe/Berlin")

@@ -2,19 +2,20 @@
 
 import difflib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import TypeVar
-
-import yaml
+from typing import Any, TypeVar
 
 from settings.names import PROJECT
-from settings.problems import SettingsError
+from settings.positions import Positions, positions
+from settings.problems import Mistake, SettingsError
 from settings.secrets import SECRETS, how_to_set
-from settings.yaml_reading import Loader, text_of, yaml_errors
+from settings.yaml_reading import Loader, path_from_here, text_of, yaml_errors
 
 T = TypeVar("T")
+BESIDE = ("config", "encryptedkey", "encryptionsalt", "environment", "secretsprovider")
+"""The keys of a stack file that Pulumi reads."""
 
 
 def environments(root: Path) -> tuple[str, ...]:
@@ -30,9 +31,12 @@ def stack_file(root: Path, environment: str) -> Path:
     """
     path = root / "stacks" / f"Pulumi.{environment}.yaml"
     if not path.is_file():
-        known = ", ".join(environments(root)) or "none yet"
+        known = environments(root)
+        near = difflib.get_close_matches(environment, known, n=1)
+        offer = f'did you mean "{near[0]}"? Known' if near else "known"
+        rest = f"{offer}: {', '.join(known) or 'none yet'}."
         raise SettingsError(
-            [f'there is no environment "{environment}" (stacks/{path.name}); known: {known}.']
+            [f'there is no environment "{environment}" (stacks/{path.name}); {rest}']
         )
     return path
 
@@ -43,26 +47,43 @@ def load(path: Path, parsed: Callable[[str, Mapping[str, object], Path], T]) -> 
     Raises SettingsError with every mistake of the file.
     """
     environment = path.name.removeprefix("Pulumi.").removesuffix(".yaml")
-    config, mistakes = _own_keys(_read(path), environment)
+    document, found_at = read(path)
+    config, mistakes = _own_keys(document, environment)
     try:
         found = parsed(environment, config, path.parent)
     except SettingsError as error:
-        raise SettingsError([*mistakes, *error.mistakes]) from None
+        mistakes += error.mistakes
     if mistakes:
-        raise SettingsError(mistakes)
+        raise SettingsError(found_at.located(mistakes))
     return found
 
 
-def _read(path: Path) -> Mapping[object, object]:
-    """Return the section `config` of a stack file."""
+def located(path: Path, config: Mapping[str, object], mistakes: Sequence[str]) -> tuple[str, ...]:
+    """Return the mistakes of a configuration with file and line.
+
+    They stay as they are where the file has another one: Pulumi was given it by `--config-file`.
+    """
+    try:
+        document, lines = read(path)
+    except SettingsError:
+        return tuple(mistakes)
+    own, _ = _own_keys(document, "")
+    return tuple(lines.located(mistakes) if own == config else mistakes)
+
+
+def read(path: Path) -> tuple[Mapping[str, Any], Positions]:
+    """Return a stack file, which has a mapping below `config`, and the lines of what is there."""
     with yaml_errors(path):
-        document = yaml.load(text_of(path), Loader)  # noqa: S506  # a SafeLoader
+        loader = Loader(text_of(path))
+        node = loader.get_single_node()
+        document = None if node is None else loader.construct_document(node)
         # Pulumi hands JSON over: no cycles, and dates as text
         document = json.loads(json.dumps(document, default=_date))
-    config = document.get("config") if isinstance(document, Mapping) else None
+    config = document.get("config") if isinstance(document, dict) else None
+    shown = path_from_here(path)
     if not isinstance(config, Mapping):
-        raise SettingsError([f"{path} has no settings; allowed: a mapping under `config:`."])
-    return config
+        raise SettingsError([f"{shown}: has no settings; allowed: a mapping under `config:`."])
+    return document, positions(shown, node)
 
 
 def _date(value: object) -> str:
@@ -72,26 +93,24 @@ def _date(value: object) -> str:
     return str(value)
 
 
-def _own_keys(
-    config: Mapping[object, object], environment: str
-) -> tuple[dict[str, object], list[str]]:
+def _own_keys(document: Mapping[str, Any], environment: str) -> tuple[dict[str, object], list[str]]:
     """Return the keys of this program without their namespace, and the mistakes in keys."""
     own: dict[str, object] = {}
-    mistakes = []
-    for key, value in config.items():
-        namespace, colon, name = str(key).partition(":")
+    rest = f" is beside `config:`, where nothing reads it; allowed there: {', '.join(BESIDE)}."
+    mistakes: list[str] = [Mistake(key, rest) for key in document if key not in BESIDE]
+    for key, value in document["config"].items():
+        namespace, colon, name = key.partition(":")
         if not colon:
-            mistakes.append(f'the key "{key}" has no namespace; allowed: {PROJECT}:{key}.')
+            rest = f'the key "{key}" has no namespace; allowed: {PROJECT}:{key}.'
+            mistakes.append(Mistake(rest, "", place=key))
         elif namespace == PROJECT and name not in SECRETS:
             own[name] = value
         elif namespace == PROJECT and not (isinstance(value, Mapping) and "secure" in value):
+            allowed = f"an encrypted value, set by `{how_to_set(name, environment)}`"
             mistakes.append(
-                f"{key} is in plain text in the stack file; allowed: an encrypted value, set by "
-                f"`{how_to_set(name, environment)}`."
+                Mistake(key, f" is in plain text in the stack file; allowed: {allowed}.")
             )
         elif namespace != PROJECT and difflib.get_close_matches(namespace, [PROJECT]):
-            mistakes.append(
-                f'{key} is not a known key; did you mean "{PROJECT}:{name}"? Keys of '
-                "other namespaces are not read."
-            )
+            offer = f'did you mean "{PROJECT}:{name}"? Keys of other namespaces are not read.'
+            mistakes.append(Mistake(key, f" is not a known key; {offer}"))
     return own, mistakes

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from hardware.flatcar.own_driver import EXAMPLE
 from settings.forms import (
     HOST,
     STRICT,
@@ -21,12 +22,16 @@ from settings.forms import (
     KubernetesVersion,
     LabelValue,
     MachineCount,
+    MachineName,
     Name,
     PodCidr,
+    PoolName,
+    PriorityClassName,
     PublicKey,
     Region,
     RepositoryName,
     ServiceCidr,
+    SiteName,
     TunnelCidr,
     TunnelEndpoint,
     Version,
@@ -35,13 +40,17 @@ from settings.forms import (
 from settings.reboots import Reboots
 from settings.resolved import ResolvedPool
 
+OWN_DRIVER = f"https://images.fleet.example/sysext/{EXAMPLE}#sha512-{'0' * 128}"
+
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class Cluster:
     """The control plane that every machine joins, and the address ranges of pods and services."""
 
     name: Name
+    """The name of the cluster, which servers, buckets and tags in the clouds begin with."""
     endpoint: Endpoint
+    """The address of the API server as every machine reaches it."""
     ca_cert_hash: Annotated[
         str,
         Field(
@@ -50,17 +59,21 @@ class Cluster:
             "--print-join-command` shows it",
         ),
     ]
+    """The hash of the cluster's CA, by which a machine knows the API server when it joins."""
     pod_cidr: PodCidr
+    """The range of the pods' addresses in the whole cluster."""
     service_cidr: ServiceCidr
+    """The range of the Services' addresses."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
 class GatewaySettings:
     """A gateway that this program makes, as a server of Hetzner Cloud."""
 
-    site: str
+    site: SiteName
     """The Hetzner site that the gateway is in, whose servers it routes to."""
-    hardware: str
+    hardware: MachineName
+    """The server type of the gateway."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -75,12 +88,13 @@ class Tunnel:
     public_key: PublicKey
     """The public key of the gateway."""
     network: TunnelCidr
+    """The range of the tunnel's own addresses."""
     networks: Annotated[
         tuple[Cidr, ...], Field(min_length=1, description="a list of one range or more")
     ]
     """The ranges behind the gateway."""
     gateway: GatewaySettings | None = None
-    """None where someone else runs the gateway."""
+    """The server that is the gateway; without it someone else runs the gateway."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -88,13 +102,16 @@ class OnPremSite:
     """An on-premises site."""
 
     kind: Literal["on-prem"]
+    """Who has the machines, by which an entry has other keys: `on-prem` is a hall of your own."""
     cidr: Cidr
+    """The range of the machines' addresses."""
     was: FirstName = None
+    """The name with which the entry was made, after it got a new name in this file."""
     bmc_cidr: Cidr | None = None
     """The range of the machines' BMCs, from which pods of teams are kept; a BMC whose address is in
     `bmc_address` needs none."""
     tunnel: Tunnel | None = None
-    """None where a VPN or a leased line connects the site with the others."""
+    """WireGuard to a gateway; none where a VPN or a leased line connects the site."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -107,8 +124,10 @@ class AwsSite:
         Region,
         Field(description="a region that AWS has, such as us-east-1, none of GovCloud or China"),
     ]
+    """The region of AWS."""
     vpc: VpcId | None = None
-    """The VPC of the subnets, where the security group of EFA interfaces is; None without EFA."""
+    """The VPC of the subnets, where the security group of EFA interfaces is; not needed without
+    EFA."""
     was: FirstName = None
 
 
@@ -119,6 +138,7 @@ class HetznerSite:
     kind: Literal["hetzner"]
     cidr: HetznerCidr
     location: Literal["fsn1", "nbg1", "hel1", "ash", "hil", "sin"]
+    """The location of Hetzner Cloud."""
     was: FirstName = None
 
 
@@ -127,9 +147,16 @@ class Queue:
     """A queue and the namespace of its jobs: its weight when the pool is full, its most GPUs."""
 
     weight: Annotated[int, Field(ge=1, le=65535, description="a whole number from 1 to 65535")]
+    """The share of a full pool, beside the weights of the other queues."""
     gpus: Annotated[int, Field(ge=0, description="a whole number of 0 or more")]
-    pool: str | None = None
-    """The pool on which its jobs run; None for all pools, owned and rented."""
+    """The most GPUs that its jobs may have at one time."""
+    pool: PoolName | None = None
+    """The pool on which its jobs run; without it all pools, owned and rented."""
+    priorities: Annotated[
+        tuple[PriorityClassName, ...],
+        Field(description="a list of priority classes"),
+    ] = ("research", "interactive", "scavenger")
+    """The priority classes that its pods may name; pods that name none have priority 0."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -137,16 +164,19 @@ class Team:
     """A team that uses the fleet: its cost centre, its queues and its people."""
 
     cost_centre: LabelValue
+    """Who pays: the label of the team's namespaces and pods."""
     queues: Annotated[
         Mapping[Name, Queue],
         Field(min_length=1, description="a mapping from names to one queue or more"),
     ]
+    """The queues of the team, each with a namespace of its name."""
     groups: Annotated[tuple[GroupName, ...], Field(description="a list of groups")] = ()
     """The groups whose people may work in its queues; none for the cluster's administrators only.
 
     The API server learns them from an identity provider or a client's certificate.
     """
     was: FirstName = None
+    """The name with which the entry was made, after it got a new name in this file."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -154,10 +184,12 @@ class Versions:
     """The versions that override settings/versions.py, to roll out one environment at a time."""
 
     flatcar: Version | None = None
+    """The release of Flatcar."""
     kubernetes: KubernetesVersion | None = None
+    """The release of the kubelet."""
     nvidia_driver: Literal["535", "535-open", "550", "550-open", "570", "570-open"] | None = None
-    """The branches that Flatcar publishes as system extensions."""
-    nvidia_driver_extension: ImageUrl | None = None
+    """The branch of NVIDIA's driver, one that Flatcar publishes as a system extension."""
+    nvidia_driver_extension: Annotated[ImageUrl, Field(examples=[OWN_DRIVER])] | None = None
     """A driver of another branch instead, built for exactly this release of Flatcar."""
     fabric_manager: ImageUrl | None = None
     """A system extension with NVIDIA Fabric Manager in exactly the driver's version."""
@@ -176,8 +208,10 @@ class Budget:
             le=10_000_000,
             allow_inf_nan=False,
             description="a number above 0, 10000000 at most",
+            examples=[3000],
         ),
     ]
+    """The most that all machines may cost in a day; a rule refuses an update beyond it."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -196,7 +230,7 @@ class LakefsSettings:
 
     endpoint: HttpsEndpoint
     """The server's address as the machine that runs Pulumi reaches it."""
-    site: str
+    site: SiteName
     """The AWS site whose bucket holds the objects."""
     repositories: Annotated[
         tuple[RepositoryName, ...],
@@ -204,7 +238,7 @@ class LakefsSettings:
     ]
     """The repositories; their branch main takes only merges that name the source of their data."""
     keep_days: KeepDays | None = None
-    """Days for which branches other than main keep deleted objects; None for ever."""
+    """Days for which branches other than main keep deleted objects; without it for ever."""
     tls_secret: (
         Annotated[
             str,
@@ -216,7 +250,8 @@ class LakefsSettings:
         ]
         | None
     ) = None
-    """The certificate of an Ingress behind a load balancer of Hetzner; None for your own access."""
+    """The certificate of an Ingress behind a load balancer of Hetzner; without it, access is yours
+    to arrange."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -233,9 +268,10 @@ class MonitoringSettings:
         ]
         | None
     ) = None
-    """None where a pool is on Hetzner: Prometheus then uses volumes of Hetzner."""
+    """The storage class of Prometheus' volume; not needed with a pool at Hetzner, whose volumes it
+    then uses."""
     pager: Literal["pagerduty"] | None = None
-    """None for alerts in Alertmanager and Grafana only."""
+    """The pager that gets the alerts; without it they are in Alertmanager and Grafana only."""
 
 
 AdmissionStage = Literal["audit", "deny"]

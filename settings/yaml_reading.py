@@ -7,9 +7,18 @@ from pathlib import Path
 
 import yaml
 
+from settings.lookalikes import odd_blanks
 from settings.problems import SettingsError, seen
 
 MOST_VALUES = 100_000  # of a file: enough for more machines than a cluster may have nodes
+MOST_LEVELS = 100  # of nesting: libyaml's own stack ends the process at some 20,000
+
+
+def path_from_here(path: Path) -> str:
+    """Return a path as a terminal can open it: below the working directory without that."""
+    here = Path.cwd()
+    absolute = here / path
+    return str(absolute.relative_to(here) if absolute.is_relative_to(here) else path)
 
 
 def text_of(path: Path) -> str:
@@ -23,14 +32,28 @@ def yaml_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise SettingsError([f"{path} cannot be read: {error.strerror}."]) from None
+        raise SettingsError([f"{path_from_here(path)} cannot be read: {error.strerror}."]) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
         problem = str(error.problem).removeprefix("but ")
-        raise SettingsError([f"{path}{where} is not YAML: {problem}."]) from None
+        blanks = _odd_blanks(path, mark.line) if mark else ""
+        raise SettingsError(
+            [f"{path_from_here(path)}{where}: this is not YAML: {problem}{blanks}."]
+        ) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise SettingsError([f"{path} is not YAML: {_reason(error)}."]) from None
+        raise SettingsError(
+            [f"{path_from_here(path)}: this is not YAML: {_reason(error)}."]
+        ) from None
+
+
+def _odd_blanks(path: Path, line: int) -> str:
+    """Return the blanks up to a line that are letters to YAML: its parser stops after them."""
+    lines = text_of(path).splitlines()
+    for number, text in reversed([*enumerate(lines[: line + 1], 1)]):
+        for name, column in odd_blanks(text).items():
+            return f"; line {number} has a {name} in column {column}, which is no blank to YAML"
+    return ""
 
 
 def _values(node: yaml.Node, counted: dict[int, int]) -> int:
@@ -58,13 +81,27 @@ def _reason(error: Exception) -> str:
             return str(error).splitlines()[0]
 
 
-class Loader(yaml.SafeLoader):
+class Loader(yaml.CSafeLoader):
     """A YAML loader that agrees with Pulumi's.
 
     It refuses duplicate keys, of which plain YAML keeps the last, and reads `yes` and `1:30` as
     text, which are true and 90 in YAML 1.1. It also refuses a file whose nested aliases expand to
     more values than fit into memory.
     """
+
+    _level = 0
+
+    def descend_resolver(self, parent: yaml.Node | None, index: object) -> None:
+        """Count the levels of nesting, for the parser in C does not."""
+        self._level += 1
+        if self._level > MOST_LEVELS:
+            raise yaml.YAMLError("it is nested too deeply")
+        super().descend_resolver(parent, index)
+
+    def ascend_resolver(self) -> None:
+        """Leave a level of nesting."""
+        self._level -= 1
+        super().ascend_resolver()
 
     def resolve(self, kind: type[yaml.Node], value: str | None, implicit: tuple[bool, bool]) -> str:
         tag: str = super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]  # has no types
@@ -77,8 +114,12 @@ class Loader(yaml.SafeLoader):
 
     def get_single_node(self) -> yaml.Node | None:
         node: yaml.Node | None = super().get_single_node()
-        if node is not None and _values(node, {}) > MOST_VALUES:
-            raise yaml.YAMLError(f"it has more than {MOST_VALUES} values, aliases expanded")
+        counted: dict[int, int] = {}
+        if node is not None and _values(node, counted) > MOST_VALUES:
+            own = len(counted)
+            if own > MOST_VALUES:
+                raise yaml.YAMLError(f"it has {own} keys and values; allowed: {MOST_VALUES}")
+            raise yaml.YAMLError(f"its aliases make more than {MOST_VALUES} keys and values of it")
         return node
 
     def construct_mapping(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 
 import pulumi
 from pulumi.runtime import config as runtime_config
@@ -10,12 +11,18 @@ from pulumi.runtime import config as runtime_config
 from policies.environment import Environment, parse
 from settings import SECRETS, Settings, SettingsError, how_to_set, needed_secrets
 from settings.names import PROJECT
+from settings.stackfile import located
 from settings.tunnel_keys import key_mistakes
 
 
 def read_environment() -> Environment:
     """Return the environment of the deployed stack; raises SettingsError with every mistake."""
-    return parse(pulumi.get_stack(), _structured())
+    name, config = pulumi.get_stack(), _structured()
+    try:
+        return parse(name, config)
+    except SettingsError as error:
+        file = Path(f"Pulumi.{name}.yaml")  # Pulumi starts the program in its folder
+        raise SettingsError(located(file, config, error.mistakes)) from None
 
 
 def read_secrets(settings: Settings) -> Mapping[str, pulumi.Output[str]]:

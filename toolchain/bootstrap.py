@@ -1,26 +1,26 @@
 """Makes .venv with the locked packages and this project: `python3 toolchain/bootstrap.py`.
 
-Runs before anything is installed, so it uses the standard library only. An old python3 may start
-it, which then finds a newer one or reports that there is none: up to there the file must run on
-Python 3.6. That is why annotations of Python 3.9 and newer, such as `str | None`, are quoted.
+Runs before anything is installed, so it uses the standard library only. `make bootstrap` starts it
+with a Python that is new enough.
 """
 
 import contextlib
 import fcntl
 import hashlib
 import os
-import platform
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator  # only its use below is quoted
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LOWEST = (3, 11)
-NEWER = ("python3.13", "python3.12", "python3.11", "python3.14")  # as tested, then the newest
+LAUNCHER = """#!/bin/sh
+# Pulumi as this project runs it: the one on PATH if it fits, else the toolchain's.
+exec "$(dirname "$0")/python" -P -m toolchain exec pulumi "$@"
+"""
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input", "install")
 
 
@@ -71,9 +71,18 @@ class Bootstrap:
             with step("install this project"):
                 project = ("--no-deps", "--no-build-isolation", "--editable", ".")
                 self._call([python, *PIP, *project], "This project could not be installed")
+            self.write_launcher()
             unfinished = self.stamp.with_suffix(".new")
             unfinished.write_text(self.key())
             unfinished.replace(self.stamp)
+
+    def write_launcher(self) -> None:
+        """Put `pulumi` beside `fleet`."""
+        launcher = self.venv / "bin" / "pulumi"
+        scratch = launcher.with_suffix(".new")
+        scratch.write_text(LAUNCHER)
+        scratch.chmod(0o755)
+        scratch.replace(launcher)
 
     def _can_be_updated(self) -> bool:
         """Return whether .venv was once complete in this place, and its Python still exists."""
@@ -102,7 +111,7 @@ class Bootstrap:
         shutil.rmtree(self.venv, ignore_errors=True)
         self._call([python, "-m", "venv", str(self.venv)], ".venv could not be made")
 
-    def _call(self, command: "list[str]", failure: str) -> None:
+    def _call(self, command: list[str], failure: str) -> None:
         process = subprocess.Popen(
             command,
             cwd=self.root,
@@ -144,7 +153,7 @@ def wait_for(lock: int) -> None:
 
 
 @contextlib.contextmanager
-def step(text: str) -> "Iterator[None]":
+def step(text: str) -> Iterator[None]:
     """Print the step `text`, run the block, then print how long it took."""
     start = time.monotonic()
     say(f"bootstrap: {text} …")
@@ -163,19 +172,6 @@ def say(text: str) -> None:
     sys.stderr.flush()
 
 
-def newer_python() -> "str | None":
-    """Return a Python on PATH that is new enough; runs each, because a name may be a shim."""
-    test = f"import sys; sys.exit(sys.version_info < {LOWEST})"
-    for name in NEWER:
-        found = shutil.which(name)
-        if found:
-            silent = subprocess.DEVNULL
-            answer = subprocess.run([found, "-c", test], stdout=silent, stderr=silent, check=False)
-            if answer.returncode == 0:
-                return found
-    return None
-
-
 def interrupt(_number: int, _frame: object) -> None:
     """Raise KeyboardInterrupt, so that SIGTERM ends a bootstrap like Ctrl-C."""
     raise KeyboardInterrupt
@@ -185,16 +181,9 @@ def main() -> int:
     """Run the bootstrap; return the exit code."""
     bootstrap = Bootstrap(ROOT)
     if bootstrap.is_done():
+        if not (bootstrap.venv / "bin" / "pulumi").exists():
+            bootstrap.write_launcher()
         return 0
-    if sys.version_info < LOWEST:
-        python = newer_python()
-        if python is None:
-            say(
-                f"bootstrap: Python {platform.python_version()} is too old: install Python "
-                "3.11 or newer and put it on PATH as python3.\n"
-            )
-            return 1
-        os.execv(python, [python, *sys.argv])  # noqa: S606  # itself again, no shell
     signal.signal(signal.SIGTERM, interrupt)
     try:
         bootstrap.run()

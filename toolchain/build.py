@@ -41,7 +41,7 @@ class Installed:
     def find(self, program: Program) -> Path | None:
         """Return the program on PATH; None where there is none or its version does not fit."""
         wanted = program.on_path
-        found = shutil.which(program.name)
+        found = shutil.which(program.name, path=_search_path())
         if wanted is None or found is None:
             return None
         path = Path(found).absolute()
@@ -77,6 +77,13 @@ class Installed:
         except (OSError, ValueError):
             return {}
         return answers if isinstance(answers, dict) else {}
+
+
+def _search_path() -> str:
+    """PATH without .venv, whose `pulumi` asks this module which one to run."""
+    ours = Path(sys.prefix) / "bin"
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if Path(folder) != ours)
 
 
 def _about(question: str, path: Path) -> bool:

@@ -101,6 +101,12 @@ def pinned(folder: str, module: str, sources: Path = SOURCES) -> str:
 
 _PULUMI_VERSION = "github.com/pulumi/pulumi/sdk/v3/go/common/version.Version"
 _KUBERNETES = "k8s.io/component-base/version"
+# Clients parse the server's version, so they cannot use a binary without one.
+_KUBERNETES_LDFLAGS = (
+    f"{STRIPPED} -X {_KUBERNETES}.gitVersion=v{{version}}"
+    f" -X {_KUBERNETES}.gitMajor=1 -X {_KUBERNETES}.gitMinor={{minor}}"
+    f" -X {_KUBERNETES}.gitTreeState=clean"
+)
 
 PULUMI = Program(
     name="pulumi",
@@ -144,15 +150,32 @@ CONTROL_PLANE = Program(
             name="control-plane",
             folder="control-plane",
             package=".",
-            # Clients parse the server's version, so they cannot use a binary without one.
-            ldflags=f"{STRIPPED} -X {_KUBERNETES}.gitVersion=v{{version}}"
-            f" -X {_KUBERNETES}.gitMajor=1 -X {_KUBERNETES}.gitMinor={{minor}}"
-            f" -X {_KUBERNETES}.gitTreeState=clean",
+            ldflags=_KUBERNETES_LDFLAGS,
         ),
     ),
     on_path=OnPath(
         arguments=("kube-apiserver", "--version"),
         pattern=r"Kubernetes v(\d+\.\d+\.\d+)",
+        same=2,
+    ),
+)
+
+KUBECTL = Program(
+    name="kubectl",
+    folder="kubectl",
+    module="k8s.io/kubernetes",
+    disk_gb=2,
+    binaries=(
+        Binary(
+            name="kubectl",
+            folder="kubectl",
+            package="k8s.io/kubernetes/cmd/kubectl",
+            ldflags=_KUBERNETES_LDFLAGS,
+        ),
+    ),
+    on_path=OnPath(
+        arguments=("version", "--client"),
+        pattern=r"Client Version: v(\d+\.\d+\.\d+)",
         same=2,
     ),
 )
@@ -295,6 +318,7 @@ PROGRAMS = {
     for program in (
         PULUMI,
         CONTROL_PLANE,
+        KUBECTL,
         KWOK,
         CRDS,
         BUTANE_CHECK,

@@ -5,45 +5,57 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rich import box
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from engine.console import behind
+from engine.tables import Widest, table
 from hardware.catalogue import Gpu, Hardware, SystemDrives
 
 UNKNOWN = "—"
+TEXTS = ("Machine", "Kind", "GPUs")
+NARROW = (*TEXTS, "CPUs", "GiB", "USD/h")
+WIDE = (*TEXTS, "CPUs", "NUMA nodes", "GiB", "USD/h", "Unverified")
 
 
-def overview(machines: Iterable[Hardware]) -> Table:
-    """One line for each machine."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("machine", "kind", "GPUs"):
-        table.add_column(title, no_wrap=title == "machine")
-    for title in ("CPUs", "NUMA nodes", "GiB", "USD/h", "not verified"):
-        table.add_column(title, justify="right")
+def overview(machines: Sequence[Hardware]) -> Widest:
+    """One line for each machine, with fewer columns on a narrow screen."""
+    return Widest([_overview(machines, WIDE), _overview(machines, NARROW)])
+
+
+def _overview(machines: Sequence[Hardware], columns: Sequence[str]) -> Table:
+    numbers = [name for name in columns if name not in TEXTS]
+    made = table(*columns, right=numbers, whole=("Machine", "Kind"))
+    made.columns[
+        2
+    ].max_width = 30  # "RTX PRO 6000 Blackwell Max-Q Workstation Edition" on two lines
     for machine in machines:
-        table.add_row(
-            machine.name,
-            machine.kind,
-            _gpus(machine),
-            str(machine.cpu_count),
-            str(len(machine.numa_nodes)),
-            str(machine.memory_gib),
-            _price(machine.usd_per_hour),
-            str(len(machine.doubts)),
-        )
-    return table
+        cells = _cells(machine)
+        made.add_row(*(cells[name] for name in columns))
+    return made
+
+
+def _cells(machine: Hardware) -> dict[str, str]:
+    return {
+        "Machine": machine.name,
+        "Kind": machine.kind,
+        "GPUs": _gpus(machine).replace("NVIDIA ", ""),
+        "CPUs": str(machine.cpu_count),
+        "NUMA nodes": str(len(machine.numa_nodes)),
+        "GiB": str(machine.memory_gib),
+        "USD/h": _price(machine.usd_per_hour),
+        "Unverified": str(len(machine.doubts)),
+    }
 
 
 def details(machine: Hardware) -> Group:
     """One machine: what it is, its NUMA nodes with their devices, and what is not verified."""
-    facts = Table(title=machine.name, title_justify="left", box=None, show_header=False)
-    for name, value in _facts(machine):
-        facts.add_row(name, value)
-    nodes = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("NUMA node", "CPUs", "GiB", "GPUs", "network", "NVMe"):
-        nodes.add_column(title)
+    facts = [behind(f"{name:13}", "", Text(value)) for name, value in _facts(machine)]
+    nodes = table(
+        *("NUMA node", "CPUs", "GiB", "GPUs", "Network", "NVMe"),
+        whole=("CPUs", "GiB", "GPUs"),
+    )
     for node in machine.numa_nodes:
         nodes.add_row(
             str(node.id),
@@ -53,7 +65,16 @@ def details(machine: Hardware) -> Group:
             ", ".join(nic.name for nic in machine.nics if nic.numa_node == node.id),
             _drives([drive.size_gib for drive in machine.nvme if drive.numa_node == node.id]),
         )
-    return Group(facts, nodes, _lines("sources", machine.sources), _doubts(machine))
+    return Group(
+        Text(machine.name, style="bold"),
+        *facts,
+        _lines("price source", [machine.price.source]),
+        Text(),
+        nodes,
+        Text(),
+        _lines("sources", machine.sources),
+        _doubts(machine),
+    )
 
 
 def as_json(machine: Hardware) -> dict[str, Any]:
@@ -98,7 +119,6 @@ def _facts(machine: Hardware) -> Iterable[tuple[str, str]]:
     }
     kinds = ", ".join(f"{kind} {_price(amount)}" for kind, amount in amounts.items())
     yield "price", f"{price.currency}/h: {kinds} ({price.date})"
-    yield "price source", price.source
 
 
 def _doubts(machine: Hardware) -> Text:

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from engine.tables import table
 from fleet.check.judging import Checked
 from policies.verdicts import Finding, State, Verdict
 
@@ -28,14 +28,29 @@ def checked_table(checked: Checked) -> Group:
 def _parts(checked: Checked) -> Iterator[RenderableType]:
     if checked.verdicts:
         yield _found(checked)
-        yield from map(_reason, checked.verdicts)
+        yield Text()
+        for verdict in checked.verdicts:
+            yield from _reason(verdict)
+        yield Text()
     if any(one.use in USES for one in checked.exemptions):
         yield _exemptions(checked)
+        yield Text()
+    if checked.unjudged:
+        yield _unjudged(checked)
+        yield Text()
     yield _summary(checked)
 
 
+def _unjudged(checked: Checked) -> Table:
+    made = table("?", "Where", "Asks for GPUs, and is not judged in")
+    for each in checked.unjudged:
+        where = f"{each.resource.file}:{each.resource.line}\n{each.resource}"
+        made.add_row("?", Text(where), Text("\n".join(each.what)), style="yellow")
+    return made
+
+
 def _found(checked: Checked) -> Table:
-    table = _table("", "Where", "Rule", "What")
+    made = table("", "Where", "Rule", "What", whole=("Rule",))
     for finding in checked.findings:
         mark, style = MARKS[finding.state]
         file, line = checked.place(finding)
@@ -43,8 +58,8 @@ def _found(checked: Checked) -> Table:
         where = f"{file}:{line}" + (f"\n{template}" if template else "")
         for sentence in finding.sentences:
             cells = (where, finding.rule, sentence + _exempt(finding))
-            table.add_row(Text(mark, style), *map(Text, cells))
-    return table
+            made.add_row(Text(mark, style), *map(Text, cells))
+    return made
 
 
 def _exempt(finding: Finding) -> str:
@@ -52,17 +67,19 @@ def _exempt(finding: Finding) -> str:
     return f" Exempt, {one.owner}: {one.reason}." if one and finding.state == "exempt" else ""
 
 
-def _reason(verdict: Verdict) -> Text:
-    return Text.assemble((f"{verdict.rule}: ", "bold"), f"{verdict.why} See {verdict.source}")
+def _reason(verdict: Verdict) -> Iterator[Text]:
+    """Why there is the rule, and its source in one piece, so that it can be clicked and copied."""
+    yield Text.assemble((f"{verdict.rule}: ", "bold"), verdict.why)
+    yield Text(f"  {verdict.source}", style="dim", no_wrap=True, overflow="ignore")
 
 
 def _exemptions(checked: Checked) -> Table:
-    table = _table("Exemption", "Of", "Owner", "Reason", "Until", "")
+    made = table("Exemption", "Of", "Owner", "Reason", "Until", "", whole=("Until",))
     for one in (each for each in checked.exemptions if each.use in USES):
         style = "red" if one.use == "expired" else ""
         cells = (one.rule, one.resource, one.owner, one.reason, one.until, USES[one.use])
-        table.add_row(*map(Text, cells), style=style)
-    return table
+        made.add_row(*map(Text, cells), style=style)
+    return made
 
 
 def _summary(checked: Checked) -> Text:
@@ -72,17 +89,15 @@ def _summary(checked: Checked) -> Text:
     told = ", ".join(f"{counts[state]} {state}" for state in MARKS if counts[state])
     others = f"; {_count(checked.others, 'other document')} left out" if checked.others else ""
     held = "nothing is broken in what can be read" if checked.unreadable else "all rules hold"
-    style = ("bold green", "bold red", "bold red")[checked.code]
+    if checked.unjudged:
+        left = f"{_count(len(checked.unjudged), 'object')} with GPUs not judged, or only in part"
+        others = f", {left}{others}"
+        held = "nothing is broken in what can be judged"
+    good = "bold yellow" if checked.unjudged else "bold green"
+    style = (good, "bold red", "bold red")[checked.code]
     objects = f"{_count(checked.objects, 'object')} against {checked.environment}"
     return Text(f"{objects}: {told or held}{others}.", style=style)
 
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}" + ("" if number == 1 else "s")
-
-
-def _table(*titles: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for title in titles:
-        table.add_column(title, overflow="fold")
-    return table

@@ -46,7 +46,7 @@ def boot(
     Exit code 1 if the machine would not come up, 2 if the file cannot be read or the catalogue has
     no such machine.
     """
-    from fleet.boot import BootInputError, as_json, booted, table
+    from fleet.boot import BootInputError, as_json, booted, booted_table
 
     try:
         text = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
@@ -60,7 +60,7 @@ def boot(
     if json:
         typer.echo(json_text.dumps(as_json(found), indent=2))
     else:
-        show(table(found, hardware))
+        show(booted_table(found, hardware))
     raise typer.Exit(1 if found.problems else 0)
 
 

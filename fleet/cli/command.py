@@ -5,6 +5,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from engine.console import print_what_the_output_can
 from fleet.cli.printing import refuse
 
 SECTIONS = ("Look", "Judge", "Rehearse", "Change", "Work with files")
@@ -39,6 +40,7 @@ class Verbs(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb; say in one sentence which file or folder it cannot read or write."""
+        print_what_the_output_can()
         try:
             return super().invoke(ctx)
         except OSError as error:

@@ -54,6 +54,11 @@ def purposes(incomplete: str) -> list[str]:
     return [name for name in PURPOSES if name.startswith(incomplete)]
 
 
+def programs(incomplete: str) -> list[str]:
+    """What `fleet twin` runs."""
+    return [name for name in ("kubectl", "pulumi") if name.startswith(incomplete)]
+
+
 def words(incomplete: str) -> list[str]:
     """What `fleet explain` knows: the lines of plans and the rules."""
     from fleet.plan.explanation import line_names

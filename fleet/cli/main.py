@@ -21,7 +21,10 @@ from fleet.cli.rehearse import rehearse
 from fleet.cli.rehearse_stop import rehearse_stop
 from fleet.cli.reinstall import reinstall
 from fleet.cli.render import render
+from fleet.cli.report import report
 from fleet.cli.shape import shape
+from fleet.cli.twin import twin
+from fleet.cli.validate import validate
 
 HELP = """\
 Plan, check and rehearse a GPU fleet before you pay for it.
@@ -70,11 +73,19 @@ app.command("explain", cls=Command, rich_help_panel=LOOK)(explain)
 app.add_typer(hardware, name="hardware", rich_help_panel=LOOK)
 app.add_typer(plan, name="plan", rich_help_panel=LOOK)
 app.command("shape", cls=Command, rich_help_panel=LOOK)(shape)
+app.command("report", cls=Command, rich_help_panel=LOOK)(report)
 app.command("boot", cls=Command, rich_help_panel=JUDGE)(boot)
 app.command("check", cls=PrintsSarif, rich_help_panel=JUDGE)(check)
+app.command("validate", cls=Command, rich_help_panel=JUDGE)(validate)
 app.command("doctor", cls=Command, rich_help_panel=REHEARSE)(doctor)
 app.command("rehearse", cls=Command, rich_help_panel=REHEARSE)(rehearse)
 app.command("rehearse-stop", cls=Command, rich_help_panel=REHEARSE)(rehearse_stop)
+app.command(
+    "twin",
+    cls=Command,
+    rich_help_panel=REHEARSE,
+    context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True},
+)(twin)
 app.command("init", cls=Command, rich_help_panel=CHANGE)(init)
 app.command("preview", cls=Command, rich_help_panel=CHANGE)(preview)
 app.command("reinstall", cls=Command, rich_help_panel=CHANGE)(reinstall)

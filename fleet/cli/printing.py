@@ -3,14 +3,11 @@
 from typing import NoReturn
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console
 
-from engine.console import results
+from engine.console import show
 
-
-def show(result: RenderableType) -> None:
-    """Print a result as wide as where it is read."""
-    results().print(result, crop=False)  # an address stays in one piece
+__all__ = ["complain", "refuse", "show"]
 
 
 def complain(sentence: str) -> None:

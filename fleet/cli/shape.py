@@ -62,7 +62,7 @@ def shape(  # noqa: PLR0913  # a request and the settings that judge it
     """
     _check(gpus, cpus, memory_gib, hugepages_1gi)
     from fleet.plan.subject import SubjectError, subject
-    from fleet.shape import largest_shapes, node_of, sentences, table, verdict
+    from fleet.shape import largest_shapes, node_of, sentences, shape_table, verdict
     from ignition.shapes.node import POLICIES, SCOPES, ContainerRequest, ShapeError
 
     set_policy = _allowed("--policy", policy, POLICIES)
@@ -77,7 +77,7 @@ def shape(  # noqa: PLR0913  # a request and the settings that judge it
             if json:
                 _print({"policy": node.policy, "scope": node.scope, "shapes": shapes})
             else:
-                show(table(node, shapes, name))
+                show(shape_table(node, shapes, name))
             raise typer.Exit(0 if shapes else 1)
         request = ContainerRequest(
             gpus=gpus or 0,

@@ -27,6 +27,10 @@ CHOICES = (
 )
 
 
+class UnknownLineError(SubjectError):
+    """No plan has such a line."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
     """A line with an example value, and the machines and purposes whose plans have it."""
@@ -63,7 +67,7 @@ def explain(word: str) -> tuple[Explanation, ...] | Refusal:
         if refused is not None:
             return Refusal(line=word, reason=refused)
         near = difflib.get_close_matches(word, keys, n=3, cutoff=0.4)
-        raise SubjectError(
+        raise UnknownLineError(
             f'No plan of the catalogue has a line called "{word}"; '
             f"{'nearest' if near else 'they have'}: {', '.join(near or keys)}."
         )

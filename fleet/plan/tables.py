@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from engine.console import behind
+from engine.tables import Widest, table
 from fleet.plan.description import GROUPS
 from fleet.plan.difference import Difference
 from fleet.plan.explanation import Explanation
@@ -31,7 +32,9 @@ def plan_table(plan: Mapping[str, Any]) -> Group:
 
 def _plan(plan: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield Text(f"{plan['hardware']} for {plan['purpose']}, plan {plan['digest']}", style="bold")
+    yield Text()
     yield _nodes(plan["numa_nodes"])
+    yield Text()
     for group in GROUPS:
         rows = [line for line in plan["lines"] if line["group"] == group]
         if rows:
@@ -44,12 +47,14 @@ def _plan(plan: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def _nodes(nodes: Sequence[Mapping[str, Any]]) -> Table:
-    table = _table("NUMA", "Housekeeping", "Workload", "Memory", "Hugepages", "GPUs", "NICs")
-    table.columns[1].min_width = table.columns[2].min_width = 14  # "58-111,170-223" in one piece
+    made = table(
+        *("NUMA", "Housekeeping", "Workload", "Memory", "Hugepages", "GPUs", "NICs"),
+        whole=("Housekeeping", "Workload", "Memory", "GPUs"),
+    )
     for node in nodes:
         counts = ((node[f"hugepages_{key}"], size) for key, size in _SIZES)
         pages = [f"{count} of {size}" for count, size in counts if count]
-        table.add_row(
+        made.add_row(
             str(node["id"]),
             node["housekeeping"],
             node["workload"],
@@ -58,7 +63,7 @@ def _nodes(nodes: Sequence[Mapping[str, Any]]) -> Table:
             format_list(node["gpus"]) or NOTHING,
             ", ".join(node["nics"]) or NOTHING,
         )
-    return table
+    return made
 
 
 _SIZES = (("1gi", "1 GiB"), ("2mi", "2 MiB"))
@@ -100,21 +105,34 @@ def difference_table(found: Difference) -> Group:
 def _difference(found: Difference) -> Iterator[RenderableType]:
     plans = (f"{plan['hardware']} for {plan['purpose']}" for plan in (found.before, found.after))
     yield Text(" → ".join(plans), style="bold")
+    yield Text()
     if not found.changes:
         yield Text("Nothing changes on a node.")
         return
-    table = _table("Line", "Before", "After", "A running node needs")
+    made = table("Line", "Before", "After", "A running node needs")
     for change in found.changes:
         before, after = (
             NOTHING if value is None else _value(value) for value in (change.before, change.after)
         )
-        table.add_row(change.key, before, after, change.needs)
-    yield table
+        made.add_row(change.key, before, after, change.needs)
+    yield Widest([made, Group(*_one_below_the_other(found))])
+    yield Text()
     arguments = sum(change.needs == "reboot" for change in found.changes)
     plural = "" if arguments == 1 else "s"
     needed = f"yes, {arguments} kernel argument{plural}" if arguments else "no"
     yield Text(f"Reboot needed: {needed}.", style="bold")
     yield Text("Ignition runs at first boot only: a pool's machines are replaced or reinstalled.")
+
+
+def _one_below_the_other(found: Difference) -> Iterator[RenderableType]:
+    """The same for a narrow screen, on which no value stands beside another."""
+    for change in found.changes:
+        before, after = (
+            NOTHING if value is None else _value(value) for value in (change.before, change.after)
+        )
+        yield Text.assemble((change.key, "bold"), f": a running node needs {change.needs}")
+        yield behind("  before", "dim", Text(before))
+        yield behind("  after ", "dim", Text(after))
 
 
 def explanation_lines(found: Sequence[Explanation]) -> Group:
@@ -129,10 +147,3 @@ def _explained(found: Sequence[Explanation]) -> Iterator[RenderableType]:
         yield from _why(row)
         where = f"In plans for {', '.join(each.purposes)}, of {', '.join(each.hardware)}."
         yield Padding(Text(where), (0, 0, 1, 6))
-
-
-def _table(*titles: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for title in titles:
-        table.add_column(title, overflow="fold")
-    return table

@@ -6,9 +6,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import typer
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, Group
+from rich.text import Text
 
+from engine.console import show
+from engine.tables import table
 from fleet.reinstall.run import Outcome, planned, reinstall
 from fleet.reinstall.target import ReinstallError, Target, target_of
 from kube.client import KubeError
@@ -98,15 +100,14 @@ def _show(target: Target, outcomes: Sequence[Outcome], *, as_json: bool) -> None
         }
         typer.echo(json.dumps(found, indent=2))
         return
-    Console().print(_table(target, outcomes))
+    show(_table(target, outcomes))
 
 
-def _table(target: Target, outcomes: Sequence[Outcome]) -> Table:
+def _table(target: Target, outcomes: Sequence[Outcome]) -> Group:
     image = target.image["url"].rpartition("/")[2]
-    table = Table(title=f"{target.environment}/{target.pool}: {image}, plan {target.plan}")
-    for column in ("machine", "state", "why", "time"):
-        table.add_column(column)
+    title = f"{target.environment}/{target.pool}: {image}, plan {target.plan}"
+    made = table("Machine", "State", "Why", "Time", whole=("Machine", "Time"))
     for each in outcomes:
         took = duration(each.seconds) if each.seconds else ""
-        table.add_row(each.machine, each.state, ", ".join(each.reasons), took)
-    return table
+        made.add_row(each.machine, each.state, ", ".join(each.reasons), took)
+    return Group(Text(title, style="bold"), Text(), made)

@@ -23,17 +23,17 @@ class Tuning:
     hugepages_2mi_per_numa_node: int = 0
     """2 MiB pages reserved at boot on each NUMA node."""
     largest_pod_gpus: int | None = None
-    """GPUs of the largest pod, which the Topology Manager's policy must fit. None: all GPUs of the
-    machine for training and batch, those of one NUMA node for inference and realtime."""
+    """GPUs of the largest pod, which the Topology Manager's policy must fit. Without it all GPUs of
+    the machine for training and batch, those of one NUMA node for inference and realtime."""
     iommu: Literal["passthrough", "vfio", "off"] = "passthrough"
     """Of bare metal: `vfio` also keeps PCIe access control on, for devices given to guests."""
     irq: Literal["housekeeping", "numa-local"] = "housekeeping"
     """`numa-local` spreads the interrupts of a device over all CPUs of its NUMA node."""
     power: Literal["performance", "default"] | None = None
-    """`performance` keeps the CPUs of bare metal out of sleep states deeper than C1. None follows
-    the purpose: performance for realtime."""
+    """`performance` keeps the CPUs of bare metal out of sleep states deeper than C1. Without
+    it the purpose decides: performance for realtime."""
     transparent_hugepages: Literal["always", "madvise", "never"] | None = None
-    """None follows the purpose."""
+    """When the kernel makes huge pages by itself. Without it the purpose decides."""
     realtime: bool = False
     """Lets pods use real-time scheduling without a limit on their time: with `exclusive` CPUs and
     purpose realtime alone."""
@@ -43,8 +43,8 @@ class Tuning:
     """Gives containerd a block-I/O class `background` that reads and writes so fast at most on each
     disk; pods take it by the annotation blockio.resources.beta.kubernetes.io/pod."""
     ntp_servers: tuple[str, ...] = ()
-    """Names or addresses of the time servers. None: Amazon's own on AWS, else Flatcar's public
-    pool."""
+    """Names or addresses of the time servers. Without them Amazon's own on AWS, else Flatcar's
+    public pool."""
     extra_kernel_arguments: tuple[str, ...] = ()
     """Kernel arguments beside those of the plan; what does nothing or does harm is refused."""
     extra_module_options: tuple[str, ...] = ()

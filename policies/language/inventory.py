@@ -28,6 +28,7 @@ from settings.names import (
 )
 
 ANY = "any machine with GPUs"
+POOL_COMPONENTS = "gpu:pools:"
 HOURS_PER_DAY = 24
 EC2: Mapping[str, tuple[str, ...]] = {
     "aws:ec2/instance:Instance": (),
@@ -224,6 +225,13 @@ def _deployed(name: str, parts: Sequence[Manifest]) -> DeployedPool:
 def _labels(manifest: Manifest) -> Mapping[str, object]:
     path = ("spec", "labels") if manifest.get("kind") == SERVER else ("metadata", "labels")
     return mapping(at(manifest, *path))
+
+
+def pool_of(manifest: Manifest) -> str:
+    """Return the id of the pool that a resource is a part of, or is; empty where it is of none."""
+    if str(manifest.get("kind")).startswith(POOL_COMPONENTS):
+        return str(at(manifest, "metadata", "name"))
+    return str(_labels(manifest).get(POOL_LABEL, ""))
 
 
 def gpu_limit_of(node_pool: Manifest) -> int | None:

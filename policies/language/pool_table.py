@@ -1,9 +1,11 @@
 """How rules hold a pod to the pools of its environment, in Python and in CEL.
 
-A pod selects its pool by the node selector `fleet.gpu/pool`. A pod without it may run on any pool,
-and is refused only where it fits none. The requests of a pod are those of its containers and
-sidecars together, or of one init container where that asks for more. In CEL a pool is `e`, and a
-pod `p`.
+A pod selects its pool by the node selector `fleet.gpu/pool`, or by required node affinity. One that
+selects none may run on any pool, and is refused only where it fits none. The requests of a pod are
+those that it has as a whole (`spec.resources`), else those of its containers and sidecars together,
+or of one init container where that asks for more. In CEL a pool is `e`, and a pod `p`.
+
+No rule here judges a pod with a quantity that nobody can read: numa/quantities tells of it, once.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,9 +18,10 @@ from policies.language import cel
 from policies.language.cel_forms import Fault
 from policies.language.facts import KEY, NONE, Facts, Pool
 from policies.language.manifest import at, is_true, items, quantity
+from policies.language.node_choice import ONLY_POOL, only_pool
 from policies.language.pods import Pod, asked, subject
+from policies.language.quantities import IS_READABLE
 from policies.language.rule import Manifest, Settings
-from settings.names import POOL_LABEL
 
 MIB = 1 << 20
 _Offer = TypeVar("_Offer", bound=Mapping[str, object])
@@ -42,8 +45,8 @@ def facts(settings: Settings) -> Facts:
 
 
 def selected(pod: Pod) -> str:
-    """The pool that a pod selects, empty where it selects none."""
-    return str(at(pod.spec, "nodeSelector", POOL_LABEL) or "")
+    """The pool that a pod selects, empty where it selects none, or one of several."""
+    return only_pool(pod)
 
 
 def open_to(settings: Settings, pool: str) -> list[Pool]:
@@ -61,27 +64,24 @@ REACHES = "(p.on_host || !e.rdma_on_host)"
 
 
 def names_resource(pod: Pod, of: Sequence[str]) -> bool:
-    """Return whether a container names one of the resources."""
-    return any(asked(each, resource) is not None for each in pod.containers for resource in of)
+    """Return whether a pod, or a container of it, names one of the resources."""
+    holders = (pod.spec, *pod.containers)
+    return any(asked(each, resource) is not None for each in holders for resource in of)
 
 
 def pod_violations(
     manifest: Manifest, found: Iterable[Pod], fault: Callable[[Pod], str | None]
 ) -> list[str]:
-    """Return a sentence for each pod with a fault or with a malformed quantity."""
-    sentences = []
-    for pod in found:
-        try:
-            said = fault(pod)
-        except Malformed as resource:
-            said = f"must have a well-formed quantity of {resource}."
-        if said:
-            sentences.append(f"{subject(manifest, pod)} {said}")
-    return sentences
+    """Return a sentence for each pod with a fault."""
+    faults = [(pod, fault(pod)) for pod in found]
+    return [f"{subject(manifest, pod)} {said}" for pod, said in faults if said]
 
 
 def total(pod: Pod, resource: str) -> float:
     """The least of a resource that the pod can ever ask for; raises Malformed."""
+    of_all = asked(pod.spec, resource)
+    if of_all is not None:
+        return amount(pod.spec, resource)
     first = {
         at(each, "name") or ""
         for each in items(pod.spec.get("initContainers"))
@@ -115,19 +115,21 @@ def no_pool_fits(
 
 def _cel_total() -> str:
     """CEL: `total` of a pod `p` and a `resource`."""
+    of_all = cel.asked_by("p.spec", "resource")
     first = (
         f"{cel.listed('p.spec', 'initContainers')}.filter(i, "
         "i.?restartPolicy.orValue('') != 'Always').map(i, i.?name.orValue(''))"
     )
     number = cel_amount("c", "resource")
     return (
+        f"({of_all}.hasValue() ? {cel_amount('p.spec', 'resource')} : "
         f"[{first}].map(first, ([p.containers.filter(c, !(c.?name.orValue('') in first))"
         f".map(c, {number}).sum()] + p.containers.filter(c, c.?name.orValue('') in first)"
-        f".map(c, {number})).max())[0]"
+        f".map(c, {number})).max())[0])"
     )
 
 
-SELECTED = f"p.spec.?nodeSelector[?'{POOL_LABEL}'].orValue('')"
+SELECTED = ONLY_POOL
 """CEL: `selected` of a pod."""
 
 
@@ -139,18 +141,20 @@ def asking_pods(
     also: str | None = None,
     always: bool = False,
 ) -> str:
-    """CEL: each pod that names a resource in `of`, or of which `also` holds.
+    """CEL: each readable pod that names a resource in `of`, or of which `also` holds.
 
     It has its `name`, `pool` and `containers`, its `total` of each column, and the `pools` that are
     open to it and of which `having` holds. Unless `always`, none where there are no such pools.
     """
     resources = cel.literal({each.name: each.resource for each in columns})
     named = " || ".join(f"{cel.asked('c', each)}.hasValue()" for each in of)
-    wanted = " || ".join([*([also] if also else []), f"p.containers.exists(c, {named})"])
+    wanted = " || ".join(
+        [*([also] if also else []), f"(p.containers + [p.spec]).exists(c, {named})"]
+    )
     known = "true" if always else f"variables.pools.exists(e, {having})"
     return (
         f"({known} ? variables.pods : [])"
-        f".filter(p, {wanted})"
+        f".filter(p, ({wanted}) && {IS_READABLE})"
         f".map(p, {{'name': dyn(p.name), 'pool': dyn({SELECTED}), 'containers': dyn(p.containers), "
         f"'pools': dyn({_open_to(having)}), "
         f"'total': dyn({resources}.transformMap(key, resource, {_cel_total()}))}})"

@@ -74,6 +74,9 @@ class Rule:
     not of the kind that the rule speaks of. `across` does the same with all resources of the stack
     at hand, for what one alone cannot show. A rule has at least one of the two. `watched_by` names
     alerts of the fleet's monitoring that show at run time what the rule is there to prevent.
+    `keys` returns the keys of the stack file that decide what a resource breaks the rule by, such
+    as `pools.{pool}.gpu_limits` for those of the resource's own pool; it is asked of a resource
+    that breaks the rule, and left out where no single key decides.
     """
 
     id: str
@@ -87,6 +90,7 @@ class Rule:
     admission: Admission | None = None
     alert: Alert | None = None
     watched_by: tuple[str, ...] = ()
+    keys: Callable[[Manifest, Settings], list[str]] | None = None
 
     def defaults(self) -> dict[str, object]:
         """Returns the settings of a rule that nobody configured."""

@@ -19,6 +19,8 @@ class Pinned:
 
     name: str
     last_day: date | None
+    key: str
+    """The key of the stack file that pins it."""
 
 
 def pinned(manifest: Manifest) -> Iterator[Pinned]:
@@ -28,14 +30,15 @@ def pinned(manifest: Manifest) -> Iterator[Pinned]:
     config = of_pool(manifest).config
     minors = {match[1] for path in config.files if (match := _KUBERNETES.search(path))}
     for minor in sorted(minors):
-        yield _pinned(f"Kubernetes {minor}", support.KUBERNETES.get(minor))
+        yield _pinned("versions.kubernetes", f"Kubernetes {minor}", support.KUBERNETES.get(minor))
     for name in drivers(config):
         branch = name.partition("-")[0]
-        yield _pinned(f"NVIDIA's driver {branch}", support.DRIVERS.get(branch))
+        of_branch = support.DRIVERS.get(branch)
+        yield _pinned("versions.nvidia_driver", f"NVIDIA's driver {branch}", of_branch)
 
 
-def _pinned(name: str, found: support.Support | None) -> Pinned:
-    return Pinned(name=name, last_day=None if found is None else found.last_day)
+def _pinned(key: str, name: str, found: support.Support | None) -> Pinned:
+    return Pinned(name=name, last_day=None if found is None else found.last_day, key=key)
 
 
 def today(settings: Settings) -> date:

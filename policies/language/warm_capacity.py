@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 
 from policies.language import cel
+from policies.language.cel_forms import GPU_PODS
 from policies.language.gpu_node_pools import is_gpu_node_pool, names_gpu_instances
 from policies.language.gpu_work import IS_OWNED_POD, gpu_pods, is_owned_pod
 from policies.language.manifest import at, items, mapping
@@ -85,6 +86,19 @@ def said(manifest: Manifest) -> Mapping[str, object]:
     tags = at(manifest, "spec", "tags")
     listed = {str(at(tag, "key")): at(tag, "value") for tag in items(tags)}
     return {**listed, **mapping(tags), **mapping(at(manifest, "metadata", "annotations"))}
+
+
+def reserve_said(manifest: Manifest) -> Mapping[str, object]:
+    """The same of a reserve, of which the first pod with GPUs may say it, too."""
+    of_pod = next((pod.annotations for pod in gpu_pods(manifest)), {})
+    return {**of_pod, **said(manifest)}
+
+
+def cel_reserve_said(name: str) -> str:
+    """CEL: an optional, what a reserve says of itself."""
+    of_pods = f"{GPU_PODS}.map(p, p.annotations[?'{name}'])"
+    of_pod = f"(object.kind == 'CapacityBuffer' ? [] : {of_pods})"
+    return f"{cel_said(name)}.or(({of_pod} + [optional.none()])[0])"
 
 
 def cel_said(name: str) -> str:

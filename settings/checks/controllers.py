@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from settings.names import PROJECT
+from settings.problems import Mistake
 from settings.resolved import ResolvedPool
 
 
@@ -18,8 +19,9 @@ def controller_mistakes(pools: Mapping[str, ResolvedPool]) -> Iterator[str]:
     why = [f"the nodes of {tainted} take only pods that tolerate nvidia.com/gpu"] if tainted else []
     if rented:
         why.append(f"the machines of {rented} are made by Karpenter, which must run before them")
-    yield (
-        f"{PROJECT}:pools has no pool that can run the cluster's own controllers: "
+    yield Mistake(
+        f"{PROJECT}:pools",
+        f" has no pool that can run the cluster's own controllers: "
         f"{', and '.join(why)}; allowed: a pool of your own or at Hetzner besides, with hardware "
-        "without GPUs, such as kind hetzner with ccx33."
+        "without GPUs, such as kind hetzner with ccx33.",
     )

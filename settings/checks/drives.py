@@ -6,7 +6,7 @@ from settings.checks.places import hardware_of
 from settings.inventory import Inventories
 from settings.names import PROJECT
 from settings.pools import BareMetalPoolSettings, PoolSettings, SystemDrive
-from settings.problems import dotted
+from settings.problems import Mistake, dotted
 
 
 def drive_mistakes(pools: Mapping[str, PoolSettings], inventories: Inventories) -> Iterator[str]:
@@ -28,14 +28,16 @@ def drive_mistakes(pools: Mapping[str, PoolSettings], inventories: Inventories) 
         if hardware.needs_drive_serial and drives is not None:
             for position in unnamed:
                 path = dotted(inventories.place(name, position), ["system_drive_serial"])
-                yield (
-                    f"{path} is missing; allowed: the serial number of the drive for Flatcar, or "
+                yield Mistake(
+                    path,
+                    f" is missing; allowed: the serial number of the drive for Flatcar, or "
                     f"system_drive_wwn, because a {hardware.name} has {drives.count} such drives "
-                    "that are alike."
+                    "that are alike.",
                 )
         elif hardware.needs_drive_hint and unnamed and pool.system_drive == SystemDrive():
-            yield (
-                f"{PROJECT}:pools.{name}.system_drive is missing; allowed: a mapping with "
+            yield Mistake(
+                f"{PROJECT}:pools.{name}.system_drive",
+                f" is missing; allowed: a mapping with "
                 "minSizeGigabytes, model or another hint, or system_drive_serial of each machine, "
-                f"because Metal3 would take /dev/sda, and a {hardware.name} boots from NVMe."
+                f"because Metal3 would take /dev/sda, and a {hardware.name} boots from NVMe.",
             )

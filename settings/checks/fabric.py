@@ -6,7 +6,7 @@ from hardware.catalogue import Hardware
 from settings.checks.places import hardware_of
 from settings.names import PROJECT
 from settings.pools import AwsPoolSettings, BareMetalPoolSettings, PoolSettings
-from settings.problems import wrong
+from settings.problems import Mistake, wrong
 from settings.types import AwsSite, Site, Versions
 
 _EFA = f"{PROJECT}:versions.efa"
@@ -41,12 +41,13 @@ def fabric_mistakes(
         return
     if complete and versions.efa is not None and not with_efa:
         allowed = "with a pool on AWS with EFA interfaces alone, as nothing else needs it"
-        yield f'{_EFA} is "{versions.efa}", but no pool has EFA; allowed: {allowed}.'
+        yield Mistake(_EFA, f' is "{versions.efa}", but no pool has EFA; allowed: {allowed}.')
     for name, site in sites.items():
         if isinstance(site, AwsSite) and site.vpc is not None and name not in with_efa:
-            yield (
-                f'{PROJECT}:sites.{name}.vpc is "{site.vpc}", but no pool there has EFA; allowed: '
-                f"with {_EFA} and a pool with EFA interfaces alone, as nothing else needs it."
+            yield Mistake(
+                f"{PROJECT}:sites.{name}.vpc",
+                f' is "{site.vpc}", but no pool there has EFA; allowed: '
+                f"with {_EFA} and a pool with EFA interfaces alone, as nothing else needs it.",
             )
 
 
@@ -66,12 +67,14 @@ def _zone(path: str, pool: AwsPoolSettings, site: Site | None) -> Iterator[str]:
 
 def _efa(path: str, pool: AwsPoolSettings, site: Site | None) -> Iterator[str]:
     if pool.zone is None:
-        yield (
-            f"{path}.zone is missing, and {_EFA} is given; allowed: one availability zone, because "
-            "EFA traffic never crosses zones."
+        yield Mistake(
+            f"{path}.zone",
+            f" is missing, and {_EFA} is given; allowed: one availability zone, because "
+            "EFA traffic never crosses zones.",
         )
     if isinstance(site, AwsSite) and site.vpc is None:
-        yield (
-            f"{PROJECT}:sites.{pool.site}.vpc is missing, and {_EFA} is given; allowed: the id of "
-            "the VPC of the tagged subnets, for the security group that lets EFA traffic through."
+        yield Mistake(
+            f"{PROJECT}:sites.{pool.site}.vpc",
+            f" is missing, and {_EFA} is given; allowed: the id of "
+            "the VPC of the tagged subnets, for the security group that lets EFA traffic through.",
         )

@@ -9,7 +9,7 @@ from hardware import catalogue
 from hardware.catalogue import Hardware
 from settings.names import PROJECT
 from settings.pools import PoolSettings
-from settings.problems import wrong
+from settings.problems import Mistake, wrong
 from settings.types import Cluster, OnPremSite, Site
 
 SITE_KIND: Mapping[str, str] = {"bare-metal": "on-prem", "aws": "aws", "hetzner": "hetzner"}
@@ -43,9 +43,10 @@ def place_mistakes(pools: Mapping[str, object], sites: Mapping[str, object]) -> 
         if machine is not None:
             found = catalogue.load(machine) if machine in catalogue.names() else None
             if found is not None and found.kind not in SITE_KIND:
-                yield (
-                    f'{path}.hardware is "{machine}", a machine of kind {found.kind}, which no '
-                    f"kind of pool can start; allowed: {_fitting(kind, machine)}."
+                yield Mistake(
+                    f"{path}.hardware",
+                    f' is "{machine}", a machine of kind {found.kind}, which no '
+                    f"kind of pool can start; allowed: {_fitting(kind, machine)}.",
                 )
             elif found is None or found.kind != kind:
                 yield wrong(f"{path}.hardware", machine, _fitting(kind, machine))
@@ -63,9 +64,10 @@ def single_site_mistakes(pools: Mapping[str, PoolSettings]) -> Iterator[str]:
             if pool.kind == kind:
                 used.setdefault(pool.site, name)
         for site, name in list(used.items())[1:]:
-            yield (
-                f'{PROJECT}:pools.{name}.site is "{site}"; allowed: {next(iter(used))}, the site '
-                f"of the other pools of kind {kind}, because {reason}."
+            yield Mistake(
+                f"{PROJECT}:pools.{name}.site",
+                f' is "{site}"; allowed: {next(iter(used))}, the site '
+                f"of the other pools of kind {kind}, because {reason}.",
             )
 
 
@@ -90,7 +92,7 @@ def _site_mistakes(
     if site not in kinds:
         yield wrong(path, site, allowed)
     elif kinds[site] in SITE_KIND.values() and kinds[site] != wanted:
-        yield f'{path} is "{site}", a site of kind {kinds[site]}; allowed: {allowed}.'
+        yield Mistake(path, f' is "{site}", a site of kind {kinds[site]}; allowed: {allowed}.')
 
 
 def _fitting(kind: str, machine: str) -> str:

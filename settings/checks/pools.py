@@ -14,7 +14,7 @@ from settings.ids import id_of
 from settings.inventory import Inventories
 from settings.names import PROJECT
 from settings.pools import AwsPoolSettings, BareMetalPoolSettings, HetznerPoolSettings, PoolSettings
-from settings.problems import dotted, wrong
+from settings.problems import Mistake, dotted, wrong
 from settings.types import Cluster, Versions
 from settings.versions import FLATCAR
 
@@ -154,9 +154,10 @@ def _rented_mistakes(path: str, pool: AwsPoolSettings, hardware: Hardware) -> It
             allowed = "none, because Karpenter launches no node for a pod that requests huge pages"
             yield wrong(f"{path}.tuning.{key}", pages, allowed)
     if pool.reserved_until is not None and "reserved" not in pool.gpu_limits:
-        yield (
-            f'{path}.reserved_until is "{pool.reserved_until}", but {path}.gpu_limits has no '
-            "reserved; allowed: both or neither."
+        yield Mistake(
+            f"{path}.reserved_until",
+            f' is "{pool.reserved_until}", but {path}.gpu_limits has no '
+            "reserved; allowed: both or neither.",
         )
     if hardware.gpu_count == 0:
         yield wrong(f"{path}.hardware", hardware.name, "a machine with GPUs")
@@ -181,24 +182,27 @@ def _sharing_mistakes(
     if pool.sharing == "whole":
         return
     if isinstance(pool, AwsPoolSettings):
-        yield (
-            f'{path}.sharing is "{pool.sharing}"; allowed: whole, because Karpenter counts the '
-            "GPUs that EC2 lists and would launch a node for each share of a GPU."
+        yield Mistake(
+            f"{path}.sharing",
+            f' is "{pool.sharing}"; allowed: whole, because Karpenter counts the '
+            "GPUs that EC2 lists and would launch a node for each share of a GPU.",
         )
     elif pool.purpose == "training":
-        yield (
-            f'{path}.sharing is "{pool.sharing}"; allowed for purpose training: whole, because '
-            f"{_NO_TRAINING[pool.sharing]}."
+        yield Mistake(
+            f"{path}.sharing",
+            f' is "{pool.sharing}"; allowed for purpose training: whole, because '
+            f"{_NO_TRAINING[pool.sharing]}.",
         )
     if pool.sharing == "mig" and pool.mig_layout is not None:
         fault = layout_fault(hardware.gpus[0].model, pool.mig_layout)
         if fault is not None:
-            yield f"{path}.mig_layout cannot be made: {fault}."
+            yield Mistake(f"{path}.mig_layout", f" cannot be made: {fault}.")
     chosen = driver(versions) if versions is not None else ""
     if pool.sharing == "mig" and chosen.startswith("535"):
-        yield (
-            f'{path}.sharing is "mig" and versions.nvidia_driver is "{chosen}"; allowed: 550 or '
-            "newer, because an older driver makes no MIG instances of an H200."
+        yield Mistake(
+            f"{path}.sharing",
+            f' is "mig" and versions.nvidia_driver is "{chosen}"; allowed: 550 or '
+            "newer, because an older driver makes no MIG instances of an H200.",
         )
 
 
@@ -208,27 +212,32 @@ def _sharing_key_mistakes(
     """Yield `mig_layout` without MIG, `replicas` without time-slicing or MPS, and their lack."""
     if pool.sharing == "mig":
         if pool.mig_layout is None:
-            yield (
-                f"{path}.mig_layout is missing; allowed: a mapping from MIG profiles to their "
-                "number on a GPU."
+            yield Mistake(
+                f"{path}.mig_layout",
+                " is missing; allowed: a mapping from MIG profiles to their number on a GPU.",
             )
         if pool.replicas is not None:
-            yield (
-                f"{path}.replicas is {pool.replicas}, but sharing is mig: MPS does not work on MIG "
-                "instances, and a finer mig_layout shares better than time slices of them."
+            yield Mistake(
+                f"{path}.replicas",
+                f" is {pool.replicas}, but sharing is mig: MPS does not work on MIG "
+                "instances, and a finer mig_layout shares better than time slices of them.",
             )
         return
     if pool.mig_layout is not None:
-        yield f"{path}.mig_layout is given, but sharing is {pool.sharing}; allowed: with mig alone."
+        yield Mistake(
+            f"{path}.mig_layout",
+            f" is given, but sharing is {pool.sharing}; allowed: with mig alone.",
+        )
     if pool.sharing == "whole" and pool.replicas is not None:
-        yield (
-            f"{path}.replicas is {pool.replicas}, but sharing is whole; allowed: with time-slicing "
-            "or mps alone."
+        yield Mistake(
+            f"{path}.replicas",
+            f" is {pool.replicas}, but sharing is whole; allowed: with time-slicing or mps alone.",
         )
     if pool.sharing != "whole" and pool.replicas is None:
-        yield (
-            f"{path}.replicas is missing; allowed: a whole number from 2 to 48, the clients "
-            f"of each GPU under {pool.sharing}."
+        yield Mistake(
+            f"{path}.replicas",
+            f" is missing; allowed: a whole number from 2 to 48, the clients "
+            f"of each GPU under {pool.sharing}.",
         )
 
 
@@ -241,10 +250,11 @@ def _extension_mistakes(path: str, found: Hardware, versions: Versions | None) -
     if unread or flatcar not in releases():  # which is a mistake of its own
         return
     if found.nvswitch and versions.fabric_manager is None:
-        yield (
-            f"{PROJECT}:versions.fabric_manager is missing, and {path}.hardware is "
+        yield Mistake(
+            f"{PROJECT}:versions.fabric_manager",
+            f" is missing, and {path}.hardware is "
             f'"{found.name}", whose NVSwitches need it; allowed: the https:// address of a '
-            f"system extension with Fabric Manager of the driver's version; Flatcar has none."
+            f"system extension with Fabric Manager of the driver's version; Flatcar has none.",
         )
     elif problem := fabric_manager_problem(
         versions.fabric_manager,
@@ -273,13 +283,17 @@ def _snippet_mistakes(path: str, pool: PoolSettings) -> Iterator[str]:
 
     for position, snippet in enumerate(pool.snippets):
         where = f"{path}.snippets[{position}]"
+        if "\n" not in snippet.strip() and ":" not in snippet:
+            yield wrong(where, snippet, "the text of a Butane document, not the name of its file")
+            continue
         try:
             config = transpile(snippet)
         except ButaneError as error:
-            yield from (f"{where}: {problem}." for problem in error.problems)
+            yield from (Mistake(where, f": {problem}.") for problem in error.problems)
             continue
         if "kernelArguments" in config:
-            yield (
-                f"{where} has kernel_arguments; allowed: {path}.tuning.extra_kernel_arguments, "
-                "which are checked against the plan and the kernel."
+            yield Mistake(
+                where,
+                f" has kernel_arguments; allowed: {path}.tuning.extra_kernel_arguments, "
+                "which are checked against the plan and the kernel.",
             )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from settings.checks.places import SITE_KIND, text_of
 from settings.names import PROJECT
-from settings.problems import wrong
+from settings.problems import Mistake, wrong
 from settings.types import LakefsSettings, MonitoringSettings
 
 
@@ -21,20 +21,23 @@ def lakefs_mistakes(
         yield wrong(f"{path}.site", lakefs.site, allowed)
     kinds = {text_of(pool, "kind") for pool in pools.values()}
     if lakefs.tls_secret is not None and kinds <= set(SITE_KIND) and "hetzner" not in kinds:
-        yield (
-            f'{path}.tls_secret is "{lakefs.tls_secret}", but no pool is of kind hetzner, whose '
-            "load balancer would serve the endpoint; allowed: no tls_secret, and your own ingress."
+        yield Mistake(
+            f"{path}.tls_secret",
+            f' is "{lakefs.tls_secret}", but no pool is of kind hetzner, whose '
+            "load balancer would serve the endpoint; allowed: no tls_secret, and your own ingress.",
         )
     if lakefs.tls_secret is not None and ":" in lakefs.endpoint.removeprefix("https://"):
-        yield (
-            f'{path}.tls_secret is "{lakefs.tls_secret}" and {path}.endpoint is '
-            f'"{lakefs.endpoint}"; allowed: an endpoint without a port, as the load balancer has.'
+        yield Mistake(
+            f"{path}.tls_secret",
+            f' is "{lakefs.tls_secret}" and {path}.endpoint is '
+            f'"{lakefs.endpoint}"; allowed: an endpoint without a port, as the load balancer has.',
         )
     host = lakefs.endpoint.removeprefix("https://").partition(":")[0]
     if lakefs.tls_secret is not None and host.rpartition(".")[2].isdigit():
-        yield (
-            f'{path}.endpoint is "{lakefs.endpoint}" and {path}.tls_secret is '
-            f'"{lakefs.tls_secret}"; allowed: a name, because an Ingress takes no address.'
+        yield Mistake(
+            f"{path}.endpoint",
+            f' is "{lakefs.endpoint}" and {path}.tls_secret is '
+            f'"{lakefs.tls_secret}"; allowed: a name, because an Ingress takes no address.',
         )
     for position, name in enumerate(lakefs.repositories):
         if name in lakefs.repositories[:position]:
@@ -48,8 +51,9 @@ def monitoring_mistakes(
     kinds = {text_of(pool, "kind") for pool in pools.values()}
     known = bool(kinds) and kinds <= set(SITE_KIND)
     if chosen is not None and chosen.storage_class is None and known and "hetzner" not in kinds:
-        yield (
-            f"{PROJECT}:monitoring.storage_class is missing, and no pool is of kind hetzner, "
+        yield Mistake(
+            f"{PROJECT}:monitoring.storage_class",
+            " is missing, and no pool is of kind hetzner, "
             "whose volumes would store the metrics; allowed: the name of a storage class of the "
-            "cluster."
+            "cluster.",
         )

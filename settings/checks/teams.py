@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from settings.names import PROJECT, is_system_namespace
-from settings.problems import wrong
+from settings.problems import Mistake, wrong
 from settings.resolved import ResolvedPool
 from settings.types import Queue, Team
 
@@ -22,11 +22,13 @@ def team_mistakes(
             path = f"{PROJECT}:teams.{team}.queues.{name}"
             taken = first.setdefault(name, path)
             if taken != path:
-                yield f"{path} is taken by {taken}; allowed: any other name."
+                yield Mistake(path, f" is taken by {taken}; allowed: any other name.")
             if name in RESERVED_QUEUES:
-                yield f"{path} is a queue that Volcano creates itself; allowed: any other name."
+                yield Mistake(
+                    path, " is a queue that Volcano creates itself; allowed: any other name."
+                )
             elif is_system_namespace(name):
-                yield f"{path} is a system namespace; allowed: any other name."
+                yield Mistake(path, " is a system namespace; allowed: any other name.")
             if gpus:
                 yield from _gpu_mistakes(path, queue, gpus)
 
@@ -39,10 +41,11 @@ def _gpu_mistakes(path: str, queue: Queue, gpus: Mapping[str, int]) -> Iterator[
         if queue.pool in gpus:
             yield wrong(f"{path}.pool", queue.pool, allowed)
         else:
-            yield (
-                f'{path}.pool is "{queue.pool}", which is not in {PROJECT}:pools; allowed: '
+            yield Mistake(
+                f"{path}.pool",
+                f' is "{queue.pool}", which is not in {PROJECT}:pools; allowed: '
                 f"{allowed}, or no `pool` for jobs that run on any. The queue keeps its namespace "
-                "and its jobs when its pool changes."
+                "and its jobs when its pool changes.",
             )
         return
     most = sum(gpus.values()) if queue.pool is None else gpus[queue.pool]

@@ -8,7 +8,7 @@ from settings.checks.places import text_of
 from settings.inventory import Inventories
 from settings.names import PROJECT
 from settings.pools import BareMetalPoolSettings, PoolSettings
-from settings.problems import dotted, wrong
+from settings.problems import Mistake, dotted, wrong
 from settings.tunnels import of_site
 from settings.types import OnPremSite, Site, Tunnel
 
@@ -83,6 +83,6 @@ def _address_mistakes(path: str, address: str | None, site: str, tunnel: Tunnel)
         f"site {site}"
     )
     if address is None:
-        yield f"{path} is missing; allowed: {allowed}."
+        yield Mistake(path, f" is missing; allowed: {allowed}.")
     elif not network[2] <= IPv4Address(address) <= network[-2]:
         yield wrong(path, address, allowed)

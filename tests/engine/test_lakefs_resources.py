@@ -243,7 +243,7 @@ def test_what_is_there_already_is_adopted_when_that_is_said(stack: Stack) -> Non
     stack.repository().open_branch("bt-20261121-0a1b2c3d", stack.repository().head("main"))
     head = stack.repository().head("main")
     administrator = "urn:pulumi:test::gpu-fleet::pulumi-python:dynamic/lakefs:Administrator::admin"
-    stack.run("state", "delete", "--yes", "--target-dependents", administrator)
+    stack.run("state", "delete", "--yes", "--force", "--target-dependents", administrator)
     assert "set adopt to take it over" in stack.up(fails=True)
     stack.declare(adopt=True)
     stack.up()

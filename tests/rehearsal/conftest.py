@@ -28,7 +28,9 @@ from rehearsal import cli
 verb, root, environment, *flags = sys.argv[1:]
 if verb == "rehearse-stop":
     sys.exit(cli.rehearse_stop(Path(root), environment))
-given = {"as_json": "--json" in flags, "keep": "--keep" in flags}
+if verb == "twin":
+    sys.exit(cli.twin(Path(root), environment, flags[0], flags[1:]))
+given = {flag: f"--{flag}" in flags for flag in ("keep", "again")} | {"as_json": "--json" in flags}
 sys.exit(cli.rehearse(Path(root), environment, **given))
 """
 

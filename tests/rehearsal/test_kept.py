@@ -7,7 +7,6 @@ import json
 import re
 import signal
 import ssl
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -27,7 +26,7 @@ from rehearsal.providers.kubernetes import kubeconfig
 from rehearsal.stackfile import Cipher
 from tests.conftest import ROOT
 from tests.rehearsal.conftest import Checkout
-from toolchain.build import versions
+from toolchain.build import ensure, versions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,15 +45,10 @@ class Kept:
     def nodes(self) -> dict[str, dict[str, Any]]:
         return {node["metadata"]["name"]: node for node in self.api.items("/api/v1/nodes")}
 
-    def shell(self, command: str) -> subprocess.CompletedProcess[str]:
-        """Runs a command as the hint of `--keep` says, from the checkout."""
-        return subprocess.run(
-            ["bash", "-c", f"source .rehearsal/dev/env.sh && {command}"],  # noqa: S607  # the user's
-            cwd=self.checkout.root,
-            check=False,
-            capture_output=True,
-            text=True,
-        )
+    def again(self, stack_file: str) -> dict[str, Any]:
+        """The report of a rehearsal on the same twin with another text of the stack file."""
+        self.checkout.stack_file("dev").write_text(stack_file)
+        return self.checkout.run("rehearse", "dev", "--again", "--json").report
 
 
 REFUSED = ROOT / "tests" / "rehearsal" / "admission" / "refused.yaml"
@@ -198,12 +192,21 @@ def test_every_phase_has_its_time(kept: Kept) -> None:
     assert names == ["binaries", "control plane", "preview", "up", "machines", "job"]
 
 
-def test_a_second_up_changes_nothing(kept: Kept) -> None:
-    ended = kept.shell(
-        "pulumi up --yes --skip-preview --non-interactive --expect-no-changes "
-        "--stack dev --config-file .rehearsal/dev/Pulumi.dev.yaml"
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+def test_a_second_up_changes_nothing_and_holds_the_rules(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "of a real stack")
+    words = ("up", "--yes", "--skip-preview", "--non-interactive", "--expect-no-changes")
+    ended = kept.checkout.run("twin", "dev", "pulumi", *words)
+    assert ended.code == 0, ended.stdout + ended.stderr
+    assert "Policies:" in ended.stdout
+
+
+def test_kubectl_runs_in_the_twin(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    ensure(("kubectl",), console=None)
+    monkeypatch.setenv("KUBECONFIG", "of a real cluster")
+    ended = kept.checkout.run("twin", "dev", "kubectl", "get", "nodes", "--output=name")
+    assert ended.stdout.split() == [f"node/{name}" for name in sorted(kept.nodes())]
 
 
 def test_no_secret_is_in_clear_on_a_command_line_or_in_logs_or_state(kept: Kept) -> None:
@@ -283,3 +286,28 @@ def test_a_kept_rehearsal_is_not_thrown_away_by_the_next(kept: Kept) -> None:
 
 def test_the_report_is_on_disk_too(kept: Kept) -> None:
     assert json.loads((kept.directory / "report.json").read_text()) == kept.report
+
+
+def test_a_kept_twin_takes_an_edit_and_takes_it_back(kept: Kept) -> None:
+    before = {name: node["metadata"]["uid"] for name, node in kept.nodes().items()}
+    text = kept.checkout.stack_file("dev").read_text()
+
+    grown = kept.again(text.replace("nodes: 3", "nodes: 4"))
+    changes = grown["changes"]
+    assert grown["problems"] == []
+    assert "Server cpu-4" in changes["resources"]["created"]
+    assert changes["resources"]["replaced"] == changes["resources"]["deleted"] == []
+    assert (changes["nodes_added"], changes["nodes_removed"]) == (["fleet-dev-cpu-4"], [])
+    assert changes["usd_per_hour"] > changes["usd_per_hour_before"]
+    assert grown["job"]["node"] in before
+    assert set(kept.nodes()) == {*before, "fleet-dev-cpu-4"}
+
+    refused = kept.again(text.replace("usd_per_day: 3000", "usd_per_day: 100"))
+    assert not refused["passed"]
+    assert refused["kept"]
+    assert "cost/daily-budget" in " ".join(refused["problems"])
+
+    shrunk = kept.again(text)
+    assert shrunk["problems"] == []
+    assert shrunk["changes"]["nodes_removed"] == ["fleet-dev-cpu-4"]
+    assert {name: node["metadata"]["uid"] for name, node in kept.nodes().items()} == before

@@ -66,7 +66,17 @@ def test_an_environment_that_breaks_a_rule_ends_at_preview(checkout: Checkout) -
     ended = checkout.run("rehearse", "dev", "--json")
 
     assert ended.code == 1
-    assert "idle/gpu-node-pool" in ended.report["problems"][0]
+    assert all("idle/gpu-node-pool: " in problem for problem in ended.report["problems"])
+    (broken,) = [rule for rule in ended.report["verdicts"] if rule["state"] == "violated"]
+    assert {key for found in broken["findings"] for key in found["keys"]} == {
+        "pools.{pool}.consolidate_after_minutes",
+        "policies.idle/gpu-node-pool.max_consolidate_after_minutes",
+    }
+    assert {pool["name"]: pool["nodes_ready"] for pool in ended.report["pools"]} == {
+        "burst": 0,
+        "cpu": 0,
+        "dgx": 0,
+    }
     assert [phase["name"] for phase in ended.report["phases"]][-2:] == ["control plane", "stop"]
     calls = (checkout.workspace().directory / "calls.jsonl").read_text().splitlines()
     made = [call for call in map(json.loads, calls) if call["method"] == "Create"]

@@ -44,6 +44,11 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     return [f"{describe(manifest)} {fault}"] if fault else []
 
 
+def keys(_manifest: Manifest, _settings: Settings) -> list[str]:
+    """Returns the key with the last day of the pool's block."""
+    return ["pools.{pool}.reserved_until"]
+
+
 def _fault(manifest: Manifest, settings: Settings) -> str | None:
     kind = manifest.get("kind")
     if kind == _RESERVATION:
@@ -108,6 +113,7 @@ RULE = Rule(
         of_reserved_pools=True,
     ),
     predicate=violations,
+    keys=keys,
     admission=of_object(
         KINDS,
         f"variables.isGpuPool && {_DEMANDS}.exists(r, r.key == 'karpenter.sh/capacity-type' && "

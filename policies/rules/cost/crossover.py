@@ -15,6 +15,7 @@ from policies.language.inventory import HOURS_PER_DAY, Machines, machines
 from policies.language.manifest import describe
 from policies.language.rule import Manifest, Rule, Settings
 
+ID = "cost/crossover"
 _MUST = (
     "must cost no more than owning: {0} {1}, {2} hours a day, are {3:,.0f} USD a day, owned {4} "
     "with the same GPUs {5:,.0f}; owning is cheaper from {6:.1f} hours a day on."
@@ -38,6 +39,15 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     if hours <= crossover:
         return []
     return [f"{describe(manifest)} {_told(found, owned, hours, crossover)}"]
+
+
+def keys(manifest: Manifest, _settings: Settings) -> list[str]:
+    """Returns the key with the machines that are rented, and the hours that they run."""
+    found = machines(manifest)
+    limit = "pools.{pool}.gpu_limits"
+    if found is not None and found.capacity == "reserved":
+        return [f"{limit}.reserved"]
+    return [limit, f"policies.{ID}.sustained_hours_per_day"]
 
 
 def _told(rented: Machines, owned: Hardware, hours: int, crossover: float) -> str:
@@ -72,7 +82,7 @@ def _known(name: str) -> Hardware | None:
 
 
 RULE = Rule(
-    id="cost/crossover",
+    id=ID,
     sentence="Machines that are rented all day must not cost more than owning them.",
     why=(
         "Eight H200 by reservation cost in a day what owned ones cost in two; whoever needs them "
@@ -90,4 +100,5 @@ RULE = Rule(
         }
     },
     predicate=violations,
+    keys=keys,
 )

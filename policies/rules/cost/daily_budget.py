@@ -36,6 +36,12 @@ def violations(manifest: Manifest, settings: Settings, stack: Sequence[Manifest]
     return said
 
 
+def keys(_manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns the keys with the budget of all and, where there are any, those of single pools."""
+    of_pools = [f"policies.{ID}.pools"] if items(settings["pools"]) else []
+    return ["budget.usd_per_day", *of_pools]
+
+
 def _pool(manifest: Manifest, pool: str, usd: float, settings: Settings) -> list[str]:
     budgets = dict(str(line).split(" ") for line in items(settings["pools"]))
     if pool not in budgets or round(usd, 2) <= float(budgets[pool]):
@@ -78,6 +84,7 @@ RULE = Rule(
         },
     },
     across=violations,
+    keys=keys,
     alert=Alert(
         name="FleetCostOverBudget",
         expression="sum(pool:gpu_usd_per_hour:sum) * 24 > $usd_per_day",

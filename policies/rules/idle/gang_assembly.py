@@ -33,6 +33,11 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     return [f"{describe(manifest)} {_MUST.format(minutes=minutes)}"]
 
 
+def keys(_manifest: Manifest, _settings: Settings) -> list[str]:
+    """Returns the keys with the two times that do not fit."""
+    return ["pools.{pool}.consolidate_after_minutes", f"policies.{ID}.assembly_minutes"]
+
+
 _MINUTES = f"string({cel.setting(ID, 'assembly_minutes')})"
 _TRAINING = f"variables.labels[?'{PURPOSE_LABEL}'].orValue('') == 'training'"
 
@@ -57,6 +62,7 @@ RULE = Rule(
         }
     },
     predicate=violations,
+    keys=keys,
     admission=of_object(
         KINDS,
         f"variables.isGpuPool && {_TRAINING}",

@@ -36,27 +36,43 @@ _NEVER_A_NODE = (
     "back; it must allow nodes or have a schedule."
 )
 _AFTER = "spec.disruption.consolidateAfter"
+_AFTER_KEYS = (
+    "pools.{pool}.consolidate_after_minutes",
+    f"policies.{ID}.max_consolidate_after_minutes",
+)
 _EXPIRE = "spec.template.spec.expireAfter"
+_EXPIRE_KEYS = ("pools.{pool}.expire_after_hours", f"policies.{ID}.longest_job_hours")
 _MOST_SECONDS = 9_223_372_036  # what a Go duration holds
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what keeps a GPU NodePool from being bounded and from giving idle nodes back."""
+    return [f"{describe(manifest)} {fault}" for fault, _keys in _found(manifest, settings)]
+
+
+def keys(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns the keys of the stack file that the faulty fields are made from."""
+    return [key for _fault, keys in _found(manifest, settings) for key in keys]
+
+
+def _found(manifest: Manifest, settings: Settings) -> list[tuple[str, tuple[str, ...]]]:
+    """Returns each fault with the keys of the stack file that decide it."""
     if not is_gpu_node_pool(manifest):
         return []
     if at(manifest, "spec", "replicas") is not None:
-        return [f"{describe(manifest)} {_STATIC}"]
+        return [(_STATIC, ())]
     minutes = cast("int", settings["max_consolidate_after_minutes"])
     hours = cast("int", settings["longest_job_hours"])
     disruption = at(manifest, "spec", "disruption")
-    found = (
-        _limit(at(manifest, "spec", "limits")),
-        _consolidate_after(consolidate_after(manifest), minutes),
-        _consolidation_policy(at(disruption, "consolidationPolicy")),
-        _budgets(at(disruption, "budgets")),
-        _expire_after(at(manifest, "spec", "template", "spec", "expireAfter"), hours),
+    expires = at(manifest, "spec", "template", "spec", "expireAfter")
+    judged = (
+        (_limit(at(manifest, "spec", "limits")), ("pools.{pool}.gpu_limits",)),
+        (_consolidate_after(consolidate_after(manifest), minutes), _AFTER_KEYS),
+        (_consolidation_policy(at(disruption, "consolidationPolicy")), ()),
+        (_budgets(at(disruption, "budgets")), ()),
+        (_expire_after(expires, hours), _EXPIRE_KEYS),
     )
-    return [f"{describe(manifest)} {fault}" for fault in found if fault]
+    return [(fault, keys) for fault, keys in judged if fault]
 
 
 def _limit(limits: object) -> str | None:
@@ -175,5 +191,6 @@ RULE = Rule(
     },
     watched_by=("GpuNodeIdle",),
     predicate=violations,
+    keys=keys,
     admission=of_object(KINDS, "variables.isGpuPool", _faults(), VARIABLES),
 )

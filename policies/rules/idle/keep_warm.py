@@ -1,7 +1,7 @@
 """Capacity that is kept for work to come must have hours, a budget and a last day.
 
 This holds for a CapacityBuffer of Karpenter and for pods that hold GPUs and only pause. Their
-annotations are
+annotations, of the object or of its pods, are
 
 - `fleet.gpu/keep-warm-schedule`: when, such as `mon-fri 08:00-18:00 Europe/Berlin`;
 - `fleet.gpu/keep-warm-usd-per-day`: what it may cost, a whole number up to the setting;
@@ -48,7 +48,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
 
 
 def _faults(manifest: Manifest, settings: Settings) -> list[str]:
-    declared, budget = warm.said(manifest), cast("int", settings["usd_per_day"])
+    declared, budget = warm.reserve_said(manifest), cast("int", settings["usd_per_day"])
     usd, end = counted(declared.get(warm.USD)), day(declared.get(warm.UNTIL))
     faults = []
     if not _SCHEDULE.fullmatch(str(declared.get(warm.SCHEDULE))):
@@ -67,7 +67,7 @@ def together(manifest: Manifest, settings: Settings, stack: Sequence[Manifest]) 
     if not warm.reserve(manifest):
         return []
     reserves = [each for each in stack if warm.reserve(each)]
-    total = sum(counted(warm.said(each).get(warm.USD)) or 0 for each in reserves)
+    total = sum(counted(warm.reserve_said(each).get(warm.USD)) or 0 for each in reserves)
     budget = cast("int", settings["usd_per_day"])
     if reserves[0] is not manifest or len(reserves) == 1 or total <= budget:
         return []
@@ -75,7 +75,7 @@ def together(manifest: Manifest, settings: Settings, stack: Sequence[Manifest]) 
 
 
 _BUDGET = cel.setting(ID, "usd_per_day")
-_SAID = f"'%s'.format([{warm.cel_said(warm.SCHEDULE)}.orValue('')])"
+_SAID = f"'%s'.format([{warm.cel_reserve_said(warm.SCHEDULE)}.orValue('')])"
 
 RULE = Rule(
     id=ID,
@@ -105,10 +105,12 @@ RULE = Rule(
                 says=cel.literal(_NO_SCHEDULE),
             ),
             Fault(
-                broken=f"!{within(warm.cel_said(warm.USD), _BUDGET)}",
+                broken=f"!{within(warm.cel_reserve_said(warm.USD), _BUDGET)}",
                 says=cel.text(_NO_BUDGET, usd=f"string({_BUDGET})"),
             ),
-            Fault(broken=f"!{is_day(warm.cel_said(warm.UNTIL))}", says=cel.literal(_NO_END)),
+            Fault(
+                broken=f"!{is_day(warm.cel_reserve_said(warm.UNTIL))}", says=cel.literal(_NO_END)
+            ),
         ],
         WITH_GPUS,
     ),

@@ -1,9 +1,10 @@
 """A notebook must run on a part of a GPU, and for a limited time.
 
 A notebook is what somebody types into: Kubeflow's Notebook, a user's server of JupyterHub (label
-`component: singleuser-server`), and any pod of which a container's command, or image where it has
-no command, is one of JupyterLab, code-server, RStudio or marimo. A run of a notebook by papermill
-or nbconvert is a job.
+`component: singleuser-server`), and any pod of which a container runs JupyterLab, code-server,
+RStudio or marimo: by its command and arguments, or by its image where it has neither, or flags
+alone. A run of a notebook by papermill or nbconvert is a job, and so is any other program in an
+image of Jupyter; what a script installs or has in comments does not count.
 
 - A part of a GPU is a MIG device, or `nvidia.com/gpu` on a pool that shares its GPUs.
 - The limited time is `activeDeadlineSeconds` of the pod, or the annotation
@@ -18,6 +19,7 @@ from typing import cast
 from policies.language import cel
 from policies.language.annotations import LIFETIME, within
 from policies.language.cel_forms import GPU_PODS, Fault, of_pods
+from policies.language.commands import COMMANDS, commands
 from policies.language.gpu_work import counted, gpu_pods
 from policies.language.manifest import at, items, mapping
 from policies.language.pods import Pod, subject
@@ -28,6 +30,11 @@ ID = "idle/notebooks"
 _COMMAND = re.compile(
     r"jupyter[- ](lab|notebook|server)|jupyterhub-singleuser|start-(notebook|singleuser)"
     r"|code-server|rserver|marimo edit"
+)
+_INSTALLS = re.compile(
+    r"^\s*((python[0-9.]*\s+-m\s+)?pip[0-9.]*|(uv|conda|mamba|apt|apt-get)\s+(pip\s+)?(install|add)"
+    r"|echo)\s",
+    re.ASCII,
 )
 _IMAGE = re.compile(r"jupyter|notebook|code-server|rstudio|marimo")
 _WHOLE = "must ask for a MIG device or a time-slice, as a notebook."
@@ -65,12 +72,12 @@ def _is_notebook(manifest: Manifest, pod: Pod) -> bool:
 
 
 def _shows_one(container: Mapping[str, object]) -> bool:
-    words = " ".join(map(str, (*items(container.get("command")), *items(container.get("args")))))
-    if _COMMAND.search(words):
+    if any(_COMMAND.search(each) and not _INSTALLS.match(each) for each in commands(container)):
         return True
-    return not items(container.get("command")) and bool(
-        _IMAGE.search(str(container.get("image", "")))
-    )
+    first = str((*items(container.get("args")), "-")[0])
+    if items(container.get("command")) or not first.startswith("-"):
+        return False
+    return bool(_IMAGE.search(str(container.get("image", ""))))
 
 
 def _ends(pod: Pod, hours: int) -> bool:
@@ -84,10 +91,11 @@ def _lives(annotations: Mapping[str, object], hours: int) -> bool:
 
 
 _HOURS = cel.setting(ID, "max_hours")
-_WORDS = "(c.?command.orValue([]) + c.?args.orValue([])).map(w, '%s'.format([w])).join(' ')"
+_FIRST = "'%s'.format([(c.?args.orValue([]) + ['-'])[0]])"
 _SHOWS = (
-    f"({_WORDS}.matches({cel.literal(_COMMAND.pattern)}) || (size(c.?command.orValue([])) == 0 && "
-    f"c.?image.orValue('').matches({cel.literal(_IMAGE.pattern)})))"
+    f"({COMMANDS}.exists(k, k.matches({cel.literal(_COMMAND.pattern)}) && "
+    f"!k.matches({cel.literal(_INSTALLS.pattern)})) || (size(c.?command.orValue([])) == 0 && "
+    f"{_FIRST}.startsWith('-') && c.?image.orValue('').matches({cel.literal(_IMAGE.pattern)})))"
 )
 _NOTEBOOK = (
     "(object.kind == 'Notebook' || p.labels[?'component'].orValue('') == 'singleuser-server' || "

@@ -6,23 +6,31 @@ driver for a year and a long-term branch for three. `settings/support.py` has th
 
 from policies.language.boot_data import ShippedError
 from policies.language.rule import Manifest, Rule, Settings
-from policies.language.support import must_run, pinned, today
+from policies.language.support import Pinned, must_run, pinned, today
 
 _UNKNOWN = "has no last day of support in settings/support.py"
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns the versions of a pool whose support has ended."""
+    return [
+        must_run(manifest, each, _UNKNOWN if each.last_day is None else f"ended on {each.last_day}")
+        for each in _ended(manifest, settings)
+    ]
+
+
+def keys(manifest: Manifest, settings: Settings) -> list[str]:
+    """Returns the keys that pin what has ended."""
+    return [each.key for each in _ended(manifest, settings)]
+
+
+def _ended(manifest: Manifest, settings: Settings) -> list[Pinned]:
     try:
         found = list(pinned(manifest))
     except ShippedError:  # which numa/shipped-plan says
         return []
     day = today(settings)
-    return [
-        must_run(manifest, each, _UNKNOWN if each.last_day is None else f"ended on {each.last_day}")
-        for each in found
-        if each.last_day is None or each.last_day < day
-    ]
+    return [each for each in found if each.last_day is None or each.last_day < day]
 
 
 RULE = Rule(
@@ -34,5 +42,6 @@ RULE = Rule(
     ),
     source="https://kubernetes.io/releases/version-skew-policy/",
     predicate=violations,
+    keys=keys,
     watched_by=("VersionEnds",),
 )

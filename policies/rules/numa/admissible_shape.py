@@ -14,7 +14,7 @@ from policies.language import cel
 from policies.language.cel_forms import Fault, of_pods
 from policies.language.facts import Shape
 from policies.language.manifest import quantity
-from policies.language.pods import Pod, asked, pods
+from policies.language.pods import Pod, asked
 from policies.language.pool_table import (
     MIB,
     Column,
@@ -30,6 +30,7 @@ from policies.language.pool_table import (
     selected,
     total,
 )
+from policies.language.quantities import readable_pods
 from policies.language.rule import Manifest, Rule, Settings
 from settings.names import GPU
 
@@ -64,7 +65,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Return why pods with GPUs fit no machine of their pool."""
     if not facts(settings)["pools"]:
         return []
-    return pod_violations(manifest, pods(manifest), lambda pod: _fault(pod, settings))
+    return pod_violations(manifest, readable_pods(manifest), lambda pod: _fault(pod, settings))
 
 
 def _fault(pod: Pod, settings: Settings) -> str | None:

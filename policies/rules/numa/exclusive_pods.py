@@ -10,8 +10,9 @@ CPU of its pod, which no rule can see. A pod says that it is for such a pool by 
 """
 
 from policies.language.cel_forms import of_containers
-from policies.language.pods import pods, subject
+from policies.language.pods import subject
 from policies.language.pool_table import SELECTED, open_to, selected
+from policies.language.quantities import READABLE_PODS, readable_pods
 from policies.language.rule import Manifest, Rule, Settings
 from policies.rules.numa.guaranteed_qos import fault_of, faults
 
@@ -19,7 +20,7 @@ from policies.rules.numa.guaranteed_qos import fault_of, faults
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what keeps the pods of an exclusive pool from having CPUs of their own."""
     found = []
-    for pod in pods(manifest):
+    for pod in readable_pods(manifest):
         pool = selected(pod)
         if pool and any(each["exclusive"] for each in open_to(settings, pool)):
             for container in pod.containers:
@@ -40,7 +41,8 @@ RULE = Rule(
     source="https://github.com/kubernetes/kubernetes/pull/87532",
     predicate=violations,
     admission=of_containers(
-        f"variables.pods.filter(p, variables.pools.exists(e, e.exclusive && e.name == {SELECTED}))",
+        f"{READABLE_PODS}.filter(p, "
+        f"variables.pools.exists(e, e.exclusive && e.name == {SELECTED}))",
         faults(),
     ),
 )

@@ -9,7 +9,7 @@ import re
 from ignition.boot.config import BootConfig
 from ignition.write.extensions import fabric_manager_problem
 from policies.language.boot_data import Shipped, driver, judged, own_driver, texts
-from policies.language.rule import Rule
+from policies.language.rule import Manifest, Rule, Settings
 
 _LINK = "/etc/extensions/nvidia-fabricmanager.raw"
 _UNIT = "nvidia-fabricmanager.service"
@@ -42,6 +42,10 @@ def _starts(config: BootConfig) -> bool:
     return starts and not masked
 
 
+def _keys(_manifest: Manifest, _settings: Settings) -> list[str]:
+    return ["versions.fabric_manager", "versions.nvidia_driver"]
+
+
 RULE = Rule(
     id="numa/fabric-manager",
     sentence="A pool behind NVSwitch must start Fabric Manager in the version of its driver.",
@@ -51,4 +55,5 @@ RULE = Rule(
     ),
     source="https://github.com/NVIDIA/gpu-driver-container/pull/908",
     predicate=judged(_judge),
+    keys=_keys,
 )

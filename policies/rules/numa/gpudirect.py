@@ -27,7 +27,7 @@ from policies.language.boot_data import Shipped, driver, is_pool, judged, texts,
 from policies.language.cel_forms import ASKS_FOR_GPUS, Fault, of_pods
 from policies.language.gpu_work import asks_for_gpus
 from policies.language.manifest import at, items, mapping, quantity
-from policies.language.pods import Pod, pods
+from policies.language.pods import Pod
 from policies.language.pool_table import (
     REACHES,
     cel_asks_for,
@@ -40,6 +40,7 @@ from policies.language.pool_table import (
     selected,
     with_pools,
 )
+from policies.language.quantities import READABLE_PODS, readable_pods
 from policies.language.rule import Manifest, Rule, Settings
 from settings.fabric import RDMA_GB_PER_S, TCP_GB_PER_S
 from settings.names import EFA_RESOURCE, PREFIX, RDMA_PREFIX
@@ -89,7 +90,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what a pool, or the pods of an object, lack for GPUDirect RDMA."""
     if is_pool(manifest):
         return _of_a_pool(manifest, settings)
-    return pod_violations(manifest, pods(manifest), lambda pod: _fault(pod, settings))
+    return pod_violations(manifest, readable_pods(manifest), lambda pod: _fault(pod, settings))
 
 
 def _fault(pod: Pod, settings: Settings) -> str | None:
@@ -151,7 +152,7 @@ RULE = Rule(
     predicate=violations,
     admission=of_pods(
         with_pools(
-            f"variables.pods.filter(p, p.annotations[?'{_DECLARED}'].hasValue())", "e.gpus > 0"
+            f"{READABLE_PODS}.filter(p, p.annotations[?'{_DECLARED}'].hasValue())", "e.gpus > 0"
         ),
         [
             Fault(

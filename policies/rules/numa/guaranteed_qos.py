@@ -3,6 +3,7 @@
 The kubelet's CPU and memory managers give CPUs and memory of one NUMA node only to Guaranteed pods
 whose containers ask for whole CPUs; every other pod shares what is left, wherever that is. All
 containers count, init containers and sidecars too: one without limits takes the class from the pod.
+On nodes that share their GPUs `nvidia.com/gpu` is a part of one, and the rule does not apply.
 """
 
 from collections.abc import Mapping
@@ -10,21 +11,22 @@ from collections.abc import Mapping
 from policies.language import cel
 from policies.language.cel_forms import Fault, of_containers
 from policies.language.manifest import at, quantity
-from policies.language.pods import asked, pods, subject, wants
+from policies.language.pods import asked, subject, wants
+from policies.language.quantities import READABLE_PODS, readable_pods
 from policies.language.rule import Alert, Manifest, Rule, Settings
+from policies.language.shared_gpus import IS_SHARED, is_shared
 from settings.names import GPU
 
 _EQUAL = "must have requests.{0} equal to limits.{0}."
 _SET = "must set limits.{0}."
-_MALFORMED = "must have a well-formed quantity of {0}."
 _WHOLE = "must have a whole number of CPUs in limits.cpu."
 
 
-def violations(manifest: Manifest, _settings: Settings) -> list[str]:
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what keeps the pods with GPUs from being Guaranteed with whole CPUs."""
     found = []
-    for pod in pods(manifest):
-        if wants(pod, GPU):
+    for pod in readable_pods(manifest):
+        if wants(pod, GPU) and not is_shared(pod, settings):
             for container in pod.containers:
                 fault = fault_of(container)
                 if fault:
@@ -34,17 +36,12 @@ def violations(manifest: Manifest, _settings: Settings) -> list[str]:
 
 
 def fault_of(container: Mapping[str, object]) -> str | None:
-    """What keeps a container from having CPUs of its own."""
-    if asked(container, GPU) is not None and quantity(asked(container, GPU)) is None:
-        return _MALFORMED.format(GPU)
+    """What keeps a container with readable quantities from having CPUs of its own."""
     for resource in ("cpu", "memory"):
         limit = at(container, "resources", "limits", resource)
         if limit is None:
             return _SET.format(resource)
-        amount, request = quantity(limit), quantity(asked(container, resource))
-        if amount is None or request is None:
-            return _MALFORMED.format(resource)
-        if amount != request:
+        if quantity(limit) != quantity(asked(container, resource)):
             return _EQUAL.format(resource)
     cpus = quantity(at(container, "resources", "limits", "cpu"))
     return _WHOLE if cpus is not None and cpus != cpus.to_integral_value() else None
@@ -77,8 +74,8 @@ RULE = Rule(
     source="https://kubernetes.io/docs/concepts/policy/node-resource-managers/",
     predicate=violations,
     admission=of_containers(
-        "variables.pods.filter(p, p.containers.exists(c, "
-        f"{cel.more_than_none(cel.asked('c', GPU))}))",
+        f"{READABLE_PODS}.filter(p, p.containers.exists(c, "
+        f"{cel.more_than_none(cel.asked('c', GPU))}) && !{IS_SHARED})",
         faults(),
     ),
     alert=Alert(

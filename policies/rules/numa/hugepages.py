@@ -10,11 +10,10 @@ from policies.language import cel
 from policies.language.cel_forms import Fault, of_pods
 from policies.language.facts import Pool
 from policies.language.manifest import at, mapping, quantity
-from policies.language.pods import Pod, asked, pods
+from policies.language.pods import Pod, asked
 from policies.language.pool_table import (
     MIB,
     Column,
-    Malformed,
     asking_pods,
     cel_asks_for,
     cel_no_pool_fits,
@@ -26,6 +25,7 @@ from policies.language.pool_table import (
     selected,
     total,
 )
+from policies.language.quantities import readable_pods
 from policies.language.rule import Manifest, Rule, Settings
 
 _SIZES = ("hugepages-1Gi", "hugepages-2Mi")
@@ -38,7 +38,9 @@ _EQUAL = "must have requests equal to limits for huge pages in every container."
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what is wrong with the huge pages that the pods of an object ask for."""
-    asking = (pod for pod in pods(manifest) if names_resource(pod, _SIZES) or _has_other(pod))
+    asking = (
+        pod for pod in readable_pods(manifest) if names_resource(pod, _SIZES) or _has_other(pod)
+    )
     return pod_violations(manifest, asking, lambda pod: _fault(pod, settings))
 
 
@@ -81,8 +83,6 @@ def _differs(container: Mapping[str, object], size: str) -> bool:
         return False
     if limit is None:
         return True
-    if quantity(limit) is None:
-        raise Malformed(size)
     return quantity(wanted) != quantity(limit)
 
 

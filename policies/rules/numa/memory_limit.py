@@ -1,41 +1,49 @@
 """A pod on a GPU node must have a memory limit in every container.
 
-Such a pod asks for a resource of NVIDIA's, or selects a pool with GPUs by `fleet.gpu/pool`. What a
-pod takes without a limit comes from the memory beside the GPUs, and the kernel may end the process
-of another pod for it. The rule does not apply to the fleet's own daemons, which select no pool.
+Such a pod asks for a resource of NVIDIA's, or chooses nodes with GPUs: by `fleet.gpu/pool` or
+another label that only they have, as node selector or required affinity, by a toleration of their
+taint, or by the name of a node. What a pod takes without a limit comes from the memory beside the
+GPUs, and the kernel may end the process of another pod for it. A limit of the pod as a whole
+(`spec.resources`) counts. The rule does not apply to the fleet's own daemons, which select no pool.
 """
 
 from collections.abc import Mapping
 
 from policies.language import cel
 from policies.language.cel_forms import Fault, of_containers
+from policies.language.gpu_nodes import ON_GPU_NODES, on_gpu_nodes
 from policies.language.manifest import at, mapping, quantity
-from policies.language.pods import Pod, pods, subject
-from policies.language.pool_table import SELECTED, cel_asks_for, open_to, selected
+from policies.language.pods import Pod, subject
+from policies.language.pool_table import cel_asks_for
+from policies.language.quantities import READABLE_PODS, readable_pods
 from policies.language.rule import Manifest, Rule, Settings
 
 _VENDOR = "nvidia.com/"
 _SET = "must set limits.memory to more than 0."
 _LIMIT = "c.?resources.?limits[?'memory']"
+_OF_POD = "p.spec.?resources.?limits[?'memory']"
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns the containers without a memory limit in pods that run on GPU nodes."""
     found = []
-    for pod in pods(manifest):
-        if _is_on_gpu_node(pod, settings):
-            for container in pod.containers:
-                limit = quantity(at(container, "resources", "limits", "memory"))
-                if limit is None or limit <= 0:
-                    name = container.get("name") or ""
-                    found.append(f"{subject(manifest, pod)}: container '{name}' {_SET}")
+    for pod in readable_pods(manifest):
+        if _is_limited(pod.spec) or not _is_on_gpu_node(manifest, pod, settings):
+            continue
+        for container in pod.containers:
+            if not _is_limited(container):
+                name = container.get("name") or ""
+                found.append(f"{subject(manifest, pod)}: container '{name}' {_SET}")
     return found
 
 
-def _is_on_gpu_node(pod: Pod, settings: Settings) -> bool:
-    pool = selected(pod)
-    with_gpus = any(each["gpus"] for each in open_to(settings, pool)) if pool else False
-    return with_gpus or any(map(_asks_for_gpus, pod.containers))
+def _is_limited(holder: Mapping[str, object]) -> bool:
+    limit = quantity(at(holder, "resources", "limits", "memory"))
+    return limit is not None and limit > 0
+
+
+def _is_on_gpu_node(manifest: Manifest, pod: Pod, settings: Settings) -> bool:
+    return any(map(_asks_for_gpus, pod.containers)) or on_gpu_nodes(manifest, pod, settings)
 
 
 def _asks_for_gpus(container: Mapping[str, object]) -> bool:
@@ -45,7 +53,6 @@ def _asks_for_gpus(container: Mapping[str, object]) -> bool:
 
 
 _ASKS = cel_asks_for(f"k.startsWith('{_VENDOR}')")
-_ON_GPU_NODE = f"variables.pools.exists(e, e.gpus > 0 && e.name == {SELECTED})"
 
 RULE = Rule(
     id="numa/memory-limit",
@@ -57,7 +64,7 @@ RULE = Rule(
     source="https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
     predicate=violations,
     admission=of_containers(
-        f"variables.pods.filter(p, {_ASKS} || {_ON_GPU_NODE})",
+        f"{READABLE_PODS}.filter(p, !{cel.more_than_none(_OF_POD)} && ({_ASKS} || {ON_GPU_NODES}))",
         [Fault(broken=f"!{cel.more_than_none(_LIMIT)}", says=cel.literal(_SET))],
     ),
 )

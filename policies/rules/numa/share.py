@@ -7,7 +7,7 @@ by its GPUs.
 
 from policies.language.cel_forms import of_pods
 from policies.language.facts import Pool
-from policies.language.pods import Pod, pods
+from policies.language.pods import Pod
 from policies.language.pool_table import (
     MIB,
     Column,
@@ -21,6 +21,7 @@ from policies.language.pool_table import (
     selected,
     total,
 )
+from policies.language.quantities import readable_pods
 from policies.language.rule import Manifest, Rule, Settings
 from settings.names import GPU
 
@@ -34,7 +35,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns what pods with GPUs take beyond the share of their GPUs."""
     if not _with_a_share(settings, ""):
         return []
-    return pod_violations(manifest, pods(manifest), lambda pod: _fault(pod, settings))
+    return pod_violations(manifest, readable_pods(manifest), lambda pod: _fault(pod, settings))
 
 
 def _with_a_share(settings: Settings, pool: str) -> list[Pool]:

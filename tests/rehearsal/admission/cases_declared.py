@@ -7,6 +7,7 @@ from tests.support.admission.objects import KINDS, Object, gpus, limited, templa
 Row = tuple[str, str, Object]
 DIRECT, GPU_MEMORY, BUILT = "numa/gpudirect", "numa/gpu-memory", "numa/image-architectures"
 CUDA, PEERS, VGPU = "numa/cuda-version", "numa/mig-peer-to-peer", "numa/vgpu"
+QUANTITIES = "numa/quantities"
 SERVE: Object = {"nodeSelector": {"fleet.gpu/pool": "serve"}}
 DGX: Object = {"nodeSelector": {"fleet.gpu/pool": "dgx"}}
 _ASKS = "fleet.gpu/gpudirect"
@@ -118,4 +119,4 @@ def malformed() -> Iterator[Row]:
     """Objects that nobody can read, and that both gates refuse."""
     found = _says(_ASKS, "rdma", gpus(1, "main", **{"rdma/rails": "many"}), **DGX)
     for kind in ("Pod", "Workflow"):
-        yield DIRECT, f"devices that are no quantity in a {kind}", KINDS[kind](found)
+        yield QUANTITIES, f"devices that are no quantity in a {kind}", KINDS[kind](found)

@@ -21,7 +21,7 @@ Row = tuple[str, str, Object]
 QOS, SHAPE, PAGES = "numa/guaranteed-qos", "numa/admissible-shape", "numa/hugepages"
 CUDA, MEMORY = "numa/cuda-version", "numa/gpu-memory"
 LIMITS, MESH, LABELS_RULE = "numa/memory-limit", "numa/mesh-sidecar", "cost/labels"
-PURPOSE = "numa/pod-purpose"
+PURPOSE, QUANTITIES = "numa/pod-purpose", "numa/quantities"
 SERVE = {"fleet.gpu/pool": "serve"}
 
 _WORDS = ("abc", "", "1_000", "0x10", "8Kb", "1e", "NaN", "--8", "8..0", "8K", "8ki", "Ei", "8 Gi")
@@ -132,9 +132,20 @@ def _bad_pods() -> Iterator[Row]:
     yield MESH, "a revision of Istio", pod(gpus(), labels={"istio.io/rev": "stable"})
 
 
+def _bad_quantities() -> Iterator[Row]:
+    for cpu in _NO_QUANTITIES:
+        yield QUANTITIES, f"{cpu!r} CPUs in a workflow", workflow(template(gpus(cpu=cpu)))
+    yield QUANTITIES, "memory that is no quantity", workflow(template(gpus(memory="much")))
+    yield QUANTITIES, "GPUs that are no quantity", workflow(template(gpus("many")))
+    yield QUANTITIES, "a list of CPUs", workflow(template(gpus(cpu=[8])))
+    yield QUANTITIES, "a yes for CPUs", workflow(template(gpus(cpu=True)))
+    yield QUANTITIES, "huge pages that are no quantity", _paged("many")
+
+
 def bad() -> Iterator[Row]:
     """Objects that break their rule, and are otherwise what an API server takes."""
     yield from _bad_pods()
+    yield from _bad_quantities()
     for kind, made in KINDS.items():
         yield QOS, f"a {kind} with half a CPU", made(template(gpus(cpu="7.5")))
     for cpu in ("7500m", "8001m", "0.5", "1e-1", ".5", "1u", 7.5):
@@ -163,16 +174,9 @@ def bad() -> Iterator[Row]:
 
 def malformed() -> Iterator[Row]:
     """Objects that nobody can read, and that both gates refuse."""
-    for cpu in _NO_QUANTITIES:
-        yield QOS, f"{cpu!r} CPUs in a workflow", workflow(template(gpus(cpu=cpu)))
     for kind in ("Pod", "Deployment", "Job", "CronJob", "Volcano's Job", "PyTorchJob"):
-        yield QOS, f"'abc' CPUs in a {kind}", KINDS[kind](template(gpus(cpu="abc")))
-    yield QOS, "memory that is no quantity", workflow(template(gpus(memory="much")))
-    yield QOS, "GPUs that are no quantity", workflow(template(gpus("many")))
-    yield QOS, "GPUs that are no quantity in a Pod", pod(gpus("many"))
-    yield QOS, "a list of CPUs", workflow(template(gpus(cpu=[8])))
-    yield QOS, "a yes for CPUs", workflow(template(gpus(cpu=True)))
-    yield SHAPE, "huge pages that are no quantity", _paged("many")
+        yield QUANTITIES, f"'abc' CPUs in a {kind}", KINDS[kind](template(gpus(cpu="abc")))
+    yield QUANTITIES, "GPUs that are no quantity in a Pod", pod(gpus("many"))
 
 
 def _paged(amount: object, count: int = 1) -> Object:

@@ -21,6 +21,7 @@ PURPOSE, EXCLUSIVE = "numa/pod-purpose", "numa/exclusive-pods"
 MEMORY, MIG, MESH = "numa/memory-limit", "numa/mig-profile", "numa/mesh-sidecar"
 SERVE: Object = {"nodeSelector": {"fleet.gpu/pool": "serve"}}
 DGX: Object = {"nodeSelector": {"fleet.gpu/pool": "dgx"}}
+QUANTITIES = "numa/quantities"
 _SAYS = "fleet.gpu/purpose"
 
 
@@ -111,14 +112,13 @@ def bad() -> Iterator[Row]:
 
 def malformed() -> Iterator[Row]:
     """Objects that nobody can read, and that both gates refuse."""
-    for rule in (SHAPE, SHARE):
-        for resource in ("cpu", "memory", GPU):
-            wrong = workflow(template(gpus(**{resource: "8 pieces"}), **SERVE))
-            yield rule, f"{resource} in pieces", wrong
+    for resource in ("cpu", "memory", GPU):
+        wrong = workflow(template(gpus(**{resource: "8 pieces"}), **SERVE))
+        yield QUANTITIES, f"{resource} in pieces", wrong
     for amount in ("much", "1 Gi", "1Qi"):
-        yield PAGES, f"{amount!r} of pages", workflow(template(_pages(amount), **DGX))
-        yield MEMORY, f"{amount!r} of memory", workflow(template(gpus(memory=amount), **SERVE))
-        yield EXCLUSIVE, f"{amount!r} of CPUs", workflow(template(limited(cpu=amount), **DGX))
+        yield QUANTITIES, f"{amount!r} of pages", workflow(template(_pages(amount), **DGX))
+        yield QUANTITIES, f"{amount!r} of memory", workflow(template(gpus(memory=amount), **SERVE))
+        yield QUANTITIES, f"{amount!r} of CPUs", workflow(template(limited(cpu=amount), **DGX))
 
 
 def _light() -> Object:

@@ -12,7 +12,8 @@ from tests.support.admission.objects import volcano as job
 from tests.support.admission.server import Server
 from tests.support.admission.verdicts import TODAY, planned, warn
 
-SHAPE, VGPU, QOS = "numa/admissible-shape", "numa/vgpu", "numa/guaranteed-qos"
+VGPU, QOS, QUANTITIES = "numa/vgpu", "numa/guaranteed-qos", "numa/quantities"
+DEADLINE = "idle/job-deadline"
 BROKEN = {"nodeSelector": {"fleet.gpu/pool": "serve", "fleet.gpu/sharing": "vgpu"}}
 TASKS, CONTAINERS, VARIABLES = 60, 2, 20
 
@@ -25,14 +26,24 @@ def auditing(server: Server) -> Server:
 
 
 def test_what_one_rule_cannot_read_the_others_judge_all_the_same(auditing: Server) -> None:
-    unreadable = workflow(template(gpus(cpu="8 pieces"), **BROKEN))
+    found = template({**gpus(), "image": 5})
+    unreadable = workflow({**found, "metadata": {"labels": found["metadata"]["labels"]}})
 
     answer = auditing.try_out(unreadable)
 
-    said = [said for policy, said in answer.told if policy == "fleet-numa-warn"]
-    assert any("admissible_shape_fault" in each and "error" in each for each in said)
+    said = [said for policy, said in answer.told if policy == "fleet-idle-warn"]
+    assert any("notebooks_fault" in each and "error" in each for each in said)
+    assert answer.rules()[DEADLINE] in planned(unreadable)[DEADLINE]
+
+
+def test_a_quantity_that_nobody_can_read_is_told_once_and_fails_no_rule(auditing: Server) -> None:
+    unreadable = workflow(template(gpus("$GPU_PER_NODE"), **BROKEN))
+
+    answer = auditing.try_out(unreadable)
+
+    assert {rule for rule, said in answer.rules().items() if "GPU_PER_NODE" in said} == {QUANTITIES}
     assert answer.rules()[VGPU] in planned(unreadable)[VGPU]
-    assert SHAPE in planned(unreadable)
+    assert not [said for _, said in answer.told if "error" in said]
 
 
 def test_every_rule_that_is_broken_is_told_of_in_its_own_words(auditing: Server) -> None:
@@ -50,7 +61,7 @@ def _large() -> Iterator[Object]:
     """As large as the rules can read: a gang of many tasks, and a workflow of many steps."""
     each = gpus(1, "main", **{GPU: 1})
     variables = [{"name": f"OPTION_{n}", "value": f"the value {n}"} for n in range(VARIABLES)]
-    words = ["bash", "-c", "python -m train " + "--option value " * 20]
+    words = ["bash", "-c", "torchrun --nproc-per-node=1 -m train " + "--option value " * 20]
     one = template(
         *({**each, "name": f"c{n}", "env": variables, "command": words} for n in range(CONTAINERS)),
         nodeSelector={"fleet.gpu/pool": "dgx"},

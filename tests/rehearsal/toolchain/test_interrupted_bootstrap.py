@@ -14,6 +14,8 @@ from tests.conftest import ROOT
 # Make's Python: the real bootstrap, whose steps run a stand-in that tells its process id and hangs
 PYTHON = """#!{python}
 import runpy, sys
+if sys.argv[1] == "-c":
+    sys.exit()  # new enough
 if sys.argv[1:3] == ["-m", "venv"]:
     import os, time
     with open({started!r}, "w") as pipe:

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from engine.events import EventLog, Outcome
+from engine.events import Change, EventLog, Outcome
 
 URN = "urn:pulumi:dev::gpu-fleet::gpu:pools:AwsGpuPool$kubernetes:karpenter.sh/v1:NodePool::burst"
 
@@ -34,6 +34,13 @@ def test_resources_are_counted_by_type_without_stack_and_providers() -> None:
     assert outcome.started == 1
     assert outcome.types == {"kubernetes:core/v1:Secret": 2}
     assert outcome.steps == {"create": 1, "same": 1}
+    assert outcome.changes == [Change(op="create", type="kubernetes:core/v1:Secret", name="x")]
+
+
+def test_a_replacement_is_one_resource() -> None:
+    ops = ("create-replacement", "replace", "delete-replaced")
+    outcome = outcome_of(*(step("resOutputsEvent", "hcloud:Server", op=op) for op in ops))
+    assert outcome.types == {"hcloud:Server": 1}
 
 
 def test_the_outputs_of_the_stack_are_its_exports() -> None:

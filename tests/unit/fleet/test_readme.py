@@ -12,7 +12,8 @@ from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text()
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-SLOW = {"rehearse", "preview", "reinstall", "destroy"}  # they need toolchain, cluster or account
+# they need toolchain, cluster or account, or what a rehearsal has left
+SLOW = {"rehearse", "preview", "reinstall", "destroy", "report"}
 
 
 def commands(page: str) -> list[list[str]]:

@@ -15,7 +15,8 @@ def fleet(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["hardware", *map(str, arguments)])
 
 
-def test_the_list_has_every_machine_with_its_doubts() -> None:
+def test_the_list_has_every_machine_with_its_doubts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     shown = fleet("list")
     assert shown.exit_code == 0
     assert all(name in shown.stdout for name in names())

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from engine.events import Diagnostic, Outcome, Violation
+from policies.verdicts import Finding
 from rehearsal.engine import EngineError, environment, variables
 
 PORTS = {"hcloud": 1, "aws": 2, "kubernetes": 3}
@@ -47,6 +48,21 @@ def test_a_broken_rule_is_the_reason_not_what_the_engine_says_of_it(tmp_path: Pa
     (reason,) = failed(tmp_path / "log", broken, errors=("policy violation",))
     assert reason.startswith("pulumi preview: burst: idle/gpu-node-pool: NodePool 'burst' must")
     assert reason.endswith(f"Why. See https://… (log: {tmp_path / 'log'})")
+
+
+def test_what_the_pack_has_found_stands_for_what_the_engine_says_of_it(tmp_path: Path) -> None:
+    said = Violation(
+        pack="gpu-fleet", policy="p", level="mandatory", urn="x::burst", message="Rules. All of it."
+    )
+    found = Finding(
+        rule="idle/gpu-node-pool",
+        level="mandatory",
+        state="violated",
+        resource=None,
+        sentences=("NodePool 'burst' must set limits.",),
+    )
+    told = EngineError("preview", Outcome(violations=[said]), tmp_path / "log", [found])
+    assert str(told) == "idle/gpu-node-pool: NodePool 'burst' must set limits."
 
 
 def test_each_error_is_a_line_of_its_own(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ class FakeApi:
 
 
 def run(api: FakeApi) -> job.JobRun | None:
-    return job.run(cast("Api", api), fleets.dev().nodes)
+    return job.run(cast("Api", api), fleets.dev().nodes, lambda: None)
 
 
 def test_the_job_is_sent_to_a_machine_of_ours_and_its_node_is_told() -> None:
@@ -73,9 +73,18 @@ def test_a_job_that_fails_says_why() -> None:
         run(api)
 
 
+def test_a_server_that_ends_ends_the_wait_for_the_job() -> None:
+    def watch() -> None:
+        raise RehearsalError("kwok was killed by signal 9.")
+
+    api = FakeApi(conditions={}, pod={"status": {}})
+    with pytest.raises(RehearsalError, match="kwok was killed"):
+        job.run(cast("Api", api), fleets.dev().nodes, watch)
+
+
 def test_an_environment_without_gpu_machines_runs_no_job() -> None:
     cpu = [node for node in fleets.dev().nodes if not node.hardware.gpus]
-    assert job.run(cast("Api", None), cpu) is None
+    assert job.run(cast("Api", None), cpu, lambda: None) is None
 
 
 def test_the_kubelet_can_give_the_job_cpus_and_gpus_of_one_numa_node() -> None:

@@ -230,8 +230,8 @@ def test_the_report_shows_the_half_that_was_deployed_of_what_the_settings_say(
     assert len(environment.settings.pools["dgx"].declared.machines) == 2  # type: ignore[union-attr]  # it is bare metal
     assert pools["dgx"].nodes_wanted == 1
     assert "cpu" not in pools, "no server was deployed"
-    assert "≤ 8" in text(report)
-    assert "≤ 16" not in text(report)
+    assert "up to 8" in text(report)
+    assert "up to 16" not in text(report)
 
 
 def test_broken_boot_data_for_karpenter_is_refused(start: Callable[..., Fleet]) -> None:

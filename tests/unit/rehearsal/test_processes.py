@@ -1,10 +1,15 @@
-"""Records of processes: a pid alone is never enough to be ended."""
+"""Records of processes: a pid alone is never enough to be ended, and none ends unnoticed."""
 
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
+import pytest
 
+from rehearsal.errors import RehearsalError
 from rehearsal.processes import Processes, Record
 
 
@@ -26,3 +31,89 @@ def test_a_record_that_was_cut_short_is_thrown_away(tmp_path: Path) -> None:
 
     assert processes.records() == ()
     assert not broken.exists()
+
+
+SLEEPER = "import time; time.sleep(600)"
+FAILING = "import sys; sys.exit('OSError: no port is left')"
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    found = Processes(tmp_path)
+    yield found
+    found.stop()
+
+
+def start(processes: Processes, name: str, program: str = SLEEPER) -> subprocess.Popen[bytes]:
+    return processes.start(name, (sys.executable, "-c", program), env=dict(os.environ))
+
+
+def test_servers_that_run_are_no_reason_to_stop(processes: Processes) -> None:
+    start(processes, "etcd")
+    processes.check()
+
+
+def test_a_killed_server_is_named_with_its_signal(processes: Processes) -> None:
+    kwok = start(processes, "kwok")
+    kwok.kill()
+    kwok.wait()
+    with pytest.raises(
+        RehearsalError, match=r"^kwok was killed by signal 9 \(log: .+kwok\.log\)\.$"
+    ):
+        processes.check()
+
+
+def test_a_server_that_failed_is_named_with_the_reason_in_its_log(processes: Processes) -> None:
+    start(processes, "provider-server", FAILING).wait()
+    sentence = "provider-server ended with exit code 1: OSError: no port is left (log: "
+    assert (processes.ended() or "").startswith(sentence)
+
+
+def test_of_several_the_one_is_named_that_the_others_need(processes: Processes) -> None:
+    for name in ("kwok", "etcd", "kube-apiserver", "machine-loop"):
+        started = start(processes, name)
+        started.kill()
+        started.wait()
+    assert (processes.ended() or "").startswith("etcd was killed")
+
+
+def test_the_end_of_the_engine_is_no_failure(processes: Processes) -> None:
+    start(processes, "pulumi-preview", "").wait()
+    assert processes.ended() is None
+
+
+def test_a_server_that_was_started_again_counts_once(processes: Processes) -> None:
+    start(processes, "etcd", FAILING).wait()
+    start(processes, "etcd")
+    assert processes.ended() is None
+
+
+def test_another_command_notices_the_end_of_a_server_too(processes: Processes) -> None:
+    start(processes, "kwok", FAILING).wait()
+    later = Processes(processes.directory)
+    assert later.ended() == f"kwok has ended (log: {processes.log('kwok')})."
+
+
+ENGINE = """
+import signal, sys, time
+signal.signal(signal.SIGINT, {handler})
+print("up", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize(
+    ("handler", "ends"), [("lambda *_: sys.exit()", True), ("signal.SIG_IGN", False)]
+)
+def test_an_engine_may_write_its_state_before_it_ends(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch, handler: str, ends: bool
+) -> None:
+    monkeypatch.setattr("rehearsal.processes.ENGINE_PATIENCE_S", (60.0,) if ends else (0.01, 0.01))
+    start(processes, "etcd")
+    engine = start(processes, "pulumi-up", ENGINE.format(handler=handler))
+    while "up" not in processes.log("pulumi-up").read_text():
+        assert engine.poll() is None
+
+    assert processes.finish_engine() is ends
+    assert ("pulumi-up" in processes.running()) is not ends
+    assert "etcd" in processes.running()

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -19,13 +20,10 @@ from tests.support.rehearsal.reports import UP, VOLCANO, text
 def test_facts_that_nobody_has_verified_are_told_once_for_each_kind_of_machine(
     whole: Report,
 ) -> None:
-    doubted = [line for line in whole.taken_as_given if line.startswith("Unverified ")]
     machines = [name for name in ("ccx33", "dgx-h200", "p5e.48xlarge") if load(name).doubts]
     assert machines, "the catalogue has verified everything, so that this says nothing"
-    assert doubted == [
-        f"Unverified catalogue data, {name}: {', '.join(load(name).doubts)}." for name in machines
-    ]
-    assert "Unverified catalogue data, dgx-h200: " in text(whole, width=1000)
+    assert whole.unverified == {name: load(name).doubts for name in machines}
+    assert f"dgx-h200: {', '.join(load('dgx-h200').doubts)}" in text(whole, width=1000)
 
 
 def test_pools_say_how_many_of_their_machines_are_ready(whole: Report) -> None:
@@ -63,6 +61,21 @@ def test_a_gateway_that_stays_out_is_of_no_pool(whole: Report, environment: Envi
     assert found.problems == ("fleet-dev-fra-gateway did not come up: wg0 gets no address.",)
 
 
+def test_a_node_that_is_not_ready_says_nothing_of_its_boot_data(
+    whole: Report, environment: Environment
+) -> None:
+    reasons = ("Its Node was not Ready after 60 s.",)
+    late = Refusal(name="cpu-1", pool="cpu", reasons=reasons, of_boot_data=False)
+    refused = Refusal(name="dgx-2", pool="dgx", reasons=("Its script is broken.",))
+    fleet = replace(fleets.dev(), refusals=(late, refused))
+    found = report_builder.with_fleet(whole, environment.settings, fleet)
+    assert {pool.name: pool.boot_data_ok for pool in found.pools} == {
+        "dgx": False,
+        "burst": True,
+        "cpu": True,
+    }
+
+
 def test_nodes_carry_numa_layout_gpus_and_huge_pages(whole: Report) -> None:
     dgx = whole.nodes[0]
     assert [(numa.memory_gib, numa.gpus) for numa in dgx.numa] == [(1024, 4), (1024, 4)]
@@ -88,6 +101,39 @@ def test_a_machine_that_stays_out_is_a_problem_and_costs_nothing(
 
 def test_a_release_is_listed_as_not_rehearsed(whole: Report) -> None:
     assert [(c.name, c.version) for c in whole.charts_not_rehearsed] == [("volcano", "1.14.1")]
+
+
+def test_what_was_not_rehearsed_is_listed_in_one_order(environment: Environment) -> None:
+    charts = [
+        replace(VOLCANO, name=f"{name}-release", inputs={**VOLCANO.inputs, "name": name})
+        for name in ("b", "a", "c")
+    ]
+    planned = report_builder.planned(environment)
+    found = [
+        report_builder.with_up(planned, environment, UP, things, {}).charts_not_rehearsed
+        for things in (charts, charts[::-1])
+    ]
+    assert found[0] == found[1]
+
+
+def test_a_rehearsal_that_ends_early_shows_pools_and_cost_as_planned(
+    environment: Environment, tmp_path: Path
+) -> None:
+    planned = report_builder.planned(environment)
+    found = report_builder.as_far_as_known(planned, environment, tmp_path)
+    assert found.planned
+    assert found.verdicts == (), "no pack has written anything"
+    wanted = {pool.name: (pool.nodes_wanted, pool.nodes_ready) for pool in found.pools}
+    assert wanted == {"dgx": (2, 0), "burst": (0, 0), "cpu": (3, 0)}
+    priced = (load("dgx-h200").usd_per_hour or 0) * 2 + (load("ccx33").usd_per_hour or 0) * 3
+    assert found.cost
+    assert found.cost.usd_per_hour == pytest.approx(priced, abs=0.01)
+
+
+def test_a_whole_report_stays_as_it_is(
+    whole: Report, environment: Environment, tmp_path: Path
+) -> None:
+    assert report_builder.as_far_as_known(whole, environment, tmp_path) is whole
 
 
 def test_resources_inside_lakefs_are_listed_as_recorded_only(environment: Environment) -> None:

@@ -80,7 +80,7 @@ def test_a_rule_that_is_only_advised_shows_its_violation(
     verdict = report.verdicts[0]
     assert (verdict.level, verdict.state) == ("advisory", "advisory")
     shown = " ".join(text(report).split())
-    assert f"{RULE}, advisory NodePool 'burst' must set limits." in shown
+    assert f"{RULE}, advisory - NodePool 'burst' must set limits." in shown
 
 
 def test_an_exempted_rule_says_until_when_and_keeps_its_level(
@@ -115,6 +115,6 @@ def test_a_rule_that_could_not_be_asked_yet_is_not_called_broken(
     waits = found_of("not checked", "NodePool 'burst' waits.", unknown="spec")
     report = judged(environment, whole, waits)
     assert report.verdicts[0].state == "not checked"
-    assert f"{RULE}, mandatory, not checked NodePool 'burst' waits." in " ".join(
+    assert f"{RULE}, mandatory, not checked - NodePool 'burst' waits." in " ".join(
         text(report, width=300).split()
     )

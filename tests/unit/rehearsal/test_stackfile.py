@@ -10,7 +10,7 @@ import yaml
 
 from rehearsal import stackfile
 from rehearsal.errors import RehearsalError
-from rehearsal.stackfile import Cipher, Known, generate
+from rehearsal.stackfile import Cipher, Earlier, Known, generate
 
 TRACKED = """\
 encryptionsalt: v1:AAAAAAAAAAA=:v1:AAAAAAAAAAAAAAAA:theirs
@@ -31,7 +31,7 @@ FORMS = {"kubeconfig": "kubeconfig", "hcloud_token": "hcloud-token", "bmc_passwo
 class Copy:
     """A written copy, and what its passphrase opens."""
 
-    def __init__(self, folder: Path, text: str = TRACKED) -> None:
+    def __init__(self, folder: Path, text: str = TRACKED, earlier: Earlier | None = None) -> None:
         self.source = folder / "Pulumi.dev.yaml"
         self.target = folder / "copy.yaml"
         self.passphrase_file = folder / "passphrase"
@@ -44,7 +44,7 @@ class Copy:
                 secret={"kubeconfig": "apiVersion: v1\nkind: Config\n"},
                 plain={("gpu-fleet:sites", "hel", "tunnel", "public_key"): "of the rehearsal"},
             ),
-            passphrase_file=self.passphrase_file,
+            earlier=earlier,
         )
         self.text = self.target.read_text()
         document = yaml.safe_load(self.text)
@@ -153,3 +153,26 @@ def test_an_inventory_is_named_by_its_whole_path(tmp_path: Path) -> None:
         "dgx": {"kind": "bare-metal", "inventory": str(tmp_path / "dgx.csv")},
         "cpu": {"nodes": 3},
     }
+
+
+def test_a_copy_for_a_kept_twin_keeps_its_secrets_and_gets_those_that_are_new(
+    tmp_path: Path,
+) -> None:
+    first = Copy(tmp_path)
+    edited = TRACKED.replace("odd: {", "odd: {new: {secure: theirs}, ")
+    second = Copy(tmp_path, edited, earlier=Earlier.read(first.target))
+
+    assert second.cipher == first.cipher
+    assert second.config["gpu-fleet:hcloud_token"] == first.config["gpu-fleet:hcloud_token"]
+    assert second.config["gpu-fleet:bmc_password"] == first.config["gpu-fleet:bmc_password"]
+    deep = [copy.config["gpu-fleet:sites"]["fra"]["deep"][1] for copy in (first, second)]
+    assert deep[0] == deep[1]
+    assert second.secret(second.config["gpu-fleet:odd"]["new"])
+    assert "theirs" not in second.text
+
+
+def test_the_secrets_of_an_earlier_copy_can_be_read(tmp_path: Path) -> None:
+    copy = Copy(tmp_path)
+    earlier = Earlier.read(copy.target)
+    assert earlier.secret("hcloud_token") == copy.secret(copy.config["gpu-fleet:hcloud_token"])
+    assert earlier.secret("nobody_declared") is None

@@ -21,6 +21,15 @@ def test_the_program_finds_no_fault_in_made_up_keys() -> None:
     assert set(json.loads(made.secret)) == set(TUNNEL_KEYS)
 
 
+def test_keys_that_a_kept_twin_has_stay() -> None:
+    settings = parse("dev", with_tunnel(GATEWAY))
+    first = json.loads(tunnel_keys(settings).secret)
+    gone = first.popitem()[0]
+    second = json.loads(tunnel_keys(settings, json.dumps({**first, "old": "x"})).secret)
+    assert second.pop(gone)
+    assert second == first
+
+
 def test_no_key_is_made_twice_and_none_is_shown() -> None:
     settings = parse("dev", with_tunnel(GATEWAY))
     keys = json.loads(tunnel_keys(settings).secret)

@@ -1,7 +1,9 @@
 """Who may use the rehearsal directory of an environment."""
 
 import os
+import shutil
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,35 @@ def test_a_kept_rehearsal_is_not_thrown_away(
         workspace.kept_mark.touch()
         with pytest.raises(RehearsalError, match="make rehearse-stop ENV=dev"):
             workspace.begin()
+
+
+def test_a_full_disk_is_told_before_anything_starts(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = shutil.disk_usage(workspace.root)._replace(free=25_000_000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+    with workspace.held(), pytest.raises(RehearsalError, match=r"has 25 MB of free disk"):
+        workspace.begin()
+
+
+def test_where_nothing_is_kept_nothing_goes_on(workspace: Workspace) -> None:
+    with pytest.raises(RehearsalError, match=r"`fleet rehearse dev --keep` leaves one running"):
+        workspace.resume()
+
+
+def test_a_kept_rehearsal_with_a_dead_server_does_not_go_on(workspace: Workspace) -> None:
+    processes = Processes(workspace.directory)
+    sleeper = (sys.executable, "-c", "import time; time.sleep(600)")
+    processes.start("etcd", sleeper, env=dict(os.environ))
+    kwok = processes.start("kwok", sleeper, env=dict(os.environ))
+    workspace.kept_mark.touch()
+    workspace.resume()
+    kwok.kill()
+    kwok.wait()
+
+    with pytest.raises(RehearsalError, match=r"kwok has ended .+ `make rehearse-stop ENV=dev`"):
+        workspace.resume()
+    processes.stop()
 
 
 def test_a_kept_rehearsal_that_a_reboot_has_ended_gives_way(workspace: Workspace) -> None:

@@ -40,7 +40,7 @@ def mistakes(
     (folder / name).write_bytes(raw)
     with pytest.raises(SettingsError) as caught:
         environments.parse("dev", naming(name, **more), folder)
-    return caught.value.mistakes
+    return tuple(each.replace(f"{folder}/", "") for each in caught.value.mistakes)
 
 
 @pytest.mark.parametrize(
@@ -111,39 +111,49 @@ def test_wrong_lines_of_all_files_are_told_in_one_run_with_their_numbers(tmp_pat
         "allowed: a host name of at most 63 lower-case letters, digits, hyphens and dots, and no "
         "IPv4 address."
     )
-    assert f'dgx.csv line 3: name is "DGX_01"; {name}' in said
-    assert f'other.yaml line 1: name is "DGX_9"; {name}' in said
-    assert [each for each in said if each.startswith('other.yaml line 1: bmc_address is "nowhere"')]
-    assert [each for each in said if each.startswith("other.yaml line 1: boot_mac_address is miss")]
+    assert f'dgx.csv:3: name is "DGX_01"; {name}' in said
+    assert f'other.yaml:1: name is "DGX_9"; {name}' in said
+    assert [each for each in said if each.startswith('other.yaml:1: bmc_address is "nowhere"')]
+    assert [each for each in said if each.startswith("other.yaml:1: boot_mac_address is miss")]
+
+
+def test_a_wrong_line_begins_with_a_path_that_a_terminal_opens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks" / "dgx.csv").write_text(CSV.replace("dgx-02", "DGX"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SettingsError) as caught:
+        parse("dev", naming("dgx.csv"), Path("stacks"))
+    assert caught.value.mistakes[0].startswith('stacks/dgx.csv:3: name is "DGX"; allowed: ')
 
 
 def test_what_two_machines_share_is_told_with_both_lines(tmp_path: Path) -> None:
     said = mistakes(tmp_path, f"{CSV}\ndgx-03,{ROW.format(2)}\n")
     assert (
-        'dgx.csv line 5: system_drive_serial is "EXAMPLE-2"; allowed: one that dgx.csv line 3 does '
-        "not have."
+        'dgx.csv:5: system_drive_serial is "EXAMPLE-2"; allowed: one that dgx.csv:3 does not have.'
     ) in said
     assert len(said) == 3, "the BMC and the network card, too"
 
 
 def test_a_tunnel_address_is_checked_in_its_line(tmp_path: Path) -> None:
     said = mistakes(tmp_path, CSV, settings=with_tunnel())
-    assert said[0].startswith("dgx.csv line 2: tunnel_address is missing; allowed: an address from")
+    assert said[0].startswith("dgx.csv:2: tunnel_address is missing; allowed: an address from")
 
 
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "dgx.csv is empty; allowed: a header and a line for each machine."),
-        (f"{HEADER}\n", "dgx.csv has no machine; allowed: one machine or more."),
+        ("", "dgx.csv: is empty; allowed: a header and a line for each machine."),
+        (f"{HEADER}\n", "dgx.csv: has no machine; allowed: one machine or more."),
         (
             CSV.replace("name,", "name,name,", 1).replace("\ndgx", "\nx,dgx"),
-            'dgx.csv line 1: has the column "name" twice; allowed: once.',
+            'dgx.csv:1: has the column "name" twice; allowed: once.',
         ),
         (
             CSV.replace("boot_mac_address", "boot_mac"),
             (
-                'dgx.csv line 1: "boot_mac" is not a known key; did you mean "boot_mac_address"? '
+                'dgx.csv:1: "boot_mac" is not a known key; did you mean "boot_mac_address"? '
                 "Allowed here: bmc_address, boot_mac_address, leaving, name, system_drive_serial, "
                 "system_drive_wwn, tunnel_address."
             ),
@@ -151,41 +161,41 @@ def test_a_tunnel_address_is_checked_in_its_line(tmp_path: Path) -> None:
         (
             CSV.replace("system_drive_serial", ""),
             (
-                "dgx.csv line 1: column 4 has no name; allowed: name, bmc_address, "
+                "dgx.csv:1: column 4 has no name; allowed: name, bmc_address, "
                 "boot_mac_address, tunnel_address, system_drive_serial, system_drive_wwn, leaving."
             ),
         ),
         (
             CSV.replace(",", ";"),
-            "dgx.csv line 1: has semicolons between its columns; allowed: commas.",
+            "dgx.csv:1: has semicolons between its columns; allowed: commas.",
         ),
         (
             CSV.replace(",", "\t"),
-            "dgx.csv line 1: has tabs between its columns; allowed: commas.",
+            "dgx.csv:1: has tabs between its columns; allowed: commas.",
         ),
         (
             CSV.replace("name,bmc_address", '"name"\t"bmc_address"', 1),
-            "dgx.csv line 1: has tabs between its columns; allowed: commas.",
+            "dgx.csv:1: has tabs between its columns; allowed: commas.",
         ),
         (
             f"\n{HEADER.replace(',', chr(9))}\n{ROWS[0]}\n",
-            "dgx.csv line 2: has tabs between its columns; allowed: commas.",
+            "dgx.csv:2: has tabs between its columns; allowed: commas.",
         ),
         (
             f"{CSV}dgx-03,too,short\n",
-            "dgx.csv line 4: has 3 columns; allowed: 4, as the header has.",
+            "dgx.csv:4: has 3 columns; allowed: 4, as the header has.",
         ),
         (
             CSV.replace("dgx-02", '"dgx"-02'),
             (
-                "dgx.csv line 3: is not CSV (',' expected after '\"'); allowed: cells with commas "
+                "dgx.csv:3: is not CSV (',' expected after '\"'); allowed: cells with commas "
                 "between them, quotes around a whole cell."
             ),
         ),
         (
             CSV.replace("dgx-02", '"dgx-02'),
             (
-                "dgx.csv line 3: is not CSV (unexpected end of data); allowed: cells with commas "
+                "dgx.csv:3: is not CSV (unexpected end of data); allowed: cells with commas "
                 "between them, quotes around a whole cell."
             ),
         ),
@@ -199,19 +209,19 @@ def test_a_file_that_is_no_such_table_is_one_sentence(
 
 def test_a_file_in_another_encoding_is_one_sentence(tmp_path: Path) -> None:
     (said,) = mistakes(tmp_path, CSV.encode("utf-16"))
-    assert said == f"{tmp_path}/dgx.csv is not text in UTF-8: byte 1; save it as `CSV UTF-8`."
+    assert said == "dgx.csv is not text in UTF-8: byte 1; save it as `CSV UTF-8`."
 
 
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("[]", "dgx.yaml has no machine; allowed: one machine or more."),
-        ("- {name: a, name: b}", 'line 1, column 13 is not YAML: duplicate key "name".'),
+        ("[]", "dgx.yaml: has no machine; allowed: one machine or more."),
+        ("- {name: a, name: b}", 'dgx.yaml:1:13: this is not YAML: duplicate key "name".'),
         (
             "- {name: a",
-            "line 1, column 11 is not YAML: expected ',' or '}', but got '<stream end>'.",
+            "dgx.yaml:2:1: this is not YAML: did not find expected ',' or '}'.",
         ),
-        ("- dgx-01", 'dgx.yaml line 1 is "dgx-01"; allowed: a mapping with name, bmc_'),
+        ("- dgx-01", 'dgx.yaml:1 is "dgx-01"; allowed: a mapping with name, bmc_'),
     ],
 )
 def test_a_yaml_file_that_is_no_list_of_machines_is_one_sentence(
@@ -224,7 +234,7 @@ def test_a_yaml_file_that_is_no_list_of_machines_is_one_sentence(
 @pytest.mark.parametrize("content", ["machines: []", ""])
 def test_a_yaml_file_of_another_form_is_told_so_once(tmp_path: Path, content: str) -> None:
     (said,) = mistakes(tmp_path, content, "dgx.yaml")
-    assert said == "dgx.yaml is not a list; allowed: a list of machines."
+    assert said == "dgx.yaml: is not a list; allowed: a list of machines."
 
 
 @pytest.mark.parametrize("leaving", ["[detach]", "{}", "1", "0"])
@@ -235,7 +245,7 @@ def test_another_way_to_leave_is_refused(tmp_path: Path, leaving: str) -> None:
         f"system_drive_serial: {serial}, leaving: {leaving}}}\n"
     )
     (said,) = mistakes(tmp_path, entry, "dgx.yaml")
-    assert said.startswith("dgx.yaml line 1: leaving is ")
+    assert said.startswith("dgx.yaml:1: leaving is ")
     assert said.endswith(
         "; allowed: true or deprovision, or detach; false or no such key where it stays."
     )

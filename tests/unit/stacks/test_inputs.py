@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import pulumi
 import pytest
+import yaml
 from pulumi.runtime import config as runtime_config
 
 from settings import SECRETS, SettingsError, how_to_set
@@ -49,6 +51,23 @@ def test_all_missing_secrets_are_named_at_once_with_their_commands() -> None:
         "--stack dev`."
         for name in ("hcloud_token", "bmc_password")
     )
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_mistake_has_its_line_where_the_file_is_the_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, same: bool
+) -> None:
+    """With `--config-file` it is another file than that of the stack's name."""
+    monkeypatch.chdir(tmp_path)
+    wrong = with_value("pools.cpu.nodes", 0)
+    written = wrong if same else config()
+    keys = {f"gpu-fleet:{key}": value for key, value in written.items()}
+    text = yaml.safe_dump({"config": keys}, sort_keys=False)
+    Path("Pulumi.dev.yaml").write_text(text)
+    configure(wrong, ALL)
+    said = "gpu-fleet:pools.cpu.nodes is 0; allowed: a whole number from 1 to 100."
+    line = [*text.splitlines(), "      nodes: 0"].index("      nodes: 0") + 1
+    assert refused() == (f"Pulumi.dev.yaml:{line}: {said}" if same else said,)
 
 
 def test_a_secret_in_plain_text_is_refused_without_its_value() -> None:

@@ -1,6 +1,6 @@
-"""The bootstrap: when .venv is complete, what is done when it is not, and old Pythons."""
+"""The bootstrap: when .venv is complete, and what is done when it is not."""
 
-import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -131,44 +131,12 @@ def test_a_python_without_venv_is_one_sentence(
         recorded.run()
 
 
-def test_a_name_that_is_no_python_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shim = tmp_path / "python3.13"
-    shim.write_text("#!/bin/sh\nexit 127\n")
-    good = tmp_path / "python3.12"
-    good.write_text("#!/bin/sh\nexit 0\n")
-    for path in (shim, good):
-        path.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_pulumi_stands_beside_fleet(recorded: Recorded) -> None:
+    recorded.run()
 
-    assert bootstrap.newer_python() == str(good)
-
-
-def test_no_python_that_is_new_enough_is_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(bootstrap, "LOWEST", (4, 0))
-    monkeypatch.setattr(bootstrap.Bootstrap, "is_done", lambda _self: False)
-
-    assert bootstrap.main() == 1
-    assert "is too old: install Python 3.11 or newer" in capsys.readouterr().err
-
-
-def test_python_3_6_can_load_the_file_that_finds_a_newer_one() -> None:
-    tree = ast.parse(Path(bootstrap.__file__).read_text(), feature_version=(3, 7))
-    imports = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    evaluated = [
-        annotation
-        for function in functions
-        for annotation in (function.returns, *(each.annotation for each in function.args.args))
-        if annotation is not None
-    ]
-    assert "__future__" not in imports, "its annotations came with Python 3.7"
-    assert len(evaluated) > 20
-    assert {type(each) for each in evaluated} <= {ast.Name, ast.Constant}, "no list[str] or | None"
+    launcher = recorded.venv / "bin" / "pulumi"
+    assert os.access(launcher, os.X_OK)
+    assert '/python" -P -m toolchain exec pulumi "$@"' in launcher.read_text()
 
 
 def test_a_done_bootstrap_prints_nothing_and_starts_nothing(

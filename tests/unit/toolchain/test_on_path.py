@@ -1,5 +1,8 @@
 """Installed programs that replace built ones."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from tests.unit.toolchain.conftest import Workshop
@@ -34,6 +37,12 @@ def test_a_control_plane_is_known_by_the_version_of_its_api_server(workshop: Wor
     installed = workshop.install("control-plane", f"Kubernetes v{CONTROL_PLANE.version()}")
 
     assert workshop.ensure("control-plane").path("control-plane") == installed
+
+
+def test_kubectl_is_known_by_its_own_version_as_a_client(workshop: Workshop) -> None:
+    installed = workshop.install("kubectl", f"Client Version: v{CONTROL_PLANE.version()}")
+
+    assert workshop.ensure("kubectl").path("kubectl") == installed
 
 
 def test_an_installed_pulumi_of_a_later_minor_is_used_with_its_language_host(
@@ -90,3 +99,19 @@ def test_what_was_built_here_and_is_on_path_counts_as_built(
 
     assert workshop.ensure("kwok").path("kwok") == built
     assert not (workshop.layout.home / "on-path.json").exists()
+
+
+def test_the_pulumi_beside_fleet_hides_no_installed_one(
+    workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asks for the right one itself, so to find it would never end."""
+    ours = tmp_path / "venv" / "bin"
+    ours.mkdir(parents=True)
+    (ours / "pulumi").write_text("#!/bin/sh\nexit 1\n")
+    (ours / "pulumi").chmod(0o755)
+    workshop.install("pulumi-language-python", "")
+    pulumi = workshop.install("pulumi", f"v{PULUMI.version()}")
+    monkeypatch.setattr("sys.prefix", str(ours.parent))
+    monkeypatch.setenv("PATH", f"{ours}{os.pathsep}{os.environ['PATH']}")
+
+    assert workshop.ensure("pulumi").path("pulumi") == pulumi

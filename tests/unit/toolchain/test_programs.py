@@ -9,6 +9,7 @@ from toolchain.build import Tools, versions
 from toolchain.layout import HOME
 from toolchain.programs import (
     CONTROL_PLANE,
+    KUBECTL,
     KUBELET_SHAPES,
     PROGRAMS,
     SOURCES,
@@ -23,7 +24,9 @@ def test_every_system_that_is_built_has_its_version() -> None:
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in versions.values())
 
 
-@pytest.mark.parametrize("program", [CONTROL_PLANE, KUBELET_SHAPES], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "program", [CONTROL_PLANE, KUBECTL, KUBELET_SHAPES], ids=lambda one: one.name
+)
 def test_kubernetes_and_its_staging_modules_are_of_one_version(program: Program) -> None:
     staging = CONTROL_PLANE.version().removeprefix("1.")
     replaced = re.findall(

@@ -28,6 +28,8 @@ print({"code": code, "loaded": sorted({name.partition(".")[0] for name in sys.mo
         ("plan", "dev/dgx"),
         ("shape", "dgx-h200", "--gpus", "2"),
         ("explain", "isolcpus"),
+        ("explain", "pools.dgx.sharing"),
+        ("explain", "cost/crossover"),
         ("render", "dev", "--out", "out"),
         ("hardware", "list"),
         ("policy-config", "dev"),

@@ -43,6 +43,15 @@ def test_a_buffer_that_says_nothing_lacks_all_three() -> None:
     ]
 
 
+def test_paused_pods_may_say_it_in_their_template() -> None:
+    found = paused("registry.k8s.io/pause:3.10")
+    own = {f"fleet.gpu/{name.replace('_', '-')}": value for name, value in GOOD.items()}
+    found["spec"]["template"]["metadata"] = {"annotations": own}
+
+    assert said(RULE, found) == []
+    assert len(said(RULE, annotated(found, keep_warm_usd_per_day="1e9"))) == 1
+
+
 @pytest.mark.parametrize("key", GOOD)
 def test_each_of_the_three_is_asked_for(key: str) -> None:
     (sentence,) = said(RULE, buffer(**{name: said for name, said in GOOD.items() if name != key}))

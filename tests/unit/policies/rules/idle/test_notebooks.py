@@ -79,6 +79,29 @@ def test_an_image_speaks_where_no_command_does() -> None:
     assert said(RULE, pod({**running(gpu_container(), "python"), **image})) == []
 
 
+@pytest.mark.parametrize(
+    "args", [["python", "train.py"], ["bash", "-c", "python a.py # jupyter lab"], ["start.sh", "x"]]
+)
+def test_another_program_in_the_image_of_a_notebook_is_a_job(args: list[str]) -> None:
+    image = {"image": "quay.io/jupyter/pytorch-notebook:latest", "args": args}
+
+    assert said(RULE, pod({**gpu_container(), **image})) == []
+
+
+@pytest.mark.parametrize("args", [["--ServerApp.token="], ["start-notebook.py"], ["-e", "x"], []])
+def test_flags_for_the_image_leave_it_a_notebook(args: list[str]) -> None:
+    image = {"image": "quay.io/jupyter/pytorch-notebook:latest", "args": args}
+
+    assert said(RULE, pod({**gpu_container(), **image})) == [WHOLE, FOR_EVER]
+
+
+def test_what_a_script_installs_does_not_run() -> None:
+    for installs in ("pip install jupyter notebook", "uv pip install jupyter lab", "# jupyter lab"):
+        assert said(RULE, lab("sh", "-c", f"{installs}\npython train.py")) == []
+    for runs in ("pip install jupyterlab && jupyter lab", "uv run jupyter lab"):
+        assert said(RULE, lab("sh", "-c", runs)) == [WHOLE, FOR_EVER]
+
+
 def test_kubeflows_notebook_and_a_users_server_of_jupyterhub_are_notebooks() -> None:
     kubeflow = {
         "apiVersion": "kubeflow.org/v1",

@@ -119,11 +119,11 @@ def test_a_pool_may_have_one_shape_for_few_gpus_and_another_for_more() -> None:
     assert told(RULE, pod(gpu_container(gpus=2, cpu=60), **on("odd")), odd) != []
 
 
-@pytest.mark.parametrize("resource", ["cpu", BIG, SMALL])
-def test_a_quantity_that_nobody_can_read_is_named(resource: str) -> None:
-    assert violations(pod(gpu_container(**{resource: "abc"}))) == [
-        f"Pod 'p' must have a well-formed quantity of {resource}."
-    ]
+def test_resources_of_the_whole_pod_count_in_place_of_its_containers() -> None:
+    whole = {"resources": {"limits": {"cpu": 400}}}
+
+    assert violations(pod(gpu_container(), **whole)) != []
+    assert violations(pod(gpu_container(cpu=400), resources={"requests": {"cpu": 8}})) == []
 
 
 @pytest.mark.parametrize(

@@ -55,11 +55,10 @@ def test_no_pool_with_so_many_pages_means_no_pod() -> None:
     assert told(RULE, pod(container(limits={BIG: "400Gi"}))) == []
 
 
-def test_a_malformed_amount_is_named_and_a_pod_without_pages_left_alone() -> None:
-    assert told(RULE, pod(container(limits={BIG: "x"}))) == [
-        "Pod 'p' must have a well-formed quantity of hugepages-1Gi."
-    ]
-    assert told(RULE, pod(container(limits={"cpu": "x"})), *POOLS) == []
+def test_pages_of_the_whole_pod_count() -> None:
+    whole = {"resources": {"requests": {BIG: "1Gi"}, "limits": {BIG: "1Gi"}}}
+
+    assert told(RULE, pod(container(), **whole, **on("cpu")), *POOLS) != []
 
 
 def test_a_size_that_no_pool_has_is_refused_with_what_there_is() -> None:

@@ -1,0 +1,1 @@
+"""What a stack file may say: its page, its JSON schema, and the answers of `fleet explain`."""

@@ -1,0 +1,43 @@
+"""Reads the report that the last rehearsal of an environment has left."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rehearsal.report import Report
+from rehearsal.workspace import Workspace
+from settings import stack_file
+
+
+class NoReportError(ValueError):
+    """There is no report to show; the message is one sentence."""
+
+
+def last(root: Path, environment: str) -> Report:
+    """Return the last report; raises SettingsError if there is no such environment."""
+    stack_file(root, environment)
+    path = Workspace(root=root, environment=environment).report
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise NoReportError(
+            f"Nobody has rehearsed {environment} here yet: `fleet rehearse {environment}` does."
+        ) from error
+    try:
+        return Report.from_json(text)
+    except ValueError as error:
+        raise NoReportError(
+            f"{path} is no report of this version of the program: "
+            f"`fleet rehearse {environment}` writes it anew."
+        ) from error
+
+
+def when(report: Report, root: Path) -> str:
+    """Say when it ran, and if the stack file is of a later time."""
+    if not report.ended:
+        return ""
+    ended = datetime.fromisoformat(report.ended)
+    said = f"Rehearsed on {ended:%Y-%m-%d} at {ended:%H:%M} UTC"
+    path = stack_file(root, report.environment)
+    if datetime.fromtimestamp(path.stat().st_mtime, UTC) > ended:
+        said += f"; {path.relative_to(root)} was changed after that"
+    return f"{said}."

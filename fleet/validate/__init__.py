@@ -1,0 +1,1 @@
+"""Validates stack files without an engine: settings, and the rules that settings decide."""

@@ -1,0 +1,136 @@
+"""Runs the program without an engine, to see what it would register.
+
+No plugin starts and no cloud is asked: Pulumi's own mocks answer as a preview of a new stack does,
+with the inputs of each resource and nothing that only a cloud knows.
+"""
+
+import asyncio
+import base64
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+from pulumi.runtime import mocks
+
+from policies.environment import Environment
+from policies.gates.normal_form import Plain, from_wire
+from policies.language.rule import Manifest
+from policies.verdicts import Resource
+from rehearsal.stackfile import generate
+from settings.names import PROJECT
+from settings.secrets import SECRETS, needed_secrets
+from settings.tunnel_keys import key_owners
+from settings.types import Settings
+from stacks.compose import compose
+
+KUBERNETES = "kubernetes:"
+_ANSWERS: Mapping[str, Mapping[str, object]] = {
+    "hcloud:index/getImage:getImage": {"id": 1},
+    "aws:ec2/getAmi:getAmi": {"id": "ami-0", "imageId": "ami-0"},
+    "pulumi:pulumi:readStackResourceOutputs": {"outputs": {}},
+}
+"""What the program asks: the images of Flatcar, and what the stack has, which is nothing yet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Registered:
+    """A resource in the form that rules read."""
+
+    resource: Resource
+    manifest: Manifest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """What the program registers, in the order of the engine's, and the warnings it gives."""
+
+    resources: tuple[Registered, ...]
+    warnings: tuple[str, ...]
+
+
+def program(environment: Environment) -> Program:
+    """Return what the program registers for an environment."""
+    asyncio.set_event_loop(asyncio.new_event_loop())
+    pulumi.runtime.settings.ROOT.set(None)  # or the exports of the run before would be there
+    monitor, log = _Monitor(_NoCloud()), _Warnings()
+    logger = logging.Logger("program")  # of one run, known to nobody else
+    logger.addHandler(log)
+    mocks.set_mocks(
+        monitor.mocks,
+        project=PROJECT,
+        stack=environment.settings.environment,
+        organization="organization",
+        preview=True,
+        logger=logger,
+        monitor=monitor,
+    )
+    secrets = dict(_secrets(environment.settings))
+
+    def run() -> None:
+        compose(environment, {name: pulumi.Output.secret(text) for name, text in secrets.items()})
+
+    pulumi.runtime.test(run)()  # type: ignore[no-untyped-call]  # waits for all that it begins
+    found = sorted(monitor.registered, key=lambda each: each.resource.urn)
+    return Program(resources=tuple(found), warnings=tuple(dict.fromkeys(log.warnings)))
+
+
+def _secrets(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield the secrets that an environment needs, made up; no rule reads one."""
+    for name in needed_secrets(settings):
+        keys = {owner: base64.b64encode(bytes(32)).decode() for owner in key_owners(settings)}
+        yield name, json.dumps(keys) if name == "wireguard_keys" else generate(SECRETS[name])
+
+
+class _NoCloud(mocks.Mocks):
+    """Answers as a preview: inputs come back, and nothing that a cloud would add."""
+
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
+        inputs = dict(args.inputs)
+        if args.typ.startswith(KUBERNETES):
+            inputs["metadata"] = {"name": args.name, **(inputs.get("metadata") or {})}
+        return None, inputs
+
+    def call(self, args: mocks.MockCallArgs) -> tuple[dict[Any, Any], list[tuple[str, str]]]:
+        return dict(_ANSWERS[args.token]), []
+
+
+class _Monitor(mocks.MockMonitor):
+    """Keeps each resource as the engine would hand it to a policy."""
+
+    def __init__(self, clouds: mocks.Mocks) -> None:
+        super().__init__(clouds)
+        self.registered: list[Registered] = []
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802  # the protocol's name
+        if request.type != "pulumi:pulumi:Stack":
+            urn = self.make_urn(request.parent, request.type, request.name)
+            self.registered.append(_registered(request, urn))
+        return super().RegisterResource(request)  # type: ignore[no-untyped-call]  # the SDK's
+
+
+def _registered(request: Any, urn: str) -> Registered:
+    kind, name = request.type.rpartition(":")[2], request.name
+    inputs = from_wire(request.object)
+    resource = Resource(kind=kind, name=name, urn=urn)
+    if not request.type.startswith(KUBERNETES) or "kind" not in inputs:
+        named = {"name": name}
+        whole: Manifest = {"kind": request.type, "metadata": named, "spec": inputs}
+        return Registered(resource=resource, manifest=whole)
+    metadata = inputs.setdefault("metadata", {})
+    if type(metadata) is dict and type(metadata.get("name")) is not str:
+        metadata["name"] = name
+    return Registered(resource=resource, manifest=Plain(inputs))
+
+
+class _Warnings(logging.Handler):
+    """Keeps what the program warns of."""
+
+    def __init__(self) -> None:
+        super().__init__(level=logging.WARNING)
+        self.warnings: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.warnings.append(record.getMessage())

@@ -1,0 +1,110 @@
+"""A container must get its GPUs by asking for them, and by no variable or mount.
+
+NVIDIA's container runtime may give a container the GPUs that its variable `NVIDIA_VISIBLE_DEVICES`
+names, or mounts below /var/run/nvidia-container-devices: all of them by `all`, without a resource,
+a queue or a quota, and in addition to what other pods on the node have. The nodes of this program
+refuse both ways; this rule refuses them where nodes do not, and says so before a pod starts without
+GPUs. `none`, `void` and an empty value give none. A value from elsewhere (`valueFrom`) is as good
+as any. A container that asks for GPUs leaves the variable to the device plugin: the kubelet puts
+the container's own value last, which wins. Pods in the system namespaces of the setting may.
+"""
+
+from collections.abc import Mapping
+
+from policies.language import cel
+from policies.language.cel_forms import EVERY_CONTAINER, Fault, of_containers
+from policies.language.manifest import at, items, mapping
+from policies.language.pods import pods, subject
+from policies.language.rule import Manifest, Rule, Settings
+from policies.language.system_namespaces import cel_is_system, is_system, schema
+
+ID = "isolation/unrequested-gpus"
+_VENDOR, _VARIABLE = "nvidia.com/", "NVIDIA_VISIBLE_DEVICES"
+_MOUNTS = "/var/run/nvidia-container-devices"
+_NO_GPUS = ("", "none", "void")
+_BY_VARIABLE = (
+    f"must ask for its GPUs by a resource such as {_VENDOR}gpu, not take them by {_VARIABLE}."
+)
+_OVERRIDES = (
+    f"must leave {_VARIABLE} to the device plugin, which sets it to the GPUs that it asked for."
+)
+_BY_MOUNT = (
+    f"must ask for its GPUs by a resource such as {_VENDOR}gpu, not take them by mounts below "
+    f"{_MOUNTS}."
+)
+
+
+def violations(manifest: Manifest, settings: Settings) -> list[str]:
+    """Return the containers that take GPUs without asking."""
+    found = pods(manifest)
+    if not found or is_system(manifest, settings):
+        return []
+    return [
+        f"{subject(manifest, pod)}: container '{container.get('name') or ''}' {fault}"
+        for pod in found
+        for container in (*pod.containers, *pod.ephemeral)
+        if (fault := _fault(container))
+    ]
+
+
+def _fault(container: Mapping[str, object]) -> str | None:
+    if any(map(_gives_gpus, items(container.get("env")))):
+        return _OVERRIDES if _asks(container) else _BY_VARIABLE
+    paths = (str(at(each, "mountPath") or "") for each in items(container.get("volumeMounts")))
+    return _BY_MOUNT if any(f"{path}/".startswith(f"{_MOUNTS}/") for path in paths) else None
+
+
+def _gives_gpus(variable: object) -> bool:
+    if at(variable, "name") != _VARIABLE:
+        return False
+    value = at(variable, "value")
+    elsewhere = at(variable, "valueFrom") is not None
+    return elsewhere or ("" if value is None else str(value)) not in _NO_GPUS
+
+
+def _asks(container: Mapping[str, object]) -> bool:
+    return any(
+        name.startswith(_VENDOR) and str(amount) != "0"
+        for part in ("limits", "requests")
+        for name, amount in mapping(at(container, "resources", part)).items()
+    )
+
+
+_VALUE = "dyn(v.?value.orValue(''))"
+_GIVES = (
+    f"c.?env.orValue([]).exists(v, v.?name.orValue('') == '{_VARIABLE}' && "
+    f"(v.?valueFrom.hasValue() || {_VALUE} != null && "
+    f"!('%s'.format([{_VALUE}]) in {list(_NO_GPUS)})))"
+)
+_ASKS = (
+    f"{cel.RESOURCES}.exists(r, r.exists(k, k.startsWith('{_VENDOR}') && "
+    "'%s'.format([r[k]]) != '0'))"
+)
+_MOUNTED = (
+    "c.?volumeMounts.orValue([]).exists(m, "
+    f"(m.?mountPath.orValue('') + '/').startsWith('{_MOUNTS}/'))"
+)
+
+RULE = Rule(
+    id=ID,
+    sentence="A container must get its GPUs by asking for them.",
+    why=(
+        "GPUs that a container takes by a variable are those that other pods asked for: no queue, "
+        "no quota and no label knows of it, and both run out of memory."
+    ),
+    source=(
+        "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/"
+        "docker-specialized.html"
+    ),
+    schema=schema("host-access", "Namespaces of the system parts that see all GPUs of their node."),
+    predicate=violations,
+    admission=of_containers(
+        f"({cel_is_system(ID)} ? [] : variables.pods)",
+        [
+            Fault(broken=f"{_GIVES} && {_ASKS}", says=cel.literal(_OVERRIDES)),
+            Fault(broken=_GIVES, says=cel.literal(_BY_VARIABLE)),
+            Fault(broken=_MOUNTED, says=cel.literal(_BY_MOUNT)),
+        ],
+        containers=EVERY_CONTAINER,
+    ),
+)

@@ -1,0 +1,270 @@
+"""The report of a rehearsal on one screen, as data: what the terminal, Markdown and the page show.
+
+What is broken is told whole, with the keys of the stack file to change; any other thing in a line.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+from policies.verdicts import Finding, Verdict
+from rehearsal.report import NodeFacts, Pool, Report
+from settings.names import PROJECT
+
+Mark = Literal["good", "bad", "warning", "plain"]
+NOTHING = "\N{EN DASH}"
+TIMES = " \N{MULTIPLICATION SIGN} "
+FAULTS_SHOWN = 4  # of one rule
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolRow:
+    """Nodes of a pool that are alike, or a pool without nodes; each cell as text."""
+
+    site: str
+    pool: str
+    hardware: str
+    nodes: str
+    pod_cpus: str
+    numa: str
+    gpus: str
+    hugepages: str
+    usd_per_hour: str
+    down: bool = False  # it has fewer nodes than it should
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broken:
+    """What breaks a rule, once for all resources that break it by the same keys."""
+
+    rule: str
+    sentences: tuple[str, ...]
+    others: tuple[str, ...]  # the other resources of which the same is true
+    keys: tuple[str, ...]  # what to change in the stack file, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One thing in a line, of which the end may be cut where there is no room for it."""
+
+    mark: Mark
+    text: str
+    about: str = ""  # what it is about: a rule and where
+
+
+def headline(report: Report) -> str:
+    """Return the verdict in a sentence."""
+    if not report.passed:
+        parts = [count(len(report.broken), "rule") + " broken"] if report.broken else []
+        parts += [count(len(report.other_problems), "problem")] if report.other_problems else []
+        return f"{report.environment} failed: {', '.join(parts) or 'it did not end'}."
+    gpus = sum(node.gpus for node in report.nodes)
+    total = sum(phase.seconds for phase in report.phases)
+    return (
+        f"{report.environment} passed: {count(len(report.nodes), 'node')} Ready, "
+        f"{count(gpus, 'GPU')}, {count(resources(report), 'resource')}, {total:.0f} s."
+    )
+
+
+def count(number: int, what: str) -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def resources(report: Report) -> int:
+    """Return the number of resources that the update made."""
+    return sum((report.resources or {}).values())
+
+
+def pool_rows(report: Report) -> list[PoolRow]:
+    """Return a row for each kind of node in each pool; one for a pool without nodes."""
+    return [row for pool in report.pools for row in _rows(pool, report)]
+
+
+def _rows(pool: Pool, report: Report) -> Iterator[PoolRow]:
+    kinds = Counter(_facts(node) for node in report.nodes if node.pool == pool.name)
+    if not kinds:
+        yield _without_nodes(pool, planned=report.planned)
+    for position, (facts, number) in enumerate(kinds.items()):
+        cpus, numa, gpus, pages = facts
+        whole = len(kinds) == 1 and number == pool.nodes_wanted
+        yield PoolRow(
+            site=pool.site,
+            pool=pool.title or pool.name,
+            hardware=pool.hardware,
+            nodes=str(number) if whole else f"{number} of {pool.nodes_wanted}",
+            pod_cpus=cpus,
+            numa=numa,
+            gpus=gpus,
+            hugepages=pages,
+            usd_per_hour=usd(pool.usd_per_hour) if position == 0 else "",
+            down=sum(kinds.values()) < pool.nodes_wanted,
+        )
+
+
+def _without_nodes(pool: Pool, *, planned: bool) -> PoolRow:
+    rented = pool.gpu_limit is not None
+    boots = "" if planned else "boot data ok" if pool.boot_data_ok else "boot data refused"
+    model = _model(pool.gpu_model)
+    gpus = f"up to {pool.gpu_limit}" if rented else f"{pool.gpus_per_node}{TIMES}{model}"
+    return PoolRow(
+        site=pool.site,
+        pool=pool.title or pool.name,
+        hardware=pool.hardware,
+        nodes=str(pool.nodes_wanted) if planned or rented else f"0 of {pool.nodes_wanted}",
+        pod_cpus="",
+        numa=boots,
+        gpus=gpus if rented or pool.gpus_per_node else NOTHING,
+        hugepages="",
+        usd_per_hour=usd(pool.usd_per_hour),
+        down=not planned and (not pool.boot_data_ok or not rented),
+    )
+
+
+def _facts(node: NodeFacts) -> tuple[str, str, str, str]:
+    numa = Counter((_cpu_count(n.cpus), _memory(n.memory_gib)) for n in node.numa)
+    return (
+        f"{node.allocatable.get('cpu', '?')}/{node.cpus}",
+        ", ".join(f"{n}{TIMES}{cpus} CPUs, {memory}" for (cpus, memory), n in numa.items()),
+        f"{node.gpus}{TIMES}{_model(node.gpu_model)}" if node.gpus else NOTHING,
+        ", ".join(f"{sum(n)}{TIMES}{size}" for size, n in node.hugepages.items()) or NOTHING,
+    )
+
+
+def _model(gpu: str | None) -> str:
+    return (gpu or "").removeprefix("NVIDIA ")
+
+
+def _cpu_count(cpus: str) -> int:
+    """The number of CPUs in a kernel CPU list."""
+    spans = [span.split("-") for span in cpus.split(",") if span]
+    return sum(int(span[-1]) - int(span[0]) + 1 for span in spans)
+
+
+def _memory(gib: int) -> str:
+    return f"{gib // 1024} TiB" if gib % 1024 == 0 else f"{gib} GiB"
+
+
+def usd(amount: float | None) -> str:
+    """Return an amount of USD."""
+    return "unknown" if amount is None else f"{amount:,.2f}"
+
+
+def cost(report: Report) -> str:
+    """Return what is up costs, or would; empty where nothing is known of it."""
+    found = report.cost
+    if found is None:
+        return ""
+    of = "what is always on" if report.planned else "what is up"
+    flags = [("no price known", found.without_price), ("price not verified", found.unverified)]
+    told = [f"{flag}: {', '.join(names)}" for flag, names in flags if names]
+    notes = f" ({'; '.join(told)})" if told else ""
+    return (
+        f"{usd(found.usd_per_hour)} USD per hour for {of}, {usd(found.usd_per_hour * 24)} per day "
+        f"of a budget of {usd(found.budget_usd_per_day)}{notes}."
+    )
+
+
+def broken(report: Report) -> list[Broken]:
+    """Return the broken rules; resources that break one by the same keys are one entry."""
+    return [each for verdict in report.broken for each in _entries(verdict, report)]
+
+
+def _entries(verdict: Verdict, report: Report) -> Iterator[Broken]:
+    stopping = [finding for finding in verdict.findings if finding.state == "violated"]
+    by_keys: dict[object, list[Finding]] = {}
+    for finding in stopping:
+        same = (finding.pool, finding.keys) if finding.keys else finding
+        by_keys.setdefault(same, []).append(finding)
+    for first, *others in by_keys.values():
+        yield Broken(
+            rule=verdict.rule,
+            sentences=first.sentences,
+            others=tuple(str(other.resource) for other in others),
+            keys=keys(first, report),
+        )
+
+
+def keys(finding: Finding, report: Report) -> tuple[str, ...]:
+    """Return the keys of the stack file that decide a finding, as a person types them."""
+    titles = {pool.name: pool.title or pool.name for pool in report.pools}
+    pool = titles.get(finding.pool, finding.pool)
+    return tuple(f"{PROJECT}:{key.format(pool=pool)}" for key in finding.keys)
+
+
+def advice(report: Report) -> Iterator[Line]:
+    """Yield a line for each rule that is broken and stops nothing, or was not asked in the end."""
+    for verdict in report.verdicts:
+        left = verdict.state == "not checked" and not report.planned
+        if verdict.state == "advisory" or left:
+            yield _advice(verdict, report)
+
+
+def warnings(report: Report) -> Iterator[Line]:
+    """Yield the warnings, and the exemptions of each rule in a line."""
+    for text in report.warnings:
+        yield Line(mark="warning", text=text)
+    for rule, of_rule in groupby(report.exemptions, key=lambda one: one.rule):
+        ends = sorted(of_rule, key=lambda one: one.until)
+        over = any(one.use == "expired" for one in ends)
+        word = "exemption" + ("" if len(ends) == 1 else "s")
+        text = f"{len(ends)} {word}, {'ended' if over else 'the first ends'} {ends[0].until}"
+        yield Line(mark="bad" if over else "warning", about=rule, text=text)
+
+
+def _advice(verdict: Verdict, report: Report) -> Line:
+    sentences = verdict.sentences
+    worst = next(finding for finding in verdict.findings if finding.state == verdict.state)
+    at = [key.removeprefix(f"{PROJECT}:") for key in keys(worst, report)[:1]]
+    more = f" (and {len(sentences) - 1} more)" if len(sentences) > 1 else ""
+    about = " at ".join([verdict.rule + more, *at])
+    return Line(mark="warning", about=about, text=worst.sentences[0])
+
+
+def job(report: Report) -> Line | None:
+    """Return what the smoke job did; None where none ran."""
+    run = report.job
+    if run is None:
+        return None
+    text = (
+        f"{run.name} ran on {run.node} ({run.hardware}) with {run.gpus} GPUs and {run.cpus} CPUs, "
+        f"{run.seconds:.1f} s from its creation to its end"
+    )
+    return Line(mark="good", about="job", text=text)
+
+
+def counts(report: Report) -> Iterator[Line]:
+    """Yield what went as it should, as numbers; the whole report has each by name."""
+    held = sum(verdict.state == "held" for verdict in report.verdicts)
+    if held:
+        so_far = " so far: nothing was created" if report.planned else ""
+        yield Line(
+            mark="plain", text=f"{count(held, 'rule')} {'holds' if held == 1 else 'hold'}{so_far}"
+        )
+    waiting = sum(verdict.state == "not checked" for verdict in report.verdicts)
+    if waiting and report.planned:
+        text = f"{count(waiting, 'rule')} not checked: some values are known only at `up`"
+        yield Line(mark="plain", text=text)
+    if report.resources is not None:
+        yield Line(mark="plain", text=f"{count(resources(report), 'resource')} deployed")
+    if report.unverified:
+        fields = sum(len(names) for names in report.unverified.values())
+        machines = ", ".join(report.unverified)
+        yield Line(mark="plain", text=f"{count(fields, 'catalogue field')} unverified: {machines}")
+
+
+def not_rehearsed(report: Report) -> str:
+    """Return in a sentence what was recorded alone; empty where all was rehearsed."""
+    charts = report.charts_not_rehearsed
+    parts = [f"{count(len(charts), 'chart')} recorded, not installed"] if charts else []
+    return "; ".join([*parts, *report.recorded_only])
+
+
+def versions(report: Report) -> Sequence[str]:
+    """Return where minor versions differ from the environment's, a sentence each."""
+    return [
+        f"{each.system} {each.rehearsed} was rehearsed, the environment has {each.environment}"
+        for each in report.version_differences
+    ]

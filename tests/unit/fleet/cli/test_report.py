@@ -1,0 +1,102 @@
+"""`fleet report ENV` shows the report of the last rehearsal, in the form that is asked for."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fleet.cli import report
+from fleet.cli.main import app
+from tests.conftest import ROOT
+
+RECORDED = Path(__file__).parents[2] / "rehearsal" / "recorded" / "passed.json"
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["report", *arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "stacks").mkdir()
+    shutil.copy2(ROOT / "stacks" / "Pulumi.dev.yaml", tmp_path / "stacks")
+    monkeypatch.setattr(report, "ROOT", tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path
+
+
+@pytest.fixture
+def rehearsed(checkout: Path) -> Path:
+    (checkout / ".rehearsal" / "dev").mkdir(parents=True)
+    path = checkout / ".rehearsal" / "dev" / "report.json"
+    shutil.copy(RECORDED, path)
+    return path
+
+
+@pytest.mark.usefixtures("rehearsed")
+def test_it_prints_the_short_report_and_when_it_ran() -> None:
+    code, shown, _ = run("dev")
+    assert code == 0
+    assert shown.strip().startswith("dev passed: ")
+    assert "Rehearsed on 2026-11-23 at " in shown
+    assert len(shown.splitlines()) < 30
+
+
+def test_it_says_that_the_stack_file_was_changed_after_that(rehearsed: Path) -> None:
+    found = json.loads(rehearsed.read_text())
+    rehearsed.write_text(json.dumps({**found, "ended": "2001-01-01T00:00:00+00:00"}))
+    assert "stacks/Pulumi.dev.yaml was changed after that" in " ".join(run("dev")[1].split())
+    rehearsed.write_text(json.dumps({**found, "ended": "2999-01-01T00:00:00+00:00"}))
+    assert "changed after that" not in run("dev")[1]
+
+
+@pytest.mark.usefixtures("rehearsed")
+def test_all_prints_every_rule() -> None:
+    assert "numa/vgpu, mandatory" in run("dev", "--all")[1]
+    assert "numa/vgpu" not in run("dev")[1]
+
+
+def test_json_is_what_the_rehearsal_wrote(rehearsed: Path) -> None:
+    assert json.loads(run("dev", "--json")[1]) == json.loads(rehearsed.read_text())
+
+
+@pytest.mark.usefixtures("rehearsed")
+def test_html_is_written_to_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    assert run("dev", "--html", str(path))[:2] == (0, f"Wrote {path}.\n")
+    assert path.read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.usefixtures("rehearsed")
+def test_markdown_is_printed() -> None:
+    assert run("dev", "--markdown")[1].startswith("### ✅ dev passed")
+
+
+@pytest.mark.usefixtures("checkout")
+@pytest.mark.parametrize(
+    ("environment", "sentence"),
+    [
+        ("dev", "Nobody has rehearsed dev here yet: `fleet rehearse dev` does."),
+        ("def", 'no environment "def"'),
+    ],
+)
+def test_without_a_report_there_is_one_sentence(environment: str, sentence: str) -> None:
+    code, shown, told = run(environment)
+    assert (code, shown) == (2, "")
+    assert sentence in told
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"environment": "dev", "pools": [{}]}'])
+def test_a_report_of_another_version_is_one_sentence(rehearsed: Path, text: str) -> None:
+    rehearsed.write_text(text)
+    code, _, told = run("dev")
+    assert code == 2
+    assert told.count("is no report of this version of the program") == 1
+
+
+def test_two_forms_at_once_are_refused() -> None:
+    code, _, told = run("dev", "--json", "--markdown")
+    assert (code, "choose one" in told) == (2, True)
