@@ -18,7 +18,7 @@ Explain a stack file's key, a rule, or a plan's line.
 Examples:
   fleet explain pools.dgx.sharing  # a key, and its value in each stack
   fleet explain cost/crossover     # a rule: why, settings, how to exempt
-  fleet explain isolcpus           # a kernel argument, sysctl or kubelet field
+  fleet explain isolcpus           # a kernel argument or kubelet field
 
 Exit code 2 if the name is unknown.
 """
