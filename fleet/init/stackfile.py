@@ -12,6 +12,7 @@ import jinja2
 from fleet.init.answers import CPU_SERVER, PLACE, Answers, Owned, machine
 from hardware.catalogue import Hardware, load
 from hardware.flatcar.releases import driver_version
+from settings.forms import CapacityType
 from settings.secrets import SECRETS
 from settings.support import ends
 from settings.versions import FLATCAR, KUBERNETES, NVIDIA_DRIVER
@@ -48,12 +49,19 @@ def _values(answers: Answers, today: date) -> dict[str, Any]:
         "machines": machines,
         "bmc_names": any(not _is_address(each["bmc_address"]) for each in machines),
         "burst_gpus": burst.gpu_count if burst else 0,
+        "capacity": _capacity(burst) if burst else "",
         "flatcar": FLATCAR,
         "fabric_manager": driver_version(FLATCAR, NVIDIA_DRIVER) if switched else None,
         "secrets": _secrets(owned),
         **_costs([(own, len(machines)), (burst, 2), (load(CPU_SERVER), answers.servers)]),
         **_exemptions(answers, today),
     }
+
+
+def _capacity(machine: Hardware) -> CapacityType:
+    """Return how a machine can be rented: on demand, unless only capacity blocks have a price."""
+    blocks = machine.price.on_demand_per_hour is None and machine.price.reserved_per_hour
+    return "reserved" if blocks else "on-demand"
 
 
 def _costs(machines: Sequence[tuple[Hardware | None, int]]) -> dict[str, Any]:

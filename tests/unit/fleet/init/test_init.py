@@ -10,10 +10,11 @@ from typer.testing import CliRunner, Result
 
 from fleet.cli import init
 from fleet.cli.main import app
+from fleet.validate.judging import validate
 from hardware.catalogue import load as machine
 from hardware.catalogue import names
 from policies.environment import load
-from settings import BareMetalPoolSettings
+from settings import AwsPoolSettings, BareMetalPoolSettings
 from tests.conftest import ROOT
 
 
@@ -71,6 +72,20 @@ def test_rented_machines_of_every_kind_become_a_valid_environment(
     assert run("lab", "--aws", name, "--region", "eu-central-1").exit_code == 0
     settings = load(checkout / "stacks" / "Pulumi.lab.yaml").settings
     assert {pool.hardware.name for pool in settings.pools.values()} == {name, "ccx33"}
+
+
+def test_what_is_sold_as_capacity_blocks_alone_is_rented_so(checkout: Path) -> None:
+    for name, capacity in (("p5e.48xlarge", "reserved"), ("p5en.48xlarge", "on-demand")):
+        run("lab", "--aws", name, "--overwrite")
+        burst = load(checkout / "stacks" / "Pulumi.lab.yaml").settings.pools["burst"].declared
+        assert isinstance(burst, AwsPoolSettings)
+        assert burst.gpu_limits == {capacity: 16}
+
+
+def test_a_new_environment_breaks_no_rule(checkout: Path) -> None:
+    run("lab", "--own", "dgx-h200", "--aws", "p5e.48xlarge")
+    found = validate(checkout / "stacks" / "Pulumi.lab.yaml")
+    assert (found.mistakes, found.broken) == ((), ())
 
 
 def test_every_placeholder_is_named_with_its_line(checkout: Path) -> None:
