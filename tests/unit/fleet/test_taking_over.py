@@ -47,7 +47,7 @@ def test_the_example_of_an_id_is_a_host_of_the_program() -> None:
 def test_every_type_of_the_table_is_one_that_the_program_makes() -> None:
     made = {each.type for each in resources("prod")}
     types = [name for types, _ in TABLE for name in re.findall(r"`([\w:./]+)`", types)]
-    assert len(types) == 4
+    assert len(types) == 3
     assert {*types} <= made
 
 
@@ -81,6 +81,11 @@ def test_the_machines_and_pools_are_those_of_prod() -> None:
 def test_each_command_of_ours_can_be_read(words: list[str]) -> None:
     command: Any = typer.main.get_command(app)
     command.commands[words[1]].make_context(words[1], words[2:])
+
+
+def test_the_name_of_a_server_is_one_of_the_program() -> None:
+    servers = {made.inputs["name"] for made in named(list(resources("prod")), "Server").values()}
+    assert {*re.findall(r"`(fleet-prod-\S+)`", PAGE)} <= servers
 
 
 def test_repositories_are_adopted_where_the_page_says() -> None:
