@@ -27,8 +27,6 @@ def rehearse(
     plane, boots its simulated machines, runs a GPU job on them and prints a report of about twenty
     lines. `fleet report ENV` prints it again.
 
-    Examples: `fleet rehearse dev`, `fleet rehearse prod --all`.
-
     \b
     Examples:
       fleet rehearse dev
