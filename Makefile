@@ -58,8 +58,8 @@ up: .preview/policies-$(ENV).json ## Update the accounts of ENV; Pulumi asks fir
 bench: bootstrap ## Measure previews, boot data and rehearsals, as ratios
 	@exec $(RUN) benchmarks
 
-toolchain: bootstrap ## Build the programs of the rehearsal that are missing
-	@exec $(RUN) toolchain
+toolchain: bootstrap ## Build missing programs, or take ARCHIVE=FILE with SHA256=SUM
+	@exec $(RUN) toolchain $(if $(ARCHIVE),take "$(ARCHIVE)" "$(SHA256)")
 
 clean: ## Stop kept rehearsals, delete everything that make created
 	@for kept in .rehearsal/*/; do \

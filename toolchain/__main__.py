@@ -3,16 +3,21 @@
 Without names it leaves out those that a few slow tests alone ask for.
 
 `python -m toolchain exec pulumi …` runs a program in place of this one, in its environment.
+
+`python -m toolchain take FILE SHA256` takes the programs from the archive of a release instead,
+`python -m toolchain pack FILE` makes such an archive.
 """
 
 import os
 import signal
 import sys
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from rich.console import Console
 
+from toolchain.archive import pack, take
 from toolchain.build import ToolchainError, ensure
 from toolchain.programs import PROGRAMS
 
@@ -23,6 +28,12 @@ def main(arguments: list[str]) -> int:
     try:
         if arguments[:1] == ["exec"] and arguments[1:]:
             _become(arguments[1], arguments[1:], console)
+        if arguments[:1] == ["pack"]:
+            _pack(arguments[1:], console)
+            return 0
+        if arguments[:1] == ["take"]:
+            _take(arguments[1:], console)
+            return 0
         unknown = [name for name in arguments if name not in PROGRAMS]
         if unknown:
             raise ToolchainError(
@@ -40,6 +51,23 @@ def main(arguments: list[str]) -> int:
 
 def _usual() -> tuple[str, ...]:
     return tuple(name for name, program in PROGRAMS.items() if not program.on_demand)
+
+
+def _pack(words: list[str], console: Console) -> None:
+    if len(words) != 1:
+        raise ToolchainError("`pack` takes one word: the file to write.")
+    pack(Path(words[0]), console=console)
+
+
+def _take(words: list[str], console: Console) -> None:
+    if len(words) != 2:
+        raise ToolchainError(
+            "`take` takes two words: the archive, and its SHA-256 as SHA256SUMS of the release "
+            "has it (`make toolchain ARCHIVE=FILE SHA256=…`)."
+        )
+    taken = take(Path(words[0]), words[1], console=console)
+    names = ", ".join(program.name for program in taken)
+    console.print(f"toolchain: took {names}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _become(program: str, command: list[str], console: Console) -> NoReturn:

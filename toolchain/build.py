@@ -142,10 +142,10 @@ def ensure(
     progress = Progress(console)
     if _missing(wanted, layout):
         layout.home.mkdir(parents=True, exist_ok=True)
-        with _lock(layout, progress):
-            _build(_missing(wanted, layout), layout, progress)
+        with lock(layout, progress):
+            build_all(_missing(wanted, layout), layout, progress)
     elif layout.leftovers():
-        with _lock(layout, None) as alone:
+        with lock(layout, None) as alone:
             if alone:
                 end_builds(layout)
                 layout.remove_leftovers()
@@ -167,7 +167,7 @@ def _missing(programs: Sequence[Program], layout: Layout) -> list[Program]:
     ]
 
 
-def _build(programs: Sequence[Program], layout: Layout, progress: Progress) -> None:
+def build_all(programs: Sequence[Program], layout: Layout, progress: Progress) -> None:
     """Build the programs, each completely or not at all; the caller holds the lock."""
     end_builds(layout)
     if not programs:
@@ -214,7 +214,7 @@ def _check_space(programs: Sequence[Program], layout: Layout) -> None:
 
 
 @contextmanager
-def _lock(layout: Layout, progress: Progress | None) -> Iterator[bool]:
+def lock(layout: Layout, progress: Progress | None) -> Iterator[bool]:
     """Hold the lock of the builds; without `progress`, yield False where another build has it."""
     with (layout.home / "lock").open("a") as file:
         try:

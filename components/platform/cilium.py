@@ -1,6 +1,6 @@
 """Cilium, the network of pods and Services across all sites, as its pinned chart.
 
-It stands in for kube-proxy: a cluster is founded without one (kubeadm's `proxy.disabled`).
+It stands in for kube-proxy: a cluster is created without one (kubeadm's `proxy.disabled`).
 """
 
 from collections.abc import Sequence

@@ -5,14 +5,12 @@ from typing import Annotated
 
 import typer
 
-from fleet.cli.place import ENVIRONMENT_HELP, JSON_HELP, ROOT
+from fleet.cli.place import ROOT, Environment, Json
 from fleet.cli.printing import complain, refuse, show
 
 
 def audit(  # noqa: PLR0913  # an option each
-    environment: Annotated[
-        str, typer.Argument(metavar="ENV", help=f"{ENVIRONMENT_HELP[:-1]}; its rules apply.")
-    ],
+    environment: Environment,
     *,
     kubeconfig: Annotated[
         str, typer.Option(metavar="FILE", help="Default: KUBECONFIG, else ~/.kube/config.")
@@ -27,12 +25,18 @@ def audit(  # noqa: PLR0913  # an option each
         ),
     ] = False,
     whole: Annotated[bool, typer.Option("--all", help="Show each finding.")] = False,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    json: Json = False,
 ) -> None:
     """Check what runs in a cluster against an environment's rules.
 
     Reads the cluster with your kubeconfig and changes nothing; never reads Secrets. Shows the GPUs
     that broken rules hold now, with GPU-hours and USD at the catalogue's prices.
+
+    \b
+    Examples:
+      fleet audit prod
+      fleet audit prod --kubeconfig ~/.kube/prod --context admin
+      fleet audit prod --all
 
     Exit code 1 if a mandatory rule is broken, 2 if something cannot be read.
     """

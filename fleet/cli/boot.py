@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from fleet.cli.place import JSON_HELP
+from fleet.cli.completing import machines
+from fleet.cli.place import Json
 from fleet.cli.printing import refuse, show
 
 
@@ -17,7 +18,12 @@ def boot(
     ],
     *,
     hardware: Annotated[
-        str, typer.Option(metavar="NAME", help="A machine of the catalogue, such as dgx-h200.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="A machine of the catalogue, such as dgx-h200.",
+            autocompletion=machines,
+        ),
     ],
     fetch: Annotated[
         list[str] | None,
@@ -26,12 +32,16 @@ def boot(
             help="Use FILE for what the machine would download from URL; repeatable.",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    json: Json = False,
 ) -> None:
     """Simulate the first boot from an Ignition file.
 
     Prints the Node that the machine becomes, or what stops it. `fleet render` writes such a file
     for each pool: user-data.json.
+
+    \b
+    Example:
+      fleet boot boot-data/dgx/user-data.json --hardware dgx-h200
 
     Exit code 1 if the machine would not come up, 2 if the file cannot be read or the catalogue has
     no such machine.

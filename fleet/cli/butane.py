@@ -38,6 +38,10 @@ def butane(  # noqa: PLR0913  # the flags of Butane's own command
 
     Contents are never compressed.
 
+    \b
+    Example:
+      fleet butane boot-data/dgx/butane.yaml --check
+
     Exit code 1 if the file cannot be read or translated.
     """
     from ignition.butane import ButaneError, FilesDir, translate

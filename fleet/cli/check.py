@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fleet.cli.command import Command
-from fleet.cli.place import ENVIRONMENT_HELP, JSON_HELP, ROOT
+from fleet.cli.completing import environments
+from fleet.cli.place import ENVIRONMENT_HELP, ROOT, Json
 from fleet.cli.printing import complain, refuse, show
 
 if TYPE_CHECKING:
@@ -49,7 +50,13 @@ def check(  # noqa: PLR0913  # an option each
         ),
     ] = None,
     environment: Annotated[
-        str, typer.Option("--env", metavar="ENV", help=f"{ENVIRONMENT_HELP[:-1]}; its rules apply.")
+        str,
+        typer.Option(
+            "--env",
+            metavar="ENV",
+            help=f"{ENVIRONMENT_HELP[:-1]}; its rules apply.",
+            autocompletion=environments,
+        ),
     ],
     namespace: Annotated[
         str,
@@ -87,7 +94,7 @@ def check(  # noqa: PLR0913  # an option each
             "--strict", help="Exit with 1 also if something with GPUs could not be judged."
         ),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    json: Json = False,
     sarif: Annotated[
         Path | None,
         typer.Option(metavar="[FILE]", help="Write SARIF for code scanning, or print it."),
@@ -95,7 +102,15 @@ def check(  # noqa: PLR0913  # an option each
 ) -> None:
     """Check Kubernetes YAML against an environment's rules.
 
-    Reads manifests and rendered charts: helm template … | fleet check -f - --env prod
+    Reads manifests and rendered charts.
+
+    \b
+    Examples:
+      fleet check -f workloads --env prod
+      helm template lakefs/lakefs | fleet check -f - --env prod
+      fleet check -k overlays/prod --env prod
+      fleet check -f templates --env prod --values prod.env
+      fleet check -f workloads --env prod --sarif findings.sarif
 
     Exit code 1 if a mandatory rule is broken, 2 if something cannot be read.
     """

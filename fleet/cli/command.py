@@ -1,13 +1,71 @@
-"""The command class of all verbs: what their usage line looks like."""
+"""The classes of the command and of its verbs: how their help looks."""
 
+import difflib
 from typing import Any
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
+
+from engine.console import print_what_the_output_can
+from fleet.cli.printing import refuse
+
+SECTIONS = ("Look", "Judge", "Rehearse", "Change", "Work with files")
+"""The groups of verbs in `fleet --help`, in the order in which a person needs them."""
+LOOK, JUDGE, REHEARSE, CHANGE, WORK = SECTIONS
 
 
 class Command(TyperCommand):
-    """A verb whose usage line says `ENV`; typer's own `{ENV}` looks like a choice."""
+    """A verb whose help says `ENV`; typer's own `{ENV}` looks like a choice."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # typer hides the types of click
         """The words after the name of the verb."""
         return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments and options; typer would put the type behind the name of each argument."""
+        sections: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        for param in self.get_params(ctx):
+            if record := param.get_help_record(ctx):
+                name, text = record
+                is_argument = param.param_type_name == "argument"
+                row = (name.partition(" ")[0] if is_argument else name, text)
+                sections[param.param_type_name].append(row)
+        for kind, rows in sections.items():
+            if rows:
+                with formatter.section(f"{kind.title()}s"):
+                    formatter.write_dl(rows)
+
+
+class Verbs(TyperGroup):
+    """The command itself: its verbs stand in groups, and a wrong one is answered with the right."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb; say in one sentence which file or folder it cannot read or write."""
+        print_what_the_output_can()
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            if error.filename is None:
+                raise
+            refuse(f"{error.filename} cannot be used: {error.strerror}.")
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the verb; refuse an unknown one in a sentence with the nearest."""
+        if args[0] not in self.commands and not ctx.resilient_parsing:
+            near = difflib.get_close_matches(args[0], self.commands, n=1)
+            offer = f'did you mean "{near[0]}"?' if near else "`fleet --help` lists the verbs."
+            refuse(f'There is no verb "{args[0]}"; {offer}')
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  # typer gives it
+        """The verbs by `rich_help_panel`; one without a panel stands last."""
+        sections: dict[str, list[tuple[str, str]]] = {name: [] for name in SECTIONS}
+        limit = formatter.width - 6 - max(map(len, self.commands))
+        for name, verb in sorted(self.commands.items()):
+            if not verb.hidden:
+                panel = getattr(verb, "rich_help_panel", None) or "More"
+                row = (name.ljust(max(map(len, self.commands))), verb.get_short_help_str(limit))
+                sections.setdefault(panel, []).append(row)
+        for title, rows in sections.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)

@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from fleet.cli.place import ENVIRONMENT_HELP, ROOT
+from fleet.cli.place import ROOT, Environment
 
 
 def destroy(
-    environment: Annotated[str, typer.Argument(metavar="ENV", help=ENVIRONMENT_HELP)],
+    environment: Environment,
     *,
     lift: Annotated[
         list[str] | None,
@@ -29,6 +29,11 @@ def destroy(
     ended, runs `pulumi destroy` in the order of docs/decisions/0016, and counts what is left.
     Protected parts stay unless they are named. A run that was ended goes on when it is started
     again.
+
+    \b
+    Examples:
+      fleet destroy dev
+      fleet destroy dev --lift dgx --lift lakefs
 
     Exit code 1 if something is left or AWS could not be asked, 2 if nothing was begun.
     """

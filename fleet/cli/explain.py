@@ -7,16 +7,18 @@ from typing import Annotated
 
 import typer
 
-from fleet.cli.place import ENVIRONMENT_HELP, JSON_HELP, ROOT
+from fleet.cli.completing import environments, words
+from fleet.cli.place import ENVIRONMENT_HELP, ROOT, Json
 from fleet.cli.printing import refuse, show
 
 HELP = """\
 Explain a stack file's key, a rule, or a plan's line.
 
 \b
-fleet explain pools.dgx.sharing   a key, and its value in each environment
-fleet explain cost/crossover      a rule: why, settings, how to exempt
-fleet explain isolcpus            a kernel argument, sysctl or kubelet field
+Examples:
+  fleet explain pools.dgx.sharing  # a key, and its value in each stack
+  fleet explain cost/crossover     # a rule: why, settings, how to exempt
+  fleet explain isolcpus           # a kernel argument or kubelet field
 
 Exit code 2 if the name is unknown.
 """
@@ -28,14 +30,20 @@ def explain(
         typer.Argument(
             metavar="WORD",
             help="A path of the stack file, a rule's id, or the name of a line of a plan.",
+            autocompletion=words,
         ),
     ],
     *,
     environment: Annotated[
         str | None,
-        typer.Option("--env", metavar="ENV", help=f"{ENVIRONMENT_HELP[:-1]}. Default: all."),
+        typer.Option(
+            "--env",
+            metavar="ENV",
+            help=f"{ENVIRONMENT_HELP[:-1]}. Default: all.",
+            autocompletion=environments,
+        ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    json: Json = False,
 ) -> None:
     """Explain a key of the stack file, a rule, or a line of the plans."""
     from fleet.reference.explanation import UnknownKeyError

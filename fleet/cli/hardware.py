@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from fleet.cli.command import Command
-from fleet.cli.place import JSON_HELP
+from fleet.cli.completing import machines
+from fleet.cli.place import Json
 from fleet.cli.printing import refuse, show
 from hardware.machine import HardwareError, MachineKind
 
@@ -46,7 +47,6 @@ Exit code 2 if a capture cannot be read or captures contradict each other.
 hardware = typer.Typer(
     help="List, show and import machines of the catalogue.", no_args_is_help=True
 )
-Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
 
 
 @hardware.command("list", cls=Command)
@@ -54,6 +54,10 @@ def list_machines(*, json: Json = False) -> None:
     """List the machines of the catalogue.
 
     Each is a YAML file in hardware/.
+
+    \b
+    Example:
+      fleet hardware list
     """
     from fleet.catalogue.tables import as_json, overview
     from hardware.catalogue import load, names
@@ -70,13 +74,22 @@ def list_machines(*, json: Json = False) -> None:
 
 @hardware.command("show", cls=Command)
 def show_machine(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A machine, such as dgx-h200.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="A machine, such as dgx-h200.", autocompletion=machines
+        ),
+    ],
     *,
     json: Json = False,
 ) -> None:
     """Show a machine: topology, price and sources.
 
     Also lists the facts that nobody has verified.
+
+    \b
+    Example:
+      fleet hardware show dgx-h200
     """
     from fleet.catalogue.tables import as_json, details
     from hardware.catalogue import load

@@ -1,6 +1,11 @@
-"""The checkout that the command was installed from, and how help texts name its parts."""
+"""The checkout that the command was installed from, and the arguments that several verbs take."""
 
 from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fleet.cli import completing
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -11,3 +16,22 @@ PURPOSE_HELP = (
 )
 SET_HELP = "Try a tuning choice, such as power=performance; repeatable."
 JSON_HELP = "Print JSON instead of text."
+
+Environment = Annotated[
+    str,
+    typer.Argument(metavar="ENV", help=ENVIRONMENT_HELP, autocompletion=completing.environments),
+]
+MachineOrPool = Annotated[
+    str,
+    typer.Argument(
+        metavar="MACHINE|ENV/POOL",
+        help=MACHINE_HELP,
+        autocompletion=completing.machines_and_pools,
+    ),
+]
+Purpose = Annotated[
+    str | None,
+    typer.Option(metavar="PURPOSE", help=PURPOSE_HELP, autocompletion=completing.purposes),
+]
+Choices = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=SET_HELP)]
+Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]

@@ -9,17 +9,19 @@ import typer
 from typer.core import TyperGroup
 
 from fleet.cli.command import Command
-from fleet.cli.place import JSON_HELP, MACHINE_HELP, PURPOSE_HELP, ROOT, SET_HELP
+from fleet.cli.completing import machines_and_pools
+from fleet.cli.place import MACHINE_HELP, ROOT, Choices, Json, MachineOrPool, Purpose
 from fleet.cli.printing import refuse, show
 
 HELP = """\
 Show the NUMA plan of a machine, or what a change of plan does.
 
 \b
-fleet plan dgx-h200 --purpose inference   each line with reason and source
-fleet plan prod/dgx --set iommu=off       a pool, with another choice
-fleet plan dgx-h200 --svg dgx.svg         draw the machine, too
-fleet plan diff dgx-h200 prod/dgx         what changes on a node
+Examples:
+  fleet plan dgx-h200 --purpose inference  # each line with reason and source
+  fleet plan prod/dgx --set iommu=off      # a pool, with another choice
+  fleet plan dgx-h200 --svg dgx.svg        # draw the machine, too
+  fleet plan diff dgx-h200 prod/dgx        # what changes on a node
 
 `fleet plan show --help` lists the options: --purpose, --set, --svg, --json.
 """
@@ -30,9 +32,14 @@ class ShowByDefault(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:  # typer hides the types of click
         """Put `show` before words that do not begin with a command."""
-        if args and args[0] not in (*self.commands, "--help"):
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
             args = ["show", *args]
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """The names that may follow at once, besides the commands and options."""
+        name, *_ = self.commands["show"].params
+        return [*super().shell_complete(ctx, incomplete), *name.shell_complete(ctx, incomplete)]
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002  # typer gives it
         """The form that people type, in the usage line."""
@@ -49,20 +56,24 @@ plan = typer.Typer(
 
 @plan.command("show", cls=Command)
 def show_plan(
-    name: Annotated[str, typer.Argument(metavar="MACHINE|ENV/POOL", help=MACHINE_HELP)],
+    name: MachineOrPool,
     *,
-    purpose: Annotated[str | None, typer.Option(metavar="PURPOSE", help=PURPOSE_HELP)] = None,
-    choices: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=SET_HELP)
-    ] = None,
+    purpose: Purpose = None,
+    choices: Choices = None,
     svg: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also draw the machine, as SVG.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    json: Json = False,
 ) -> None:
     """Show a plan: each line with its reason and source.
 
-    `show` may be left out: fleet plan dgx-h200.
+    `show` may be left out.
+
+    \b
+    Examples:
+      fleet plan dgx-h200 --purpose inference
+      fleet plan prod/dgx --set iommu=off
+      fleet plan dgx-h200 --svg dgx.svg
 
     Exit code 2 if there is no such machine, or if it cannot carry the choices.
     """
@@ -87,13 +98,28 @@ def show_plan(
 @plan.command("diff", cls=Command)
 def diff(
     before: Annotated[
-        str, typer.Argument(metavar="A", help=f"{MACHINE_HELP[:-1]}, or a file of --json.")
+        str,
+        typer.Argument(
+            metavar="A",
+            help=f"{MACHINE_HELP[:-1]}, or a file of --json.",
+            autocompletion=machines_and_pools,
+        ),
     ],
-    after: Annotated[str, typer.Argument(metavar="B", help="Likewise.")],
+    after: Annotated[
+        str, typer.Argument(metavar="B", help="Likewise.", autocompletion=machines_and_pools)
+    ],
     *,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    json: Json = False,
 ) -> None:
-    """Show what changes on a node, and if it needs a reboot."""
+    """Show what changes on a node, and if it needs a reboot.
+
+    \b
+    Examples:
+      fleet plan diff dgx-h200 prod/dgx
+      fleet plan diff before.json prod/dgx
+
+    Exit code 2 if there is no such machine.
+    """
     from fleet.plan.difference import description, difference
     from fleet.plan.subject import SubjectError
     from fleet.plan.tables import difference_table

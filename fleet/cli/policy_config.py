@@ -1,19 +1,22 @@
 """`fleet policy-config ENV`: what `pulumi --policy-pack-config` needs for an environment."""
 
 import json
-from typing import Annotated
 
 import typer
 
-from fleet.cli.place import ENVIRONMENT_HELP, ROOT
+from fleet.cli.place import ROOT, Environment
 
 
 def policy_config(
-    environment: Annotated[str, typer.Argument(metavar="ENV", help=ENVIRONMENT_HELP)],
+    environment: Environment,
 ) -> None:
     """Print the policy pack's configuration as JSON.
 
     `pulumi preview --policy-pack policies --policy-pack-config FILE` reads it.
+
+    \b
+    Example:
+      fleet policy-config dev
 
     Exit code 1 if the stack file has mistakes, 2 if there is none.
     """

@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from fleet.cli.place import ENVIRONMENT_HELP, JSON_HELP, ROOT
+from fleet.cli.place import ROOT, Environment, Json
 
 
 def preview(  # noqa: PLR0913  # an option each
-    environment: Annotated[str, typer.Argument(metavar="ENV", help=ENVIRONMENT_HELP)],
+    environment: Environment,
     *,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    json: Json = False,
     markdown: Annotated[
         Path | None,
         typer.Option("--markdown", metavar="FILE", help="Also write the summary as Markdown."),
@@ -35,6 +35,11 @@ def preview(  # noqa: PLR0913  # an option each
     """Show what `make up` would change, and its cost.
 
     Runs `pulumi preview` with the rules and prints one screen: pools, broken rules, USD a day.
+
+    \b
+    Examples:
+      fleet preview prod
+      fleet preview prod --markdown comment.md --sarif findings.sarif
 
     Exit code 1 if the preview fails or breaks a rule, 2 if there is no such environment.
     """

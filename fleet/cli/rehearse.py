@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from fleet.cli.place import ENVIRONMENT_HELP, ROOT
+from fleet.cli.place import ROOT, Environment
 
 
 def rehearse(
-    environment: Annotated[str, typer.Argument(metavar="ENV", help=ENVIRONMENT_HELP)],
+    environment: Environment,
     *,
     all_of_it: Annotated[
         bool, typer.Option("--all", help="Print every rule, resource and chart by name.")
@@ -27,7 +27,11 @@ def rehearse(
     plane, boots its simulated machines, runs a GPU job on them and prints a report of about twenty
     lines. `fleet report ENV` prints it again.
 
-    Examples: `fleet rehearse dev`, `fleet rehearse prod --all`.
+    \b
+    Examples:
+      fleet rehearse dev
+      fleet rehearse dev --keep
+      fleet rehearse dev --again
 
     Exit code 1 if something fails or breaks a rule, 2 if there is no such environment.
     """

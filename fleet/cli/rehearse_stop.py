@@ -1,18 +1,20 @@
 """`fleet rehearse-stop ENV`: ends a rehearsal that runs or was kept."""
 
-from typing import Annotated
-
 import typer
 
-from fleet.cli.place import ENVIRONMENT_HELP, ROOT
+from fleet.cli.place import ROOT, Environment
 
 
 def rehearse_stop(
-    environment: Annotated[str, typer.Argument(metavar="ENV", help=ENVIRONMENT_HELP)],
+    environment: Environment,
 ) -> None:
     """End a rehearsal that runs or was kept.
 
     Ends every process that it started.
+
+    \b
+    Example:
+      fleet rehearse-stop dev
     """
     from rehearsal import cli
 

@@ -4,15 +4,23 @@ from typing import Annotated
 
 import typer
 
-from fleet.cli.place import ENVIRONMENT_HELP, ROOT
+from fleet.cli.completing import pool_machines, pools
+from fleet.cli.place import ROOT, Environment
 
 
 def reinstall(  # noqa: PLR0913  # an option each
-    environment: Annotated[str, typer.Argument(metavar="ENV", help=ENVIRONMENT_HELP)],
-    pool: Annotated[str, typer.Argument(metavar="POOL", help="A pool of bare-metal machines.")],
+    environment: Environment,
+    pool: Annotated[
+        str,
+        typer.Argument(metavar="POOL", help="A pool of bare-metal machines.", autocompletion=pools),
+    ],
     machines: Annotated[
         list[str] | None,
-        typer.Argument(metavar="MACHINE", help="Default: all that are not as they should be."),
+        typer.Argument(
+            metavar="MACHINE",
+            help="Default: all that are not as they should be.",
+            autocompletion=pool_machines,
+        ),
     ] = None,
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before the first one.")] = False,
@@ -28,6 +36,11 @@ def reinstall(  # noqa: PLR0913  # an option each
     Drains each machine, has Metal3 wipe and install it, waits until its node is Ready and checked,
     measures it, and lets pods on it. Jobs are waited for, never ended. The cluster keeps the state:
     a run that was ended goes on when it is started again. Acts by your own kubeconfig (KUBECONFIG).
+
+    \b
+    Examples:
+      fleet reinstall prod dgx --dry-run
+      fleet reinstall prod dgx dgx-03 dgx-04
 
     Exit code 1 if a machine fails, 2 if nothing was begun.
     """

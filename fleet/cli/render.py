@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from fleet.cli.place import ENVIRONMENT_HELP, ROOT
+from fleet.cli.place import ROOT, Environment
 from fleet.cli.printing import refuse
 
 
 def render(
-    environment: Annotated[str, typer.Argument(metavar="ENV", help=ENVIRONMENT_HELP)],
+    environment: Environment,
     *,
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Folder to write to; made if missing.")
@@ -21,6 +21,10 @@ def render(
     """Write each pool's boot data, secrets masked.
 
     Makes a folder for each pool with butane.yaml, ignition.json, join.json and user-data.json.
+
+    \b
+    Example:
+      fleet render prod --out boot-data
 
     Exit code 2 if there is no such environment or the folder cannot be written.
     """

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from fleet.cli.place import ENVIRONMENT_HELP, ROOT
+from fleet.cli.place import ROOT, Environment
 from fleet.cli.printing import refuse, show
 
 
 def report(
-    environment: Annotated[str, typer.Argument(metavar="ENV", help=ENVIRONMENT_HELP)],
+    environment: Environment,
     *,
     all_of_it: Annotated[
         bool, typer.Option("--all", help="Print every rule, resource and chart by name.")
@@ -27,7 +27,10 @@ def report(
 ) -> None:
     """Print the report of the last rehearsal again.
 
-    Examples: `fleet report dev --all`, `fleet report prod --html prod.html`.
+    \b
+    Examples:
+      fleet report dev --all
+      fleet report prod --html prod.html
 
     Exit code 2 if the environment was not rehearsed here, or there is no such environment.
     """

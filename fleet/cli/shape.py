@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from fleet.cli.place import JSON_HELP, MACHINE_HELP, PURPOSE_HELP, ROOT, SET_HELP
+from fleet.cli.place import ROOT, Choices, Json, MachineOrPool, Purpose
 from fleet.cli.printing import refuse, show
 
 Word = TypeVar("Word", bound=str)
@@ -14,7 +14,7 @@ PAGES = "hugepages_1gi_per_numa_node"
 
 
 def shape(  # noqa: PLR0913  # a request and the settings that judge it
-    name: Annotated[str, typer.Argument(metavar="MACHINE|ENV/POOL", help=MACHINE_HELP)],
+    name: MachineOrPool,
     *,
     gpus: Annotated[int | None, typer.Option(metavar="N", help="GPUs of the pod.")] = None,
     cpus: Annotated[
@@ -41,11 +41,9 @@ def shape(  # noqa: PLR0913  # a request and the settings that judge it
             help="Topology Manager scope: container or pod. Default: the plan's.",
         ),
     ] = None,
-    purpose: Annotated[str | None, typer.Option(metavar="PURPOSE", help=PURPOSE_HELP)] = None,
-    choices: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=SET_HELP)
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    purpose: Purpose = None,
+    choices: Choices = None,
+    json: Json = False,
 ) -> None:
     """Check if an empty node can admit a pod of this size.
 
@@ -55,9 +53,14 @@ def shape(  # noqa: PLR0913  # a request and the settings that judge it
     For a machine of the catalogue, --hugepages-1gi also sets the huge pages of each NUMA node,
     unless --set does.
 
+    \b
+    Examples:
+      fleet shape dgx-h200 --gpus 4 --cpus 48 --memory-gib 400
+      fleet shape prod/dgx --gpus 8
+
     Exit code 0 if the pod is admitted, 1 if not, 2 for a wrong request.
     """
-    _check(cpus, memory_gib, hugepages_1gi)
+    _check(gpus, cpus, memory_gib, hugepages_1gi)
     from fleet.plan.subject import SubjectError, subject
     from fleet.shape import largest_shapes, node_of, sentences, shape_table, verdict
     from ignition.shapes.node import POLICIES, SCOPES, ContainerRequest, ShapeError
@@ -92,7 +95,11 @@ def shape(  # noqa: PLR0913  # a request and the settings that judge it
     raise typer.Exit(0 if found["admitted"] else 1)
 
 
-def _check(cpus: float | None, memory_gib: float | None, hugepages_1gi: int) -> None:
+def _check(
+    gpus: int | None, cpus: float | None, memory_gib: float | None, hugepages_1gi: int
+) -> None:
+    if gpus is not None and gpus < 0:
+        refuse(f"--gpus is {gpus}; allowed: a whole number of 0 or more")
     if (cpus is None) != (memory_gib is None):
         refuse("--cpus and --memory-gib go together: without both, nothing is kept for a pod alone")
     if not all(isfinite(amount) for amount in (cpus or 0, memory_gib or 0)):

@@ -4,12 +4,18 @@ from typing import Annotated
 
 import typer
 
-from fleet.cli.place import ENVIRONMENT_HELP, ROOT
+from fleet.cli import completing
+from fleet.cli.place import ROOT, Environment
 
 
 def twin(
-    environment: Annotated[str, typer.Argument(metavar="ENV", help=ENVIRONMENT_HELP)],
-    program: Annotated[str, typer.Argument(metavar="PROGRAM", help="kubectl or pulumi.")],
+    environment: Environment,
+    program: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROGRAM", help="kubectl or pulumi.", autocompletion=completing.programs
+        ),
+    ],
     arguments: Annotated[
         list[str] | None, typer.Argument(metavar="ARGS", help="The program's own arguments.")
     ] = None,
@@ -19,7 +25,10 @@ def twin(
     `fleet rehearse ENV --keep` keeps one. Your shell keeps its own settings. `pulumi up` and
     `preview` use the twin's copy of the stack file, and hold the rules.
 
-    Examples: `fleet twin dev kubectl get nodes`, `fleet twin dev pulumi preview --diff`.
+    \b
+    Examples:
+      fleet twin dev kubectl get nodes
+      fleet twin dev pulumi preview --diff
 
     Exit code of the program; 1 if no rehearsal is kept, 2 if there is no such environment.
     """

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fleet.cli.place import ENVIRONMENT_HELP, JSON_HELP, ROOT
+from fleet.cli import completing
+from fleet.cli.place import ENVIRONMENT_HELP, ROOT, Json
 from fleet.cli.printing import complain, refuse
 
 if TYPE_CHECKING:
@@ -18,14 +19,23 @@ if TYPE_CHECKING:
 def validate(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ENV]...", help=f"{ENVIRONMENT_HELP[:-1]}. Default: all."),
+        typer.Argument(
+            metavar="[ENV]...",
+            help=f"{ENVIRONMENT_HELP[:-1]}. Default: all.",
+            autocompletion=completing.environments,
+        ),
     ] = None,
     *,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    json: Json = False,
 ) -> None:
     """Validate stack files, and what the rules say of them.
 
     Needs no build, no account and no network.
+
+    \b
+    Examples:
+      fleet validate
+      fleet validate prod
 
     Exit code 1 if something is wrong, 2 if there is no such environment.
     """

@@ -48,6 +48,7 @@ _HELP = (
         r"incorrect passphrase",
         (
             "The passphrase is not the one that encrypts the secrets of {environment}: run "
+            "`unset PULUMI_CONFIG_PASSPHRASE`, which wins where both are set, and "
             "`export PULUMI_CONFIG_PASSPHRASE_FILE=FILE` with a file that holds the right one."
         ),
     ),
@@ -116,6 +117,10 @@ _HELP = (
             "needed any more, run `pulumi state unprotect '{urn}' --stack {environment}` and "
             "preview again."
         ),
+    ),
+    (
+        r"`?(?P<command>pulumi plugin install resource (?P<plugin>[\w-]+)(?: v[\w.+-]+)?)`?",
+        "The provider plugin {plugin} is missing: run `{command}`.",
     ),
     (
         r"no resource plugin|failed to load plugin|Could not automatically download",

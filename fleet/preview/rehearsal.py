@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,12 @@ class Rehearsed:
     seconds: float
 
 
+def _new(environment: str) -> str:
+    """Return a name that no file has, so that the advice writes over nothing."""
+    names = (f"rehearsal-{environment}{'' if at == 1 else f'-{at}'}.json" for at in count(1))
+    return next(name for name in names if not Path(name).exists())
+
+
 def read(path: Path, environment: str) -> Rehearsed:
     """Raises RehearsalFileError if the file is unreadable or of another environment."""
     try:
@@ -39,7 +46,7 @@ def read(path: Path, environment: str) -> Rehearsed:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RehearsalFileError(
             f"{path} is no report of a rehearsal ({type(error).__name__}); "
-            f"`fleet rehearse {environment} --json > {path}` writes one."
+            f"`fleet rehearse {environment} --json > {_new(environment)}` writes one."
         ) from error
     if told != environment:
         raise RehearsalFileError(

@@ -66,7 +66,7 @@ class Alert:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A guard rail, written once for every gate that holds someone to it.
+    """A policy rule, written once for every gate that holds someone to it.
 
     `id` is `<pack>/<name>`. `sentence` says "must". `source` is the address that backs `why`.
     `schema` holds the JSON Schema of each setting by name, with its `default` and `description`.

@@ -87,7 +87,25 @@ def test_every_make_target_of_a_workflow_is_in_the_makefile(path: Path) -> None:
 def test_a_job_may_do_no_more_than_it_says(path: Path) -> None:
     assert workflow(path.stem)["permissions"] == {}
     for name, job in jobs(path):
-        assert job["permissions"]["contents"] == "read", name
+        publishes = (path.stem, name) == ("release", "publish")
+        assert job["permissions"]["contents"] == ("write" if publishes else "read"), name
+
+
+def test_what_publishes_a_release_runs_none_of_the_repository_and_keeps_what_was_built() -> None:
+    build, publish = (job["steps"] for _, job in jobs(FOLDER / "release.yml"))
+    assert [use(step) for step in publish] == ["actions/download-artifact", ""]
+    assert "actions/cache" not in {use(step).removesuffix("/restore") for step in build}
+    order = [use(step) or step["name"] for step in build]
+    assert order[-3:] == ["Build and pack", "actions/attest", "actions/upload-artifact"]
+    assert "SHA256SUMS" in publish[1]["run"]
+
+
+def test_a_release_is_built_for_both_kinds_of_machines_by_the_command_that_takes_it() -> None:
+    matrix = workflow("release")["jobs"]["toolchain"]["strategy"]["matrix"]["include"]
+    assert {each["architecture"] for each in matrix} == {"amd64", "arm64"}
+    assert 'python -m toolchain pack "$ARCHIVE"' in commands(FOLDER / "release.yml")
+    (take,) = re.findall(r"if \$\(ARCHIVE\),(.*)\)", (ROOT / "Makefile").read_text())
+    assert take == 'take "$(ARCHIVE)" "$(SHA256)"'
 
 
 def test_every_environment_is_rehearsed_and_previewed() -> None:

@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 from tests.support.environments import resources
 from tests.support.recorder import named
 
-RUNBOOKS = sorted((ROOT / "docs" / "runbooks").glob("*.md"))
+RUNBOOKS = [*sorted((ROOT / "docs" / "runbooks").glob("*.md")), ROOT / "docs" / "taking-over.md"]
 FIRST_UP = (ROOT / "docs" / "runbooks" / "first-up.md").read_text()
 
 

@@ -32,6 +32,7 @@ print({"code": code, "loaded": sorted({name.partition(".")[0] for name in sys.mo
         ("explain", "cost/crossover"),
         ("render", "dev", "--out", "out"),
         ("hardware", "list"),
+        ("envs",),
         ("policy-config", "dev"),
     ],
     ids=" ".join,

@@ -92,7 +92,8 @@ def test_the_largest_pods_may_be_asked_for_one_number_of_gpus() -> None:
         (["dgx-h200", "--cpus", "8", "--memory-gib", "nan"], "are finite numbers"),
         (["dgx-h200", "--cpus", "inf", "--memory-gib", "8"], "are finite numbers"),
         (["dgx-h200", "--hugepages-1gi", "8"], "give --cpus and --memory-gib, too"),
-        (["dgx-h200", "--gpus", "-1", "--cpus", "1", "--memory-gib", "1"], "-1 is negative"),
+        (["dgx-h200", "--gpus", "-1", "--cpus", "1", "--memory-gib", "1"], "-1; allowed: a whole"),
+        (["dgx-h200", "--gpus", "-1"], "--gpus is -1; allowed: a whole number of 0 or more"),
         (["dgx-h200", *ASKED, "--hugepages-1gi", "2000"], "hugepages"),
     ],
 )

@@ -18,7 +18,7 @@ SAID = {
     ),
     "getting stack configuration: get stack secrets manager: incorrect passphrase": (
         "The passphrase is not the one",
-        "export PULUMI_CONFIG_PASSPHRASE_FILE",
+        "unset PULUMI_CONFIG_PASSPHRASE`",
     ),
     "unable to open bucket file:///gone: stat /gone: no such file or directory": (
         "The backend cannot be opened (unable to open bucket file:///gone",
@@ -34,6 +34,18 @@ def test_an_engine_that_did_not_begin_is_one_sentence_with_a_command(said: str) 
     assert told.startswith(beginning)
     assert f"`{command}" in told
     assert "Traceback" not in told
+
+
+def test_a_missing_plugin_is_one_command() -> None:
+    said = (
+        "no resource plugin 'pulumi-resource-kubernetes' found in the workspace at version v4.34.2 "
+        "or on your $PATH, install the plugin using "
+        "`pulumi plugin install resource kubernetes v4.34.2`"
+    )
+    outcome = Outcome(diagnostics=[Diagnostic(severity="error", resource="cluster", message=said)])
+    (told,) = refusals("dev", outcome, "")
+    command = "pulumi plugin install resource kubernetes v4.34.2"
+    assert told == f"The provider plugin kubernetes is missing: run `{command}`."
 
 
 @pytest.mark.parametrize(

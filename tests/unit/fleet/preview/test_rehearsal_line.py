@@ -49,6 +49,15 @@ def test_a_file_that_is_no_rehearsal_is_a_sentence(tmp_path: Path, content: obje
         read(written(tmp_path, content), "dev")
 
 
+def test_the_advice_writes_over_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "README.md").write_text("# mine")
+    (tmp_path / "rehearsal-dev.json").write_text("{}")
+    with pytest.raises(RehearsalFileError) as refused:
+        read(Path("README.md"), "dev")
+    assert "`fleet rehearse dev --json > rehearsal-dev-2.json` writes one" in str(refused.value)
+
+
 def test_the_rehearsal_of_another_environment_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RehearsalFileError, match="of dev; allowed: a rehearsal of prod"):
         read(written(tmp_path, report()), "prod")

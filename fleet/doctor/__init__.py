@@ -1,0 +1,1 @@
+"""Tells what is missing on this machine, and the command that mends it."""

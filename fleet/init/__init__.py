@@ -1,0 +1,1 @@
+"""Writes the stack file of a new environment from a few answers."""
