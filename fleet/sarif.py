@@ -39,10 +39,12 @@ def document(
     verdicts: Iterable[Verdict],
     place: Callable[[Finding], Place],
     unreadable: Sequence[str] = (),
+    unjudged: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Returns a SARIF log with one run, which lists each rule with findings once.
 
-    Unreadable input marks the run as failed, so that no earlier finding counts as fixed.
+    Unreadable input marks the run as failed, so that no earlier finding counts as fixed. What could
+    not be judged is a note of the run.
     """
     broken = sorted((one for one in verdicts if one.findings), key=lambda one: one.rule)
     results = [
@@ -58,7 +60,7 @@ def document(
     }
     run = {
         "tool": {"driver": driver},
-        "invocations": [_invocation(unreadable)],
+        "invocations": [_invocation(unreadable, unjudged)],
         "results": sorted(results, key=_order),
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -71,9 +73,13 @@ def _order(result: Mapping[str, Any]) -> tuple[str, int, str, str]:
     return file, line, result["ruleId"], result["message"]["text"]
 
 
-def _invocation(unreadable: Sequence[str]) -> dict[str, Any]:
-    told = [{"level": "error", "message": {"text": sentence}} for sentence in unreadable]
-    return {"executionSuccessful": not told, "toolExecutionNotifications": told}
+def _invocation(unreadable: Sequence[str], unjudged: Sequence[str]) -> dict[str, Any]:
+    told = [
+        {"level": level, "message": {"text": sentence}}
+        for level, sentences in (("error", unreadable), ("note", unjudged))
+        for sentence in sentences
+    ]
+    return {"executionSuccessful": not unreadable, "toolExecutionNotifications": told}
 
 
 def _rule(rule: Verdict) -> dict[str, Any]:

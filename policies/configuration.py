@@ -7,7 +7,13 @@ The form is the same in the stack file (`gpu-fleet:policies`) and in the pack's 
       max_consolidate_after_minutes: 10     # the rule's own settings, checked against its schema
       exemptions:
         - {resource: NodePool/burst, owner: research, reason: long warm-up, until: "2027-01-31"}
-    facts: {pools: […], queues: […]}        # see policies.language.facts; a program writes them
+        - {resource: Deployment/old, namespace: research, …}
+        - {resource: "*", namespace_label: fleet.gpu/stage=sandbox, …}
+      advisory_in: [research]               # namespaces in which a mandatory rule only warns
+    facts:                                  # see policies.language.facts
+      {pools: […], queues: […]}             # a program writes them
+      kinds: […]                            # kinds of one's own that make pods
+      controllers: […]                      # who may say who owns a pod
 """
 
 import difflib
@@ -31,7 +37,12 @@ from settings.problems import Mistake, unknown_key
 RuleSettings = Mapping[str, Mapping[str, object]]
 """Rule id -> `level`, `exemptions` and the rule's own settings; and `facts`, for all rules."""
 
+Namespaces = Mapping[str, Mapping[str, object]]
+"""The labels of the namespaces that are known, by name."""
+NO_ONE: Namespaces = {}
 PATH = "gpu-fleet:policies"
+ANY = "*"
+"""Every object, in an exemption of a namespace."""
 _TYPES = {
     "array": "a list",
     "boolean": "true or false",
@@ -46,16 +57,32 @@ _DAY: dict[str, object] = {
     "title": "a day of the calendar",
     "examples": ["2027-01-31"],
 }
+_NAMESPACE: dict[str, object] = {
+    "type": "string",
+    "pattern": "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$",
+    "title": "the name of a namespace",
+    "examples": ["research"],
+}
 _EXEMPTION: dict[str, object] = {
     "type": "object",
     "additionalProperties": False,
     "required": ["resource", "owner", "reason", "until"],
+    # everything is exempt only somewhere
+    "if": {"properties": {"resource": {"const": "*"}}},
+    "then": {"anyOf": [{"required": ["namespace"]}, {"required": ["namespace_label"]}]},
     "properties": {
         "resource": {
             "type": "string",
-            "pattern": "^[A-Za-z][A-Za-z0-9.:/_-]*/.+$",
+            "pattern": "^([A-Za-z][A-Za-z0-9.:/_-]*/.+|\\*)$",
             "title": "the kind of an object or its Pulumi type, a slash, and its name",
             "examples": ["NodePool/burst", "aws:s3/bucket:Bucket/models"],
+        },
+        "namespace": {**_NAMESPACE},
+        "namespace_label": {
+            "type": "string",
+            "pattern": "^[A-Za-z0-9./_-]+=[A-Za-z0-9._-]*$",
+            "title": "a label of namespaces",
+            "examples": ["fleet.gpu/stage=sandbox"],
         },
         "owner": {"type": "string", "minLength": 1},
         "reason": {"type": "string", "minLength": 1},
@@ -74,16 +101,34 @@ class PolicyConfigError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Exemption:
-    """Lets one object break one rule up to and including the day `until`."""
+    """Lets an object, or a namespace, break one rule up to and including the day `until`."""
 
     resource: str
-    """Kind and `metadata.name`: `NodePool/burst`, `aws:s3/bucket:Bucket/models`.
+    """Kind and `metadata.name`: `NodePool/burst`, `aws:s3/bucket:Bucket/models`, or `*` for all.
 
     Of a Pulumi type the last word will do, by which sentences name a `Release/volcano`.
     """
     owner: str
     reason: str
     until: date
+    namespace: str = ""
+    """Only there; empty for every namespace."""
+    namespace_label: str = ""
+    """Only in namespaces with this label, such as fleet.gpu/stage=sandbox."""
+
+    @property
+    def whom(self) -> str:
+        """Whom it is for: `Deployment/old in research`."""
+        where = f" in {self.namespace}" if self.namespace else ""
+        labelled = f" in namespaces with {self.namespace_label}" if self.namespace_label else ""
+        return f"{self.resource}{where}{labelled}"
+
+    def names(self, manifest: Manifest) -> bool:
+        """Return whether it names an object, as far as the object itself can tell."""
+        kind, name = str(manifest.get("kind")), at(manifest, "metadata", "name")
+        names = (f"{kind}/{name}", f"{kind.rpartition(':')[2]}/{name}", ANY)
+        where = at(manifest, "metadata", "namespace") or ""
+        return self.resource in names and self.namespace in ("", where)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,13 +139,32 @@ class ConfiguredRule:
     level: Level
     settings: Mapping[str, object]
     exemptions: tuple[Exemption, ...]
+    advisory_in: tuple[str, ...] = ()
     facts: Facts = field(default_factory=lambda: NONE)
 
-    def exemption(self, manifest: Manifest) -> Exemption | None:
+    def exemption(self, manifest: Manifest, namespaces: Namespaces = NO_ONE) -> Exemption | None:
         """Returns the exemption of an object from this rule, expired or not."""
-        kind, name = str(manifest.get("kind")), at(manifest, "metadata", "name")
-        names = (f"{kind}/{name}", f"{kind.rpartition(':')[2]}/{name}")
-        return next((e for e in self.exemptions if e.resource in names), None)
+        return next(
+            (
+                one
+                for one in self.exemptions
+                if one.names(manifest) and _is_labelled(one, manifest, namespaces)
+            ),
+            None,
+        )
+
+    def perhaps(self, manifest: Manifest, namespaces: Namespaces) -> Exemption | None:
+        """Returns the exemption that an object has if its namespace, which is not known, does."""
+        if at(manifest, "metadata", "namespace") in namespaces:
+            return None
+        found = (one for one in self.exemptions if one.namespace_label and one.names(manifest))
+        return next(found, None)
+
+
+def _is_labelled(one: Exemption, manifest: Manifest, namespaces: Namespaces) -> bool:
+    key, _, value = one.namespace_label.partition("=")
+    labels = namespaces.get(str(at(manifest, "metadata", "namespace")), {})
+    return not key or labels.get(key) == value
 
 
 def schema(rule: Rule) -> dict[str, object]:
@@ -113,6 +177,12 @@ def schema(rule: Rule) -> dict[str, object]:
         "properties": {
             "level": {"type": "string", "enum": list(get_args(Level)), "default": rule.level},
             "exemptions": {"type": "array", "items": _EXEMPTION, "default": []},
+            "advisory_in": {
+                "type": "array",
+                "items": _NAMESPACE,
+                "default": [],
+                "description": "Namespaces in which the rule only warns.",
+            },
             **rule.schema,
         },
     }
@@ -143,9 +213,12 @@ def _configured(rule: Rule, said: Mapping[str, object], facts: Facts) -> Configu
                 owner=entry["owner"],
                 reason=entry["reason"],
                 until=date.fromisoformat(entry["until"]),
+                namespace=entry.get("namespace", ""),
+                namespace_label=entry.get("namespace_label", ""),
             )
             for entry in entries
         ),
+        advisory_in=tuple(map(str, items(said.get("advisory_in")))),
         facts=facts,
     )
 
@@ -188,6 +261,10 @@ def _sentences(error: ValidationError, root: str) -> Iterator[str]:
             if key not in mapping(value):
                 wanted = mapping(at(form, "properties", key))
                 yield Mistake(f"{path}.{key}", f" is missing; allowed: {_allowed(wanted)}.")
+    elif error.validator == "anyOf":
+        yield Mistake(
+            f"{path}.resource", ' is "*"; with it, namespace or namespace_label must say where.'
+        )
     elif error.validator == "format":
         yield Mistake(path, f" is {_seen(value)}; allowed: {_allowed({**_DAY, **form})}.")
     else:

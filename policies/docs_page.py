@@ -43,7 +43,14 @@ config:
   reported.
 - `resource` of an exemption is the kind and the name of a Kubernetes object, `NodePool/burst`, or
   else the type and the name in Pulumi, `aws:s3/bucket:Bucket/models`. The last word of the type is
-  enough, as in `Release/volcano`.
+  enough, as in `Release/volcano`. With `namespace: research` the exemption holds there alone, with
+  `namespace_label: fleet.gpu/stage=sandbox` in the namespaces that have the label; `resource: "*"`
+  is then everything in them. `fleet check` knows the labels of those Namespaces that it is given.
+- An exemption ends on its day: from then on the preview and the API server refuse what is new. What
+  runs already goes on until it is changed behind the next update; the alert PolicyExemptionEnded
+  tells of it.
+- What an exempt object makes is exempt, where a controller makes it.
+- `advisory_in: [research]` makes a mandatory rule only warn in those namespaces, at every gate.
 - Where `gpu-fleet:admission` is `deny`, deploy an exemption or a looser setting in an update before
   the object that needs it: the API server applies the rules that it already has.
 - Another project uses one pack by its path, with a file of the same settings, which
@@ -54,6 +61,24 @@ config:
 - What rules know of pools and queues (`facts`) is derived from the environment. Another project
   writes it in its file: `{"fleet-resources": {"facts": {"pools": […], "queues": […]}, …}}`, in the
   form of `policies/language/facts.py`; `fleet policy-config ENV` shows one.
+- Pods are found in every kind. The API server, which cannot search, looks at the kinds of
+  `policies/language/pod_kinds.py`, and at those that the environment adds; the pods of any other
+  kind are judged there when they are made. `fleet check` names what asks for GPUs and cannot be
+  judged, or not wholly; with `--strict` it then exits with 1.
+
+      gpu-fleet:policies:
+        facts:
+          kinds:
+            - group: jobs.example.com
+              resource: trainings
+              kind: Training
+              templates: ["spec.roles[].template"]
+          controllers: ["system:serviceaccount:kubeflow:training-operator"]
+
+- Who owns a pod is believed where a controller says so: those of Kubernetes, Volcano's, and the
+  `controllers` of the environment. List there the service account of each operator that makes pods
+  of jobs, or their pods need deadlines of their own
+  ([decision 23](decisions/0023-whom-admission-believes.md)).
 - A value that is not known at preview leaves that resource "not checked" for the rules
   that read it. All other rules and resources are checked, and the rest is checked during `up`.
 - A rule that fails counts as broken, and is named with the resource on which it failed.

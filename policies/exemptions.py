@@ -27,15 +27,15 @@ def exemption_statuses(
     configured: Iterable[ConfiguredRule], findings: Iterable[Finding], today: date
 ) -> tuple[ExemptionStatus, ...]:
     """Every exemption: expired ones first, then by the day on which they end."""
-    used = {(found.rule, found.exemption.resource) for found in findings if found.exemption}
+    used = {(found.rule, found.exemption) for found in findings if found.exemption}
     statuses = (
         ExemptionStatus(
             rule=each.rule.id,
-            resource=one.resource,
+            resource=one.whom,
             owner=one.owner,
             reason=one.reason,
             until=one.until.isoformat(),
-            use=_use(one, today, is_used=(each.rule.id, one.resource) in used),
+            use=_use(one, today, is_used=(each.rule.id, one) in used),
         )
         for each in configured
         for one in each.exemptions
@@ -59,7 +59,7 @@ def expired(configured: Iterable[ConfiguredRule], today: date) -> Iterator[Findi
         for one in each.exemptions:
             if one.until < today and each.level != "disabled":
                 sentence = (
-                    f"the exemption of {one.resource} ended on {one.until} ({one.owner}: "
+                    f"the exemption of {one.whom} ended on {one.until} ({one.owner}: "
                     f"{one.reason}); it must be removed, or given a later day."
                 )
                 yield Finding(

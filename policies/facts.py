@@ -33,7 +33,12 @@ def with_facts(said: RuleSettings, settings: Settings) -> dict[str, Mapping[str,
 
 
 def _queue_facts(name: str, queue: types.Queue) -> Queue:
-    facts: Queue = {"name": name, "gpus": queue.gpus}
+    facts: Queue = {
+        "name": name,
+        "gpus": queue.gpus,
+        "weight": queue.weight,
+        "priorities": list(queue.priorities),
+    }
     if queue.pool is not None:
         facts["pool"] = queue.pool
     return facts

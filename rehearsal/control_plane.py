@@ -75,7 +75,9 @@ class Launcher:
             f"--service-account-private-key-file={pki.service_account_key}",
             f"--root-ca-file={pki.authority}",
         )
-        manager = ("kube-controller-manager", config, *quiet, *CLIENT_LIMITS, *keys)
+        # as kubeadm has it: each controller is a user of its own, whom the rules believe
+        own = "--use-service-account-credentials=true"
+        manager = ("kube-controller-manager", config, *quiet, *CLIENT_LIMITS, *keys, own)
         scheduler = ("kube-scheduler", config, *quiet, *CLIENT_LIMITS)
         for arguments in (manager, scheduler):
             self._start(arguments[0], (self.programs.control_plane, *arguments))

@@ -331,6 +331,13 @@ LabelValue: TypeAlias = Annotated[
         "looks like a number",
     ),
 ]
+PriorityClassName: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$",
+        description="the name of a priority class, such as production",
+    ),
+]
 GroupName: TypeAlias = Annotated[
     str,
     Field(

@@ -60,6 +60,8 @@ MONITORING_NAMESPACE = "monitoring"
 NODE_CHECK_NAMESPACE = "fleet-node-check"
 RDMA_NAMESPACE = "fleet-rdma"
 SCRATCH_NAMESPACE = "fleet-scratch"
+SCRATCH_PATH = "/scratch"
+"""The folder of each machine in which the volumes of the class `scratch` lie."""
 VOLCANO_NAMESPACE = "volcano-system"
 
 BURST_POOLS = "burst-pools.json"
@@ -81,6 +83,8 @@ SYSTEM_NAMESPACES: Mapping[str, tuple[Guard, ...]] = {
     NODE_CHECK_NAMESPACE: ("host-access", "network-policy"),
     JOIN_TOKENS_NAMESPACE: (),
     GPU_OPERATOR_NAMESPACE: ("host-access", "image-digest", "network-policy"),
+    "kube-node-lease": ("network-policy",),
+    "kube-public": ("network-policy",),
     KUBE_SYSTEM: ("host-access", "image-digest", "network-policy"),
     KURED_NAMESPACE: ("host-access", "image-digest", "network-policy"),
     LAKEFS_NAMESPACE: ("image-digest", "network-policy"),

@@ -26,6 +26,7 @@ from settings.forms import (
     Name,
     PodCidr,
     PoolName,
+    PriorityClassName,
     PublicKey,
     Region,
     RepositoryName,
@@ -151,6 +152,11 @@ class Queue:
     """The most GPUs that its jobs may have at one time."""
     pool: PoolName | None = None
     """The pool on which its jobs run; without it all pools, owned and rented."""
+    priorities: Annotated[
+        tuple[PriorityClassName, ...],
+        Field(description="a list of priority classes"),
+    ] = ("research", "interactive", "scavenger")
+    """The priority classes that its pods may name; pods that name none have priority 0."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)

@@ -47,6 +47,7 @@ from settings.names import (
     VOLCANO_NAMESPACE,
 )
 from settings.node_boot import node_versions
+from settings.operators import OPERATORS
 from settings.support import ends
 
 Secrets = Mapping[str, pulumi.Output[str]]
@@ -152,6 +153,12 @@ def _teams(
         nccl={
             name: nccl_environment(pool.fabric, pool.hardware) for name, pool in gpu_pools.items()
         },
+        mig={
+            name: pool.sharing.mig_layout
+            for name, pool in gpu_pools.items()
+            if pool.sharing is not None and pool.sharing.mig_layout is not None
+        },
+        operators=OPERATORS,
     )
 
 
@@ -260,10 +267,7 @@ def _rdma(gpu_pools: Mapping[str, ResolvedPool]) -> RdmaDevicesArgs:
     return RdmaDevicesArgs(rails=owned, efa=efa)
 
 
-def _pools_of_queues(settings: Settings) -> dict[str, str]:
+def _pools_of_queues(settings: Settings) -> dict[str, str | None]:
     return {
-        name: queue.pool
-        for team in settings.teams.values()
-        for name, queue in team.queues.items()
-        if queue.pool is not None
+        name: queue.pool for team in settings.teams.values() for name, queue in team.queues.items()
     }

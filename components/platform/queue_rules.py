@@ -4,9 +4,12 @@ Of a gang for which some of the idle machines suffice, Volcano calls as many pod
 the others not; Karpenter looks at the others alone, finds that they fit the same idle machines and
 makes none, for ever. A gang with hard network topology is tried only where it fits whole, so that
 all of its pods wait alike, and Karpenter makes what is missing in one round.
+
+The MPI and training operators cannot say that of the PodGroups that they make. Their groups are
+taken without it, and may wait while a part of them fits idle machines of the pool.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import pulumi
 from pulumi_kubernetes.admissionregistration.v1 import (
@@ -26,9 +29,16 @@ from pulumi_kubernetes.meta.v1 import (
 )
 
 from components.platform.pool_domains import TIER
+from policies.rules.idle.own_queue import cel_says
 from settings.names import PREFIX
 
-NAME = "fleet-queues"
+NAME, PODS_NAME = "fleet-queues", "fleet-queue-pods"
+# any resource of NVIDIA's: whole GPUs, parts of them, and GPUs under other names
+HAS_GPUS = (
+    "(object.spec.containers + object.spec.?initContainers.orValue([])).exists(c,"
+    " c.?resources.?limits.orValue({}).exists(k, k.startsWith('nvidia.com/'))"
+    " || c.?resources.?requests.orValue({}).exists(k, k.startsWith('nvidia.com/')))"
+)
 OF_A_TEAM = LabelSelectorRequirementArgs(key=f"{PREFIX}/team", operator="Exists")
 _QUEUE = "{}.spec.?queue.orValue('default')"
 # Volcano's webhook gives a new PodGroup of the queue `default` that of the namespace, and looks at
@@ -59,9 +69,13 @@ def queue_rules(
     name: str,
     queues: Mapping[str, str | None],
     rented: Collection[str],
+    operators: Collection[str],
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Register the policy for the queues, given with the pool of each, None for any pool."""
+    """Register the policy for the queues, given with the pool of each, None for any pool.
+
+    `operators` are the user names of controllers that make PodGroups and know no topology.
+    """
     ValidatingAdmissionPolicy(
         f"{name}-rules",
         metadata=ObjectMetaArgs(name=NAME),
@@ -78,25 +92,52 @@ def queue_rules(
             validations=[
                 ValidationArgs(
                     expression=OWN_QUEUE,
-                    message_expression=f"'queue ' + {_QUEUE.format('object')} + ' is not that of "
-                    "this namespace; allowed: ' + namespaceObject.metadata.name",
+                    message_expression=cel_says(
+                        "namespaceObject.metadata.name", _QUEUE.format("object")
+                    ),
                 ),
-                *_gangs(queues, rented),
+                *_gangs(queues, rented, operators),
             ],
         ),
         opts=opts,
     )
+    _bind(f"{name}-rules-bound", NAME, opts)
+    ValidatingAdmissionPolicy(
+        f"{name}-pods",
+        metadata=ObjectMetaArgs(name=PODS_NAME),
+        spec=ValidatingAdmissionPolicySpecArgs(
+            failure_policy="Fail",
+            match_constraints=MatchResourcesArgs(
+                namespace_selector=LabelSelectorArgs(match_expressions=[OF_A_TEAM]),
+                resource_rules=[_written("", "v1", "pods", ["CREATE"])],
+            ),
+            validations=[
+                ValidationArgs(
+                    expression=f"!{HAS_GPUS} || object.spec.schedulerName == 'volcano'",
+                    message="a pod with GPUs in the namespace of a queue must be scheduled by "
+                    "Volcano; its webhook, which gives pods that name, has not seen this one",
+                )
+            ],
+        ),
+        opts=opts,
+    )
+    _bind(f"{name}-pods-bound", PODS_NAME, opts)
+
+
+def _bind(name: str, policy: str, opts: pulumi.ResourceOptions) -> None:
     ValidatingAdmissionPolicyBinding(
-        f"{name}-rules-bound",
-        metadata=ObjectMetaArgs(name=NAME),
+        name,
+        metadata=ObjectMetaArgs(name=policy),
         spec=ValidatingAdmissionPolicyBindingSpecArgs(
-            policy_name=NAME, validation_actions=["Deny"]
+            policy_name=policy, validation_actions=["Deny"]
         ),
         opts=opts,
     )
 
 
-def _gangs(queues: Mapping[str, str | None], rented: Collection[str]) -> list[ValidationArgs]:
+def _gangs(
+    queues: Mapping[str, str | None], rented: Collection[str], operators: Collection[str]
+) -> list[ValidationArgs]:
     """Returns the rules for gangs that wait for Karpenter; none where no pool is rented."""
     if not rented:
         return []
@@ -104,7 +145,8 @@ def _gangs(queues: Mapping[str, str | None], rented: Collection[str]) -> list[Va
     anywhere = sorted(queue for queue, pool in queues.items() if pool is None)
     return [
         ValidationArgs(
-            expression=f"{_outside(bursting)} || {MEMBERS} <= 1 || ({WHOLE})",
+            expression=f"{_outside(bursting)} || {MEMBERS} <= 1 || ({WHOLE}) "
+            f"|| {_of_operator(operators)}",
             message="a gang on rented machines must have networkTopology: {mode: hard, "
             f"highestTierAllowed: {TIER}}}; else it waits for ever where a part of it fits",
         ),
@@ -123,14 +165,30 @@ def _gangs(queues: Mapping[str, str | None], rented: Collection[str]) -> list[Va
     ]
 
 
+def _of_operator(operators: Collection[str]) -> str:
+    """CEL: whether an operator makes the group, names its queue and says what it asks for.
+
+    The MPI and training operators cannot set a network topology and write their own view of a group
+    again and again, so that nobody else can either. The name in the request is the API server's
+    word, not the object's.
+    """
+    return (
+        f"(object.kind == 'PodGroup' && request.userInfo.username in {sorted(operators)} && "
+        f"{_QUEUE.format('object')} == namespaceObject.metadata.name && "
+        "size(dyn(object).spec.?minResources.orValue({})) > 0)"
+    )
+
+
 def _outside(queues: list[str]) -> str:
     return f"!(namespaceObject.metadata.name in {queues})"
 
 
-def _written(group: str, version: str, resource: str) -> NamedRuleWithOperationsArgs:
+def _written(
+    group: str, version: str, resource: str, operations: Sequence[str] = ("CREATE", "UPDATE")
+) -> NamedRuleWithOperationsArgs:
     return NamedRuleWithOperationsArgs(
         api_groups=[group],
         api_versions=[version],
-        operations=["CREATE", "UPDATE"],
+        operations=list(operations),
         resources=[resource],
     )

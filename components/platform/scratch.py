@@ -36,12 +36,18 @@ from pulumi_kubernetes.rbac.v1 import PolicyRuleArgsDict
 from pulumi_kubernetes.storage.v1 import StorageClass
 
 from components.platform.rights import grant
-from settings.names import POD_SECURITY, POOL_LABEL, PREFIX, SCRATCH_CLASS, SCRATCH_NAMESPACE
+from settings.names import (
+    POD_SECURITY,
+    POOL_LABEL,
+    PREFIX,
+    SCRATCH_CLASS,
+    SCRATCH_NAMESPACE,
+    SCRATCH_PATH,
+)
 from settings.versions import LOCAL_PATH_IMAGE, PYTHON_IMAGE
 
 NAME = "fleet-scratch"
 PROVISIONER = "fleet.gpu/scratch"
-PATH = "/scratch"
 _READ = ["get", "list", "watch"]
 _WRITE = [*_READ, "create", "patch", "update", "delete"]
 IN_CLUSTER: list[PolicyRuleArgsDict] = [
@@ -142,7 +148,7 @@ def configuration() -> dict[str, str]:
             ],
         },
     }
-    paths = [{"node": "DEFAULT_PATH_FOR_NON_LISTED_NODES", "paths": [PATH]}]
+    paths = [{"node": "DEFAULT_PATH_FOR_NON_LISTED_NODES", "paths": [SCRATCH_PATH]}]
     return {
         "config.json": json.dumps({"nodePathMap": paths}),
         "setup": '#!/bin/sh\nset -eu\nmkdir -m 0777 -p "$VOL_DIR"\n',

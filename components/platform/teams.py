@@ -1,10 +1,14 @@
 """The teams that share the fleet's GPUs: their queues, each with a namespace for its jobs.
 
 A queue is a namespace of the same name: so its pods get its pool without saying so, and its bound
-can hold before a pod exists. It must where machines are rented, because Karpenter makes one for
-every pod that waits, also for those that Volcano will not start since their queue is full. There
-the namespace has a quota as large as the queue, and Volcano's plugin resourcequota keeps a job that
-goes beyond it without pods. On owned machines it would only keep a job from preempting another.
+can hold before a pod exists. The namespace has a quota, which also holds what no rule can see, such
+as a Deployment that somebody scales; Volcano's plugin resourcequota keeps a job that goes beyond it
+without pods.
+
+Where machines are rented the quota is as large as the queue, because Karpenter makes one for every
+pod that waits, also for those that Volcano will not start since their queue is full. On owned
+machines it has the queue's GPUs once for each priority class of the queue: a job of a higher class
+preempts only with pods of its own, while those that it is to replace still run.
 
 Pods of a queue reach one another and are reached by nobody else of the cluster. The people of the
 team's groups work in it, see `components.platform.team_access`.
@@ -13,7 +17,7 @@ Where the queue's pool has a network between GPUs, the ConfigMap `fleet-nccl` in
 what NCCL must be told of it. A job takes it by `envFrom: [{configMapRef: {name: fleet-nccl}}]`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import pulumi
@@ -51,6 +55,10 @@ class TeamsArgs:
     crds: pulumi.Resource
     nccl: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The variables by which NCCL finds the network between GPUs, by pool."""
+    mig: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """The instances of each GPU by profile, by pool; a pool without MIG is absent."""
+    operators: Collection[str] = ()
+    """The user names of controllers that make PodGroups and know no topology."""
 
 
 class Teams(pulumi.ComponentResource):
@@ -92,13 +100,12 @@ class Teams(pulumi.ComponentResource):
                         data=variables,
                         opts=child,
                     )
-                if args.rented and (bounds.pool is None or bounds.pool in args.rented):
-                    ResourceQuota(
-                        f"{prefix}-quota",
-                        metadata=ObjectMetaArgs(name="gpus", namespace=space.metadata["name"]),
-                        spec=ResourceQuotaSpecArgs(hard={f"requests.{GPU}": str(bounds.gpus)}),
-                        opts=child,
-                    )
+                ResourceQuota(
+                    f"{prefix}-quota",
+                    metadata=ObjectMetaArgs(name="gpus", namespace=space.metadata["name"]),
+                    spec=ResourceQuotaSpecArgs(hard=_most(bounds, args)),
+                    opts=child,
+                )
                 CustomResource(
                     prefix,
                     api_version="scheduling.volcano.sh/v1beta1",
@@ -107,7 +114,8 @@ class Teams(pulumi.ComponentResource):
                     spec=_bounds(bounds, shares[queue], args.rented),
                     opts=after_crds,
                 )
-        queue_rules(name, {key: each.pool for key, each in queues.items()}, args.rented, child)
+        of_pools = {key: each.pool for key, each in queues.items()}
+        queue_rules(name, of_pools, args.rented, args.operators, child)
         self.register_outputs({})
 
 
@@ -118,6 +126,25 @@ def _bounds(queue: Queue, share: int, rented: frozenset[str]) -> dict[str, objec
         "deserved": {GPU: str(share)},
         # what is rented can be rented again: nobody ends a job to take it
         "reclaimable": queue.pool not in rented,
+    }
+
+
+def _most(queue: Queue, args: TeamsArgs) -> dict[str, str]:
+    """Return the quota of a queue's namespace: whole GPUs, and the parts that its pools have."""
+    may_rent = bool(args.rented) and (queue.pool is None or queue.pool in args.rented)
+    most = queue.gpus if may_rent else queue.gpus * max(1, len(queue.priorities))
+    parts: dict[str, int] = {}
+    for pool, layout in args.mig.items():
+        if queue.pool in (None, pool):
+            for profile, each in layout.items():
+                parts[profile] = max(each, parts.get(profile, 0))
+    return {
+        f"requests.{GPU}": str(most),
+        **{
+            # the device plugin writes a profile with media engines as `1g.18gb.me`
+            f"requests.nvidia.com/mig-{profile.replace('+', '.')}": str(most * each)
+            for profile, each in sorted(parts.items())
+        },
     }
 
 

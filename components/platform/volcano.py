@@ -62,16 +62,17 @@ ADMISSIONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class VolcanoArgs:
-    """The pool of each queue by the queue's namespace; a queue that may use any pool is absent."""
+    """The pool of each queue by the queue's namespace; None for one that may use any pool."""
 
-    pools: Mapping[str, str]
+    pools: Mapping[str, str | None]
 
 
 class Volcano(pulumi.ComponentResource):
     """The chart with a scheduler configuration that lets gangs burst. It brings Volcano's CRDs.
 
     Its webhook adds the node selector of the queue's pool to each pod: Karpenter must know it too,
-    or it takes idle machines of another pool for room.
+    or it takes idle machines of another pool for room. It also gives each pod of a queue Volcano as
+    its scheduler, whatever the pod says: another one knows no queues.
     """
 
     release: Release
@@ -130,18 +131,19 @@ def _replicas() -> dict[str, object]:
     return found
 
 
-def _groups(pools: Mapping[str, str]) -> list[dict[str, object]]:
+def _groups(pools: Mapping[str, str | None]) -> list[dict[str, object]]:
     """Returns Volcano's resource groups; it adds their `labels` to the pods' node selector."""
     return [
         {
-            "resourceGroup": pool,
+            "resourceGroup": pool or "any",
             "object": {
                 "key": "namespace",
                 "value": sorted(queue for queue, other in pools.items() if other == pool),
             },
-            "labels": {POOL_LABEL: pool},
+            "schedulerName": "volcano",
+            **({} if pool is None else {"labels": {POOL_LABEL: pool}}),
         }
-        for pool in sorted(set(pools.values()))
+        for pool in sorted(set(pools.values()), key=lambda each: each or "")
     ]
 
 

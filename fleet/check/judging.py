@@ -3,21 +3,40 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any
 
 from fleet.check.reading import STDIN, ReadObject, ReadResult
 from fleet.sarif import Place
-from policies.configuration import ConfiguredRule
+from policies.configuration import ConfiguredRule, Namespaces
 from policies.exemptions import ExemptionStatus, exemption_statuses, expired
 from policies.gates.judging import findings
-from policies.verdicts import Finding, Verdict, as_json, verdicts
+from policies.language.facts import NONE
+from policies.language.manifest import at, mapping
+from policies.language.owners import believed, key
+from policies.language.pods import remembered
+from policies.language.unjudged import unjudged
+from policies.verdicts import Finding, Resource, Verdict, as_json, verdicts
 
 STACK_FILE = "stacks/Pulumi.{}.yaml"
 
 
 @dataclass(frozen=True, kw_only=True)
+class Unjudged:
+    """An object that asks for GPUs, and what of it no rule judges before its pods are made."""
+
+    resource: Resource
+    what: tuple[str, ...]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is not judged, in full sentences."""
+        return tuple(f"{self.resource} asks for GPUs; not judged: {each}." for each in self.what)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Checked:
-    """The result of a check."""
+    """The result of a check. `strict`: what could not be judged counts as broken."""
 
     environment: str
     objects: int
@@ -25,6 +44,8 @@ class Checked:
     verdicts: tuple[Verdict, ...]  # of the rules that found something
     exemptions: tuple[ExemptionStatus, ...]
     unreadable: tuple[str, ...]
+    unjudged: tuple[Unjudged, ...] = ()
+    strict: bool = False
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -34,10 +55,14 @@ class Checked:
 
     @property
     def code(self) -> int:
-        """The exit code: 2 if something is unreadable, 1 if a rule blocks an object, else 0."""
+        """The exit code: 2 if something is unreadable, 1 if a rule blocks an object, else 0.
+
+        If strict, also 1 if something that asks for GPUs could not be judged.
+        """
         if self.unreadable:
             return 2
-        return int(any(verdict.state == "violated" for verdict in self.verdicts))
+        violated = any(verdict.state == "violated" for verdict in self.verdicts)
+        return int(violated or (self.strict and bool(self.unjudged)))
 
     def as_json(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -63,6 +88,8 @@ def check(
     rules: Sequence[ConfiguredRule],
     read: ReadResult,
     today: date | None = None,
+    *,
+    strict: bool = False,
 ) -> Checked:
     """Checks objects against the rules as the environment configures them.
 
@@ -77,15 +104,30 @@ def check(
         verdicts=tuple(one for one in verdicts(rules, found) if one.findings),
         exemptions=exemption_statuses(rules, found, today),
         unreadable=tuple(read.unreadable),
+        unjudged=tuple(_unjudged(read.objects, rules)),
+        strict=strict,
     )
+
+
+def _unjudged(objects: Sequence[ReadObject], rules: Sequence[ConfiguredRule]) -> Iterator[Unjudged]:
+    facts = rules[0].facts if rules else NONE
+    for each in objects:
+        if what := unjudged(each.manifest, facts):
+            yield Unjudged(resource=each.resource, what=tuple(what))
 
 
 def _findings(
     objects: Sequence[ReadObject], rules: Sequence[ConfiguredRule], today: date
 ) -> Iterator[Finding]:
-    every = [each.manifest for each in objects]
-    for each in objects:
-        for stack in (None, every):
-            yield from findings(
-                each.manifest, rules, resource=each.resource, today=today, stack=stack
-            )
+    there = {key(each.manifest) for each in objects}
+    every = [believed(each.manifest, there) for each in objects]
+    namespaces: Namespaces = {
+        str(at(each, "metadata", "name")): mapping(at(each, "metadata", "labels"))
+        for each in every
+        if each.get("kind") == "Namespace"
+    }
+    judge = partial(findings, rules=rules, today=today, namespaces=namespaces)
+    with remembered():
+        for each, manifest in zip(objects, every, strict=True):
+            for stack in (None, every):
+                yield from judge(manifest, resource=each.resource, stack=stack)

@@ -5,11 +5,10 @@ Rules take such a value for one that is missing, and a pod without containers br
 
 from collections.abc import Iterator, Mapping
 
-from policies.language.pods import KIND_NAMES, KINDS, KUBEFLOW
+from policies.language.pod_kinds import KUBEFLOW, kind_of
 from policies.language.rule import Manifest
 from settings.problems import dotted, seen
 
-_GROUPS = {group for group, _resource in KINDS}
 _MAPPINGS = {
     *("container", "containerSet", "jobTemplate", "metadata", "resources", "script"),
     *("securityContext", "spec", "template", "workflowSpec"),
@@ -26,8 +25,7 @@ _LISTS_OF_MAPPINGS = {
 
 def misshapen(manifest: Manifest) -> Iterator[str]:
     """Yields a sentence for each value of another shape; none of an object that makes no pods."""
-    group = str(manifest.get("apiVersion")).rpartition("/")[0]
-    if group in _GROUPS and manifest.get("kind") in KIND_NAMES:
+    if kind_of(manifest) is not None:
         yield from _below("", manifest)
 
 

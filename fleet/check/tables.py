@@ -35,7 +35,18 @@ def _parts(checked: Checked) -> Iterator[RenderableType]:
     if any(one.use in USES for one in checked.exemptions):
         yield _exemptions(checked)
         yield Text()
+    if checked.unjudged:
+        yield _unjudged(checked)
+        yield Text()
     yield _summary(checked)
+
+
+def _unjudged(checked: Checked) -> Table:
+    made = table("?", "Where", "Asks for GPUs, and is not judged in")
+    for each in checked.unjudged:
+        where = f"{each.resource.file}:{each.resource.line}\n{each.resource}"
+        made.add_row("?", Text(where), Text("\n".join(each.what)), style="yellow")
+    return made
 
 
 def _found(checked: Checked) -> Table:
@@ -78,7 +89,12 @@ def _summary(checked: Checked) -> Text:
     told = ", ".join(f"{counts[state]} {state}" for state in MARKS if counts[state])
     others = f"; {_count(checked.others, 'other document')} left out" if checked.others else ""
     held = "nothing is broken in what can be read" if checked.unreadable else "all rules hold"
-    style = ("bold green", "bold red", "bold red")[checked.code]
+    if checked.unjudged:
+        left = f"{_count(len(checked.unjudged), 'object')} with GPUs not judged, or only in part"
+        others = f", {left}{others}"
+        held = "nothing is broken in what can be judged"
+    good = "bold yellow" if checked.unjudged else "bold green"
+    style = (good, "bold red", "bold red")[checked.code]
     objects = f"{_count(checked.objects, 'object')} against {checked.environment}"
     return Text(f"{objects}: {told or held}{others}.", style=style)
 

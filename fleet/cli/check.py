@@ -52,6 +52,12 @@ def check(  # noqa: PLR0913  # an option each
         str,
         typer.Option("-n", "--namespace", metavar="NAME", help="For objects that name none."),
     ] = "",
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Exit with 1 also if something with GPUs could not be judged."
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
     sarif: Annotated[
         Path | None,
@@ -75,13 +81,14 @@ def check(  # noqa: PLR0913  # an option each
 
     try:
         rules = load(stack_file(ROOT, environment)).rules
-        checked = judge(environment, rules, read(names, namespace))
+        checked = judge(environment, rules, read(names, namespace), strict=strict)
     except SettingsError as error:
         refuse(error)
     if not checked.objects and not checked.unreadable:
         refuse(f"There is no Kubernetes object in {', '.join(names)}.")
     if sarif is not None:
-        found = document(checked.verdicts, checked.sarif_place, checked.unreadable)
+        left = [sentence for each in checked.unjudged for sentence in each.sentences]
+        found = document(checked.verdicts, checked.sarif_place, checked.unreadable, left)
         _write(sarif, json_text.dumps(found, indent=2, ensure_ascii=False))
     if json:
         typer.echo(json_text.dumps(checked.as_json(), indent=2, ensure_ascii=False))

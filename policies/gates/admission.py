@@ -6,11 +6,14 @@ the rule is advisory. Its rules share variables, which the API server then compi
 the pods of an object; each rule has a validation of its own, so that what one says or fails to
 read leaves the others' verdicts alone.
 
-An object that is being deleted, whose spec does not change, or of which only the status is written
-passes, and so does a ReplicaSet that shrinks or grows: a rule that came later must not keep anybody
-from removing what it forbids, nor a Deployment from rolling out what was mended. CEL knows no
-clock, so an exemption counts here until the first `up` after its last day. What is exempt may make
-its pods: what it controls is exempt, too.
+An object that is being deleted, of which nothing changes that a rule reads, or of which only the
+status is written passes, and so does a ReplicaSet that shrinks or grows: a rule that came later
+must not keep anybody from removing what it forbids, nor a Deployment from rolling out what was
+mended.
+
+What is exempt may make its pods: what it controls is exempt, too, where a controller makes it. CEL
+knows no clock, but the API server writes into every new object when it was made: an exemption ends
+on its day for what is made, and for what runs with the first `up` behind it.
 
 Settings and facts (`policies.language.facts`) stand in the policy that reads them, as typed
 variables, and not in an object for `paramKind`: with a kind of our own the API server refuses
@@ -20,26 +23,27 @@ was made, and for good when somebody removes it.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date
+from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Literal
 
-from policies.configuration import ConfiguredRule
+from policies.configuration import ANY, ConfiguredRule, Exemption
 from policies.language import cel
+from policies.language.facts import declared_kinds
+from policies.language.owners import CONTROLLERS, OWNERS, VOUCHED
+from policies.language.pods import KINDS as POD_KINDS
 from policies.language.rule import Admission, Kind
+from settings.names import PREFIX
 
 Stage = Literal["audit", "deny"]
 API = "admissionregistration.k8s.io/v1"
 _ALIVE = "!has(object.metadata.deletionTimestamp)"
 _TEMPLATE = "dyn({}).?spec.?template.orValue(null)"
-_CHANGED = (
-    "request.operation == 'CREATE' || oldObject == null || "
-    # a Deployment writes how many pods its old sets have, and no more
-    "(object.kind in ['ReplicaSet', 'ReplicationController'] ? "
-    f"{_TEMPLATE.format('object')} != {_TEMPLATE.format('oldObject')} : "
-    "['spec', 'rules', 'data'].exists(f, dyn(object)[?f].orValue(null) != "
-    "dyn(oldObject)[?f].orValue(null)))"
-)
+_UNREAD = ("apiVersion", "kind", "metadata", "status")
+_MARK = r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9._-]*"
+_KEYS = re.compile(rf"'({_MARK})'|\"({_MARK})\"|\[\?'([A-Za-z0-9._-]+)'\]")
 _DESCRIBED, _RESOURCE = "described", "resource"
+_NAMESPACE = "object.metadata.?namespace.orValue('')"
 _OF_REQUEST = "request.resource.group + '/' + request.resource.resource"
 _VARIABLE = re.compile(r"\bvariables\.(\w+)")
 
@@ -59,11 +63,11 @@ def manifests(
 
     In the stage `audit` all of them only warn.
     """
-    groups: dict[tuple[str, bool], list[ConfiguredRule]] = {}
+    groups: dict[tuple[str, bool], list[_Held]] = {}
     for each in rules:
         if each.rule.admission and each.level != "disabled":
-            warns = stage == "audit" or each.level == "advisory"
-            groups.setdefault((each.rule.id.partition("/")[0], warns), []).append(each)
+            for warns, held in _held(each, warns=stage == "audit" or each.level == "advisory"):
+                groups.setdefault((each.rule.id.partition("/")[0], warns), []).append(held)
     return [
         manifest
         for (pack, warns), held in sorted(groups.items(), key=lambda group: group[0])
@@ -71,8 +75,27 @@ def manifests(
     ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Held:
+    """A rule in a policy. `where`: CEL of where the policy holds it, empty for everywhere."""
+
+    configured: ConfiguredRule
+    where: str = ""
+
+
+def _held(configured: ConfiguredRule, *, warns: bool) -> Iterator[tuple[bool, _Held]]:
+    """Yield whether a policy warns, and the rule in it: in some namespaces a rule only warns."""
+    advisory = configured.advisory_in
+    if warns or not advisory:
+        yield warns, _Held(configured=configured)
+        return
+    inside = f"{_NAMESPACE} in {cel.literal(advisory)}"
+    yield False, _Held(configured=configured, where=f"!({inside})")
+    yield True, _Held(configured=configured, where=f"({inside})")
+
+
 def _of(
-    named: str, held: Sequence[ConfiguredRule], *, warns: bool, today: date
+    named: str, held: Sequence[_Held], *, warns: bool, today: date
 ) -> Iterator[dict[str, object]]:
     yield {
         "apiVersion": API,
@@ -91,30 +114,85 @@ def _of(
     }
 
 
-def _policy(held: Sequence[ConfiguredRule], today: date) -> Mapping[str, object]:
-    kinds = tuple(dict.fromkeys(kind for each in held for kind in _admission(each).kinds))
-    variables = {
-        _DESCRIBED: cel.DESCRIBED,
-        _RESOURCE: _OF_REQUEST,
-        **{key: cel.literal(value) for each in held for key, value in each.facts.items()},
-    }
+def _policy(held: Sequence[_Held], today: date) -> Mapping[str, object]:
+    rules = [each.configured for each in held]
+    kinds = tuple(dict.fromkeys(kind for each in rules for kind in _kinds(each)))
+    variables = _given(rules)
     validations = []
     for each in held:
-        variables |= _variables(each, variables)
+        variables |= _variables(each.configured, variables)
         validations.append(_validation(each, kinds, today))
+    used = _used(variables, validations)
     return {
         "failurePolicy": "Fail",
         "matchConstraints": {"resourceRules": _resource_rules(kinds)},
         "matchConditions": [
             {"name": "alive", "expression": _ALIVE},
-            {"name": "changed", "expression": _CHANGED},
+            {"name": "changed", "expression": _changed(used.values())},
         ],
-        "variables": [
-            {"name": key, "expression": expression}
-            for key, expression in _used(variables, validations).items()
-        ],
+        "variables": [{"name": key, "expression": expression} for key, expression in used.items()],
         "validations": validations,
     }
+
+
+def _given(rules: Sequence[ConfiguredRule]) -> dict[str, str]:
+    """The variables that every policy has: the request, whom it believes, and the facts."""
+    declared = declared_kinds(rules[0].facts)
+    facts = {key: cel.literal(value) for each in rules for key, value in each.facts.items()}
+    return {
+        _DESCRIBED: cel.DESCRIBED,
+        _RESOURCE: _OF_REQUEST,
+        **facts,
+        "controllers": cel.literal([*CONTROLLERS, *rules[0].facts.get("controllers", ())]),
+        "vouched": VOUCHED,
+        "declared": f"{cel.templates(declared)}[]",
+        "declaredKinds": cel.literal([each.kind for each in declared]),
+        "declaredServices": cel.literal([each.kind for each in declared if each.service]),
+    }
+
+
+def _changed(expressions: Iterable[str]) -> str:
+    """CEL: whether a request changes what the rules of a policy read.
+
+    That is every field beside the metadata and the status, and those labels and annotations whose
+    keys stand in the rules. A Deployment writes how many pods its old sets have, and hands on its
+    annotations: of a set only the template counts.
+    """
+    keys = sorted(_marks(expressions))
+    marked = (
+        "['labels', 'annotations'].exists(m, [[dyn(object).metadata[?m].orValue({}), "
+        "dyn(oldObject).metadata[?m].orValue({})]].exists(b, (b[0].map(k, k) + b[1].map(k, k))"
+        f".exists(k, (k.startsWith('{PREFIX}/') || k in {keys}) && "
+        "b[0][?k].orValue(null) != b[1][?k].orValue(null))))"
+    )
+    fields = (
+        "(dyn(object).map(k, k) + dyn(oldObject).map(k, k))"
+        f".exists(k, !(k in {list(_UNREAD)}) && "
+        "dyn(object)[?k].orValue(null) != dyn(oldObject)[?k].orValue(null))"
+    )
+    return (
+        "request.operation == 'CREATE' || oldObject == null || "
+        "(object.kind in ['ReplicaSet', 'ReplicationController'] ? "
+        f"{_TEMPLATE.format('object')} != {_TEMPLATE.format('oldObject')} : {fields} || {marked})"
+    )
+
+
+def _marks(expressions: Iterable[str]) -> set[str]:
+    """The keys of labels and annotations in the CEL of rules, and what looks like one."""
+    return {
+        next(filter(None, found.groups()))
+        for expression in expressions
+        for found in _KEYS.finditer(expression)
+    }
+
+
+def _kinds(configured: ConfiguredRule) -> tuple[Kind, ...]:
+    """The kinds of a rule; one that speaks of pods speaks of those of the environment, too."""
+    own = _admission(configured).kinds
+    if not {*POD_KINDS} <= {*own}:
+        return own
+    declared = declared_kinds(configured.facts)
+    return (*own, *((each.group, each.resource) for each in declared))
 
 
 def _fault(rule_id: str) -> str:
@@ -151,14 +229,14 @@ def _variables(configured: ConfiguredRule, so_far: Mapping[str, str]) -> Mapping
     }
 
 
-def _validation(configured: ConfiguredRule, kinds: Sequence[Kind], today: date) -> dict[str, str]:
+def _validation(held: _Held, kinds: Sequence[Kind], today: date) -> dict[str, str]:
     """A rule keeps silent of kinds that are other rules', and of what is exempt from it."""
-    rule = configured.rule
+    rule = held.configured.rule
     said = f"variables.{_fault(rule.id)}"
-    exempt = [each.resource for each in configured.exemptions if today <= each.until]
     passes = [
-        *_of_other_rules(_admission(configured).kinds, kinds),
-        *([_exempt(exempt)] if exempt else []),
+        *_of_other_rules(_kinds(held.configured), kinds),
+        *([f"!{held.where}"] if held.where else []),
+        *(f"({_exempt(each)})" for each in held.configured.exemptions if today <= each.until),
     ]
     return {
         "expression": " || ".join([*passes, f"{said} == ''"]),
@@ -191,13 +269,35 @@ def _read(expression: str) -> set[str]:
     return {found[1] for found in _VARIABLE.finditer(expression)}
 
 
-def _exempt(exempt: Sequence[str]) -> str:
-    owner = cel.literal(f"^({'|'.join(each for one in exempt for each in _owners(one))})$")
-    owned = (
-        "object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false) && "
-        f"(o.kind + '/' + o.name).matches({owner}))"
+def _exempt(exemption: Exemption) -> str:
+    """CEL: whether an object is exempt, or made by a controller for one that is.
+
+    Nothing is that was made behind the last day.
+    """
+    end = exemption.until + timedelta(days=1)
+    made_before = (
+        "(request.operation != 'CREATE' || "
+        f"timestamp(object.metadata.creationTimestamp) < timestamp('{end}T00:00:00Z'))"
     )
-    return f"{cel.DESCRIBED_SHORT} in {cel.literal(exempt)} || {owned}"
+    return " && ".join([*_is_there(exemption), *_is_it(exemption.resource), made_before])
+
+
+def _is_there(exemption: Exemption) -> Iterator[str]:
+    if exemption.namespace:
+        yield f"{_NAMESPACE} == {cel.literal(exemption.namespace)}"
+    if exemption.namespace_label:
+        key, _, value = exemption.namespace_label.partition("=")
+        said = f"namespaceObject.metadata.?labels[?{cel.literal(key)}].orValue('')"
+        yield f"namespaceObject != null && {said} == {cel.literal(value)}"
+
+
+def _is_it(resource: str) -> Iterator[str]:
+    if resource == ANY:
+        return
+    owner = cel.literal(f"^({'|'.join(_owners(resource))})$")
+    controls = f"o.?controller.orValue(false) && (o.kind + '/' + o.name).matches({owner})"
+    owned = f"{OWNERS}.exists(o, {controls})"
+    yield f"({cel.DESCRIBED_SHORT} == {cel.literal(resource)} || variables.vouched && {owned})"
 
 
 def _owners(resource: str) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """The gate at run time: one PrometheusRule with the alerts of the rules that have one.
 
 No object shows, for instance, what is spent just now; such a rule has an alert. So has each
-exemption that has ended: a preview refuses it from the next day on, but CEL knows no clock, so the
-API server would accept it until somebody deploys.
+exemption that has ended: a preview and the API server refuse what is made from the next day on, but
+what runs already goes on.
 """
 
 import re
@@ -66,7 +66,7 @@ def _alert(
 
 def _ended(configured: ConfiguredRule, exemption: Exemption) -> Alert:
     rule = configured.rule
-    whose = f"The exemption of {exemption.resource} from {rule.id} ended on {exemption.until}"
+    whose = f"The exemption of {exemption.whom} from {rule.id} ended on {exemption.until}"
     return Alert(
         name=ENDED,
         expression=f"vector(time()) >= {_is_over(exemption.until)}",
@@ -76,9 +76,10 @@ def _ended(configured: ConfiguredRule, exemption: Exemption) -> Alert:
         why=rule.why,
         runbook=(
             "Mend the object and take the exemption out of gpu-fleet:policies, or have its owner "
-            "give it a later day; the cluster lets the object through until then."
+            "give it a later day; the cluster refuses new objects, and lets changes of old ones "
+            "through until the next update."
         ),
-        labels={"rule": rule.id, "resource": exemption.resource},
+        labels={"rule": rule.id, "resource": exemption.whom},
     )
 
 

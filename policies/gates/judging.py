@@ -5,46 +5,73 @@ place of the error is reported, because its message may hold a secret.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
 from traceback import extract_tb
 from typing import cast
 
-from policies.configuration import ConfiguredRule
+from policies.configuration import NO_ONE, ConfiguredRule, Namespaces
 from policies.exemptions import exemption_note
 from policies.gates.unknown import NotKnownYet
 from policies.language.facts import KEY as FACTS
 from policies.language.inventory import pool_of
 from policies.language.manifest import EncryptedText
-from policies.language.rule import Manifest, Rule, Settings
+from policies.language.pods import remembered
+from policies.language.rule import Level, Manifest, Rule, Settings
+from policies.language.unjudged import unjudged
+from policies.rules.idle import job_deadline
 from policies.verdicts import Finding, Resource, State
 
 HIDDEN = "[secret]"  # as Pulumi shows one
+_PERHAPS = "{0} counts as not exempt, as its namespace is not among what is judged: {1}."
 SHORTEST_SECRET = 3  # as Pulumi's own log has it: what is shorter stands in any sentence
 
 
-def findings(
+def findings(  # noqa: PLR0913  # what may be said of a resource and of what is around it
     manifest: Manifest,
     rules: Iterable[ConfiguredRule],
     *,
     resource: Resource,
     today: date,
     stack: Sequence[Manifest] | None = None,
-) -> Iterator[Finding]:
-    """Yield the findings of the rules for one resource; a rule that raises counts as broken.
+    namespaces: Namespaces = NO_ONE,
+) -> list[Finding]:
+    """Return the findings of the rules for one resource; a rule that raises counts as broken.
 
     With a `stack`, the resources around it, the rules across a stack run, else those that read one
-    resource alone.
+    resource alone. `namespaces` are those whose labels are known.
     """
     day = today.isoformat()
+    judged = _Judged(manifest=manifest, resource=resource, today=today, namespaces=namespaces)
+    found = []
+    with remembered():
+        for configured in rules:
+            asked = _asked(configured, manifest, stack, day)
+            if asked is not None and configured.level != "disabled":
+                found.append(_found(configured, asked, judged))
+    return [finding for finding in found if finding is not None]
+
+
+def left_unjudged(
+    manifest: Manifest, rules: Iterable[ConfiguredRule], resource: Resource
+) -> Iterator[Finding]:
+    """Yield a finding of the rule on deadlines for what asks for GPUs and no rule can judge."""
     for configured in rules:
-        asked = _asked(configured, manifest, stack, day)
-        if asked is None or configured.level == "disabled":
-            continue
-        found = _found(configured, asked, manifest, resource, today)
-        if found is not None:
-            yield found
+        if configured.rule.id == job_deadline.ID and configured.level != "disabled":
+            try:
+                what = unjudged(manifest, configured.facts)
+            except NotKnownYet:  # of which the rules tell
+                return
+            if what:
+                yield Finding(
+                    rule=configured.rule.id,
+                    level=configured.level,
+                    state="not checked",
+                    resource=resource,
+                    sentences=tuple(f"{resource} asks for GPUs; not judged: {it}." for it in what),
+                )
 
 
 def paragraph(finding: Finding, rule: Rule) -> str:
@@ -56,20 +83,28 @@ def paragraph(finding: Finding, rule: Rule) -> str:
     return "\n".join([*lines, *filter(None, [note]), f"{rule.why} See {rule.source}"])
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Judged:
+    """What is judged, on which day, and the namespaces that are known."""
+
+    manifest: Manifest
+    resource: Resource
+    today: date
+    namespaces: Namespaces
+
+
 def _found(
-    configured: ConfiguredRule,
-    asked: Callable[[], list[str]],
-    manifest: Manifest,
-    resource: Resource,
-    today: date,
+    configured: ConfiguredRule, asked: Callable[[], list[str]], judged: _Judged
 ) -> Finding | None:
-    rule, level = configured.rule, configured.level
+    rule, manifest, resource = configured.rule, judged.manifest, judged.resource
+    level = _level(configured, manifest)
     state: State = "violated" if level == "mandatory" else "advisory"
     finding = partial(Finding, rule=rule.id, level=level, resource=resource)
     try:
         sentences = _without_secrets(asked(), manifest)
-        exemption = configured.exemption(manifest) if sentences else None
-        keys = _keys(configured, manifest, resource, today) if sentences else ()
+        exemption = configured.exemption(manifest, judged.namespaces) if sentences else None
+        perhaps = configured.perhaps(manifest, judged.namespaces) if sentences else None
+        keys = _keys(configured, judged) if sentences else ()
     except NotKnownYet as unknown:
         path = unknown.path
         why = f"{resource} is not checked until up, because {path} is not known at preview."
@@ -78,8 +113,10 @@ def _found(
         return finding(state=state, sentences=(_thrown(rule, resource, error),), failed=True)
     if not sentences:
         return None
-    if exemption is not None and today <= exemption.until:
+    if exemption is not None and judged.today <= exemption.until:
         state = "exempt"
+    elif perhaps is not None and exemption is None:
+        sentences.append(_PERHAPS.format(resource, perhaps.whom))
     return finding(
         state=state,
         sentences=tuple(sentences),
@@ -87,6 +124,16 @@ def _found(
         pool=pool_of(manifest) if keys else "",
         keys=keys,
     )
+
+
+def _level(configured: ConfiguredRule, manifest: Manifest) -> Level:
+    """The level in the namespace of an object; a rule without exceptions does not look."""
+    if configured.advisory_in and configured.level == "mandatory":
+        metadata = manifest.get("metadata")
+        namespace = metadata.get("namespace") if type(metadata) is dict else None
+        if type(namespace) is str and namespace in configured.advisory_in:
+            return "advisory"
+    return configured.level
 
 
 def _without_secrets(sentences: list[str], manifest: Manifest) -> list[str]:
@@ -126,14 +173,13 @@ def _settings(configured: ConfiguredRule, day: str) -> Settings:
     return {**configured.settings, FACTS: configured.facts, "today": day}
 
 
-def _keys(
-    configured: ConfiguredRule, manifest: Manifest, resource: Resource, today: date
-) -> tuple[str, ...]:
+def _keys(configured: ConfiguredRule, judged: _Judged) -> tuple[str, ...]:
     """What to change in the stack file; nothing for an object that the stack did not make."""
-    if configured.rule.keys is None or not resource.urn:
+    if configured.rule.keys is None or not judged.resource.urn:
         return ()
-    pool = pool_of(manifest)
-    keys = configured.rule.keys(manifest, _settings(configured, today.isoformat()))
+    pool = pool_of(judged.manifest)
+    settings = _settings(configured, judged.today.isoformat())
+    keys = configured.rule.keys(judged.manifest, settings)
     return tuple(dict.fromkeys(key for key in keys if pool or "{pool}" not in key))
 
 

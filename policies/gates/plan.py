@@ -26,11 +26,12 @@ from pulumi_policy import (
 
 from policies.configuration import ConfiguredRule, configure, schema
 from policies.exemptions import expired
-from policies.gates.judging import findings, paragraph
+from policies.gates.judging import findings, left_unjudged, paragraph
 from policies.gates.normal_form import plain
 from policies.gates.pack_config import POLICY, STACK_POLICY
 from policies.language.facts import KEY as FACTS
 from policies.language.facts import SCHEMA as FACTS_SCHEMA
+from policies.language.owners import believed
 from policies.language.rule import Manifest, Rule
 from policies.rules import ALL
 from policies.verdicts import Finding, Resource
@@ -59,7 +60,10 @@ class _Dispatch:
         manifest = _manifest(args)
         if not args.resource_type.startswith(KUBERNETES):
             self._inputs[args.urn] = manifest
-        found = findings(manifest, asked, resource=_resource(args), today=self._today())
+        found = [
+            *findings(manifest, asked, resource=_resource(args), today=self._today()),
+            *left_unjudged(manifest, asked, _resource(args)),
+        ]
         for message in self._stopping(found, args.urn):
             report(message, None)
 
@@ -157,12 +161,13 @@ def _resource(resource: ResourceValidationArgs | PolicyResource) -> Resource:
 def _manifest(resource: ResourceValidationArgs | PolicyResource) -> Manifest:
     """Returns the resource in normal form, see `policies.language.rule.Manifest`.
 
-    An object whose name Kubernetes or Pulumi will complete goes by its Pulumi name.
+    An object has no owners, as nothing here vouches for them; one whose name Kubernetes or Pulumi
+    will complete goes by its Pulumi name.
     """
     if not resource.resource_type.startswith(KUBERNETES) or "kind" not in resource.props:
         named = {"name": resource.name}
         return {"kind": resource.resource_type, "metadata": named, "spec": plain(resource.props)}
-    manifest = cast("dict[str, object]", plain(resource.props))
+    manifest = {**believed(cast("dict[str, object]", plain(resource.props)), ())}
     metadata = manifest.setdefault("metadata", {})
     if type(metadata) is dict and type(metadata.get("name")) is not str:
         metadata["name"] = resource.name

@@ -10,7 +10,9 @@ import json
 from collections.abc import Mapping, Sequence
 from string import Formatter
 
-from policies.language.pods import OF_WORKFLOWS
+from policies.language.argo import OF_WORKFLOWS, TEMPLATE, WORK
+from policies.language.merging import cel_merged
+from policies.language.pod_kinds import SHIPPED, PodKind, Step, called, steps
 
 DESCRIBED = "object.kind + \" '\" + object.metadata.?name.orValue('') + \"'\""
 """CEL: `manifest.describe` of an object."""
@@ -83,7 +85,7 @@ def _merged(of_all: str, own: str) -> str:
     return f"[{own}].map(own, {merged})[0]"
 
 
-def _argo(template: str) -> str:
+def _argo(name: str, template: str) -> str:
     parts = [
         listed(template, "initContainers"),
         *(f"(has({template}.{one}) ? [{template}.{one}] : [])" for one in ("container", "script")),
@@ -99,7 +101,6 @@ def _argo(template: str) -> str:
     )
     own = f"{template}.transformMap(k, v, v != null, v)"
     spec = _merged("variables.shared.spec", own)
-    name = f"{template}.?name.orValue('')"
     return _entry(name, labels, annotations, spec, " + ".join(parts))
 
 
@@ -123,30 +124,117 @@ _ROLES = (
 _WORKFLOW = "(object.kind == 'CronWorkflow' ? object.?spec.?workflowSpec : object.?spec)"
 
 
-def _template(name: str, optional: str) -> str:
-    """Return a pod's template with its name among those of its object."""
-    return f"{{'name': dyn({name}), 'template': dyn({optional}.orValue({{}}))}}"
+_TEMPLATES = listed(_WORKFLOW, "templates")
+_HAS_INLINE = "dyn(s.?inline.orValue(null)) != null"
 
 
-_ONE = (
-    "object.kind == 'Pod' ? object : object.kind == 'CronJob' ? "
-    "object.spec.jobTemplate.spec.template : object.spec.template"
+def _inline(of_template: str) -> str:
+    """The templates that stand inline in those of a workflow; CEL joins maps, and no lists."""
+    return f"{_TEMPLATES}.transformMapEntry(i, t, {of_template}).transformList(k, v, v)"
+
+
+def _step(found: str, *indices: str) -> str:
+    key = ".".join(["%d"] * len(indices))
+    entry = (
+        f"{{'{key}'.format([{', '.join(indices)}]): "
+        "dyn({'name': dyn(s.?name.orValue('')), 'template': dyn(s.inline)})}"
+    )
+    return f"{found}.transformMapEntry({indices[-1]}, s, {_HAS_INLINE}, {entry})"
+
+
+_OF_TASKS = _inline(_step(listed("t.?dag", "tasks"), "i", "j"))
+_OF_STEPS = _inline(
+    f"{listed('t', 'steps')}.transformMapEntry(j, g, {_step('dyn(g)', 'i', 'j', 'l')})"
 )
-_TASK = _template("t.?name.orValue('')", "t.?template")
-_ROLE = _template("role", "variables.roles[role].?template")
+_FITTING = (
+    f"variables.defaults.transformMap(k, v, !(k in {list(WORK)}) || "
+    "dyn(t.template[?k].orValue(null)) != null, v)"
+)
+_COMPLETE = (
+    f"{{'name': dyn(t.name), 'template': dyn({cel_merged(_FITTING, 't.template', TEMPLATE)})}}"
+)
+_DEFAULTS = _given(f"{_WORKFLOW}.?templateDefaults.orValue({{}})", "{}")
+_OWN = f"{_TEMPLATES}.map(t, {{'name': dyn(t.?name.orValue('')), 'template': dyn(t)}})"
+
+
+def _entries(holder: str, left: Sequence[Step], way: Sequence[str], depth: int = 0) -> str:
+    """CEL: the templates at a place, each with its name: a list, or within a list a map."""
+    plain: list[str] = []
+    for number, step in enumerate(left):
+        if step.holds:
+            return _of_items(_in(holder, plain), step, left[number + 1 :], _on(way, plain), depth)
+        plain.append(step.field)
+    there, entry = _entry_of(_in(holder, plain), _on(way, plain))
+    if depth:
+        return f"({there} ? {{{_key(depth)}: dyn({entry})}} : {{}})"
+    return f"({there} ? [{entry}] : [])"
+
+
+def _of_items(holder: str, step: Step, left: Sequence[Step], way: Sequence[str], depth: int) -> str:
+    index, item = f"i{depth + 1}", f"e{depth + 1}"
+    empty = "[]" if step.holds == "[]" else "{}"
+    found = _given(f"{holder}.?{step.field}.orValue({empty})", empty)
+    number = f"'{step.field}[' + string({index}) + ']'"
+    named = f"{item}.?name.orValue({item}.?groupName.orValue({number}))"
+    onward = [*way, named if step.holds == "[]" else index]
+    if not depth and not any(each.holds for each in left):
+        fields = [each.field for each in left]
+        _, entry = _entry_of(_in(item, fields), _on(onward, fields))
+        return f"{found}.transformList({index}, {item}, {entry})"
+    entries = (
+        f"{found}.transformMapEntry({index}, {item}, {_entries(item, left, onward, depth + 1)})"
+    )
+    return entries if depth else f"{entries}.transformList(k, v, v)"
+
+
+def _entry_of(optional: str, way: Sequence[str]) -> tuple[str, str]:
+    """CEL: whether there is a template, and the template with its name."""
+    name = " + '.' + ".join(way) if way else "''"
+    entry = f"{{'name': dyn({name}), 'template': dyn({optional}.orValue({{}}))}}"
+    return f"dyn({optional}.orValue(null)) != null", entry
+
+
+def _in(holder: str, fields: Sequence[str]) -> str:
+    return holder + "".join(f".?{field}" for field in fields)
+
+
+def _on(way: Sequence[str], fields: Sequence[str]) -> list[str]:
+    """The way, in CEL, with those of the fields that a pod is called by."""
+    return [*way, *(literal(field) for field in called(fields).split(".") if field)]
+
+
+def _key(depth: int) -> str:
+    numbers = ", ".join(f"i{number}" for number in range(1, depth + 1))
+    return f"'{'.'.join(['%s'] * depth)}'.format([{numbers}])"
+
+
+def templates(kinds: Sequence[PodKind]) -> str:
+    """CEL: the templates in an object of one of the kinds, each with the name of its pod."""
+    by_places: dict[tuple[str, ...], list[str]] = {}
+    for each in kinds:
+        if each.templates:
+            by_places.setdefault(each.templates, []).append(f"{each.group}/{each.resource}")
+    branches = (
+        f"variables.resource in {found} ? "
+        f"{' + '.join(_entries('object', steps(place), ()) for place in places)} : "
+        for places, found in by_places.items()
+    )
+    return "".join(branches)
+
 
 PODS: Mapping[str, str] = {
     "shared": f"{_is('argoproj.io')} ? {_shared()} : {{}}",
+    "defaults": f"{_is('argoproj.io')} ? {_DEFAULTS} : {{}}",
     "roles": f"{_is('kubeflow.org')} ? {_ROLES} : {{}}",
+    "given": f"{_is('argoproj.io')} ? {_OWN} + {_OF_TASKS} + {_OF_STEPS} : []",
     "templates": (
-        f"{_is('argoproj.io')} ? [] : "
-        f"{_is('batch.volcano.sh')} ? {listed('object.?spec', 'tasks')}.map(t, {_TASK}) : "
-        f"{_is('kubeflow.org')} && object.kind != 'Notebook' ? "
-        f"variables.roles.map(role, {_ROLE}) : "
-        f"[{_ONE}].map(t, {{'name': dyn(''), 'template': dyn(t)}})"
+        f"{_is('argoproj.io')} ? (size(variables.defaults) == 0 ? variables.given : "
+        f"variables.given.map(t, {_COMPLETE})) : object.kind == 'Pod' ? "
+        "[{'name': dyn(''), 'template': dyn(object)}] : "
+        f"{templates(SHIPPED)}variables.declared"
     ),
     "pods": (
-        f"{_is('argoproj.io')} ? {listed(_WORKFLOW, 'templates')}.map(t, {_argo('t')}) : "
+        f"{_is('argoproj.io')} ? variables.templates.map(t, {_argo('t.name', 't.template')}) : "
         f"variables.templates.map(t, {_pod('t.name', 't.template')})"
     ),
 }

@@ -8,6 +8,8 @@ them from an environment's pools. Without facts there is nothing to hold a pod t
 from collections.abc import Mapping, Sequence
 from typing import Literal, NotRequired, TypedDict
 
+from policies.language.pod_kinds import PLACE, PodKind
+
 KEY = "facts"
 """The key of the facts among the settings of rules."""
 
@@ -72,6 +74,23 @@ class Queue(TypedDict):
     gpus: int
     pool: NotRequired[str]
     """The pool whose selector Volcano gives its jobs."""
+    weight: NotRequired[int]
+    priorities: NotRequired[Sequence[str]]
+    """The priority classes that its pods may name."""
+
+
+class MakesPods(TypedDict):
+    """A kind of the environment's own that makes pods, as `policies.language.pod_kinds` lists them.
+
+    `templates` are the places of its pods' templates, such as `spec.roles[].template`.
+    """
+
+    group: str
+    resource: str
+    kind: str
+    templates: Sequence[str]
+    service: NotRequired[bool]
+    """It is not meant to end."""
 
 
 class Facts(TypedDict):
@@ -79,9 +98,12 @@ class Facts(TypedDict):
 
     pools: Sequence[Pool]
     queues: Sequence[Queue]
+    kinds: NotRequired[Sequence[MakesPods]]
+    controllers: NotRequired[Sequence[str]]
+    """Users whose word on who owns an object is believed, beside those that everyone has."""
 
 
-NONE: Facts = {"pools": [], "queues": []}
+NONE: Facts = {"pools": [], "queues": [], "kinds": [], "controllers": []}
 
 _COUNT = {"type": "integer", "minimum": 0, "maximum": 1 << 53}
 _FLAG = {"type": "boolean"}
@@ -140,11 +162,73 @@ SCHEMA: Mapping[str, object] = {
                 name={"type": "string", "pattern": "^[a-z0-9.-]+$"},
                 gpus=_COUNT,
                 pool={"type": "string", "pattern": "^[a-z0-9-]+$"},
+                weight=_COUNT,
+                priorities=_TEXTS,
             )
+        ),
+        kinds=_list(
+            _object(
+                MakesPods,
+                group={
+                    "type": "string",
+                    "pattern": "^([a-z0-9-]+\\.)+[a-z0-9-]+$",
+                    "title": "an API group",
+                    "examples": ["jobs.example.com"],
+                },
+                resource={
+                    "type": "string",
+                    "pattern": "^[a-z][a-z0-9]*$",
+                    "title": "the plural name of a kind",
+                    "examples": ["trainings"],
+                },
+                kind={
+                    "type": "string",
+                    "pattern": "^[A-Z][A-Za-z0-9]*$",
+                    "title": "the name of a kind",
+                    "examples": ["Training"],
+                },
+                templates={
+                    **_list(
+                        {
+                            "type": "string",
+                            "pattern": PLACE,
+                            "title": "the path of a pod's template, with [] behind a list",
+                            "examples": ["spec.roles[].template"],
+                        }
+                    ),
+                    "minItems": 1,
+                },
+                service=_FLAG,
+            )
+        ),
+        controllers=_list(
+            {
+                "type": "string",
+                "pattern": "^system:[a-z0-9:.-]+$",
+                "title": "a user of the API server",
+                "examples": ["system:serviceaccount:kubeflow:training-operator"],
+            }
         ),
     ),
     "required": [],
     "default": {},
-    "description": "What rules know of the environment's pools and queues.",
+    "description": (
+        "What rules know of the environment: its pools and queues, the kinds of its own that make "
+        "pods, and the controllers that may say who owns a pod."
+    ),
 }
 """The JSON Schema of Facts; a list that is left out is empty."""
+
+
+def declared_kinds(facts: Facts) -> tuple[PodKind, ...]:
+    """The kinds of an environment's own that make pods."""
+    return tuple(
+        PodKind(
+            group=each["group"],
+            resource=each["resource"],
+            kind=each["kind"],
+            templates=tuple(each["templates"]),
+            service=each.get("service", False),
+        )
+        for each in facts.get("kinds", ())
+    )

@@ -9,8 +9,10 @@ from policies.language import cel
 from policies.language.gpu_work import counted
 from policies.language.manifest import at, items, mapping, quantity
 from policies.language.pods import KINDS as OF_PODS
-from policies.language.pods import KUBEFLOW, Pod, pods
-from policies.language.pool_table import Malformed, cel_amount, total
+from policies.language.pods import KUBEFLOW
+from policies.language.replicas import VARIABLES as MADE
+from policies.language.replicas import cel_number, number
+from policies.language.replicas import gpus as made
 from policies.language.rule import Kind, Manifest
 from settings.names import GPU
 
@@ -26,6 +28,7 @@ _GROUPS = {
     **dict.fromkeys(KUBEFLOW, "kubeflow.org/"),
 }
 _BY_KIND = {"Job": ("spec",), "PodGroup": ("spec",)}
+_NAMES = (GPU, f"requests.{GPU}")
 _POLICY = ("spec", "runPolicy", "schedulingPolicy")
 
 
@@ -43,7 +46,7 @@ def queue_of(gang: Manifest) -> str:
 
 def gpus(gang: Manifest) -> Decimal | None:
     """The GPUs without which a gang does not start, None where nobody can say."""
-    promised, tasks = quantity(_said(gang, "minResources", GPU)), _tasks(gang)
+    promised, tasks = _promised(gang), made(gang)
     if gang.get("kind") == "PodGroup" or tasks is None:
         return promised
     missing = _members(gang)
@@ -56,14 +59,30 @@ def gpus(gang: Manifest) -> Decimal | None:
 
 def least(gang: Manifest) -> Decimal | None:
     """Return the same or less: a bound that CEL can compute, which cannot sort."""
-    tasks = _tasks(gang)
+    tasks = made(gang)
     if not tasks:
         return gpus(gang)
-    promised = quantity(_said(gang, "minResources", GPU))
+    promised = _promised(gang)
     pods_made = sum(many for many, _ in tasks)
     spare = max(0, pods_made - _members(gang)) * max(size for _, size in tasks)
     wanted = sum((many * size for many, size in tasks), Decimal(0)) - spare
     return max(wanted, promised or wanted)
+
+
+def unsized(gang: Manifest) -> int | None:
+    """The pods of a PodGroup of several that does not say what they ask for, else None.
+
+    A Job of Volcano and a training job show their pods.
+    """
+    many = counted(_said(gang, "minMember")) or 0
+    says = gang.get("kind") != "PodGroup" or bool(_said(gang, "minResources"))
+    return None if says or many < 2 else many
+
+
+def _promised(gang: Manifest) -> Decimal | None:
+    """The GPUs that a gang says itself, by either name that Volcano counts them by."""
+    named = (quantity(_said(gang, "minResources", name)) for name in _NAMES)
+    return max((each for each in named if each is not None), default=None)
 
 
 def _said(gang: Manifest, *path: str) -> object:
@@ -75,7 +94,8 @@ def _members(gang: Manifest) -> int:
     """How many pods start at once, as Volcano's webhook or the training operator fills it in."""
     said = _said(gang, "minAvailable")
     if gang.get("kind") != "Job":
-        many = sum(counted(each) or 0 for each in _replicas(gang))
+        roles = mapping(at(gang, "spec", KUBEFLOW.get(str(gang.get("kind")), "")))
+        many = sum(number(at(role, "replicas"), 1) for role in roles.values())
         return many if said is None else counted(said) or 0
     tasks = items(at(gang, "spec", "tasks"))
     least = [mapping(task).get("minAvailable", at(task, "replicas")) for task in tasks]
@@ -83,80 +103,38 @@ def _members(gang: Manifest) -> int:
     return counted(said) or of_tasks
 
 
-def _replicas(gang: Manifest) -> list[object]:
-    """How many there are of each pod, as they are written, in the order of `pods`."""
-    kind = str(gang.get("kind"))
-    if kind == "Job":
-        found = [at(task, "replicas") for task in items(at(gang, "spec", "tasks"))]
-    else:
-        roles = mapping(at(gang, "spec", KUBEFLOW[kind]))
-        found = [at(roles[role], "replicas") for role in sorted(roles)]
-    return [1 if each is None else each for each in found]
-
-
-def _tasks(gang: Manifest) -> list[tuple[int, Decimal]] | None:
-    """Return the pods of each task or role and the GPUs of one pod; None where unknown."""
-    found: list[tuple[int, Decimal]] = []
-    if gang.get("kind") == "PodGroup":
-        return found
-    for replicas, pod in zip(_replicas(gang), pods(gang), strict=True):
-        many, size = counted(replicas), _size(pod)
-        if size is None:
-            return None
-        found += [(many, size)] if many else []
-    return found
-
-
-def _size(pod: Pod) -> Decimal | None:
-    try:
-        return Decimal(total(pod, GPU))
-    except Malformed:
-        return None
-
-
-def _number(optional: str, otherwise: str) -> str:
-    """CEL: what an optional has as a double; null is as good as none."""
-    return f"double({optional}.orValue(null) == null ? dyn({otherwise}) : {optional}.value())"
-
-
 _IS_JOB = "object.kind == 'Job'"
 _SPEC = "dyn(object).spec"
 _SAID = "dyn(object).spec.?runPolicy.?schedulingPolicy"
 _OWN = "object.kind in ['Job', 'PodGroup']"
 _TASKS = cel.listed(_SPEC, "tasks")
-_FIRST, _CONTAINERS = (
-    cel.listed("t.?template.?spec", name) for name in ("initContainers", "containers")
+_OF_TASKS = (
+    f"{_TASKS}.map(t, {cel_number('t.?minAvailable', cel_number('t.?replicas', '1'))}).sum()"
 )
-_STAYS = "c.?restartPolicy.orValue('') == 'Always'"
-_AMOUNT = cel_amount("c", f"'{GPU}'")
-_EACH = (
-    f"([({_CONTAINERS} + {_FIRST}.filter(c, {_STAYS})).map(c, {_AMOUNT}).sum()] + "
-    f"{_FIRST}.filter(c, !({_STAYS})).map(c, {_AMOUNT})).max()"
-)
-_OF_TASKS = f"{_TASKS}.map(t, {_number('t.?minAvailable', _number('t.?replicas', '1'))}).sum()"
-_GROUP = f"({_OWN} ? {_SPEC}.?minResources : {_SAID}.?minResources)[?'{GPU}']"
+_RESOURCES = f"({_OWN} ? {_SPEC}.?minResources : {_SAID}.?minResources)"
+_GIVEN = f"{list(_NAMES)}.map(n, {_RESOURCES}[?n]).filter(n, n.hasValue())"
+_MEMBERS = cel_number(f"{_SPEC}.?minMember", "0")
 
-VARIABLES: Mapping[str, str] = {
+QUEUE: Mapping[str, str] = {
     "named": f"({_OWN} ? {_SPEC}.?queue : {_SAID}.?queue).orValue('')",
     "queue": (
         "variables.named in [dyn(null), dyn(''), dyn('default')] ? "
         "object.metadata.?namespace.orValue('') : variables.named"
     ),
-    "roles": cel.PODS["roles"],
-    "made": (
-        f"({_IS_JOB} ? dyn({_TASKS}) : dyn(variables.roles.map(r, variables.roles[r])))"
-        f".map(t, {{'many': {_number('t.?replicas', '1')}, 'each': {_EACH}}})"
-        ".filter(t, t.many > 0.0)"
-    ),
+}
+"""Variables: the `queue` of an object, `queue_of` it."""
+VARIABLES: Mapping[str, str] = {
+    **QUEUE,
+    **MADE,
     "number": "variables.made.map(t, t.many).sum()",
     "members": (
-        f"{_IS_JOB} ? ({_number(f'{_SPEC}.?minAvailable', '0')} > 0.0 ? "
+        f"{_IS_JOB} ? ({cel_number(f'{_SPEC}.?minAvailable', '0')} > 0.0 ? "
         f"double({_SPEC}.minAvailable) : {_OF_TASKS}) : "
-        f"{_number(f'{_SAID}.?minAvailable', 'variables.number')}"
+        f"{cel_number(f'{_SAID}.?minAvailable', 'variables.number')}"
     ),
     "spare": ("variables.members < variables.number ? variables.number - variables.members : 0.0"),
     "promised": (
-        f"{_GROUP}.hasValue() ? {cel.amount(f'{_GROUP}.value()')}.asApproximateFloat() : 0.0"
+        f"([0.0] + {_GIVEN}.map(n, {cel.amount('n.value()')}.asApproximateFloat())).max()"
     ),
     "wanted": (
         "([variables.promised] + (size(variables.made) == 0 ? [] : "
@@ -165,3 +143,6 @@ VARIABLES: Mapping[str, str] = {
     ),
 }
 """Variables: a gang's `queue`, and its `wanted` GPUs as `least` counts them."""
+_ASKED = f"{_SPEC}.?minResources.orValue({{}})"
+UNSIZED = f"(object.kind == 'PodGroup' && {_MEMBERS} > 1.0 && size({_ASKED}) == 0)"
+"""CEL: whether there is something `unsized`."""

@@ -1,24 +1,27 @@
-"""Finds pods that ask for GPUs, and objects that are not meant to end."""
+"""Finds pods that ask for GPUs."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from policies.language.manifest import at, items, mapping
+from policies.language.manifest import at, mapping
+from policies.language.owners import IS_OWNED_POD, IS_SERVICE, is_owned_pod, is_service
+from policies.language.pod_search import GPU_RESOURCES
 from policies.language.pods import Pod, pods
 from policies.language.rule import Manifest
-from settings.names import GPU
 
-_GPU_RESOURCES = (GPU, "nvidia.com/mig-")
+__all__ = [
+    "COUNT_PATTERN",
+    "IS_OWNED_POD",
+    "IS_SERVICE",
+    "asked_gpus",
+    "asks_for_gpus",
+    "counted",
+    "gpu_pods",
+    "is_owned_pod",
+    "is_service",
+]
+
 _COUNT = re.compile(r"[1-9][0-9]{0,8}")
-SERVICES = (
-    "Deployment",
-    "ReplicaSet",
-    "StatefulSet",
-    "DaemonSet",
-    "ReplicationController",
-    "Notebook",
-)
-"""Kinds that are not meant to end."""
 COUNT_PATTERN = "^[1-9][0-9]{0,8}$"
 """`counted` as a pattern of CEL: a whole number from 1 to 999999999."""
 
@@ -28,7 +31,7 @@ def asked_gpus(container: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     resources = container.get("resources")
     for part in ("limits", "requests"):
         for name, amount in mapping(at(resources, part)).items():
-            if name.startswith(_GPU_RESOURCES) and str(amount) != "0":
+            if name.startswith(GPU_RESOURCES) and str(amount) != "0":
                 yield name, amount
 
 
@@ -47,29 +50,3 @@ def counted(value: object) -> int | None:
     if isinstance(value, bool) or not _COUNT.fullmatch(str(value)):
         return None
     return int(str(value))
-
-
-def is_owned_pod(manifest: Manifest) -> bool:
-    """Return whether this is a Pod that another object made, and that was judged in its place."""
-    return manifest.get("kind") == "Pod" and bool(_owners(manifest))
-
-
-def is_service(manifest: Manifest) -> bool:
-    """Return whether this is not meant to end: a service, or a Pod of one."""
-    if manifest.get("kind") == "Pod":
-        return any(at(owner, "kind") in SERVICES for owner in _owners(manifest))
-    return manifest.get("kind") in SERVICES
-
-
-def _owners(manifest: Manifest) -> Sequence[object]:
-    return items(at(manifest, "metadata", "ownerReferences"))
-
-
-_OWNERS = "object.metadata.?ownerReferences.orValue([])"
-IS_OWNED_POD = f"(object.kind == 'Pod' && size({_OWNERS}) > 0)"
-"""CEL: `is_owned_pod`."""
-IS_SERVICE = (
-    f"(object.kind in {list(SERVICES)} || "
-    f"object.kind == 'Pod' && {_OWNERS}.exists(o, o.kind in {list(SERVICES)}))"
-)
-"""CEL: `is_service`."""

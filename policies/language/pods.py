@@ -1,90 +1,28 @@
 """The pods that an object makes, whatever its kind: one shape for every rule.
 
-A pod stands in a Pod as it is and in every other kind as a template. `policies.language.cel` finds
-the same pods, with the same names for them, in the API server's language.
+A pod stands in a Pod as it is and in every other kind as a template. Where a kind is listed
+(`policies.language.pod_kinds`), its templates are in known places; any other object is searched for
+what looks like one. `policies.language.cel` finds the pods of listed kinds, with the same names for
+them, in the API server's language.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
-from policies.language.manifest import at, describe, items, mapping, quantity
+from policies.language import argo, pod_search
+from policies.language.manifest import at, describe, quantity
+from policies.language.pod import Pod, of_template
+from policies.language.pod_kinds import KUBEFLOW, SHIPPED, kind_of, templates
 from policies.language.rule import Kind, Manifest
 
-KUBEFLOW = {
-    "PyTorchJob": "pytorchReplicaSpecs",
-    "TFJob": "tfReplicaSpecs",
-    "MPIJob": "mpiReplicaSpecs",
-    "XGBoostJob": "xgbReplicaSpecs",
-    "PaddleJob": "paddleReplicaSpecs",
-    "JAXJob": "jaxReplicaSpecs",
-}
-"""Kubeflow's training jobs, each with the field of its roles."""
-_TEMPLATES = {
-    **dict.fromkeys(
-        ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "Job"),
-        ("spec", "template"),
-    ),
-    "CronJob": ("spec", "jobTemplate", "spec", "template"),
-    "Notebook": ("spec", "template"),
-}
-OF_WORKFLOWS = (
-    *("affinity", "hostNetwork", "nodeSelector", "schedulerName", "securityContext"),
-    *("tolerations", "volumes"),
-)
-"""Fields of a pod's spec that a workflow of Argo may set for all its pods."""
-_ARGO = {
-    **dict.fromkeys(("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate"), ("spec",)),
-    "CronWorkflow": ("spec", "workflowSpec"),
-}
+__all__ = ["KINDS", "KUBEFLOW", "Pod", "asked", "pods", "remembered", "subject", "wants"]
 
 KINDS: tuple[Kind, ...] = (
-    ("", "pods"),
+    *((each.group, each.resource) for each in SHIPPED),
     ("", "pods/ephemeralcontainers"),
     ("", "pods/resize"),
-    ("", "replicationcontrollers"),
-    ("apps", "deployments"),
-    ("apps", "replicasets"),
-    ("apps", "statefulsets"),
-    ("apps", "daemonsets"),
-    ("batch", "jobs"),
-    ("batch", "cronjobs"),
-    ("batch.volcano.sh", "jobs"),
-    ("argoproj.io", "workflows"),
-    ("argoproj.io", "workflowtemplates"),
-    ("argoproj.io", "clusterworkflowtemplates"),
-    ("argoproj.io", "cronworkflows"),
-    ("kubeflow.org", "pytorchjobs"),
-    ("kubeflow.org", "tfjobs"),
-    ("kubeflow.org", "mpijobs"),
-    ("kubeflow.org", "xgboostjobs"),
-    ("kubeflow.org", "paddlejobs"),
-    ("kubeflow.org", "jaxjobs"),
-    ("kubeflow.org", "notebooks"),
 )
-"""Everything that makes pods and that the rules look into."""
-KIND_NAMES = frozenset(("Pod", *_TEMPLATES, *KUBEFLOW, *_ARGO))
-"""The same as objects call their kind."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pod:
-    """A pod or the template of one.
-
-    `name` is that of one of several templates: a task of Volcano, a role of Kubeflow, a
-    template of Argo; it is empty where an object has one. `containers` are its init containers and
-    its own; `ephemeral` ones come later, have no resources and do not count for its QoS class.
-    """
-
-    name: str
-    labels: Mapping[str, object]
-    annotations: Mapping[str, object]
-    spec: Mapping[str, object]
-    containers: tuple[Mapping[str, object], ...]
-
-    @property
-    def ephemeral(self) -> tuple[Mapping[str, object], ...]:
-        """The ephemeral containers, which `kubectl debug` adds to a running pod."""
-        return tuple(map(mapping, items(self.spec.get("ephemeralContainers"))))
+"""Everything that makes pods and that the rules look into at the API server."""
 
 
 def subject(manifest: Manifest, pod: Pod) -> str:
@@ -92,61 +30,46 @@ def subject(manifest: Manifest, pod: Pod) -> str:
     return describe(manifest) + (f", '{pod.name}'" if pod.name else "")
 
 
+class _Found:
+    """The pods of the objects that are being judged, by their identity."""
+
+    def __init__(self) -> None:
+        self.of: dict[int, tuple[Manifest, list[Pod]]] | None = None
+
+
+_found = _Found()
+
+
+@contextmanager
+def remembered() -> Iterator[None]:
+    """Searches each object once while nobody changes any."""
+    before = _found.of
+    _found.of = {} if before is None else before
+    try:
+        yield
+    finally:
+        _found.of = before
+
+
 def pods(manifest: Manifest) -> list[Pod]:
-    """The pods that an object makes; none where it is of another kind."""
-    group, _, _version = str(manifest.get("apiVersion")).rpartition("/")
-    kind = str(manifest.get("kind"))
-    if group in ("", "apps", "batch") and kind == "Pod":
-        return [_pod("", manifest)]
-    own = ("kubeflow.org",) if kind == "Notebook" else ("", "apps", "batch")
-    if group in own and kind in _TEMPLATES:
-        return [_pod("", at(manifest, *_TEMPLATES[kind]))]
-    if group == "batch.volcano.sh" and kind == "Job":
-        return [
-            _pod(str(at(task, "name") or ""), at(task, "template"))
-            for task in items(at(manifest, "spec", "tasks"))
-        ]
-    if group == "kubeflow.org" and kind in KUBEFLOW:
-        replicas = mapping(at(manifest, "spec", KUBEFLOW[kind]))
-        return [_pod(role, at(replicas[role], "template")) for role in sorted(replicas)]
-    if group == "argoproj.io" and kind in _ARGO:
-        workflow = mapping(at(manifest, *_ARGO[kind]))
-        return [_argo(mapping(found), workflow) for found in items(workflow.get("templates"))]
-    return []
+    """The pods that an object makes."""
+    if _found.of is None:
+        return _pods(manifest)
+    known = _found.of.get(id(manifest))
+    if known is None:
+        known = _found.of[id(manifest)] = (manifest, _pods(manifest))
+    return known[1]
 
 
-def _pod(name: str, template: object) -> Pod:
-    spec = mapping(at(template, "spec"))
-    containers = (*items(spec.get("initContainers")), *items(spec.get("containers")))
-    return Pod(
-        name=name,
-        labels=mapping(at(template, "metadata", "labels")),
-        annotations=mapping(at(template, "metadata", "annotations")),
-        spec=spec,
-        containers=tuple(map(mapping, containers)),
-    )
-
-
-def _argo(template: Mapping[str, object], workflow: Mapping[str, object]) -> Pod:
-    """A template of a workflow has a pod's fields in itself, and its containers in four places.
-
-    What the workflow says for all its pods holds where the template says nothing.
-    """
-    found = (
-        *items(template.get("initContainers")),
-        *(template[name] for name in ("container", "script") if name in template),
-        *items(at(template, "containerSet", "containers")),
-        *items(template.get("sidecars")),
-    )
-    shared = {name: workflow[name] for name in OF_WORKFLOWS if workflow.get(name) is not None}
-    of_all, own = workflow.get("podMetadata"), template.get("metadata")
-    return Pod(
-        name=str(template.get("name") or ""),
-        labels={**mapping(at(of_all, "labels")), **mapping(at(own, "labels"))},
-        annotations={**mapping(at(of_all, "annotations")), **mapping(at(own, "annotations"))},
-        spec={**shared, **{key: it for key, it in template.items() if it is not None}},
-        containers=tuple(map(mapping, found)),
-    )
+def _pods(manifest: Manifest) -> list[Pod]:
+    kind = kind_of(manifest)
+    if kind is None:
+        return pod_search.pods(manifest)
+    if kind.kind == "Pod":
+        return [of_template("", manifest)]
+    if argo.is_workflow(manifest):
+        return argo.pods(manifest)
+    return [of_template(name, template) for name, template in templates(manifest, kind)]
 
 
 def asked(container: Mapping[str, object], resource: str) -> object:

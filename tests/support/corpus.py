@@ -30,7 +30,7 @@ PUBLIC_FOLDER = "FLEET_PUBLIC_MANIFESTS"
 SCOPE = tuple(rule for rule in ALL if rule.admission is not None or rule is mps.RULE)
 """The rules that judge a Kubernetes object by itself: those of admission, and numa/mps, which reads
 ConfigMaps at preview alone. The other rules price a whole stack or read machines."""
-_PUBLIC_NAMESPACE = "models"  # of no queue
+_PUBLIC_NAMESPACE = "models"  # of a queue with room for all of them
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,8 @@ machines of its pool, waits for ever; a queue larger than its pool promises what
 
 - A gang is a Job of Volcano or a PodGroup. Its GPUs are those of its `minAvailable` smallest pods
   (without it the `minAvailable` of its tasks, and all pods without that), or its `minResources`.
-  Its queue is `spec.queue`, else the one with the name of its namespace.
+  Its queue is `spec.queue`, else the one with the name of its namespace. A PodGroup of several
+  pods without `minResources` is refused: Volcano counts it as nothing when it lets it in.
 - A training job of Kubeflow is a gang of all its replicas, or of what `minAvailable` says in
   `spec.runPolicy.schedulingPolicy`, where its queue stands, too; with `minResources` there it
   needs those GPUs at the least. The training operator writes this into a PodGroup of Volcano and
@@ -15,6 +16,9 @@ machines of its pool, waits for ever; a queue larger than its pool promises what
   to the same, as its ranks wait for each other and a queue's namespace has that queue's GPUs.
 - A queue's pool is what Volcano's admission configuration gives its namespace; a queue that has
   none may use all pools.
+- A queue of the environment stays within its settings, whoever writes it. Teams may not write
+  queues; who may is an administrator, and a bound that was moved by hand is the next update's to
+  move back. The program itself, by its field manager, moves queue and rule in one update.
 - A pool has the GPUs of its BareMetalHosts by the hardware catalogue, and those that the limits of
   its NodePools allow.
 
@@ -28,32 +32,57 @@ from decimal import Decimal
 import yaml
 
 from policies.language import cel
-from policies.language.gangs import KINDS, SCHEDULING, VARIABLES, gpus, is_gang, least, queue_of
+from policies.language.gangs import (
+    KINDS,
+    UNSIZED,
+    VARIABLES,
+    gpus,
+    is_gang,
+    least,
+    queue_of,
+    unsized,
+)
 from policies.language.gpu_node_pools import is_gpu_node_pool
 from policies.language.inventory import machines
 from policies.language.manifest import at, describe, items, quantity
 from policies.language.pool_table import facts
+from policies.language.queue_bounds import (
+    BY_PROGRAM,
+    FAULT,
+    beyond_settings,
+    is_volcano_queue,
+)
 from policies.language.rule import Admission, Manifest, Rule, Settings
 from settings.names import GPU, POOL_LABEL, RELEASE
 
 ID = "idle/gang-fits"
+_UNSIZED = (
+    "must have spec.minResources['nvidia.com/gpu'] for its {pods} pods, or resources without GPUs; "
+    "Volcano lets a group without them in, whatever room its queue has."
+)
+_SAYS_UNSIZED = cel.text(_UNSIZED, pods="string(object.spec.minMember)")
 
 
 def alone(manifest: Manifest, settings: Settings) -> list[str]:
-    """Returns what makes a gang wait for ever in a queue of the environment."""
-    if not is_gang(manifest):
+    """Returns what makes a gang wait for ever, or a queue of the environment more than it is."""
+    known = {queue["name"]: queue for queue in facts(settings)["queues"]}
+    if is_volcano_queue(manifest):
+        queue = known.get(str(at(manifest, "metadata", "name")))
+        fault = None if queue is None else beyond_settings(manifest, queue)
+        return [] if fault is None else [f"{describe(manifest)} {fault}"]
+    if not is_gang(manifest) or queue_of(manifest) not in known:
         return []
-    bounds = {queue["name"]: queue["gpus"] for queue in facts(settings)["queues"]}
-    queue, wanted = queue_of(manifest), least(manifest)
-    if queue not in bounds or wanted is None or wanted <= bounds[queue]:
+    queue, many, wanted = known[queue_of(manifest)], unsized(manifest), least(manifest)
+    if many is not None:
+        return [f"{describe(manifest)} {_UNSIZED.format(pods=many)}"]
+    if wanted is None or wanted <= queue["gpus"]:
         return []
-    return [_too_large(manifest, str(bounds[queue]), f"queue '{queue}'", wanted)]
+    return [_too_large(manifest, str(queue["gpus"]), f"queue '{queue['name']}'", wanted)]
 
 
 def violations(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest]) -> list[str]:
     """Returns what makes a queue promise too much, or a gang wait for ever."""
-    kind, version = manifest.get("kind"), str(manifest.get("apiVersion"))
-    if kind == "Queue" and version.startswith(SCHEDULING):
+    if is_volcano_queue(manifest):
         return _queue(manifest, stack)
     return _gang(manifest, stack) if is_gang(manifest) else []
 
@@ -86,8 +115,7 @@ def _gang(gang: Manifest, stack: Sequence[Manifest]) -> list[str]:
 
 
 def _is_queue(manifest: Manifest, name: str) -> bool:
-    is_queue = manifest.get("kind") == "Queue" and at(manifest, "metadata", "name") == name
-    return is_queue and str(manifest.get("apiVersion")).startswith(SCHEDULING)
+    return is_volcano_queue(manifest) and at(manifest, "metadata", "name") == name
 
 
 def _capability(queue: Manifest) -> Decimal | None:
@@ -125,8 +153,9 @@ def _pools(stack: Iterable[Manifest]) -> Mapping[str, str]:
             text = at(custom, "admission_config_override")
             groups = items(at(yaml.safe_load(str(text)), "resourceGroups")) if text else ()
             for group in groups:
-                for namespace in items(at(group, "object", "value")):
-                    found[str(namespace)] = str(at(group, "labels", POOL_LABEL))
+                pool = at(group, "labels", POOL_LABEL)
+                spaces = () if pool is None else items(at(group, "object", "value"))
+                found.update({str(namespace): str(pool) for namespace in spaces})
     return found
 
 
@@ -141,12 +170,17 @@ RULE = Rule(
     predicate=alone,
     across=violations,
     admission=Admission(
-        kinds=KINDS,
+        kinds=(*KINDS, ("scheduling.volcano.sh", "queues")),
         shared=VARIABLES,
-        variables={"bound": "variables.queues.filter(q, q.name == variables.queue)"},
+        variables={
+            "named_queue": "object.kind == 'Queue' ? object.metadata.name : variables.queue",
+            "bound": "variables.queues.filter(q, q.name == variables.named_queue)",
+        },
         fault=(
-            "size(variables.bound) == 0 || variables.wanted <= double(variables.bound[0].gpus) ? "
-            "'' : "
+            "size(variables.bound) == 0 ? '' : "
+            f"object.kind == 'Queue' ? ({BY_PROGRAM} ? '' : variables.bound.map(q, {FAULT})[0])"
+            f" : {UNSIZED} ? ' ' + {_SAYS_UNSIZED} : "
+            "variables.wanted <= double(variables.bound[0].gpus) ? '' : "
             + cel.text(
                 " must be a gang of at most the {most} GPUs of queue '{queue}'; it asks for "
                 "{wanted} at once.",

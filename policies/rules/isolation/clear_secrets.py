@@ -1,11 +1,16 @@
 """Secrets must not be in variables, ConfigMaps, values of charts or plain boot data.
 
-- A container's variable with the name of a secret (`…PASSWORD`, `…TOKEN`, `…SECRET`, `…API_KEY`,
-  `…ACCESS_KEY`, `…PRIVATE_KEY`, `…SECRET_KEY`, `PGPASSWORD`) must take its value from a Secret.
-  The same holds for the values of a chart.
-- A ConfigMap must have no such key.
-- Variables, values, ConfigMaps and the commands of containers must contain no private key and no
-  access key of AWS.
+- A container's variable with the name of a secret (`…PASSWORD`, `…PASSPHRASE`, `…_PWD`, `…TOKEN`,
+  `…SECRET`, `…CREDENTIALS`, `…API_KEY`, `…ACCESS_KEY`, `…PRIVATE_KEY`, `…SECRET_KEY`, `PGPASS`)
+  must take its value from a Secret. The same holds for the values of a chart. A yes or no, a path,
+  `[PAD]`, a number of tokens and a reference (`$(NAME)`, `op://`, `vault:`) are no secrets; a
+  placeholder is told by isolation/placeholders.
+- A ConfigMap must have no such key, and its files no line that gives a password or key a value
+  (programs and files of more than 100,000 characters are not read for it).
+- Variables, values, ConfigMaps with their `binaryData`, and the commands of containers must contain
+  no private key, no token of a well-known form (AWS, GitHub, GitLab, Google, Hugging Face, OpenAI,
+  Anthropic, Slack) and no address with a password in it, which is not looked for in `binaryData`
+  and in more than 500,000 characters. `binaryData` of more than 100,000 characters is not read.
 - The Ignition of a pool and the user data of an EC2NodeClass must contain none either, and no join
   token of kubeadm; base64 `data:` URLs are decoded and read too. Secret boot data comes in a second
   configuration, which is encrypted.
@@ -20,6 +25,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from policies.language import cel
 from policies.language.cel_forms import (
@@ -32,20 +38,32 @@ from policies.language.manifest import EncryptedText, at, describe, items, mappi
 from policies.language.pods import KINDS as POD_KINDS
 from policies.language.pods import pods, subject
 from policies.language.rule import Admission, Manifest, Rule, Settings
+from policies.language.secret_names import (
+    NAME,
+    cel_has_password_in_url,
+    cel_has_secret_line,
+    cel_is_named_secret,
+    cel_is_reference,
+    cel_names_secret,
+    has_password_in_url,
+    has_secret_line,
+    is_named_secret,
+    is_reference,
+    names_secret,
+)
+from policies.language.token_forms import (
+    FORMS,
+    cel_has_form,
+    cel_has_token,
+    cel_has_token_in_base64,
+    has_token,
+    has_token_in_base64,
+)
 from settings.names import RELEASE
 
 ID = "isolation/clear-secrets"
-_NAME = (
-    "^(.*[_.-])?(?i:password|passwd|token|secret|api[_-]?key|access[_-]?key|private[_-]?key"
-    "|secret[_-]key|pgpassword)$"
-    "|(Password|Token|ApiKey|AccessKey|PrivateKey)$"
-)
-_VALUE = "-----BEGIN ([A-Z]+ )*PRIVATE KEY-----|(^|[^A-Z0-9])(AKIA|ASIA)[A-Z0-9]{16}([^A-Z0-9]|$)"
 _KUBEADM = "(?:^|[^a-z0-9.])[a-z0-9]{6}\\.[a-z0-9]{16}(?:[^a-z0-9.]|$)"
-_REFERENCE = "^(\\$\\([A-Za-z0-9_]+\\)|\\{\\{[^{}]+\\}\\})+$"  # the second is Argo's
 _DATA_URL = re.compile(r"data:[^,\"]*;base64,([A-Za-z0-9+/=]+)")
-_YES_OR_NO = ("true", "false", "True", "False")
-_NO_SECRET = ("/", "<")
 _VARIABLE = "must have no secret in its variables or command; take it from a Secret."
 _CONFIG = "must have no secret in its data; put it into a Secret."
 _VALUES = "must have no secret in its values; name a Secret instead."
@@ -53,9 +71,7 @@ _BOOT = "must have no secret in plain boot data; put it into the part that is en
 _NAMED_ONLY = ("annotations", "keyref", "secretkeys", "secretref")  # digests, and names of keys
 _STATE = "must have its input {} encrypted in the state; mark it with pulumi.Output.secret."
 _TEXTS = ("content", "contentBase64", "userData", "userDataBase64")
-_is_name = re.compile(_NAME).search
-_is_input = re.compile(_NAME + "|^(kubeconfig|secretKey|secretString)$").search
-_is_value = re.compile(_VALUE).search
+_is_input = re.compile(f"{NAME}|^(kubeconfig|secretKey|secretString)$").search
 _is_token = re.compile(_KUBEADM).search
 
 
@@ -63,8 +79,7 @@ def violations(manifest: Manifest, _settings: Settings) -> list[str]:
     """Return where a secret is in plain text, without any of it."""
     kind = str(manifest.get("kind"))
     if kind == "ConfigMap" and manifest.get("apiVersion") == "v1":
-        found = any(_tells(key, text) for key, text in mapping(manifest.get("data")).items())
-        return [f"{describe(manifest)} {_CONFIG}"] if found else []
+        return [f"{describe(manifest)} {_CONFIG}"] if _has_clear_data(manifest) else []
     if kind == RELEASE:
         found = any(_tells(key, text) for key, text in _leaves(at(manifest, "spec", "values")))
         return [f"{describe(manifest)} {_VALUES}"] if found else []
@@ -79,6 +94,17 @@ def violations(manifest: Manifest, _settings: Settings) -> list[str]:
         for container in (*pod.containers, *pod.ephemeral)
         if _has_clear_secret(container)
     ]
+
+
+def _has_clear_data(config_map: Manifest) -> bool:
+    plain, binary = mapping(config_map.get("data")), mapping(config_map.get("binaryData"))
+    return any(
+        _tells(key, text) or (isinstance(text, str) and has_secret_line(key, text))
+        for key, text in plain.items()
+    ) or any(
+        isinstance(text, str) and ((text and names_secret(key)) or has_token_in_base64(text))
+        for key, text in binary.items()
+    )
 
 
 def _has_clear_secret(container: Mapping[str, object]) -> bool:
@@ -100,16 +126,15 @@ def _in_clear_state(manifest: Manifest) -> Iterator[str]:
                     yield name
 
 
+def _is_value(text: str) -> bool:
+    return has_token(text) or has_password_in_url(text)
+
+
 def _tells(name: object, text: object) -> bool:
     """Return whether a named text is a secret: by its own look, or by its name."""
-    if not isinstance(text, str) or not text or re.search(_REFERENCE, text):
+    if not isinstance(text, str) or not text or is_reference(text):
         return False
-    return bool(_is_value(text)) or (bool(_is_name(str(name))) and not _is_elsewhere(text))
-
-
-def _is_elsewhere(text: str) -> bool:
-    """Return whether a text is only a yes, a no, a path or `<eos>`; a secret is none of these."""
-    return text in _YES_OR_NO or text.startswith(_NO_SECRET)
+    return _is_value(text) or is_named_secret(name, text)
 
 
 def _leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
@@ -150,30 +175,53 @@ def _decoded(text: str) -> str | None:
         return None
 
 
+def _cel_is_value(text: str) -> str:
+    return f"({cel_has_token(text)} || {cel_has_password_in_url(text)})"
+
+
 def _cel_tells(name: str, text: str) -> str:
-    value, reference = cel.literal(_VALUE), cel.literal(_REFERENCE)
-    starts = " || ".join(f"{text}.startsWith('{each}')" for each in _NO_SECRET)
-    elsewhere = f"{text} in {list(_YES_OR_NO)} || {starts}"
-    named = f"{name}.matches({cel.literal(_NAME)}) && !({elsewhere})"
-    return f"({text} != '' && !{text}.matches({reference}) && ({text}.matches({value}) || {named}))"
+    told = f"{_cel_is_value(text)} || {cel_is_named_secret(name, text)}"
+    return f"({text} != '' && !{cel_is_reference(text)} && ({told}))"
 
 
 _CEL_TOLD = _cel_tells("e.name", "e.?value.orValue('')")
 _CEL_WORDS = "(c.?command.orValue([]) + c.?args.orValue([]))"
 _CEL_ENV = (
-    f"(c.?env.orValue([]).exists(e, {_CEL_TOLD}) || "
-    f"{_CEL_WORDS}.exists(w, w.matches({cel.literal(_VALUE)})))"
+    f"(c.?env.orValue([]).exists(e, {_CEL_TOLD}) || {_CEL_WORDS}.exists(w, {_cel_is_value('w')}))"
 )
-_CEL_DATA = (
-    "(object.kind == 'ConfigMap' ? object.?data.orValue({}) : {})"
-    f".transformList(k, v, {_cel_tells('k', 'v')}).exists(told, told)"
-)
+
+
+def _of_map(field: str) -> str:
+    return f"(object.kind == 'ConfigMap' ? object.?{field}.orValue({{}}) : {{}})"
+
+
+def _any(field: str, told: str) -> str:
+    return f"{_of_map(field)}.transformList(k, v, {told}).exists(told, told)"
+
+
+# one variable for each: the API server charges for what a text costs by expression
+_IN_DATA: Mapping[str, str] = {
+    **{
+        f"form{number}": _any("data", f"{cel_has_form(form, 'v')} && !{cel_is_reference('v')}")
+        for number, form in enumerate(FORMS)
+    },
+    "url": _any("data", f"{cel_has_password_in_url('v')} && !{cel_is_reference('v')}"),
+    "named": _any(
+        "data", f"v != '' && !{cel_is_reference('v')} && {cel_is_named_secret('k', 'v')}"
+    ),
+    "line": _any("data", cel_has_secret_line("k", "v")),
+    "binary": _any(
+        "binaryData",
+        f"(v != '' && {cel_names_secret('k')}) || {cel_has_token_in_base64('v')}",
+    ),
+}
+_CEL_DATA = " || ".join(f"variables.{name}" for name in _IN_DATA)
 
 
 def _admission() -> Admission:
     """A ConfigMap has data and no pods, and everything else has pods."""
     of_variables = Fault(broken=_CEL_ENV, says=cel.literal(_VARIABLE))
-    return pods_or_object(
+    found = pods_or_object(
         (("", "configmaps"), *POD_KINDS),
         [Fault(broken=_CEL_DATA, says=cel.literal(_CONFIG))],
         of_containers(
@@ -182,6 +230,7 @@ def _admission() -> Admission:
             containers=EVERY_CONTAINER,
         ),
     )
+    return replace(found, variables=_IN_DATA)
 
 
 RULE = Rule(

@@ -3,6 +3,12 @@
 Pods in the system namespaces of the setting may. A container may add the capabilities of a
 runtime's default set and those of the setting. In the namespaces of queues there is no exemption:
 the API server holds them to Pod Security `baseline`, which knows none and the same capabilities.
+What loosens a container counts, too, as Pod Security's `baseline` of 1.34 has it: no seccomp or
+AppArmor (`Unconfined`), other options of SELinux, `procMount`, sysctls that are not of the pod's
+own, a process of a Windows host, and another host for probes. A PersistentVolume must not be a path
+of the host either, except below those of the setting, which provisioners of local disks use: a
+claim would carry it into any pod.
+
 Nodes leave memory that is pinned for RDMA unlimited, and memory may be bound to a NUMA node without
 a seccomp profile, so neither IPC_LOCK nor SYS_NICE is missed.
 
@@ -11,14 +17,17 @@ host's network only where the fabric is RoCE: then in a namespace of its own out
 with a dated exemption, which a stack file takes only if one of its pools has RoCE.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from policies.language import cel
-from policies.language.cel_forms import EVERY_CONTAINER, Fault, of_pods
-from policies.language.manifest import at, is_true, items
+from policies.language.cel_forms import EVERY_CONTAINER, Fault, of_pods, pods_or_object
+from policies.language.manifest import at, describe, is_true, items
+from policies.language.pod_security import LOOSENED, loosened
+from policies.language.pods import KINDS as POD_KINDS
 from policies.language.pods import Pod, pods, subject
-from policies.language.rule import Manifest, Rule, Settings
+from policies.language.rule import Admission, Manifest, Rule, Settings
 from policies.language.system_namespaces import cel_is_system, is_system, schema
+from settings.names import SCRATCH_PATH
 
 ID = "isolation/host-access"
 _SHARED = {"hostNetwork": "network", "hostPID": "processes", "hostIPC": "memory"}
@@ -42,15 +51,26 @@ _PATH = "must not mount a path of the host."
 _PRIVILEGED = "must not have a privileged container."
 _PORT = "must not take a port of the host."
 _ADDS = "must not add a capability beyond those that are allowed."
+_VOLUME = "must not be a path of the host, except below those that are allowed."
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Return what gives the pods of an object access to their node."""
+    if manifest.get("kind") == "PersistentVolume" and manifest.get("apiVersion") == "v1":
+        is_open = _is_path_of_host(manifest, items(settings["volumes"]))
+        return [f"{describe(manifest)} {_VOLUME}"] if is_open else []
     found = pods(manifest)
     if not found or is_system(manifest, settings):
         return []
     allowed = {*_RUNTIME, *items(settings["capabilities"])}
     return [f"{subject(manifest, pod)} {fault}" for pod in found for fault in _faults(pod, allowed)]
+
+
+def _is_path_of_host(volume: Manifest, below: Sequence[object]) -> bool:
+    if at(volume, "spec", "hostPath") is None:
+        return False
+    path = str(at(volume, "spec", "hostPath", "path"))
+    return not path.startswith(tuple(map(str, below)))  # the API server takes no `..` in it
 
 
 def _faults(pod: Pod, allowed: set[object]) -> Iterator[str]:
@@ -68,6 +88,7 @@ def _faults(pod: Pod, allowed: set[object]) -> Iterator[str]:
     added = (name for c in containers for name in items(at(_context(c), "capabilities", "add")))
     if any(name not in allowed for name in added):
         yield _ADDS
+    yield from loosened(pod)
 
 
 def _context(container: Mapping[str, object]) -> Mapping[str, object]:
@@ -105,7 +126,21 @@ def _cel_faults() -> list[Fault]:
             ),
             says=cel.literal(_ADDS),
         ),
+        *LOOSENED,
     ]
+
+
+def _admission() -> Admission:
+    below = f"{cel.setting(ID, 'volumes')}.exists(b, object.spec.hostPath.path.startsWith(b))"
+    of_volume = f"object.kind == 'PersistentVolume' && has(object.spec.hostPath) && !{below}"
+    return pods_or_object(
+        (("", "persistentvolumes"), *POD_KINDS),
+        [Fault(broken=of_volume, says=cel.literal(_VOLUME))],
+        of_pods(
+            f"(object.kind == 'PersistentVolume' || {cel_is_system(ID)} ? [] : variables.pods)",
+            _cel_faults(),
+        ),
+    )
 
 
 RULE = Rule(
@@ -127,7 +162,13 @@ RULE = Rule(
             "default": [],
             "description": "Capabilities that a container may add beyond the runtime's defaults.",
         },
+        "volumes": {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^/.+/$"},
+            "default": [f"{SCRATCH_PATH}/"],
+            "description": "Folders of the host in which a PersistentVolume may lie.",
+        },
     },
     predicate=violations,
-    admission=of_pods(f"({cel_is_system(ID)} ? [] : variables.pods)", _cel_faults()),
+    admission=_admission(),
 )

@@ -1,14 +1,16 @@
 """The namespace of a team, and any in which the stack runs pods, must deny traffic by default.
 
 The stack must have a NetworkPolicy that selects all pods of the namespace in each direction of the
-setting; it denies what it does not allow. A policy that selects all pods and lets in everybody is
-refused: a rule without ports and with no peer, all pods of all namespaces, or all addresses. The
-label `fleet.gpu/team` marks the namespace of a team. Namespaces of charts are exempt by a setting.
+setting, or a policy of Cilium that does; it denies what it does not allow. A policy that selects
+all pods and lets in everybody is refused: at all ports or most of them, and from no peer, all pods
+of all namespaces, a sixteenth of all addresses or more, or Cilium's entities `all`, `cluster` and
+`world`. A selector that names nobody (`DoesNotExist`, `NotIn`) means everybody. The label
+`fleet.gpu/team` marks the namespace of a team. Namespaces of charts are exempt by a setting.
 """
 
 from collections.abc import Iterator, Sequence
 
-from policies.language import cel
+from policies.language import cel, cilium, reach
 from policies.language.cel_forms import Fault, of_object
 from policies.language.manifest import at, describe, items, mapping
 from policies.language.pods import pods
@@ -22,34 +24,33 @@ _OPEN = "must not let everybody reach all pods of its namespace."
 
 
 def violations(manifest: Manifest, _settings: Settings) -> list[str]:
-    """Returns a NetworkPolicy that selects all pods and denies nothing."""
-    if not _is_policy(manifest) or not _selects_all(manifest):
-        return []
-    rules = items(at(manifest, "spec", "ingress"))
-    is_open = any(_is_everybody(items(at(rule, "from"))) and not _ports(rule) for rule in rules)
+    """Returns a policy that selects all pods and denies nothing."""
+    is_open = _is_open(manifest) if _is_policy(manifest) else _is_open_of_cilium(manifest)
     return [f"{describe(manifest)} {_OPEN}"] if is_open else []
 
 
-def _ports(rule: object) -> Sequence[object]:
-    return items(at(rule, "ports"))
+def _is_open_of_cilium(manifest: Manifest) -> bool:
+    return cilium.is_policy(manifest) and cilium.is_open(manifest)
 
 
-def _is_everybody(peers: Sequence[object]) -> bool:
-    return not peers or any(_is_all_namespaces(each) or _is_all_addresses(each) for each in peers)
+def _is_open(policy: Manifest) -> bool:
+    if not reach.names_nobody(at(policy, "spec", "podSelector")):
+        return False
+    rules = items(at(policy, "spec", "ingress"))
+    wide = [rule for rule in rules if reach.opens_all_ports(items(at(rule, "ports")))]
+    peers = [items(at(rule, "from")) for rule in wide]
+    if any(not each or any(map(_is_all_namespaces, each)) for each in peers):
+        return True
+    return reach.are_everybody(at(peer, "ipBlock") for each in peers for peer in each)
 
 
 def _is_all_namespaces(peer: object) -> bool:
     selectors = mapping(peer)
-    return selectors.get("namespaceSelector") is not None and not any(
-        at(selectors.get(kind), how)
-        for kind in ("namespaceSelector", "podSelector")
-        for how in ("matchLabels", "matchExpressions")
+    return (
+        selectors.get("namespaceSelector") is not None
+        and reach.names_nobody(selectors["namespaceSelector"], of_namespaces=True)
+        and reach.names_nobody(selectors.get("podSelector"))
     )
-
-
-def _is_all_addresses(peer: object) -> bool:
-    is_all = str(at(peer, "ipBlock", "cidr")).endswith("/0")
-    return is_all and not items(at(peer, "ipBlock", "except"))
 
 
 def across(manifest: Manifest, settings: Settings, stack: Sequence[Manifest]) -> list[str]:
@@ -59,7 +60,7 @@ def across(manifest: Manifest, settings: Settings, stack: Sequence[Manifest]) ->
     name = at(manifest, "metadata", "name")
     if name in items(settings["namespaces"]) or not _is_judged(manifest, stack):
         return []
-    held = {direction for each in stack if _is_for(each, name) for direction in _directions(each)}
+    held = {direction for each in stack for direction in _directions(each, name)}
     lacking = [str(each) for each in items(settings["directions"]) if each not in held]
     return [f"{describe(manifest)} {_LACKS.format(' and '.join(lacking))}"] if lacking else []
 
@@ -71,46 +72,41 @@ def _is_judged(namespace: Manifest, stack: Sequence[Manifest]) -> bool:
     return any(pods(each) and at(each, "metadata", "namespace") == name for each in stack)
 
 
-def _is_for(manifest: Manifest, namespace: object) -> bool:
-    return _is_policy(manifest) and at(manifest, "metadata", "namespace") == namespace
-
-
 def _is_policy(manifest: Manifest) -> bool:
     return manifest.get("kind") == "NetworkPolicy" and str(manifest.get("apiVersion")).startswith(
         "networking.k8s.io/"
     )
 
 
-def _selects_all(policy: Manifest) -> bool:
-    selector = mapping(at(policy, "spec", "podSelector"))
-    return not selector.get("matchLabels") and not selector.get("matchExpressions")
-
-
-def _directions(policy: Manifest) -> Iterator[object]:
-    if _selects_all(policy):
+def _directions(policy: Manifest, namespace: object) -> Iterator[object]:
+    """Yield the directions in which a policy denies by default in a namespace."""
+    if cilium.is_policy(policy):
+        yield from cilium.denies_in(policy, namespace)
+    elif (
+        _is_policy(policy)
+        and at(policy, "metadata", "namespace") == namespace
+        and reach.selects_all(at(policy, "spec", "podSelector"))
+    ):
         implied = ("Ingress", "Egress") if items(at(policy, "spec", "egress")) else ("Ingress",)
         yield from items(at(policy, "spec", "policyTypes")) or implied
 
 
-KINDS: tuple[Kind, ...] = (("networking.k8s.io", "networkpolicies"),)
-_SELECTOR = "object.spec.?podSelector"
-
-
-def _selects_every(selector: str) -> str:
-    return (
-        f"size({selector}.?matchLabels.orValue({{}})) == 0 && "
-        f"size({selector}.?matchExpressions.orValue([])) == 0"
-    )
-
-
+KINDS: tuple[Kind, ...] = (("networking.k8s.io", "networkpolicies"), *cilium.KINDS)
 _ALL_NAMESPACES = (
-    f"(has(p.namespaceSelector) && {_selects_every('p.?namespaceSelector')} && "
-    f"{_selects_every('p.?podSelector')})"
+    "(has(p.namespaceSelector) && "
+    f"{reach.cel_names_nobody('p.?namespaceSelector', of_namespaces=True)} && "
+    f"{reach.cel_names_nobody('p.?podSelector')})"
 )
-_EVERYBODY = (
-    f"(size(r.?from.orValue([])) == 0 || r.?from.orValue([]).exists(p, {_ALL_NAMESPACES} || "
-    "(p.?ipBlock.?cidr.orValue('').endsWith('/0') && "
-    "size(p.?ipBlock[?'except'].orValue([])) == 0)))"
+_FROM = "r.?from.orValue([])"
+_BLOCKS = f"{_FROM}.filter(p, has(p.ipBlock)).map(p, p.ipBlock)"
+_WIDE = (
+    "object.spec.?ingress.orValue([])"
+    f".filter(r, {reach.cel_opens_all_ports('r.?ports.orValue([])')})"
+)
+_IS_OPEN = (
+    f"{reach.cel_names_nobody('object.spec.?podSelector')} && "
+    f"[{_WIDE}].exists(w, w.exists(r, size({_FROM}) == 0 || "
+    f"{_FROM}.exists(p, {_ALL_NAMESPACES})) || {reach.cel_are_everybody('w', _BLOCKS)})"
 )
 
 RULE = Rule(
@@ -137,12 +133,11 @@ RULE = Rule(
     across=across,
     admission=of_object(
         KINDS,
-        _selects_every(_SELECTOR),
+        "true",
         [
             Fault(
                 broken=(
-                    f"object.spec.?ingress.orValue([]).exists(r, {_EVERYBODY} && "
-                    "size(r.?ports.orValue([])) == 0)"
+                    f"object.kind == 'NetworkPolicy' ? ({_IS_OPEN}) : ({cilium.cel_is_open()})"
                 ),
                 says=cel.literal(_OPEN),
             )

@@ -1,13 +1,17 @@
 """SSH, the API server, etcd and the kubelet must not be reached from everywhere.
 
 The rule reads firewalls of Hetzner, security groups of AWS, the endpoint of an EKS cluster and
-Services with a load balancer. Open to everybody means a range of all addresses, or a Service
-without ranges. A server of Hetzner has no firewall unless the program gives it one.
+Services with a load balancer or a port of the nodes. Open to everybody means ranges that cover a
+sixteenth of all addresses or more, in one piece or several, or a Service without ranges; ports of
+the nodes have none. A Service opens a port by its own number, by that of the container, or by the
+name that IANA gives it (`ssh`, `etcd-client`, `etcd-server`). With `externalIPs` whoever makes a
+Service takes the traffic for any address, so it may have none. A server of Hetzner has no firewall
+unless the program gives it one.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from policies.language import cel
+from policies.language import cel, cidrs
 from policies.language.cel_forms import Fault, of_object
 from policies.language.manifest import at, describe, items, mapping
 from policies.language.rule import Kind, Manifest, Rule, Settings
@@ -22,8 +26,12 @@ _CLUSTER = "aws:eks/cluster:Cluster"
 _OPEN = "must not open port {} to everybody."
 _NO_FIREWALL = "must have a firewall."
 _ENDPOINT = "must not open its API to everybody: set publicAccessCidrs or endpointPublicAccess."
+_NO_TCP = ("UDP", "SCTP")
 _TCP = ("tcp", "6", "-1", "all")
 _SERVICE = "must not open a port of SSH or of the control plane to everybody."
+_EXTERNAL = "must not take traffic for addresses of its own choice by externalIPs."
+_NAMED = {"ssh": 22, "etcd-client": 2379, "etcd-server": 2380}
+_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
@@ -40,8 +48,8 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
         faults = _ports([_aws(spec)], settings)
     elif kind == _CLUSTER and _has_open_endpoint(at(spec, "vpcConfig")):
         faults = iter([_ENDPOINT])
-    elif kind == "Service" and manifest.get("apiVersion") == "v1" and _is_open(spec, settings):
-        faults = iter([_SERVICE])
+    elif kind == "Service" and manifest.get("apiVersion") == "v1":
+        faults = _of_service(manifest, settings)
     return [f"{describe(manifest)} {fault}" for fault in faults]
 
 
@@ -86,7 +94,7 @@ def _aws(rule: object) -> _Span:
 
 
 def _is_world(ranges: object) -> bool:
-    return any(str(each).endswith("/0") for each in items(ranges))
+    return cidrs.share(items(ranges)) >= cidrs.EVERYBODY
 
 
 def _has_open_endpoint(network: object) -> bool:
@@ -95,16 +103,58 @@ def _has_open_endpoint(network: object) -> bool:
     return is_public and (not items(ranges) or _is_world(ranges))
 
 
-def _is_open(spec: Mapping[str, object], settings: Settings) -> bool:
-    ranges = spec.get("loadBalancerSourceRanges")
-    if spec.get("type") != "LoadBalancer" or (items(ranges) and not _is_world(ranges)):
+def _of_service(manifest: Manifest, settings: Settings) -> Iterator[str]:
+    spec = mapping(manifest.get("spec"))
+    if items(spec.get("externalIPs")):
+        yield _EXTERNAL
+    if not _is_for_everybody(manifest, spec):
+        return
+    guarded = items(settings["ports"])
+    if any(_is_guarded(port, guarded) for port in items(spec.get("ports"))):
+        yield _SERVICE
+
+
+def _is_for_everybody(manifest: Manifest, spec: Mapping[str, object]) -> bool:
+    if spec.get("type") != "LoadBalancer":
+        return spec.get("type") == "NodePort"
+    said = str(at(manifest, "metadata", "annotations", _RANGES) or "")
+    ranges = items(spec.get("loadBalancerSourceRanges")) or said.split(",") * bool(said)
+    return not ranges or _is_world(ranges)
+
+
+def _is_guarded(port: object, guarded: Sequence[object]) -> bool:
+    if at(port, "protocol") in _NO_TCP:
         return False
-    return any(at(port, "port") in items(settings["ports"]) for port in items(spec.get("ports")))
+    names = [name for name, number in _NAMED.items() if number in guarded]
+    numbers = (at(port, field) for field in ("port", "targetPort", "nodePort"))
+    return any(number in guarded for number in numbers) or any(
+        at(port, field) in names for field in ("name", "targetPort")
+    )
 
 
 KINDS: tuple[Kind, ...] = (("", "services"),)
-_RANGES = "object.spec.?loadBalancerSourceRanges.orValue([])"
 _GUARDED = cel.setting(ID, "ports")
+_SAID = f"object.metadata.?annotations[?'{_RANGES}'].orValue('')"
+_HAS = "size(object.spec.?loadBalancerSourceRanges.orValue([])) > 0"
+_OF_SERVICE = f"({_HAS} ? object.spec.loadBalancerSourceRanges : {_SAID}.split(','))"
+_COVER_ALL = (
+    f"({cidrs.cel_share_at_most(_OF_SERVICE)} >= {cidrs.EVERYBODY} && "
+    f"{cidrs.cel_share(_OF_SERVICE)} >= {cidrs.EVERYBODY})"
+)
+_IS_FOR_EVERYBODY = (
+    "(object.spec.?type.orValue('') == 'LoadBalancer' ? "
+    f"(!({_HAS}) && {_SAID} == '') || {_COVER_ALL} : "
+    "object.spec.?type.orValue('') == 'NodePort')"
+)
+_NUMBER = " || ".join(
+    f"dyn(p.?{field}.orValue(0)) in {_GUARDED}" for field in ("port", "targetPort", "nodePort")
+)
+_NAME = "dyn(p.?name.orValue('')) == n || dyn(p.?targetPort.orValue('')) == n"
+_NAMES = cel.literal(_NAMED)
+_IS_GUARDED = (
+    f"!(p.?protocol.orValue('TCP') in {list(_NO_TCP)}) && ({_NUMBER} || "
+    f"{_NAMES}.exists(n, {_NAMES}[n] in {_GUARDED} && ({_NAME})))"
+)
 
 RULE = Rule(
     id=ID,
@@ -125,15 +175,19 @@ RULE = Rule(
     predicate=violations,
     admission=of_object(
         KINDS,
-        "object.spec.?type.orValue('ClusterIP') == 'LoadBalancer'",
+        "true",
         [
             Fault(
+                broken="size(object.spec.?externalIPs.orValue([])) > 0",
+                says=cel.literal(_EXTERNAL),
+            ),
+            Fault(
                 broken=(
-                    f"(size({_RANGES}) == 0 || {_RANGES}.exists(r, r.endsWith('/0'))) && "
-                    f"object.spec.?ports.orValue([]).exists(p, p.port in {_GUARDED})"
+                    f"{_IS_FOR_EVERYBODY} && "
+                    f"object.spec.?ports.orValue([]).exists(p, {_IS_GUARDED})"
                 ),
                 says=cel.literal(_SERVICE),
-            )
+            ),
         ],
     ),
 )

@@ -1,70 +1,164 @@
 """A role must name what it allows, and nobody may be bound to cluster-admin.
 
 Wildcards are refused as verb, resource, API group or path, and in an AWS policy as the allowed
-action `*` or `<service>:*`. Roles of Kubernetes (admin, cluster-admin, edit, view, and names that
-begin with `system:`) are exempt, and so are roles of charts, whose names begin as the setting says.
+action `*` or `<service>:*`. So is what leads to all rights in other words: `escalate` and `bind` on
+roles, `impersonate`, `nodes/proxy`, in a ClusterRole reading all secrets or making tokens of all
+service accounts, and a ClusterRole that takes in all others by a selector that names none.
+
+Roles of Kubernetes and of charts are known by their name *and* by what they hold: the same name
+with more in it is refused. The setting adds roles in the same form. cluster-admin may be bound to
+the subjects of the setting alone. What the API server itself and its controller for aggregated
+roles write is theirs.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from policies.language import cel
 from policies.language.cel_forms import Fault, of_object
-from policies.language.manifest import at, describe, items
-from policies.language.rule import Kind, Manifest, Rule, Settings
+from policies.language.known_roles import KNOWN
+from policies.language.manifest import at, describe, items, mapping
+from policies.language.rule import Admission, Kind, Manifest, Rule, Settings
 
 ID = "isolation/rbac-wildcards"
 _FIELDS = ("verbs", "resources", "apiGroups", "nonResourceURLs")
 _ROLES = ("Role", "ClusterRole")
 _BINDINGS = ("RoleBinding", "ClusterRoleBinding")
 _GROUP = "rbac.authorization.k8s.io"
-_OWN = ("admin", "cluster-admin", "edit", "view")
 _ALL = ("*", "/*")  # of paths the second is as much as the first
 _WILDCARD = "must name its {0} and not use a wildcard."
 _ADMIN = "must not bind cluster-admin."
 _ACTIONS = "must name the actions that it allows and not use a wildcard."
 _POLICY = "must be a policy that can be read."
+_TAKES_IN = "must not take in all other roles: its aggregationRule must name labels."
 _AWS = (
     "aws:iam/policy:Policy",
     "aws:iam/rolePolicy:RolePolicy",
     "aws:iam/userPolicy:UserPolicy",
     "aws:iam/groupPolicy:GroupPolicy",
 )
+_READS = ("get", "list", "watch")
+_Powers = tuple[tuple[str, Sequence[str], Sequence[str], str], ...]
+_POWERS: _Powers = (
+    (_GROUP, ("roles", "clusterroles"), ("escalate", "bind"), "must not {} roles."),
+    ("", ("users", "groups", "serviceaccounts"), ("impersonate",), "must not {} anybody."),
+    ("authentication.k8s.io", (), ("impersonate",), "must not {} anybody."),
+    ("", ("nodes/proxy", "*/proxy"), (), "must not reach kubelets by nodes/proxy."),
+)
+"""API group, resources, verbs and what is said; where there are none, any will do."""
+_EVERYWHERE: _Powers = (
+    ("", ("secrets",), _READS, "must not read the secrets of all namespaces."),
+    (
+        "",
+        ("serviceaccounts/token", "*/token"),
+        ("create",),
+        "must not make tokens of all service accounts.",
+    ),
+)
+"""The same for ClusterRoles, where no resource is named."""
+_GUARDED = {
+    "resources": ["*", *(name for power in (*_POWERS, *_EVERYWHERE) for name in power[1])],
+    "verbs": ["*", *(verb for power in (*_POWERS, *_EVERYWHERE) for verb in power[2])],
+}
+_WRITERS = (
+    "system:apiserver",
+    "system:serviceaccount:kube-system:clusterrole-aggregation-controller",
+)
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
-    """Return what an object allows by a wildcard or by cluster-admin."""
+    """Return what an object allows by a wildcard, by other words for all, or by cluster-admin."""
     kind = manifest.get("kind")
     faults: Iterator[str] = iter(())
     if kind in _AWS:
         faults = _actions(at(manifest, "spec", "policy"))
-    elif kind in (*_ROLES, *_BINDINGS) and not _is_known(manifest, settings):
-        faults = _faults(manifest)
+    elif str(manifest.get("apiVersion")).startswith(f"{_GROUP}/"):
+        if kind in _ROLES:
+            faults = _of_role(manifest, settings)
+        elif kind in _BINDINGS and _binds_admin(manifest, items(settings["administrators"])):
+            faults = iter([_ADMIN])
     return [f"{describe(manifest)} {fault}" for fault in faults]
 
 
-def _is_known(manifest: Manifest, settings: Settings) -> bool:
-    name = str(at(manifest, "metadata", "name") or "")
-    return name in _OWN or name.startswith(tuple(map(str, items(settings["names"]))))
+def _of_role(role: Manifest, settings: Settings) -> Iterator[str]:
+    known = list(_known(str(at(role, "metadata", "name")), settings))
+    rules = [
+        mapping(rule)
+        for rule in items(role.get("rules"))
+        if not any(_holds(each, mapping(rule)) for each in known)
+    ]
+    for field in _FIELDS:
+        if any(_names_all(items(rule.get(field))) for rule in rules):
+            yield _WILDCARD.format(field)
+    for power in _POWERS:
+        if any(_has(power, rule) for rule in rules):
+            yield _said(power)
+    if role.get("kind") == "ClusterRole":
+        for power in _EVERYWHERE:
+            if any(_has(power, rule) and not items(rule.get("resourceNames")) for rule in rules):
+                yield _said(power)
+        if any(map(_is_empty, items(at(role, "aggregationRule", "clusterRoleSelectors")))):
+            yield _TAKES_IN
 
 
-def _faults(manifest: Manifest) -> Iterator[str]:
-    if not str(manifest.get("apiVersion")).startswith(f"{_GROUP}/"):
-        return
-    if manifest.get("kind") in _ROLES:
-        for field in _FIELDS:
-            if any(_names_all(items(at(rule, field))) for rule in items(manifest.get("rules"))):
-                yield _WILDCARD.format(field)
-    elif manifest.get("kind") in _BINDINGS and _binds_admin(manifest):
-        yield _ADMIN
+def _known(name: str, settings: Settings) -> Iterator[Mapping[str, object]]:
+    yield from map(mapping, KNOWN.get(name, ()))
+    for each in items(settings["roles"]):
+        if at(each, "name") == name:
+            yield from map(mapping, items(at(each, "rules")))
+
+
+def _holds(known: Mapping[str, object], rule: Mapping[str, object]) -> bool:
+    """Return whether a known rule has all of another, apart from what anybody may hold."""
+    exact = "*" in items(rule.get("verbs"))
+    for field in _FIELDS:
+        listed = items(known.get(field))
+        wanted = items(rule.get(field))
+        if field == "verbs" or (field == "resources" and not exact):
+            wanted = [each for each in wanted if each in _GUARDED[field]]
+        if "*" not in listed and not all(each in listed for each in wanted):
+            return False
+    return True
+
+
+def _said(power: tuple[str, Sequence[str], Sequence[str], str]) -> str:
+    return power[3].format(" or ".join(power[2]))
+
+
+def _has(power: tuple[str, Sequence[str], Sequence[str], str], rule: Mapping[str, object]) -> bool:
+    group, resources, verbs, _ = power
+    return (
+        group in items(rule.get("apiGroups"))
+        and (not resources or any(each in resources for each in items(rule.get("resources"))))
+        and (not verbs or any(each in verbs for each in items(rule.get("verbs"))))
+    )
+
+
+def _is_empty(selector: object) -> bool:
+    """Return whether a selector names no label that a role must have."""
+    operators = {at(each, "operator") for each in items(at(selector, "matchExpressions"))}
+    return not mapping(at(selector, "matchLabels")) and not operators & {"In", "Exists"}
 
 
 def _names_all(names: Iterable[object]) -> bool:
     return any(name in _ALL for name in names)
 
 
-def _binds_admin(manifest: Manifest) -> bool:
-    return at(manifest, "roleRef", "name") == "cluster-admin"
+def _binds_admin(manifest: Manifest, administrators: Sequence[object]) -> bool:
+    return at(manifest, "roleRef", "name") == "cluster-admin" and not _are_administrators(
+        items(manifest.get("subjects")), administrators
+    )
+
+
+def _are_administrators(subjects: Sequence[object], administrators: Sequence[object]) -> bool:
+    return bool(subjects) and all(_subject(each) in administrators for each in subjects)
+
+
+def _subject(subject: object) -> str:
+    space = at(subject, "namespace")
+    name = f"{space}/{at(subject, 'name')}" if space else at(subject, "name")
+    return f"{at(subject, 'kind')}/{name}"
 
 
 def _actions(policy: object) -> Iterator[str]:
@@ -93,26 +187,86 @@ def _is_all(action: str) -> bool:
 KINDS: tuple[Kind, ...] = tuple(
     (_GROUP, plural) for plural in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
 )
-_NAMES = cel.setting(ID, "names")
+_BY_PEOPLE = f"!(request.userInfo.username in {list(_WRITERS)})"
+_HARMLESS = {
+    "resources": f"!('*' in r.?verbs.orValue([])) && !(x in {_GUARDED['resources']})",
+    "verbs": f"!(x in {_GUARDED['verbs']})",
+}
+_SAME = " && ".join(
+    f"('*' in g.{field} || r.?{field}.orValue([])"
+    f".all(x, x in g.{field} || ({_HARMLESS.get(field, 'false')})))"
+    for field in _FIELDS
+)
 _NAME = "object.metadata.?name.orValue('')"
-_OTHERS = f"!({_NAME} in {list(_OWN)} || {_NAMES}.exists(n, {_NAME}.startsWith(n)))"
+_OF_SETTING = f"{cel.setting(ID, 'roles')}.filter(k, k.name == {_NAME})"
+_RULES = (
+    "(object.kind in ['Role', 'ClusterRole'] ? object.?rules.orValue([]).filter(r, "
+    f"!({cel.literal(KNOWN)}[?{_NAME}].orValue([]).exists(g, {_SAME}) || "
+    f"{_OF_SETTING}.exists(k, k.rules.exists(g, {_SAME})))) : [])"
+)
+_SUBJECT = "s.kind + '/' + (s.?namespace.orValue('') == '' ? '' : s.namespace + '/') + s.name"
+
+
+def _cel_has(power: tuple[str, Sequence[str], Sequence[str], str]) -> str:
+    group, resources, verbs, _ = power
+    parts = [f"{cel.literal(group)} in r.?apiGroups.orValue([])"]
+    if resources:
+        parts.append(f"r.?resources.orValue([]).exists(x, x in {list(resources)})")
+    if verbs:
+        parts.append(f"r.?verbs.orValue([]).exists(x, x in {list(verbs)})")
+    return " && ".join(parts)
 
 
 def _cel_faults() -> list[Fault]:
-    found = [
+    wildcards = [
         Fault(
             broken=(
-                f"object.?rules.orValue([]).exists(r, r.?{field}.orValue([])"
-                f".exists(n, n in {list(_ALL)}))"
+                f"variables.judged.exists(r, r.?{field}.orValue([]).exists(n, n in {list(_ALL)}))"
             ),
             says=cel.literal(_WILDCARD.format(field)),
         )
         for field in _FIELDS
     ]
-    admin = "object.?roleRef.?name.orValue('') == 'cluster-admin'"
-    return [*found, Fault(broken=admin, says=cel.literal(_ADMIN))]
+    powers = [
+        Fault(broken=f"variables.judged.exists(r, {_cel_has(each)})", says=cel.literal(_said(each)))
+        for each in _POWERS
+    ]
+    everywhere = [
+        Fault(
+            broken=(
+                "object.kind == 'ClusterRole' && variables.judged.exists(r, "
+                f"size(r.?resourceNames.orValue([])) == 0 && {_cel_has(each)})"
+            ),
+            says=cel.literal(_said(each)),
+        )
+        for each in _EVERYWHERE
+    ]
+    takes_in = (
+        "object.?aggregationRule.?clusterRoleSelectors.orValue([]).exists(s, "
+        "size(s.?matchLabels.orValue({})) == 0 && "
+        "!s.?matchExpressions.orValue([]).exists(e, e.operator in ['In', 'Exists']))"
+    )
+    known = cel.setting(ID, "administrators")
+    subjects = "object.?subjects.orValue([])"
+    admin = (
+        "object.?roleRef.?name.orValue('') == 'cluster-admin' && "
+        f"(size({subjects}) == 0 || !{subjects}.all(s, ({_SUBJECT}) in {known}))"
+    )
+    return [
+        *wildcards,
+        *powers,
+        *everywhere,
+        Fault(broken=takes_in, says=cel.literal(_TAKES_IN)),
+        Fault(broken=admin, says=cel.literal(_ADMIN)),
+    ]
 
 
+def _admission() -> Admission:
+    found = of_object(KINDS, _BY_PEOPLE, _cel_faults())
+    return replace(found, variables={"judged": _RULES})
+
+
+_LIST = {"type": "array", "items": {"type": "string"}, "default": []}
 RULE = Rule(
     id=ID,
     sentence="A role must name what it allows, without wildcards.",
@@ -122,26 +276,39 @@ RULE = Rule(
     ),
     source="https://kubernetes.io/docs/concepts/security/rbac-good-practices/",
     schema={
-        "names": {
+        "roles": {
             "type": "array",
-            "items": {"type": "string", "pattern": "^[a-z0-9:.-]+$"},
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["name", "rules"],
+                "properties": {
+                    "name": {"type": "string", "minLength": 1},
+                    "rules": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "additionalProperties": False,
+                            "required": list(_FIELDS),
+                            "properties": dict.fromkeys(_FIELDS, _LIST),
+                        },
+                    },
+                },
+            },
+            "default": [],
+            "description": "Further roles by name, each with the rules that it may hold at most.",
+        },
+        "administrators": {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^(User|Group|ServiceAccount)/.+$"},
             "default": [
-                "cilium",
-                "gpu-operator",
-                "hcloud-",
-                "karpenter",
-                "kubeadm:",
-                "kured",
-                "lakefs",
-                "monitoring-",
-                "kube-prometheus-stack",
-                "nvidia-",
-                "system:",
-                "volcano-",
+                "Group/kubeadm:cluster-admins",
+                "Group/system:masters",
+                "ServiceAccount/kube-system/hcloud-cloud-controller-manager",
             ],
-            "description": "Prefixes of the names that Kubernetes and charts give their roles.",
-        }
+            "description": "Subjects to whom cluster-admin may be bound.",
+        },
     },
     predicate=violations,
-    admission=of_object(KINDS, _OTHERS, _cel_faults()),
+    admission=_admission(),
 )

@@ -19,6 +19,10 @@ from tests.rehearsal.admission import (
     cases_isolation,
     cases_numa,
     cases_pools,
+    cases_queues,
+    cases_spelling,
+    cases_structure,
+    cases_trust,
     cases_work,
 )
 from tests.rehearsal.admission.facts import FACTS
@@ -54,11 +58,19 @@ _TABLES = (
     cases_declared,
     cases_doors,
     cases_gangs,
+    cases_queues,
     cases_idle,
     cases_isolation,
+    cases_spelling,
+    cases_structure,
+    cases_trust,
     cases_work,
 )
-SETTINGS: Mapping[str, Mapping[str, object]] = {KEY: {**FACTS}, **cases_work.SETTINGS}
+SETTINGS: Mapping[str, Mapping[str, object]] = {
+    KEY: {**FACTS},
+    **cases_work.SETTINGS,
+    **cases_queues.SETTINGS,
+}
 """Settings of the rules in the table, by rule id, and the facts."""
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from policies.language.pods import KUBEFLOW
 from tests.support.admission.objects import GPU, JOBS, KINDS, Object, gpus, made, template, volcano
-from tests.support.admission.server import NAMESPACE
 
 Row = tuple[str, str, Object]
 GANG = "idle/gang-fits"
@@ -58,7 +57,7 @@ def _unsaid(count: int) -> Object:
     """The same in the queue of its namespace, with nothing behind the names of the fields."""
     found = _training(count, queue=None, minAvailable=None, minResources=None)
     found["spec"]["pytorchReplicaSpecs"]["Launcher"]["replicas"] = None
-    found["metadata"]["namespace"] = NAMESPACE
+    found["metadata"]["namespace"] = "desk"
     return found
 
 

@@ -94,7 +94,7 @@ _SOME: tuple[Object, ...] = (
     {"namespaceSelector": _WEB},
     {"namespaceSelector": {}, "podSelector": _WEB},
     {"ipBlock": {"cidr": "10.0.0.0/8"}},
-    {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}},
+    {"ipBlock": {"cidr": "0.0.0.0/3", "except": ["0.0.0.0/4", "16.0.0.0/5"]}},
 )
 _EVERYBODY: tuple[Object, ...] = (
     {"namespaceSelector": {}},
@@ -147,7 +147,15 @@ def good() -> Iterator[Row]:
         yield RBAC, f"a {kind} of nothing", role(kind, rules=[])
     logs = {"nonResourceURLs": ["/logs/*"], "verbs": ["get"]}
     yield RBAC, "some paths", role("ClusterRole", rules=[logs])
-    yield RBAC, "a role of a chart", role("ClusterRole", "cilium-a", **allows(verbs=["*"]))
+    yield (
+        RBAC,
+        "a role of a chart",
+        role(
+            "ClusterRole",
+            "resource-metrics-server-resources",
+            **allows(apiGroups=["metrics.k8s.io"], resources=["*"], verbs=["*"]),
+        ),
+    )
     for kind in ("RoleBinding", "ClusterRoleBinding"):
         yield RBAC, f"a {kind}", role(kind, **_binds("view"))
     everybody = [{"ports": [{"port": 443}]}]

@@ -26,7 +26,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     try:
         plane = launcher.launch(service_cidr="10.96.0.0/16", pod_cidr="10.244.0.0/16")
         found = Server(api=plane.api)
-        found.install_kinds([tools.crds / "karpenter", tools.crds / "volcano"])
+        found.install_kinds([tools.crds / each for each in ("karpenter", "volcano", "cilium")])
         yield found
     finally:
         processes.stop()

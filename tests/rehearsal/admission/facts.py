@@ -1,7 +1,6 @@
 """The environment that the table's objects stand in."""
 
 from policies.language.facts import Facts
-from tests.support.admission.server import NAMESPACE
 from tests.support.rule_facts import pool, shape
 
 FACTS: Facts = {
@@ -41,8 +40,8 @@ FACTS: Facts = {
         pool("burst", spot=True),
     ],
     "queues": [
-        {"name": "research", "gpus": 16},
+        {"name": "research", "gpus": 16, "weight": 4, "priorities": ["research", "interactive"]},
         {"name": "production", "gpus": 64, "pool": "dgx"},
-        {"name": NAMESPACE, "gpus": 1000},
+        {"name": "desk", "gpus": 1000, "priorities": []},
     ],
 }

@@ -1,15 +1,18 @@
 """A rule that came after an object keeps nobody from deleting it, mending it or its status."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from policies.gates.admission import manifests
 from tests.rehearsal.admission.cases_idle import node_pool
-from tests.support.admission.objects import KINDS, Object, gpus, pod, template
+from tests.support.admission.objects import KINDS, Object, gpus, template
 from tests.support.admission.server import ADMITTED, Answer, Server
-from tests.support.admission.verdicts import deny
+from tests.support.admission.verdicts import configured, deny
 
 FINALIZER = "fleet.gpu/kept"
+ONE_DAY = timedelta(days=1)
 WITH_STATUS = ("Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Volcano's Job", "Pod")
 QOS, POOL = (
     next(rule for rule in ADMITTED if rule.id == rule_id)
@@ -107,14 +110,29 @@ def _last(server: Server, manifest: Object) -> bool:
     return bool(found["metadata"].get("finalizers") == [FINALIZER])
 
 
-@pytest.mark.parametrize(("until", "taken"), [("2026-11-21", True), ("2026-11-20", False)])
-def test_an_exempt_object_is_taken_to_the_last_day(
-    denying: Server, until: str, taken: bool
+def test_an_exemption_ends_on_its_day_for_what_is_made_and_not_for_what_runs(
+    denying: Server,
 ) -> None:
-    leave = {"resource": "Pod/exempt", "owner": "desk", "reason": "warm-up", "until": until}
-    deny(denying, [QOS], exemptions=[leave])
-    bad = pod(gpus(cpu="7.5"))
-    exempt = {**bad, "metadata": {**bad["metadata"], "name": "exempt"}}
+    """The server's clock decides for an object that is new; the policy is of the day before."""
+    before = datetime.now(UTC).date() - timedelta(days=1)
+    bad = KINDS["Deployment"](template(gpus(cpu="7.5")))
+    old, ended, exempt = (_named(bad, name) for name in ("old", "ended", "exempt"))
+    denying.remove_policies()
+    denying.wait_for("the end of the rules", lambda: denying.try_out(old).taken)
+    denying.made(old)
+    leave = [
+        {"resource": f"Deployment/{name}", "owner": "desk", "reason": "warm-up", "until": until}
+        for name, until in (("old", before), ("ended", before), ("exempt", before + ONE_DAY))
+    ]
+    rules = configured([QOS], exemptions=leave)
+    denying.install(manifests(rules, stage="deny", today=before))
 
-    denying.wait_for("the exemption", lambda: denying.try_out(exempt).taken is taken)
-    assert denying.try_out(bad).by_policy
+    denying.wait_for("the rule", lambda: denying.try_out(bad).by_policy)
+    assert denying.try_out(exempt).taken
+    assert denying.try_out(ended).by_policy
+    assert changed(denying, old, {"spec": {"paused": True}}).taken
+    assert denying.ask("DELETE", denying.place(old), propagationPolicy="Foreground").taken
+
+
+def _named(found: Object, name: str) -> Object:
+    return {**found, "metadata": {**found["metadata"], "name": name}}

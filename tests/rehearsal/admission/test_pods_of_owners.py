@@ -69,4 +69,4 @@ def test_there_are_pods_of_every_kind_of_owner() -> None:
 
 @pytest.mark.parametrize("pod", [pod for _, pod in GOOD], ids=[name for name, _ in GOOD])
 def test_a_pod_of_a_good_object_is_good(pod: Object) -> None:
-    assert planned(pod) == {}
+    assert planned(pod, by_controller=True) == {}

@@ -15,6 +15,7 @@ from rehearsal.control_plane import Launcher, Programs
 from rehearsal.processes import Processes
 from rehearsal.providers.kubernetes.readiness import install_crds
 from settings import Queue, Team
+from settings.operators import OPERATORS
 from tests.support.recorder import named, render
 from toolchain.build import ensure
 
@@ -45,8 +46,14 @@ def program() -> None:
         "risk": Team(cost_centre="4200", queues={"risk": Queue(weight=1, gpus=8, pool="dgx")}),
     }
     crds = Volcano("volcano", VolcanoArgs(pools={})).release
-    rented = frozenset({"burst"})
-    Teams("teams", TeamsArgs(teams=teams, pools={"dgx": 16, "burst": 16}, rented=rented, crds=crds))
+    args = TeamsArgs(
+        teams=teams,
+        pools={"dgx": 16, "burst": 16},
+        rented=frozenset({"burst"}),
+        crds=crds,
+        operators=OPERATORS,
+    )
+    Teams("teams", args)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,13 +67,13 @@ class Queues:
         method: str,
         path: str,
         body: object = None,
-        *,
         group: str | None = None,
-        dry_run: bool = True,
+        *,
+        user: str = "ada",
     ) -> str:
-        """Why the server refuses a request; empty where it takes it."""
-        headers = {} if group is None else {"Impersonate-User": "ada", "Impersonate-Group": group}
-        query = {"dryRun": "All"} if dry_run and method != "GET" else None
+        """Why the server refuses a dry run of a request; empty where it takes it."""
+        headers = {} if group is None else {"Impersonate-User": user, "Impersonate-Group": group}
+        query = {"dryRun": "All"} if method != "GET" else None
         try:
             self.api.request(method, path, body, query=query, headers=headers)
         except ApiServerError as error:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from settings.operators import OPERATORS
 from tests.rehearsal.queues.conftest import Queues, pod_group, pod_groups
 
 AGAIN = [{"event": "PodEvicted", "action": "RestartJob"}]
@@ -49,8 +50,9 @@ def test_a_job_is_taken_where_it_can_start_and_refused_with_a_way_out(queues: Qu
         refusal("default", 8, queue="research"),  # no queue's namespace
     ]
     assert taken == [""] * len(taken)
-    assert "queue burst is not that of this namespace; allowed: research" in refusal(
-        "research", queue="burst"
+    assert (
+        "Job 'job' must be in queue 'research', that of its namespace; it names 'burst'."
+        in refusal("research", queue="burst")
     )
     whole = "a gang on rented machines must have networkTopology: {mode: hard, "
     for topology in (None, {"mode": "soft"}, {**HARD, "highestTierAllowed": 2}):
@@ -83,7 +85,7 @@ def changed(queues: Queues, path: str, **spec: object) -> str:
 def test_a_job_never_leaves_the_bound_of_its_queue(
     queues: Queues, running: str, queue: str
 ) -> None:
-    says = f"queue {queue} is not that of this namespace; allowed: burst"
+    says = f"must be in queue 'burst', that of its namespace; it names '{queue}'."
     assert says in changed(queues, running, queue=queue)
 
 
@@ -103,3 +105,47 @@ def test_who_writes_the_state_of_a_job_from_before_the_rules_is_let_through(
     )
     assert changed(queues, path, minMember=3) == ""
     queues.api.delete(path)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_an_operators_group_bursts_without_a_topology_and_nobody_elses_does(
+    queues: Queues, operator: str
+) -> None:
+    def refusal(user: str, **spec: object) -> str:
+        asks = {"minResources": {"nvidia.com/gpu": "16"}, "queue": "burst", **spec}
+        group = pod_group({"metadata": {"name": "ray"}, "spec": {"minMember": 2, **asks}})
+        path = pod_groups("burst")
+        return queues.refusal("POST", path, group, group="system:masters", user=user)
+
+    assert refusal(operator) == ""
+    whole = "a gang on rented machines must have networkTopology: {mode: hard, "
+    assert whole in refusal("ada")
+    assert whole in refusal("system:serviceaccount:burst:mpi-operator"), "an account of a team"
+    assert whole in refusal(operator, minResources=None), "nobody knows what it asks for"
+    assert "must be in queue 'burst', that of its namespace; it names 'risk'." in refusal(
+        operator, queue="risk"
+    )
+
+
+def test_an_operator_makes_no_job_of_volcano_that_waits_for_ever(queues: Queues) -> None:
+    path = "/apis/batch.volcano.sh/v1alpha1/namespaces/burst/jobs"
+    made = job("burst", 2, None, AGAIN)
+    said = queues.refusal("POST", path, made, group="system:masters", user=OPERATORS[0])
+    assert "a gang on rented machines must have networkTopology" in said
+
+
+@pytest.mark.parametrize("resource", ["nvidia.com/gpu", "nvidia.com/mig-1g.18gb"])
+def test_a_pod_with_gpus_is_volcanos_or_refused(queues: Queues, resource: str) -> None:
+    def refusal(namespace: str, **spec: object) -> str:
+        asks = {"limits": {resource: 1}} if spec.pop("gpus", True) else {}
+        container = {"name": "c", "image": "registry.fleet.example/c", "resources": asks}
+        pod = {"metadata": {"name": "p"}, "spec": {"containers": [container], **spec}}
+        path = f"/api/v1/namespaces/{namespace}/pods"
+        return queues.refusal("POST", path, {"apiVersion": "v1", "kind": "Pod", **pod})
+
+    must = "a pod with GPUs in the namespace of a queue must be scheduled by Volcano"
+    assert must in refusal("research")
+    assert must in refusal("research", schedulerName="mine")
+    assert refusal("research", gpus=False) == ""
+    assert refusal("default") == ""
+    assert refusal("research", schedulerName="volcano") == ""

@@ -67,7 +67,7 @@ def pod() -> dict[str, Any]:
 def test_the_rules_of_queues_hold_for_people_as_well(queues: Queues) -> None:
     elsewhere = pod_group(named("g", spec={"minMember": 1, "queue": "risk"}))
     said = queues.refusal("POST", pod_groups("research"), elsewhere, group=GROUP)
-    assert "queue risk is not that of this namespace; allowed: research" in said
+    assert "must be in queue 'research', that of its namespace; it names 'risk'." in said
     host = {"apiVersion": "v1", "kind": "Pod", **named("p", spec={**POD, "hostNetwork": True})}
     said = queues.refusal("POST", f"{CORE}/namespaces/research/pods", host, group=GROUP)
     assert 'violates PodSecurity "baseline' in said

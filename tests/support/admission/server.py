@@ -34,7 +34,19 @@ _CUSTOM = (
     ("kubeflow.org", "v1", "PaddleJob"),
     ("kubeflow.org", "v1", "JAXJob"),
     ("kubeflow.org", "v1", "Notebook"),
+    ("jobset.x-k8s.io", "v1alpha2", "JobSet"),
+    ("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet"),
+    ("ray.io", "v1", "RayCluster"),
+    ("ray.io", "v1", "RayJob"),
+    ("ray.io", "v1", "RayService"),
+    ("trainer.kubeflow.org", "v1alpha1", "TrainJob"),
+    ("trainer.kubeflow.org", "v1alpha1", "TrainingRuntime"),
+    ("trainer.kubeflow.org", "v1alpha1", "ClusterTrainingRuntime"),
+    ("keda.sh", "v1alpha1", "ScaledJob"),
 )
+QUEUES = ("research", "desk")
+"""Namespaces of queues; NAMESPACE is none."""
+_CLASSES = ("production", "research", "interactive")
 PRESERVES = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
@@ -86,9 +98,13 @@ class Server:
         """The address of an object, or of something below it."""
         return f"{self.path(manifest)}/{manifest['metadata']['name']}{subresource}"
 
-    def ask(self, method: str, path: str, body: object = None, **query: str) -> Answer:
-        """One request, refused or not."""
+    def ask(
+        self, method: str, path: str, body: object = None, *, user: str = "", **query: str
+    ) -> Answer:
+        """One request, refused or not; of another user, who may do all."""
         headers = {"Content-Type": "application/json"}
+        if user:
+            headers |= {"Impersonate-User": user, "Impersonate-Group": "system:masters"}
         if method == "PATCH":
             headers["Content-Type"] = "application/merge-patch+json"
         response = self.api.client.request(method, path, json=body, params=query, headers=headers)
@@ -99,14 +115,14 @@ class Server:
             told=[(each["policy"], _unescaped(each["said"])) for each in found if each],
         )
 
-    def try_out(self, manifest: Object) -> Answer:
-        """Creates an object and keeps nothing of it.
+    def try_out(self, manifest: Object, user: str = "") -> Answer:
+        """Creates an object, perhaps as another user, and keeps nothing of it.
 
         Nobody can create a Pod with ephemeral containers: they are tried out on one that runs.
         """
         late = manifest["kind"] == "Pod" and manifest["spec"].get("ephemeralContainers")
         if not late:
-            return self.ask("POST", self.path(manifest), manifest, dryRun="All")
+            return self.ask("POST", self.path(manifest), manifest, user=user, dryRun="All")
         rest = {k: v for k, v in manifest["spec"].items() if k != "ephemeralContainers"}
         self.made({**manifest, "spec": rest})
         found = self.place(manifest)
@@ -165,14 +181,21 @@ class Server:
             for found in yaml.safe_load_all(file.read_text())
             if found
         ]
-        self.install([*crds, *(_crd(*each) for each in _CUSTOM)])
-        for crd in [*crds, *(_crd(*each) for each in _CUSTOM)]:
+        self.install([*crds, *(custom_kind(*each) for each in _CUSTOM)])
+        for crd in [*crds, *(custom_kind(*each) for each in _CUSTOM)]:
             place = self.place(crd)
-            self.wait_for(f"CRD {crd['metadata']['name']}", lambda at=place: self._served(at))
-        account = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default"
-        self.wait_for("the account of pods", lambda: self.api.get(account) is not None)
+            self.wait_for(f"CRD {crd['metadata']['name']}", lambda at=place: self.served(at))
+        self.install([_named("v1", "Namespace", each) for each in QUEUES])
+        of_scheduling = "scheduling.k8s.io/v1"
+        self.install(
+            [{**_named(of_scheduling, "PriorityClass", each), "value": 9} for each in _CLASSES]
+        )
+        for space in (NAMESPACE, *QUEUES):
+            account = f"/api/v1/namespaces/{space}/serviceaccounts/default"
+            self.wait_for("the account of pods", lambda at=account: self.api.get(at) is not None)
 
-    def _served(self, crd: str) -> bool:
+    def served(self, crd: str) -> bool:
+        """Whether the kind of a CRD, by its address, can be asked for."""
         found = self.api.get(crd) or {}
         conditions = found.get("status", {}).get("conditions", [])
         return any(
@@ -184,7 +207,12 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
 
 
-def _crd(group: str, version: str, kind: str) -> dict[str, Any]:
+def _named(api_version: str, kind: str, name: str) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}
+
+
+def custom_kind(group: str, version: str, kind: str) -> dict[str, Any]:
+    """The CRD of a kind that takes whatever it is given."""
     plural = f"{kind.lower()}s"
     names = {"kind": kind, "plural": plural, "singular": kind.lower()}
     served = {

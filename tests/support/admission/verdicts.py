@@ -8,6 +8,7 @@ from policies.configuration import ConfiguredRule, configure
 from policies.gates.admission import manifests
 from policies.gates.judging import findings
 from policies.language.facts import KEY
+from policies.language.owners import believed
 from policies.language.rule import Manifest, Rule
 from policies.verdicts import Resource
 from tests.rehearsal.admission.cases import SETTINGS, Case, of
@@ -34,11 +35,18 @@ def canary(rule: Rule) -> Case:
 
 
 def planned(
-    manifest: Manifest, rules: tuple[ConfiguredRule, ...] = CONFIGURED
+    manifest: Manifest,
+    rules: tuple[ConfiguredRule, ...] = CONFIGURED,
+    *,
+    by_controller: bool = False,
 ) -> Mapping[str, tuple[str, ...]]:
-    """The sentences of each rule that an object breaks, by rule id, as a server writes them."""
+    """The sentences of each rule that an object breaks, by rule id, as a server writes them.
+
+    Whom it names as its owner is believed only where a controller asks.
+    """
     resource = Resource(kind=str(manifest["kind"]), name="it")
-    found = findings(manifest, rules, resource=resource, today=TODAY)
+    judged = manifest if by_controller else believed(manifest, ())
+    found = findings(judged, rules, resource=resource, today=TODAY)
     return {
         each.rule: tuple(f"{each.rule}: {sentence}" for sentence in each.sentences)
         for each in found

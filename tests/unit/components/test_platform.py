@@ -12,7 +12,7 @@ from components.platform.volcano import Volcano, VolcanoArgs
 from settings.versions import VOLCANO
 from tests.support.recorder import Registered, named, render
 
-POOLS = {"research": "dgx", "scavenger": "dgx", "research-burst": "burst"}
+POOLS = {"research": "dgx", "scavenger": "dgx", "research-burst": "burst", "trial": None}
 
 
 def volcano() -> Volcano:
@@ -68,9 +68,11 @@ def test_a_gang_with_hard_topology_is_tried_only_where_it_fits_whole() -> None:
     assert any("network-topology-aware" in tier for tier in tiers)
 
 
-def test_a_queues_namespace_decides_the_pool_of_its_pods() -> None:
+def test_a_queues_namespace_decides_the_pool_of_its_pods_and_their_scheduler() -> None:
     found = yaml.safe_load(custom()["admission_config_override"])["resourceGroups"]
+    assert {each.pop("schedulerName") for each in found} == {"volcano"}
     assert found == [
+        {"resourceGroup": "any", "object": {"key": "namespace", "value": ["trial"]}},
         {
             "resourceGroup": "burst",
             "object": {"key": "namespace", "value": ["research-burst"]},

@@ -39,7 +39,7 @@ def test_each_pack_has_a_policy_that_refuses_and_one_that_warns_where_a_rule_is_
 
     assert set(found) == {
         *("fleet-cost", "fleet-idle", "fleet-isolation", "fleet-numa"),
-        *("fleet-cost-warn", "fleet-idle-warn", "fleet-numa-warn"),
+        *("fleet-cost-warn", "fleet-idle-warn", "fleet-isolation-warn", "fleet-numa-warn"),
     }
     assert set(rules(found["fleet-numa-warn"])) == {QOS, "numa/gang-network"}
     assert sorted(rule for spec in found.values() for rule in rules(spec)) == sorted(HELD)
@@ -110,3 +110,56 @@ def test_a_rule_is_not_asked_of_kinds_that_are_other_rules() -> None:
     assert said["idle/pool-floor"].startswith("!(variables.resource in ['karpenter.sh/nodepools'])")
     assert "'karpenter.sh/nodepools'" in said["idle/launcher"].partition(" || ")[0]
     assert not said["idle/launcher"].startswith("!")
+
+
+def test_a_rule_refuses_and_in_some_namespaces_only_warns() -> None:
+    found = policies(numa__guaranteed_qos={"advisory_in": ["research"]})
+
+    refuses, warns = rules(found["fleet-numa"])[QOS], rules(found["fleet-numa-warn"])[QOS]
+    assert "object.metadata.?namespace.orValue('') in [\"research\"]" in refuses
+    assert refuses.count("!(") > warns.count("!(") - 1
+    assert rules(
+        policies("audit", numa__guaranteed_qos={"advisory_in": ["research"]})["fleet-numa-warn"]
+    )
+
+
+def test_an_exemption_holds_where_it_says_and_to_its_day_for_what_is_new() -> None:
+    where = {"namespace": "research", "namespace_label": "fleet.gpu/stage=sandbox"}
+    leave = [{**LEAVE, "until": "2026-11-30", **where}]
+    said = rules(policies(numa__guaranteed_qos={"exemptions": leave})["fleet-numa"])[QOS]
+
+    assert "object.metadata.?namespace.orValue('') == \"research\"" in said
+    assert 'labels[?"fleet.gpu/stage"].orValue(\'\') == "sandbox"' in said
+    assert "timestamp('2026-12-01T00:00:00Z')" in said
+    assert "variables.vouched" in said
+
+
+def test_kinds_and_controllers_of_an_environment_are_in_its_policies() -> None:
+    kind = {"group": "a.example", "resource": "runs", "kind": "Run"}
+    facts = {
+        "kinds": [{**kind, "templates": ["spec.parts[].template"]}],
+        "controllers": ["system:serviceaccount:a:operator"],
+    }
+    spec = policies(facts=facts)["fleet-idle"]
+
+    given = {each["name"]: each["expression"] for each in spec["variables"]}
+    assert "'a.example/runs'" in given["declared"]
+    assert '"system:serviceaccount:a:operator"' in given["controllers"]
+    groups = [each["apiGroups"] for each in spec["matchConstraints"]["resourceRules"]]
+    assert ["a.example"] in groups
+
+
+def test_every_label_and_annotation_that_a_rule_reads_counts_as_a_change() -> None:
+    numa = policies()["fleet-numa"]["matchConditions"]
+
+    (changed,) = (each["expression"] for each in numa if each["name"] == "changed")
+    for key in ("sidecar.istio.io/inject", "istio.io/rev", "linkerd.io/inject"):
+        assert f"'{key}'" in changed
+    assert "k.startsWith('fleet.gpu/')" in changed
+    (idle,) = (
+        each["expression"]
+        for each in policies()["fleet-idle"]["matchConditions"]
+        if each["name"] == "changed"
+    )
+    assert "'component'" in idle
+    assert "'volcano.sh/preemptable'" in idle

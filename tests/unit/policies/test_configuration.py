@@ -118,7 +118,7 @@ def test_resources_of_other_providers_are_exempt_by_their_pulumi_type() -> None:
             {RULE: {"max_consolidate_minutes": 5}},
             (
                 f".{RULE}.max_consolidate_minutes is not a known key; did you mean "
-                '"max_consolidate_after_minutes"? Allowed here: exemptions, level, longest_job_ho'
+                '"max_consolidate_after_minutes"? Allowed here: advisory_in, exemptions, level, '
             ),
         ),
         (
@@ -181,3 +181,44 @@ def test_all_mistakes_are_told_at_once() -> None:
 
     assert len(said) == 8
     assert len(set(said)) == 8
+
+
+@pytest.mark.parametrize(
+    ("where", "manifest", "exempt"),
+    [
+        ({"namespace": "research"}, {"namespace": "research"}, True),
+        ({"namespace": "research"}, {"namespace": "other"}, False),
+        ({"namespace": "research"}, {}, False),
+        ({"namespace_label": "stage=sandbox"}, {"namespace": "research"}, True),
+        ({"namespace_label": "stage=live"}, {"namespace": "research"}, False),
+        ({"namespace_label": "stage=sandbox"}, {"namespace": "unknown"}, False),
+    ],
+)
+@pytest.mark.parametrize("resource", ["Job/train", "*"])
+def test_an_exemption_holds_in_a_namespace_or_in_those_with_a_label(
+    resource: str, where: dict[str, str], manifest: dict[str, str], *, exempt: bool
+) -> None:
+    said = {**EXEMPTION, "resource": resource, **where}
+    (rule,) = configure({RULE: {"exemptions": [said]}}, [idle_gpu_node_pool.RULE])
+    job = {"kind": "Job", "metadata": {"name": "train", **manifest}}
+
+    found = rule.exemption(job, {"research": {"stage": "sandbox"}})
+
+    assert (found is not None) is exempt
+
+
+def test_everything_is_exempt_only_somewhere() -> None:
+    assert mistakes({RULE: {"exemptions": [{**EXEMPTION, "resource": "*"}]}}) == (
+        (
+            f'gpu-fleet:policies.{RULE}.exemptions[0].resource is "*"; with it, namespace or '
+            "namespace_label must say where."
+        ),
+    )
+
+
+def test_a_place_of_templates_that_is_none_is_told() -> None:
+    kind = {"group": "a.example", "resource": "runs", "kind": "Run", "templates": ["spec..x"]}
+
+    (said,) = mistakes({"facts": {"kinds": [kind]}})
+
+    assert said.startswith('gpu-fleet:policies.facts.kinds[0].templates[0] is "spec..x"; allowed:')

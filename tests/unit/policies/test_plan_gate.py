@@ -197,3 +197,52 @@ def test_findings_of_one_resource_are_not_repeated_for_the_next() -> None:
 
     assert [len(messages) for messages in said] == [1, 0, 0]
     assert heard(second, bad, config, urn="urn:1") == []
+
+
+def test_what_asks_for_gpus_and_cannot_be_judged_is_told_and_stops_nothing() -> None:
+    resources = {"limits": {"nvidia.com/gpu": 8}}
+    job = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "train"},
+        "spec": {"trainer": {"resourcesPerNode": resources}},
+    }
+    kind = "kubernetes:trainer.kubeflow.org/v1alpha1:TrainJob"
+
+    said = told(job, resource_type=kind)
+
+    assert said[POLICY] == []
+    assert said[ADVISORY_POLICY] == [
+        (
+            "idle/job-deadline: TrainJob 'pulumi-name' asks for GPUs; not judged: the GPUs of "
+            "spec.trainer.resourcesPerNode, which its operator gives to pods of its own."
+        )
+    ]
+    disabled: dict[str, dict[str, object]] = {"idle/job-deadline": {"level": "disabled"}}
+    assert told(job, disabled, resource_type=kind)[ADVISORY_POLICY] == []
+
+
+def test_nobody_vouches_at_preview_for_the_owner_of_a_pod() -> None:
+    reference = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "controller": True}
+    container = {
+        "name": "main",
+        "image": f"x@sha256:{'a' * 64}",
+        "resources": {"limits": {"nvidia.com/gpu": 1, "cpu": 8, "memory": "64Gi"}},
+    }
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "ownerReferences": [reference]},
+        "spec": {"containers": [container]},
+    }
+
+    said = told(pod, resource_type="kubernetes:core/v1:Pod")
+
+    assert any(each.startswith("idle/job-deadline: Pod 'p' must have") for each in said[POLICY])
+    unknown = {**pod, "metadata": {"name": "p", "ownerReferences": UNKNOWN_STRING_VALUE}}
+    (waits,) = (
+        each
+        for each in told(unknown, resource_type="kubernetes:core/v1:Pod")[ADVISORY_POLICY]
+        if each.startswith("idle/job-deadline")
+    )
+    assert "metadata.ownerReferences is not known at preview" in waits

@@ -321,13 +321,20 @@ def test_rules_know_which_pools_have_spot_machines_and_which_share_gpus() -> Non
     assert "reserved_until" not in held["dgx"]
 
 
-def test_rules_know_how_many_gpus_each_queue_may_hold() -> None:
+def test_rules_know_what_each_queue_may_hold_and_which_classes_its_pods_may_name() -> None:
     configuration = config()
     teams = configuration["teams"]
     assert isinstance(teams, dict)
+    teams["research"]["queues"]["research"]["priorities"] = ["production"]
+    usual = ["research", "interactive", "scavenger"]
     held = environments.parse("dev", configuration).rule_settings["facts"]["queues"]
     queues = [
-        {"name": name, "gpus": one["gpus"]}
+        {
+            "name": name,
+            "gpus": one["gpus"],
+            "weight": one["weight"],
+            "priorities": one.get("priorities", usual),
+        }
         for team in teams.values()
         for name, one in team["queues"].items()
     ]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from components.platform.scratch import PATH, Scratch, ScratchArgs, configuration
-from settings.names import exempt_from
+from components.platform.scratch import Scratch, ScratchArgs, configuration
+from settings.names import SCRATCH_PATH, exempt_from
 from tests.support.recorder import Registered, named, render
 
 
@@ -50,7 +50,7 @@ def test_the_controller_serves_the_class_and_finds_its_files() -> None:
 def test_directories_are_made_below_scratch_on_nodes_with_any_taint() -> None:
     written = configuration()
     (where,) = json.loads(written["config.json"])["nodePathMap"]
-    assert where["paths"] == [PATH]
+    assert where["paths"] == [SCRATCH_PATH]
     helper = yaml.safe_load(written["helperPod.yaml"])
     assert helper["spec"]["tolerations"] == [{"operator": "Exists"}]
     assert "@sha256:" in helper["spec"]["containers"][0]["image"]

@@ -17,12 +17,14 @@ OWNER = {"fleet.gpu/team": "research", "fleet.gpu/cost-centre": "4100"}
 BASELINE = {"pod-security.kubernetes.io/enforce": "baseline"}
 
 
-def teams(rented: Collection[str] = RENTED) -> list[Registered]:
+def teams(
+    rented: Collection[str] = RENTED, mig: Mapping[str, Mapping[str, int]] | None = None
+) -> list[Registered]:
     research = Team(
         cost_centre="4100",
         groups=("oidc:research", "oidc:interns"),
         queues={
-            "research": Queue(weight=4, gpus=32, pool="dgx"),
+            "research": Queue(weight=4, gpus=32, pool="dgx", priorities=("research", "scavenger")),
             "research-burst": Queue(weight=2, gpus=16, pool="burst"),
             "trial": Queue(weight=1, gpus=8),
         },
@@ -33,15 +35,21 @@ def teams(rented: Collection[str] = RENTED) -> list[Registered]:
         crds = Volcano("volcano", VolcanoArgs(pools={})).release
         shares = {"research": research, "risk": risk}
         pools = {"dgx": 32, "burst": 16}
-        args = TeamsArgs(teams=shares, pools=pools, rented=frozenset(rented), crds=crds)
+        args = TeamsArgs(
+            teams=shares, pools=pools, rented=frozenset(rented), crds=crds, mig=mig or {}
+        )
         Teams("teams", args)
 
     return render(program)
 
 
-def inputs(kind: str, rented: Collection[str] = RENTED) -> Mapping[str, Any]:
+def inputs(
+    kind: str,
+    rented: Collection[str] = RENTED,
+    mig: Mapping[str, Mapping[str, int]] | None = None,
+) -> Mapping[str, Any]:
     """The inputs of the resources of a kind by their names without the component's."""
-    found = named(teams(rented), kind)
+    found = named(teams(rented, mig), kind)
     return {name.removeprefix("teams-"): each.inputs for name, each in found.items()}
 
 
@@ -115,32 +123,55 @@ def test_the_rights_of_a_team_break_no_rule() -> None:
 
 def test_karpenter_never_sees_pods_of_a_job_beyond_its_queue() -> None:
     quotas = inputs("ResourceQuota")
-    assert {name: each["spec"]["hard"] for name, each in quotas.items()} == {
-        "research-research-burst-quota": {"requests.nvidia.com/gpu": "16"},
-        "research-trial-quota": {"requests.nvidia.com/gpu": "8"},
-        "risk-stress-quota": {"requests.nvidia.com/gpu": "16"},
-    }
+    hard = {name: each["spec"]["hard"]["requests.nvidia.com/gpu"] for name, each in quotas.items()}
+    assert hard["research-research-burst-quota"] == "16"
+    assert (hard["research-trial-quota"], hard["risk-stress-quota"]) == ("8", "16")
     spaces = {name: each["metadata"]["namespace"] for name, each in quotas.items()}
     assert spaces["research-research-burst-quota"] == "research-burst"
 
 
-def test_where_nothing_is_rented_no_queue_needs_a_quota_and_gangs_run_anywhere() -> None:
-    assert inputs("ResourceQuota", rented=()) == {}
-    (policy,) = inputs("ValidatingAdmissionPolicy", rented=()).values()
+@pytest.mark.parametrize("rented", [RENTED, ()])
+def test_every_queue_has_a_quota(rented: Collection[str]) -> None:
+    spaces = [each["metadata"]["namespace"] for each in inputs("ResourceQuota", rented).values()]
+    assert sorted(spaces) == ["research", "research-burst", "stress", "trial"]
+
+
+def test_on_owned_machines_a_job_of_each_class_has_room_for_its_pods() -> None:
+    quotas = inputs("ResourceQuota")
+    assert quotas["research-research-quota"]["spec"]["hard"] == {
+        "requests.nvidia.com/gpu": str(2 * 32)
+    }, "it has two classes"
+
+
+def test_a_quota_counts_the_parts_of_the_gpus_of_its_own_pool() -> None:
+    layout = {"1g.18gb": 2, "1g.18gb+me": 1}
+    quotas = inputs("ResourceQuota", mig={"dgx": layout, "other": {"7g.141gb": 1}})
+    assert quotas["research-research-quota"]["spec"]["hard"] == {
+        "requests.nvidia.com/gpu": "64",
+        "requests.nvidia.com/mig-1g.18gb": "128",
+        "requests.nvidia.com/mig-1g.18gb.me": "64",
+    }
+    everywhere = quotas["research-trial-quota"]["spec"]["hard"]
+    assert everywhere["requests.nvidia.com/mig-7g.141gb"] == "8", "it may use all pools"
+
+
+def test_where_nothing_is_rented_gangs_run_anywhere() -> None:
+    policy = inputs("ValidatingAdmissionPolicy", rented=())["rules"]
     assert len(policy["spec"]["validations"]) == 1, "the queue's own namespace is asked for still"
 
 
 def test_the_rules_hold_in_every_queues_namespace_and_there_alone() -> None:
-    (policy,) = inputs("ValidatingAdmissionPolicy").values()
-    constraints = policy["spec"]["matchConstraints"]
-    assert constraints["namespaceSelector"] == {
-        "matchExpressions": [{"key": "fleet.gpu/team", "operator": "Exists"}]
-    }
+    policies = inputs("ValidatingAdmissionPolicy")
+    for policy in policies.values():
+        assert policy["spec"]["matchConstraints"]["namespaceSelector"] == {
+            "matchExpressions": [{"key": "fleet.gpu/team", "operator": "Exists"}]
+        }
     for space in inputs("Namespace").values():
         assert "fleet.gpu/team" in space["metadata"]["labels"]
-    (binding,) = inputs("ValidatingAdmissionPolicyBinding").values()
-    assert binding["spec"]["policyName"] == policy["metadata"]["name"]
-    assert binding["spec"]["validationActions"] == ["Deny"]
+    bindings = inputs("ValidatingAdmissionPolicyBinding").values()
+    bound = {each["spec"]["policyName"] for each in bindings}
+    assert bound == {each["metadata"]["name"] for each in policies.values()}
+    assert all(each["spec"]["validationActions"] == ["Deny"] for each in bindings)
 
 
 @pytest.mark.parametrize(
@@ -148,5 +179,5 @@ def test_the_rules_hold_in_every_queues_namespace_and_there_alone() -> None:
     [(1, "['research-burst']"), (2, "['research-burst']"), (3, "['stress', 'trial']")],
 )
 def test_a_rule_for_gangs_names_the_queues_that_it_is_for(position: int, queues: str) -> None:
-    (policy,) = inputs("ValidatingAdmissionPolicy").values()
+    policy = inputs("ValidatingAdmissionPolicy")["rules"]
     assert queues in policy["spec"]["validations"][position]["expression"]

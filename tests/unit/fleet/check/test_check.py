@@ -3,6 +3,7 @@
 import json
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -195,3 +196,72 @@ def test_rules_across_the_stack_see_all_objects_of_a_check() -> None:
 
     assert said("queue.yaml", "pool.yaml") == ["Queue/desk"]
     assert said("queue.yaml") == []
+
+
+GPUS = {"limits": {"nvidia.com/gpu": 8}}
+UNLISTED = {
+    "apiVersion": "example.com/v1",
+    "kind": "Fleet",
+    "metadata": {"name": "f", "namespace": "x"},
+    "spec": {"values": {"podResources": GPUS}},
+}
+
+
+def test_what_asks_for_gpus_and_cannot_be_judged_is_named_and_strict_makes_it_an_error() -> None:
+    Path("f.json").write_text(json.dumps(UNLISTED))
+
+    result, strict = run("f.json"), run("f.json", "--strict")
+
+    assert (result.exit_code, strict.exit_code) == (0, 1)
+    assert "all rules hold" not in result.stdout
+    assert "1 object with GPUs not judged" in " ".join(result.stdout.split())
+    found = json.loads(run("f.json", "--json").stdout)
+    assert found["unjudged"][0]["what"] == [
+        "the GPUs of spec.values.podResources, which its operator gives to pods of its own"
+    ]
+    log = json.loads(run("f.json", "--sarif").stdout)
+    (note,) = log["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    assert note["level"] == "note"
+    assert "Fleet 'f' asks for GPUs; not judged: the GPUs of spec.values" in note["message"]["text"]
+
+
+def _owned(*, by: str) -> dict[str, Any]:
+    reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": by, "controller": True}
+    metadata = {"name": "p", "namespace": "x", "ownerReferences": [reference]}
+    container = {"name": "main", "image": "x", "resources": GPUS}
+    spec = {"containers": [container]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def test_an_owner_counts_that_is_in_the_same_input() -> None:
+    metadata = {"name": "there", "namespace": "x"}
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata}
+    deadline = "must have activeDeadlineSeconds"
+    for by, believed in (("there", True), ("elsewhere", False)):
+        Path("p.yaml").write_text("\n---\n".join(map(json.dumps, (owner, _owned(by=by)))))
+        assert (deadline in " ".join(run("p.yaml", "--json").stdout.split())) is not believed
+
+
+def test_an_exemption_by_a_label_wants_the_namespace_in_the_input() -> None:
+    pool = node_pool("spec.disruption.consolidateAfter", "60m")
+    pool["metadata"]["namespace"] = "research"
+    leave = {**exemption("2027-01-01", "*"), "namespace_label": "stage=sandbox"}
+    metadata = {"name": "research", "labels": {"stage": "sandbox"}}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    Path("pool.json").write_text(json.dumps(pool))
+    Path("namespace.json").write_text(json.dumps(namespace))
+
+    (alone,) = mine(checked("pool.json", exemptions=[leave]))
+    (known,) = mine(checked(".", exemptions=[leave]))
+
+    assert (alone.state, alone.sentences) == (
+        "violated",
+        (
+            LATE,
+            (
+                "NodePool 'burst' counts as not exempt, as its namespace is not among what is "
+                "judged: * in namespaces with stage=sandbox."
+            ),
+        ),
+    )
+    assert known.state == "exempt"

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
+from policies.language.facts import KEY, Queue
 from policies.rules.idle.gang_fits import RULE
 from tests.support.policies.environments import stack as environment
 from tests.support.policies.gpu_pods import gpu_container
@@ -227,3 +228,52 @@ def test_an_init_container_uses_the_gpus_before_the_others_do() -> None:
 
     assert violations(checked, queue("16"), node_pool(64)) == []
     assert alone(checked, 16) == []
+
+
+def of_settings(manifest: Resource) -> list[str]:
+    assert RULE.predicate is not None
+    known = Queue(name="research", gpus=16, weight=4)
+    return RULE.predicate(manifest, {KEY: {"pools": [], "queues": [known]}})
+
+
+def with_spec(**spec: object) -> Resource:
+    found = queue()
+    found["spec"] = {"weight": 4, **found["spec"], **spec}
+    return found
+
+
+def test_a_queue_within_its_settings_passes() -> None:
+    assert of_settings(with_spec()) == []
+    assert of_settings(with_spec(capability={"nvidia.com/gpu": 8}, guarantee={})) == []
+    assert of_settings(queue("512", name="other")) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ({"capability": {"nvidia.com/gpu": "512"}}, "at most the 16 GPUs of its settings"),
+        ({"capability": {"cpu": "9"}}, "spec.capability['nvidia.com/gpu']; it has none."),
+        ({"deserved": {"nvidia.com/gpu": "17"}}, "spec.deserved['nvidia.com/gpu']; it has 17."),
+        ({"weight": 400}, "the weight 4 of its settings in spec.weight; it has 400."),
+        ({"weight": None}, "the weight 4 of its settings in spec.weight; it has 1."),
+        ({"guarantee": {"resource": {"nvidia.com/gpu": "8"}}}, "must not have spec.guarantee"),
+        ({"priority": 9}, "must not have spec.priority"),
+    ],
+)
+def test_a_queue_has_no_more_than_its_settings(spec: Any, says: str) -> None:
+    (sentence,) = of_settings(with_spec(**spec))
+    assert says in sentence
+
+
+def test_a_group_of_several_says_what_it_asks_for() -> None:
+    def group(**spec: object) -> Resource:
+        found = pod_group("0")
+        found["spec"] = spec
+        return found
+
+    (sentence,) = alone(group(minMember=64), 16)
+    assert "must have spec.minResources['nvidia.com/gpu'] for its 64 pods" in sentence
+    assert alone(group(minMember=64, minResources={"cpu": "64"}), 16) == []
+    assert alone(group(minMember=1), 16) == []
+    asked = {"requests.nvidia.com/gpu": "24"}
+    assert "it asks for 24 at once." in alone(group(minMember=3, minResources=asked), 16)[0]

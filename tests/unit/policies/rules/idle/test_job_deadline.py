@@ -115,7 +115,7 @@ def test_a_pod_that_another_object_made_was_judged_with_it() -> None:
 @pytest.mark.parametrize("kind", [kind for kind in JOBS if kind != "Pod"])
 def test_a_job_that_an_object_of_no_rule_made_is_judged_itself(kind: str) -> None:
     job = KINDS[kind](ON_GPUS)
-    job["metadata"]["ownerReferences"] = [{"kind": "JobSet", "name": "train"}]
+    job["metadata"]["ownerReferences"] = [{"kind": "SparkApplication", "name": "train"}]
 
     assert violations(job) != []
 

@@ -49,6 +49,20 @@ def test_containers_before_and_beside_those_of_the_pod_count(field: str) -> None
     assert told(manifest) == [f"Pod 'p': container 'debug' {MUST}"]
 
 
+def test_a_volume_that_is_an_image_counts() -> None:
+    manifest = pod(image(BY_DIGEST))
+    must = "must name the image of each volume by digest: name@sha256: and 64 hexadecimal digits."
+
+    manifest["spec"]["volumes"] = [{"name": "w", "image": {"reference": "weights:1"}}]
+    assert told(manifest) == [f"Pod 'p' {must}"]
+    manifest["spec"]["volumes"] = [{"name": "w", "image": {"reference": BY_DIGEST}}, {"name": "s"}]
+    assert told(manifest) == []
+
+
+def test_the_rule_begins_as_advisory() -> None:
+    assert RULE.level == "advisory"
+
+
 def test_a_container_without_an_image_is_refused_and_not_an_error() -> None:
     assert told(pod({"name": "main"})) == [f"Pod 'p': container 'main' {MUST}"]
 

@@ -95,6 +95,7 @@ def test_a_policy_that_lets_everybody_in_denies_nothing() -> None:
         {"namespaceSelector": {}, "podSelector": {}},
         {"ipBlock": {"cidr": "0.0.0.0/0"}},
         {"ipBlock": {"cidr": "::/0"}},
+        {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}},
     ],
 )
 def test_everybody_may_also_be_named(peer: Object) -> None:
@@ -111,7 +112,7 @@ def test_everybody_may_also_be_named(peer: Object) -> None:
         {"namespaceSelector": {}, "podSelector": {"matchLabels": {"app": "web"}}},
         {"namespaceSelector": None, "podSelector": {}},
         {"ipBlock": {"cidr": "10.0.0.0/8"}},
-        {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}},
+        {"ipBlock": {"cidr": "0.0.0.0/3", "except": ["0.0.0.0/4", "16.0.0.0/5"]}},
     ],
 )
 def test_some_are_not_everybody(peer: Object) -> None:
@@ -122,3 +123,54 @@ def test_a_policy_with_rules_for_egress_denies_the_rest_of_it() -> None:
     out = policy(policyTypes=None, egress=[{"to": [{"podSelector": {}}]}])
 
     assert told(namespace(), out, directions=["Ingress", "Egress"]) == []
+
+
+def cilium(kind: str = "CiliumNetworkPolicy", **spec: object) -> Object:
+    return {
+        "apiVersion": "cilium.io/v2",
+        "kind": kind,
+        "metadata": {"name": "default", "namespace": "desk"},
+        "spec": {"endpointSelector": {}, **spec},
+    }
+
+
+WIDE = "CiliumClusterwideNetworkPolicy"
+DESK = {"matchLabels": {"k8s:io.kubernetes.pod.namespace": "desk"}}
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        cilium(ingress=[{}]),
+        cilium(ingressDeny=[{"fromEntities": ["world"]}]),
+        cilium(enableDefaultDeny={"ingress": True}),
+        cilium(WIDE, ingress=[{}]),
+        cilium(WIDE, endpointSelector=DESK, ingress=[{}]),
+        {**cilium(), "spec": None, "specs": [cilium(ingress=[{}])["spec"]]},
+    ],
+)
+def test_a_policy_of_cilium_denies_by_default_too(held: Object) -> None:
+    assert told(namespace(), held) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        cilium(ingress=[]),
+        cilium(egress=[{}]),
+        cilium(ingress=[{}], enableDefaultDeny={"ingress": False}),
+        cilium(ingress=[{}], endpointSelector={"matchLabels": {"app": "web"}}),
+        cilium(
+            WIDE, ingress=[{}], endpointSelector={"matchLabels": {**DESK["matchLabels"], "a": "b"}}
+        ),
+        {**cilium(ingress=[{}]), "metadata": {"name": "default", "namespace": "other"}},
+        {**cilium(ingress=[{}]), "apiVersion": "example.com/v1"},
+    ],
+)
+def test_a_policy_of_cilium_that_denies_others_or_nothing_is_none(other: Object) -> None:
+    assert told(namespace(), other) == lacks()
+
+
+@pytest.mark.parametrize("name", ["kube-public", "kube-node-lease"])
+def test_the_namespaces_of_kubernetes_are_asked_for_none(name: str) -> None:
+    assert told(namespace(name)) == []

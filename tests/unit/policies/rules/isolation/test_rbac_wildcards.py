@@ -55,13 +55,26 @@ def test_all_paths_are_a_wildcard_however_they_are_written() -> None:
     assert told(role({"nonResourceURLs": ["/logs/*"], "verbs": ["get"]})) == []
 
 
-@pytest.mark.parametrize("name", ["admin-user", "cluster-admin-binding", "cluster-admin-of-desk"])
-def test_a_binding_does_not_pass_by_a_name_like_that_of_kubernetes_own(name: str) -> None:
-    manifest = binding("ClusterRoleBinding", "cluster-admin")
-    manifest["metadata"] = {"name": name}
+MASTERS = {"kind": "Group", "name": "system:masters"}
+
+
+@pytest.mark.parametrize("name", ["cluster-admin", "kubeadm:cluster-admins", "system:mine"])
+def test_a_binding_is_known_by_its_subjects_and_not_by_its_name(name: str) -> None:
+    manifest = {**binding("ClusterRoleBinding", "cluster-admin"), "metadata": {"name": name}}
+    mine = {"kind": "Group", "name": "desk"}
 
     assert told(manifest) == [f"ClusterRoleBinding '{name}' must not bind cluster-admin."]
-    assert told({**manifest, "metadata": {"name": "cluster-admin"}}) == []
+    assert told({**manifest, "subjects": [MASTERS, mine]}) != []
+    assert told({**manifest, "subjects": [MASTERS]}) == []
+
+
+def test_an_account_of_the_same_name_in_another_namespace_is_another_subject() -> None:
+    name = "hcloud-cloud-controller-manager"
+    subject = {"kind": "ServiceAccount", "name": name, "namespace": "kube-system"}
+    manifest = binding("ClusterRoleBinding", "cluster-admin")
+
+    assert told({**manifest, "subjects": [subject]}) == []
+    assert told({**manifest, "subjects": [{**subject, "namespace": "desk"}]}) != []
 
 
 @pytest.mark.parametrize("kind", ["RoleBinding", "ClusterRoleBinding"])
@@ -76,9 +89,43 @@ def test_a_role_that_names_what_it_allows_passes() -> None:
     assert told({**role(), "rules": None}) == []
 
 
-@pytest.mark.parametrize("name", ["system:controller:job", "cluster-admin", "volcano-controllers"])
-def test_roles_of_kubernetes_and_of_charts_are_known_by_their_names(name: str) -> None:
-    assert told(role({**NODES, "verbs": ["*"]}, name=name)) == []
+METRICS = {"apiGroups": ["metrics.k8s.io"], "resources": ["*"], "verbs": ["*"]}
+
+
+def test_roles_of_charts_are_known_by_their_name_and_by_what_they_hold() -> None:
+    name = "resource-metrics-server-resources"
+
+    assert told(role(METRICS, NODES, name=name)) == []
+    assert told(role(METRICS, name="mine")) != []
+    assert told(role({**METRICS, "apiGroups": ["metrics.k8s.io", "apps"]}, name=name)) != []
+    assert told(role({**NODES, "verbs": ["*"]}, name=name)) != []
+
+
+def test_a_known_role_may_hold_what_anybody_may_and_no_more_of_the_rest() -> None:
+    name, verbs = "kube-state-metrics", ["list", "watch"]
+    seen = {"apiGroups": [""], "resources": ["nodes", "secrets"], "verbs": verbs}
+
+    assert told(role(seen, name=name)) == []
+    assert told(role({**seen, "verbs": [*verbs, "get"]}, name=name)) != []
+    assert told(role({**seen, "resources": ["secrets", "nodes/proxy"]}, name=name)) != []
+
+
+def test_a_role_of_the_setting_is_known_too() -> None:
+    assert RULE.predicate is not None
+    known = {"name": "mine", "rules": [METRICS]}
+    settings = {**RULE.defaults(), "roles": [known]}
+
+    assert RULE.predicate(role(METRICS, name="mine"), settings) == []
+    assert RULE.predicate(role(METRICS, name="yours"), settings) != []
+    assert RULE.predicate(role({**METRICS, "apiGroups": [""]}, name="mine"), settings) != []
+
+
+@pytest.mark.parametrize("name", ["cluster-admin", "system:controller:namespace-controller"])
+def test_roles_of_kubernetes_are_known(name: str) -> None:
+    everything = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["delete", "get"]}
+
+    assert told(role(everything, name=name)) == []
+    assert told(role(everything, name="system:controller:mine")) != []
 
 
 @pytest.mark.parametrize("action", ["*", "s3:*", ["s3:GetObject", "ec2:*"]])

@@ -1,0 +1,105 @@
+"""Whose word on who owns an object counts, and what follows from it.
+
+`ownerReferences` are written by whoever writes the object. At the API server they are believed
+where the request comes from a controller: one of kube-controller-manager's, Volcano's, or a user
+whom the environment lists (`facts.controllers`); or where an update leaves them, the labels and the
+annotations as they were. At check an owner is believed that is in the same input, and at preview
+none is: the gates take the other references away before a rule sees them (`believed`).
+
+An object that another one makes was judged in that one's place, if that is of a listed kind.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import cast
+
+from policies.language.manifest import at, items
+from policies.language.pod_kinds import SERVICES, SHIPPED
+from policies.language.rule import Manifest
+from settings.names import KUBE_SYSTEM, VOLCANO_NAMESPACE
+
+# the roles system:controller:* of Kubernetes v1.34.1, plugin/pkg/auth/authorizer/rbac/
+# bootstrappolicy/controller_policy.go, whose controllers make pods or what makes pods
+_OF_KUBERNETES = (
+    *("cronjob-controller", "daemon-set-controller", "deployment-controller", "job-controller"),
+    *("replicaset-controller", "replication-controller", "statefulset-controller"),
+)
+CONTROLLERS = (
+    "system:kube-controller-manager",  # where it does not use an account for each controller
+    *(f"system:serviceaccount:{KUBE_SYSTEM}:{name}" for name in _OF_KUBERNETES),
+    f"system:serviceaccount:{VOLCANO_NAMESPACE}:volcano-controllers",
+)
+"""The users of controllers that make pods in every fleet."""
+_LISTED = tuple(dict.fromkeys(each.kind for each in SHIPPED))
+_REFERENCES = "ownerReferences"
+
+
+def believed(manifest: Manifest, there: Collection[tuple[str, str, str]]) -> Manifest:
+    """Return an object with the owners that are there: by kind, namespace and name."""
+    found = manifest.get("metadata")
+    # by type alone: whatever is not known yet stays, and holds up the rules that read it
+    metadata = cast("dict[str, object]", found) if type(found) is dict else {}
+    owners = metadata.get(_REFERENCES)
+    if type(owners) is not list:
+        return manifest
+    namespace = str(metadata.get("namespace") or "") if there else ""
+    kept = [
+        owner
+        for owner in (owners if there else ())
+        if any(
+            (str(at(owner, "kind")), where, str(at(owner, "name"))) in there
+            for where in (namespace, "")
+        )
+    ]
+    return {**manifest, "metadata": {**metadata, _REFERENCES: kept}}
+
+
+def key(manifest: Manifest) -> tuple[str, str, str]:
+    """What an object is known by among others: kind, namespace and name."""
+    metadata = manifest.get("metadata")
+    return (
+        str(manifest.get("kind")),
+        str(at(metadata, "namespace") or ""),
+        str(at(metadata, "name") or ""),
+    )
+
+
+def is_owned_pod(manifest: Manifest) -> bool:
+    """Return whether another object of a listed kind made this, and was judged in its place."""
+    return any(at(owner, "kind") in _LISTED for owner in _owners(manifest))
+
+
+def is_service(manifest: Manifest) -> bool:
+    """Return whether this is not meant to end: a service, or a Pod of one."""
+    if manifest.get("kind") == "Pod":
+        return any(at(owner, "kind") in SERVICES for owner in _owners(manifest))
+    return manifest.get("kind") in SERVICES
+
+
+def _owners(manifest: Manifest) -> Sequence[object]:
+    return items(at(manifest, "metadata", _REFERENCES))
+
+
+_SAID = {_REFERENCES: "[]", "labels": "{}", "annotations": "{}"}
+OWNERS = f"object.metadata.?{_REFERENCES}.orValue([])"
+"""CEL: the owners of an object, as it says."""
+VOUCHED = (
+    "request.userInfo.username in variables.controllers || "
+    "(request.operation == 'UPDATE' && oldObject != null && "
+    + " && ".join(
+        f"object.metadata.?{field}.orValue({none}) == oldObject.metadata.?{field}.orValue({none})"
+        for field, none in _SAID.items()
+    )
+    + ")"
+)
+"""CEL: whether what an object says of its owners is believed."""
+IS_OWNED_POD = (
+    f"({OWNERS}.exists(o, o.kind in {list(_LISTED)} || o.kind in variables.declaredKinds) && "
+    "variables.vouched)"
+)
+"""CEL: `is_owned_pod`."""
+IS_SERVICE = (
+    f"(object.kind in {list(SERVICES)} || object.kind in variables.declaredServices || "
+    f"(object.kind == 'Pod' && {OWNERS}.exists(o, o.kind in {list(SERVICES)} || "
+    "o.kind in variables.declaredServices) && variables.vouched))"
+)
+"""CEL: `is_service`."""

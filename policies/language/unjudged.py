@@ -1,0 +1,92 @@
+"""What asks for GPUs and no rule can judge, or not wholly, before its pods are made.
+
+- A kind that nobody has listed: whether it is meant to end, and so needs a deadline.
+- Resources in a field that an operator or Helm reads, such as a TrainJob's `resourcesPerNode`.
+- Text that somebody fills in or renders later: a patch of Argo's with parameters, a manifest.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from policies.language import argo
+from policies.language.facts import Facts, declared_kinds
+from policies.language.gpu_work import gpu_pods
+from policies.language.manifest import at, items, mapping
+from policies.language.pod_kinds import SERVICES, kind_of
+from policies.language.pod_search import (
+    GPU_RESOURCES,
+    OF_THE_OPERATOR,
+    is_rendered,
+    may_make_pods,
+    shows_a_pod,
+)
+from policies.language.rule import Manifest
+
+_NO_END = "whether it is meant to end, and so idle/job-deadline, as its kind is not listed"
+_FIELD = "the GPUs of {}, which its operator gives to pods of its own"
+_IMAGE = "the image of container '{}', which its operator chooses"
+_RENDERED = "the GPUs of {}, which Helm renders"
+_TEXT = "the text {}, which speaks of GPUs"
+_PATCH = "the podSpecPatch of '{}', which Argo fills in"
+_READ_BY_AN_OPERATOR = ("TrainJob", "RayCluster", "RayJob", "RayService")
+
+
+def unjudged(manifest: Manifest, facts: Facts) -> list[str]:
+    """Return what of an object that asks for GPUs no rule judges; empty where all is judged."""
+    if argo.is_workflow(manifest):
+        return list(_of_workflow(manifest))
+    kind = kind_of(manifest)
+    if kind is not None:
+        searched = kind.kind in _READ_BY_AN_OPERATOR
+        return list(_below(manifest, rendered=False)) if searched else []
+    if not may_make_pods(manifest) and not is_rendered(manifest):
+        return []
+    declared = any(each.kind == manifest.get("kind") for each in declared_kinds(facts))
+    ends_somehow = declared or manifest.get("kind") in SERVICES
+    ends = [_NO_END] if gpu_pods(manifest) and not ends_somehow else []
+    images = [
+        _IMAGE.format(container.get("name"))
+        for pod in gpu_pods(manifest)
+        for container in pod.containers
+        if container.get("image") == OF_THE_OPERATOR
+    ]
+    return [*ends, *images, *_below(manifest, rendered=is_rendered(manifest))]
+
+
+def _of_workflow(manifest: Manifest) -> Iterator[str]:
+    workflow = at(manifest, *argo.PLACES[str(manifest.get("kind"))])
+    if gpu_pods(manifest) or _speaks_of_gpus(str(workflow)):
+        yield from map(_PATCH.format, argo.unread_patches(manifest))
+    for template in items(at(workflow, "templates")):
+        if _speaks_of_gpus(str(at(template, "resource", "manifest") or "")):
+            yield _TEXT.format(f"of the resource in '{at(template, 'name')}'")
+
+
+def _below(manifest: Manifest, *, rendered: bool) -> Iterator[str]:
+    """Search without recursion: an object may be deeper than Python's stack."""
+    left: list[tuple[Any, str]] = [
+        (manifest[key], key) for key in manifest if key not in ("metadata", "status")
+    ]
+    while left:
+        value, path = left.pop()
+        kind = type(value)
+        if kind is str and ("\n" in value or "{" in value) and _speaks_of_gpus(value):
+            yield _TEXT.format(path)
+        elif kind is list:
+            left += [(item, f"{path}[{index}]") for index, item in enumerate(value)]
+        elif issubclass(kind, dict) and (rendered or not shows_a_pod(value)):
+            named = [key for key in value if "esources" in key and _names_gpus(value[key])]
+            for key in named:
+                yield (_RENDERED if rendered else _FIELD).format(f"{path}.{key}")
+            left += [(value[key], f"{path}.{key}") for key in value if key not in named]
+
+
+def _names_gpus(resources: object) -> bool:
+    if type(resources) is not dict:
+        return False
+    parts = (resources, mapping(resources.get("limits")), mapping(resources.get("requests")))
+    return any(str(name).startswith(GPU_RESOURCES) for part in parts for name in part)
+
+
+def _speaks_of_gpus(text: str) -> bool:
+    return any(name in text for name in GPU_RESOURCES)
