@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fleet.preview.cost import HOURS_PER_DAY, HOURS_PER_MONTH, Cost, Span
+from fleet.preview.cost import HOURS_PER_DAY, HOURS_PER_MONTH, Cost, Span, budget, uncertain
 from fleet.preview.markdown_parts import bullets, cell, rows
 from fleet.preview.pool_sentences import count
 from fleet.preview.rehearsal import Rehearsed
@@ -86,12 +86,8 @@ def _cost(summary: Summary) -> Iterator[str]:
     yield _row("always on", found.fixed)
     if found.burst.before or found.burst.after:
         yield _row("burst, at most", found.burst)
-    after = (found.fixed.after + found.burst.after) * HOURS_PER_DAY
-    budget = f"Budget {summary.budget_usd_per_day:,.0f} USD a day"
-    if after > summary.budget_usd_per_day:
-        budget += f", but everything running at once would cost {after:,.0f}"
     yield ""
-    yield "; ".join([budget, *_notes(found)]) + "."
+    yield "; ".join([budget(found, summary.budget_usd_per_day), *_notes(found)]) + "."
 
 
 def _row(name: str, span: Span) -> str:
@@ -106,10 +102,7 @@ def _signed(amount: float) -> str:
 
 
 def _notes(found: Cost) -> Iterator[str]:
-    if found.unverified:
-        yield f"⚠️ price not verified: {', '.join(found.unverified)}"
-    if found.without_price:
-        yield f"⚠️ no price known, not in the sums: {', '.join(found.without_price)}"
+    yield from (f"⚠️ {doubt}" for doubt in uncertain(found))
     if found.doubts:
         yield f"unverified catalogue data: {'; '.join(found.doubts)}"
 
