@@ -11,6 +11,7 @@ from fleet.cli.butane import butane
 from fleet.cli.check import PrintsSarif, check
 from fleet.cli.command import Command
 from fleet.cli.destroy import destroy
+from fleet.cli.diff import diff
 from fleet.cli.explain import explain
 from fleet.cli.hardware import hardware
 from fleet.cli.plan import plan
@@ -58,6 +59,7 @@ app.command("render", cls=Command)(render)
 app.command("boot", cls=Command)(boot)
 app.command("butane", cls=Command)(butane)
 app.command("validate", cls=Command)(validate)
+app.command("diff", cls=Command)(diff)
 app.command("check", cls=PrintsSarif)(check)
 app.command("rehearse", cls=Command)(rehearse)
 app.command("report", cls=Command)(report)

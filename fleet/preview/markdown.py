@@ -1,13 +1,13 @@
 """Renders a preview as one screen of Markdown, also used as the pull request's comment."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from fleet.preview.cost import HOURS_PER_DAY, HOURS_PER_MONTH, Cost, Span, budget, uncertain
 from fleet.preview.markdown_parts import bullets, cell, rows
 from fleet.preview.pool_sentences import count
 from fleet.preview.rehearsal import Rehearsed
 from fleet.preview.rules import rules
-from fleet.preview.sizes import Pair
+from fleet.preview.sizes import told as shown
 from fleet.preview.summary import Summary
 
 POOLS_SHOWN = 8
@@ -24,13 +24,26 @@ def markdown(summary: Summary, docs: str = DOCS) -> str:
     """Renders at most about 45 lines; `docs` is the address of the page with all rules."""
     blocks = [[_headline(summary)], [*bullets("⛔", summary.errors, LINES_SHOWN)]]
     if not summary.errors:  # an engine that failed saw only some of the resources
-        blocks += [[*bullets("⛔", summary.beyond, LINES_SHOWN)]]
-        blocks += [[*_pools(summary)], [*_others(summary)]]
-        blocks += [[*bullets("⚠️", summary.takes, LINES_SHOWN)]]
-        judged = rules(summary.verdicts, summary.exemptions, docs, complete=summary.holds)
-        blocks += [[*block] for block in judged]
-        blocks += [[*_cost(summary)]]
+        blocks += changes(summary, docs)
     blocks += [[*_rehearsal(summary)], [*bullets("⚠️", summary.warnings, LINES_SHOWN)]]
+    return joined(blocks)
+
+
+def changes(summary: Summary, docs: str) -> list[list[str]]:
+    """Returns the parts that tell a change: pools, other resources, rules, cost."""
+    judged = rules(summary.verdicts, summary.exemptions, docs, complete=summary.holds)
+    return [
+        [*bullets("⛔", summary.beyond, LINES_SHOWN)],
+        [*_pools(summary)],
+        [*_others(summary)],
+        [*bullets("⚠️", summary.takes, LINES_SHOWN)],
+        *([*block] for block in judged),
+        [*_cost(summary)],
+    ]
+
+
+def joined(blocks: Iterable[Sequence[str]]) -> str:
+    """Returns the text of parts, without the empty ones."""
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
@@ -60,16 +73,12 @@ def _pools(summary: Summary) -> Iterator[str]:
     for name, sentences in list(summary.pools.items())[:POOLS_SHOWN]:
         size = summary.sizes[name]
         told = "; ".join(map(cell, sentences))
-        nodes, gpus = (_pair(pair, at_most=size.at_most) for pair in (size.nodes, size.gpus))
+        nodes, gpus = (
+            shown(pair, at_most=size.at_most, emphasis="**") for pair in (size.nodes, size.gpus)
+        )
         yield f"| **{cell(name)}** | {nodes} | {gpus} | {size.reboot} | {told} |"
     if len(summary.pools) > POOLS_SHOWN:
         yield f"| {len(summary.pools) - POOLS_SHOWN} more pools | | | | |"
-
-
-def _pair(pair: Pair, *, at_most: bool) -> str:
-    before, after = ("?" if number is None else f"{number:,}" for number in pair)
-    told = after if before == after else f"{before} → **{after}**"
-    return f"up to {told}" if at_most else told
 
 
 def _others(summary: Summary) -> Iterator[str]:

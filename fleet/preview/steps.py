@@ -20,9 +20,7 @@ _OPS: dict[str, Op] = {
     "import-replacement": "replace",
     "delete": "delete",
 }
-ANOTHER_CLUSTER = (
-    "another cluster: every object of the old one is deleted and made in the new one"
-)
+ANOTHER_CLUSTER = "another cluster: every object of the old one is deleted and made in the new one"
 
 
 @dataclass(frozen=True, kw_only=True)

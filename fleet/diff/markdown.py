@@ -1,0 +1,35 @@
+"""Shows a change as Markdown: the parts of the comment on a pull request."""
+
+from collections.abc import Iterator
+
+from fleet.diff.comparison import Difference
+from fleet.diff.rules import Kind
+from fleet.diff.words import not_compared, of_kind, rule_line, verdict
+from fleet.preview.markdown import DOCS, LINES_SHOWN, changes, joined
+from fleet.preview.markdown_parts import bullets, cell
+from fleet.preview.rules import link
+
+SIGNS: dict[Kind, str] = {
+    "broken": "⛔",
+    "warned": "⚠️",
+    "still broken": "⚠️",
+    "changed": "⚠️",
+    "mended": "✅",
+}
+
+
+def markdown(found: Difference, docs: str = DOCS) -> str:
+    """Returns the whole of a change."""
+    sign = "✅" if found.holds and not found.summary.beyond else "⛔"
+    blocks = [[f"### {sign} {cell(verdict(found))}"], [*_rules(found, docs)]]
+    blocks += changes(found.summary, docs)
+    unknown = not_compared(found) if found.summary.changes else ""
+    blocks += [[unknown] if unknown else [], [*bullets("⚠️", found.summary.warnings, LINES_SHOWN)]]
+    return joined(blocks)
+
+
+def _rules(found: Difference, docs: str) -> Iterator[str]:
+    for change in of_kind(found, *SIGNS):
+        new = change.kind in ("broken", "warned")
+        told = "broken by this change" if new else rule_line(change)
+        yield f"- {SIGNS[change.kind]} {link(change.rule, docs)}: {told}"
