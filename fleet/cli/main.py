@@ -10,6 +10,7 @@ from fleet.cli.boot import boot
 from fleet.cli.butane import butane
 from fleet.cli.check import PrintsSarif, check
 from fleet.cli.command import Command
+from fleet.cli.cost import cost
 from fleet.cli.destroy import destroy
 from fleet.cli.diff import diff
 from fleet.cli.explain import explain
@@ -60,6 +61,7 @@ app.command("boot", cls=Command)(boot)
 app.command("butane", cls=Command)(butane)
 app.command("validate", cls=Command)(validate)
 app.command("diff", cls=Command)(diff)
+app.command("cost", cls=Command)(cost)
 app.command("check", cls=PrintsSarif)(check)
 app.command("rehearse", cls=Command)(rehearse)
 app.command("report", cls=Command)(report)

@@ -24,22 +24,19 @@ def markdown(summary: Summary, docs: str = DOCS) -> str:
     """Renders at most about 45 lines; `docs` is the address of the page with all rules."""
     blocks = [[_headline(summary)], [*bullets("⛔", summary.errors, LINES_SHOWN)]]
     if not summary.errors:  # an engine that failed saw only some of the resources
-        blocks += changes(summary, docs)
+        blocks += [[*bullets("⛔", summary.beyond, LINES_SHOWN)]]
+        blocks += changes(summary, complete=summary.holds)
+        blocks += [[*bullets("⚠️", summary.takes, LINES_SHOWN)]]
+        judged = rules(summary.verdicts, summary.exemptions, docs, complete=summary.holds)
+        blocks += [[*block] for block in judged]
+        blocks += [[*cost(summary, complete=summary.holds)]]
     blocks += [[*_rehearsal(summary)], [*bullets("⚠️", summary.warnings, LINES_SHOWN)]]
     return joined(blocks)
 
 
-def changes(summary: Summary, docs: str) -> list[list[str]]:
-    """Returns the parts that tell a change: pools, other resources, rules, cost."""
-    judged = rules(summary.verdicts, summary.exemptions, docs, complete=summary.holds)
-    return [
-        [*bullets("⛔", summary.beyond, LINES_SHOWN)],
-        [*_pools(summary)],
-        [*_others(summary)],
-        [*bullets("⚠️", summary.takes, LINES_SHOWN)],
-        *([*block] for block in judged),
-        [*_cost(summary)],
-    ]
+def changes(summary: Summary, *, complete: bool) -> list[list[str]]:
+    """Returns what becomes of pools and of other resources, `complete` if nothing ended it."""
+    return [[*_pools(summary, complete=complete)], [*_others(summary)]]
 
 
 def joined(blocks: Iterable[Sequence[str]]) -> str:
@@ -63,10 +60,10 @@ def _headline(summary: Summary) -> str:
     return f"### {sign} Preview of `{summary.environment}`: {state}"
 
 
-def _pools(summary: Summary) -> Iterator[str]:
+def _pools(summary: Summary, *, complete: bool) -> Iterator[str]:
     if not summary.pools:
         return
-    if not summary.holds:
+    if not complete:
         yield "Incomplete, because the engine was stopped:"
         yield ""
     yield from rows(("Pool", "Nodes", "GPUs", "Reboot?", "What changes"), "lrrll")
@@ -87,9 +84,10 @@ def _others(summary: Summary) -> Iterator[str]:
         yield "Everything else: " + "; ".join([*summary.others, unchanged]) + "."
 
 
-def _cost(summary: Summary) -> Iterator[str]:
+def cost(summary: Summary, *, complete: bool) -> Iterator[str]:
+    """Yields the cost before and after, and the budget."""
     found = summary.cost
-    what = "Cost in USD" if summary.holds else "Cost in USD, incomplete"
+    what = "Cost in USD" if complete else "Cost in USD, incomplete"
     head = (what, "before, a day", "after, a day", "change, a day", "change, a month")
     yield from rows(head, "lrrrr")
     yield _row("always on", found.fixed)
