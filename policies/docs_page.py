@@ -73,11 +73,12 @@ config:
               resource: trainings
               kind: Training
               templates: ["spec.roles[].template"]
-          controllers: ["system:serviceaccount:kubeflow:training-operator"]
+          controllers: ["system:serviceaccount:jobs:training-operator"]
 
-- Who owns a pod is believed where a controller says so: those of Kubernetes, Volcano's, and the
-  `controllers` of the environment. List there the service account of each operator that makes pods
-  of jobs, or their pods need deadlines of their own
+- Who owns a pod is believed where a controller says so: those of Kubernetes, Volcano's, KubeRay's
+  and Kubeflow's as their projects install them (`settings/operators.py`), and the `controllers` of
+  the environment. List there the service account of each other operator that makes pods of jobs,
+  or their pods need deadlines of their own
   ([decision 23](decisions/0023-whom-admission-believes.md)).
 - A value that is not known at preview leaves that resource "not checked" for the rules
   that read it. All other rules and resources are checked, and the rest is checked during `up`.

@@ -149,9 +149,7 @@ def write(
         return sealed or cipher.encrypt(generate(forms.get(name, "password")))
 
     document = _compose(source)
-    config = dict(_items(document)).get("config")
-    if not isinstance(config, yaml.MappingNode):
-        config = yaml.MappingNode(f"{TAG}map", [])
+    config = _config(document)
     config.value = [
         (key, _replaced(value, partial(value_of, key.value), _child(before, key.value)))
         for key, value in config.value
@@ -188,6 +186,11 @@ def _compose(source: Path) -> yaml.MappingNode:
             "environments; write their values under config:, secrets as secure: values."
         )
     return document
+
+
+def _config(document: yaml.MappingNode) -> yaml.MappingNode:
+    found = dict(_items(document)).get("config")
+    return found if isinstance(found, yaml.MappingNode) else yaml.MappingNode(f"{TAG}map", [])
 
 
 def _items(node: yaml.MappingNode) -> list[tuple[str, yaml.Node]]:

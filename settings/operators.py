@@ -1,4 +1,4 @@
-"""The operators whose word about their own gangs the queues take.
+"""The operators whose word about their own pods and gangs is taken.
 
 An operator is known by the service account that its project ships it with; only administrators can
 make these namespaces and accounts.

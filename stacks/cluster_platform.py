@@ -124,7 +124,7 @@ def cluster_platform(
     if drives := [name for name, pool in settings.pools.items() if pool.hardware.nvme]:
         spaces[SCRATCH_NAMESPACE] = Scratch("scratch", ScratchArgs(pools=drives), on_cluster)
     kured = Kured("kured", KuredArgs(window=settings.reboots), on_cluster)
-    Teams("teams", _teams(settings, gpu_pools, volcano), on_cluster)
+    Teams("teams", _teams(environment, gpu_pools, volcano), on_cluster)
     monitored = _monitoring(environment, gpu_pools, secrets)
     monitoring = Monitoring("monitoring", monitored, after(on_cluster, volumes))
     gpus = GpuOperator("gpu-operator", _gpu_operator(gpu_pools, monitoring), on_cluster)
@@ -143,10 +143,10 @@ def cluster_platform(
 
 
 def _teams(
-    settings: Settings, gpu_pools: Mapping[str, ResolvedPool], volcano: Volcano
+    environment: Environment, gpu_pools: Mapping[str, ResolvedPool], volcano: Volcano
 ) -> TeamsArgs:
     return TeamsArgs(
-        teams=settings.teams,
+        teams=environment.settings.teams,
         pools={name: pool.gpus for name, pool in gpu_pools.items()},
         rented=frozenset(name for name, pool in gpu_pools.items() if pool.rented),
         crds=volcano.release,
@@ -158,7 +158,7 @@ def _teams(
             for name, pool in gpu_pools.items()
             if pool.sharing is not None and pool.sharing.mig_layout is not None
         },
-        operators=OPERATORS,
+        operators=(*OPERATORS, *environment.rules[0].facts.get("controllers", ())),
     )
 
 

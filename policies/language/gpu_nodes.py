@@ -19,6 +19,7 @@ from policies.language.node_choice import (
     pools_of,
     terms,
 )
+from policies.language.owners import OWNERS
 from policies.language.pods import Pod
 from policies.language.pool_table import facts
 from policies.language.rule import Manifest, Settings
@@ -146,7 +147,7 @@ _CEL_BY_LABEL = (
 _IS_IN = "x.?operator.orValue('') == 'In'"
 _CEL_BY_HOSTNAME = (
     f"(p.spec.?nodeSelector[?'{HOSTNAME}'].orValue('') != '' || "
-    "!object.metadata.?ownerReferences.orValue([]).exists(o, o.kind == 'DaemonSet') && "
+    f"!({OWNERS}.exists(o, o.kind == 'DaemonSet') && variables.vouched) && "
     f"size({TERMS}) > 0 && {TERMS}.all(t, t.?matchFields.orValue([]).exists(x, {_IS_IN}) || "
     f"{_EXPRESSIONS}.exists(x, x.?key.orValue('') == '{HOSTNAME}' && {_IS_IN})))"
 )

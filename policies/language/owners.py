@@ -1,10 +1,11 @@
 """Whose word on who owns an object counts, and what follows from it.
 
 `ownerReferences` are written by whoever writes the object. At the API server they are believed
-where the request comes from a controller: one of kube-controller-manager's, Volcano's, or a user
-whom the environment lists (`facts.controllers`); or where an update leaves them, the labels and the
-annotations as they were. At check an owner is believed that is in the same input, and at preview
-none is: the gates take the other references away before a rule sees them (`believed`).
+where the request comes from a controller: one of kube-controller-manager's, Volcano's, a known
+operator's, or a user whom the environment lists (`facts.controllers`); or where an update leaves
+them, the labels and the annotations as they were. At check an owner is believed that is in the same
+input, and at preview none is: the gates take the other references away before a rule sees them
+(`believed`).
 
 An object that another one makes was judged in that one's place, if that is of a listed kind.
 """
@@ -16,6 +17,7 @@ from policies.language.manifest import at, items
 from policies.language.pod_kinds import SERVICES, SHIPPED
 from policies.language.rule import Manifest
 from settings.names import KUBE_SYSTEM, VOLCANO_NAMESPACE
+from settings.operators import OPERATORS
 
 # the roles system:controller:* of Kubernetes v1.34.1, plugin/pkg/auth/authorizer/rbac/
 # bootstrappolicy/controller_policy.go, whose controllers make pods or what makes pods
@@ -27,6 +29,7 @@ CONTROLLERS = (
     "system:kube-controller-manager",  # where it does not use an account for each controller
     *(f"system:serviceaccount:{KUBE_SYSTEM}:{name}" for name in _OF_KUBERNETES),
     f"system:serviceaccount:{VOLCANO_NAMESPACE}:volcano-controllers",
+    *OPERATORS,
 )
 """The users of controllers that make pods in every fleet."""
 _LISTED = tuple(dict.fromkeys(each.kind for each in SHIPPED))

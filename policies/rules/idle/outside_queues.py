@@ -1,9 +1,9 @@
 """Pods with GPUs should be in the namespace of a queue.
 
 Elsewhere nothing bounds them: no queue, no quota, no team that pays, and a rented pool grows for
-each of them. The namespaces of the cluster and of this program are free, as are those of the
-setting: such as one for a gang that needs its host's network, which the namespaces of queues
-refuse. An object in a file without a namespace is judged by the API server.
+each of them. The namespaces in which the cluster and this program run pods are free, as are
+those of the setting: such as one for a gang that needs its host's network, which the namespaces of
+queues refuse. An object in a file without a namespace is judged by the API server.
 """
 
 from policies.language import cel
@@ -20,7 +20,8 @@ _MUST = (
     "must be in the namespace of a queue ({queues}), as it asks for GPUs; '{space}' belongs to "
     "none."
 )
-_SYSTEM = sorted(each for each in SYSTEM_NAMESPACES if each != "default")
+_WITHOUT_PODS = ("default", "kube-node-lease", "kube-public")
+_SYSTEM = sorted(each for each in SYSTEM_NAMESPACES if each not in _WITHOUT_PODS)
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:

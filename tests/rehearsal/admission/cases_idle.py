@@ -146,13 +146,10 @@ def _good_work() -> Iterator[Row]:
     yield "idle/launcher", "told to use what there is", _pytorch("auto")
     yield "idle/launcher", "the image of a server", job(template(_serves("--config=/m.yaml")))
     yield "idle/keep-warm", "a script that waits at last", _waits("sh", "-c", "train; sleep inf")
-    pausing = {**gpus(), "command": ["sleep", "infinity"]}
-    yield "idle/keep-warm", "a pod of a reserve", _pod_of("ReplicaSet", pausing)
     yield "idle/scavenger", "a job of the queue", _scavenges("true", queue="scavenger")
     yield "idle/scavenger", "a job of another queue", _scavenges("false", queue="research")
     owned = _affine("In", "dgx", key="fleet.gpu/pool")
     yield "idle/spot", "affinity to another pool", job(template(gpus(), **owned))
-    yield "idle/spot", "a pod of a service", _pod_of("ReplicaSet", gpus(), **ON_SPOT)
     untyped = _affine("DoesNotExist", key="karpenter.sh/capacity-type")
     yield "idle/spot", "nodes of no capacity type", job(template(gpus(), **untyped))
     yield "idle/job-deadline", "all templates of a workflow", _by_default(604_800)
@@ -167,6 +164,8 @@ def _bad_work() -> Iterator[Row]:
     yield "idle/launcher", "told by its environment to use two", job(template(_told("2")))
     yield "idle/launcher", "told by the job to use one", _pytorch("1")
     yield "idle/launcher", "the image of a server that uses one", job(template(_serves()))
+    pausing = {**gpus(), "command": ["sleep", "infinity"]}
+    yield "idle/keep-warm", "a pod of a reserve, as it says", _pod_of("ReplicaSet", pausing)
     for words in (("sleep", "infinity"), ("sh", "-c", "tail -f /dev/null")):
         yield "idle/keep-warm", " ".join(words), _waits(*words)
     yield "idle/scavenger", "a job of the queue that stays", _scavenges("no", queue="scavenger")
@@ -176,6 +175,8 @@ def _bad_work() -> Iterator[Row]:
     yield "idle/spot", "affinity to a pool with spot machines", workflow(template(gpus(), **cheap))
     spot = template(gpus(), **ON_SPOT)
     yield "idle/spot", "a pod of a job", _pod_of("Job", gpus(), **ON_SPOT)
+    of_service = _pod_of("ReplicaSet", gpus(), **ON_SPOT)
+    yield "idle/spot", "a pod of a service, as it says", of_service
     yield "idle/spot", "all of a workflow", _flow(spot, podPriorityClassName="production")
     yield "idle/job-deadline", "templates of a workflow that last", _by_default(604_801)
     yield "idle/job-deadline", "a job of an unknown object", _owned(job(_endless()))

@@ -11,6 +11,7 @@ from tests.support.admission.verdicts import deny
 RULES = [clear_secrets.RULE, network_policy.RULE, rbac_wildcards.RULE]
 LARGEST = 1024 * 1024 - 4096
 LINES = "key: http://a@b hf_ ASIA PRIVATE ghp_ github_pat_ glpat- sk-svcacct xoxb AIza {{pass}}\n"
+LINES_OF = (LINES, "x" * 100)
 TOKEN = "ghp_" + "a1" * 18
 
 
@@ -25,8 +26,10 @@ def _map(text: str, field: str = "data") -> Object:
     return {**whole, field: {"dashboard": text}}
 
 
-@pytest.mark.parametrize("line", [LINES, "x" * 100])
-@pytest.mark.parametrize("size", [LARGEST, 490_000, 99_000])
+@pytest.mark.parametrize(
+    ("size", "line"),
+    [(LARGEST, "x" * 100), *((size, line) for size in (490_000, 99_000) for line in LINES_OF)],
+)
 def test_a_large_config_map_is_judged_and_not_too_dear(
     denying: Server, size: int, line: str
 ) -> None:
@@ -36,6 +39,12 @@ def test_a_large_config_map_is_judged_and_not_too_dear(
     assert taken.taken, taken.message
     refused = denying.try_out(_map(f"{text}\n{TOKEN}\n"))
     assert refused.message.endswith("must have no secret in its data; put it into a Secret.")
+
+
+def test_what_is_too_dear_to_judge_is_refused(denying: Server) -> None:
+    answer = denying.try_out(_map(LINES * (LARGEST // len(LINES))))
+    assert "running out of cost budget" in answer.message
+    assert not answer.taken
 
 
 def test_large_binary_data_is_not_too_dear(denying: Server) -> None:

@@ -47,9 +47,9 @@ def denying(plane: Server) -> Iterator[Server]:
     for name in {each["metadata"]["namespace"] for each in parts()} - {"kube-system", "default"}:
         plane.made({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     labels = {"pod-security.kubernetes.io/enforce": "baseline"}
-    queue = {"name": "research", "labels": labels}
+    queue = {"name": "trials", "labels": labels}
     plane.made({"apiVersion": "v1", "kind": "Namespace", "metadata": queue})
-    for name in ["research", *(each["metadata"]["namespace"] for each in parts())]:
+    for name in ["trials", *(each["metadata"]["namespace"] for each in parts())]:
         account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
         plane.wait_for(f"the account of {name}", lambda at=account: plane.api.get(at) is not None)
     plane.install(list(manifests(configure({}), stage="deny", today=TODAY)))
@@ -89,12 +89,12 @@ def test_the_api_server_refuses_the_same_in_the_namespace_of_nobody(denying: Ser
 
 def test_pod_security_alone_keeps_a_queue_from_its_node(denying: Server) -> None:
     denying.forget_rules()  # as where the rules only warn
-    host = pod("research", hostNetwork=True)
+    host = pod("trials", hostNetwork=True)
     answer = denying.try_out(host)
     assert not answer.taken
     assert 'violates PodSecurity "baseline' in answer.message
-    assert denying.try_out(pod("research")).taken
-    locking = pod("research")
+    assert denying.try_out(pod("trials")).taken
+    locking = pod("trials")
     locking["spec"]["containers"][0]["securityContext"] = {"capabilities": {"add": ["IPC_LOCK"]}}
     assert not denying.try_out(locking).taken, "the rule's own list must know no more than this"
     rule = next(each for each in ALL if each.id == "isolation/host-access")

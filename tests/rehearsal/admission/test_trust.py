@@ -19,7 +19,7 @@ QOS, DEADLINE = (
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 REPLICA_SETS = "system:serviceaccount:kube-system:replicaset-controller"
 STRANGER = "system:serviceaccount:research:default"
-OPERATOR = "system:serviceaccount:kubeflow:training-operator"
+OPERATOR = "system:serviceaccount:jobs:operator"
 OTHER = "other"
 LABELLED = "sandbox"
 BAD = pod(gpus(cpu="7.5"))
