@@ -66,7 +66,7 @@ def test_a_setting_is_tried_before_and_after() -> None:
     assert counts["burst", "spot"] == (1, 3)
     assert counts["dgx", None] == (2, 2)
     assert headline(said) == (
-        "dev costs 919.69 → 930.25 USD a day, up to 2,830.09 → 4,751.06 with all that comes and "
+        "dev costs 919.69 → 930.25 USD a day, up to 2,830.09 → 4,751.05 with all that comes and "
         "goes."
     )
 

@@ -38,7 +38,7 @@ def change(before: tuple[Verdict, ...], after: tuple[Verdict, ...]) -> RuleChang
 
 def kind(before: tuple[Verdict, ...], after: tuple[Verdict, ...]) -> str | None:
     found = change(before, after)
-    return found and found.kind
+    return None if found is None else found.kind
 
 
 def test_a_rule_that_held_is_broken_with_its_sentences_and_keys() -> None:
