@@ -17,7 +17,8 @@ from policies.language.manifest import at
 from settings.names import BOOT_LABEL, SERVER
 
 PROVIDERS = "pulumi:providers:"
-# ForceNew in hcloud_server: terraform-provider-hcloud v1.66.0, internal/server/resource.go
+# willReplaceOnChanges of hcloud:index/server:Server in pulumi-hcloud 1.43, provider/cmd/
+# pulumi-resource-hcloud/schema.json, beside userData, and what no server has here
 _FORCING = ("image", "location")
 _SECRET_VALUE = "value"  # noqa: S105  # the key below which the wire has one
 

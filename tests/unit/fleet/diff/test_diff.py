@@ -1,6 +1,7 @@
 """`fleet diff`: what a changed stack file does, with real commits and no engine."""
 
 import json
+import tempfile
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from fleet.diff.comparison import Difference, compare
 from fleet.diff.markdown import markdown
 from fleet.diff.versions import VersionError, version
 from fleet.diff.words import of_kind, verdict
+from fleet.validate.program import program
 from policies.environment import load
 from settings import SettingsError, stack_file
 from tests.support.checkouts import Checkout, checkout
@@ -52,6 +54,9 @@ def test_an_unchanged_stack_file_changes_nothing(dev: Checkout) -> None:
     assert verdict(found) == "dev against HEAD: nothing changes."
     assert (found.summary.pools, found.summary.others, found.rules) == ({}, (), ())
     assert found.summary.cost.fixed.change == found.summary.cost.burst.change == 0
+    made = program(load(stack_file(dev.root, "dev"))).resources
+    real = [each for each in made if not each.type.startswith(("gpu:", "pulumi:providers:"))]
+    assert found.summary.unchanged + found.unknown == len(real)
 
 
 def test_more_servers_are_nodes_and_usd_a_day(dev: Checkout) -> None:
@@ -60,6 +65,8 @@ def test_more_servers_are_nodes_and_usd_a_day(dev: Checkout) -> None:
     assert found.summary.sizes["cpu"].nodes == (3, 5)
     before, after = found.usd_per_day["cpu"]
     assert (before, after) == (15.85, 26.41)
+    assert f"{found.unknown} resources have values that only a cloud knows" in markdown(found)
+    assert found.unknown > 0
     assert verdict(found) == (
         "dev against HEAD: 1 pool changes; 10.56 USD a day more; no rule broken."
     )
@@ -225,7 +232,12 @@ def test_a_machine_without_git_is_told_what_to_give(
         version(dev.root, "dev", "HEAD")
 
 
-def test_inventory_files_above_the_checkout_are_read_from_the_commit(dev: Checkout) -> None:
+def test_inventory_files_above_the_checkout_are_read_from_the_commit(
+    dev: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     text = stack_file(dev.root, "dev").read_text()
     machines = text[text.index("      machines:\n") : text.index("\n    # rented by")]
     entries = "".join(f"{line.strip()}\n" for line in machines.splitlines()[1:])
@@ -236,6 +248,7 @@ def test_inventory_files_above_the_checkout_are_read_from_the_commit(dev: Checko
     listed.write_text(entries.replace("dev-dgx-02", "dev-dgx-03"))
     (refused,) = difference(dev).summary.beyond
     assert refused.startswith("dev-dgx-02 is a machine whose entry is gone")
+    assert [*temporary.iterdir()] == [], "nothing of the commit is left on this machine"
 
 
 def run(at: Checkout, monkeypatch: pytest.MonkeyPatch, *words: str) -> Any:
