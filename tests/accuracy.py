@@ -26,8 +26,16 @@ judge a Kubernetes object by itself ([Rules](policies.md)).
   does not report what it must. Precision is hits / (hits + false), recall hits / (hits + missed).
 - The corpus is in [tests/corpus](../tests/corpus/README.md). Its verdicts were written from the
   sentences and explanations of the rules and from the documentation of the kinds, before any rule
-  was run on the case. Their author had not read the code of the rules. A verdict is corrected only
-  where the sentence of the rule or the API of the kind proves it wrong.
+  was run on the case. A verdict is corrected only where the sentence of the rule or the API of the
+  kind proves it wrong.
+- The authors of the cases had not read the code of the rules, but for 25 cases of queues
+  (idle/outside-queues, idle/queue-priority, idle/queue-scheduler, idle/queue-size), 10 of them held
+  out: the author of these rules wrote them. The other cases of these rules are by somebody else.
+- The verdicts on three gangs that start small and grow beyond their queue, one of them held out,
+  were changed when idle/queue-size came, by its author: nothing had been wrong with them before.
+- Six verdicts, three of them held out, were corrected after a measurement had shown them as
+  misjudged, and so were those on 20 public objects, most of them for rules that came later. That
+  raises the figures, and errors on which rule and verdict agree are not found in this way.
 - A hash of its id puts each case into one half. Rules are changed with *tuned* at hand, and nobody
   who changes them looks at *held out*: where it is much worse than tuned, the rules were fitted to
   their examples.
@@ -92,8 +100,6 @@ def _misjudged(found: Sequence[Judged]) -> list[str]:
     for one in found:
         said = [f"false: {', '.join(one.false)}"] if one.false else []
         said += [f"missed: {', '.join(one.missed)}"] if one.missed else []
-        if one.case.breaks is None and not one.refused:
-            said.append("missed: no rule reports it")
         said += [f"not read: {len(one.unreadable)}"] if one.unreadable else []
         if said:
             lines.append(f"- `{one.case.id}`: {'; '.join(said)}")

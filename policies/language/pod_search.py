@@ -115,7 +115,9 @@ def _shown(
     if _has_containers(value):
         return _pod(value, key, holder, way, manifest)
     if _asks_for_gpus(value.get("resources")):
-        return _inline(called(_parts(way)), value, [{"name": key, **value}], manifest)
+        # the resources of the container are not those of its pod
+        spec = {field: value[field] for field in value if field not in _OF_A_CONTAINER}
+        return _inline(called(_parts(way)), spec, [{"name": key, **value}], manifest)
     gpu = value.get("gpu")
     if type(gpu) is dict and "quantity" in gpu and "name" in gpu:
         return _inline(called(_parts(way)), value, [_of_spark(value, gpu, manifest)], manifest)

@@ -21,31 +21,34 @@ from fleet.check.reading import read
 from policies.configuration import ConfiguredRule, configure
 from policies.language.facts import KEY
 from policies.rules import ALL
+from policies.rules.idle import own_queue
 from policies.rules.numa import mps
 
 FOLDER = Path(__file__).resolve().parent.parent / "corpus"
 HALVES: tuple[Literal["tuned", "held_out"], ...] = ("tuned", "held_out")
 PUBLIC_FOLDER = "FLEET_PUBLIC_MANIFESTS"
 """The environment variable that names the folder with clones of the public repositories."""
-SCOPE = tuple(rule for rule in ALL if rule.admission is not None or rule is mps.RULE)
-"""The rules that judge a Kubernetes object by itself: those of admission, and numa/mps, which reads
-ConfigMaps at preview alone. The other rules price a whole stack or read machines."""
+SCOPE = tuple(
+    rule for rule in ALL if rule.admission is not None or rule in (mps.RULE, own_queue.RULE)
+)
+"""The rules that judge a Kubernetes object by itself: those of admission, and numa/mps and
+idle/own-queue, which do so at preview alone. The others price a whole stack or read machines."""
 _PUBLIC_NAMESPACE = "models"  # of a queue with room for all of them
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """Objects that are judged together; `breaks` is None where some rule must refuse them."""
+    """Objects that are judged together; every rule in `breaks` must refuse them."""
 
     id: str
     about: str
-    breaks: frozenset[str] | None
+    breaks: frozenset[str]
     open: frozenset[str]
     objects: Sequence[Mapping[str, Any]]
 
     def speaks_of(self, rule: str) -> bool:
         """Return whether the case has a verdict on a rule."""
-        return self.breaks is not None and rule not in self.open
+        return rule not in self.open
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +62,7 @@ class Judged:
     @property
     def expected(self) -> bool:
         """Whether some rule must refuse it."""
-        return self.case.breaks is None or bool(self.case.breaks)
+        return bool(self.case.breaks)
 
     @property
     def refused(self) -> bool:
@@ -69,12 +72,12 @@ class Judged:
     @property
     def false(self) -> tuple[str, ...]:
         """The rules that reported it and must not."""
-        return self._rules(self.found - (self.case.breaks or frozenset()))
+        return self._rules(self.found - self.case.breaks)
 
     @property
     def missed(self) -> tuple[str, ...]:
         """The rules that must report it and did not."""
-        return self._rules((self.case.breaks or frozenset()) - self.found)
+        return self._rules(self.case.breaks - self.found)
 
     def _rules(self, ids: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(filter(self.case.speaks_of, ids)))
@@ -113,11 +116,10 @@ def cases(half: Literal["tuned", "held_out"]) -> list[Case]:
 
 
 def _case(name: str, said: Mapping[str, Any]) -> Case:
-    breaks = said["breaks"]
     return Case(
         id=name,
         about=said.get("about", ""),
-        breaks=None if breaks == "any" else frozenset(breaks),
+        breaks=frozenset(said["breaks"]),
         open=frozenset(said.get("open", ())),
         objects=said["objects"],
     )
@@ -191,7 +193,7 @@ def counts(found: Sequence[Judged]) -> dict[str, Count]:
     return {
         rule.id: Count(
             hits=sum(
-                one.case.speaks_of(rule.id) and rule.id in one.found & (one.case.breaks or set())
+                one.case.speaks_of(rule.id) and rule.id in one.found & one.case.breaks
                 for one in found
             ),
             false=sum(rule.id in one.false for one in found),

@@ -27,7 +27,7 @@ def held_out() -> list[Case]:
 def test_a_verdict_names_rules_that_exist(tuned: list[Case], held_out: list[Case]) -> None:
     known = {rule.id for rule in ALL}
     for case in [*tuned, *held_out]:
-        assert {case.about, *(case.breaks or ()), *case.open} <= known, case.id
+        assert {case.about, *case.breaks, *case.open} <= known, case.id
         assert all({"apiVersion", "kind", "metadata"} <= set(one) for one in case.objects), case.id
     for one in corpus.public_references()["repositories"].values():
         for expected in one["files"].values():
@@ -48,8 +48,8 @@ def test_a_rule_has_violations_and_near_misses(
     rule: Rule, tuned: list[Case], held_out: list[Case]
 ) -> None:
     about = [case for case in (*tuned, *held_out) if case.about == rule.id]
-    bad = sum(rule.id in (case.breaks or ()) for case in about)
-    good = sum(case.speaks_of(rule.id) and rule.id not in (case.breaks or ()) for case in about)
+    bad = sum(rule.id in case.breaks for case in about)
+    good = sum(case.speaks_of(rule.id) and rule.id not in case.breaks for case in about)
     assert min(bad, good) >= _LEAST, f"tests/corpus has {bad} violations, {good} near misses of it"
 
 

@@ -13,6 +13,7 @@ from policies.language.pod_kinds import SHIPPED, steps
 from policies.language.pods import pods, remembered
 from policies.language.unjudged import unjudged
 from policies.rules.isolation import image_digest
+from policies.rules.numa import pod_level_resources
 
 Object = dict[str, Any]
 GPUS = {"limits": {"nvidia.com/gpu": 8}}
@@ -212,3 +213,9 @@ def test_the_places_of_listed_kinds_are_those_of_their_crds() -> None:
             assert kind.resource == names["plural"]
             seen += 1
     assert seen == 2
+
+
+def test_the_resources_of_a_model_are_its_containers_and_not_its_pods() -> None:
+    (found,) = pods(INFERENCE)
+    assert found.containers[0]["resources"] == GPUS
+    assert pod_level_resources.violations(INFERENCE, {"facts": NONE}) == []
