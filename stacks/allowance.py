@@ -71,7 +71,7 @@ def check_allowance(
         },
     )
     sentences = (
-        *refused(_deployed_hosts(deployed), tuple(_hosts(settings))),
+        *refused(_deployed_hosts(deployed), tuple(hosts(settings))),
         *beyond(taken(_deployed_machines(deployed), planned), settings.allow),
     )
     if sentences:
@@ -141,7 +141,8 @@ def _label(server: Mapping[str, object]) -> str | None:
     return _text(at(server, "labels", BOOT_LABEL))
 
 
-def _hosts(settings: Settings) -> Iterator[Host]:
+def hosts(settings: Settings) -> Iterator[Host]:
+    """Yield the owned machines of an environment."""
     for pool in settings.pools.values():
         if isinstance(pool.declared, BareMetalPoolSettings):
             for machine in pool.declared.machines:

@@ -9,7 +9,9 @@ from fleet.cli.boot import boot
 from fleet.cli.butane import butane
 from fleet.cli.check import PrintsSarif, check
 from fleet.cli.command import CHANGE, JUDGE, LOOK, REHEARSE, WORK, Command, Verbs
+from fleet.cli.cost import cost
 from fleet.cli.destroy import destroy
+from fleet.cli.diff import diff
 from fleet.cli.doctor import doctor
 from fleet.cli.envs import envs
 from fleet.cli.explain import explain
@@ -69,6 +71,7 @@ def fleet(
     """Documented by HELP."""
 
 
+app.command("cost", cls=Command, rich_help_panel=LOOK)(cost)
 app.command("envs", cls=Command, rich_help_panel=LOOK)(envs)
 app.command("explain", cls=Command, rich_help_panel=LOOK)(explain)
 app.add_typer(hardware, name="hardware", rich_help_panel=LOOK)
@@ -88,6 +91,7 @@ app.command(
     rich_help_panel=REHEARSE,
     context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True},
 )(twin)
+app.command("diff", cls=Command, rich_help_panel=CHANGE)(diff)
 app.command("init", cls=Command, rich_help_panel=CHANGE)(init)
 app.command("preview", cls=Command, rich_help_panel=CHANGE)(preview)
 app.command("reinstall", cls=Command, rich_help_panel=CHANGE)(reinstall)

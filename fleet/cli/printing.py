@@ -4,15 +4,21 @@ from typing import NoReturn
 
 import typer
 from rich.console import Console
+from rich.status import Status
 
 from engine.console import show
 
-__all__ = ["complain", "refuse", "show"]
+__all__ = ["complain", "refuse", "show", "working"]
 
 
 def complain(sentence: str) -> None:
     """Print a sentence to standard error, in one piece."""
     Console(stderr=True, soft_wrap=True).print(sentence, style="red", markup=False, highlight=False)
+
+
+def working(what: str) -> Status:
+    """Return what says on a terminal, while it is entered, that the command works."""
+    return Console(stderr=True).status(f"{what} …")
 
 
 def refuse(reason: object) -> NoReturn:

@@ -8,6 +8,7 @@ from pathlib import Path
 from policies.language.inventory import usd_per_day_by_pool
 from policies.language.manifest import at, items, mapping
 from policies.language.rule import Manifest
+from policies.rules.cost import change_budget
 
 DEADLINE_S = 60.0
 
@@ -24,6 +25,16 @@ def usd_per_day_of_stack(
         return usd_per_day(json.loads(done.stdout))
     except (subprocess.SubprocessError, OSError, ValueError):  # the preview itself says why
         return None
+
+
+def with_cost_before(
+    rule_settings: Mapping[str, Mapping[str, object]], usd: float | None
+) -> Mapping[str, Mapping[str, object]]:
+    """Returns the settings of the rules with what a day costs before, where that is known."""
+    if usd is None:
+        return rule_settings
+    said = rule_settings.get(change_budget.ID, {})
+    return {**rule_settings, change_budget.ID: {"usd_per_day_before": usd, **said}}
 
 
 def usd_per_day(state: object) -> float | None:

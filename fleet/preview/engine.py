@@ -12,11 +12,10 @@ from pathlib import Path
 from engine import findings_log
 from engine.events import EventLog
 from engine.interrupts import wait
-from fleet.preview.deployed import usd_per_day_of_stack
+from fleet.preview.deployed import usd_per_day_of_stack, with_cost_before
 from fleet.preview.summary import EngineRun, Summary, summarise
 from policies.environment import Environment
 from policies.gates.pack_config import pack_config
-from policies.rules.cost import change_budget as cost_change_budget
 from policies.verdicts import read_log
 from settings import Allow
 from settings.forms import MOST_MACHINES
@@ -75,11 +74,7 @@ class Preview:
         before = usd_per_day_of_stack(
             self.root, self.environment.settings.environment, self.pulumi, self.variables
         )
-        if before is None:
-            return self.environment.rule_settings
-        said = self.environment.rule_settings.get(cost_change_budget.ID, {})
-        held = {"usd_per_day_before": before, **said}
-        return {**self.environment.rule_settings, cost_change_budget.ID: held}
+        return with_cost_before(self.environment.rule_settings, before)
 
     def _command(self, stack_file: Path, events: Path, config: Path) -> tuple[str, ...]:
         return (

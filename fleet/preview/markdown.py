@@ -1,13 +1,13 @@
 """Renders a preview as one screen of Markdown, also used as the pull request's comment."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from fleet.preview.cost import HOURS_PER_DAY, HOURS_PER_MONTH, Cost, Span
+from fleet.preview.cost import HOURS_PER_DAY, HOURS_PER_MONTH, Cost, Span, budget, uncertain
 from fleet.preview.markdown_parts import bullets, cell, rows
 from fleet.preview.pool_sentences import count
 from fleet.preview.rehearsal import Rehearsed
 from fleet.preview.rules import rules
-from fleet.preview.sizes import Pair
+from fleet.preview.sizes import told as shown
 from fleet.preview.summary import Summary
 
 POOLS_SHOWN = 8
@@ -25,12 +25,22 @@ def markdown(summary: Summary, docs: str = DOCS) -> str:
     blocks = [[_headline(summary)], [*bullets("⛔", summary.errors, LINES_SHOWN)]]
     if not summary.errors:  # an engine that failed saw only some of the resources
         blocks += [[*bullets("⛔", summary.beyond, LINES_SHOWN)]]
-        blocks += [[*_pools(summary)], [*_others(summary)]]
+        blocks += changes(summary, complete=summary.holds)
         blocks += [[*bullets("⚠️", summary.takes, LINES_SHOWN)]]
         judged = rules(summary.verdicts, summary.exemptions, docs, complete=summary.holds)
         blocks += [[*block] for block in judged]
-        blocks += [[*_cost(summary)]]
+        blocks += [[*cost(summary, complete=summary.holds)]]
     blocks += [[*_rehearsal(summary)], [*bullets("⚠️", summary.warnings, LINES_SHOWN)]]
+    return joined(blocks)
+
+
+def changes(summary: Summary, *, complete: bool) -> list[list[str]]:
+    """Returns what becomes of pools and of other resources, `complete` if nothing ended it."""
+    return [[*_pools(summary, complete=complete)], [*_others(summary)]]
+
+
+def joined(blocks: Iterable[Sequence[str]]) -> str:
+    """Returns the text of parts, without the empty ones."""
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
@@ -50,26 +60,22 @@ def _headline(summary: Summary) -> str:
     return f"### {sign} Preview of `{summary.environment}`: {state}"
 
 
-def _pools(summary: Summary) -> Iterator[str]:
+def _pools(summary: Summary, *, complete: bool) -> Iterator[str]:
     if not summary.pools:
         return
-    if not summary.holds:
+    if not complete:
         yield "Incomplete, because the engine was stopped:"
         yield ""
     yield from rows(("Pool", "Nodes", "GPUs", "Reboot?", "What changes"), "lrrll")
     for name, sentences in list(summary.pools.items())[:POOLS_SHOWN]:
         size = summary.sizes[name]
         told = "; ".join(map(cell, sentences))
-        nodes, gpus = (_pair(pair, at_most=size.at_most) for pair in (size.nodes, size.gpus))
+        nodes, gpus = (
+            shown(pair, at_most=size.at_most, emphasis="**") for pair in (size.nodes, size.gpus)
+        )
         yield f"| **{cell(name)}** | {nodes} | {gpus} | {size.reboot} | {told} |"
     if len(summary.pools) > POOLS_SHOWN:
         yield f"| {len(summary.pools) - POOLS_SHOWN} more pools | | | | |"
-
-
-def _pair(pair: Pair, *, at_most: bool) -> str:
-    before, after = ("?" if number is None else f"{number:,}" for number in pair)
-    told = after if before == after else f"{before} → **{after}**"
-    return f"up to {told}" if at_most else told
 
 
 def _others(summary: Summary) -> Iterator[str]:
@@ -78,20 +84,17 @@ def _others(summary: Summary) -> Iterator[str]:
         yield "Everything else: " + "; ".join([*summary.others, unchanged]) + "."
 
 
-def _cost(summary: Summary) -> Iterator[str]:
+def cost(summary: Summary, *, complete: bool) -> Iterator[str]:
+    """Yields the cost before and after, and the budget."""
     found = summary.cost
-    what = "Cost in USD" if summary.holds else "Cost in USD, incomplete"
+    what = "Cost in USD" if complete else "Cost in USD, incomplete"
     head = (what, "before, a day", "after, a day", "change, a day", "change, a month")
     yield from rows(head, "lrrrr")
     yield _row("always on", found.fixed)
     if found.burst.before or found.burst.after:
         yield _row("burst, at most", found.burst)
-    after = (found.fixed.after + found.burst.after) * HOURS_PER_DAY
-    budget = f"Budget {summary.budget_usd_per_day:,.0f} USD a day"
-    if after > summary.budget_usd_per_day:
-        budget += f", but everything running at once would cost {after:,.0f}"
     yield ""
-    yield "; ".join([budget, *_notes(found)]) + "."
+    yield "; ".join([budget(found, summary.budget_usd_per_day), *_notes(found)]) + "."
 
 
 def _row(name: str, span: Span) -> str:
@@ -106,10 +109,7 @@ def _signed(amount: float) -> str:
 
 
 def _notes(found: Cost) -> Iterator[str]:
-    if found.unverified:
-        yield f"⚠️ price not verified: {', '.join(found.unverified)}"
-    if found.without_price:
-        yield f"⚠️ no price known, not in the sums: {', '.join(found.without_price)}"
+    yield from (f"⚠️ {doubt}" for doubt in uncertain(found))
     if found.doubts:
         yield f"unverified catalogue data: {'; '.join(found.doubts)}"
 

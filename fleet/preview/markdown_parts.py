@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+LOG = "the engine's log"
 WIDTH = 700  # of a sentence; the whole of it stands in the engine's log and in the JSON
 _CODE = re.compile("(`[^`]+`)")
 _SIGNS = re.compile(r"[\\*~`]|(?<![^\W_])_|_(?![^\W_])|\](?=\()")
@@ -14,13 +15,13 @@ def rows(head: Sequence[str], aligned: str) -> Iterator[str]:
     yield "|" + "|".join("---" if side == "l" else "--:" for side in aligned) + "|"
 
 
-def bullets(sign: str, texts: Sequence[str], most: int) -> Iterator[str]:
-    """Yields a list of at most so many lines, and one that counts the rest."""
+def bullets(sign: str, texts: Sequence[str], most: int, rest: str = LOG) -> Iterator[str]:
+    """Yields a list of at most so many lines, and one that counts those that are in the `rest`."""
     bullet = f"- {sign}".rstrip()
     for text in texts[:most]:
         yield f"{bullet} {cell(short(text))}"
     if len(texts) > most:
-        yield f"{bullet} and {len(texts) - most} more in the engine's log"
+        yield f"{bullet} and {len(texts) - most} more in {rest}"
 
 
 def short(text: str) -> str:

@@ -29,11 +29,8 @@ def rules(
 
     It is not `complete` if the engine stopped before it reached every resource.
     """
-    return (
-        _table(verdicts, docs, so_far="" if complete else " so far"),
-        _exemptions(exemptions, docs),
-        _waiting(verdicts),
-    )
+    so_far = "" if complete else " so far"
+    return (table(verdicts, docs, so_far), exempt(exemptions, docs), _waiting(verdicts))
 
 
 def link(rule: str, docs: str) -> str:
@@ -41,7 +38,8 @@ def link(rule: str, docs: str) -> str:
     return f"[{rule}]({docs}#{re.sub(r'[^a-z0-9-]', '', rule)})"
 
 
-def _table(verdicts: Sequence[Verdict], docs: str, *, so_far: str) -> Iterator[str]:
+def table(verdicts: Sequence[Verdict], docs: str, so_far: str = "") -> Iterator[str]:
+    """Yields the table of rules: violated, advisory, and the number of all others."""
     yield from rows(("Rule", "Finding", ""), "lll")
     broken = [verdict for verdict in verdicts if verdict.state in MARKS]
     for verdict in broken[:RULES_SHOWN]:
@@ -78,7 +76,8 @@ def _names(names: Sequence[str], docs: str) -> str:
     return f"{told} and {more} more" if more > 0 else told
 
 
-def _exemptions(exemptions: Sequence[ExemptionStatus], docs: str) -> Iterator[str]:
+def exempt(exemptions: Sequence[ExemptionStatus], docs: str) -> Iterator[str]:
+    """Yields the exemptions."""
     for one in exemptions[:EXEMPTIONS_SHOWN]:
         ended = one.use == "expired"
         until = f"⛔ was exempt until {one.until}" if ended else f"exempt until {one.until}"

@@ -19,6 +19,13 @@ class Size:
     reboot: str  # whether the machines that run already boot again, and why
 
 
+def told(pair: Pair, *, at_most: bool, emphasis: str = "") -> str:
+    """Returns a number before and after, or the one where nothing changes."""
+    before, after = ("?" if number is None else f"{number:,}" for number in pair)
+    shown = after if before == after else f"{before} → {emphasis}{after}{emphasis}"
+    return f"up to {shown}" if at_most else shown
+
+
 def size(change: PoolChange) -> Size:
     """Returns the size of a pool; a new or deleted pool has no size on the other side."""
     sides = (change.before, change.after)

@@ -20,6 +20,7 @@ _OPS: dict[str, Op] = {
     "import-replacement": "replace",
     "delete": "delete",
 }
+ANOTHER_CLUSTER = "another cluster: every object of the old one is deleted and made in the new one"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +70,7 @@ def cluster_access(events: Iterable[Mapping[str, Any]]) -> str | None:
         and before["metadata"].get("type") == "pulumi:providers:kubernetes"
     }
     if any("replace" in op for op in found):
-        return "another cluster: every object of the old one is deleted and made in the new one"
+        return ANOTHER_CLUSTER
     if "update" in found:
         return "changed: the access to the cluster (kubeconfig), for which no object is replaced"
     return None

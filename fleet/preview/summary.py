@@ -12,11 +12,11 @@ from fleet.preview.pools import pools
 from fleet.preview.refusals import refusals, unexplained
 from fleet.preview.rehearsal import Rehearsed
 from fleet.preview.sizes import Size, size
-from fleet.preview.steps import cluster_access, steps
+from fleet.preview.steps import Step, cluster_access, steps
 from fleet.preview.taken import taken_by
 from policies.environment import Environment
 from policies.exemptions import ExemptionStatus, exemption_statuses
-from policies.verdicts import WORST_FIRST, PackFindings, Verdict, as_json, verdicts
+from policies.verdicts import WORST_FIRST, Finding, PackFindings, Verdict, as_json, verdicts
 from settings import taken
 
 UNHEARD = "The policy pack has written no findings, so the rules were not checked."
@@ -65,14 +65,47 @@ class EngineRun:
     output: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """What was found of a change, beside the change; it `passed` if nothing stopped it."""
+
+    passed: bool
+    findings: Sequence[Finding]
+    verdicts: tuple[Verdict, ...]
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()  # changes that are no resource's
+
+
 def summarise(environment: Environment, run: EngineRun, today: date | None = None) -> Summary:
     """Summarises a preview; exemptions end relative to `today`, by default the date in UTC."""
-    settings, rules = environment.settings, environment.rules
     heard, succeeded = run.heard, run.succeeded
     outcome = Outcome()
     for event in run.events:
         outcome.take(dict(event))
-    found = steps(run.events)
+    judged = verdicts(environment.rules, heard.findings) if heard.packs else ()
+    stopped = any(verdict.state == "violated" for verdict in judged)
+    errors = unexplained(outcome.violations, heard)
+    if succeeded and not heard.packs:
+        errors += (UNHEARD,)
+    if not (succeeded or stopped or errors):
+        errors = refusals(environment.settings.environment, outcome, run.output)
+    found = Judged(
+        passed=succeeded and not stopped and not errors,
+        findings=heard.findings,
+        verdicts=judged,
+        errors=errors,
+        warnings=outcome.warnings(),
+        others=tuple(filter(None, [cluster_access(run.events)])),
+    )
+    return summary(environment, steps(run.events), found, today)
+
+
+def summary(
+    environment: Environment, found: Mapping[str, Step], judged: Judged, today: date | None = None
+) -> Summary:
+    """Summarises steps and what was found of them."""
+    settings = environment.settings
     changes = pools(found)
     titles = {pool.name: pool.title for pool in settings.pools.values()}
     told = {
@@ -82,26 +115,20 @@ def summarise(environment: Environment, run: EngineRun, today: date | None = Non
     }
     counted = taken_by(found.values())
     beyond = tuple(taken.beyond(counted, settings.allow))
-    judged = verdicts(rules, heard.findings) if heard.packs else ()
-    stopped = any(verdict.state == "violated" for verdict in judged)
-    errors = unexplained(outcome.violations, heard)
-    if succeeded and not heard.packs:
-        errors += (UNHEARD,)
-    if not (succeeded or stopped or errors):
-        errors = refusals(settings.environment, outcome, run.output)
+    day = today or datetime.now(UTC).date()
     return Summary(
         environment=settings.environment,
-        holds=succeeded and not stopped and not errors and not beyond,
+        holds=judged.passed and not beyond,
         pools=told,
         sizes={titles.get(change.name, change.name): size(change) for change in changes},
-        others=(*filter(None, [cluster_access(run.events)]), *everything_else(changes, found)),
+        others=(*judged.others, *everything_else(changes, found)),
         unchanged=sum(step.op == "same" and not step.is_component for step in found.values()),
-        verdicts=tuple(sorted(judged, key=lambda one: WORST_FIRST.index(one.state))),
-        exemptions=exemption_statuses(rules, heard.findings, today or datetime.now(UTC).date()),
+        verdicts=tuple(sorted(judged.verdicts, key=lambda one: WORST_FIRST.index(one.state))),
+        exemptions=exemption_statuses(environment.rules, judged.findings, day),
         cost=cost(changes, found.values()),
         budget_usd_per_day=settings.budget.usd_per_day,
-        errors=errors,
-        warnings=outcome.warnings(),
+        errors=judged.errors,
+        warnings=judged.warnings,
         takes=tuple(taken.within(counted, settings.allow)),
         beyond=beyond,
     )

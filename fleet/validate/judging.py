@@ -70,7 +70,7 @@ def validate(path: Path, today: date | None = None) -> Validated:
         made = program(environment)
     except (SettingsError, PoolError) as error:
         return Validated(environment=name, mistakes=tuple(str(error).splitlines()))
-    found = [*_findings(environment, made, today or datetime.now(UTC).date())]
+    found = [*judge(environment, made, today or datetime.now(UTC).date())]
     said = _Located(environment=environment, lines=lines)
     on = [rule for rule in environment.rules if rule.level != "disabled"]
     return Validated(
@@ -88,7 +88,8 @@ def validate(path: Path, today: date | None = None) -> Validated:
     )
 
 
-def _findings(environment: Environment, made: "Program", today: date) -> Iterator[Finding]:
+def judge(environment: Environment, made: "Program", today: date) -> Iterator[Finding]:
+    """Yield the findings of the rules of an environment for what its program registers."""
     stack = [each.manifest for each in made.resources]
     for each in made.resources:
         for around in (None, stack):

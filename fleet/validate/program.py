@@ -8,11 +8,14 @@ import asyncio
 import base64
 import json
 import logging
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pulumi
+from google.protobuf.struct_pb2 import Struct  # type: ignore[import-untyped]  # ships no types
 from pulumi.runtime import mocks
 
 from policies.environment import Environment
@@ -27,20 +30,24 @@ from settings.types import Settings
 from stacks.compose import compose
 
 KUBERNETES = "kubernetes:"
+_IMAGE = "hcloud:index/getImage:getImage"
 _ANSWERS: Mapping[str, Mapping[str, object]] = {
-    "hcloud:index/getImage:getImage": {"id": 1},
     "aws:ec2/getAmi:getAmi": {"id": "ami-0", "imageId": "ami-0"},
     "pulumi:pulumi:readStackResourceOutputs": {"outputs": {}},
 }
-"""What the program asks: the images of Flatcar, and what the stack has, which is nothing yet."""
+"""What the program asks: images of Flatcar (see `call`), and what the stack has: nothing yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Registered:
-    """A resource in the form that rules read."""
+    """A resource in the form that rules read, and as it was registered: `wire`, `parent` by URN."""
 
     resource: Resource
     manifest: Manifest
+    type: str
+    parent: str
+    wire: Struct
+    ignored: tuple[str, ...]  # properties whose changes an update ignores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +88,13 @@ def _secrets(settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield the secrets that an environment needs, made up; no rule reads one."""
     for name in needed_secrets(settings):
         keys = {owner: base64.b64encode(bytes(32)).decode() for owner in key_owners(settings)}
-        yield name, json.dumps(keys) if name == "wireguard_keys" else generate(SECRETS[name])
+        yield name, json.dumps(keys) if name == "wireguard_keys" else _made_up(name)
+
+
+@cache
+def _made_up(name: str) -> str:
+    """Return the same secret each time: two versions of an environment have one, too."""
+    return generate(SECRETS[name])
 
 
 class _NoCloud(mocks.Mocks):
@@ -94,6 +107,8 @@ class _NoCloud(mocks.Mocks):
         return None, inputs
 
     def call(self, args: mocks.MockCallArgs) -> tuple[dict[Any, Any], list[tuple[str, str]]]:
+        if args.token == _IMAGE:  # another release is another snapshot
+            return {"id": zlib.crc32(json.dumps(args.args, sort_keys=True).encode())}, []
         return dict(_ANSWERS[args.token]), []
 
 
@@ -113,16 +128,24 @@ class _Monitor(mocks.MockMonitor):
 
 def _registered(request: Any, urn: str) -> Registered:
     kind, name = request.type.rpartition(":")[2], request.name
-    inputs = from_wire(request.object)
-    resource = Resource(kind=kind, name=name, urn=urn)
+    return Registered(
+        resource=Resource(kind=kind, name=name, urn=urn),
+        manifest=_manifest(request),
+        type=request.type,
+        parent=request.parent,
+        wire=request.object,
+        ignored=tuple(request.ignoreChanges),
+    )
+
+
+def _manifest(request: Any) -> Manifest:
+    inputs, name = from_wire(request.object), request.name
     if not request.type.startswith(KUBERNETES) or "kind" not in inputs:
-        named = {"name": name}
-        whole: Manifest = {"kind": request.type, "metadata": named, "spec": inputs}
-        return Registered(resource=resource, manifest=whole)
+        return {"kind": request.type, "metadata": {"name": name}, "spec": inputs}
     metadata = inputs.setdefault("metadata", {})
     if type(metadata) is dict and type(metadata.get("name")) is not str:
         metadata["name"] = name
-    return Registered(resource=resource, manifest=Plain(inputs))
+    return Plain(inputs)
 
 
 class _Warnings(logging.Handler):
