@@ -28,6 +28,7 @@ def main() -> int:
     booted = nodes.measure(checkers)
     progress.print(f"Checks of a file in {arguments.runs} runs…")
     checked = checks.measure(arguments.environment, runs=arguments.runs)
+    many = checks.measure_many(arguments.environment, runs=arguments.runs)
     progress.print(f"Previews of {arguments.environment} in {arguments.runs} runs…")
     measured = previews.measure(arguments.environment, tools, runs=arguments.runs)
     progress.print(f"Previews with each policy pack in {arguments.runs} runs…")
@@ -40,6 +41,7 @@ def main() -> int:
         machine=this_machine(),
         nodes=booted,
         checks=checked,
+        throughput=many,
         previews=measured,
         policies=packed,
         rehearsals=rehearsed,

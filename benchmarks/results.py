@@ -73,6 +73,38 @@ class Checks:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Throughput:
+    """CPU seconds of many objects in one process, in turns with a parse of the same text."""
+
+    objects: int
+    parsed_s: Sequence[float]
+    """By PyYAML's safe loader with libyaml."""
+    read_s: Sequence[float]
+    judged_s: Sequence[float]
+
+    @property
+    def over_parse(self) -> float:
+        """The median ratio of the whole check to the parse."""
+        runs = zip(self.read_s, self.judged_s, self.parsed_s, strict=True)
+        return median((read + judged) / parsed for read, judged, parsed in runs)
+
+    @property
+    def per_second(self) -> float:
+        """The median of the objects that a second of one core checks."""
+        runs = zip(self.read_s, self.judged_s, strict=True)
+        return median(self.objects / (read + judged) for read, judged in runs)
+
+    @property
+    def goals(self) -> tuple[Goal, Goal]:
+        """The goals: the ratio, and 500 objects a second."""
+        each_ms = 1000 / self.per_second
+        return (
+            Goal(name="check of objects / parse of their YAML", value=self.over_parse, at_most=5),
+            Goal(name="check of one of many objects", value=each_ms, at_most=2, unit="ms"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Rehearsed:
     """The times and the memory of one `fleet rehearse`."""
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from benchmarks.machine import Machine
 from benchmarks.policies import Policies
-from benchmarks.results import Checks, Goal, Nodes, Previews, Rehearsed, seconds
+from benchmarks.results import Checks, Goal, Nodes, Previews, Rehearsed, Throughput, seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +19,7 @@ class Results:
     machine: Machine
     nodes: Nodes
     checks: Checks
+    throughput: Throughput
     previews: Previews
     policies: Policies
     rehearsals: Sequence[Rehearsed]
@@ -27,6 +28,7 @@ class Results:
         """Yield each figure that has a goal."""
         yield from self.nodes.goals
         yield self.checks.goal
+        yield from self.throughput.goals
         yield self.previews.over_bare
         yield from self.policies.goals
         for rehearsed in self.rehearsals:
@@ -42,6 +44,7 @@ class Results:
         console.print(f"Measured on {self.machine}.", highlight=False)
         console.print(_node_table(self.nodes))
         console.print(_check_table(self.checks))
+        console.print(_throughput_table(self.throughput))
         console.print(_preview_table(self.previews))
         for table in self.policies.tables():
             console.print(table)
@@ -72,6 +75,23 @@ def _check_table(found: Checks) -> Table:
     table.add_row("a command of typer that does nothing", *seconds(found.hello))
     goal = found.goal
     table.add_row("fleet check", *seconds(found.checked), f"{goal.value:.2f}", goal.verdict)
+    return table
+
+
+def _throughput_table(found: Throughput) -> Table:
+    runs = len(found.parsed_s)
+    title = f"fleet check of {found.objects} objects in one process, median of {runs} runs"
+    table = Table("", "CPU s", "goal", title=title, title_justify="left")
+    for name, times_s in (
+        ("a parse of their YAML alone", found.parsed_s),
+        ("reading them", found.read_s),
+        ("judging them", found.judged_s),
+    ):
+        table.add_row(name, f"{median(times_s):.2f}")
+    for goal in found.goals:
+        unit = f" {goal.unit}" if goal.unit else ""
+        table.add_row(goal.name, f"{goal.value:.2f}{unit}", goal.verdict)
+    table.add_row("objects a second", f"{found.per_second:.0f}", "none")
     return table
 
 

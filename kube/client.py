@@ -16,7 +16,9 @@ import yaml
 from httpx2 import Auth, BaseTransport, Request, Response, Timeout
 from httpx2 import Client as HttpClient
 from lightkube import Client
-from lightkube.config.client_adapter import verify_cluster
+from lightkube.config import client_adapter
+from lightkube.config.client_adapter import ConnectionParams, verify_cluster
+from lightkube.config.kubeconfig import SingleConfig
 from lightkube.config.models import UserExec
 from lightkube.core.exceptions import ConfigError
 
@@ -64,10 +66,32 @@ def client(kubeconfig: str, *, timeout_s: float = 30.0) -> Client:
 
 def connected(kubeconfig: KubeConfig, timeout_s: float) -> Client:
     """Return a client of the current context; raises one of NOT_READABLE where it has none."""
-    config = kubeconfig.get()
+    config, parameters = _access(kubeconfig, None, timeout_s)
+    return Client(
+        config,
+        timeout=parameters.timeout,
+        field_manager=FIELD_MANAGER,
+        transport=parameters.transport,
+    )
+
+
+def http_client(kubeconfig: KubeConfig, context: str | None, timeout_s: float) -> HttpClient:
+    """Return an HTTP client of the API server of a context, for kinds that no class describes.
+
+    Without a `context` it is the current one. Raises one of NOT_READABLE where there is none.
+    """
+    return client_adapter.Client(*_access(kubeconfig, context, timeout_s))
+
+
+def _access(
+    kubeconfig: KubeConfig, context: str | None, timeout_s: float
+) -> tuple[SingleConfig, ConnectionParams]:
+    config = kubeconfig.get(context)
     user = config.user if config else None
     if config is None or user is None:
-        raise ConfigError("its current context has no user")
+        raise ConfigError(
+            "its context has no user" if context else "its current context has no user"
+        )
     timeout, transport = Timeout(timeout_s), None
     if user.exec is not None and not (user.token or user.token_file):
         login, user.exec = user.exec, None  # else lightkube runs it, too
@@ -83,7 +107,7 @@ def connected(kubeconfig: KubeConfig, timeout_s: float) -> Client:
         transport = _LoggedIn(
             HttpClient(verify=verify, auth=ExecLogin(login, program), timeout=timeout)
         )
-    return Client(config, timeout=timeout, field_manager=FIELD_MANAGER, transport=transport)
+    return config, ConnectionParams(timeout=timeout, transport=transport)
 
 
 @dataclass

@@ -4,10 +4,14 @@ Nothing is a date, `8080:80` is text, and a duplicate key is an error.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import yaml
+
+from fleet.check.events import Events, Unusual
 
 _OWN = ("timestamp", "int", "float")
 _DEEPEST = 500  # libyaml would end the process where its stack does; a CRD is some 60 deep
@@ -59,18 +63,81 @@ _Loader.add_implicit_resolver(
 )
 
 
-def documents(text: str) -> Iterator[tuple[Any, yaml.Node]]:
-    """Yields each document's value and node; raises YAMLError, or RecursionError if too deep."""
-    loader = _Loader(_without_pairs(text))
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """The value of a document, with whole numbers as `int`, and the line of its beginning."""
+
+    value: Any
+    line: int
+    lines: Mapping[int, Sequence[int]]
+
+    def lines_of(self, items: list[Any]) -> Sequence[int]:
+        """The lines of the items of a list that a mapping in the document has as `items`."""
+        return self.lines[id(items)]
+
+
+def documents(text: str) -> Iterator[Document]:
+    """Yield each document; raises YAMLError, or RecursionError if too deep."""
+    text = _without_pairs(text)
+    try:
+        found = list(_quickly(text))
+    except (Unusual, yaml.YAMLError, RecursionError):
+        yield from _carefully(text)
+    else:
+        yield from found
+
+
+def _quickly(text: str) -> Iterator[Document]:
+    if not hasattr(yaml, "CSafeLoader"):
+        raise Unusual
+    events = Events(text, _plain)
+    for value, line in events.documents():
+        yield Document(value=value, line=line, lines=events.lines)
+
+
+@lru_cache(maxsize=65_536)
+def _plain(text: str) -> Any:
+    """Reads a scalar without quotes as the other reader does."""
+    loader = _Loader("")
+    try:
+        tag = loader.resolve(yaml.ScalarNode, text, (True, False))
+        return _whole(loader.construct_object(yaml.ScalarNode(tag, text)))
+    finally:
+        loader.dispose()
+
+
+def _carefully(text: str) -> Iterator[Document]:
+    loader = _Loader(text)
     try:
         while loader.check_node():
             node = loader.get_node()
             sizes: dict[int, int] = {}
             if _size(node, sizes) > len(sizes) + _MOST_REPEATED:
                 raise _refused("its anchors repeat too much", node)
-            yield loader.construct_document(node), node
+            value = _whole(loader.construct_document(node))
+            lines = dict(_lines(node, value))
+            yield Document(value=value, line=node.start_mark.line + 1, lines=lines)
     finally:
         loader.dispose()
+
+
+def _lines(node: Any, value: Any) -> Iterator[tuple[int, list[int]]]:
+    """Yields the lines of the items of a List, and of the Lists among them."""
+    items = value.get("items") if isinstance(value, dict) else None
+    if not isinstance(items, list):
+        return
+    nodes = next(each.value for key, each in node.value if key.value == "items")
+    yield id(items), [each.start_mark.line + 1 for each in nodes]
+    for item_node, item in zip(nodes, items, strict=True):
+        yield from _lines(item_node, item)
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _whole(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _size(node: Any, sizes: dict[int, int]) -> int:

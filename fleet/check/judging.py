@@ -15,6 +15,7 @@ from policies.language.facts import NONE
 from policies.language.manifest import at, mapping
 from policies.language.owners import believed, key
 from policies.language.pods import remembered
+from policies.language.stack import Stack
 from policies.language.unjudged import unjudged
 from policies.verdicts import Finding, Resource, Verdict, as_json, verdicts
 
@@ -45,6 +46,8 @@ class Checked:
     exemptions: tuple[ExemptionStatus, ...]
     unreadable: tuple[str, ...]
     unjudged: tuple[Unjudged, ...] = ()
+    left: tuple[str, ...] = ()
+    """What was not looked into, in sentences: a chart that nobody rendered."""
     strict: bool = False
 
     @property
@@ -57,12 +60,13 @@ class Checked:
     def code(self) -> int:
         """The exit code: 2 if something is unreadable, 1 if a rule blocks an object, else 0.
 
-        If strict, also 1 if something that asks for GPUs could not be judged.
+        If strict, also 1 if something was not looked into, or asks for GPUs and could not be
+        judged.
         """
         if self.unreadable:
             return 2
         violated = any(verdict.state == "violated" for verdict in self.verdicts)
-        return int(violated or (self.strict and bool(self.unjudged)))
+        return int(violated or (self.strict and bool(self.unjudged or self.left)))
 
     def as_json(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -96,6 +100,7 @@ def check(
     Exemptions end relative to `today`, by default the date in UTC.
     """
     today = today or datetime.now(UTC).date()
+    rendered = frozenset(read.rendered)
     found = [*_findings(read.objects, rules, today), *expired(rules, today)]
     return Checked(
         environment=environment,
@@ -104,14 +109,15 @@ def check(
         verdicts=tuple(one for one in verdicts(rules, found) if one.findings),
         exemptions=exemption_statuses(rules, found, today),
         unreadable=tuple(read.unreadable),
-        unjudged=tuple(_unjudged(read.objects, rules)),
+        unjudged=tuple(each for each in _unjudged(read, rules) if each.resource not in rendered),
+        left=tuple(read.left),
         strict=strict,
     )
 
 
-def _unjudged(objects: Sequence[ReadObject], rules: Sequence[ConfiguredRule]) -> Iterator[Unjudged]:
+def _unjudged(read: ReadResult, rules: Sequence[ConfiguredRule]) -> Iterator[Unjudged]:
     facts = rules[0].facts if rules else NONE
-    for each in objects:
+    for each in read.objects:
         if what := unjudged(each.manifest, facts):
             yield Unjudged(resource=each.resource, what=tuple(what))
 
@@ -120,7 +126,7 @@ def _findings(
     objects: Sequence[ReadObject], rules: Sequence[ConfiguredRule], today: date
 ) -> Iterator[Finding]:
     there = {key(each.manifest) for each in objects}
-    every = [believed(each.manifest, there) for each in objects]
+    every = Stack(believed(each.manifest, there) for each in objects)
     namespaces: Namespaces = {
         str(at(each, "metadata", "name")): mapping(at(each, "metadata", "labels"))
         for each in every

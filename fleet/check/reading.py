@@ -15,8 +15,9 @@ from typing import Any
 
 import yaml
 
-from fleet.check.documents import documents
+from fleet.check.documents import Document, documents
 from fleet.check.shapes import misshapen
+from fleet.check.variables import Variables
 from policies.language.manifest import at
 from policies.language.rule import Manifest
 from policies.verdicts import Resource
@@ -48,19 +49,33 @@ class ReadResult:
     objects: list[ReadObject] = field(default_factory=list)
     others: int = 0  # documents that are no Kubernetes objects
     unreadable: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    """What was not looked into, in sentences."""
+    rendered: list[Resource] = field(default_factory=list)
+    """HelmReleases and Applications of which the objects are there."""
+    variables: Variables | None = None
+    """Values of `${VAR}` in texts; without them such a text stays as it is."""
 
 
-def read(names: Iterable[str], namespace: str = "") -> ReadResult:
+def read(
+    names: Iterable[str], namespace: str = "", variables: Variables | None = None
+) -> ReadResult:
     """Reads files, folders (with all below them) and `-`, in their order, each once."""
-    result = ReadResult(namespace=namespace)
+    result = ReadResult(namespace=namespace, variables=variables)
     for name in dict.fromkeys(names):
         if name == STDIN:
-            _take(result, name, sys.stdin.buffer.read())
-        elif os.path.isdir(name):
-            _folder(result, Path(name))
+            take(result, name, sys.stdin.buffer.read())
         else:
-            _file(result, Path(name))
+            read_into(result, name)
     return result
+
+
+def read_into(result: ReadResult, name: str) -> None:
+    """Adds a file, or a folder with all below it."""
+    if os.path.isdir(name):
+        _folder(result, Path(name))
+    else:
+        _file(result, Path(name))
 
 
 def _folder(result: ReadResult, top: Path) -> None:
@@ -91,21 +106,25 @@ def _file(result: ReadResult, path: Path) -> None:
     except OSError as error:
         result.unreadable.append(f"{path}:1: it cannot be read: {error.strerror}.")
         return
-    _take(result, str(path), data)
+    take(result, str(path), data)
 
 
-def _take(result: ReadResult, name: str, data: bytes) -> None:
+def take(result: ReadResult, name: str, data: bytes, line: int = 0) -> None:
+    """Adds the objects of a text; with a `line` all of them are there, as they were rendered."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = line or data.count(b"\n", 0, error.start) + 1
         result.unreadable.append(f"{name}:{line}: it is no UTF-8.")
         return
+    if result.variables is not None:
+        text = result.variables.filled_in(text, name)
     try:
         lines = text.splitlines()
-        for value, node in documents(text):
-            source = _source(lines, node.start_mark.line + 1)
-            _objects(result, name, source, value, node)
+        for document in documents(text):
+            source = _source(lines, document.line)
+            place = _Place(document=document, file=name, source=source, line=line)
+            _objects(result, place, document.value, line or document.line)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
@@ -118,11 +137,24 @@ def _take(result: ReadResult, name: str, data: bytes) -> None:
         result.unreadable.append(f"{name}:1: it is no YAML for kubectl: it is nested too deeply.")
 
 
-def _objects(result: ReadResult, name: str, source: str, value: Any, node: yaml.Node) -> None:
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """A document of a file; `source` is the template that Helm names above it.
+
+    With a `line`, that of what it was rendered from, its own count for nothing.
+    """
+
+    document: Document
+    file: str
+    source: str
+    line: int
+
+
+def _objects(result: ReadResult, place: _Place, value: Any, line: int) -> None:
     """Adds the object of a document, or the items of a List."""
     if value is None:
         return
-    line = node.start_mark.line + 1
+    name = place.file
     if not isinstance(value, dict) or sum(key in value for key in _MARKS) < 2:
         result.others += 1
         return
@@ -131,8 +163,9 @@ def _objects(result: ReadResult, name: str, source: str, value: Any, node: yaml.
             result.unreadable.append(f"{name}:{line}: an object here has no {key}.")
             return
     if value["kind"].endswith("List") and isinstance(value.get("items"), list):
-        for item, node_of_item in zip(value["items"], _item_nodes(node), strict=True):
-            _objects(result, name, source, _typed(item, value), node_of_item)
+        lines = place.document.lines_of(value["items"])
+        for item, line_of_item in zip(value["items"], lines, strict=True):
+            _objects(result, place, _typed(item, value), place.line or line_of_item)
         return
     manifest = _named(value, result.namespace)
     resource = Resource(
@@ -140,17 +173,13 @@ def _objects(result: ReadResult, name: str, source: str, value: Any, node: yaml.
         name=str(at(manifest, "metadata", "name")),
         file=name,
         line=line,
-        template=source,
+        template=place.source,
     )
     if faults := list(misshapen(manifest)):
         what = f"{name}:{line}: {resource.kind} '{resource.name}' is not judged:"
         result.unreadable += [f"{what} {fault}" for fault in faults]
         return
     result.objects.append(ReadObject(manifest=manifest, resource=resource))
-
-
-def _item_nodes(node: Any) -> list[yaml.Node]:
-    return next(list(value.value) for key, value in node.value if key.value == "items")
 
 
 def _typed(item: Any, listed: dict[str, Any]) -> Any:
@@ -162,28 +191,20 @@ def _typed(item: Any, listed: dict[str, Any]) -> Any:
 
 
 def _named(value: dict[str, Any], namespace: str) -> Manifest:
-    """Returns the object with whole numbers as `int`, a name and a namespace."""
-    manifest: Any = _whole(value)
-    metadata = manifest.get("metadata")
+    """Returns the object with a name and a namespace."""
+    metadata = value.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     name = metadata.get("name") or metadata.get("generateName") or ""
     metadata = {**metadata, "name": str(name)}
-    if namespace and not metadata.get("namespace") and manifest["kind"] != _OF_NO_NAMESPACE:
+    if namespace and not metadata.get("namespace") and value["kind"] != _OF_NO_NAMESPACE:
         metadata["namespace"] = namespace
-    return {**manifest, "metadata": metadata}
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _whole(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_whole(each) for each in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return {**value, "metadata": metadata}
 
 
 def _source(lines: list[str], line: int) -> str:
     """Returns the template named in Helm's comment above an object; empty without one."""
-    for above in reversed(lines[: line - 1]):
+    for number in range(line - 2, -1, -1):
+        above = lines[number]
         if above.startswith("---"):
             return ""
         if found := _SOURCE.fullmatch(above.strip()):

@@ -38,13 +38,16 @@ def _parts(checked: Checked) -> Iterator[RenderableType]:
     if checked.unjudged:
         yield _unjudged(checked)
         yield Text()
+    if checked.left:
+        yield from (Text(sentence, style="yellow") for sentence in checked.left)
+        yield Text()
     yield _summary(checked)
 
 
 def _unjudged(checked: Checked) -> Table:
     made = table("?", "Where", "Asks for GPUs, and is not judged in")
     for each in checked.unjudged:
-        where = f"{each.resource.file}:{each.resource.line}\n{each.resource}"
+        where = f"{_at(each.resource.file, each.resource.line)}\n{each.resource}"
         made.add_row("?", Text(where), Text("\n".join(each.what)), style="yellow")
     return made
 
@@ -55,11 +58,16 @@ def _found(checked: Checked) -> Table:
         mark, style = MARKS[finding.state]
         file, line = checked.place(finding)
         template = finding.resource.template if finding.resource else ""
-        where = f"{file}:{line}" + (f"\n{template}" if template else "")
+        where = _at(file, line) + (f"\n{template}" if template else "")
         for sentence in finding.sentences:
             cells = (where, finding.rule, sentence + _exempt(finding))
             made.add_row(Text(mark, style), *map(Text, cells))
     return made
+
+
+def _at(file: str, line: int) -> str:
+    """A place; an object of a cluster has no line."""
+    return f"{file}:{line}" if line else file
 
 
 def _exempt(finding: Finding) -> str:
@@ -93,7 +101,10 @@ def _summary(checked: Checked) -> Text:
         left = f"{_count(len(checked.unjudged), 'object')} with GPUs not judged, or only in part"
         others = f", {left}{others}"
         held = "nothing is broken in what can be judged"
-    good = "bold yellow" if checked.unjudged else "bold green"
+    if checked.left:
+        others = f", {len(checked.left)} not looked into{others}"
+        held = "nothing is broken in what was looked into"
+    good = "bold yellow" if checked.unjudged or checked.left else "bold green"
     style = (good, "bold red", "bold red")[checked.code]
     objects = f"{_count(checked.objects, 'object')} against {checked.environment}"
     return Text(f"{objects}: {told or held}{others}.", style=style)

@@ -2,7 +2,7 @@
 
 import json as json_text
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,9 @@ from fleet.cli.command import Command
 from fleet.cli.completing import environments
 from fleet.cli.place import ENVIRONMENT_HELP, ROOT, Json
 from fleet.cli.printing import complain, refuse, show
+
+if TYPE_CHECKING:
+    from fleet.check.judging import Checked
 
 STDOUT = "-"
 
@@ -59,6 +62,32 @@ def check(  # noqa: PLR0913  # an option each
         str,
         typer.Option("-n", "--namespace", metavar="NAME", help="For objects that name none."),
     ] = "",
+    kustomize: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-k",
+            "--kustomize",
+            metavar="DIR",
+            help="A folder that kustomize renders; repeatable.",
+        ),
+    ] = None,
+    render: Annotated[
+        bool,
+        typer.Option(
+            "--render",
+            help="Render what HelmReleases and Argo CD Applications name, with your helm.",
+        ),
+    ] = False,
+    values: Annotated[
+        Path | None,
+        typer.Option(
+            "--values", metavar="FILE", help="Values of ${VAR} in the files: YAML, or VAR=value."
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="VAR=VALUE", help="A value of ${VAR}; repeatable."),
+    ] = None,
     strict: Annotated[
         bool,
         typer.Option(
@@ -79,28 +108,46 @@ def check(  # noqa: PLR0913  # an option each
     Examples:
       fleet check -f workloads --env prod
       helm template lakefs/lakefs | fleet check -f - --env prod
+      fleet check -k overlays/prod --env prod
+      fleet check -f templates --env prod --values prod.env
       fleet check -f workloads --env prod --sarif findings.sarif
 
     Exit code 1 if a mandatory rule is broken, 2 if something cannot be read.
     """
     names = [*(files or ()), *(more or ())]
-    _check_options(names, sarif, json=json)
+    given = [*names, *(kustomize or ())]
+    _check_options(given, sarif, json=json)
     from fleet.check.judging import check as judge
-    from fleet.check.reading import read
-    from fleet.check.tables import checked_table
-    from fleet.sarif import document
+    from fleet.check.sources import Sources, read_sources
+    from fleet.check.variables import VariablesError, variables
     from policies.environment import load
     from settings import SettingsError, stack_file
 
     try:
         rules = load(stack_file(ROOT, environment)).rules
-        checked = judge(environment, rules, read(names, namespace), strict=strict)
-    except SettingsError as error:
+        sources = Sources(
+            files=names,
+            kustomize=kustomize or (),
+            namespace=namespace,
+            variables=variables(values, settings or ()),
+            render=render,
+        )
+        checked = judge(environment, rules, read_sources(sources), strict=strict)
+    except (SettingsError, VariablesError) as error:
         refuse(error)
     if not checked.objects and not checked.unreadable:
-        refuse(f"There is no Kubernetes object in {', '.join(names)}.")
+        refuse(f"There is no Kubernetes object in {', '.join(given)}.")
+    _tell(checked, sarif, json=json)
+    raise typer.Exit(checked.code)
+
+
+def _tell(checked: "Checked", sarif: Path | None, *, json: bool) -> None:
+    from fleet.check.tables import checked_table
+    from fleet.sarif import document
+
     if sarif is not None:
         left = [sentence for each in checked.unjudged for sentence in each.sentences]
+        left += checked.left
         found = document(checked.verdicts, checked.sarif_place, checked.unreadable, left)
         _write(sarif, json_text.dumps(found, indent=2, ensure_ascii=False))
     if json:
@@ -109,7 +156,6 @@ def check(  # noqa: PLR0913  # an option each
         show(checked_table(checked))
     for sentence in checked.unreadable:
         complain(sentence)
-    raise typer.Exit(checked.code)
 
 
 def _check_options(names: list[str], sarif: Path | None, *, json: bool) -> None:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from fleet.cli.audit import audit
 from fleet.cli.boot import boot
 from fleet.cli.butane import butane
 from fleet.cli.check import PrintsSarif, check
@@ -77,6 +78,7 @@ app.add_typer(hardware, name="hardware", rich_help_panel=LOOK)
 app.add_typer(plan, name="plan", rich_help_panel=LOOK)
 app.command("shape", cls=Command, rich_help_panel=LOOK)(shape)
 app.command("report", cls=Command, rich_help_panel=LOOK)(report)
+app.command("audit", cls=Command, rich_help_panel=JUDGE)(audit)
 app.command("boot", cls=Command, rich_help_panel=JUDGE)(boot)
 app.command("check", cls=PrintsSarif, rich_help_panel=JUDGE)(check)
 app.command("validate", cls=Command, rich_help_panel=JUDGE)(validate)

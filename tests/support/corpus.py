@@ -110,8 +110,8 @@ def cases(half: Literal["tuned", "held_out"]) -> list[Case]:
     """Return a half of the corpus, sorted by id."""
     found = []
     for path in sorted((FOLDER / half).rglob("*.yaml")):
-        for said, _ in documents(path.read_text(encoding="utf-8")):
-            found.append(_case(said["id"], said))
+        said = (each.value for each in documents(path.read_text(encoding="utf-8")))
+        found += [_case(each["id"], each) for each in said]
     return sorted(found, key=lambda case: case.id)
 
 
@@ -145,7 +145,7 @@ def public_cases(folder: Path) -> list[Case]:
 def _of_file(
     name: str, text: str, expected: Sequence[Mapping[str, Any]], unknown: Sequence[str]
 ) -> Iterator[Case]:
-    manifests = [value for value, _ in documents(text)]
+    manifests = [document.value for document in documents(text)]
     for one in expected:
         manifest = manifests[one["document"]]
         assert manifest["kind"] == one["kind"], f"{name}, document {one['document']}"

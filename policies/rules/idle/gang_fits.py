@@ -26,7 +26,7 @@ What the stack does not hold (another project's queue, an unknown machine) is no
 that is judged alone, as at the API server, counts without its largest pods.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 import yaml
@@ -53,6 +53,7 @@ from policies.language.queue_bounds import (
     is_volcano_queue,
 )
 from policies.language.rule import Admission, Manifest, Rule, Settings
+from policies.language.stack import of_kinds
 from settings.names import GPU, POOL_LABEL, RELEASE
 
 ID = "idle/gang-fits"
@@ -103,7 +104,7 @@ def _queue(queue: Manifest, stack: Sequence[Manifest]) -> list[str]:
 
 def _gang(gang: Manifest, stack: Sequence[Manifest]) -> list[str]:
     wanted, name = gpus(gang), queue_of(gang)
-    queue = next((each for each in stack if _is_queue(each, name)), None)
+    queue = next((each for each in of_kinds(stack, "Queue") if _is_queue(each, name)), None)
     if queue is None or wanted is None:
         return []
     pool, room = _room(name, stack)
@@ -125,9 +126,8 @@ def _capability(queue: Manifest) -> Decimal | None:
 def _room(queue: str, stack: Sequence[Manifest]) -> tuple[str, Decimal | None]:
     """What a queue's jobs can run on: in words, and its GPUs; None where the stack has none."""
     pool = _pools(stack).get(queue)
-    gpus = [
-        found for found in map(_gpus_of, stack) if found is not None and pool in (None, found[0])
-    ]
+    added = map(_gpus_of, of_kinds(stack, "BareMetalHost", "NodePool"))
+    gpus = [found for found in added if found is not None and pool in (None, found[0])]
     of = "all pools" if pool is None else f"pool '{pool}'"
     return of, sum((amount for _, amount in gpus), Decimal(0)) if gpus else None
 
@@ -144,11 +144,11 @@ def _gpus_of(manifest: Manifest) -> tuple[str, Decimal] | None:
     return None if pool is None or limit is None else (str(pool), limit)
 
 
-def _pools(stack: Iterable[Manifest]) -> Mapping[str, str]:
+def _pools(stack: Sequence[Manifest]) -> Mapping[str, str]:
     """The pool of each namespace, from the configuration that Volcano's chart is given."""
     found = {}
-    for release in stack:
-        if release.get("kind") == RELEASE and at(release, "spec", "chart") == "volcano":
+    for release in of_kinds(stack, RELEASE):
+        if at(release, "spec", "chart") == "volcano":
             custom = at(release, "spec", "values", "custom")
             text = at(custom, "admission_config_override")
             groups = items(at(yaml.safe_load(str(text)), "resourceGroups")) if text else ()

@@ -9,7 +9,7 @@ from rich.console import Console
 from benchmarks.machine import Machine
 from benchmarks.objects import objects
 from benchmarks.policies import ALL_RULES, FOUR, NONE, Policies, RuleTiming, rules_on
-from benchmarks.results import Block, Checks, Goal, Nodes, Previews, Rehearsed, Timing
+from benchmarks.results import Block, Checks, Goal, Nodes, Previews, Rehearsed, Throughput, Timing
 from benchmarks.summary import Results
 from policies.rules import ALL
 
@@ -57,10 +57,14 @@ NODES = Nodes(
     ),
 )
 CHECKS = Checks(environment="prod", hello=taken(0.2, 0.4, 0.2), checked=taken(0.3, 0.6, 0.5))
+THROUGHPUT = Throughput(
+    objects=1000, parsed_s=(1.0, 0.5, 0.5), read_s=(0.5, 0.5, 0.4), judged_s=(1.5, 0.5, 0.6)
+)
 RESULTS = Results(
     machine=Machine(cpus=2, memory_gib=24.0, architecture="x86_64", python="3.11.9"),
     nodes=NODES,
     checks=CHECKS,
+    throughput=THROUGHPUT,
     previews=PREVIEWS,
     policies=POLICIES,
     rehearsals=(REHEARSED,),
@@ -70,6 +74,12 @@ RESULTS = Results(
 def test_a_ratio_is_the_median_of_the_runs_and_not_of_their_sums() -> None:
     assert PREVIEWS.over_bare.value == pytest.approx(1.2)
     assert PREVIEWS.policies == pytest.approx(1.25)
+
+
+def test_many_objects_are_compared_with_the_parse_of_the_same_run() -> None:
+    assert THROUGHPUT.over_parse == pytest.approx(2.0)
+    assert THROUGHPUT.per_second == pytest.approx(1000)
+    assert [goal.value for goal in THROUGHPUT.goals] == pytest.approx([2.0, 1.0])
 
 
 def test_a_node_is_compared_with_the_call_of_butane_beside_it() -> None:
@@ -93,6 +103,8 @@ def test_the_json_names_each_goal_with_its_verdict() -> None:
         "plan of one machine": True,
         "Ignition of a node / by Butane": False,
         "fleet check of one file against prod / bare command": True,
+        "check of objects / parse of their YAML": True,
+        "check of one of many objects": True,
         "preview of prod / bare program": True,
         "preview with all rules in one pack / no pack": True,
         "preview with idle alone / no pack": False,

@@ -1,0 +1,1 @@
+"""Judges what runs in a cluster by the rules of an environment, with what it holds and costs."""
