@@ -54,8 +54,8 @@ from policies.language.secret_names import (
 from policies.language.token_forms import (
     FORMS,
     cel_has_form,
+    cel_has_form_in_base64,
     cel_has_token,
-    cel_has_token_in_base64,
     has_token,
     has_token_in_base64,
 )
@@ -210,10 +210,11 @@ _IN_DATA: Mapping[str, str] = {
         "data", f"v != '' && !{cel_is_reference('v')} && {cel_is_named_secret('k', 'v')}"
     ),
     "line": _any("data", cel_has_secret_line("k", "v")),
-    "binary": _any(
-        "binaryData",
-        f"(v != '' && {cel_names_secret('k')}) || {cel_has_token_in_base64('v')}",
-    ),
+    "binary": _any("binaryData", f"v != '' && {cel_names_secret('k')}"),
+    **{
+        f"binary{number}": _any("binaryData", cel_has_form_in_base64(form, "v"))
+        for number, form in enumerate(FORMS)
+    },
 }
 _CEL_DATA = " || ".join(f"variables.{name}" for name in _IN_DATA)
 

@@ -1,7 +1,11 @@
 """What the API server has of its own, and objects as large as it takes: no alarm, no failure."""
 
+import base64
+import hashlib
+
 import pytest
 
+from policies.language.token_forms import LONGEST_BASE64
 from policies.rules.isolation import clear_secrets, network_policy, rbac_wildcards
 from tests.rehearsal.admission.cases_spelling import blocks, network
 from tests.support.admission.objects import Object
@@ -49,6 +53,17 @@ def test_what_is_too_dear_to_judge_is_refused(denying: Server) -> None:
 
 def test_large_binary_data_is_not_too_dear(denying: Server) -> None:
     answer = denying.try_out(_map("aHR0" * (LARGEST // 4), "binaryData"))
+    assert answer.taken, answer.message
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_program_is_not_too_dear_whatever_short_parts_of_tokens_it_has_by_chance(
+    denying: Server, seed: int
+) -> None:
+    some = hashlib.shake_256(bytes([seed])).digest(LONGEST_BASE64 * 3 // 4)
+    program = base64.b64encode(some).decode()
+
+    answer = denying.try_out(_map(program, "binaryData"))
     assert answer.taken, answer.message
 
 
