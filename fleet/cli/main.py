@@ -22,6 +22,7 @@ from fleet.cli.rehearse_stop import rehearse_stop
 from fleet.cli.reinstall import reinstall
 from fleet.cli.render import render
 from fleet.cli.report import report
+from fleet.cli.rules import rules
 from fleet.cli.shape import shape
 from fleet.cli.twin import twin
 from fleet.cli.validate import validate
@@ -70,4 +71,5 @@ app.command(
 app.command("preview", cls=Command)(preview)
 app.command("reinstall", cls=Command)(reinstall)
 app.command("destroy", cls=Command)(destroy)
+app.add_typer(rules, name="rules")
 app.command("policy-config", cls=Command)(policy_config)

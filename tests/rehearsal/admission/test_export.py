@@ -1,0 +1,170 @@
+"""The exported bundle at an API server says of each object of the corpus what `fleet check` says."""
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from fleet.check.judging import check
+from fleet.check.reading import ReadObject, ReadResult
+from fleet.cli.main import app
+from fleet.rules.export import KUSTOMIZATION, configured
+from policies.gates.pack_config import POLICY
+from policies.language.facts import KEY
+from policies.verdicts import Resource
+from tests.rehearsal.admission.test_same_verdict import AT_ONCE
+from tests.support import corpus
+from tests.support.admission.server import ADMITTED, Answer, Server
+from toolchain.build import ensure
+
+HELD = {rule.id for rule in ADMITTED}
+FACTS = yaml.safe_load((corpus.FOLDER / "environment.yaml").read_text())[KEY]
+OF_THE_CLUSTER = (
+    "CiliumClusterwideNetworkPolicy",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "EC2NodeClass",
+    "Namespace",
+    "NodePool",
+    "PersistentVolume",
+    "PriorityClass",
+    "Queue",
+)
+LEAST = 450
+"""Of the objects of the corpus, at least so many are compared."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """An object of the corpus, and what the server says of it."""
+
+    case: str
+    manifest: Mapping[str, Any]
+    answer: Answer
+
+
+def objects() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every object of both halves, with a name and a namespace, as `kubectl -n models` has it."""
+    for half in corpus.HALVES:
+        for case in corpus.cases(half):
+            for found in case.objects:
+                manifest = cast("dict[str, Any]", found)
+                if manifest["kind"] not in OF_THE_CLUSTER:
+                    space = manifest["metadata"].get("namespace", "models")
+                    manifest = {
+                        **manifest,
+                        "metadata": {**manifest["metadata"], "namespace": space},
+                    }
+                yield case.id, manifest
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `fleet rules export` writes with the facts of the corpus."""
+    folder = tmp_path_factory.mktemp("bundle")
+    config = folder / "config.json"
+    config.write_text(json.dumps({POLICY: {KEY: FACTS}}))
+    done = CliRunner().invoke(
+        app, ["rules", "export", str(folder / "gate"), "--config", str(config)]
+    )
+    assert done.exit_code == 0, done.output
+    return folder / "gate"
+
+
+@pytest.fixture(scope="module")
+def told(server: Server, bundle: Path) -> list[Asked]:
+    """What the server with the bundle says of each object whose kind it has."""
+    kubectl = ensure(("kubectl",), console=None).path("kubectl")
+    made = subprocess.run((kubectl, "kustomize", bundle), capture_output=True, check=True).stdout
+    policies = list(yaml.safe_load_all(made))
+    assert len(policies) == 2 * len(list(bundle.glob("fleet-*.yaml")))
+    every = list(objects())
+    _prepare(server, every)
+    server.install(policies)
+    served = [(case, each) for case, each in every if _is_served(server, each)]
+    for policy in {each["metadata"]["name"] for each in policies}:
+        bad = next(each for _, each in served if _breaks(each, policy))
+        server.wait_for(policy, lambda bad=bad, policy=policy: _warns(server, bad, policy))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        answers = pool.map(lambda one: server.try_out(one[1]), served)
+        return [
+            Asked(case=case, manifest=each, answer=answer)
+            for (case, each), answer in zip(served, answers, strict=True)
+        ]
+
+
+def _prepare(server: Server, every: list[tuple[str, dict[str, Any]]]) -> None:
+    """Makes the namespaces and priority classes that the objects name."""
+    spaces = {each["metadata"].get("namespace", "models") for _, each in every}
+    for name in sorted(spaces):
+        server.api.apply(f"/api/v1/namespaces/{name}", _named("v1", "Namespace", name))
+        account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+        server.wait_for(name, lambda at=account: server.api.get(at) is not None)
+
+
+def _named(api_version: str, kind: str, name: str) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}
+
+
+def _is_served(server: Server, manifest: Mapping[str, Any]) -> bool:
+    try:
+        server.path(manifest)
+    except KeyError:
+        return False
+    return True
+
+
+def _warns(server: Server, manifest: dict[str, Any], policy: str) -> bool:
+    return policy in {name for name, _ in server.try_out(manifest).told}
+
+
+def _breaks(manifest: Mapping[str, Any], policy: str) -> bool:
+    pack = policy.removeprefix("fleet-").removesuffix("-warn")
+    return any(rule.startswith(f"{pack}/") for rule in checked(manifest))
+
+
+def checked(manifest: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The sentences of `fleet check` on an object alone, by rule, of the rules that are exported."""
+    resource = Resource(kind=manifest["kind"], name="it")
+    read = ReadResult(objects=[ReadObject(manifest=manifest, resource=resource)])
+    rules = configured({KEY: FACTS})
+    found = check("corpus", rules, read, datetime.now(UTC).date()).findings
+    return {
+        each.rule: tuple(f"{each.rule}: {sentence}" for sentence in each.sentences)
+        for each in found
+        if each.rule in HELD
+    }
+
+
+def test_dump(told: list[Asked]) -> None:
+    from collections import Counter
+
+    n = Counter()
+    every = list(objects())
+    print("all", len(every), "served", len(told))
+    for one in told:
+        if not one.answer.taken:
+            n["refused"] += 1
+            print("REFUSED", one.case, one.answer.message[:200])
+            continue
+        n["compared"] += 1
+        exp = checked(one.manifest)
+        got = one.answer.rules()
+        if exp.keys() != got.keys():
+            n["DIFF"] += 1
+            print("DIFF", one.case, sorted(exp), sorted(got), one.answer.told)
+        else:
+            for r, s in got.items():
+                if s not in exp[r]:
+                    n["words"] += 1
+                    print("WORDS", one.case, s, exp[r])
+    print(n)
+    raise AssertionError(n)
