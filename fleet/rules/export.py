@@ -165,7 +165,7 @@ a file and export again.
   idle/job-deadline:
     max_hours: 24
     exemptions:
-      - {{resource: Job/long, namespace: research, owner: ada, reason: no checkpoints yet, until: "2027-01-31"}}
+      - {{resource: Job/long, owner: ada, reason: no checkpoints yet, until: "2027-01-31"}}
 ```
 
 - Labels and annotations that rules read begin with `fleet.gpu/`, such as `fleet.gpu/pool` on nodes

@@ -38,6 +38,7 @@ OF_THE_CLUSTER = (
     "PriorityClass",
     "Queue",
 )
+CANARIES = 10
 LEAST = 450
 """Of the objects of the corpus, at least so many are compared."""
 
@@ -91,8 +92,11 @@ def told(server: Server, bundle: Path) -> list[Asked]:
     server.install(policies)
     served = [(case, each) for case, each in every if _is_served(server, each)]
     for policy in {each["metadata"]["name"] for each in policies}:
-        bad = next(each for _, each in served if _breaks(each, policy))
-        server.wait_for(policy, lambda bad=bad, policy=policy: _warns(server, bad, policy))
+        bad = [each for _, each in served if _breaks(each, policy)][:CANARIES]
+        server.wait_for(
+            policy,
+            lambda bad=bad, policy=policy: any(_warns(server, each, policy) for each in bad),
+        )
     with ThreadPoolExecutor(AT_ONCE) as pool:
         answers = pool.map(lambda one: server.try_out(one[1]), served)
         return [
