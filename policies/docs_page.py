@@ -1,4 +1,4 @@
-"""The page of all rules, `docs/policies.md`, and their number in README.md: `make docs` writes both."""
+"""The page of all rules, `docs/policies.md`, and their number in README.md, for `make docs`."""
 
 import json
 import re
@@ -56,7 +56,7 @@ config:
 - `advisory_in: [research]` makes a mandatory rule only warn in those namespaces, at every gate.
 - Where `gpu-fleet:admission` is `deny`, deploy an exemption or a looser setting in an update before
   the object that needs it: the API server applies the rules that it already has.
-- Another project uses one pack by its path, with a file of the same settings, which
+- Another project uses a pack by its path (below), with a file of the same settings, which
   `fleet policy-config ENV` also writes for an environment of this one:
   `pulumi preview --policy-pack …/policies/idle --policy-pack-config f.json`, where f.json is
   `{"fleet-resources": {"idle/job-deadline": {"max_hours": 24}}}`. Rules on a whole stack,
@@ -88,6 +88,22 @@ config:
 - A value that is not known at preview leaves that resource "not checked" for the rules
   that read it. All other rules and resources are checked, and the rest is checked during `up`.
 - A rule that fails counts as broken, and is named with the resource on which it failed.
+
+## Packs for other projects
+
+`policies/` is the pack of all rules; `policies/numa`, `idle`, `cost` and `isolation` are those of
+one name. They need Python 3.11 and the packages of `policies/requirements.txt`:
+
+- In a clone of this project `make bootstrap` installs them, or, without `make`,
+
+      python3 -m venv .venv && .venv/bin/pip install -r policies/requirements.txt
+      pulumi preview --policy-pack …/policies/idle      # takes the interpreter of the clone's .venv
+
+  The pack of all rules takes the interpreter on PATH: put `.venv/bin` in front.
+- Without a clone, `pip install git+ADDRESS` of this project, or of a wheel of it, has the pack of
+  all rules, with the `fleet` command; its folder is what Python prints here:
+
+      pulumi preview --policy-pack "$(python -c 'import policies; print(policies.__path__[0])')"
 
 ## Rules of your own
 

@@ -1,7 +1,7 @@
 """The cases of rules of one's own: objects with the verdict that a rule must give.
 
-The cases of `acme/no_latest.py` are in `acme/no_latest.yaml`. Where a rule needs it, `settings.yaml`
-in the folder says what a stack file says below `gpu-fleet:policies`, such as facts.
+The cases of `acme/no_latest.py` are in `acme/no_latest.yaml`. Where a rule needs it,
+`settings.yaml` in the folder says what a stack file says below `gpu-fleet:policies`, such as facts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

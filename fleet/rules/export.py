@@ -170,6 +170,9 @@ a file and export again.
 
 - Labels and annotations that rules read begin with `fleet.gpu/`, such as `fleet.gpu/pool` on nodes
   and in node selectors.
+- Policies know no clock: that reserved capacity ends or warm capacity is past its last day, only
+  `fleet check` and the preview see. Pods that stand in text, as in Argo's podSpecPatch, are judged
+  when they are made.
 - An exemption ends on its day without a new export.
 - Policies of kinds that the cluster does not have judge nothing until it has them.
 

@@ -5,6 +5,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # a clone need not be installed
 
-from policies.gates.pack import serve  # noqa: E402  # which that path makes known
+from policies.gates.pack import serve  # which that path makes known
 
 serve("numa")

@@ -1,11 +1,11 @@
-"""The exported bundle at an API server says of each object of the corpus what `fleet check` says."""
+"""An exported bundle at an API server says of the corpus what `fleet check` says."""
 
 import json
 import subprocess
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from fleet.check.judging import check
 from fleet.check.reading import ReadObject, ReadResult
 from fleet.cli.main import app
-from fleet.rules.export import KUSTOMIZATION, configured
+from fleet.rules.export import NEEDS_POOLS, NEEDS_QUEUES, configured
 from policies.gates.pack_config import POLICY
 from policies.language.facts import KEY
 from policies.verdicts import Resource
@@ -26,7 +26,8 @@ from tests.support.admission.server import ADMITTED, Answer, Server
 from toolchain.build import ensure
 
 HELD = {rule.id for rule in ADMITTED}
-FACTS = yaml.safe_load((corpus.FOLDER / "environment.yaml").read_text())[KEY]
+ENVIRONMENT = yaml.safe_load((corpus.FOLDER / "environment.yaml").read_text())
+FACTS, TODAY = ENVIRONMENT[KEY], date.fromisoformat(ENVIRONMENT["today"])
 OF_THE_CLUSTER = (
     "CiliumClusterwideNetworkPolicy",
     "ClusterRole",
@@ -39,8 +40,24 @@ OF_THE_CLUSTER = (
     "Queue",
 )
 CANARIES = 10
-LEAST = 450
+LEAST = 500
 """Of the objects of the corpus, at least so many are compared."""
+DIFFERENT = {
+    # CEL knows no clock: that an end is near or over shows at the preview
+    "capacity-block-end-is-near": ["cost/capacity-block"],
+    "capacity-block-end-is-over": ["cost/capacity-block"],
+    # text in which CEL reads no pod; the pod itself is judged when it is made
+    "host-access-argo-pod-spec-patch": ["isolation/host-access"],
+    # the server leaves out image volumes, which are off by default in Kubernetes 1.34
+    "image-digest-image-volume": ["isolation/image-digest"],
+}
+UNSERVED = {
+    "Backtest",
+    "EC2NodeClass",
+    "InferenceService",
+    "JobTemplate",
+    "SparkApplication",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +123,7 @@ def told(server: Server, bundle: Path) -> list[Asked]:
 
 
 def _prepare(server: Server, every: list[tuple[str, dict[str, Any]]]) -> None:
-    """Makes the namespaces and priority classes that the objects name."""
+    """Makes the namespaces that the objects name."""
     spaces = {each["metadata"].get("namespace", "models") for _, each in every}
     for name in sorted(spaces):
         server.api.apply(f"/api/v1/namespaces/{name}", _named("v1", "Namespace", name))
@@ -136,11 +153,11 @@ def _breaks(manifest: Mapping[str, Any], policy: str) -> bool:
 
 
 def checked(manifest: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The sentences of `fleet check` on an object alone, by rule, of the rules that are exported."""
+    """The sentences of `fleet check` on an object alone, by exported rule."""
     resource = Resource(kind=manifest["kind"], name="it")
     read = ReadResult(objects=[ReadObject(manifest=manifest, resource=resource)])
     rules = configured({KEY: FACTS})
-    found = check("corpus", rules, read, datetime.now(UTC).date()).findings
+    found = check("corpus", rules, read, TODAY).findings
     return {
         each.rule: tuple(f"{each.rule}: {sentence}" for sentence in each.sentences)
         for each in found
@@ -148,27 +165,43 @@ def checked(manifest: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def test_dump(told: list[Asked]) -> None:
-    from collections import Counter
+def test_the_server_warns_of_what_the_check_reports(told: list[Asked]) -> None:
+    compared = [one for one in told if one.answer.taken]
+    different = {
+        one.case: sorted(checked(one.manifest).keys() ^ one.answer.rules().keys())
+        for one in compared
+        if checked(one.manifest).keys() != one.answer.rules().keys()
+    }
 
-    n = Counter()
-    every = list(objects())
-    print("all", len(every), "served", len(told))
+    assert different == DIFFERENT
+    assert len(compared) >= LEAST, "the others are refused by the server itself"
+
+
+def test_it_does_so_in_the_same_words(told: list[Asked]) -> None:
     for one in told:
-        if not one.answer.taken:
-            n["refused"] += 1
-            print("REFUSED", one.case, one.answer.message[:200])
-            continue
-        n["compared"] += 1
-        exp = checked(one.manifest)
-        got = one.answer.rules()
-        if exp.keys() != got.keys():
-            n["DIFF"] += 1
-            print("DIFF", one.case, sorted(exp), sorted(got), one.answer.told)
-        else:
-            for r, s in got.items():
-                if s not in exp[r]:
-                    n["words"] += 1
-                    print("WORDS", one.case, s, exp[r])
-    print(n)
-    raise AssertionError(n)
+        if "name" in one.manifest["metadata"]:  # else the server gives one
+            said = checked(one.manifest)
+            answered = one.answer.rules()
+            assert all(answered[rule] in said[rule] for rule in said.keys() & answered.keys())
+
+
+def test_only_kinds_without_a_definition_are_left_out(told: list[Asked]) -> None:
+    every = [each for _, each in objects()]
+    asked = {each.manifest["kind"] for each in told}
+    left = {each["kind"] for each in every} - asked
+
+    assert left == UNSERVED
+    assert len(every) - len(told) == sum(each["kind"] in left for each in every)
+
+
+def test_without_pools_and_queues_the_named_rules_report_nothing_and_the_others_do() -> None:
+    rules = configured({})
+    read = ReadResult(
+        objects=[
+            ReadObject(manifest=each, resource=Resource(kind=each["kind"], name="it"))
+            for _, each in objects()
+        ]
+    )
+    found = {each.rule for each in check("corpus", rules, read, TODAY).findings}
+
+    assert HELD - found == {*NEEDS_POOLS, *NEEDS_QUEUES}
