@@ -83,10 +83,15 @@ def try_rules(
     at_server = _at_a_server(every, today, mistakes)
     for sentence in (*mistakes, *(note for each in every for note in each.notes)):
         complain(sentence)
-    count = f"{len(every)} rules, {sum(len(each.cases) for each in every)} cases"
-    verdict = f"{len(mistakes)} mistakes" if mistakes else "each verdict is right"
+    cases = sum(len(each.cases) for each in every)
+    count = f"{_counted(len(every), 'rule')}, {_counted(cases, 'case')}"
+    verdict = _counted(len(mistakes), "mistake") if mistakes else "each verdict is right"
     typer.echo(f"{count}: {verdict} at the preview{at_server}.")
     raise typer.Exit(int(bool(mistakes)))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _at_a_server(every: "Sequence[Tried]", today: "date", mistakes: list[str]) -> str:

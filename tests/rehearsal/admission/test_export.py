@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
@@ -17,9 +17,11 @@ from fleet.check.judging import check
 from fleet.check.reading import ReadObject, ReadResult
 from fleet.cli.main import app
 from fleet.rules.export import NEEDS_POOLS, NEEDS_QUEUES, configured
+from policies.configuration import ConfiguredRule
 from policies.gates.pack_config import POLICY
 from policies.language.facts import KEY
 from policies.verdicts import Resource
+from tests.rehearsal.admission.cases import CASES
 from tests.rehearsal.admission.test_same_verdict import AT_ONCE
 from tests.support import corpus
 from tests.support.admission.server import ADMITTED, Answer, Server
@@ -42,6 +44,7 @@ OF_THE_CLUSTER = (
 CANARIES = 10
 LEAST = 500
 """Of the objects of the corpus, at least so many are compared."""
+RULES, NOTHING_SET = configured({KEY: FACTS}), configured({})
 DIFFERENT = {
     # CEL knows no clock: that an end is near or over shows at the preview
     "capacity-block-end-is-near": ["cost/capacity-block"],
@@ -53,9 +56,10 @@ DIFFERENT = {
 }
 UNSERVED = {
     "Backtest",
-    "EC2NodeClass",
+    "CapacityBuffer",
     "InferenceService",
     "JobTemplate",
+    "MPIJob",
     "SparkApplication",
 }
 
@@ -152,11 +156,12 @@ def _breaks(manifest: Mapping[str, Any], policy: str) -> bool:
     return any(rule.startswith(f"{pack}/") for rule in checked(manifest))
 
 
-def checked(manifest: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def checked(
+    manifest: Mapping[str, Any], rules: Sequence[ConfiguredRule] = RULES
+) -> dict[str, tuple[str, ...]]:
     """The sentences of `fleet check` on an object alone, by exported rule."""
     resource = Resource(kind=manifest["kind"], name="it")
     read = ReadResult(objects=[ReadObject(manifest=manifest, resource=resource)])
-    rules = configured({KEY: FACTS})
     found = check("corpus", rules, read, TODAY).findings
     return {
         each.rule: tuple(f"{each.rule}: {sentence}" for sentence in each.sentences)
@@ -195,13 +200,7 @@ def test_only_kinds_without_a_definition_are_left_out(told: list[Asked]) -> None
 
 
 def test_without_pools_and_queues_the_named_rules_report_nothing_and_the_others_do() -> None:
-    rules = configured({})
-    read = ReadResult(
-        objects=[
-            ReadObject(manifest=each, resource=Resource(kind=each["kind"], name="it"))
-            for _, each in objects()
-        ]
-    )
-    found = {each.rule for each in check("corpus", rules, read, TODAY).findings}
+    every = [*(each for _, each in objects()), *(case.manifest for case in CASES)]
+    found = {rule for each in every for rule in checked(each, NOTHING_SET)}
 
     assert HELD - found == {*NEEDS_POOLS, *NEEDS_QUEUES}

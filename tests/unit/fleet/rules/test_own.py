@@ -28,7 +28,7 @@ def test_a_new_rule_passes_its_own_cases(folder: Path) -> None:
     code, said = fleet("test", str(folder))
 
     assert code == 0, said
-    assert "1 rules, 2 cases: each verdict is right at the preview" in said
+    assert "1 rule, 2 cases: each verdict is right at the preview" in said
     assert "not tried at an API server: build it with `make toolchain`" in said
 
 
