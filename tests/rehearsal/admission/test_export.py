@@ -24,6 +24,7 @@ from policies.verdicts import Resource
 from tests.rehearsal.admission.cases import CASES
 from tests.rehearsal.admission.test_same_verdict import AT_ONCE
 from tests.support import corpus
+from tests.support.admission.objects import Object
 from tests.support.admission.server import ADMITTED, Answer, Server
 from toolchain.build import ensure
 
@@ -102,16 +103,35 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def told(server: Server, bundle: Path) -> list[Asked]:
+def spaced(server: Server) -> Iterator[Server]:
+    """The server with the namespaces that the objects name; those made for it go again."""
+    spaces = {each["metadata"].get("namespace", "models") for _, each in objects()}
+    made: list[Object] = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        for name in sorted(spaces)
+        if server.api.get(f"/api/v1/namespaces/{name}") is None
+    ]
+    for each in made:
+        server.made(each)
+        account = f"{server.place(each)}/serviceaccounts/default"
+        server.wait_for(account, lambda at=account: server.api.get(at) is not None)
+    yield server
+    for each in made:
+        server.ask("DELETE", server.place(each))
+    for each in made:
+        server.wait_for("the end of a namespace", lambda gone=each: server.gone(gone))
+
+
+@pytest.fixture(scope="module")
+def told(spaced: Server, bundle: Path) -> list[Asked]:
     """What the server with the bundle says of each object whose kind it has."""
     kubectl = ensure(("kubectl",), console=None).path("kubectl")
     made = subprocess.run((kubectl, "kustomize", bundle), capture_output=True, check=True).stdout
     policies = list(yaml.safe_load_all(made))
     assert len(policies) == 2 * len(list(bundle.glob("fleet-*.yaml")))
-    every = list(objects())
-    _prepare(server, every)
+    server = spaced
     server.install(policies)
-    served = [(case, each) for case, each in every if _is_served(server, each)]
+    served = [(case, each) for case, each in objects() if _is_served(server, each)]
     for policy in {each["metadata"]["name"] for each in policies}:
         bad = [each for _, each in served if _breaks(each, policy)][:CANARIES]
         server.wait_for(
@@ -124,19 +144,6 @@ def told(server: Server, bundle: Path) -> list[Asked]:
             Asked(case=case, manifest=each, answer=answer)
             for (case, each), answer in zip(served, answers, strict=True)
         ]
-
-
-def _prepare(server: Server, every: list[tuple[str, dict[str, Any]]]) -> None:
-    """Makes the namespaces that the objects name."""
-    spaces = {each["metadata"].get("namespace", "models") for _, each in every}
-    for name in sorted(spaces):
-        server.api.apply(f"/api/v1/namespaces/{name}", _named("v1", "Namespace", name))
-        account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-        server.wait_for(name, lambda at=account: server.api.get(at) is not None)
-
-
-def _named(api_version: str, kind: str, name: str) -> dict[str, Any]:
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}
 
 
 def _is_served(server: Server, manifest: Mapping[str, Any]) -> bool:
