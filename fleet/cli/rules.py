@@ -20,11 +20,10 @@ HELP = """\
 Use the rules elsewhere, and write rules of your own.
 
 \b
-fleet rules new acme/who-owns               a rule of your own, with its cases
-fleet rules test                            try the rules of a folder on their cases
-fleet rules docs                            write the page of these rules
-fleet rules exempt idle/notebooks Notebook/ada --owner ada --reason "a demo" --until 2027-01-31
-fleet rules export gate --env prod --deny   admission policies for any cluster
+fleet rules new acme/who-owns        a rule of your own, with its cases
+fleet rules test                     try the rules of a folder on their cases
+fleet rules docs                     write the page of these rules
+fleet rules export gate --env prod   admission policies for any cluster
 """
 
 rules = typer.Typer(
@@ -42,7 +41,9 @@ def new(
     *,
     folder: Annotated[Path, typer.Option(metavar="FOLDER", help=FOLDER_HELP)] = FOLDER,
 ) -> None:
-    """Write a rule of your own, with a good and a bad object that it is tried on.
+    """Write a rule of your own, with its cases.
+
+    The cases are a good and a bad object that `fleet rules test` tries it on.
 
     Example: fleet rules new acme/who-owns && fleet rules test
     """
@@ -63,9 +64,10 @@ def new(
 def try_rules(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help=FOLDER_HELP)] = FOLDER,
 ) -> None:
-    """Try the rules of a folder on their cases, at the preview and at an API server.
+    """Try the rules of a folder on their cases.
 
-    The API server is one on this machine, where `make toolchain` has built it.
+    That is at the preview, and at an API server on this machine where `make toolchain` has built
+    one.
 
     Exit code 1 if a verdict differs, 2 if the rules cannot be read.
     """
@@ -141,7 +143,9 @@ def exempt(  # noqa: PLR0913  # what an exemption says
         str, typer.Option("--env", metavar="ENV", help=f"{ENVIRONMENT_HELP[:-1]}; it has the rule.")
     ] = "dev",
 ) -> None:
-    """Print an exemption for the stack file; a pull request with it asks for it.
+    """Check an exemption and print it.
+
+    It goes into the stack file; a pull request with it asks for it.
 
     Example: fleet rules exempt idle/notebooks Notebook/ada --owner ada --reason "a demo" --until
     2027-01-31

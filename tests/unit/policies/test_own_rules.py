@@ -16,6 +16,8 @@ from policies.gates.pack_config import POLICY, pack_config
 from policies.rules import ALL
 from policies.verdicts import Resource
 from settings.problems import SettingsError
+from tests.rehearsal.admission.cases import CASES
+from tests.support import corpus
 from tests.support.policies.engine_calls import told
 from tests.support.stack_settings import config
 
@@ -27,6 +29,8 @@ NOBODYS: dict[str, Any] = {
     "metadata": {"name": "trainer"},
 }
 TYPE = "kubernetes:apps/v1:Deployment"
+PREVIEW_ALONE = {"cost/crossover", "numa/mps"}
+"""What they compare, prices and the values of a chart, the API server does not have."""
 SAID = "Deployment 'trainer' must say who owns it, by the label owner."
 RULE = (
     "from policies.language.rule import Rule\n"
@@ -167,3 +171,17 @@ def test_a_folder_that_is_not_there_is_named_with_its_place(tmp_path: Path) -> N
 @pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.id)
 def test_no_shipped_rule_forgets_anything(rule: Any) -> None:
     assert list(own_rules.faults(rule)) == []
+
+
+def test_a_shipped_rule_that_judges_objects_of_kubernetes_has_cel() -> None:
+    every = [each for half in corpus.HALVES for case in corpus.cases(half) for each in case.objects]
+    without = configure({}, [rule for rule in ALL if rule.predicate and not rule.admission])
+    found = {
+        said.rule
+        for each in (*every, *(case.manifest for case in CASES))
+        for said in findings(
+            each, without, resource=Resource(kind=each["kind"], name="it"), today=TODAY
+        )
+    }
+
+    assert found == PREVIEW_ALONE
