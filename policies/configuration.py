@@ -14,6 +14,7 @@ The form is the same in the stack file (`gpu-fleet:policies`) and in the pack's 
       {pools: […], queues: […]}             # a program writes them
       kinds: […]                            # kinds of one's own that make pods
       controllers: […]                      # who may say who owns a pod
+    rules: {folder: ./rules}                # rules of one's own, see policies.own_rules
 """
 
 import difflib
@@ -21,11 +22,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from pathlib import Path
 from typing import cast, get_args
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
+from policies import own_rules
 from policies.language.facts import KEY as FACTS
 from policies.language.facts import NONE, Facts
 from policies.language.facts import SCHEMA as FACTS_SCHEMA
@@ -35,7 +38,7 @@ from policies.rules import ALL
 from settings.problems import Mistake, unknown_key
 
 RuleSettings = Mapping[str, Mapping[str, object]]
-"""Rule id -> `level`, `exemptions` and the rule's own settings; and `facts`, for all rules."""
+"""Rule id -> `level`, `exemptions` and the rule's own settings; `facts`, for all rules; `rules`."""
 
 Namespaces = Mapping[str, Mapping[str, object]]
 """The labels of the namespaces that are known, by name."""
@@ -191,14 +194,32 @@ def schema(rule: Rule) -> dict[str, object]:
 def configure(
     rule_settings: RuleSettings, rules: Sequence[Rule] = ALL
 ) -> tuple[ConfiguredRule, ...]:
-    """Returns every rule with its settings; raises PolicyConfigError with all mistakes at once."""
+    """Returns every rule with its settings, and those of one's own.
+
+    Raises PolicyConfigError with all mistakes at once.
+    """
     rule_settings = json.loads(json.dumps(rule_settings, default=str))  # days that YAML has read
+    own, bad_files = _own(rule_settings)
+    every = (*rules, *own)
     # jsonschema reports a mapping without two of its keys twice, and each time both are named
-    mistakes = list(dict.fromkeys(_mistakes(rule_settings, rules)))
+    found = dict.fromkeys(_mistakes(rule_settings, every, are_all_known=not bad_files))
+    mistakes = [*bad_files, *found]
     if mistakes:
         raise PolicyConfigError(mistakes)
     facts = cast("Facts", {**NONE, **rule_settings.get(FACTS, {})})
-    return tuple(_configured(rule, rule_settings.get(rule.id, {}), facts) for rule in rules)
+    return tuple(_configured(rule, rule_settings.get(rule.id, {}), facts) for rule in every)
+
+
+def _own(rule_settings: RuleSettings) -> tuple[list[Rule], list[str]]:
+    """Returns the rules of the folder that the settings name, and its mistakes."""
+    folder = at(rule_settings, own_rules.KEY, "folder")
+    if not isinstance(folder, str) or not folder:
+        return [], []
+    try:
+        return [each.rule for each in own_rules.load(Path(folder), ALL)], []
+    except own_rules.OwnRulesError as error:
+        place = f"{PATH}.{own_rules.KEY}.folder"
+        return [], [Mistake(sentence, "", place=place) for sentence in error.mistakes]
 
 
 def _configured(rule: Rule, said: Mapping[str, object], facts: Facts) -> ConfiguredRule:
@@ -223,10 +244,15 @@ def _configured(rule: Rule, said: Mapping[str, object], facts: Facts) -> Configu
     )
 
 
-def _mistakes(rule_settings: RuleSettings, rules: Sequence[Rule]) -> Iterator[str]:
-    forms = {**{rule.id: schema(rule) for rule in rules}, FACTS: FACTS_SCHEMA}
+def _mistakes(
+    rule_settings: RuleSettings, rules: Sequence[Rule], *, are_all_known: bool
+) -> Iterator[str]:
+    of_rules = {rule.id: schema(rule) for rule in rules}
+    forms = {**of_rules, FACTS: FACTS_SCHEMA, own_rules.KEY: own_rules.SCHEMA}
     for key, said in rule_settings.items():
         if key not in forms:
+            if not are_all_known:
+                continue
             near = difflib.get_close_matches(key, list(forms), n=1)
             offer = f'did you mean "{near[0]}"? ' if near else ""
             yield Mistake(f"{PATH}.{key}", f" is not a rule; {offer}docs/policies.md has them all.")

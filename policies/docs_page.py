@@ -1,15 +1,18 @@
-"""The page of all rules, `docs/policies.md`: `make docs` writes it."""
+"""The page of all rules, `docs/policies.md`, and their number in README.md, for `make docs`."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from policies.language.manifest import items, mapping
 from policies.language.rule import Rule
+from policies.own_rules import OwnRule
 from policies.rules import ALL
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "policies.md"
+_ROOT = Path(__file__).resolve().parent.parent
+PAGE, README = _ROOT / "docs" / "policies.md", _ROOT / "README.md"
 
 _HEAD = """\
 # Rules
@@ -53,7 +56,7 @@ config:
 - `advisory_in: [research]` makes a mandatory rule only warn in those namespaces, at every gate.
 - Where `gpu-fleet:admission` is `deny`, deploy an exemption or a looser setting in an update before
   the object that needs it: the API server applies the rules that it already has.
-- Another project uses one pack by its path, with a file of the same settings, which
+- Another project uses a pack by its path (below), with a file of the same settings, which
   `fleet policy-config ENV` also writes for an environment of this one:
   `pulumi preview --policy-pack …/policies/idle --policy-pack-config f.json`, where f.json is
   `{"fleet-resources": {"idle/job-deadline": {"max_hours": 24}}}`. Rules on a whole stack,
@@ -80,18 +83,81 @@ config:
   the environment. List there the service account of each other operator that makes pods of jobs,
   or their pods need deadlines of their own
   ([decision 23](decisions/0023-whom-admission-believes.md)).
+- Rules of your own are files in a folder that the stack file names (below).
+- A cluster that this program does not run gets the admission rules from `fleet rules export DIR`:
+  plain policies for `kubectl apply`, which say what `fleet check` says.
 - A value that is not known at preview leaves that resource "not checked" for the rules
   that read it. All other rules and resources are checked, and the rest is checked during `up`.
 - A rule that fails counts as broken, and is named with the resource on which it failed.
+
+## Packs for other projects
+
+`policies/` is the pack of all rules; `policies/numa`, `idle`, `cost` and `isolation` are those of
+one name. They need Python 3.11 and the packages of `policies/requirements.txt`:
+
+- In a clone of this project `make bootstrap` installs them, or, without `make`,
+
+      python3 -m venv .venv && .venv/bin/pip install -r policies/requirements.txt
+      pulumi preview --policy-pack …/policies/idle      # takes the interpreter of the clone's .venv
+
+  The pack of all rules takes the interpreter on PATH: put `.venv/bin` in front.
+- Without a clone, `pip install git+ADDRESS` of this project, or of a wheel of it, has the pack of
+  all rules, with the `fleet` command; its folder is what Python prints here:
+
+      pulumi preview --policy-pack "$(python -c 'import policies; print(policies.__path__[0])')"
+
+## Rules of your own
+
+```yaml
+config:
+  gpu-fleet:policies:
+    rules: {folder: ./rules}        # from the stack file's folder
+    acme/who-owns: {level: advisory}
+```
+
+`fleet rules new acme/who-owns` writes `acme/who_owns.py` into stacks/rules, a rule that works, and
+`acme/who_owns.yaml`, a good and a bad object. Change both. The file has a `RULE` in the types of
+`policies/language/rule.py`, as those of `policies/rules/` have; files with an underscore in front
+are for rules to share, by `from own_rules._name import …`.
+
+- `fleet rules test` holds each rule to its objects, at the preview and at an API server on this
+  machine, where `make toolchain` has built it: there, CEL that does not compile is found, and CEL
+  that says something else than the predicate. What a rule lacks is told in a sentence.
+- Such rules are held by `fleet check`, `fleet validate`, `fleet preview`, `pulumi up`, admission
+  policies and alerts, and have levels, settings and exemptions, as the others. The pack is a name
+  of your own, so that a bad rule cannot keep the policies of the others from the API server.
+- `fleet rules docs` writes their page, README.md in the folder.
+- They are Python that runs with the rights of whoever runs the program, `fleet check` included,
+  which may have cloud credentials. Review a change of the folder as one of the program, and run
+  neither on a pull request of strangers with credentials at hand.
+
+## Asking for an exemption
+
+`fleet rules exempt idle/notebooks Notebook/ada --owner ada --reason "a demo" --until 2027-01-31`
+checks the entry against the rules of an environment and prints it for its stack file. A pull
+request with it is the request, and who reviews it grants it.
+"""
+
+_OWN_HEAD = """\
+# Rules of this folder
+
+Written by `fleet rules docs`; do not edit by hand. They are held at the same gates, and set in the
+stack file in the same way, as the rules of the program.
 """
 
 
 def page(catalogue: Sequence[Rule] = ALL) -> str:
     """Returns the catalogue as Markdown."""
-    return "\n".join([_HEAD, *(_section(rule) for rule in catalogue)])
+    return "\n".join([_HEAD, *(_section(rule, _details(rule)) for rule in catalogue)])
 
 
-def _section(rule: Rule) -> str:
+def own_page(found: Sequence[OwnRule]) -> str:
+    """Returns the page of rules of one's own as Markdown."""
+    return "\n".join([_OWN_HEAD, *(_section(each.rule, each.details) for each in found)])
+
+
+def _section(rule: Rule, details: str) -> str:
+    explained = [details, ""] if details else []
     return "\n".join(
         [
             f"## {rule.id}",
@@ -102,7 +168,7 @@ def _section(rule: Rule) -> str:
             "",
             f"Level: {rule.level} unless the environment says otherwise. Gates: {gates(rule)}.",
             "",
-            *_details(rule),
+            *explained,
             *_settings(rule),
         ]
     )
@@ -121,14 +187,11 @@ def gates(rule: Rule) -> str:
     return ", ".join(held)
 
 
-def _details(rule: Rule) -> Iterator[str]:
+def _details(rule: Rule) -> str:
     """The docstring of the rule's module, without its first line."""
     name = rule.id.replace("/", ".").replace("-", "_")
     module = sys.modules.get(f"policies.rules.{name}")
-    if module is not None:
-        _, _, more = (module.__doc__ or "").partition("\n\n")
-        if more:
-            yield more
+    return ((module and module.__doc__) or "").partition("\n\n")[2].rstrip("\n")
 
 
 def _settings(rule: Rule) -> Iterator[str]:
@@ -154,5 +217,11 @@ def allowed(form: Mapping[str, object]) -> str:
     return f"`{pattern}`" if pattern else str(form["type"])
 
 
+def with_count(readme: str, catalogue: Sequence[Rule] = ALL) -> str:
+    """Returns the README with the number of rules."""
+    return re.sub(r"\*\*\d+ policy rules\.\*\*", f"**{len(catalogue)} policy rules.**", readme)
+
+
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    README.write_text(with_count(README.read_text(encoding="utf-8")), encoding="utf-8")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from policies import own_rules
 from policies.configuration import ConfiguredRule, PolicyConfigError, RuleSettings, configure
 from policies.facts import with_facts
 from policies.language.manifest import at, items, mapping
@@ -51,7 +52,7 @@ def parse(name: str, config: Mapping[str, object], folder: Path = Path()) -> Env
     `folder` is that of the stack file, where inventory files are; Pulumi starts the program in it.
     """
     mistakes: list[str] = []
-    said = _section(config, mistakes)
+    said = _with_folder(_section(config, mistakes), folder)
     try:
         found = settings_of(name, config, folder)
         rule_settings: RuleSettings = with_facts(said, found)
@@ -87,6 +88,17 @@ def _void_exemptions(said: RuleSettings, settings: Settings) -> Iterator[str]:
         if queues and "/" in resource and resource.partition("/")[0] not in _SERVICES:
             place = f"{path}.exemptions[{number}].resource"
             yield wrong(place, resource, f"one of {', '.join(_SERVICES)}: {_BASELINE}")
+
+
+def _with_folder(said: RuleSettings, folder: Path) -> RuleSettings:
+    """Return the settings with the whole path of the folder of rules, which other programs read."""
+    named = at(said, own_rules.KEY, "folder")
+    if not isinstance(named, str) or not named:
+        return said
+    return {
+        **said,
+        own_rules.KEY: {**said[own_rules.KEY], "folder": str((folder / named).resolve())},
+    }
 
 
 def _section(config: Mapping[str, object], mistakes: list[str]) -> RuleSettings:

@@ -24,7 +24,7 @@ from toolchain.layout import Layout
 from toolchain.programs import PROGRAMS, VERSIONS, OnPath, Program, ToolchainError
 from toolchain.progress import Progress
 
-__all__ = ["ToolchainError", "Tools", "ensure", "versions"]
+__all__ = ["ToolchainError", "Tools", "ensure", "is_built", "versions"]
 
 versions = VERSIONS
 """The built versions by system: {"kubernetes": "1.34.1", …}; a program on PATH may be newer."""
@@ -156,6 +156,11 @@ def ensure(
         if program.binaries
     }
     return Tools(programs=found, crds=layout.crds)
+
+
+def is_built(programs: Sequence[str]) -> bool:
+    """Return whether `ensure` would find the programs, and build none."""
+    return not _missing([PROGRAMS[name] for name in programs], Layout())
 
 
 def _missing(programs: Sequence[Program], layout: Layout) -> list[Program]:

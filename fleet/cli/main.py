@@ -25,6 +25,7 @@ from fleet.cli.rehearse_stop import rehearse_stop
 from fleet.cli.reinstall import reinstall
 from fleet.cli.render import render
 from fleet.cli.report import report
+from fleet.cli.rules import rules
 from fleet.cli.shape import shape
 from fleet.cli.twin import twin
 from fleet.cli.validate import validate
@@ -81,6 +82,7 @@ app.command("report", cls=Command, rich_help_panel=LOOK)(report)
 app.command("audit", cls=Command, rich_help_panel=JUDGE)(audit)
 app.command("boot", cls=Command, rich_help_panel=JUDGE)(boot)
 app.command("check", cls=PrintsSarif, rich_help_panel=JUDGE)(check)
+app.add_typer(rules, name="rules", rich_help_panel=JUDGE)
 app.command("validate", cls=Command, rich_help_panel=JUDGE)(validate)
 app.command("doctor", cls=Command, rich_help_panel=REHEARSE)(doctor)
 app.command("rehearse", cls=Command, rich_help_panel=REHEARSE)(rehearse)

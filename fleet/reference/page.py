@@ -153,6 +153,8 @@ def _policies(rules: Sequence[Rule]) -> str:
         "Settings of rules by rule id: of each its `level` (mandatory, advisory or disabled), its",
         "`exemptions` and what else it names here; [policies.md](policies.md) has the rest. It may",
         "be left out.\n",
+        "`rules: {folder: ./rules}` names a folder of rules of your own, from the stack file's",
+        "folder; its files are Python that runs with the rights of whoever runs the program.\n",
         "| rule | settings |",
         "|---|---|",
     ]

@@ -12,6 +12,7 @@ from typing import Any, cast, get_args, get_origin
 from pydantic import TypeAdapter
 
 from hardware import catalogue
+from policies import own_rules
 from policies.configuration import schema as rule_schema
 from policies.language.facts import KEY as FACTS
 from policies.language.facts import SCHEMA as FACTS_SCHEMA
@@ -73,7 +74,9 @@ def _policies() -> Schema:
         "properties": {
             **{rule.id: _rule(rule) for rule in ALL},
             FACTS: {"description": "Written by programs of other projects.", **FACTS_SCHEMA},
+            own_rules.KEY: {**own_rules.SCHEMA},
         },
+        "patternProperties": {own_rules.pattern(ALL): {"type": "object"}},
         "additionalProperties": False,
     }
 

@@ -24,7 +24,8 @@ from pulumi_policy import (
     StackValidationPolicy,
 )
 
-from policies.configuration import ConfiguredRule, configure, schema
+from policies import own_rules
+from policies.configuration import ConfiguredRule, RuleSettings, configure, schema
 from policies.exemptions import expired
 from policies.gates.judging import findings, left_unjudged, paragraph
 from policies.gates.normal_form import plain
@@ -49,6 +50,7 @@ class _Dispatch:
     ) -> None:
         self._rules = rules
         self._by_id = {rule.id: rule for rule in rules}
+        self._is_of_all = {rule.id for rule in ALL} <= {*self._by_id}
         self._record = record
         self._today = today
         self._left: dict[str, list[str]] = {}
@@ -103,11 +105,20 @@ class _Dispatch:
 
     def _configured(self, config: Mapping[str, object]) -> tuple[ConfiguredRule, ...]:
         if self._read[0] is not config:
-            elsewhere = {rule.id for rule in ALL} - {*self._by_id}  # one file for all packs
             said = json.loads(json.dumps(plain(config)))
-            mine = {key: said[key] for key in said if key not in elsewhere}
+            mine = {key: said[key] for key in said if key not in self._elsewhere(said)}
             self._read = (config, configure(mine, self._rules))
+            self._by_id |= {each.rule.id: each.rule for each in self._read[1]}
         return self._read[1]
+
+    def _elsewhere(self, said: RuleSettings) -> set[str]:
+        """One file is for all packs: what another one reads, and rules of one's own all of them."""
+        shipped = {rule.id for rule in ALL}
+        others = shipped - {rule.id for rule in self._rules}
+        if self._is_of_all or own_rules.KEY not in said:
+            return others
+        own = {each.rule.id for each in configure(said)} - shipped
+        return {*others, *own, own_rules.KEY}
 
 
 def policies(
@@ -121,7 +132,9 @@ def policies(
     `record` gets each finding as data; the messages that Pulumi prints are for people.
     """
     forms = {rule.id: schema(rule) for rule in rules}
-    properties = PolicyConfigSchema({**forms, FACTS: {**FACTS_SCHEMA}})
+    properties = PolicyConfigSchema(
+        {**forms, FACTS: {**FACTS_SCHEMA}, own_rules.KEY: {**own_rules.SCHEMA}}
+    )
     dispatch = _Dispatch(rules, record, today)
     return [
         ResourceValidationPolicy(

@@ -17,7 +17,7 @@ from tests.engine.conftest import Trial
 PACKS = {
     "cost": "cost/labels",
     "idle": "idle/job-deadline",
-    "isolation": "isolation/image-digest",
+    "isolation": "isolation/host-access",
     "numa": "numa/guaranteed-qos",
 }
 """By pack: the rule that the job below breaks."""
@@ -29,7 +29,7 @@ kubeconfig = pulumi.Config("gpu-fleet").require_secret("kubeconfig")
 kubernetes.batch.v1.Job(
     "train",
     metadata={"name": "train", "namespace": "default"},
-    spec={"template": {"spec": {"restartPolicy": "Never", "containers": [
+    spec={"template": {"spec": {"restartPolicy": "Never", "hostNetwork": True, "containers": [
         {"name": "main", "image": "train:1.0", "resources": {"limits": {"nvidia.com/gpu": "8"}}},
     ]}}},
     opts=pulumi.ResourceOptions(provider=kubernetes.Provider("cluster", kubeconfig=kubeconfig)),
