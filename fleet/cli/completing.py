@@ -62,10 +62,16 @@ def programs(incomplete: str) -> list[str]:
 def words(incomplete: str) -> list[str]:
     """What `fleet explain` knows: the lines of plans and the rules."""
     from fleet.plan.explanation import line_names
+
+    lines = [name for name in line_names() if name.startswith(incomplete)]
+    return sorted([*lines, *rules(incomplete)])
+
+
+def rules(incomplete: str) -> list[str]:
+    """The ids of the rules."""
     from policies.rules import ALL
 
-    found = [*line_names(), *(rule.id for rule in ALL)]
-    return sorted(word for word in found if word.startswith(incomplete))
+    return [rule.id for rule in ALL if rule.id.startswith(incomplete)]
 
 
 def _pools(environment: str) -> Mapping[str, Any]:

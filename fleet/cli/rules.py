@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fleet.cli import completing
 from fleet.cli.command import Command
 from fleet.cli.place import ENVIRONMENT_HELP, ROOT
 from fleet.cli.printing import complain, refuse
@@ -20,10 +21,11 @@ HELP = """\
 Use the rules elsewhere, and write rules of your own.
 
 \b
-fleet rules new acme/who-owns        a rule of your own, with its cases
-fleet rules test                     try the rules of a folder on their cases
-fleet rules docs                     write the page of these rules
-fleet rules export gate --env prod   admission policies for any cluster
+Examples:
+  fleet rules new acme/who-owns        # a rule of your own, with its cases
+  fleet rules test                     # try the rules of a folder on their cases
+  fleet rules docs                     # write the page of these rules
+  fleet rules export gate --env prod   # admission policies for any cluster
 """
 
 rules = typer.Typer(
@@ -39,13 +41,17 @@ FOLDER_HELP = "The folder of rules that the stack file names. Default: stacks/ru
 def new(
     rule: Annotated[str, typer.Argument(metavar="PACK/NAME", help="The id of the rule.")],
     *,
-    folder: Annotated[Path, typer.Option(metavar="FOLDER", help=FOLDER_HELP)] = FOLDER,
+    folder: Annotated[
+        Path, typer.Option(metavar="FOLDER", help=FOLDER_HELP, show_default=False)
+    ] = FOLDER,
 ) -> None:
     """Write a rule of your own, with its cases.
 
     The cases are a good and a bad object that `fleet rules test` tries it on.
 
-    Example: fleet rules new acme/who-owns && fleet rules test
+    \b
+    Example:
+      fleet rules new acme/who-owns
     """
     from fleet.rules.new import NewRuleError, write
     from settings.yaml_reading import path_from_here
@@ -62,12 +68,19 @@ def new(
 
 @rules.command("test", cls=Command)
 def try_rules(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help=FOLDER_HELP)] = FOLDER,
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help=FOLDER_HELP, show_default=False)
+    ] = FOLDER,
 ) -> None:
     """Try the rules of a folder on their cases.
 
     That is at the preview, and at an API server on this machine where `make toolchain` has built
     one.
+
+    \b
+    Examples:
+      fleet rules test
+      fleet rules test own
 
     Exit code 1 if a verdict differs, 2 if the rules cannot be read.
     """
@@ -113,9 +126,17 @@ def _at_a_server(every: "Sequence[Tried]", today: "date", mistakes: list[str]) -
 
 @rules.command("docs", cls=Command)
 def docs(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help=FOLDER_HELP)] = FOLDER,
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help=FOLDER_HELP, show_default=False)
+    ] = FOLDER,
 ) -> None:
-    """Write the page of the rules in a folder, FOLDER/README.md."""
+    """Write the page of the rules in a folder, FOLDER/README.md.
+
+    \b
+    Examples:
+      fleet rules docs
+      fleet rules docs own
+    """
     from policies.docs_page import own_page
     from policies.own_rules import OwnRulesError, load
     from policies.rules import ALL
@@ -130,7 +151,10 @@ def docs(
 
 @rules.command("exempt", cls=Command)
 def exempt(  # noqa: PLR0913  # what an exemption says
-    rule: Annotated[str, typer.Argument(metavar="RULE", help="The id of a rule.")],
+    rule: Annotated[
+        str,
+        typer.Argument(metavar="RULE", help="The id of a rule.", autocompletion=completing.rules),
+    ],
     resource: Annotated[
         str, typer.Argument(metavar="RESOURCE", help="KIND/NAME, or * for a whole namespace.")
     ],
@@ -140,15 +164,22 @@ def exempt(  # noqa: PLR0913  # what an exemption says
     until: Annotated[str, typer.Option(metavar="DAY", help="Its last day, such as 2027-01-31.")],
     namespace: Annotated[str, typer.Option(help="Only there.")] = "",
     environment: Annotated[
-        str, typer.Option("--env", metavar="ENV", help=f"{ENVIRONMENT_HELP[:-1]}; it has the rule.")
+        str,
+        typer.Option(
+            "--env",
+            metavar="ENV",
+            help=f"{ENVIRONMENT_HELP[:-1]}; it has the rule.",
+            autocompletion=completing.environments,
+        ),
     ] = "dev",
 ) -> None:
     """Check an exemption and print it.
 
     It goes into the stack file; a pull request with it asks for it.
 
-    Example: fleet rules exempt idle/notebooks Notebook/ada --owner ada --reason "a demo" --until
-    2027-01-31
+    \b
+    Example:
+      fleet rules exempt idle/notebooks Notebook/ada --owner ada --reason demo --until 2027-01-31
     """
     from datetime import UTC, datetime
 
@@ -170,7 +201,12 @@ def export(
     *,
     environment: Annotated[
         str,
-        typer.Option("--env", metavar="ENV", help=f"{ENVIRONMENT_HELP[:-1]}; its rules and facts."),
+        typer.Option(
+            "--env",
+            metavar="ENV",
+            help=f"{ENVIRONMENT_HELP[:-1]}; its rules and facts.",
+            autocompletion=completing.environments,
+        ),
     ] = "",
     config: Annotated[
         Path | None,
@@ -184,7 +220,10 @@ def export(
 
     The folder gets ValidatingAdmissionPolicies with their bindings, a kustomization and a README.
 
-    Example: fleet rules export gate --config rules.yaml && kubectl apply --server-side -k gate
+    \b
+    Examples:
+      fleet rules export gate --env prod
+      fleet rules export gate --config rules.yaml --deny
     """
     from datetime import UTC, datetime
 

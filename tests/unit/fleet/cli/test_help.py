@@ -98,10 +98,12 @@ def completed(*words: str) -> list[str]:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_gets_its_completion(shell: str) -> None:
+def test_each_shell_gets_its_completion(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # typer would look for the shell that has started the tests, and there may be none
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
     asked = CliRunner().invoke(app, ["--show-completion", shell], prog_name="fleet")
     assert asked.exit_code == 0
-    assert "_FLEET_COMPLETE" in asked.stdout
+    assert f"_FLEET_COMPLETE=complete_{shell}" in asked.stdout
 
 
 @pytest.mark.parametrize(
