@@ -23,7 +23,7 @@ Use the rules elsewhere, and write rules of your own.
 \b
 Examples:
   fleet rules new acme/who-owns        # a rule of your own, with its cases
-  fleet rules test                     # try the rules of a folder on their cases
+  fleet rules test                     # try a folder of rules on its cases
   fleet rules docs                     # write the page of these rules
   fleet rules export gate --env prod   # admission policies for any cluster
 """
@@ -179,7 +179,8 @@ def exempt(  # noqa: PLR0913  # what an exemption says
 
     \b
     Example:
-      fleet rules exempt idle/notebooks Notebook/ada --owner ada --reason demo --until 2027-01-31
+      fleet rules exempt idle/notebooks Notebook/ada --owner ada --reason demo \\
+        --until 2027-01-31
     """
     from datetime import UTC, datetime
 

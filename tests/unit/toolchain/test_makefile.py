@@ -30,10 +30,12 @@ class Machine:
     def make(self, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         make = shutil.which("make")
         assert make
+        # as a person's shell, also where `make test` runs this: a make within a make says so
+        shell = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
         return subprocess.run(
             [make, *words],
             cwd=cwd or self.checkout,
-            env={**os.environ, "PATH": str(self.path), "MAKEFLAGS": ""},
+            env={**shell, "PATH": str(self.path)},
             check=False,
             capture_output=True,
             text=True,
