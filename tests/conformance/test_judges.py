@@ -94,3 +94,18 @@ def test_a_machine_ends_with_the_process_that_started_it(tmp_path: Path) -> None
         starter.kill()
     gone, _ = psutil.wait_procs([machine], timeout=60)
     assert gone == [machine]
+
+
+def test_a_machine_that_stops_while_it_boots_is_started_again_with_new_drives_and_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts = iter(["echo used > scratch0; exit 1", "grep -q used scratch0 || echo '{}' > report"])
+
+    def start_command(_: object, folder: Path, **_options: object) -> list[str]:
+        return ["sh", "-c", f"cd {folder}; {next(starts)}"]
+
+    (tmp_path / "root").mkdir()
+    monkeypatch.setattr(qemu, "start_command", start_command)
+    monkeypatch.setattr(qemu, "accelerators", lambda: ("tcg", "tcg"))
+    with pytest.warns(UserWarning, match="came up at attempt 2"):
+        assert qemu.boot(debian(), tmp_path / "root", tmp_path, arguments=()) == {}
