@@ -76,8 +76,6 @@ _CHARTS: Mapping[str, tuple[Allows, ...]] = {
     "cilium-operator": _secrets(*_READ),
     # a team's, which is bound in its own namespaces alone
     "fleet-team": _secrets(*_READ, "create", "delete", "deletecollection", "patch", "update"),
-    # its own rule for the DRA driver, deployments/gpu-operator/templates/clusterrole.yaml
-    "gpu-operator": (allows(["", "apps", "resource.k8s.io", "gpu.nvidia.com"], _ALL),),
     "hcloud-csi-controller": _secrets("get", "list"),
     "kubeflow-trainer-controller-manager": _secrets(*_READ, "create", "patch", "update"),
     "kuberay-operator": _secrets(*_READ, "create", "delete", "update"),

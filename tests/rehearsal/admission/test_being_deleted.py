@@ -1,7 +1,5 @@
 """What is deleted and kept by a finalizer is judged like the rest, and can still be let go."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.rehearsal.admission.cases_isolation import allows, role
@@ -30,7 +28,7 @@ OLD = role("ClusterRole", "old", **allows(verbs=["*"]))
 
 
 @pytest.fixture(scope="module")
-def denying(server: Server) -> Iterator[Server]:
+def denying(server: Server) -> Server:
     """The server with the rules, and with objects that wait for their finalizer."""
     server.made(kept(OLD))
     deny(server, RULES)
@@ -38,7 +36,7 @@ def denying(server: Server) -> Iterator[Server]:
         server.made(kept(found))
     for found in (OLD, ROLE, MAP):
         assert server.ask("DELETE", server.place(found)).taken
-    yield server
+    return server
 
 
 @pytest.mark.parametrize("kind", PATCHES)
