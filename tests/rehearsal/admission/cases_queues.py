@@ -22,7 +22,7 @@ from tests.support.admission.server import NAMESPACE
 
 Row = tuple[str, str, Object]
 SIZE, PRIORITY = "idle/queue-size", "idle/queue-priority"
-SCHEDULER, OUTSIDE, FITS = "idle/queue-scheduler", "idle/outside-queues", "idle/gang-fits"
+OUTSIDE, FITS = "idle/outside-queues", "idle/gang-fits"
 SETTINGS: Mapping[str, Mapping[str, object]] = {OUTSIDE: {"namespaces": [NAMESPACE]}}
 """The other tables' objects stand in that namespace."""
 SYSTEM = ("system-node-critical", "system-cluster-critical")
@@ -144,8 +144,6 @@ def good() -> Iterator[Row]:
     yield SIZE, "a gang that cannot start at all", _gang(3, least=4)
     for kind in _PLAIN:
         yield PRIORITY, f"a {kind} of a class of its queue", _urgent(kind, "interactive")
-        yield SCHEDULER, f"a {kind} for Volcano", _unscheduled(kind, schedulerName="volcano")
-        yield SCHEDULER, f"a {kind} that says nothing", _unscheduled(kind)
     yield PRIORITY, "a pod of no class", _in(KINDS["Pod"](_pod()))
     yield PRIORITY, "a pod in a queue without classes that has none", _larger(KINDS["Pod"](_pod()))
     yield (
@@ -155,9 +153,6 @@ def good() -> Iterator[Row]:
     )
     yield PRIORITY, "a group of a class of its queue", _group({"priorityClassName": "research"})
     yield PRIORITY, "a group of no class", _group({})
-    yield SCHEDULER, "a pod without GPUs", _in(KINDS["Pod"](template(limited())))
-    yield SCHEDULER, "a pod in no queue", KINDS["Pod"](template(gpus()))
-    yield SCHEDULER, "a job of Volcano", _in(volcano(template(gpus())))
     for kind in _PLAIN:
         yield OUTSIDE, f"a {kind} in a queue", _unscheduled(kind)
     yield OUTSIDE, "a pod without GPUs", _in(KINDS["Pod"](template(limited())), "kube-public")
@@ -176,7 +171,6 @@ def bad() -> Iterator[Row]:
         yield SIZE, f"a {name}, larger than the queue", beyond
     for kind in _PLAIN:
         yield PRIORITY, f"a {kind} of production", _urgent(kind, "production")
-        yield SCHEDULER, f"a {kind} for another scheduler", _unscheduled(kind, schedulerName="mine")
     for name in SYSTEM:
         yield PRIORITY, f"a pod of {name}", _urgent("Pod", name)
     yield PRIORITY, "a group of production", _group({"priorityClassName": "production"})
@@ -193,9 +187,6 @@ def bad() -> Iterator[Row]:
     unbound = workflow(_pod())
     unbound["spec"]["podPriorityClassName"] = "production"
     yield PRIORITY, "a workflow that gives its pods production", _in(unbound)
-    step = workflow(template(gpus()))
-    step["spec"]["schedulerName"] = "mine"
-    yield SCHEDULER, "a workflow that gives its pods another scheduler", _in(step)
     for kind in _PLAIN:
         yield OUTSIDE, f"a {kind} elsewhere", _in(KINDS[kind](_pod()), "kube-public")
     yield FITS, "a group that does not say what it asks for", _group({"minMember": 64})
