@@ -87,6 +87,13 @@ def quantity(value: object) -> Decimal | None:
     return -amount if sign == "-" else amount
 
 
+def is_some(amount: object) -> bool:
+    """Return whether a container asks for anything by an amount, which Kubernetes reads as a
+    quantity: a null is 0, and a text that nobody can read will be some.
+    """
+    return amount is not None and str(amount) != "0"
+
+
 def _times(number: Decimal, suffix: str) -> Decimal:
     if suffix in _BINARY_POWER:
         return min(_in_billionths(number * (1 << _BINARY_POWER[suffix])), _MOST)

@@ -133,6 +133,12 @@ def _unscheduled(kind: str, **spec: Any) -> Object:
     return _in(KINDS[kind](template(gpus(), **spec)))
 
 
+def _nodes(count: object, space: str = "research") -> Object:
+    trainer = {"numNodes": 2, "resourcesPerNode": {"limits": {GPU: count, "cpu": "8"}}}
+    found = made("trainer.kubeflow.org/v1alpha1", "TrainJob", {"trainer": trainer})
+    return _in(found, space)
+
+
 _PLAIN = ("Pod", "Deployment", "StatefulSet", "Job", "CronJob", "Workflow")
 
 
@@ -155,6 +161,8 @@ def good() -> Iterator[Row]:
     yield PRIORITY, "a group of no class", _group({})
     for kind in _PLAIN:
         yield OUTSIDE, f"a {kind} in a queue", _unscheduled(kind)
+    yield OUTSIDE, "GPUs for the nodes of a TrainJob in a queue", _nodes("8")
+    yield OUTSIDE, "a TrainJob of CPUs", _nodes(0, "kube-public")
     yield OUTSIDE, "a pod without GPUs", _in(KINDS["Pod"](template(limited())), "kube-public")
     yield OUTSIDE, "a pod of the cluster's own", _in(KINDS["Pod"](template(gpus())), "kube-system")
     yield FITS, "a group of one that does not say what it asks for", _group({})
@@ -189,6 +197,7 @@ def bad() -> Iterator[Row]:
     yield PRIORITY, "a workflow that gives its pods production", _in(unbound)
     for kind in _PLAIN:
         yield OUTSIDE, f"a {kind} elsewhere", _in(KINDS[kind](_pod()), "kube-public")
+    yield OUTSIDE, "GPUs for the nodes of a TrainJob", _nodes("8", "kube-public")
     yield FITS, "a group that does not say what it asks for", _group({"minMember": 64})
     yield FITS, "a group that says nothing", _group({"minMember": 64, "minResources": {}})
     asked = {"requests.nvidia.com/gpu": "17"}
