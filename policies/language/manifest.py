@@ -51,8 +51,11 @@ def is_false(value: object) -> bool:
 
 
 def describe(manifest: Manifest) -> str:
-    """Names an object in a sentence: `NodePool 'burst'`."""
-    return f"{manifest.get('kind')} '{at(manifest, 'metadata', 'name')}'"
+    """Names an object in a sentence: `NodePool 'burst'`, or by what its name will begin with."""
+    name = at(manifest, "metadata", "name")
+    if name is None:
+        name = at(manifest, "metadata", "generateName")
+    return f"{manifest.get('kind')} " + ("without a name" if name is None else f"'{name}'")
 
 
 def seconds(duration: object) -> int | None:
