@@ -136,8 +136,9 @@ are for rules to share, by `from own_rules._name import …`.
 
 `fleet rules exempt idle/notebooks Notebook/ada --owner ada --reason "a demo" --until 2027-01-31`
 checks the entry against the rules of an environment and prints it for its stack file. A pull
-request with it is the request, and who reviews it grants it. Who opens no pull requests asks by the
-issue form "Exemption from a rule" (`.github/ISSUE_TEMPLATE/exemption.yml`), which asks for the same.
+request with it is the request, and who reviews it grants it. Who opens no pull requests asks by
+the issue form "Exemption from a rule" (`.github/ISSUE_TEMPLATE/exemption.yml`), which asks for the
+same.
 """
 
 _OWN_HEAD = """\
