@@ -31,6 +31,7 @@ _MUST = (
 _OF_KUBERNETES = ("", "apps", "batch", "extensions")
 _OF_VOLCANO = ("batch.volcano.sh", "flow.volcano.sh")
 """The groups whose jobs have a name for the tasks that have none."""
+_OF_CRON = ("jobTemplate", "spec")
 _SPARK = "spark.kubernetes.{}scheduler.name"
 
 
@@ -54,11 +55,13 @@ def _named(manifest: Manifest, pod: Pod, group: str) -> Iterator[object]:
     own, spec = pod.spec.get("schedulerName"), manifest.get("spec")
     said = [own]
     if group in _OF_VOLCANO:
-        said = [own, at(spec, "schedulerName")]
+        said = [own, at(spec, "schedulerName"), at(spec, *_OF_CRON, "schedulerName")]
     elif kind_of(manifest) is None:
         way = pod.name.split(".")
         around = [at(spec, *way[:end], "schedulerName") for end in range(len(way), -1, -1)]
-        said = [*_batch_schedulers(spec), own, *around, *_configured(spec, pod.name)]
+        of_template = at(pod.spec, "template", "spec", "schedulerName")
+        others = (of_template, *around, *_configured(spec, pod.name))
+        said = [*_batch_schedulers(spec), own, *others]
     yield from (each for each in said if each not in (None, ""))
 
 
@@ -78,7 +81,8 @@ def _configured(spec: object, role: str) -> Iterator[object]:
 _SPACE = "object.metadata.?namespace.orValue('')"
 _OF_JOB = (
     f"({list(_OF_VOLCANO)}.exists(g, object.apiVersion.startsWith(g + '/')) ? "
-    "dyn(object).?spec.?schedulerName.orValue('') : '')"
+    "dyn(object).?spec.?schedulerName.or("
+    f"dyn(object).?spec.?{'.?'.join(_OF_CRON)}.?schedulerName).orValue('') : '')"
 )
 _SAID = (
     f"([dyn(p.spec.?schedulerName.orValue('')), dyn({_OF_JOB})]"

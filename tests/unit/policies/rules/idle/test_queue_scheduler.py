@@ -64,8 +64,17 @@ def spark(executor: dict[str, Any], **spec: object) -> dict[str, Any]:
         (ray(schedulerName="mine"), "w"),
         (volcano(template(schedulerName="mine"), schedulerName="volcano"), "w"),
         (volcano(template(), schedulerName="mine"), "w"),
+        (
+            in_queue(
+                "batch.volcano.sh/v1alpha1",
+                "CronJob",
+                {"jobTemplate": volcano(template(), schedulerName="mine")},
+            ),
+            "w",
+        ),
         (predictor(schedulerName="mine"), "predictor.model"),
         (spark({"schedulerName": "mine"}), "executor"),
+        (spark({"template": {"spec": {"schedulerName": "mine"}}}), "executor"),
         (spark({"schedulerName": "volcano"}, batchScheduler="mine"), "executor"),
         (spark({}, sparkConf={"spark.kubernetes.scheduler.name": "mine"}), "executor"),
         (spark({}, sparkConf={"spark.kubernetes.executor.scheduler.name": "mine"}), "executor"),
