@@ -56,7 +56,7 @@ def parse(name: str, config: Mapping[str, object], folder: Path = Path()) -> Env
     try:
         found = settings_of(name, config, folder)
         rule_settings: RuleSettings = with_facts(said, found)
-        mistakes += _void_exemptions(said, found)
+        mistakes += void_exemptions(said, found)
     except SettingsError as error:
         mistakes += error.mistakes
         rule_settings = said  # its mistakes are reported below
@@ -69,7 +69,7 @@ def parse(name: str, config: Mapping[str, object], folder: Path = Path()) -> Env
     return Environment(settings=found, rule_settings=rule_settings, rules=rules)
 
 
-def _void_exemptions(said: RuleSettings, settings: Settings) -> Iterator[str]:
+def void_exemptions(said: RuleSettings, settings: Settings) -> Iterator[str]:
     """Yield the exemptions from host access in a queue, where the API server knows none.
 
     Of an exemption without a namespace the kind tells: jobs are in queues alone, unless they need
