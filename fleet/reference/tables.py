@@ -89,7 +89,8 @@ def _rule(answer: RuleAnswer) -> Iterator[RenderableType]:
         "            - {resource: NodePool/burst, owner: research, reason: why,\n"
         '               until: "2027-01-31"}'
     )
-    yield _indented(f"docs/policies.md has more: #{answer.id.replace('/', '')}.")
+    more = f"docs/policies.md has more: #{answer.id.replace('/', '')}."
+    yield _indented(f"The rule is {answer.file}." if answer.file else more)
 
 
 def _indented(content: str | Text | Table, *, by: int = 2) -> Padding:
