@@ -2,9 +2,8 @@
 
 What such roles hold beside `policies.language.known_roles`: they write nodes, webhooks, namespaces
 or admission policies, or bind pods. Read at the releases that `settings.versions` names; those that
-the fleet does not install at Argo Workflows 4.0.0, cert-manager 1.19.1,
-JobSet 0.12.0, KEDA 2.20.2, Kueue 0.18.2,
-LeaderWorkerSet 0.10.0, MPI Operator 0.6.0, Trainer 2.3.0 and training-operator 1.9.0.
+the fleet does not install at Argo Workflows 4.0.0, cert-manager 1.19.1, JobSet 0.12.0, KEDA
+2.20.2, Kueue 0.18.2, LeaderWorkerSet 0.10.0, Trainer 2.3.0 and training-operator 1.9.0.
 
 A role is meant for an account of its own, to which alone a ClusterRoleBinding may give it.
 """
@@ -58,7 +57,6 @@ _FLEET: Mapping[str, tuple[Allows, ...]] = {
             *("mig-manager", "vfio-manager", "vgpu-device-manager", "vgpu-manager"),
         )
     },
-    "system:hcloud-cloud-controller-manager": (allows([""], ["nodes"]),),
     "volcano-admission": _hooks("create", "update"),
     "volcano-agent": _NODES,
     "volcano-agent-scheduler": (*_NODES, *_BINDS),
@@ -82,8 +80,7 @@ _OTHERS: Mapping[str, tuple[Allows, ...]] = {
         *_hooks("update"),
         allows([""], ["secrets"], _READ),
     ),
-    "mpi-operator": (
-        allows([""], ["secrets"], ["list", "watch"]),
+    "mpi-operator": (  # what its release 0.6.0 names by wildcards
         allows(["kubeflow.org"], ["mpijobs", "mpijobs/finalizers", "mpijobs/status"]),
         allows(["coordination.k8s.io"], ["leases"]),
         allows(
@@ -93,7 +90,7 @@ _OTHERS: Mapping[str, tuple[Allows, ...]] = {
         allows(["scheduling.x-k8s.io"], ["podgroups"]),
     ),
     "nfd-master": _NODES,
-    "training-operator": (*_hooks("update"), allows([""], ["secrets"], _READ)),
+    "training-operator": _hooks("update"),
 }
 _RIGHTS = {**_KUBERNETES, **_FLEET, **_OTHERS}
 KNOWN: Mapping[str, tuple[Allows, ...]] = {
