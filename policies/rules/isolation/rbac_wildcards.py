@@ -329,7 +329,7 @@ RULE = Rule(
             "type": "array",
             "items": {"type": "string", "pattern": "^(User|Group|ServiceAccount)/.+$"},
             "default": ["Group/kubeadm:cluster-admins", "Group/system:masters"],
-            "description": "Subjects to whom cluster-admin may be bound.",
+            "description": "Subjects to whom cluster-admin and other known roles may be bound.",
         },
     },
     predicate=violations,
