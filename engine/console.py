@@ -5,11 +5,8 @@ import io
 import os
 import re
 import sys
-import textwrap
-from collections.abc import Iterator
-from dataclasses import dataclass
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -50,26 +47,6 @@ def show(*things: RenderableType) -> None:
         for thing in things:
             console.print(thing, crop=False)
     console.file.write(_TRAILING_BLANKS.sub("", captured.get()))
-
-
-@dataclass(frozen=True)
-class OneLine:
-    """A text on one line, cut between words where the screen is too narrow; `tail` always shows."""
-
-    text: Text
-    tail: str = ""
-
-    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """Yield the text, with an ellipsis where it goes on."""
-        tail = Text(self.tail, style="dim")
-        room = options.max_width - len(tail)
-        whole = self.text.plain
-        if len(whole) <= room:
-            yield self.text + tail
-            return
-        ellipsis = " ..." if options.ascii_only else " …"
-        cut = textwrap.shorten(whole, room, placeholder=ellipsis, break_on_hyphens=False)
-        yield self.text[: max(len(cut) - len(ellipsis), 0)] + Text(ellipsis) + tail
 
 
 def behind(mark: str, style: str, body: RenderableType) -> Table:
