@@ -1,10 +1,7 @@
-"""The console to which commands print their results, and what it shows where it has ASCII alone."""
+"""The console to which commands print their results."""
 
-import codecs
-import io
 import os
 import re
-import sys
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -12,20 +9,7 @@ from rich.text import Text
 
 WIDTH = 120
 """Of what nobody watches, such as the log of a pipeline."""
-IN_ASCII = {
-    "\N{CHECK MARK}": "+",
-    "\N{BALLOT X}": "x",
-    "\N{MULTIPLICATION SIGN}": "x",
-    "\N{EN DASH}": "-",
-    "\N{EM DASH}": "-",
-    "\N{BOX DRAWINGS LIGHT HORIZONTAL}": "-",
-    "\N{MIDDLE DOT}": ";",
-    "\N{HORIZONTAL ELLIPSIS}": "...",
-    "\N{RIGHTWARDS ARROW}": "->",
-    "\N{LESS-THAN OR EQUAL TO}": "<=",
-}
 _TRAILING_BLANKS = re.compile(r" +(?=(?:\x1b\[0m)?$)", re.MULTILINE)
-_IN_ASCII_ERRORS = "fleet-in-ascii"
 
 
 def results() -> Console:
@@ -56,18 +40,3 @@ def behind(mark: str, style: str, body: RenderableType) -> Table:
     grid.add_column(ratio=1)
     grid.add_row(Text(mark, style=style), body)
     return grid
-
-
-def print_what_the_output_can() -> None:
-    """Let standard output and error write a sign that their encoding lacks as one of ASCII."""
-    codecs.register_error(_IN_ASCII_ERRORS, _in_ascii)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=_IN_ASCII_ERRORS)
-
-
-def _in_ascii(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    signs = error.object[error.start : error.end]
-    return "".join(IN_ASCII.get(sign, "?") for sign in signs), error.end

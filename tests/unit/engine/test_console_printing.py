@@ -8,6 +8,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from engine import console
+from engine.ascii_output import print_what_the_output_can
 from engine.console import behind
 from engine.tables import Widest, table
 
@@ -54,7 +55,7 @@ def test_signs_that_an_encoding_lacks_are_written_as_ascii(monkeypatch: pytest.M
     raw = io.BytesIO()
     out = io.TextIOWrapper(raw, "ascii", write_through=True)
     monkeypatch.setattr(sys, "stdout", out)
-    console.print_what_the_output_can()
+    print_what_the_output_can()
     sys.stdout.write("✓ 8 \N{MULTIPLICATION SIGN} H200 \N{EN DASH} … → ü")
     assert raw.getvalue() == b"+ 8 x H200 - ... -> ?"
 
@@ -63,7 +64,7 @@ def test_a_table_has_the_same_form_in_ascii() -> None:
     made = table("Pool", "GPUs", right=("GPUs",))
     made.add_row("dgx", "16")
     utf8 = shown(made, 40)
-    console.print_what_the_output_can()  # makes the handler of errors known
+    print_what_the_output_can()  # makes the handler of errors known
     file = io.TextIOWrapper(io.BytesIO(), "ascii", errors="fleet-in-ascii")
     Console(width=40, file=file).print(made)
     file.seek(0)
