@@ -110,7 +110,7 @@ def test_an_exemption_that_has_ended_is_told_with_its_line(tmp_path: Path) -> No
     keys["gpu-fleet:policies"]["idle/gpu-node-pool"] = {"exemptions": [until]}
     path = written(tmp_path, keys)
     (broken,) = judged(path).broken
-    assert broken.startswith(f"{path}:{line(path, '    idle/gpu-node-pool:')}: ")
+    assert broken.startswith(f"{path}:{line(path, '      exemptions:')}: idle/gpu-node-pool: ")
     assert " ended on 2026-11-21 " in broken
 
 
