@@ -3,7 +3,8 @@
 What such roles hold beside `policies.language.known_roles`: they write nodes, webhooks, namespaces
 or admission policies, or bind pods. Read at the releases that `settings.versions` names; those that
 the fleet does not install at Argo Workflows 4.0.0, cert-manager 1.19.1, JobSet 0.12.0, KEDA
-2.20.2, Kueue 0.18.2, LeaderWorkerSet 0.10.0, Trainer 2.3.0 and training-operator 1.9.0.
+2.20.2, KServe 0.16.0, Kueue 0.18.2, LeaderWorkerSet 0.10.0, Trainer 2.3.0 and
+training-operator 1.9.0.
 
 A role is meant for an account of its own, to which alone a ClusterRoleBinding may give it.
 """
@@ -73,6 +74,10 @@ _OTHERS: Mapping[str, tuple[Allows, ...]] = {
         allows(["*"], ["*"], ["get"]),
         allows(["*"], ["*/scale"], [*_READ, "patch", "update"]),
     ),
+    "kserve-manager-role": (
+        *_hooks("create", "delete", "patch", "update"),
+        allows([""], ["secrets"], ["get"]),
+    ),
     "kubeflow-trainer-controller-manager": _hooks("update"),
     "kueue-manager-role": _hooks("update"),
     "lws-manager-role": (
@@ -107,6 +112,7 @@ _ACCOUNTS: Mapping[str, str] = {
     "baremetal-operator-manager-role": "baremetal-operator-controller-manager",
     "jobset-manager-role": "jobset-controller-manager",
     "karpenter-core": "karpenter",
+    "kserve-manager-role": "kserve-controller-manager",
     "kueue-manager-role": "kueue-controller-manager",
     "lws-manager-role": "lws-controller-manager",
     "monitoring-grafana-clusterrole": "monitoring-grafana",
@@ -117,6 +123,7 @@ _USERS: Mapping[str, Sequence[str]] = {
     "system:kube-scheduler": ["User/system:kube-scheduler"],
     "system:kubelet-api-admin": ["User/kube-apiserver-kubelet-client"],  # kubeadm's
     "system:node": [],  # the API server judges by the node instead
+    "volcano-agent": ["ServiceAccount/*/volcano-agent", "User/volcano-agent"],
 }
 _READERS = ("keda-external-metrics-reader", "resource-metrics-server-resources")
 

@@ -1,5 +1,7 @@
 """What is deleted and kept by a finalizer is judged like the rest, and can still be let go."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.rehearsal.admission.cases_isolation import allows, role
@@ -28,7 +30,7 @@ OLD = role("ClusterRole", "old", **allows(verbs=["*"]))
 
 
 @pytest.fixture(scope="module")
-def denying(server: Server) -> Server:
+def denying(server: Server) -> Iterator[Server]:
     """The server with the rules, and with objects that wait for their finalizer."""
     server.made(kept(OLD))
     deny(server, RULES)
@@ -36,7 +38,9 @@ def denying(server: Server) -> Server:
         server.made(kept(found))
     for found in (OLD, ROLE, MAP):
         assert server.ask("DELETE", server.place(found)).taken
-    return server
+    yield server
+    server.remove_policies()
+    server.wait_for("the end of the rules", lambda: server.try_out(OLD).taken)
 
 
 @pytest.mark.parametrize("kind", PATCHES)
