@@ -85,8 +85,8 @@ class Loader(yaml.CSafeLoader):
     """A YAML loader that agrees with Pulumi's.
 
     It refuses duplicate keys, of which plain YAML keeps the last, and reads `yes`, `1:30` and `=`
-    as text, which are true, 90 and a type of its own in YAML 1.1. It also refuses a file whose nested aliases expand to
-    more values than fit into memory.
+    as text, which are true, 90 and a type of its own in YAML 1.1. It also refuses a file whose
+    nested aliases expand to more values than fit into memory.
     """
 
     _level = 0
