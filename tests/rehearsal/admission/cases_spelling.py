@@ -39,6 +39,10 @@ _NAME = "kubernetes.io/metadata.name"
 
 
 def _open_policies() -> Iterator[tuple[str, Object]]:
+    for types in ([], ["Egress", "Ingress"]):
+        found = network()
+        found["spec"] = {**found["spec"], "policyTypes": types}
+        yield f"everybody by the types {types}", found
     for operator, key in (
         ("Exists", _NAME),
         ("DoesNotExist", "none"),
@@ -71,6 +75,10 @@ def _open_policies() -> Iterator[tuple[str, Object]]:
 
 
 def _closed_policies() -> Iterator[tuple[str, Object]]:
+    for ingress in ({}, {"from": blocks("0.0.0.0/0")}):
+        out = network()
+        out["spec"] = {**out["spec"], "policyTypes": ["Egress"], "ingress": [ingress]}
+        yield f"{ingress or 'everybody'} in a policy of egress alone", out
     named = {"namespaceSelector": _said(_NAME, "In", "monitoring")}
     yield "a namespace by its name", network(named)
     yield "namespaces with a mark", network({"namespaceSelector": _said("scrapes", "Exists")})
@@ -103,6 +111,10 @@ def _open_to_cilium() -> Iterator[tuple[str, Object]]:
     yield "any endpoint of the cluster", _cilium({"fromEndpoints": [{}]}, kind=wide)
     ports = {"toPorts": [{"ports": [{"port": "1", "endPort": 65535, "protocol": "TCP"}]}]}
     yield "all ports of Cilium", _cilium(ports)
+    for what, selector in _spellings_of_everybody():
+        yield f"{what} of Cilium", _cilium({"fromEndpoints": [selector]})
+    yield "a group of everybody", _group("10.0.0.0/8", "0.0.0.0/0", "::/0")
+    yield "a group of halves", _group(*_HALVES)
     specs = _cilium()
     specs["specs"] = [specs.pop("spec"), _cilium({"fromEntities": ["world"]})["spec"]]
     yield "the second part of Cilium", specs
@@ -113,7 +125,40 @@ def _open_to_cilium() -> Iterator[tuple[str, Object]]:
     )
 
 
+def _spellings_of_everybody() -> Iterator[tuple[str, Object]]:
+    """Selectors of Cilium's peers that are everybody, in other words than the entities."""
+    for label in ("reserved:world", "reserved:world-ipv4", "reserved:all"):
+        yield label, {"matchLabels": {label: ""}}
+        yield f"{label} that is there", _said(label, "Exists")
+    yield "one of the world", _said("reserved:world", "In", "")
+    yield "all but the host", _said("reserved:host", "DoesNotExist")
+    for prefix in ("", "any:", "k8s:"):
+        space = f"{prefix}io.kubernetes.pod.namespace"
+        yield f"pods of {prefix or 'any'} namespaces", _said(space, "Exists")
+        yield f"all but one of {prefix or 'any'} namespaces", _said(space, "NotIn", "none")
+    yield "what has no namespace", _said("io.kubernetes.pod.namespace", "DoesNotExist")
+
+
+def _spellings_of_some() -> Iterator[tuple[str, Object]]:
+    """Selectors of Cilium's peers that only look like everybody."""
+    for label in ("reserved:host", "reserved:remote-node", "reserved:health"):
+        yield label, {"matchLabels": {label: ""}}
+        yield f"{label} that is there", _said(label, "Exists")
+    yield "a pod called world", {"matchLabels": {"world": ""}}
+    yield "any namespace of a name", {"matchLabels": {"any:io.kubernetes.pod.namespace": "desk"}}
+    yield "a part of any namespace", _said("any:io.kubernetes.pod.namespace", "In", "desk")
+    yield "others of its namespace", _said("app", "NotIn", "web")
+
+
+def _group(*cidrs: str) -> Object:
+    return made("cilium.io/v2", "CiliumCIDRGroup", {"externalCIDRs": list(cidrs)})
+
+
 def _closed_to_cilium() -> Iterator[tuple[str, Object]]:
+    for what, selector in _spellings_of_some():
+        yield f"{what} of Cilium", _cilium({"fromEndpoints": [selector]})
+    yield "a group of networks", _group("10.0.0.0/8", "192.168.0.0/16", "2001:db8::/32")
+    yield "a group of nothing", _group()
     yield "nobody of Cilium", _cilium({})
     yield "its own of Cilium", _cilium({"fromEndpoints": [{}]})
     yield "hosts of Cilium", _cilium({"fromEntities": ["host", "kube-apiserver"]})
