@@ -198,6 +198,7 @@ a file and export again.
       - {{name: research, gpus: 16, priorities: [research]}}
     controllers: []   # accounts of your operators: system:serviceaccount:NAMESPACE:NAME
     kinds: []         # your kinds that make pods
+    balancers_filter: true   # false where load balancers ignore a Service's source ranges
   idle/job-deadline:
     max_hours: 24
     exemptions:

@@ -181,6 +181,12 @@ def _annotated(ranges: str) -> Object:
     return found
 
 
+def _with_policy(policy: str) -> Object:
+    found = _service({"port": 22}, loadBalancerSourceRanges=["10.0.0.0/8"])
+    found["metadata"]["annotations"] = {"service.cilium.io/src-ranges-policy": policy}
+    return found
+
+
 def _services() -> Iterator[tuple[str, Object]]:
     yield "SSH behind another port", _service({"port": 2222, "targetPort": 22})
     yield "SSH by name", _service({"port": 2222, "targetPort": "ssh"})
@@ -188,6 +194,8 @@ def _services() -> Iterator[tuple[str, Object]]:
     yield "etcd by name", _service({"port": 443, "targetPort": "etcd-client"})
     yield "SSH at every node", _service({"port": 22}, type="NodePort")
     yield "SSH for two halves", _service({"port": 22}, loadBalancerSourceRanges=_HALVES)
+    for policy in ("deny", "Deny"):
+        yield f"SSH for all but some by {policy}", _with_policy(policy)
     yield (
         "an address of its own",
         _service({"port": 443}, type="ClusterIP", externalIPs=["8.8.8.8"]),
@@ -413,6 +421,8 @@ def good() -> Iterator[Row]:
     yield WORLD, "another protocol", _service({"port": 6443, "protocol": "UDP"})
     yield WORLD, "HTTPS at every node", _service({"port": 443}, type="NodePort")
     yield WORLD, "SSH for private networks by annotation", _annotated("10.0.0.0/8,172.16.0.0/12")
+    yield WORLD, "SSH for a network with spaces", _annotated(" 10.0.0.0/8 ")
+    yield WORLD, "SSH for some by a policy of Cilium", _with_policy("allow")
     private = {"loadBalancerSourceRanges": ["10.0.0.0/8", "172.16.0.0/12"]}
     yield WORLD, "SSH for private networks", _service({"port": 22}, **private)
     yield IMAGE, "a placeholder for an image", _images("${IMAGE}")
@@ -427,6 +437,8 @@ def bad() -> Iterator[Row]:
     yield from ((NETWORK, *row) for row in _open_to_cilium())
     yield from ((WORLD, *row) for row in _services())
     yield WORLD, "SSH for two halves by annotation", _annotated(",".join(_HALVES))
+    for blank in (" ", "\t\n"):
+        yield WORLD, f"SSH for {blank!r}", _annotated(blank)
     yield from ((RBAC, *row) for row in _grants())
     yield from ((SECRETS, *row) for row in _secrets())
     yield from ((HOST, *row) for row in _loosened())

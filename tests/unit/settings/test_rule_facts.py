@@ -25,6 +25,17 @@ def test_rules_know_the_pools_without_being_told() -> None:
     assert dgx["mig_profiles"] == []
 
 
+def test_load_balancers_of_hetzner_hold_to_no_ranges() -> None:
+    owned = config()
+    pools = owned["pools"]
+    assert isinstance(pools, dict)
+    del pools["cpu"]
+
+    known = [parse("dev", each).rules[0].facts["balancers_filter"] for each in (config(), owned)]
+
+    assert known == [False, True]
+
+
 def test_instances_of_mig_take_the_place_of_gpus() -> None:
     cut = told("dgx", with_pool("dgx", MIG, {"purpose": "inference"}))
 
