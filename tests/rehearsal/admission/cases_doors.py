@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
+from tests.rehearsal.admission.facts import FACTS
 from tests.support.admission.objects import (
     GPU,
     KINDS,
@@ -49,6 +50,15 @@ def _required(*terms: Object) -> Object:
 def _labelled(key: str, *values: str, operator: str = "In") -> Object:
     asked: Object = {"key": key, "operator": operator, **({"values": values} if values else {})}
     return {"matchExpressions": [asked]}
+
+
+_NOT_BARE: Object = {
+    "matchExpressions": [
+        {"key": "fleet.gpu/pool", "operator": "NotIn", "values": ["bare"]},
+        {"key": "fleet.gpu/pool", "operator": "Exists"},
+    ]
+}
+_WITH_GPUS = tuple(each["name"] for each in FACTS["pools"] if each["gpus"])
 
 
 def _named(node: str) -> Object:
@@ -101,6 +111,14 @@ def _good_doors() -> Iterator[Row]:
     yield LIMITS, "a type without GPUs among others", pod(plain, **small)
     none = _required(_labelled("nvidia.com/gpu.present", operator="DoesNotExist"))
     yield LIMITS, "nodes without GPUs", pod(plain, **none)
+    yield LIMITS, "a pool, without its taint", pod(plain, **_required(_NOT_BARE))
+    others = _labelled("fleet.gpu/pool", *_WITH_GPUS, operator="NotIn")
+    yield LIMITS, "no pool with GPUs", pod(plain, **_required(others), **ANY_TAINT)
+    either = _required(_NOT_BARE, _labelled("a", "b"))
+    yield LIMITS, "a pool as one of two ways", pod(plain, **either, **ANY_TAINT)
+    for operator, value in (("Lt", "1"), ("DoesNotExist", "")):
+        found = _labelled("nvidia.com/gpu.count", *([value] if value else []), operator=operator)
+        yield LIMITS, f"GPUs that are {operator} {value}", pod(plain, **_required(found))
     of_pod: Object = {"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
     yield LIMITS, "a limit of the whole pod", pod(plain, **of_pod, **_on("dgx"))
     yield WHOLE_POD, "a pod elsewhere", job(template(plain, **of_pod))
@@ -213,6 +231,16 @@ def _bad_places() -> Iterator[Row]:
     yield LIMITS, "a label of the GPU Operator", pod(plain, **present)
     exists = _required(_labelled("nvidia.com/gpu.product", operator="Exists"))
     yield LIMITS, "a label by affinity", pod(plain, **exists)
+    for operator, key, value in (
+        ("Gt", "nvidia.com/gpu.count", "0"),
+        ("Lt", "nvidia.com/gpu.count", "9"),
+        ("NotIn", "nvidia.com/gpu.present", "false"),
+    ):
+        found = _required(_labelled(key, value, operator=operator))
+        yield LIMITS, f"{key} {operator} {value}", pod(plain, **found)
+    there = _labelled("fleet.gpu/pool", operator="Exists")
+    yield LIMITS, "any pool", job(template(plain, **_required(there), **ANY_TAINT))
+    yield LIMITS, "all but one pool", pod(plain, **_required(_NOT_BARE), **ANY_TAINT)
     typed: Object = {"nodeSelector": {"node.kubernetes.io/instance-type": "p5en.48xlarge"}}
     yield LIMITS, "an instance type", pod(plain, **typed)
     fields = _required(_named("dev-dgx-01"))
