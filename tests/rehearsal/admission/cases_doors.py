@@ -38,6 +38,11 @@ def _seeing(value: object, found: Object | None = None) -> Object:
     return {**(found or limited()), "env": [{"name": VISIBLE, "value": value}]}
 
 
+def _map(key: str, value: str) -> Object:
+    found: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine"}}
+    return {**found, "data": {key: value}}
+
+
 def _running(*words: str, count: int = 8, **more: object) -> Object:
     return {**gpus(count), "command": list(words[:1]), "args": list(words[1:]), **more}
 
@@ -90,6 +95,10 @@ def _good_doors() -> Iterator[Row]:
     for value in ("none", "void", ""):
         yield VARIABLE, f"{value!r} to be seen", job(template(_seeing(value)))
     yield VARIABLE, "GPUs that are asked for", pod(gpus())
+    for key, value in ((VISIBLE, "none"), (VISIBLE, ""), ("CUDA_VISIBLE_DEVICES", "0")):
+        yield VARIABLE, f"a ConfigMap with {key} {value!r}", _map(key, value)
+    whole = [{"prefix": "NVIDIA_", "configMapRef": {"name": "mine"}}, {"secretRef": {"name": "a"}}]
+    yield VARIABLE, "other variables", pod({**limited(), "envFrom": whole})
     system = pod(_seeing("all"))
     system["metadata"]["namespace"] = "kube-system"
     yield VARIABLE, "a part of the system", system
@@ -207,6 +216,10 @@ def _bad_doors() -> Iterator[Row]:
     )
     yield VARIABLE, "a sidecar of GPUs", pod(gpus(), _seeing("all", limited("beside")))
     yield VARIABLE, "more than it asks for", pod(_seeing("all", gpus()))
+    for key in (VISIBLE, "VISIBLE_DEVICES"):
+        yield VARIABLE, f"a ConfigMap with {key}", _map(key, "all")
+    prefix = {"prefix": "NVIDIA_VISIBLE_", "configMapRef": {"name": "mine"}}
+    yield VARIABLE, "a prefix of variables", pod({**limited(), "envFrom": [prefix]})
     mount = {"name": "d", "mountPath": "/var/run/nvidia-container-devices/all"}
     volumes = [{"name": "d", "emptyDir": {}}]
     yield VARIABLE, "a mount", pod({**limited(), "volumeMounts": [mount]}, volumes=volumes)
