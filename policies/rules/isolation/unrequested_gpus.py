@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from policies.language import cel
 from policies.language.cel_forms import EVERY_CONTAINER, Fault, of_containers, pods_or_object
-from policies.language.manifest import at, describe, items, mapping
+from policies.language.manifest import at, describe, is_some, items, mapping
 from policies.language.pods import KINDS, pods, subject
 from policies.language.rule import Manifest, Rule, Settings
 from policies.language.system_namespaces import cel_is_system, is_system, schema
@@ -83,7 +83,7 @@ def _is_key(name: str) -> bool:
 
 def _asks(container: Mapping[str, object]) -> bool:
     return any(
-        name.startswith(_VENDOR) and str(amount) != "0"
+        name.startswith(_VENDOR) and is_some(amount)
         for part in ("limits", "requests")
         for name, amount in mapping(at(container, "resources", part)).items()
     )
@@ -103,8 +103,7 @@ _MAP_GIVES = (
     f"k.endsWith('{_LEFT}') && '{_VARIABLE}'.endsWith(k) && !({_DATA}[k] in {list(_NO_GPUS)}))"
 )
 _ASKS = (
-    f"{cel.RESOURCES}.exists(r, r.exists(k, k.startsWith('{_VENDOR}') && "
-    "'%s'.format([r[k]]) != '0'))"
+    f"{cel.RESOURCES}.exists(r, r.exists(k, k.startsWith('{_VENDOR}') && {cel.is_some('r[k]')}))"
 )
 _MOUNTED = (
     "c.?volumeMounts.orValue([]).exists(m, "
