@@ -29,8 +29,8 @@ def _open_to_cilium() -> Iterator[tuple[str, Object]]:
     yield "all ports of Cilium", _cilium(ports)
     for what, selector in _spellings_of_everybody():
         yield f"{what} of Cilium", _cilium({"fromEndpoints": [selector]})
-    yield "a group of everybody", _group("10.0.0.0/8", "0.0.0.0/0", "::/0")
-    yield "a group of halves", _group(*HALVES)
+    yield "a group of everybody", group("10.0.0.0/8", "0.0.0.0/0", "::/0")
+    yield "a group of halves", group(*HALVES)
     specs = _cilium()
     specs["specs"] = [specs.pop("spec"), _cilium({"fromEntities": ["world"]})["spec"]]
     yield "the second part of Cilium", specs
@@ -66,15 +66,16 @@ def _spellings_of_some() -> Iterator[tuple[str, Object]]:
     yield "others of its namespace", said("app", "NotIn", "web")
 
 
-def _group(*cidrs: str) -> Object:
+def group(*cidrs: str) -> Object:
+    """A group of addresses."""
     return made("cilium.io/v2", "CiliumCIDRGroup", {"externalCIDRs": list(cidrs)})
 
 
 def _closed_to_cilium() -> Iterator[tuple[str, Object]]:
     for what, selector in _spellings_of_some():
         yield f"{what} of Cilium", _cilium({"fromEndpoints": [selector]})
-    yield "a group of networks", _group("10.0.0.0/8", "192.168.0.0/16", "2001:db8::/32")
-    yield "a group of nothing", _group()
+    yield "a group of networks", group("10.0.0.0/8", "192.168.0.0/16", "2001:db8::/32")
+    yield "a group of nothing", group()
     yield "nobody of Cilium", _cilium({})
     yield "its own of Cilium", _cilium({"fromEndpoints": [{}]})
     yield "hosts of Cilium", _cilium({"fromEntities": ["host", "kube-apiserver"]})
