@@ -60,8 +60,8 @@ def pools(report: Report, *, whole: bool = False) -> Iterator[RenderableType]:
     if not report.pools:
         return
     yield Text()
-    if report.planned:
-        yield Text("Pools as the stack file plans them; nothing came up:", style="dim")
+    if note := digest.plan_note(report):
+        yield Text(note, style="dim")
     rows = digest.pool_rows(report)
     widest = [_pool_table(rows, hardware=True, numa=True)] if whole else []
     narrower = [_pool_table(rows, hardware=True), _pool_table(rows), _pool_table(rows, least=True)]

@@ -34,9 +34,8 @@ def _broken(report: Report) -> Iterator[str]:
 def _pools(report: Report) -> Iterator[str]:
     if not report.pools:
         return
-    if report.planned:
-        yield "Pools as the stack file plans them; nothing came up:"
-        yield ""
+    if note := digest.plan_note(report):
+        yield from (note, "")
     yield from rows(("Site", "Pool", "Hardware", "Nodes", "Pod CPUs", "GPUs", "USD/h"), "lllrrlr")
     for row in digest.pool_rows(report):
         cells = (row.site, row.pool, row.hardware, row.nodes, row.pod_cpus, row.gpus)

@@ -63,7 +63,7 @@ def test_the_page_has_each_broken_rule_with_its_keys_before_the_pools() -> None:
     report = recorded("broken")
     text = Page(page(report, "")).text
     assert report.broken
-    pools = text.index("Pools As the stack file plans them")
+    pools = text.index("Pools Pools as the stack file plans them")
     for verdict in report.broken:
         assert all(str(finding.resource) in text for finding in verdict.findings)
         assert " ".join(verdict.findings[0].sentences) in text
