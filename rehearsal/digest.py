@@ -55,6 +55,7 @@ class Line:
     mark: Mark
     text: str
     about: str = ""  # what it is about: a rule and where
+    more: tuple[str, ...] = ()  # what else there is to say of it, where there is room
 
 
 def headline(report: Report) -> str:
@@ -240,9 +241,9 @@ def _advice(verdict: Verdict, report: Report) -> Line:
     sentences = verdict.sentences
     worst = next(finding for finding in verdict.findings if finding.state == verdict.state)
     at = [key.removeprefix(f"{PROJECT}:") for key in keys(worst, report)[:1]]
-    more = f" (and {len(sentences) - 1} more)" if len(sentences) > 1 else ""
-    about = " at ".join([verdict.rule + more, *at])
-    return Line(mark="warning", about=about, text=worst.sentences[0])
+    first = worst.sentences[0]
+    more = tuple(sentence for sentence in sentences if sentence != first)
+    return Line(mark="warning", about=" at ".join([verdict.rule, *at]), text=first, more=more)
 
 
 def job(report: Report) -> Line | None:

@@ -116,5 +116,6 @@ def _fault(found: Broken, environment: str) -> Iterator[RenderableType]:
 
 def _one_line(line: Line, tail: str = "") -> Table:
     mark, style = MARKS[line.mark]
-    about = Text(f"{line.about}: " if line.about else "", style="bold")
+    more = f" (and {len(line.more)} more)" if line.more else ""
+    about = Text(f"{line.about}{more}: " if line.about else "", style="bold")
     return behind(mark, style, OneLine(about + Text(line.text), tail))

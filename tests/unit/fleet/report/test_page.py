@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fleet.preview.markdown_parts import cell
 from fleet.report.markdown import markdown
 from fleet.report.page import page
 from rehearsal.report import Report
@@ -114,6 +115,16 @@ def test_whatever_a_report_says_is_text() -> None:
     assert "script" not in found.tags
     assert found.text.count(EVIL) >= 6
     assert all(address.startswith("https://") for address in found.addresses)
+
+
+def test_markdown_has_every_sentence_of_what_is_advised() -> None:
+    report = recorded("passed")
+    text = markdown(report, "")
+    advised = [verdict for verdict in report.verdicts if verdict.state == "advisory"]
+    assert any(len(verdict.sentences) > 1 for verdict in advised)
+    for verdict in advised:
+        assert all(cell(sentence) in text for sentence in verdict.sentences), verdict.rule
+    assert "more)" not in text
 
 
 @pytest.mark.parametrize("name", ["passed", "broken"])
