@@ -37,7 +37,7 @@ def results() -> Console:
     Behind a pipe the terminal is that of standard input or error. Where there is none, rich takes
     80 columns, in which tables break within words.
     """
-    console = Console()
+    console = Console(emoji=False)
     if "COLUMNS" not in os.environ and not any(os.isatty(stream) for stream in (0, 1, 2)):
         console.width = WIDTH
     return console

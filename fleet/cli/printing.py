@@ -13,12 +13,14 @@ __all__ = ["complain", "refuse", "show", "working"]
 
 def complain(sentence: str) -> None:
     """Print a sentence to standard error, in one piece."""
-    Console(stderr=True, soft_wrap=True).print(sentence, style="red", markup=False, highlight=False)
+    Console(stderr=True, soft_wrap=True, emoji=False).print(
+        sentence, style="red", markup=False, highlight=False
+    )
 
 
 def working(what: str) -> Status:
     """Return what says on a terminal, while it is entered, that the command works."""
-    return Console(stderr=True).status(f"{what} …")
+    return Console(stderr=True, emoji=False).status(f"{what} …")
 
 
 def refuse(reason: object) -> NoReturn:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from policies.language import cel
 from policies.language.cel_forms import Fault, of_containers
 from policies.language.gpu_nodes import ON_GPU_NODES, on_gpu_nodes
-from policies.language.manifest import at, mapping, quantity
+from policies.language.manifest import at, is_some, mapping, quantity
 from policies.language.pods import Pod, subject
 from policies.language.pool_table import cel_asks_for
 from policies.language.quantities import READABLE_PODS, readable_pods
@@ -49,7 +49,7 @@ def _is_on_gpu_node(manifest: Manifest, pod: Pod, settings: Settings) -> bool:
 def _asks_for_gpus(container: Mapping[str, object]) -> bool:
     parts = [mapping(at(container, "resources", part)) for part in ("limits", "requests")]
     asked = (found for each in parts for found in each.items())
-    return any(name.startswith(_VENDOR) and str(amount) != "0" for name, amount in asked)
+    return any(name.startswith(_VENDOR) and is_some(amount) for name, amount in asked)
 
 
 _ASKS = cel_asks_for(f"k.startsWith('{_VENDOR}')")
