@@ -72,6 +72,14 @@ def test_the_page_has_each_broken_rule_with_its_keys_before_the_pools() -> None:
     assert text.index("gpu-fleet:pools.burst.consolidate_after_minutes") < pools
 
 
+def test_a_refused_edit_of_a_kept_twin_leaves_it_as_it_was_in_every_form() -> None:
+    report = replace(recorded("broken"), kept=True)
+    said = "Pools as the stack file plans them; the twin stays as it was:"
+    assert said in markdown(report, "")
+    assert said in Page(page(report, "")).text
+    assert "rules hold so far: the twin stays as it was" in markdown(report, "")
+
+
 def test_the_page_has_every_pool_rule_and_chart() -> None:
     report = recorded("passed")
     text = Page(page(report, "Rehearsed on a day.")).text
