@@ -128,9 +128,9 @@ def _rows(pool: Pool, report: Report) -> Iterator[PoolRow]:
 def _without_nodes(pool: Pool, *, planned: bool) -> PoolRow:
     rented = pool.gpu_limit is not None
     boots = "" if planned else "boot data ok" if pool.boot_data_ok else "boot data refused"
-    planned_gpus = pool.nodes_wanted * pool.gpus_per_node
     of = "" if planned else "0 of "
-    gpus = f"up to {pool.gpu_limit}" if rented else f"{of}{planned_gpus}"
+    owned = f"{of}{pool.nodes_wanted * pool.gpus_per_node}{_model(pool)}"
+    gpus = f"up to {pool.gpu_limit}" if rented else owned
     return PoolRow(
         site=pool.site,
         pool=pool.title or pool.name,
@@ -138,7 +138,7 @@ def _without_nodes(pool: Pool, *, planned: bool) -> PoolRow:
         nodes=str(pool.nodes_wanted) if planned or rented else f"0 of {pool.nodes_wanted}",
         pod_cpus="",
         numa=boots,
-        gpus=f"{gpus}{_model(pool)}" if pool.gpus_per_node else NOTHING,
+        gpus=gpus if pool.gpus_per_node else NOTHING,
         hugepages="",
         usd_per_hour=usd(pool.usd_per_hour),
         down=not planned and (not pool.boot_data_ok or not rented),

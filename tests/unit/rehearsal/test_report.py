@@ -177,10 +177,15 @@ def test_the_gpus_of_a_row_are_those_of_the_pool_not_of_a_node(
     assert row.gpus == f"{gpus}{digest.TIMES}H200"
 
 
-def test_a_pool_of_rented_machines_shows_the_most_gpus_and_their_model(whole: Report) -> None:
+def test_a_pool_that_has_no_node_yet_shows_the_most_gpus_and_one_without_gpus_none(
+    whole: Report,
+) -> None:
     rows = {row.pool: row.gpus for row in digest.pool_rows(whole)}
-    assert rows["burst"] == f"up to 16{digest.TIMES}H200"
-    assert rows["cpu"] == digest.NOTHING
+    assert (rows["burst"], rows["cpu"]) == ("up to 16", digest.NOTHING)
+
+
+def test_the_whole_report_has_room_for_numa_nodes_in_100_columns(whole: Report) -> None:
+    assert "2 × 112 CPUs, 1 TiB" in text(whole, width=100)  # noqa: RUF001  # as it is shown
 
 
 def test_resources_inside_lakefs_are_listed_as_recorded_only(environment: Environment) -> None:
