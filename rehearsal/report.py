@@ -123,7 +123,7 @@ class Report:
     gateways: tuple[str, ...] = ()  # machines that came up outside the cluster
     refused: tuple[Refusal, ...] = ()
     resources: Mapping[str, int] | None = None  # by type
-    verdicts: tuple[Verdict, ...] = ()  # of every rule, in the order of the rules
+    verdicts: tuple[Verdict, ...] = ()  # in the order of the rules: of every one, if all was judged
     exemptions: tuple[ExemptionStatus, ...] = ()  # all of the environment, used or not
     job: JobRun | None = None
     charts_not_rehearsed: tuple[Chart, ...] = ()

@@ -141,7 +141,7 @@ def as_far_as_known(
     for verb in () if report.verdicts else VERBS[::-1]:
         heard = read_log(findings_path(directory, verb), preview=verb == "preview")
         if heard.packs:
-            report = with_verdicts(report, environment, heard.findings)
+            report = _without_unasked(with_verdicts(report, environment, heard.findings))
             break
     machines = {name: _always_on(pool) for name, pool in settings.pools.items()}
     return replace(
@@ -153,6 +153,13 @@ def as_far_as_known(
             [pool.hardware for name, pool in settings.pools.items() for _ in range(machines[name])],
         ),
     )
+
+
+def _without_unasked(report: Report) -> Report:
+    """Leaves out rules without findings where something else broke off before all was judged."""
+    if not report.other_problems:
+        return report
+    return replace(report, verdicts=tuple(each for each in report.verdicts if each.findings))
 
 
 def _always_on(pool: ResolvedPool) -> int:

@@ -163,6 +163,21 @@ def test_a_rehearsal_whose_update_did_not_end_does_not_say_that_nothing_was_crea
     assert held.endswith(" hold so far: the update did not end")
 
 
+def test_a_rule_is_not_said_to_hold_where_the_program_failed_before_all_was_judged(
+    environment: Environment, tmp_path: Path
+) -> None:
+    (tmp_path / "preview-findings.jsonl").write_text(
+        '{"pack": "gpu-fleet", "preview": true, "finding": null}\n'
+    )
+    planned = report_builder.planned(environment)
+    whole = report_builder.as_far_as_known(planned, environment, tmp_path, "preview")
+    assert any("hold so far" in line.text for line in digest.counts(whole))
+    refused = planned.failed("This update replaces or deletes 3 servers.")
+    found = report_builder.as_far_as_known(refused, environment, tmp_path, "preview")
+    assert found.verdicts == ()
+    assert [*digest.counts(found)] == []
+
+
 @pytest.mark.parametrize(
     ("nodes", "wanted", "gpus"),
     [(2, 2, "16"), (1, 2, "8 of 16"), (0, 2, "0 of 16")],
