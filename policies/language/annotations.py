@@ -22,6 +22,7 @@ _CLASSES = (
     ("spec", "priorityClassName"),
     ("spec", "podPriorityClassName"),
     ("spec", "workflowSpec", "podPriorityClassName"),
+    ("spec", "jobTemplate", "spec", "priorityClassName"),
     ("spec", "runPolicy", "schedulingPolicy", "priorityClass"),
 )
 

@@ -139,7 +139,11 @@ def good() -> Iterator[Row]:
         yield DEADLINE, f"a {name} that may idle for an hour", of(template(gpus()))
     for name, of in OTHERS.items():
         yield DEADLINE, f"a {name}, which is no job", of(_ending_never())
-    ray = {"rayClusterSpec": _cluster(_ending_never()), "activeDeadlineSeconds": 3600}
+    ray = {
+        "rayClusterSpec": _cluster(_ending_never()),
+        "activeDeadlineSeconds": 3600,
+        "shutdownAfterJobFinishes": True,
+    }
     yield DEADLINE, "a RayJob with a limit", made("ray.io/v1", "RayJob", ray)
     yield DEADLINE, "a JobSet whose jobs have a limit", _job_set(604800)
     for name, of in (("task", inline_task), ("step", inline_step)):
