@@ -50,12 +50,11 @@ _WHOLE: Mapping[str, tuple[str, ...]] = {
 """Where the limit of the whole job is, in the kinds that have one and keep it."""
 _ARGO = tuple(name for name in _WHOLE if name.startswith("argoproj.io/"))
 _VOLCANO = ("batch.volcano.sh/Job", "batch.volcano.sh/CronJob", "flow.volcano.sh/JobTemplate")
-_JOB_SET, _RAY_JOB = "jobset.x-k8s.io/JobSet", "ray.io/RayJob"
+_JOB_SET, _RAY_JOB, _RAY_CRON_JOB = "jobset.x-k8s.io/JobSet", "ray.io/RayJob", "ray.io/RayCronJob"
 _JOBS = ("batch/Job", "batch/CronJob", "keda.sh/ScaledJob")
 _MADE_AGAIN = (
     *(name for name in _WHOLE if name not in (*_ARGO, *_JOBS)),
-    _RAY_JOB,
-    "ray.io/RayCluster",
+    *(_RAY_JOB, _RAY_CRON_JOB, "ray.io/RayCluster"),
 )
 _RESTARTS = ("RestartJob", "RestartTask", "RestartPod", "RestartPartition")
 _REMOVED = ("", "PodEvicted")
@@ -67,18 +66,16 @@ _BY_ERRORS = ("OnError", "OnTransientError")
 
 def is_limited_ray_job(manifest: Manifest) -> bool:
     """Return whether an object is a RayJob with a limit, which alone does not end its cluster."""
-    limit = at(manifest, "spec", _LIMIT)
-    return "/".join(group_kind(manifest)) == _RAY_JOB and counted(limit) is not None
+    return counted(at(_ray_job(manifest), _LIMIT)) is not None
 
 
 def of_whole_job(manifest: Manifest) -> int:
     """The seconds after which all pods of a job have ended, by its own limit."""
-    name = "/".join(group_kind(manifest))
-    if name == _RAY_JOB:
-        spec = at(manifest, "spec")
+    spec = _ray_job(manifest)
+    if spec is not None:
         runs = _times(at(spec, "backoffLimit"), 0) + 1
         return _seconds(at(spec, _LIMIT)) * runs + _until_deleted(spec)
-    path = _WHOLE.get(name)
+    path = _WHOLE.get("/".join(group_kind(manifest)))
     return NEVER if path is None else _seconds(at(manifest, *path, _LIMIT))
 
 
@@ -103,6 +100,13 @@ def runs(manifest: Manifest, pod: Pod) -> int:
     if name == _JOB_SET:
         return _of_job_set(at(manifest, "spec", "failurePolicy"))
     return _of_argo(pod.spec.get("retryStrategy")) if name in _ARGO else 1
+
+
+def _ray_job(manifest: Manifest) -> object:
+    """The spec of a RayJob, or of those that a RayCronJob makes; None of any other kind."""
+    way = {_RAY_JOB: ("spec",), _RAY_CRON_JOB: ("spec", "jobTemplate")}
+    path = way.get("/".join(group_kind(manifest)))
+    return None if path is None else at(manifest, *path)
 
 
 def _until_deleted(ray_job: object) -> int:
@@ -204,22 +208,24 @@ def _by_path() -> str:
 
 
 _SPEC = "dyn(object).?spec"
+_CRON_OF_RAY = f"variables.resource == '{_resources([_RAY_CRON_JOB])[0]}'"
+_RAY = f"({_CRON_OF_RAY} ? {_SPEC}.?jobTemplate : {_SPEC})"
 _RULES = (
-    f"{cel.listed(f'{_SPEC}.?deletionStrategy', 'deletionRules')}.filter(r, "
+    f"{cel.listed(f'{_RAY}.?deletionStrategy', 'deletionRules')}.filter(r, "
     f"r.?condition.?jobDeploymentStatus.orValue('') == 'Failed' && "
     f"r.?policy.orValue('') in {list(_DELETE)})"
     f".map(r, {_cel_times('r.?condition.?ttlSeconds', 0)})"
 )
 _DELETED = (
-    f"({_SPEC}.?deletionStrategy.orValue(null) != null ? ({_RULES} + [{NEVER}]).min() : "
-    f"{_SPEC}.?shutdownAfterJobFinishes.orValue(false) == true ? "
-    f"{_cel_times(f'{_SPEC}.?ttlSecondsAfterFinished', 0)} : {NEVER})"
+    f"({_RAY}.?deletionStrategy.orValue(null) != null ? ({_RULES} + [{NEVER}]).min() : "
+    f"{_RAY}.?shutdownAfterJobFinishes.orValue(false) == true ? "
+    f"{_cel_times(f'{_RAY}.?ttlSecondsAfterFinished', 0)} : {NEVER})"
 )
-_IS_RAY_JOB = f"variables.resource in {_resources([_RAY_JOB])}"
-IS_LIMITED_RAY_JOB = f"({_IS_RAY_JOB} && {is_count(f'{_SPEC}.?{_LIMIT}')})"
+_IS_RAY_JOB = f"variables.resource in {_resources([_RAY_JOB, _RAY_CRON_JOB])}"
+IS_LIMITED_RAY_JOB = f"({_IS_RAY_JOB} && {is_count(f'{_RAY}.?{_LIMIT}')})"
 """CEL: `is_limited_ray_job`."""
 _OF_RAY_JOB = (
-    f"{_cel_seconds(f'{_SPEC}.?{_LIMIT}')} * ({_cel_times(f'{_SPEC}.?backoffLimit', 0)} + 1) + "
+    f"{_cel_seconds(f'{_RAY}.?{_LIMIT}')} * ({_cel_times(f'{_RAY}.?backoffLimit', 0)} + 1) + "
     f"{_DELETED}"
 )
 _SPEC_OF_JOB = f"(variables.resource == '{_resources(_JOBS)[2]}' ? {_SPEC}.?jobTargetRef : {JOB})"

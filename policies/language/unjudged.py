@@ -1,12 +1,13 @@
 """What asks for GPUs and no rule can judge, or not wholly, before its pods are made.
 
 - A kind that nobody has listed: whether it is meant to end, and so needs a deadline.
-- Resources in a field that an operator or Helm reads, such as a TrainJob's `resourcesPerNode`.
+- Resources in a field that an operator or Helm reads, such as those of a Ray head group.
+- What the runtime of a TrainJob says of its pods.
 - What KubeRay makes beside the pods: the autoscaler's container in the head, and Services.
 - Text that somebody fills in or renders later: a patch of Argo's with parameters, a manifest.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from policies.language import argo
@@ -21,21 +22,19 @@ from policies.language.pod_search import (
     may_make_pods,
     shows_a_pod,
 )
+from policies.language.replicas import RAY
 from policies.language.rule import Manifest
 
 _NO_END = "whether it is meant to end, and so idle/job-deadline, as its kind is not listed"
 _FIELD = "the GPUs of {}, which its operator gives to pods of its own"
 _IMAGE = "the image of container '{}', which its operator chooses"
+_RUNTIME = "the labels, CPUs and memory of its pods, which its runtime may give"
 _RENDERED = "the GPUs of {}, which Helm renders"
 _TEXT = "the text {}, which speaks of GPUs"
 _PATCH = "the podSpecPatch of '{}', which Argo fills in"
 _AUTOSCALER = "the container of {}, which KubeRay puts into the head"
 _SERVICE = "the Service of {}, which KubeRay makes"
-_RAY: Mapping[str, tuple[str, ...]] = {
-    "RayCluster": ("spec",),
-    "RayJob": ("spec", "rayClusterSpec"),
-    "RayService": ("spec", "rayClusterConfig"),
-}
+_RAY = {**RAY, "RayCronJob": ("spec", "jobTemplate", "rayClusterSpec")}
 _OF_THE_AUTOSCALER = (
     *("image", "command", "args", "env", "envFrom", "volumeMounts", "securityContext"),
 )
@@ -51,8 +50,9 @@ def unjudged(manifest: Manifest, facts: Facts) -> list[str]:
         return list(_of_workflow(manifest))
     kind = kind_of(manifest)
     if kind is not None:
+        parts = [_RUNTIME] if any(pod.partial for pod in gpu_pods(manifest)) else []
         searched = kind.kind in _READ_BY_AN_OPERATOR
-        found = list(_below(manifest, rendered=False)) if searched else []
+        found = [*parts, *(_below(manifest, rendered=False) if searched else ())]
         return [*found, *_of_ray(manifest)] if kind.group == "ray.io" else found
     if not may_make_pods(manifest) and not is_rendered(manifest):
         return []

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from policies.language import cel
 from policies.language.cel_forms import EVERY_CONTAINER, Fault, of_containers
-from policies.language.manifest import at, items, mapping
+from policies.language.manifest import at, is_some, items, mapping
 from policies.language.pods import pods, subject
 from policies.language.rule import Manifest, Rule, Settings
 from policies.language.system_namespaces import cel_is_system, is_system, schema
@@ -64,7 +64,7 @@ def _gives_gpus(variable: object) -> bool:
 
 def _asks(container: Mapping[str, object]) -> bool:
     return any(
-        name.startswith(_VENDOR) and str(amount) != "0"
+        name.startswith(_VENDOR) and is_some(amount)
         for part in ("limits", "requests")
         for name, amount in mapping(at(container, "resources", part)).items()
     )
@@ -77,8 +77,7 @@ _GIVES = (
     f"!('%s'.format([{_VALUE}]) in {list(_NO_GPUS)})))"
 )
 _ASKS = (
-    f"{cel.RESOURCES}.exists(r, r.exists(k, k.startsWith('{_VENDOR}') && "
-    "'%s'.format([r[k]]) != '0'))"
+    f"{cel.RESOURCES}.exists(r, r.exists(k, k.startsWith('{_VENDOR}') && {cel.is_some('r[k]')}))"
 )
 _MOUNTED = (
     "c.?volumeMounts.orValue([]).exists(m, "

@@ -119,3 +119,12 @@ def test_an_exemption_is_checked_and_printed_for_the_stack_file() -> None:
         code, said = fleet("exempt", rule, resource, *words, day)
         assert code == 2
         assert expected in said
+
+
+def test_an_exemption_that_the_stack_file_would_refuse_is_not_printed() -> None:
+    words = ["--owner", "ada", "--reason", "a probe", "--until", "2099-01-31"]
+    asked = ["exempt", "isolation/host-access", "Pod/probe", *words, "--namespace"]
+
+    code, said = fleet(*asked, "research")
+    assert (code, 'is "research"; allowed: a namespace of no queue' in said) == (2, True)
+    assert fleet(*asked, "bench")[0] == 0

@@ -11,12 +11,15 @@ PLACES = {
     "RayCluster": "spec",
     "RayJob": "spec.rayClusterSpec",
     "RayService": "spec.rayClusterConfig",
+    "RayCronJob": "spec.jobTemplate.rayClusterSpec",
 }
 
 
 def made(kind: str, cluster: dict[str, Any], **more: object) -> dict[str, Any]:
-    field = PLACES[kind].partition(".")[2]
-    spec = {**({field: cluster} if field else cluster), **more}
+    spec = cluster
+    for field in reversed(PLACES[kind].split(".")[1:]):
+        spec = {field: spec}
+    spec = {**spec, **more}
     return {"apiVersion": "ray.io/v1", "kind": kind, "metadata": {"name": "r"}, "spec": spec}
 
 

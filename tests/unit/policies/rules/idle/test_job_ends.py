@@ -161,6 +161,15 @@ def test_a_ray_job_ends_where_it_gives_its_cluster_back() -> None:
     assert not kept(ray_job(shutdownAfterJobFinishes=True, backoffLimit=168))
 
 
+def test_a_ray_cron_job_ends_as_its_ray_jobs_do() -> None:
+    def nightly(**spec: object) -> dict[str, Any]:
+        template = ray_job(**spec)["spec"]
+        return made("ray.io/v1", "RayCronJob", {"schedule": "@daily", "jobTemplate": template})
+
+    assert not kept(nightly())
+    assert kept(nightly(shutdownAfterJobFinishes=True))
+
+
 @pytest.mark.parametrize(
     ("strategy", "gives_back"),
     [
