@@ -12,6 +12,7 @@ from zlib import crc32
 from policies.language.facts import KEY
 from tests.rehearsal.admission import (
     cases_capacity,
+    cases_cilium,
     cases_declared,
     cases_doors,
     cases_ends,
@@ -66,6 +67,7 @@ _TABLES = (
     cases_idle,
     cases_isolation,
     cases_spelling,
+    cases_cilium,
     cases_structure,
     cases_trust,
     cases_work,

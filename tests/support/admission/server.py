@@ -23,6 +23,7 @@ _WARNING = re.compile(
     re.DOTALL,
 )
 _CUSTOM = (
+    ("cilium.io", "v2", "CiliumCIDRGroup"),
     ("argoproj.io", "v1alpha1", "Workflow"),
     ("argoproj.io", "v1alpha1", "WorkflowTemplate"),
     ("argoproj.io", "v1alpha1", "ClusterWorkflowTemplate"),
