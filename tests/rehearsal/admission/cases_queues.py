@@ -154,7 +154,9 @@ def _unscheduled(kind: str, **spec: Any) -> Object:
 
 def _nodes(count: object, space: str = "research") -> Object:
     trainer = {"numNodes": 2, "resourcesPerNode": {"limits": {GPU: count, "cpu": "8"}}}
-    found = made("trainer.kubeflow.org/v1alpha1", "TrainJob", {"trainer": trainer})
+    # the API server sees GPUs for nodes in the pods alone, and so no job without a limit here
+    spec = {"trainer": trainer, "activeDeadlineSeconds": 3600}
+    found = made("trainer.kubeflow.org/v1alpha1", "TrainJob", spec)
     return _in(found, space)
 
 
