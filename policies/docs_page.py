@@ -79,9 +79,11 @@ config:
           controllers: ["system:serviceaccount:jobs:training-operator"]
 
 - Who owns a pod is believed where a controller says so: those of Kubernetes, Volcano's, KubeRay's
-  and Kubeflow's as their projects install them (`settings/operators.py`), and the `controllers` of
-  the environment. List there the service account of each other operator that makes pods of jobs,
-  or their pods need deadlines of their own
+  in the namespace `kuberay-operator` or `kuberay-system`, Kubeflow's in `kubeflow` and
+  `mpi-operator` (`settings/operators.py`), and the `controllers` of the environment. List there the
+  service account of each other operator that makes pods of jobs, or their pods need deadlines of
+  their own. The commands of KubeRay's README put it into `default`, which is never trusted: install
+  it with `--namespace kuberay-operator`
   ([decision 23](decisions/0023-whom-admission-believes.md)).
 - Rules of your own are files in a folder that the stack file names (below).
 - A cluster that this program does not run gets the admission rules from `fleet rules export DIR`:

@@ -22,7 +22,7 @@ def with_facts(said: RuleSettings, settings: Settings) -> dict[str, Mapping[str,
     facts: Facts = {
         "pools": [pool_facts(pool, settings.versions) for pool in settings.pools.values()],
         "queues": [
-            _queue_facts(name, queue)
+            _queue_facts(name, queue, settings)
             for team in settings.teams.values()
             for name, queue in team.queues.items()
         ],
@@ -35,7 +35,7 @@ def with_facts(said: RuleSettings, settings: Settings) -> dict[str, Mapping[str,
     return {key: {**known.get(key, {}), **said.get(key, {})} for key in {**said, **known}}
 
 
-def _queue_facts(name: str, queue: types.Queue) -> Queue:
+def _queue_facts(name: str, queue: types.Queue, settings: Settings) -> Queue:
     facts: Queue = {
         "name": name,
         "gpus": queue.gpus,
@@ -44,6 +44,8 @@ def _queue_facts(name: str, queue: types.Queue) -> Queue:
     }
     if queue.pool is not None:
         facts["pool"] = queue.pool
+        if settings.pools[queue.pool].rented:
+            facts["reclaimable"] = False
     return facts
 
 

@@ -22,16 +22,29 @@ _CLASSES = (
     ("spec", "priorityClassName"),
     ("spec", "podPriorityClassName"),
     ("spec", "workflowSpec", "podPriorityClassName"),
+    ("spec", "jobTemplate", "spec", "priorityClassName"),
     ("spec", "runPolicy", "schedulingPolicy", "priorityClass"),
 )
 
 
+_OF_RAY = "ray.io/priority-class-name"
+"""A label, of which KubeRay makes the class of the PodGroup and the pods."""
+
+
 def classes_of_job(manifest: Manifest) -> list[object]:
-    """The priority classes that Volcano, Argo or Kubeflow give to all pods of a job."""
-    return [at(manifest, *path) for path in _CLASSES]
+    """The priority classes that Volcano, Argo, Kubeflow or KubeRay give to all pods of a job."""
+    is_ray = str(manifest.get("apiVersion")).startswith("ray.io/")
+    of_ray = at(manifest, "metadata", "labels", _OF_RAY) if is_ray else None
+    return [*(at(manifest, *path) for path in _CLASSES), of_ray]
 
 
-CLASSES_OF_JOB = f"[{', '.join('dyn(object).?' + '.?'.join(path) for path in _CLASSES)}]"
+_CEL_OF_RAY = (
+    "(object.apiVersion.startsWith('ray.io/') ? "
+    f"dyn(object).?metadata.?labels[?'{_OF_RAY}'] : optional.none())"
+)
+CLASSES_OF_JOB = (
+    f"[{', '.join('dyn(object).?' + '.?'.join(path) for path in _CLASSES)}, {_CEL_OF_RAY}]"
+)
 """CEL: `classes_of_job`, as optionals."""
 
 

@@ -77,6 +77,8 @@ class Queue(TypedDict):
     weight: NotRequired[int]
     priorities: NotRequired[Sequence[str]]
     """The priority classes that its pods may name."""
+    reclaimable: NotRequired[bool]
+    """Others take back what it has beyond its share; so they do where this is not said."""
 
 
 class MakesPods(TypedDict):
@@ -172,6 +174,7 @@ SCHEMA: Mapping[str, object] = {
                 pool={"type": "string", "pattern": "^[a-z0-9-]+$"},
                 weight=_COUNT,
                 priorities=_TEXTS,
+                reclaimable=_FLAG,
             )
         ),
         kinds=_list(

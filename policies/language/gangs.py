@@ -10,8 +10,8 @@ from policies.language.gpu_work import counted
 from policies.language.manifest import at, items, mapping, quantity
 from policies.language.pods import KINDS as OF_PODS
 from policies.language.pods import KUBEFLOW
+from policies.language.replicas import JOB, cel_number, number, volcano_job
 from policies.language.replicas import VARIABLES as MADE
-from policies.language.replicas import cel_number, number
 from policies.language.replicas import gpus as made
 from policies.language.rule import Kind, Manifest
 from settings.names import GPU
@@ -19,15 +19,16 @@ from settings.names import GPU
 SCHEDULING = "scheduling.volcano.sh/"
 KINDS: tuple[Kind, ...] = (
     ("batch.volcano.sh", "jobs"),
+    ("batch.volcano.sh", "cronjobs"),
     ("scheduling.volcano.sh", "podgroups"),
     *(kind for kind in OF_PODS if kind[0] == "kubeflow.org" and kind[1] != "notebooks"),
 )
 _GROUPS = {
-    "Job": "batch.volcano.sh/",
+    **dict.fromkeys(("Job", "CronJob"), "batch.volcano.sh/"),
     "PodGroup": SCHEDULING,
     **dict.fromkeys(KUBEFLOW, "kubeflow.org/"),
 }
-_BY_KIND = {"Job": ("spec",), "PodGroup": ("spec",)}
+_OF_VOLCANO = ("Job", "CronJob", "PodGroup")
 _NAMES = (GPU, f"requests.{GPU}")
 _POLICY = ("spec", "runPolicy", "schedulingPolicy")
 
@@ -87,26 +88,28 @@ def _promised(gang: Manifest) -> Decimal | None:
 
 def _said(gang: Manifest, *path: str) -> object:
     """Return a scheduling field of a gang; a Job of Volcano has no `minResources`."""
-    return at(gang, *_BY_KIND.get(str(gang.get("kind")), _POLICY), *path)
+    if gang.get("kind") in _OF_VOLCANO:
+        return at(volcano_job(gang), *path)
+    return at(gang, *_POLICY, *path)
 
 
 def _members(gang: Manifest) -> int:
     """How many pods start at once, as Volcano's webhook or the training operator fills it in."""
     said = _said(gang, "minAvailable")
-    if gang.get("kind") != "Job":
+    if gang.get("kind") not in ("Job", "CronJob"):
         roles = mapping(at(gang, "spec", KUBEFLOW.get(str(gang.get("kind")), "")))
         many = sum(number(at(role, "replicas"), 1) for role in roles.values())
         return many if said is None else counted(said) or 0
-    tasks = items(at(gang, "spec", "tasks"))
+    tasks = items(at(volcano_job(gang), "tasks"))
     least = [mapping(task).get("minAvailable", at(task, "replicas")) for task in tasks]
     of_tasks = sum(1 if each is None else counted(each) or 0 for each in least)
     return counted(said) or of_tasks
 
 
-_IS_JOB = "object.kind == 'Job'"
-_SPEC = "dyn(object).spec"
+_IS_JOB = "object.kind in ['Job', 'CronJob']"
+_SPEC = f"{JOB}.orValue({{}})"
 _SAID = "dyn(object).spec.?runPolicy.?schedulingPolicy"
-_OWN = "object.kind in ['Job', 'PodGroup']"
+_OWN = f"object.kind in {list(_OF_VOLCANO)}"
 _TASKS = cel.listed(_SPEC, "tasks")
 _OF_TASKS = (
     f"{_TASKS}.map(t, {cel_number('t.?minAvailable', cel_number('t.?replicas', '1'))}).sum()"

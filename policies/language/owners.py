@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from typing import cast
 
 from policies.language.manifest import at, items
-from policies.language.pod_kinds import SERVICES, SHIPPED
+from policies.language.pod_kinds import SERVICES, SHIPPED, group_kind
 from policies.language.rule import Manifest
 from settings.names import KUBE_SYSTEM, VOLCANO_NAMESPACE
 from settings.operators import OPERATORS
@@ -32,12 +32,12 @@ CONTROLLERS = (
     *OPERATORS,
 )
 """The users of controllers that make pods in every fleet."""
-_LISTED = tuple(dict.fromkeys(each.kind for each in SHIPPED))
+_LISTED = tuple(dict.fromkeys((each.group, each.kind) for each in SHIPPED))
 _REFERENCES = "ownerReferences"
 
 
-def believed(manifest: Manifest, there: Collection[tuple[str, str, str]]) -> Manifest:
-    """Return an object with the owners that are there: by kind, namespace and name."""
+def believed(manifest: Manifest, there: Collection[tuple[str, str, str, str]]) -> Manifest:
+    """Return an object with the owners that are there, each by its `key`."""
     found = manifest.get("metadata")
     # by type alone: whatever is not known yet stays, and holds up the rules that read it
     metadata = cast("dict[str, object]", found) if type(found) is dict else {}
@@ -49,18 +49,18 @@ def believed(manifest: Manifest, there: Collection[tuple[str, str, str]]) -> Man
         owner
         for owner in (owners if there else ())
         if any(
-            (str(at(owner, "kind")), where, str(at(owner, "name"))) in there
+            (*group_kind(owner), where, str(at(owner, "name"))) in there
             for where in (namespace, "")
         )
     ]
     return {**manifest, "metadata": {**metadata, _REFERENCES: kept}}
 
 
-def key(manifest: Manifest) -> tuple[str, str, str]:
-    """What an object is known by among others: kind, namespace and name."""
+def key(manifest: Manifest) -> tuple[str, str, str, str]:
+    """What an object is known by among others: group, kind, namespace and name."""
     metadata = manifest.get("metadata")
     return (
-        str(manifest.get("kind")),
+        *group_kind(manifest),
         str(at(metadata, "namespace") or ""),
         str(at(metadata, "name") or ""),
     )
@@ -68,7 +68,7 @@ def key(manifest: Manifest) -> tuple[str, str, str]:
 
 def is_owned_pod(manifest: Manifest) -> bool:
     """Return whether another object of a listed kind made this, and was judged in its place."""
-    return any(at(owner, "kind") in _LISTED for owner in _owners(manifest))
+    return any(group_kind(owner) in _LISTED for owner in _owners(manifest))
 
 
 def is_service(manifest: Manifest) -> bool:
@@ -124,9 +124,11 @@ VOUCHED = (
 """CEL: whether what an object says of its owners is believed."""
 VOUCHED_AS_A_WHOLE = f"(variables.vouched && ({_LISTED_USER} || {_SUBRESOURCE} == ''))"
 """CEL: the same of what is exempt with its owner, which a container put into it is not."""
+_GROUP = "(o.apiVersion.contains('/') ? o.apiVersion.split('/')[0] : '')"
+_KNOWN = [f"{group}/{kind}" for group, kind in _LISTED]
 IS_OWNED_POD = (
-    f"({OWNERS}.exists(o, o.kind in {list(_LISTED)} || o.kind in variables.declaredKinds) && "
-    "variables.vouched)"
+    f"({OWNERS}.exists(o, [{_GROUP} + '/' + o.kind].exists(k, k in {_KNOWN} || "
+    "k in variables.declaredKinds)) && variables.vouched)"
 )
 """CEL: `is_owned_pod`."""
 IS_SERVICE = (

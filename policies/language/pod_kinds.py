@@ -142,13 +142,17 @@ SERVICES = (
 """Kinds that are not meant to end."""
 
 
-def kind_of(manifest: Manifest) -> PodKind | None:
-    """The entry of an object's kind; None where the table has none."""
-    group, _, _version = str(manifest.get("apiVersion")).rpartition("/")
-    kind = str(manifest.get("kind"))
+def group_kind(found: object) -> tuple[str, str]:
+    """The API group and the kind of an object, or of a reference to one."""
+    group, _, _version = str(at(found, "apiVersion")).rpartition("/")
     if group == "extensions":  # where Deployments and DaemonSets once were
         group = "apps"
-    return _BY_KIND.get((group, kind))
+    return group, str(at(found, "kind"))
+
+
+def kind_of(manifest: Manifest) -> PodKind | None:
+    """The entry of an object's kind; None where the table has none."""
+    return _BY_KIND.get(group_kind(manifest))
 
 
 @dataclass(frozen=True, kw_only=True)

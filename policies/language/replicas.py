@@ -27,6 +27,7 @@ KINDS: tuple[Kind, ...] = (
     ("batch", "jobs"),
     ("batch", "cronjobs"),
     ("batch.volcano.sh", "jobs"),
+    ("batch.volcano.sh", "cronjobs"),
     *(("kubeflow.org", f"{kind.lower()}s") for kind in KUBEFLOW),
     ("kubeflow.org", "notebooks"),
     ("jobset.x-k8s.io", "jobsets"),
@@ -68,8 +69,8 @@ def _templates(manifest: Manifest) -> _Found:
         yield number(at(spec, "replicas"), 1), at(spec, "template")
     elif group == "batch" and kind in ("Job", "CronJob"):
         yield _of_job(spec if kind == "Job" else at(spec, "jobTemplate", "spec"))
-    elif group == "batch.volcano.sh" and kind == "Job":
-        for task in items(at(spec, "tasks")):
+    elif group == "batch.volcano.sh" and kind in ("Job", "CronJob"):
+        for task in items(at(volcano_job(manifest), "tasks")):
             yield number(at(task, "replicas"), 1), at(task, "template")
     elif group == "kubeflow.org" and kind == "Notebook":
         yield 1, at(spec, "template")
@@ -85,6 +86,12 @@ def _templates(manifest: Manifest) -> _Found:
         yield from _of_groups(spec)
     elif group == "ray.io" and kind in RAY:
         yield from _of_ray(at(manifest, *RAY[kind]))
+
+
+def volcano_job(manifest: Manifest) -> object:
+    """The spec of a Job of Volcano, or of those that its CronJob makes."""
+    way = ("spec", "jobTemplate", "spec") if manifest.get("kind") == "CronJob" else ("spec",)
+    return at(manifest, *way)
 
 
 def _of_job(spec: object) -> tuple[int, object]:
@@ -149,6 +156,8 @@ def _group(group: str) -> str:
 
 
 _SPEC = "dyn(object).?spec"
+JOB = "(object.kind == 'CronJob' ? dyn(object).?spec.?jobTemplate.?spec : dyn(object).?spec)"
+"""CEL: the spec of a Job or of those that a CronJob makes, as an optional: `volcano_job`."""
 _OF_ONE = f"{_SPEC}.?leaderWorkerTemplate"
 _GROUPS = cel_number(f"{_SPEC}.?replicas", "1")
 _WORKER = f"{_OF_ONE}.?workerTemplate.orValue({{}})"
@@ -163,7 +172,6 @@ _HOSTS = cel_number("g.?numOfHosts", "1")
 _WORKERS = (
     f"[{cel_number('g.?replicas', '0')}, {cel_number('g.?minReplicas', '0')}].max() * {_HOSTS}"
 )
-_JOB = "(object.kind == 'CronJob' ? dyn(object).?spec.?jobTemplate.?spec : dyn(object).?spec)"
 _OF_SET = "r.?template.?spec"
 _ROLE = "variables.roles[r].?template.orValue({})"
 _FIRST, _CONTAINERS = (
@@ -186,10 +194,10 @@ VARIABLES: Mapping[str, str] = {
     "roles": cel.PODS["roles"],
     "several": (
         f"object.kind == 'Pod' ? [{_several('1.0', 'object')}] : "
-        f"{_group('batch.volcano.sh')} ? {cel.listed(_SPEC, 'tasks')}.map(t, {_TASK}) : "
+        f"{_group('batch.volcano.sh')} ? {cel.listed(JOB, 'tasks')}.map(t, {_TASK}) : "
         f"{_group('kubeflow.org')} && object.kind != 'Notebook' ? variables.roles.map(r, "
         f"{_several(cel_number('variables.roles[r].?replicas', '1'), _ROLE)}) : "
-        f"{_group('batch')} ? [{_several(_job(_JOB), f'{_JOB}.?template.orValue({{}})')}] : "
+        f"{_group('batch')} ? [{_several(_job(JOB), f'{JOB}.?template.orValue({{}})')}] : "
         f"{_group('jobset.x-k8s.io')} ? "
         f"{cel.listed(_SPEC, 'replicatedJobs')}.map(r, {_ONE_OF_SET}) : "
         f"{_group('leaderworkerset.x-k8s.io')} ? [{_several(_GROUPS, _LEADER)}, "

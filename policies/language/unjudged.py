@@ -3,6 +3,7 @@
 - A kind that nobody has listed: whether it is meant to end, and so needs a deadline.
 - Resources in a field that an operator or Helm reads, such as those of a Ray head group.
 - What the runtime of a TrainJob says of its pods.
+- What KubeRay makes beside the pods: the autoscaler's container in the head, and Services.
 - Text that somebody fills in or renders later: a patch of Argo's with parameters, a manifest.
 """
 
@@ -21,6 +22,7 @@ from policies.language.pod_search import (
     may_make_pods,
     shows_a_pod,
 )
+from policies.language.replicas import RAY
 from policies.language.rule import Manifest
 
 _NO_END = "whether it is meant to end, and so idle/job-deadline, as its kind is not listed"
@@ -30,18 +32,28 @@ _RUNTIME = "the labels, CPUs and memory of its pods, which its runtime may give"
 _RENDERED = "the GPUs of {}, which Helm renders"
 _TEXT = "the text {}, which speaks of GPUs"
 _PATCH = "the podSpecPatch of '{}', which Argo fills in"
+_AUTOSCALER = "the container of {}, which KubeRay puts into the head"
+_SERVICE = "the Service of {}, which KubeRay makes"
+_RAY = {**RAY, "RayCronJob": ("spec", "jobTemplate", "rayClusterSpec")}
+_OF_THE_AUTOSCALER = (
+    *("image", "command", "args", "env", "envFrom", "volumeMounts", "securityContext"),
+)
 _READ_BY_AN_OPERATOR = ("TrainJob", "RayCluster", "RayJob", "RayService")
 
 
 def unjudged(manifest: Manifest, facts: Facts) -> list[str]:
-    """Return what of an object that asks for GPUs no rule judges; empty where all is judged."""
+    """Return what of an object that asks for GPUs no rule judges; empty where all is judged.
+
+    Of a cluster of Ray it is also what else KubeRay makes of it.
+    """
     if argo.is_workflow(manifest):
         return list(_of_workflow(manifest))
     kind = kind_of(manifest)
     if kind is not None:
         parts = [_RUNTIME] if any(pod.partial for pod in gpu_pods(manifest)) else []
         searched = kind.kind in _READ_BY_AN_OPERATOR
-        return [*parts, *(_below(manifest, rendered=False) if searched else ())]
+        found = [*parts, *(_below(manifest, rendered=False) if searched else ())]
+        return [*found, *_of_ray(manifest)] if kind.group == "ray.io" else found
     if not may_make_pods(manifest) and not is_rendered(manifest):
         return []
     declared = any(each.kind == manifest.get("kind") for each in declared_kinds(facts))
@@ -54,6 +66,17 @@ def unjudged(manifest: Manifest, facts: Facts) -> list[str]:
         if container.get("image") == OF_THE_OPERATOR
     ]
     return [*ends, *images, *_below(manifest, rendered=is_rendered(manifest))]
+
+
+def _of_ray(manifest: Manifest) -> Iterator[str]:
+    path = _RAY[str(manifest.get("kind"))]
+    scaler = mapping(at(manifest, *path, "autoscalerOptions"))
+    if any(scaler.get(field) for field in _OF_THE_AUTOSCALER):
+        yield _AUTOSCALER.format(".".join((*path, "autoscalerOptions")))
+    for way in ((*path, "headGroupSpec", "headService"), ("spec", "serveService")):
+        spec = at(manifest, *way, "spec")
+        if at(spec, "externalIPs") or at(spec, "type") in ("LoadBalancer", "NodePort"):
+            yield _SERVICE.format(".".join(way))
 
 
 def _of_workflow(manifest: Manifest) -> Iterator[str]:

@@ -8,16 +8,22 @@ its pods.
 - The wall-clock limit is `activeDeadlineSeconds`: of the job where its kind has one (Kubeflow has
   it in `runPolicy`, a JobSet in each of its jobs), else of the pod. Volcano's Job has none, so that
   each of its tasks' templates must. Argo's `templateDefaults` counts for each template.
+- A limit that begins anew with each restart counts with all of them: a pod's of a Job up to its
+  `backoffLimit`, of Volcano up to `maxRetry` where a policy restarts it, a JobSet's up to
+  `maxRestarts`, Argo's up to the `limit` of its `retryStrategy`. KubeRay makes the pods of a
+  RayCluster again for good, and in Kubeflow's jobs the limit of the pods does not count.
+- A RayJob gives its cluster back with `shutdownAfterJobFinishes: true`, behind its
+  `ttlSecondsAfterFinished`, or by a deletion rule for the `jobDeploymentStatus` Failed. Without
+  either its limit ends the job and leaves the GPUs with the cluster.
 - The idle deadline is the annotation `fleet.gpu/idle-deadline-minutes` of the pods: after so many
   minutes without work the program ends itself. The alert GpuPodIdle reports one that does not.
 
 Both are whole numbers; the longest that counts is a setting.
 """
 
-from collections.abc import Mapping
 from typing import cast
 
-from policies.language import argo, cel
+from policies.language import argo, cel, job_ends
 from policies.language.annotations import within
 from policies.language.cel_forms import ASKS_FOR_GPUS, Fault, of_pods
 from policies.language.facts import declared_kinds
@@ -29,8 +35,7 @@ from policies.language.gpu_work import (
     is_owned_pod,
     is_service,
 )
-from policies.language.manifest import at, items
-from policies.language.pod_kinds import KUBEFLOW, kind_of
+from policies.language.pod_kinds import kind_of
 from policies.language.pods import Pod, pods, subject
 from policies.language.pool_table import facts
 from policies.language.rule import Manifest, Rule, Settings
@@ -38,24 +43,17 @@ from settings.names import PREFIX
 
 ID = "idle/job-deadline"
 IDLE = f"{PREFIX}/idle-deadline-minutes"
-_MUST = (
-    "must have activeDeadlineSeconds of at most {hours} hours or the annotation "
-    f"{IDLE} of at most {{minutes}} on its pods."
+_OR_IDLE = f"or the annotation {IDLE} of at most {{minutes}} on its pods."
+_MUST = f"must have activeDeadlineSeconds of at most {{hours}} hours {_OR_IDLE}"
+_AGAIN = (
+    "must have activeDeadlineSeconds of at most {hours} hours in all, as each restart of its pods "
+    f"begins theirs anew, {_OR_IDLE}"
 )
-_WORKFLOWS: Mapping[str, tuple[str, ...]] = {
-    "Workflow": ("spec",),
-    "WorkflowTemplate": ("spec",),
-    "ClusterWorkflowTemplate": ("spec",),
-    "CronWorkflow": ("spec", "workflowSpec"),
-}
-_WHOLE_JOB: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("Pod", "Job", "RayJob", "TrainJob"), ("spec",)),
-    "CronJob": ("spec", "jobTemplate", "spec"),
-    "RayCronJob": ("spec", "jobTemplate"),
-    "ScaledJob": ("spec", "jobTargetRef"),
-    **_WORKFLOWS,
-    **dict.fromkeys(KUBEFLOW, ("spec", "runPolicy")),
-}
+_RAY_JOB = (
+    "must have shutdownAfterJobFinishes or a deletion rule for the jobDeploymentStatus Failed, "
+    "without which activeDeadlineSeconds leaves its cluster, and end within {hours} hours with "
+    f"all its retries, or have {_OR_IDLE.removeprefix('or ')}"
+)
 _MAKES_NOTHING = ("PodTemplate", "TrainingRuntime", "ClusterTrainingRuntime")
 """Kinds of which others make jobs, which have the limit."""
 
@@ -65,15 +63,18 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     if not _is_job(manifest, settings):
         return []
     hours, minutes = cast("int", settings["max_hours"]), cast("int", settings["max_idle_minutes"])
-    if _within(_of_the_job(manifest), hours * 3600):
+    whole = job_ends.of_whole_job(manifest)
+    if whole <= hours * 3600:
         return []
-    by_default = _within(_of_each_template(manifest), hours * 3600)
-    return [
-        f"{subject(manifest, pod)} {_MUST.format(hours=hours, minutes=minutes)}"
-        for pod in _on_gpus(manifest)
-        if not (by_default or _ends(pod, hours * 3600, minutes))
-        and not _within(_of_its_job(manifest, pod), hours * 3600)
-    ]
+    found = []
+    for pod in _on_gpus(manifest):
+        own = job_ends.of_pod(manifest, pod)
+        ends = own * job_ends.runs(manifest, pod) <= hours * 3600
+        if not ends and not _within(pod.annotations.get(IDLE), minutes):
+            ray = job_ends.is_limited_ray_job(manifest)
+            must = _RAY_JOB if ray else _MUST if own > hours * 3600 else _AGAIN
+            found.append(f"{subject(manifest, pod)} {must.format(hours=hours, minutes=minutes)}")
+    return found
 
 
 def _on_gpus(manifest: Manifest) -> list[Pod]:
@@ -91,33 +92,6 @@ def _is_job(manifest: Manifest, settings: Settings) -> bool:
     return kind_of(manifest) is not None or (own is not None and not own.service)
 
 
-def _of_the_job(manifest: Manifest) -> object:
-    if ".volcano.sh/" in str(manifest.get("apiVersion")):
-        return None
-    path = _WHOLE_JOB.get(str(manifest.get("kind")))
-    return at(manifest, *path, "activeDeadlineSeconds") if path else None
-
-
-def _of_each_template(manifest: Manifest) -> object:
-    path = _WORKFLOWS.get(str(manifest.get("kind")), ())
-    return at(manifest, *path, "templateDefaults", "activeDeadlineSeconds") if path else None
-
-
-def _of_its_job(manifest: Manifest, pod: Pod) -> object:
-    """The limit of the job in a JobSet that makes a pod, which has the job's name."""
-    if manifest.get("kind") != "JobSet":
-        return None
-    for job in items(at(manifest, "spec", "replicatedJobs")):
-        if at(job, "name") == pod.name:
-            return at(job, "template", "spec", "activeDeadlineSeconds")
-    return None
-
-
-def _ends(pod: Pod, limit: int, minutes: int) -> bool:
-    deadline = pod.spec.get("activeDeadlineSeconds")
-    return _within(deadline, limit) or _within(pod.annotations.get(IDLE), minutes)
-
-
 def _within(value: object, limit: int) -> bool:
     number = counted(value)
     return number is not None and number <= limit
@@ -126,30 +100,13 @@ def _within(value: object, limit: int) -> bool:
 _HOURS, _MINUTES = cel.setting(ID, "max_hours"), cel.setting(ID, "max_idle_minutes")
 _LIMIT = f"{_HOURS} * 3600"
 _ANNOTATED = f"p.annotations[?'{IDLE}']"
-_SPEC_OF = "dyn(object).?spec"
-_OF_THE_JOB = (
-    "object.apiVersion.contains('.volcano.sh/') ? optional.none() : "
-    f"object.kind == 'CronJob' ? {_SPEC_OF}.?jobTemplate.?spec.?activeDeadlineSeconds : "
-    f"object.kind == 'RayCronJob' ? {_SPEC_OF}.?jobTemplate.?activeDeadlineSeconds : "
-    f"object.kind == 'ScaledJob' ? {_SPEC_OF}.?jobTargetRef.?activeDeadlineSeconds : "
-    f"object.kind == 'CronWorkflow' ? {_SPEC_OF}.?workflowSpec.?activeDeadlineSeconds : "
-    f"object.kind in {list(KUBEFLOW)} ? {_SPEC_OF}.?runPolicy.?activeDeadlineSeconds : "
-    f"object.kind in {[kind for kind, path in _WHOLE_JOB.items() if path == ('spec',)]} ? "
-    f"{_SPEC_OF}.?activeDeadlineSeconds : optional.none()"
-)
-_NO_LIMIT_OF_ITS_JOB = (
-    f"!(object.kind == 'JobSet' && {cel.listed('object.?spec', 'replicatedJobs')}.exists(j, "
-    f"j.?name.orValue('') == p.name && "
-    f"{within('j.?template.?spec.?activeDeadlineSeconds', _LIMIT)}))"
-)
-_BY_DEFAULT = (
-    "!object.apiVersion.startsWith('argoproj.io/') ? optional.none() : "
-    "object.kind == 'CronWorkflow' ? "
-    "dyn(object).spec.?workflowSpec.?templateDefaults.?activeDeadlineSeconds : "
-    "dyn(object).spec.?templateDefaults.?activeDeadlineSeconds"
-)
 _ON_GPUS = f"variables.pods.filter(p, {ASKS_FOR_GPUS} || {argo.SPEAKS_OF_GPUS})"
 _JUDGED = f"!{IS_SERVICE} && !{IS_OWNED_POD} && !(object.kind in {list(_MAKES_NOTHING)})"
+
+
+def _says(template: str) -> str:
+    return cel.text(template, hours=f"string({_HOURS})", minutes=f"string({_MINUTES})")
+
 
 RULE = Rule(
     id=ID,
@@ -178,17 +135,19 @@ RULE = Rule(
     watched_by=("GpuPodIdle", "GpuNodeAllocatedButIdle"),
     predicate=violations,
     admission=of_pods(
-        f"{_JUDGED} && !{within('variables.ofTheJob', _LIMIT)} && "
-        f"!{within('variables.byDefault', _LIMIT)} ? {_ON_GPUS} : []",
+        f"{_JUDGED} && variables.ofTheJob > {_LIMIT} ? {_ON_GPUS} : []",
         [
             Fault(
                 broken=(
-                    f"!{within('p.spec.?activeDeadlineSeconds', _LIMIT)} && "
-                    f"!{within(_ANNOTATED, _MINUTES)} && {_NO_LIMIT_OF_ITS_JOB}"
+                    f"{job_ends.OF_POD} * {job_ends.RUNS} > {_LIMIT} && "
+                    f"!{within(_ANNOTATED, _MINUTES)}"
                 ),
-                says=cel.text(_MUST, hours=f"string({_HOURS})", minutes=f"string({_MINUTES})"),
+                says=(
+                    f"{job_ends.IS_LIMITED_RAY_JOB} ? {_says(_RAY_JOB)} : "
+                    f"{job_ends.OF_POD} > {_LIMIT} ? {_says(_MUST)} : {_says(_AGAIN)}"
+                ),
             )
         ],
-        variables={"ofTheJob": _OF_THE_JOB, "byDefault": _BY_DEFAULT},
+        variables=job_ends.VARIABLES,
     ),
 )

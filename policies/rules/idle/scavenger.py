@@ -4,7 +4,7 @@
 - Its queue, by the name of the class, may be reclaimed by other queues.
 - Its pods, those of the class or of a job in its queue, do not keep Volcano or Karpenter from
   ending them: no `volcano.sh/preemptable: "false"` as annotation or label, no annotation
-  `karpenter.sh/do-not-disrupt: "true"`. What a Job of Volcano is annotated with its pods are, too.
+  `karpenter.sh/do-not-disrupt: "true"`. What a Job of Volcano has of these its pods have, too.
 """
 
 from collections.abc import Iterator
@@ -13,18 +13,18 @@ from policies.language import cel
 from policies.language.annotations import CLASSES_OF_JOB, classes_of_job
 from policies.language.cel_forms import Fault, of_pods, pods_or_object
 from policies.language.manifest import at, describe, is_false
-from policies.language.pods import KINDS, Pod, pods, subject
+from policies.language.pods import KINDS, pods, subject
+from policies.language.preemption import PREEMPTABLE, STAYS, stays
+from policies.language.replicas import JOB, volcano_job
 from policies.language.rule import Manifest, Rule, Settings
 
 ID = "idle/scavenger"
-_PREEMPTABLE = "volcano.sh/preemptable"
 _KEEPS = "karpenter.sh/do-not-disrupt"
-_TRUE = ("1", "t", "T", "TRUE", "true", "True")  # what Go's ParseBool takes, as Volcano does
 _VALUE = "must have a value below 0, the priority of pods without a class."
 _EVICTS = "must have preemptionPolicy Never."
 _QUEUE = "must not have spec.reclaimable false, as the queue of the class '{name}'."
 _POD = (
-    f"must be preemptible in the class '{{name}}': without {_PREEMPTABLE} false and without "
+    f"must be preemptible in the class '{{name}}': without {PREEMPTABLE} false and without "
     f"{_KEEPS}."
 )
 
@@ -36,18 +36,13 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
         faults = list(_of_object(manifest, scavenger))
         if faults:
             return [f"{describe(manifest)} {fault}" for fault in faults]
-    of_job = [*classes_of_job(manifest), at(manifest, "spec", "queue")]
-    of_all = _of_all_pods(manifest)
+    of_job = [*classes_of_job(manifest), at(volcano_job(manifest), "queue")]
     return [
         f"{subject(manifest, pod)} {_POD.format(name=scavenger)}"
         for pod in pods(manifest)
-        if scavenger in (*of_job, pod.spec.get("priorityClassName")) and _stays(pod, of_all)
+        if scavenger in (*of_job, pod.spec.get("priorityClassName"))
+        and (stays(manifest, pod) or pod.annotations.get(_KEEPS) == "true")
     ]
-
-
-def _of_all_pods(manifest: Manifest) -> object:
-    volcano = str(manifest.get("apiVersion")).startswith("batch.volcano.sh/")
-    return at(manifest, "metadata", "annotations", _PREEMPTABLE) if volcano else None
 
 
 def _of_object(manifest: Manifest, scavenger: str) -> Iterator[str]:
@@ -65,22 +60,11 @@ def _of_object(manifest: Manifest, scavenger: str) -> Iterator[str]:
         yield _QUEUE.format(name=scavenger)
 
 
-def _stays(pod: Pod, of_job: object) -> bool:
-    own = pod.annotations.get(_PREEMPTABLE, pod.labels.get(_PREEMPTABLE))
-    said = own if of_job is None else of_job
-    return (said is not None and said not in _TRUE) or pod.annotations.get(_KEEPS) == "true"
-
-
 _CLASS = cel.setting(ID, "priority_class")
 _NAMED = f"object.metadata.?name.orValue('') == {_CLASS}"
-_OF_JOB = (
-    "(object.apiVersion.startsWith('batch.volcano.sh/') ? "
-    f"object.metadata.?annotations[?'{_PREEMPTABLE}'] : optional.none())"
-)
-_SAID = f"{_OF_JOB}.or(p.annotations[?'{_PREEMPTABLE}']).or(p.labels[?'{_PREEMPTABLE}'])"
 _PODS = (
     "object.kind in ['PriorityClass', 'Queue'] ? [] : variables.pods.filter(p, "
-    f"({CLASSES_OF_JOB} + [dyn(object).?spec.?queue, p.spec.?priorityClassName])"
+    f"({CLASSES_OF_JOB} + [{JOB}.?queue, p.spec.?priorityClassName])"
     f".exists(each, each.hasValue() && each.value() == {_CLASS}))"
 )
 _OBJECT_FAULTS = [
@@ -129,10 +113,7 @@ RULE = Rule(
             _PODS,
             [
                 Fault(
-                    broken=(
-                        f"({_SAID}.hasValue() && !({_SAID}.value() in {list(_TRUE)})) || "
-                        f"p.annotations[?'{_KEEPS}'].orValue('') == 'true'"
-                    ),
+                    broken=f"{STAYS} || p.annotations[?'{_KEEPS}'].orValue('') == 'true'",
                     says=cel.text(_POD, name=_CLASS),
                 )
             ],

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tests.rehearsal.admission.cases_ends import at_night
 from tests.support.admission.objects import (
     GPU,
     JOBS,
@@ -94,6 +95,7 @@ def _sizes() -> Iterator[tuple[str, Object, Object]]:
         _in(cron_job(_pod(), parallelism=3)),
     )
     yield "gang that starts with one", _gang(2), _gang(64)
+    yield "gang of each night", _in(at_night(_gang(2))), _in(at_night(_gang(64)))
     yield "training that starts with one", _training(2, 1), _training(64, 1)
     yield "JobSet", _job_set(2), _job_set(3)
     yield "JobSet in parallel", _job_set(1, parallelism=2), _job_set(2, parallelism=2)
@@ -118,6 +120,23 @@ def _urgent(kind: str, name: object) -> Object:
     return _in(KINDS[kind](_pod(1, priorityClassName=name)))
 
 
+def _kept(found: Object, value: str = "false", marks: str = "annotations") -> Object:
+    """An object with the mark by which Volcano leaves its pods alone."""
+    metadata = found["metadata"]
+    marked = {**metadata.get(marks, {}), "volcano.sh/preemptable": value}
+    return {**found, "metadata": {**metadata, marks: marked}}
+
+
+def _labelled(kind: str, name: str) -> Object:
+    found = _ray(kind, replicas=1)
+    labels = {"ray.io/priority-class-name": name}
+    return {**found, "metadata": {**found["metadata"], "labels": labels}}
+
+
+def _nightly(**spec: Any) -> Object:
+    return _in(at_night(volcano(_pod(), **spec)))
+
+
 def _group(content: Object) -> Object:
     found = made("scheduling.volcano.sh/v1beta1", "PodGroup", {"minMember": 1, **content})
     return _in(found)
@@ -135,7 +154,9 @@ def _unscheduled(kind: str, **spec: Any) -> Object:
 
 def _nodes(count: object, space: str = "research") -> Object:
     trainer = {"numNodes": 2, "resourcesPerNode": {"limits": {GPU: count, "cpu": "8"}}}
-    found = made("trainer.kubeflow.org/v1alpha1", "TrainJob", {"trainer": trainer})
+    # the API server sees GPUs for nodes in the pods alone, and so no job without a limit here
+    spec = {"trainer": trainer, "activeDeadlineSeconds": 3600}
+    found = made("trainer.kubeflow.org/v1alpha1", "TrainJob", spec)
     return _in(found, space)
 
 
@@ -159,6 +180,14 @@ def good() -> Iterator[Row]:
     )
     yield PRIORITY, "a group of a class of its queue", _group({"priorityClassName": "research"})
     yield PRIORITY, "a group of no class", _group({})
+    yield PRIORITY, "a group that gives back", _kept(_group({}), "true")
+    yield PRIORITY, "a pod that gives back", _in(_kept(KINDS["Pod"](_pod()), "true"))
+    yield PRIORITY, "a pod that stays on what is rented", _larger(_kept(KINDS["Pod"](_pod())))
+    yield PRIORITY, "a pod that stays without GPUs", _in(_kept(KINDS["Pod"](template(limited()))))
+    given = volcano(_kept(_pod(), marks="labels"))
+    yield PRIORITY, "pods of Volcano that give back", _in(_kept(given, "true", "labels"))
+    yield PRIORITY, "a cluster of Ray of a class of its queue", _labelled("RayCluster", "research")
+    yield PRIORITY, "a night of a class of its queue", _nightly(priorityClassName="research")
     for kind in _PLAIN:
         yield OUTSIDE, f"a {kind} in a queue", _unscheduled(kind)
     yield OUTSIDE, "GPUs for the nodes of a TrainJob in a queue", _nodes("8")
@@ -181,6 +210,16 @@ def bad() -> Iterator[Row]:
         yield PRIORITY, f"a {kind} of production", _urgent(kind, "production")
     for name in SYSTEM:
         yield PRIORITY, f"a pod of {name}", _urgent("Pod", name)
+    for marks in ("annotations", "labels"):
+        pod, gang = KINDS["Pod"](_pod()), volcano(_kept(_pod(), "true", marks))
+        yield PRIORITY, f"a pod that stays by its {marks}", _in(_kept(pod, marks=marks))
+        yield PRIORITY, f"a gang that stays by its {marks}", _in(_kept(gang, marks=marks))
+        yield PRIORITY, f"a group that stays by its {marks}", _kept(_group({}), marks=marks)
+    deployed = KINDS["Deployment"](_kept(_pod(), "no"))
+    yield PRIORITY, "a Deployment that stays by no word of Go's", _in(deployed)
+    for kind in ("RayCluster", "RayJob"):
+        yield PRIORITY, f"pods of {kind} of production", _labelled(kind, "production")
+    yield PRIORITY, "a night of production", _nightly(priorityClassName="production")
     yield PRIORITY, "a group of production", _group({"priorityClassName": "production"})
     yield (
         PRIORITY,

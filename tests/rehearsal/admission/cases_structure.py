@@ -165,9 +165,14 @@ def good() -> Iterator[Row]:
         yield DEADLINE, f"a {name} that may idle for an hour", of(template(gpus()))
     for name, of in OTHERS.items():
         yield DEADLINE, f"a {name}, which is no job", of(_ending_never())
-    ray = {"rayClusterSpec": _cluster(_ending_never()), "activeDeadlineSeconds": 3600}
+    ray = {
+        "rayClusterSpec": _cluster(_ending_never()),
+        "activeDeadlineSeconds": 3600,
+        "shutdownAfterJobFinishes": True,
+    }
     yield DEADLINE, "a RayJob with a limit", made("ray.io/v1", "RayJob", ray)
-    yield DEADLINE, "a RayCronJob with a limit", _nightly(_ending_never(), activeDeadlineSeconds=60)
+    shut = {"activeDeadlineSeconds": 60, "shutdownAfterJobFinishes": True}
+    yield DEADLINE, "a RayCronJob with a limit", _nightly(_ending_never(), **shut)
     yield DEADLINE, "a JobSet whose jobs have a limit", _job_set(604800)
     patch = template({"name": "main", "env": []}, nodeSelector={"fleet.gpu/pool": "dgx"})
     for rule in ("numa/memory-limit", "isolation/image-digest"):
@@ -214,6 +219,8 @@ def bad() -> Iterator[Row]:
         yield DEADLINE, f"a {name} without an end", of(_ending_never())
     ray = {"rayClusterSpec": _cluster(_ending_never()), "activeDeadlineSeconds": 604801}
     yield DEADLINE, "a RayJob with a long limit", made("ray.io/v1", "RayJob", ray)
+    stays = _nightly(_ending_never(), activeDeadlineSeconds=60)
+    yield DEADLINE, "a RayCronJob whose clusters stay", stays
     late = _nightly(_ending_never(), activeDeadlineSeconds=604801)
     yield DEADLINE, "a RayCronJob with a long limit", late
     yield DEADLINE, "a JobSet whose jobs have a long limit", _job_set(604801)

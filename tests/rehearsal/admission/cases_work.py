@@ -59,7 +59,9 @@ def good() -> Iterator[Row]:
 def _good_jobs() -> Iterator[Row]:
     for name, of in JOBS.items():
         yield DEADLINE, f"a {name} with an idle deadline", of(template(gpus()))
-        yield DEADLINE, f"a {name} with a wall-clock limit", of(_bare(activeDeadlineSeconds=604800))
+    for name in ("Pod", "Volcano's Job", "Workflow", "WorkflowTemplate", "CronWorkflow"):
+        limited_pod = _bare(activeDeadlineSeconds=604800)
+        yield DEADLINE, f"a {name} with a wall-clock limit", JOBS[name](limited_pod)
     yield DEADLINE, "a Job with a limit of its own", job(_bare(), activeDeadlineSeconds=3600)
     yield DEADLINE, "a service", SERVICES["StatefulSet"](_bare())
     yield LABELS, "no GPUs", job({**template(limited()), "metadata": {}})

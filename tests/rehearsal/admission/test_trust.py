@@ -67,7 +67,10 @@ def test_the_owner_of_a_pod_counts_where_a_controller_makes_it(denying: Server) 
 def test_a_controller_is_not_believed_on_an_owner_that_no_rule_has_judged(denying: Server) -> None:
     of_map, of_spark = owned(OWNERS[0], endless()), owned(OWNERS[-1], endless())
 
+    of_other = owned(("example.com/v1", "Job", "train"), endless())
+
     assert denying.try_out(user=REPLICA_SETS, manifest=of_map).by_policy
+    assert denying.try_out(user=REPLICA_SETS, manifest=of_other).by_policy
     assert denying.try_out(user=REPLICA_SETS, manifest=of_spark).by_policy
 
 

@@ -8,7 +8,8 @@ from tests.support.policies.gpu_pods import gpu_container
 from tests.support.policies.machines import Resource
 
 RESEARCH = Queue(name="research", gpus=16, priorities=["research", "interactive"])
-FACTS: Facts = {"pools": [], "queues": [RESEARCH, Queue(name="burst", gpus=8)]}
+RENTED = Queue(name="rented", gpus=8, reclaimable=False)
+FACTS: Facts = {"pools": [], "queues": [RESEARCH, Queue(name="burst", gpus=8), RENTED]}
 
 
 def said(rule: Rule, manifest: Resource, **settings: object) -> list[str]:

@@ -12,9 +12,17 @@ MUST = (
     "must have activeDeadlineSeconds of at most 168 hours or the annotation "
     "fleet.gpu/idle-deadline-minutes of at most 120 on its pods."
 )
+AGAIN = (
+    "must have activeDeadlineSeconds of at most 168 hours in all, as each restart of its pods "
+    "begins theirs anew, or the annotation fleet.gpu/idle-deadline-minutes of at most 120 on its "
+    "pods."
+)
 SERVICES = ("Deployment", "StatefulSet", "DaemonSet")
 JOBS = tuple(kind for kind in KINDS if kind not in SERVICES)
+OWNER = {"apiVersion": "batch/v1", "kind": "Job", "name": "train"}
 ON_GPUS = {"containers": [gpu_container()]}
+KUBEFLOW = ("PyTorchJob", "MPIJob")
+AGAIN_BY_DEFAULT = ("Job", "CronJob")
 WHOLE_JOB = {
     "Job": ("spec",),
     "CronJob": ("spec", "jobTemplate", "spec"),
@@ -44,8 +52,10 @@ def test_a_job_on_gpus_that_nothing_ends_is_refused_in_every_kind(kind: str) -> 
     assert said.endswith(f" {MUST}")
 
 
-@pytest.mark.parametrize("kind", JOBS)
-def test_a_deadline_of_the_pod_is_a_limit_in_every_kind(kind: str) -> None:
+@pytest.mark.parametrize(
+    "kind", [kind for kind in JOBS if kind not in (*KUBEFLOW, *AGAIN_BY_DEFAULT)]
+)
+def test_a_deadline_of_the_pod_is_a_limit_where_nobody_makes_it_again(kind: str) -> None:
     assert violations(KINDS[kind]({**ON_GPUS, "activeDeadlineSeconds": 604_800})) == []
     assert violations(KINDS[kind]({**ON_GPUS, "activeDeadlineSeconds": 604_801})) != []
 
@@ -61,6 +71,13 @@ def test_a_deadline_of_the_whole_job_is_a_limit_where_its_kind_has_one(
     place["activeDeadlineSeconds"] = 3600
 
     assert violations(job) == []
+
+
+@pytest.mark.parametrize("kind", KUBEFLOW)
+def test_a_deadline_of_pods_that_are_made_again_is_none_of_the_job(kind: str) -> None:
+    (said,) = violations(KINDS[kind]({**ON_GPUS, "activeDeadlineSeconds": 60}))
+
+    assert said.endswith(f" {AGAIN}")
 
 
 def test_volcanos_job_has_no_deadline_of_its_own() -> None:
@@ -83,8 +100,8 @@ def test_what_is_no_whole_number_is_no_deadline(value: str) -> None:
 def test_the_limits_are_settings() -> None:
     day = {**ON_GPUS, "activeDeadlineSeconds": 86_400}
 
-    assert violations(KINDS["Job"](day), {"max_hours": 24}) == []
-    assert "at most 23 hours" in violations(KINDS["Job"](day), {"max_hours": 23})[0]
+    assert violations(KINDS["Pod"](day), {"max_hours": 24}) == []
+    assert "at most 23 hours" in violations(KINDS["Pod"](day), {"max_hours": 23})[0]
     assert "of at most 9 on" in violations(pod({IDLE: "10"}), {"max_idle_minutes": 9})[0]
 
 
@@ -107,9 +124,16 @@ def test_parts_of_gpus_are_gpus() -> None:
 
 def test_a_pod_that_another_object_made_was_judged_with_it() -> None:
     made = pod({})
-    made["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "train"}]
+    made["metadata"]["ownerReferences"] = [OWNER]
 
     assert violations(made) == []
+
+
+def test_a_kind_of_another_group_with_the_same_name_has_judged_nothing() -> None:
+    made = pod({})
+    made["metadata"]["ownerReferences"] = [{**OWNER, "apiVersion": "jobs.example.com/v1"}]
+
+    assert violations(made) == [f"Pod 'p' {MUST}"]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in JOBS if kind != "Pod"])

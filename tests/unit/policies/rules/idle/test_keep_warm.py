@@ -157,5 +157,7 @@ def test_the_pods_of_a_reserve_say_nothing_again() -> None:
     found = paused("registry.k8s.io/pause:3.10", "Pod")
     assert said(RULE, found)
 
-    found["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "p-1"}]
+    found["metadata"]["ownerReferences"] = [
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "p-1"}
+    ]
     assert said(RULE, found) == []
