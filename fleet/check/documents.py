@@ -51,14 +51,18 @@ _Loader.yaml_implicit_resolvers = {
     first: [(tag, form) for tag, form in forms if tag.rpartition(":")[2] not in _OWN]
     for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+_Loader.bool_values = {**yaml.SafeLoader.bool_values, "y": True, "n": False}
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("[yYnN]$"), list("yYnN"))
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:int",
-    re.compile(r"[-+]?(?:0x[0-9a-fA-F]+|0o?[0-7]+|0|[1-9][0-9]*)$"),
+    re.compile(
+        r"[-+]?(?:0x[0-9a-fA-F][0-9a-fA-F_]*|0b[01][01_]*|0o?[0-7_]*[0-7]_*|0|[1-9][0-9_]*)$"
+    ),
     list("-+0123456789"),
 )
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$"),
+    re.compile(r"[-+]?(?:\.[0-9][0-9_]*|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?$"),
     list("-+.0123456789"),
 )
 

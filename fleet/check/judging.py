@@ -32,7 +32,9 @@ class Unjudged:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What is not judged, in full sentences."""
-        return tuple(f"{self.resource} asks for GPUs; not judged: {each}." for each in self.what)
+        return tuple(
+            f"{self.resource} is judged in part alone; not judged: {each}." for each in self.what
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

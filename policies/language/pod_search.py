@@ -42,6 +42,12 @@ _OF_A_CONTAINER = frozenset(
         *("volumeMounts", "imagePullPolicy"),
     )
 )
+_OF_A_POD = (
+    *("activeDeadlineSeconds", "affinity", "hostIPC", "hostNetwork", "hostPID", "hostUsers"),
+    *("nodeName", "nodeSelector", "priorityClassName", "resourceClaims", "runtimeClassName"),
+    *("schedulerName", "securityContext", "tolerations", "volumes"),
+)
+"""Fields of a pod that stand beside a container which is in no list, such as KServe's model."""
 _MEMORY = re.compile(r"([0-9]+)\s*([kmgt])?b?", re.IGNORECASE)  # as the JVM has it
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 _Way = tuple[Any, str] | None  # the way to what holds a value, and the value's name there
@@ -116,7 +122,9 @@ def _shown(
         return _pod(value, key, holder, way, manifest)
     if _asks_for_gpus(value.get("resources")):
         # the resources of the container are not those of its pod
-        spec = {field: value[field] for field in value if field not in _OF_A_CONTAINER}
+        around = {field: holder[field] for field in _OF_A_POD if field in holder}
+        own = {field: value[field] for field in value if field not in _OF_A_CONTAINER}
+        spec = {**around, **own}
         return _inline(called(_parts(way)), spec, [{"name": key, **value}], manifest)
     gpu = value.get("gpu")
     if type(gpu) is dict and "quantity" in gpu and "name" in gpu:
@@ -161,7 +169,12 @@ def _pod(
     if key == "spec":
         pod = of_template(name, holder)
         return replace(pod, containers=tuple(map(_with_image, pod.containers)))
-    containers = (*items(spec.get("initContainers")), *items(spec.get("containers")))
+    beside = (
+        {"name": field, **value}
+        for field, value in spec.items()
+        if type(value) is dict and _asks_for_gpus(value.get("resources"))
+    )
+    containers = (*items(spec.get("initContainers")), *items(spec.get("containers")), *beside)
     return _inline(name, spec, containers, manifest)
 
 
