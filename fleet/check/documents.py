@@ -138,10 +138,15 @@ def _lines(node: Any, value: Any) -> Iterator[tuple[int, list[int]]]:
 
 def _whole(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _whole(each) for key, each in value.items()}
+        return {_key(key): _whole(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_whole(each) for each in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _key(key: Any) -> str:
+    """The text that kubectl makes of a key: `on` is `true`."""
+    return str(key).lower() if isinstance(key, bool) else str(key)
 
 
 def _size(node: Any, sizes: dict[int, int]) -> int:

@@ -12,17 +12,17 @@ _SHORT = "([\\w.-]*(auth|access|api|bearer|bot|refresh)[._-]?)?token"
 _DIRECTIVES = "requirepass|masterauth"  # of Redis, which has a blank between name and value
 _VALUE = (
     "(\"[^\"$<{(*/%\\n][^\"$<{\\n]*\"|'[^'$<{(*/%\\n][^'$<{\\n]*'"
-    "|[^\\s\"'$<{(*/%&!|>~\\[#@,][^\\s\"'$<{(]*)[ \\t]*,?[ \\t]*(#.*)?$"
+    "|[^\\s\"'$<{(*/%&!|>~\\[#@,][^\\s\"'$<{(]*)[ \\t,}]*(#.*)?$"
 )
 _LINE = (
-    f"(?m)^([ \\t-]*[\"']?([\\w.-]*({_WORDS})|{_SHORT})[\"']?[ \\t]*[:=]"
+    f"(?m)^([ \\t{{-]*[\"']?([\\w.-]*({_WORDS})|{_SHORT})[\"']?[ \\t]*[:=]"
     f"|[ \\t]*({_DIRECTIVES})[ \\t])[ \\t]*{_VALUE}"
 )
 _OTHERWISE = (
     "[:=]\\s*[\"']?(true|false|yes|no|on|off|none|null|empty|dummy|str|string|required|optional"
     "|kms|header|query|cookie|enabled|disabled|x{3,}|os\\.environ.*|[a-z][a-z0-9+-]*://[^@]*"
-    "|op://.*|vault:.*|ref\\+.*|arn:aws:.*)[\"']?\\s*,?\\s*(#.*)?$"
-    "|token[\"']?\\s*[:=]\\s*[\"']?([a-z_./ -]*|.{0,7})[\"']?\\s*,?\\s*(#.*)?$"
+    "|op://.*|vault:.*|ref\\+.*|arn:aws:.*)[\"']?[\\s,}]*(#.*)?$"
+    "|token[\"']?\\s*[:=]\\s*[\"']?([a-z_./ -]*|.{0,7})[\"']?[\\s,}]*(#.*)?$"
 )
 _HINTS = ("pass", "secret", "key", "masterauth", "token")
 _LOWER = str.maketrans({chr(code): chr(code + 32) for code in range(ord("A"), ord("Z") + 1)})

@@ -29,7 +29,7 @@ from policies.language.shared_gpus import ASKS_WHOLE, IS_SHARED, asks_whole, is_
 
 ID = "idle/notebooks"
 _COMMAND = re.compile(
-    r"jupyter(-|\s+)(lab|notebook|server)|-m\s+(jupyterlab|notebook|jupyter_server|jupyter\s+lab)"
+    r"jupyter(-|\s+)(lab|notebook|server)|-m\s+(jupyterlab|notebook|jupyter_server|jupyter\s+lab)\b"
     r"|jupyterhub-singleuser|start-(notebook|singleuser)|ipython\s+kernel|-m\s+ipykernel"
     r"|code-server|\bcode\s+(tunnel|serve-web)|rserver|marimo edit",
     re.ASCII,

@@ -22,9 +22,11 @@ from tests.rehearsal.admission import (
     cases_pools,
     cases_queues,
     cases_schedulers,
+    cases_secrets,
     cases_spelling,
     cases_structure,
     cases_trust,
+    cases_waiting,
     cases_work,
 )
 from tests.rehearsal.admission.facts import FACTS
@@ -65,9 +67,11 @@ _TABLES = (
     cases_idle,
     cases_isolation,
     cases_large,
+    cases_secrets,
     cases_spelling,
     cases_structure,
     cases_trust,
+    cases_waiting,
     cases_work,
 )
 SETTINGS: Mapping[str, Mapping[str, object]] = {

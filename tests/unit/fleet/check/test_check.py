@@ -245,6 +245,21 @@ def test_what_asks_for_gpus_and_cannot_be_judged_is_named_and_strict_makes_it_an
     )
 
 
+def test_what_is_too_large_for_the_api_server_is_named() -> None:
+    lines = {"a.yml": "user: a\n" * 8000, "b.yml": "password: hunter2\n"}
+    metadata = {"name": "m", "namespace": "x"}
+    large = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": lines}
+    Path("m.json").write_text(json.dumps(large))
+
+    result, strict = run("m.json"), run("m.json", "--strict")
+
+    assert (result.exit_code, strict.exit_code) == (0, 1)
+    found = json.loads(run("m.json", "--json").stdout)
+    assert found["unjudged"][0]["what"] == [
+        "the lines of its data, which has more than 60,000 characters"
+    ]
+
+
 def _owned(*, by: str) -> dict[str, Any]:
     reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": by, "controller": True}
     metadata = {"name": "p", "namespace": "x", "ownerReferences": [reference]}
