@@ -12,6 +12,7 @@ from tests.support.admission.objects import (
     container,
     gpus,
     job,
+    kubeflow,
     limited,
     made,
     template,
@@ -63,9 +64,19 @@ def _variables(containers: int, each: int) -> Object:
 
 def _nulls() -> Object:
     nulls = dict.fromkeys(("env", "args", "command", "volumeMounts", "ports", "envFrom"))
-    step = {"name": "step", "metadata": None, "container": {**limited(), **nulls}}
+    inner = {"resources": {**limited()["resources"], "requests": None}}
+    inner["securityContext"] = {"capabilities": None, "privileged": None}
+    step = {"name": "step", "metadata": None, "container": {**limited(), **nulls, **inner}}
     spec = {"entrypoint": "step", "templates": [{**step, "volumes": None, "tolerations": None}]}
     return made("argoproj.io/v1alpha1", "Workflow", spec)
+
+
+def _null_job() -> Object:
+    nulls = dict.fromkeys(("env", "args", "command", "volumeMounts", "ports", "lifecycle"))
+    metadata = {"labels": LABELS, "annotations": None}
+    spec = {"containers": [{**limited(), **nulls}], "volumes": None, "affinity": None}
+    found = {"metadata": metadata, "spec": {**spec, "tolerations": None, "nodeSelector": None}}
+    return kubeflow("PyTorchJob", "pytorchReplicaSpecs")(found)
 
 
 def _numbers(name: str = "WORKERS", value: object = 5) -> Object:
@@ -103,6 +114,7 @@ def good() -> Iterator[Row]:
     yield SECRETS, "20,000 variables", _variables(40, 500)
     yield SECRETS, "an Argo step with nulls", _nulls()
     yield SECRETS, "numbers for texts", _numbers()
+    yield SECRETS, "a PyTorchJob with nulls", _null_job()
 
 
 def bad() -> Iterator[Row]:
