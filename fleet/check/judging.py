@@ -24,7 +24,7 @@ STACK_FILE = "stacks/Pulumi.{}.yaml"
 
 @dataclass(frozen=True, kw_only=True)
 class Unjudged:
-    """An object that asks for GPUs, and what of it no rule judges before its pods are made."""
+    """An object, and what of it no rule judges, or none before its pods are made."""
 
     resource: Resource
     what: tuple[str, ...]

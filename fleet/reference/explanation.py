@@ -156,7 +156,7 @@ def key_answers(root: Path, word: str, environment: str | None) -> tuple[KeyAnsw
     configs = [*_configs(root, environment)]
     found = [key for key in keys() if _fits(parts, key) and _has(key, parts, configs)]
     if not found and parts[0] in SECTIONS:
-        raise UnknownKeyError(_nearest(parts))
+        raise UnknownKeyError(_of_other_kinds(parts) or _nearest(parts))
     forms: dict[tuple[str, str, str], list[Key]] = {}
     for key in found:
         forms.setdefault((key.path, key.allowed, key.meaning), []).append(key)
@@ -295,6 +295,17 @@ def _configs(root: Path, environment: str | None) -> Iterator[tuple[str, Mapping
             continue
         own = document["config"].items()
         yield name, {key.removeprefix(f"{PROJECT}:"): value for key, value in own}
+
+
+def _of_other_kinds(parts: Sequence[str]) -> str | None:
+    """Return the sentence about a key that sites or pools of other kinds have; None without one."""
+    kinds = sorted({str(key.of) for key in keys() if _fits(parts, key)})
+    if not kinds:
+        return None
+    return (
+        f'"{".".join(parts)}" is no key: `{parts[-1]}` is for {parts[0]} of kind '
+        f"{' and '.join(kinds)}, and {parts[1]} is of another kind."
+    )
 
 
 def _nearest(parts: Sequence[str]) -> str:

@@ -46,7 +46,7 @@ def _values(values: Sequence[Value]) -> Table:
     for each in values:
         shown = "nothing" if each.value in (None, [], {}) else as_yaml(each.value)
         note = " (default)" if each.is_default else ""
-        table.add_row(each.environment, each.path, f"{shown}{note}")
+        table.add_row(*map(Text, (each.environment, each.path, f"{shown}{note}")))
     return table
 
 

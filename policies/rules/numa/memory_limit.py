@@ -4,7 +4,8 @@ Such a pod asks for a resource of NVIDIA's, or chooses nodes with GPUs: by `flee
 another label that only they have, as node selector or required affinity, by a toleration of their
 taint, or by the name of a node. What a pod takes without a limit comes from the memory beside the
 GPUs, and the kernel may end the process of another pod for it. A limit of the pod as a whole
-(`spec.resources`) counts. The rule does not apply to the fleet's own daemons, which select no pool.
+(`spec.resources`) counts. A TrainJob is left to its pods, as its runtime may set the limit, and its
+patches cannot. The rule does not apply to the fleet's own daemons, which select no pool.
 """
 
 from collections.abc import Mapping
@@ -28,7 +29,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Returns the containers without a memory limit in pods that run on GPU nodes."""
     found = []
     for pod in readable_pods(manifest):
-        if _is_limited(pod.spec) or not _is_on_gpu_node(manifest, pod, settings):
+        if pod.partial or _is_limited(pod.spec) or not _is_on_gpu_node(manifest, pod, settings):
             continue
         for container in pod.containers:
             if not _is_limited(container):
@@ -64,7 +65,8 @@ RULE = Rule(
     source="https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
     predicate=violations,
     admission=of_containers(
-        f"{READABLE_PODS}.filter(p, !{cel.more_than_none(_OF_POD)} && ({_ASKS} || {ON_GPU_NODES}))",
+        f"object.kind == 'TrainJob' ? [] : {READABLE_PODS}"
+        f".filter(p, !{cel.more_than_none(_OF_POD)} && ({_ASKS} || {ON_GPU_NODES}))",
         [Fault(broken=f"!{cel.more_than_none(_LIMIT)}", says=cel.literal(_SET))],
     ),
 )

@@ -172,3 +172,13 @@ def test_a_rule_of_ones_own_that_cannot_be_loaded_says_why(checkout: Path) -> No
 
     assert "who_owns.py:1 is not Python: invalid syntax." in refused("acme/who-owns")
     assert explained("cost/crossover")
+
+
+def test_a_key_of_other_kinds_of_pools_says_of_which() -> None:
+    told = refused("pools.cpu.sharing")
+    assert "`sharing` is for pools of kind aws and bare-metal, and cpu is of another kind" in told
+
+
+def test_a_list_is_shown_as_a_value() -> None:
+    shown = " ".join(explained("teams.research.queues.research.priorities").split())
+    assert "[research, interactive, " in shown.partition("Environment")[2]
