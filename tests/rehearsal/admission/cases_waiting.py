@@ -1,13 +1,23 @@
-"""What waits on GPUs or is a notebook by its command, and what only looks so."""
+"""What waits on GPUs, is a notebook or selects all pods, and what only looks so."""
 
 from collections.abc import Iterator
 
-from tests.support.admission.objects import KINDS, Object, container, gpus, job, limited, template
+from tests.support.admission.objects import (
+    KINDS,
+    Object,
+    container,
+    gpus,
+    job,
+    limited,
+    made,
+    template,
+)
 
 Row = tuple[str, str, Object]
 WARM = "idle/keep-warm"
 NOTEBOOKS = "idle/notebooks"
 IMAGE = "isolation/image-digest"
+NETWORK = "isolation/network-policy"
 _WAITS = (
     ["sh", "-c", "while true; do sleep 3600; done"],
     ["sh", "-c", "while true\ndo\n  sleep 60\ndone\n"],
@@ -54,6 +64,13 @@ def _deployment(*containers: Object) -> Object:
     return KINDS["Deployment"](template(*containers))
 
 
+def _open_to_all(key: str, operator: str, *values: str) -> Object:
+    """A policy for some pods with a rule that lets everybody in."""
+    some = {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
+    spec = {"podSelector": {"matchExpressions": [some]}, "policyTypes": ["Ingress"]}
+    return made("networking.k8s.io/v1", "NetworkPolicy", {**spec, "ingress": [{}]})
+
+
 def good() -> Iterator[Row]:
     """Objects that keep their rule."""
     for words in _WORKS:
@@ -66,6 +83,8 @@ def good() -> Iterator[Row]:
     yield NOTEBOOKS, "a worker of MPI with logins", workers
     long = {**container(), "image": f"registry.fleet.example/train@sha512:{'a' * 128}"}
     yield IMAGE, "a longer digest", KINDS["Deployment"](template(long))
+    yield NETWORK, "pods of one team", _open_to_all("fleet.gpu/team", "In", "desk")
+    yield NETWORK, "pods with a label of their own", _open_to_all("app", "Exists")
 
 
 def bad() -> Iterator[Row]:
@@ -76,6 +95,7 @@ def bad() -> Iterator[Row]:
     for words in _NOTEBOOKS:
         found = _deployment(_runs(*words))
         yield NOTEBOOKS, f"the command {' '.join(words)[:40]}", found
+    yield NETWORK, "pods with a label that all have", _open_to_all("fleet.gpu/team", "Exists")
 
 
 def malformed() -> Iterator[Row]:
