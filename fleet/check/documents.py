@@ -51,14 +51,18 @@ _Loader.yaml_implicit_resolvers = {
     first: [(tag, form) for tag, form in forms if tag.rpartition(":")[2] not in _OWN]
     for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+_Loader.bool_values = {**yaml.SafeLoader.bool_values, "y": True, "n": False}
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("[yYnN]$"), list("yYnN"))
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:int",
-    re.compile(r"[-+]?(?:0x[0-9a-fA-F]+|0o?[0-7]+|0|[1-9][0-9]*)$"),
+    re.compile(
+        r"[-+]?(?:0x[0-9a-fA-F][0-9a-fA-F_]*|0b[01][01_]*|0o?[0-7_]*[0-7]_*|0|[1-9][0-9_]*)$"
+    ),
     list("-+0123456789"),
 )
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$"),
+    re.compile(r"[-+]?(?:\.[0-9][0-9_]*|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?$"),
     list("-+.0123456789"),
 )
 
@@ -134,10 +138,15 @@ def _lines(node: Any, value: Any) -> Iterator[tuple[int, list[int]]]:
 
 def _whole(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _whole(each) for key, each in value.items()}
+        return {_key(key): _whole(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_whole(each) for each in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _key(key: Any) -> str:
+    """The text that kubectl makes of a key: `on` is `true`."""
+    return str(key).lower() if isinstance(key, bool) else str(key)
 
 
 def _size(node: Any, sizes: dict[int, int]) -> int:

@@ -24,7 +24,7 @@ STACK_FILE = "stacks/Pulumi.{}.yaml"
 
 @dataclass(frozen=True, kw_only=True)
 class Unjudged:
-    """An object that asks for GPUs, and what of it no rule judges before its pods are made."""
+    """An object, and what of it no rule judges, or none before its pods are made."""
 
     resource: Resource
     what: tuple[str, ...]
@@ -32,7 +32,9 @@ class Unjudged:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What is not judged, in full sentences."""
-        return tuple(f"{self.resource} asks for GPUs; not judged: {each}." for each in self.what)
+        return tuple(
+            f"{self.resource} is judged in part alone; not judged: {each}." for each in self.what
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

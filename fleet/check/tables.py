@@ -45,7 +45,7 @@ def _parts(checked: Checked) -> Iterator[RenderableType]:
 
 
 def _unjudged(checked: Checked) -> Table:
-    made = table("?", "Where", "Asks for GPUs, and is not judged in")
+    made = table("?", "Where", "Is not judged in")
     for each in checked.unjudged:
         where = f"{_at(each.resource.file, each.resource.line)}\n{each.resource}"
         made.add_row("?", Text(where), Text("\n".join(each.what)), style="yellow")
@@ -101,7 +101,7 @@ def _summary(checked: Checked) -> Text:
     others = f"; {_count(checked.others, 'other document')} left out" if checked.others else ""
     held = "nothing is broken in what can be read" if checked.unreadable else "all rules hold"
     if checked.unjudged:
-        left = f"{_count(len(checked.unjudged), 'object')} with GPUs not judged, or only in part"
+        left = f"{_count(len(checked.unjudged), 'object')} not judged, or only in part"
         others = f", {left}{others}"
         held = "nothing is broken in what can be judged"
     if checked.left:

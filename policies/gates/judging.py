@@ -57,7 +57,7 @@ def findings(  # noqa: PLR0913  # what may be said of a resource and of what is 
 def left_unjudged(
     manifest: Manifest, rules: Iterable[ConfiguredRule], resource: Resource
 ) -> Iterator[Finding]:
-    """Yield a finding of the rule on deadlines for what asks for GPUs and no rule can judge."""
+    """Yield a finding of the rule on deadlines for what no rule can judge, or not wholly."""
     for configured in rules:
         if configured.rule.id == job_deadline.ID and configured.level != "disabled":
             try:
@@ -70,7 +70,9 @@ def left_unjudged(
                     level=configured.level,
                     state="not checked",
                     resource=resource,
-                    sentences=tuple(f"{resource} asks for GPUs; not judged: {it}." for it in what),
+                    sentences=tuple(
+                        f"{resource} is judged in part alone; not judged: {it}." for it in what
+                    ),
                 )
 
 

@@ -49,18 +49,34 @@ def setting(rule_id: str, name: str) -> str:
 
 
 def _pod(name: str, template: str) -> str:
-    spec = f"{template}.?spec.orValue({{}})"
+    spec = _said(f"{template}.?spec")
     labels, annotations = (
-        f"{template}.?metadata.?{each}.orValue({{}})" for each in ("labels", "annotations")
+        _said(f"{template}.?metadata.?{each}") for each in ("labels", "annotations")
     )
     containers = f"{listed(spec, 'initContainers')} + {listed(spec, 'containers')}"
     return _entry(name, labels, annotations, spec, containers)
 
 
+def _said(optional: str) -> str:
+    """The fields of a map that are not null, which custom resources may have."""
+    return f"{_given(f'{optional}.orValue({{}})', '{}')}.transformMap(k, v, v != null, v)"
+
+
+_TEXT = "dyn('%s'.format([{}]))"
+_VARIABLE = f"e.transformMap(f, x, x != null, f in ['name', 'value'] ? {_TEXT.format('x')} : x)"
+_FIELD = (
+    f"k == 'env' ? dyn(v.filter(e, e != null).map(e, {_VARIABLE})) : "
+    f"k in ['command', 'args'] ? dyn(v.map(w, {_TEXT.format('w')})) : v"
+)
+_CONTAINER = f"c.transformMap(k, v, v != null, {_FIELD})"
+"""A container `c` without nulls; its words and the values of its variables are texts."""
+
+
 def _entry(name: str, labels: str, annotations: str, spec: str, containers: str) -> str:
+    found = f"({containers}).filter(c, c != null).map(c, {_CONTAINER})"
     return (
         f"{{'name': dyn({name}), 'labels': dyn({labels}), 'annotations': dyn({annotations}), "
-        f"'spec': dyn({spec}), 'containers': dyn({containers})}}"
+        f"'spec': dyn({spec}), 'containers': dyn({found})}}"
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from policies.language.cel import PODS, RESOURCES, is_some
+from policies.language.commands import COMMANDS, cel_are_read
 from policies.language.pods import KINDS
 from policies.language.rule import Admission, Kind
 
@@ -15,9 +16,12 @@ ASKS_FOR_GPUS = f"p.containers.exists(c, {CONTAINER_ASKS_FOR_GPUS})"
 WITH_GPUS: Mapping[str, str] = {
     **PODS,
     "gpuPods": f"variables.pods.filter(p, {ASKS_FOR_GPUS})",
+    "reads": cel_are_read("variables.gpuPods"),
 }
-"""Variables: the pods, and those among them that ask for GPUs."""
+"""Variables: the pods, those among them that ask for GPUs, and whether these' commands are read."""
 GPU_PODS = "variables.gpuPods"
+READ_COMMANDS = f"(variables.reads ? {COMMANDS} : [])"
+"""CEL: the commands of a container `c` of a pod with GPUs, as far as they are read."""
 CONTAINERS = "p.containers"
 EVERY_CONTAINER = "(p.containers + p.spec.?ephemeralContainers.orValue([]))"
 """The containers of a pod `p` with those that somebody puts into it while it runs."""

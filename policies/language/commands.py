@@ -2,14 +2,16 @@
 
 Words without a shell are one command. With a shell among them, its script is taken apart at line
 ends and at `;`, `&` and `|`, outside of quotes and without comments. What files of the image do,
-and what variables say, nobody sees here.
+and what variables say, nobody sees here. The API server pays for every character: what is too long
+together, of all pods of an object, is not read at any gate.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from policies.language import cel
 from policies.language.manifest import items
+from policies.language.pod import Pod
 
 _SHELL = r"^(/[a-z/]*/)?(ba|z|da|k|a)?sh$"
 _CODE = r"""^("[^"]*"|'[^']*'|[^#\s"']#*|\s|["'])*"""
@@ -25,6 +27,25 @@ def commands(container: Mapping[str, object]) -> list[str]:
     if not any(map(_shell.match, words)):
         return [" ".join(words)]
     return [found[0] for found in _command.finditer(" ".join(map(_script, words)))]
+
+
+LONGEST, MOST = 30_000, 500
+"""More characters, or more commands, of the pods of an object that ask for GPUs are not read."""
+_PER_WORD = 10
+_END = re.compile("[;&|\\n]")
+
+
+def are_read(pods: Iterable[Pod]) -> bool:
+    """Return whether the commands of pods are few and short enough to be read."""
+    words = [
+        str(word)
+        for pod in pods
+        for container in pod.containers
+        for part in ("command", "args")
+        for word in items(container.get(part))
+    ]
+    long = sum(len(word) + _PER_WORD for word in words) > LONGEST
+    return not long and sum(len(_END.findall(word)) for word in words) <= MOST
 
 
 def _script(word: str) -> str:
@@ -44,3 +65,15 @@ COMMANDS = (
     "[words.join(' ')])[0]"
 )
 """CEL: `commands` of a container `c`."""
+
+
+def cel_are_read(pods: str) -> str:
+    """CEL: `are_read`."""
+    words = "(c.?command.orValue([]) + c.?args.orValue([]))"
+    long = f"{words}.map(w, size(w) + {_PER_WORD}).sum()"
+    many = f"{words}.map(w, size(w.findAll('[;&|\\\\n]'))).sum()"
+    each = "{pods}.map(p, p.containers.map(c, {of}).sum()).sum()"
+    return (
+        f"({each.format(pods=pods, of=long)} <= {LONGEST} && "
+        f"{each.format(pods=pods, of=many)} <= {MOST})"
+    )

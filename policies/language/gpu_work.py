@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from policies.language.commands import are_read
 from policies.language.manifest import at, is_some, mapping
 from policies.language.owners import IS_OWNED_POD, IS_SERVICE, is_owned_pod, is_service
 from policies.language.pod_search import GPU_RESOURCES
@@ -19,6 +20,7 @@ __all__ = [
     "gpu_pods",
     "is_owned_pod",
     "is_service",
+    "reads_commands",
 ]
 
 _COUNT = re.compile(r"[1-9][0-9]{0,8}")
@@ -46,6 +48,11 @@ def asks_for_gpus(pod: Pod) -> bool:
 def gpu_pods(manifest: Manifest) -> list[Pod]:
     """The pods of an object that ask for GPUs."""
     return [pod for pod in pods(manifest) if asks_for_gpus(pod)]
+
+
+def reads_commands(manifest: Manifest) -> bool:
+    """Return whether the commands of an object's pods with GPUs are read."""
+    return are_read(gpu_pods(manifest))
 
 
 def counted(value: object) -> int | None:

@@ -42,6 +42,12 @@ _OF_A_CONTAINER = frozenset(
         *("volumeMounts", "imagePullPolicy"),
     )
 )
+_OF_A_POD = (
+    *("activeDeadlineSeconds", "affinity", "hostIPC", "hostNetwork", "hostPID", "hostUsers"),
+    *("nodeName", "nodeSelector", "priorityClassName", "resourceClaims", "runtimeClassName"),
+    *("schedulerName", "securityContext", "tolerations", "volumes"),
+)
+"""Fields of a pod that stand beside a container which is in no list, such as KServe's model."""
 _SPARK = "sparkoperator.k8s.io"
 _OF_SPARK = ("driver", "executor")
 _BESIDE = ("initContainers", "sidecars")
@@ -124,7 +130,9 @@ def _shown(
         containers = (_of_spark(value, holder), *beside)
         return _inline(called(_parts(way)), value, containers, manifest)
     if _asks_for_gpus(value):
-        return _alone(called(_parts(way)), key, value, manifest)
+        around = {field: holder[field] for field in _OF_A_POD if field in holder}
+        pod = _alone(called(_parts(way)), key, value, manifest)
+        return replace(pod, spec={**around, **pod.spec})
     return None
 
 

@@ -1,8 +1,8 @@
 """Who may reach what by a network policy: selectors, ports and addresses that mean everybody.
 
 A selector that asks for nothing means everybody, and so does one that only says what must not be
-there (`DoesNotExist`, `NotIn`), or that asks of a namespace for a label which each has. More than
-half of all ports is all ports.
+there (`DoesNotExist`, `NotIn`), or that asks for a label which each namespace or each pod with GPUs
+has. More than half of all ports is all ports.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,6 +15,10 @@ MOST_PORTS = 32768
 _NAMES_NOBODY = ("DoesNotExist", "NotIn")
 _OF_EVERY_NAMESPACE = ("kubernetes.io/metadata.name",)
 _OF_EVERY_TEAM = (f"{PREFIX}/", "pod-security.kubernetes.io/")
+_OF_EVERY_POD = tuple(
+    f"{PREFIX}/{name}" for name in ("team", "cost-centre", "project", "experiment", "branch")
+)
+"""Labels that every pod with GPUs has, see cost/labels."""
 
 
 def selects_all(selector: object) -> bool:
@@ -25,7 +29,8 @@ def selects_all(selector: object) -> bool:
 def names_nobody(selector: object, *, of_namespaces: bool = False) -> bool:
     """Return whether a selector means everybody, or everybody but some."""
     return not mapping(at(selector, "matchLabels")) and all(
-        at(each, "operator") in _NAMES_NOBODY or (of_namespaces and _every_namespace_has(each))
+        at(each, "operator") in _NAMES_NOBODY
+        or (_every_namespace_has(each) if of_namespaces else _every_pod_has(each))
         for each in items(at(selector, "matchExpressions"))
     )
 
@@ -35,6 +40,10 @@ def _every_namespace_has(expression: object) -> bool:
     return at(expression, "operator") == "Exists" and (
         key in _OF_EVERY_NAMESPACE or key.startswith(_OF_EVERY_TEAM)
     )
+
+
+def _every_pod_has(expression: object) -> bool:
+    return at(expression, "operator") == "Exists" and at(expression, "key") in _OF_EVERY_POD
 
 
 def opens_all_ports(ports: Sequence[object]) -> bool:
@@ -68,9 +77,12 @@ def cel_selects_all(selector: str) -> str:
 def cel_names_nobody(selector: str, *, of_namespaces: bool = False) -> str:
     """CEL: `names_nobody` of an optional."""
     starts = " || ".join(f"e.key.startsWith('{each}')" for each in _OF_EVERY_TEAM)
-    every = f"e.operator == 'Exists' && (e.key in {list(_OF_EVERY_NAMESPACE)} || {starts})"
-    nobody = f"e.operator in {list(_NAMES_NOBODY)}"
-    said = f"({nobody} || ({every}))" if of_namespaces else f"({nobody})"
+    of_all = (
+        f"(e.key in {list(_OF_EVERY_NAMESPACE)} || {starts})"
+        if of_namespaces
+        else f"e.key in {list(_OF_EVERY_POD)}"
+    )
+    said = f"(e.operator in {list(_NAMES_NOBODY)} || e.operator == 'Exists' && {of_all})"
     return (
         f"(size({selector}.?matchLabels.orValue({{}})) == 0 && "
         f"{selector}.?matchExpressions.orValue([]).all(e, {said}))"

@@ -6,17 +6,19 @@ from policies.language import cel
 
 _WORDS = (
     "password|passwd|passphrase|pgpass|pgpassword|token|secret|credentials?|api[_-]?key"
-    "|access[_-]?key|private[_-]?key|secret[_-]?key"
+    "|access[_-]?key|(private|master|encryption)[_-]?key|secret[_-]?key([_-]base)?"
 )
 NAME = (
-    f"^(.*[_.-])?(?i:{_WORDS})$|(?i:[_.-]pwd)$"
-    "|(Password|Passphrase|Token|ApiKey|AccessKey|PrivateKey|SecretKey|Credentials)$"
+    f"^(.*[_.-])?(?i:{_WORDS})(_?[0-9]+)?$|(?i:[_.-](pass|pwd?)[0-9]?)$"
+    "|(Password|Passphrase|Token|ApiKey|AccessKey|PrivateKey|SecretKey|Credentials)[0-9]*$"
 )
 """The name of a variable or key that holds a secret."""
 _COUNTED = "(?i)(^|[_.-])tokens?$"
+_NUMBER = "[0-9]+(\\.[0-9]+)?"
 _REFERENCE = (
-    "(\\$\\([A-Za-z0-9_]+\\)|\\{\\{[^{}]+\\}\\})+"  # the second is Argo's
-    "|(op://|vault:|>>vault:|ref\\+|arn:aws:(secretsmanager|ssm):)[^\\s]+"
+    "(\\$\\([A-Za-z0-9_]+\\)|\\{\\{[^{}]+\\}\\}|\\$__\\w+\\{[^{}]*\\})+"  # Argo's, Grafana's
+    "|(op://|vault:|>>vault:|ref\\+|arn:aws:(secretsmanager|ssm):|secret/|alias/|@Microsoft.KeyVault"
+    "|projects/[\\w-]+/secrets/)[^\\s]+"
 )
 _PLACEHOLDER = "\\$\\{\\w+(:?-|:?\\?[^}]*)?\\}|\\$[A-Z_][A-Z0-9_]*"
 _TO_BE_FILLED_IN = (
@@ -26,15 +28,25 @@ _TO_BE_FILLED_IN = (
 )
 _UNFILLED = f"{_PLACEHOLDER}|(?i:{_TO_BE_FILLED_IN})"
 _HARMLESS = (
-    "(?i:true|false|yes|no|on|off|none|null|empty|dummy|[01]|x{3,}|\\*{3,})"
-    "|\\[[A-Za-z_]+\\]|(?s:[/<].*)"
+    "(?i:true|false|yes|no|on|off|none|null|empty|dummy|[0-9]{1,2}|x{3,}|optional|required|unused"
+    "|ignored|(sk-)?not?[-_ ](key[-_ ])?(needed|required|used|set))"
+    "|[^A-Za-z0-9]+|\\[[A-Za-z_]+\\]|\\|\\w+\\||<[^<>]*>|(/[\\w.@{}$()~%:,*-]+)+/?"
+    "|[a-z][a-z0-9+.-]*://[^\\s@]*|pk_\\w+"
 )
+_OF_SECRETS = "(?i)(tls|pull|existing|certs?|k8s|kube|kubernetes)[_.-]?secret$"
+_OBJECT = "[a-z0-9][a-z0-9.-]*"
+"""What a variable such as TLS_SECRET has: the name of a Secret."""
 _LONGEST_REFERENCE = 2000
+_JSON = '^[{\\[]\\s*["{\\[\\]}]'
+_is_json = re.compile(_JSON, re.ASCII).search
 _is_name = re.compile(NAME, re.ASCII).search
 _is_counted = re.compile(_COUNTED, re.ASCII).search
 _is_reference = re.compile(_REFERENCE, re.ASCII).fullmatch
 _is_placeholder = re.compile(_UNFILLED, re.ASCII).fullmatch
 _is_harmless = re.compile(_HARMLESS, re.ASCII).fullmatch
+_is_number = re.compile(_NUMBER, re.ASCII).fullmatch
+_is_of_secrets = re.compile(_OF_SECRETS, re.ASCII).search
+_is_object = re.compile(_OBJECT, re.ASCII).fullmatch
 
 
 def is_reference(text: str) -> bool:
@@ -51,7 +63,15 @@ def is_named_secret(name: object, text: str) -> bool:
     """Return whether a text is a secret by its name; a yes, a path and a placeholder are none."""
     if not _is_name(str(name)) or _is_harmless(text) or _is_placeholder(text):
         return False
-    return not (_is_counted(str(name)) and text.isdecimal())
+    if _is_of_secrets(str(name)) and _is_object(text):
+        return False
+    return not (_is_counted(str(name)) and _is_number(text))
+
+
+def is_file(text: str) -> bool:
+    """Return whether a value of a ConfigMap is a file, of which the lines count, not the key."""
+    inside = text.strip()
+    return "\n" in inside or bool(_is_json(inside))
 
 
 def is_unfilled(name: object, text: str) -> bool:
@@ -84,9 +104,15 @@ def cel_names_secret(name: str) -> str:
 
 def cel_is_named_secret(name: str, text: str) -> str:
     """CEL: `is_named_secret`."""
-    counted = f"{_matches(name, _COUNTED)} && {_matches(text, '^[0-9]+$')}"
+    counted = f"{_matches(name, _COUNTED)} && {_matches(text, f'^{_NUMBER}$')}"
+    object_of = f"{_matches(name, _OF_SECRETS)} && {_matches(text, f'^{_OBJECT}$')}"
     harmless = _matches(text, f"^({_HARMLESS}|{_UNFILLED})$")
-    return f"({_matches(name, NAME)} && !{harmless} && !({counted}))"
+    return f"({_matches(name, NAME)} && !{harmless} && !({object_of}) && !({counted}))"
+
+
+def cel_is_file(text: str) -> str:
+    """CEL: `is_file`."""
+    return f"({text}.trim().contains('\\n') || {_matches(f'{text}.trim()', _JSON)})"
 
 
 def cel_is_unfilled(name: str, text: str) -> str:
@@ -97,57 +123,3 @@ def cel_is_unfilled(name: str, text: str) -> str:
 def cel_has_placeholder(text: str) -> str:
     """CEL: `has_placeholder`."""
     return _matches(text, _ANY_PLACEHOLDER)
-
-
-LONGEST_WITH_URLS, LONGEST_WITH_LINES = 500_000, 100_000
-"""Longer files are searched for keys and tokens alone: the rest is too dear for the API server."""
-_PROGRAM = "(?i)\\.(py|sh|js|ts|go|lua|rb|pl|md)$"
-_URL = "://[^\\s/:@]*:[^\\s/:@$<{(*%][^\\s/:@]*@"
-_LINE_WORDS = "password|passphrase|client_?secret|secret_?key|api_?key|access_?key|private_?key"
-_VALUE = (
-    "(\"[^\"$<{(*/%][^\"$<{]*\"|'[^'$<{(*/%][^'$<{]*'"
-    "|[^\\s\"'$<{(*/%&!|>~\\[#@,][^\\s\"'$<{(]*)\\s*,?\\s*(#.*)?$"
-)
-_DIRECTIVES = "requirepass|masterauth"  # of Redis, which has a blank between name and value
-_START = f"^([\\s-]*[\"']?[\\w.-]*({_LINE_WORDS})[\"']?\\s*[:=]|\\s*({_DIRECTIVES})\\s)\\s*"
-_LINE = _START + _VALUE
-_OTHERWISE = (
-    "[:=]\\s*[\"']?(true|false|yes|no|on|off|none|null|empty|dummy|str|string|required|x{3,}"
-    "|op://.*|vault:.*|ref\\+.*|arn:aws:.*)[\"']?\\s*,?\\s*(#.*)?$"
-)
-_HINTS = ("pass", "secret", "key", "masterauth")
-_LOWER = str.maketrans({chr(code): chr(code + 32) for code in range(ord("A"), ord("Z") + 1)})
-_is_url = re.compile(_URL, re.ASCII).search
-_is_line = re.compile(_LINE, re.ASCII).search
-_is_otherwise = re.compile(_OTHERWISE, re.ASCII).search
-_is_program = re.compile(_PROGRAM, re.ASCII).search
-
-
-def has_password_in_url(text: str) -> bool:
-    """Return whether an address carries a password: `postgres://user:password@host`."""
-    return len(text) <= LONGEST_WITH_URLS and "@" in text and bool(_is_url(text))
-
-
-def has_secret_line(name: object, text: str) -> bool:
-    """Return whether a line of a file gives a secret a value; lines of programs are not read."""
-    if len(text) > LONGEST_WITH_LINES or "\n" not in text or _is_program(str(name)):
-        return False
-    return any(
-        any(hint in line for hint in _HINTS) and _is_line(line) and not _is_otherwise(line)
-        for line in text.translate(_LOWER).split("\n")
-    )
-
-
-def cel_has_password_in_url(text: str) -> str:
-    """CEL: `has_password_in_url`."""
-    short = f"size({text}) <= {LONGEST_WITH_URLS} && {text}.contains('@')"
-    return f"({short} && {_matches(text, _URL)})"
-
-
-def cel_has_secret_line(name: str, text: str) -> str:
-    """CEL: `has_secret_line`."""
-    hinted = " || ".join(f"l.contains('{each}')" for each in _HINTS)
-    secret = f"({hinted}) && {_matches('l', _LINE)} && !{_matches('l', _OTHERWISE)}"
-    read = f"size({text}) <= {LONGEST_WITH_LINES} && {text}.contains('\\n')"
-    lines = f"{text}.lowerAscii().split('\\n')"
-    return f"({read} && !{_matches(name, _PROGRAM)} && {lines}.exists(l, {secret}))"

@@ -1,18 +1,20 @@
-"""What asks for GPUs and no rule can judge, or not wholly, before its pods are made.
+"""What no rule can judge, or not wholly: of what asks for GPUs, and of what is too large.
 
 - A kind that nobody has listed: whether it is meant to end, and so needs a deadline.
 - Resources in a field that an operator or Helm reads, such as those of a Ray head group.
 - What the runtime of a TrainJob says of its pods.
 - What KubeRay makes beside the pods: the autoscaler's container in the head, and Services.
 - Text that somebody fills in or renders later: a patch of Argo's with parameters, a manifest.
+- Commands, variables and data that are too long for the API server to read at a bearable price.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 from policies.language import argo
+from policies.language.commands import LONGEST, MOST
 from policies.language.facts import Facts, declared_kinds
-from policies.language.gpu_work import gpu_pods
+from policies.language.gpu_work import gpu_pods, reads_commands
 from policies.language.manifest import at, items, mapping
 from policies.language.pod_kinds import SERVICES, kind_of
 from policies.language.pod_search import (
@@ -24,6 +26,7 @@ from policies.language.pod_search import (
 )
 from policies.language.replicas import RAY
 from policies.language.rule import Manifest
+from policies.language.sizes import unread
 
 _NO_END = "whether it is meant to end, and so idle/job-deadline, as its kind is not listed"
 _FIELD = "the GPUs of {}, which its operator gives to pods of its own"
@@ -41,11 +44,20 @@ _OF_THE_AUTOSCALER = (
 _READ_BY_AN_OPERATOR = ("TrainJob", "RayCluster", "RayJob", "RayService")
 
 
-def unjudged(manifest: Manifest, facts: Facts) -> list[str]:
-    """Return what of an object that asks for GPUs no rule judges; empty where all is judged.
+_COMMANDS = (
+    f"its commands, which have more than {LONGEST:,} characters or {MOST} lines: idle/launcher, "
+    "idle/notebooks, idle/writable-layer"
+)
 
-    Of a cluster of Ray it is also what else KubeRay makes of it.
-    """
+
+def unjudged(manifest: Manifest, facts: Facts) -> list[str]:
+    """Return what of an object no rule judges; empty where all is judged."""
+    commands = [] if reads_commands(manifest) else [_COMMANDS]
+    return [*_of_gpus(manifest, facts), *commands, *unread(manifest)]
+
+
+def _of_gpus(manifest: Manifest, facts: Facts) -> list[str]:
+    """Return what may ask for GPUs; of a cluster of Ray also what else KubeRay makes of it."""
     if argo.is_workflow(manifest):
         return list(_of_workflow(manifest))
     kind = kind_of(manifest)

@@ -3,8 +3,9 @@
 - A *floor*: machines of a GPU pool that are there without work: `replicas` of a NodePool,
   `minSize` of an EKS node group or of an Auto Scaling group with GPU instances.
 - A *reserve*: a CapacityBuffer of Karpenter, and pods that hold GPUs and only pause: with the
-  image pause, Kubernetes' test image agnhost without another command, `sleep infinity` or
-  `tail -f /dev/null`.
+  image pause, Kubernetes' test image agnhost without another command, `sleep infinity` or for
+  hours or days, a loop of sleeps, `tail -f /dev/null` or `cat`. Containers without GPUs beside
+  them do not count.
 
 Each gives its reason by `fleet.gpu/keep-warm-reason` and its last day by
 `fleet.gpu/keep-warm-until`: a Kubernetes object as annotations, another resource as tags.
@@ -14,10 +15,11 @@ import re
 from collections.abc import Mapping
 
 from policies.language import cel
-from policies.language.cel_forms import GPU_PODS
+from policies.language.cel_forms import CONTAINER_ASKS_FOR_GPUS, GPU_PODS
 from policies.language.gpu_node_pools import is_gpu_node_pool, names_gpu_instances
-from policies.language.gpu_work import IS_OWNED_POD, gpu_pods, is_owned_pod
+from policies.language.gpu_work import IS_OWNED_POD, asked_gpus, gpu_pods, is_owned_pod
 from policies.language.manifest import at, items, mapping
+from policies.language.pod import Pod
 from policies.language.rule import Kind, Manifest
 from settings.names import PREFIX
 
@@ -26,10 +28,19 @@ UNTIL = f"{PREFIX}/keep-warm-until"
 SCHEDULE = f"{PREFIX}/keep-warm-schedule"
 USD = f"{PREFIX}/keep-warm-usd-per-day"
 _PAUSE = re.compile(r"(^|/)pause(-[a-z0-9]+)?([:@]|$)")
+_INIT = r"((/\S*/)?(tini|dumb-init)(\s+-\S+)*\s+(--\s+)?)?"
+_SHELL = r"((/\S*/)?(busybox\s+)?(ba|da|z|k|a)?sh(\s+-[a-z]+)*\s+-[a-z]*c\s+)?"
+_SLEEP = r"sleep\s+(inf(inity)?|[0-9]{5,}s?|[0-9]{4,}m|[0-9]{2,}h|[0-9]+d)"
+_LOOP = r"while\s+(true|:|sleep\s+\S+);?\s+do\s+(sleep\s+[0-9a-z.]+|:|wait)[;\s]+done"
+_OF_PYTHON = r"python[0-9.]*\s+-c\s+import time[;\s]+time\.sleep\([^()]*\)"
 _WAIT = re.compile(
-    r"(((/usr)?/bin/)?(ba)?sh -l?c )?((/usr)?/bin/)?(sleep inf(inity)?|tail -[fF] /dev/null)"
-    r"|/(agnhost )?pause"
+    rf"{_INIT}{_SHELL}(trap\s[^;]*;\s*|set\s+-[a-z]+[;\s]+)*(exec\s+)?((/\S*/)?(busybox\s+)?"
+    rf"({_SLEEP}|tail(\s+-\S+)*\s+/dev/null(\s+-\S+)*|cat|{_LOOP}|{_OF_PYTHON}))"
+    r"[\s;]*(&[\s;]*wait[\s;]*)?|/(agnhost )?pause",
+    re.ASCII,
 )
+_LONGEST = 300
+"""Nothing that only waits is longer."""
 _AGNHOST = re.compile(r"(^|/)agnhost([:@]|$)")
 _OF_AGNHOST = ("", "pause")  # its image runs `/agnhost pause` where nobody says what
 _GROUPS = {
@@ -75,13 +86,20 @@ def reserve(manifest: Manifest) -> bool:
         return True
     if is_owned_pod(manifest):
         return False
-    return any(pod.containers and all(map(_pauses, pod.containers)) for pod in gpu_pods(manifest))
+    return any(map(_only_pauses, gpu_pods(manifest)))
+
+
+def _only_pauses(pod: Pod) -> bool:
+    """Return whether every container with GPUs does; what is beside them has none."""
+    return all(_pauses(each) for each in pod.containers if any(True for _ in asked_gpus(each)))
 
 
 def _pauses(container: Mapping[str, object]) -> bool:
     words = [*items(container.get("command")), *items(container.get("args"))]
     runs, image = " ".join(map(str, words)), str(container.get("image"))
-    if _WAIT.fullmatch(runs) or (runs in _OF_AGNHOST and _AGNHOST.search(image)):
+    if (len(runs) <= _LONGEST and _WAIT.fullmatch(runs)) or (
+        runs in _OF_AGNHOST and _AGNHOST.search(image)
+    ):
         return True
     return _PAUSE.search(image) is not None
 
@@ -113,12 +131,13 @@ def cel_said(name: str) -> str:
 
 def cel_reserve(gpu_pods: str) -> str:
     """CEL: `reserve` of an object with `cel.PODS`."""
-    words = "(c.?command.orValue([]) + c.?args.orValue([])).map(w, '%s'.format([w])).join(' ')"
-    image = "c.?image.orValue('')"
+    words = "(c.?command.orValue([]) + c.?args.orValue([])).join(' ')"
+    image, waiting = "c.?image.orValue('')", cel.literal(f"^({_WAIT.pattern})$")
     paused = (
-        f"({words}.matches({cel.literal(f'^({_WAIT.pattern})$')}) || "
+        f"(size({words}) <= {_LONGEST} && {words}.matches({waiting}) || "
         f"{image}.matches({cel.literal(_PAUSE.pattern)}) || {words} in {list(_OF_AGNHOST)} && "
         f"{image}.matches({cel.literal(_AGNHOST.pattern)}))"
     )
-    waits = f"{gpu_pods}.exists(p, size(p.containers) > 0 && p.containers.all(c, {paused}))"
+    with_gpus = f"p.containers.filter(c, {CONTAINER_ASKS_FOR_GPUS})"
+    waits = f"{gpu_pods}.exists(p, {with_gpus}.all(c, {paused}))"
     return f"(object.kind == 'CapacityBuffer' || !{IS_OWNED_POD} && {waits})"

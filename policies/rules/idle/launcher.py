@@ -14,6 +14,7 @@ What a launcher uses is read from the command, the arguments and the environment
 The commands of a script count together, without comments and without what starts no program, such
 as `cd`. A launcher that says `gpu`, `auto` or a placeholder, a program that starts its processes
 itself, and a loop may use all: such a container is not judged, and GpuPodUsesFewOfItsGpus watches.
+The same holds where the commands of an object's pods have more than 30,000 characters or 500 lines.
 """
 
 import re
@@ -22,6 +23,7 @@ from collections.abc import Iterator, Mapping
 from policies.language import cel
 from policies.language.cel_forms import Fault, of_containers
 from policies.language.commands import COMMANDS, commands
+from policies.language.gpu_work import reads_commands
 from policies.language.manifest import at, items, quantity
 from policies.language.pods import asked, subject
 from policies.language.quantities import READABLE_PODS, readable_pods
@@ -70,7 +72,7 @@ _TOO_MANY = "must ask for no more GPUs than the {used} that its launcher uses."
 def violations(manifest: Manifest, _settings: Settings) -> list[str]:
     """Returns the containers of which GPUs stay without a process."""
     said = []
-    for pod in readable_pods(manifest):
+    for pod in readable_pods(manifest) if reads_commands(manifest) else ():
         for container in pod.containers:
             gpus = quantity(asked(container, GPU))
             used = None if gpus is None else min(_used(container, manifest), default=None)
@@ -221,7 +223,8 @@ _USED = f"[{_RUN}].map(run, {_EXPORTS} + {_TOGETHER})[0] + " + _cel_values(
 )
 _ASKED = cel.asked("c", GPU)
 _LAUNCHED = (
-    f"{READABLE_PODS}.map(p, {{'name': dyn(p.name), 'containers': dyn(p.containers"
+    f"(variables.reads ? {READABLE_PODS} : [])"
+    f".map(p, {{'name': dyn(p.name), 'containers': dyn(p.containers"
     f".filter(c, {_ASKED}.hasValue()).map(c, {{'name': dyn(c.?name.orValue('')), "
     f"'gpus': dyn({_ASKED}.value()), 'used': dyn({_USED})}}).filter(c, size(c.used) > 0))}})"
 )

@@ -1,10 +1,11 @@
 """A notebook must run on a part of a GPU, and for a limited time.
 
 A notebook is what somebody types into: Kubeflow's Notebook, a user's server of JupyterHub (label
-`component: singleuser-server`), and any pod of which a container runs JupyterLab, code-server,
-RStudio or marimo: by its command and arguments, or by its image where it has neither, or flags
-alone. A run of a notebook by papermill or nbconvert is a job, and so is any other program in an
-image of Jupyter; what a script installs or has in comments does not count.
+`component: singleuser-server`), and any pod of which a container runs JupyterLab, a kernel of
+IPython, VS Code's server or tunnel, RStudio or marimo: by its command and arguments, or by its
+image where it has neither, or flags alone; a Pod or a Deployment with sshd is one, too. A run of a
+notebook by papermill or nbconvert is a job, and so is any other program in an image of Jupyter;
+what a script installs or has in comments does not count, and a long script is not read.
 
 - A part of a GPU is a MIG device, or `nvidia.com/gpu` on a pool that shares its GPUs.
 - The limited time is `activeDeadlineSeconds` of the pod, or the annotation
@@ -13,14 +14,14 @@ image of Jupyter; what a script installs or has in comments does not count.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from policies.language import cel
 from policies.language.annotations import LIFETIME, within
-from policies.language.cel_forms import GPU_PODS, Fault, of_pods
-from policies.language.commands import COMMANDS, commands
-from policies.language.gpu_work import counted, gpu_pods
+from policies.language.cel_forms import GPU_PODS, READ_COMMANDS, Fault, of_pods
+from policies.language.commands import commands
+from policies.language.gpu_work import IS_OWNED_POD, counted, gpu_pods, is_owned_pod, reads_commands
 from policies.language.manifest import at, items, mapping
 from policies.language.pods import Pod, subject
 from policies.language.rule import Manifest, Rule, Settings
@@ -28,9 +29,13 @@ from policies.language.shared_gpus import ASKS_WHOLE, IS_SHARED, asks_whole, is_
 
 ID = "idle/notebooks"
 _COMMAND = re.compile(
-    r"jupyter[- ](lab|notebook|server)|jupyterhub-singleuser|start-(notebook|singleuser)"
-    r"|code-server|rserver|marimo edit"
+    r"jupyter(-|\s+)(lab|notebook|server)|-m\s+(jupyterlab|notebook|jupyter_server|jupyter\s+lab)\b"
+    r"|jupyterhub-singleuser|start-(notebook|singleuser)|ipython\s+kernel|-m\s+ipykernel"
+    r"|code-server|\bcode\s+(tunnel|serve-web)|rserver|marimo edit",
+    re.ASCII,
 )
+_LOGIN = re.compile(r"(^|[\s/])sshd\s+-[A-Za-z]*[De]", re.ASCII)
+_WITH_LOGINS = ("Pod", "Deployment")  # workers of MPI have sshd, too
 _INSTALLS = re.compile(
     r"^\s*((python[0-9.]*\s+-m\s+)?pip[0-9.]*|(uv|conda|mamba|apt|apt-get)\s+(pip\s+)?(install|add)"
     r"|echo)\s",
@@ -52,9 +57,9 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
         if manifest.get("kind") == "Notebook"
         else {}
     )
-    said = []
+    said, reads = [], reads_commands(manifest)
     for pod in gpu_pods(manifest):
-        if not _is_notebook(manifest, pod):
+        if not _is_notebook(manifest, pod, reads=reads):
             continue
         if asks_whole(pod) and not is_shared(pod, settings):
             said.append(f"{subject(manifest, pod)} {_WHOLE}")
@@ -63,16 +68,20 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     return said
 
 
-def _is_notebook(manifest: Manifest, pod: Pod) -> bool:
+def _is_notebook(manifest: Manifest, pod: Pod, *, reads: bool) -> bool:
+    logins = manifest.get("kind") in _WITH_LOGINS and not is_owned_pod(manifest)
     return (
         manifest.get("kind") == "Notebook"
         or pod.labels.get("component") == "singleuser-server"
-        or any(map(_shows_one, pod.containers))
+        or any(_shows_one(it, commands(it) if reads else [], logins) for it in pod.containers)
     )
 
 
-def _shows_one(container: Mapping[str, object]) -> bool:
-    if any(_COMMAND.search(each) and not _INSTALLS.match(each) for each in commands(container)):
+def _shows_one(container: Mapping[str, object], run: Sequence[str], logins: bool) -> bool:
+    if any(
+        (_COMMAND.search(each) or (logins and _LOGIN.search(each))) and not _INSTALLS.match(each)
+        for each in run
+    ):
         return True
     first = str((*items(container.get("args")), "-")[0])
     if items(container.get("command")) or not first.startswith("-"):
@@ -92,8 +101,12 @@ def _lives(annotations: Mapping[str, object], hours: int) -> bool:
 
 _HOURS = cel.setting(ID, "max_hours")
 _FIRST = "'%s'.format([(c.?args.orValue([]) + ['-'])[0]])"
+_LOGS_IN = (
+    f"(object.kind in {list(_WITH_LOGINS)} && !{IS_OWNED_POD} && "
+    f"k.matches({cel.literal(_LOGIN.pattern)}))"
+)
 _SHOWS = (
-    f"({COMMANDS}.exists(k, k.matches({cel.literal(_COMMAND.pattern)}) && "
+    f"({READ_COMMANDS}.exists(k, (k.matches({cel.literal(_COMMAND.pattern)}) || {_LOGS_IN}) && "
     f"!k.matches({cel.literal(_INSTALLS.pattern)})) || (size(c.?command.orValue([])) == 0 && "
     f"{_FIRST}.startsWith('-') && c.?image.orValue('').matches({cel.literal(_IMAGE.pattern)})))"
 )

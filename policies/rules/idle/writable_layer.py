@@ -11,12 +11,12 @@ is not judged.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from policies.language import cel
-from policies.language.cel_forms import GPU_PODS, Fault, of_pods
-from policies.language.commands import COMMANDS, commands
-from policies.language.gpu_work import gpu_pods
+from policies.language.cel_forms import GPU_PODS, READ_COMMANDS, Fault, of_pods
+from policies.language.commands import commands
+from policies.language.gpu_work import gpu_pods, reads_commands
 from policies.language.manifest import at, items
 from policies.language.pods import Pod, subject
 from policies.language.rule import Manifest, Rule, Settings
@@ -39,17 +39,18 @@ _MUST = (
 
 def violations(manifest: Manifest, _settings: Settings) -> list[str]:
     """Return the directories of GPU pods that are on no volume."""
+    reads = reads_commands(manifest)
     return [
         f"{subject(manifest, pod)} {_MUST.format(path=path, container=container.get('name') or '')}"
         for pod in gpu_pods(manifest)
         for container in pod.containers
-        for path in dict.fromkeys(_paths(container))
+        for path in dict.fromkeys(_paths(container, commands(container) if reads else []))
         if not any(_is_below(path, mount) for mount in _mounts(manifest, pod, container))
     ]
 
 
-def _paths(container: Mapping[str, object]) -> Iterator[str]:
-    for command in commands(container):
+def _paths(container: Mapping[str, object], run: Sequence[str]) -> Iterator[str]:
+    for command in run:
         for found in re.finditer(_OPTION, command, re.ASCII):
             path = re.search(_PATH, found[0], re.ASCII)
             if path and not re.search(_ELSEWHERE, path[0]):
@@ -89,7 +90,8 @@ _MOUNTS = " + ".join(
     ]
 )
 _FOUND = (
-    f"{COMMANDS}.map(k, k.findAll({cel.literal(_OPTION)}).map(o, o.find({cel.literal(_PATH)})))"
+    f"{READ_COMMANDS}.map(k, k.findAll({cel.literal(_OPTION)})"
+    f".map(o, o.find({cel.literal(_PATH)})))"
 )
 _VALUE = "'%s'.format([v.?value.orValue('')])"
 _VARIABLES = (

@@ -1,17 +1,24 @@
 """Secrets must not be in variables, ConfigMaps, values of charts or plain boot data.
 
-- A container's variable with the name of a secret (`…PASSWORD`, `…PASSPHRASE`, `…_PWD`, `…TOKEN`,
-  `…SECRET`, `…CREDENTIALS`, `…API_KEY`, `…ACCESS_KEY`, `…PRIVATE_KEY`, `…SECRET_KEY`, `PGPASS`)
-  must take its value from a Secret. The same holds for the values of a chart. A yes or no, a path,
-  `[PAD]`, a number of tokens and a reference (`$(NAME)`, `op://`, `vault:`) are no secrets; a
-  placeholder is told by isolation/placeholders.
-- A ConfigMap must have no such key, and its files no line that gives a password or key a value,
-  such as `password: …` or Redis' `requirepass …` (programs and files of more than 100,000
-  characters are not read for it).
-- Variables, values, ConfigMaps with their `binaryData`, and the commands of containers must contain
-  no private key, no token of a well-known form (AWS, GitHub, GitLab, Google, Hugging Face, OpenAI,
-  Anthropic, Slack) and no address with a password in it, which is not looked for in `binaryData`
-  and in more than 500,000 characters. `binaryData` of more than 100,000 characters is not read.
+- A container's variable with the name of a secret (`…PASSWORD`, `…_PASS`, `…_PWD`, `…PASSPHRASE`,
+  `…TOKEN`, `…SECRET`, `…CREDENTIALS`, `…API_KEY`, `…ACCESS_KEY`, `…PRIVATE_KEY`, `…SECRET_KEY`,
+  `…MASTER_KEY`, `…ENCRYPTION_KEY`, `PGPASS`, a number behind it or not) must take its value from a
+  Secret. The same holds for the values of a chart. A yes or no, a path, `[PAD]`, `not-needed`, a
+  number of tokens, the name of a Secret (`TLS_SECRET`, `IMAGE_PULL_SECRET`) and a reference
+  (`$(NAME)`, `op://`, `vault:`, any address) are no secrets; a placeholder is told by
+  isolation/placeholders.
+- A ConfigMap must have no such key, and its files no line that gives a password, key or token a
+  value, such as `password: …` or Redis' `requirepass …` (lines of programs are not read). A value
+  of several lines, or JSON, is judged by its lines and not by its key.
+- Commands, of probes and hooks too, must give no password or key by an option or a variable, such
+  as `--password=…` or `export DB_PASSWORD=…`; probes must send no login.
+- Variables, values, ConfigMaps with their `binaryData`, annotations of pods and commands must
+  contain no private key, no token of a well-known form (AWS, Azure's storage, Docker, GitHub,
+  GitLab, Google, Hugging Face, NVIDIA, OpenAI, Anthropic, Slack, JSON Web Tokens) and no address
+  with a password in it, which is not looked for in `binaryData`.
+- What is too large for the API server is not read at any gate: lines of a ConfigMap of more than
+  60,000 characters, `binaryData` of more than 100,000, variables or commands of more than 120,000.
+  `fleet check` names it.
 - The Ignition of a pool and the user data of an EC2NodeClass must contain none either, and no join
   token of kubeadm; base64 `data:` URLs are decoded and read too. Secret boot data comes in a second
   configuration, which is encrypted.
@@ -25,35 +32,53 @@ Messages of this rule never contain a part of the secret.
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from policies.language import cel
-from policies.language.cel_forms import (
-    EVERY_CONTAINER,
-    Fault,
-    of_containers,
-    pods_or_object,
-)
+from policies.language.cel_forms import Fault, of_containers, of_pods, pods_or_object
 from policies.language.manifest import EncryptedText, at, describe, items, mapping
 from policies.language.pods import KINDS as POD_KINDS
 from policies.language.pods import pods, subject
 from policies.language.rule import Admission, Manifest, Rule, Settings
-from policies.language.secret_names import (
-    NAME,
+from policies.language.secret_lines import (
+    cel_has_password_in_dsn,
     cel_has_password_in_url,
     cel_has_secret_line,
+    cel_has_secret_option,
+    has_password_in_dsn,
+    has_password_in_url,
+    has_secret_line,
+    has_secret_option,
+)
+from policies.language.secret_names import (
+    NAME,
+    cel_is_file,
     cel_is_named_secret,
     cel_is_reference,
     cel_names_secret,
-    has_password_in_url,
-    has_secret_line,
+    is_file,
     is_named_secret,
     is_reference,
     names_secret,
 )
+from policies.language.sizes import (
+    CEL_HEADERS,
+    CEL_SIZES,
+    CEL_WORDS,
+    LONGEST_BASE64,
+    LONGEST_WITH_LINES,
+    LONGEST_WITH_URLS,
+    headers,
+    reads_keys,
+    reads_variables,
+    reads_words,
+    size,
+    words,
+)
 from policies.language.token_forms import (
     FORMS,
+    SHORTEST,
     cel_has_form,
     cel_has_form_in_base64,
     cel_has_token,
@@ -66,6 +91,7 @@ ID = "isolation/clear-secrets"
 _KUBEADM = "(?:^|[^a-z0-9.])[a-z0-9]{6}\\.[a-z0-9]{16}(?:[^a-z0-9.]|$)"
 _DATA_URL = re.compile(r"data:[^,\"]*;base64,([A-Za-z0-9+/=]+)")
 _VARIABLE = "must have no secret in its variables or command; take it from a Secret."
+_ANNOTATION = "must have no secret in its annotations; take it from a Secret."
 _CONFIG = "must have no secret in its data; put it into a Secret."
 _VALUES = "must have no secret in its values; name a Secret instead."
 _BOOT = "must have no secret in plain boot data; put it into the part that is encrypted."
@@ -74,6 +100,8 @@ _STATE = "must have its input {} encrypted in the state; mark it with pulumi.Out
 _TEXTS = ("content", "contentBase64", "userData", "userDataBase64")
 _is_input = re.compile(f"{NAME}|^(kubeconfig|secretKey|secretString)$").search
 _is_token = re.compile(_KUBEADM).search
+_LOGIN = "^(Bearer|Basic) [\\w.+/=~-]{8,}$"
+_is_login = re.compile(_LOGIN, re.ASCII).search
 
 
 def violations(manifest: Manifest, _settings: Settings) -> list[str]:
@@ -89,30 +117,64 @@ def violations(manifest: Manifest, _settings: Settings) -> list[str]:
         return [f"{describe(manifest)} {_BOOT}"] if _has_secret(plain) else []
     if "apiVersion" not in manifest:
         return [f"{describe(manifest)} {_STATE.format(name)}" for name in _in_clear_state(manifest)]
-    return [
-        f"{subject(manifest, pod)}: container '{container.get('name') or ''}' {_VARIABLE}"
-        for pod in pods(manifest)
-        for container in (*pod.containers, *pod.ephemeral)
-        if _has_clear_secret(container)
-    ]
+    return [*_of_pods(manifest)]
+
+
+def _of_pods(manifest: Manifest) -> Iterator[str]:
+    variables, commands = reads_variables(manifest), reads_words(manifest)
+    for pod in pods(manifest):
+        for container in (*pod.containers, *pod.ephemeral):
+            env = items(container.get("env")) if variables else ()
+            if _has_clear_secret(container, env, words(container) if commands else []):
+                named = f"container '{container.get('name') or ''}'"
+                yield f"{subject(manifest, pod)}: {named} {_VARIABLE}"
+        if any(has_token(str(text)) for text in pod.annotations.values()):
+            yield f"{subject(manifest, pod)} {_ANNOTATION}"
 
 
 def _has_clear_data(config_map: Manifest) -> bool:
+    if not reads_keys(config_map):
+        return False
     plain, binary = mapping(config_map.get("data")), mapping(config_map.get("binaryData"))
-    return any(
-        _tells(key, text) or (isinstance(text, str) and has_secret_line(key, text))
-        for key, text in plain.items()
-    ) or any(
+    length = size(config_map)
+    if any(isinstance(text, str) and _is_clear(key, text, length) for key, text in plain.items()):
+        return True
+    return size(config_map, "binaryData") <= LONGEST_BASE64 and any(
         isinstance(text, str) and ((text and names_secret(key)) or has_token_in_base64(text))
         for key, text in binary.items()
     )
 
 
-def _has_clear_secret(container: Mapping[str, object]) -> bool:
-    words = (*items(container.get("command")), *items(container.get("args")))
-    return any(_is_value(word) for word in words if isinstance(word, str)) or any(
-        _tells(at(each, "name"), at(each, "value")) for each in items(container.get("env"))
-    )
+def _is_clear(key: object, text: str, length: int) -> bool:
+    """Return whether a key of a ConfigMap holds a secret; `length` is that of all its values."""
+    if length <= LONGEST_WITH_LINES and has_secret_line(key, text):
+        return True
+    if not text or is_reference(text):
+        return False
+    url = length <= LONGEST_WITH_URLS and has_password_in_url(text)
+    return url or has_token(text) or (is_named_secret(key, text) and not is_file(text))
+
+
+def _has_clear_secret(
+    container: Mapping[str, object], env: Sequence[object], run: Sequence[str]
+) -> bool:
+    if any(map(_is_value, run)) or has_secret_option(" ".join(run)):
+        return True
+    return any(map(_is_variable, env)) or any(map(_is_header, headers(container)))
+
+
+def _is_variable(each: object) -> bool:
+    name, value = at(each, "name"), at(each, "value")
+    if isinstance(value, str):
+        return _tells(name, value) or (has_password_in_dsn(value) and not is_reference(value))
+    # a custom resource may have a number where a text belongs
+    return isinstance(value, int | float) and _tells(name, str(value).lower())
+
+
+def _is_header(header: object) -> bool:
+    value = str(at(header, "value") or "")
+    is_login = str(at(header, "name")).lower() == "authorization" and _is_login(value)
+    return _is_value(value) or bool(is_login)
 
 
 def _in_clear_state(manifest: Manifest) -> Iterator[str]:
@@ -180,59 +242,89 @@ def _cel_is_value(text: str) -> str:
     return f"({cel_has_token(text)} || {cel_has_password_in_url(text)})"
 
 
-def _cel_tells(name: str, text: str) -> str:
-    told = f"{_cel_is_value(text)} || {cel_is_named_secret(name, text)}"
-    return f"({text} != '' && !{cel_is_reference(text)} && ({told}))"
-
-
-_CEL_TOLD = _cel_tells("e.name", "e.?value.orValue('')")
-_CEL_WORDS = "(c.?command.orValue([]) + c.?args.orValue([]))"
-_CEL_ENV = (
-    f"(c.?env.orValue([]).exists(e, {_CEL_TOLD}) || {_CEL_WORDS}.exists(w, {_cel_is_value('w')}))"
-)
-
-
-def _of_map(field: str) -> str:
-    return f"(object.kind == 'ConfigMap' ? object.?{field}.orValue({{}}) : {{}})"
+def _cel_is_header(header: str) -> str:
+    name, value = f"{header}.?name.orValue('')", f"{header}.?value.orValue('')"
+    is_login = f"{value}.matches({cel.literal(_LOGIN)})"
+    return f"({_cel_is_value(value)} || {name}.lowerAscii() == 'authorization' && {is_login})"
 
 
 def _any(field: str, told: str) -> str:
-    return f"{_of_map(field)}.transformList(k, v, {told}).exists(told, told)"
+    return f"variables.{field}.transformList(k, v, {told}).exists(told, told)"
 
 
+def _containers(told: str) -> str:
+    """The pods with those of their containers `c` of which something is told."""
+    found = f"{{'name': dyn(p.name), 'containers': dyn(p.containers.filter(c, {told}))}}"
+    return f"variables.looked.map(p, {found}).filter(p, size(p.containers) > 0)"
+
+
+_VALUE_OF = "e.?value.orValue('')"
+_ENV = "(variables.readsVariables ? c.?env.orValue([]) : [])"
+_WORDS = f"(variables.readsWords ? {CEL_WORDS} : [])"
+_LOOK = f"{_cel_is_value(_VALUE_OF)} || {cel_has_password_in_dsn(_VALUE_OF)}"
+_NAME_OF = "e.?name.orValue('')"
 # one variable for each: the API server charges for what a text costs by expression
+_IN_PODS: Mapping[str, str] = {
+    "ofValues": _containers(
+        f"{_ENV}.exists(e, size({_VALUE_OF}) >= {SHORTEST} && ({_LOOK}) && "
+        f"!{cel_is_reference(_VALUE_OF)})"
+    ),
+    "ofNames": _containers(
+        f"{_ENV}.exists(e, {_VALUE_OF} != '' && "
+        f"{cel_is_named_secret(_NAME_OF, _VALUE_OF)} && !{cel_is_reference(_VALUE_OF)})"
+    ),
+    "ofWords": _containers(f"{_WORDS}.exists(w, size(w) >= {SHORTEST} && {_cel_is_value('w')})"),
+    "ofOptions": _containers(f"[{_WORDS}.join(' ')].exists(w, {cel_has_secret_option('w')})"),
+    "ofHeaders": _containers(f"{CEL_HEADERS}.exists(e, {_cel_is_header('e')})"),
+}
 _IN_DATA: Mapping[str, str] = {
     **{
-        f"form{number}": _any("data", f"{cel_has_form(form, 'v')} && !{cel_is_reference('v')}")
+        f"form{number}": _any("texts", f"{cel_has_form(form, 'v')} && !{cel_is_reference('v')}")
         for number, form in enumerate(FORMS)
     },
-    "url": _any("data", f"{cel_has_password_in_url('v')} && !{cel_is_reference('v')}"),
-    "named": _any(
-        "data", f"v != '' && !{cel_is_reference('v')} && {cel_is_named_secret('k', 'v')}"
+    "url": (
+        f"variables.size <= {LONGEST_WITH_URLS} && "
+        + _any("texts", f"{cel_has_password_in_url('v')} && !{cel_is_reference('v')}")
     ),
-    "line": _any("data", cel_has_secret_line("k", "v")),
-    "binary": _any("binaryData", f"v != '' && {cel_names_secret('k')}"),
+    "named": _any(
+        "texts",
+        f"v != '' && {cel_is_named_secret('k', 'v')} && !{cel_is_file('v')} && "
+        f"!{cel_is_reference('v')}",
+    ),
+    "line": (
+        f"variables.size <= {LONGEST_WITH_LINES} && " + _any("texts", cel_has_secret_line("k", "v"))
+    ),
+    "binary": _any("bytes", f"v != '' && {cel_names_secret('k')}"),
     **{
-        f"binary{number}": _any("binaryData", cel_has_form_in_base64(form, "v"))
+        f"binary{number}": _any("bytes", cel_has_form_in_base64(form, "v"))
         for number, form in enumerate(FORMS)
     },
 }
 _CEL_DATA = " || ".join(f"variables.{name}" for name in _IN_DATA)
+_TEXT = "'%s'.format([p.annotations[k]])"
+_MARKED = (
+    "(object.kind == 'ConfigMap' ? [] : variables.pods).filter(p, p.annotations.exists(k, "
+    f"{cel_has_token(_TEXT)}))"
+)
 
 
 def _admission() -> Admission:
     """A ConfigMap has data and no pods, and everything else has pods."""
-    of_variables = Fault(broken=_CEL_ENV, says=cel.literal(_VARIABLE))
     found = pods_or_object(
         (("", "configmaps"), *POD_KINDS),
         [Fault(broken=_CEL_DATA, says=cel.literal(_CONFIG))],
         of_containers(
-            "(object.kind == 'ConfigMap' ? [] : variables.pods)",
-            [of_variables],
-            containers=EVERY_CONTAINER,
+            " + ".join(f"variables.{name}" for name in _IN_PODS),
+            [Fault(broken="true", says=cel.literal(_VARIABLE))],
         ),
     )
-    return replace(found, variables=_IN_DATA)
+    marked = of_pods(_MARKED, [Fault(broken="true", says=cel.literal(_ANNOTATION))])
+    return replace(
+        found,
+        shared={**found.shared, **CEL_SIZES},
+        variables={**_IN_PODS, **_IN_DATA},
+        fault=f"[{found.fault}].map(own, own == '' ? {marked.fault} : own)[0]",
+    )
 
 
 RULE = Rule(

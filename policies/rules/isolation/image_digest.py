@@ -1,4 +1,5 @@
 """A container must name its image by digest: `name@sha256:…`, with or without a tag before it.
+`@sha512:` with 128 digits is a digest, too.
 
 This includes init containers, ephemeral containers and volumes that are images. The pinned charts
 of the fleet name their images by tags, so their namespaces are exempt by a setting. Most images
@@ -19,7 +20,7 @@ from policies.language.secret_names import cel_has_placeholder, has_placeholder
 from policies.language.system_namespaces import cel_is_system, is_system, schema
 
 ID = "isolation/image-digest"
-_BY_DIGEST = "[^@ ]+@sha256:[0-9a-f]{64}"
+_BY_DIGEST = "[^@ ]+@(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})"
 _MUST = "must name its image by digest: name@sha256: and 64 hexadecimal digits."
 _VOLUME = "must name the image of each volume by digest: name@sha256: and 64 hexadecimal digits."
 

@@ -7,9 +7,10 @@ the nodes have none. Ranges that Cilium reads as those to deny are none, and so 
 balancers of an environment do not hold to: Hetzner's know no ranges. The ports of the nodes behind
 a load balancer are the firewall's to close: Cilium holds ranges at the balancer's address. A
 Service opens a port by its own number, by that of the container, or by the name that IANA gives it
-(`ssh`, `etcd-client`, `etcd-server`). With `externalIPs` whoever makes a Service takes the traffic
-for any address, so it may have none. A server of Hetzner has no firewall unless the program gives
-it one.
+(`ssh`, `etcd-client`, `etcd-server`); what another name stands for shows where the pods come with
+the Service, at check and preview. With `externalIPs` whoever makes a Service takes the traffic for
+any address, so it may have none. A server of Hetzner has no firewall unless the program gives it
+one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from policies.language import cel, cidrs
 from policies.language.cel_forms import Fault, of_object
 from policies.language.manifest import at, describe, items, mapping
+from policies.language.pods import pods
 from policies.language.pool_table import facts
 from policies.language.rule import Kind, Manifest, Rule, Settings
 from settings.names import SERVER
@@ -140,6 +142,30 @@ def _is_guarded(port: object, guarded: Sequence[object]) -> bool:
     )
 
 
+def by_name(manifest: Manifest, settings: Settings, stack: Sequence[Manifest]) -> list[str]:
+    """Return a Service whose named ports are guarded ones of the pods that it selects."""
+    if manifest.get("kind") != "Service" or manifest.get("apiVersion") != "v1":
+        return []
+    spec = mapping(manifest.get("spec"))
+    targets = (at(port, "targetPort") for port in items(spec.get("ports")))
+    names = {name for name in targets if isinstance(name, str) and name not in _NAMED}
+    if not names or not _is_for_everybody(manifest, spec, settings):
+        return []
+    selector, guarded = mapping(spec.get("selector")), items(settings["ports"])
+    space = at(manifest, "metadata", "namespace")
+    found = (
+        port
+        for each in stack
+        if at(each, "metadata", "namespace") == space
+        for pod in pods(each)
+        if selector and selector.items() <= pod.labels.items()
+        for container in pod.containers
+        for port in items(container.get("ports"))
+    )
+    opened = any(at(it, "name") in names and at(it, "containerPort") in guarded for it in found)
+    return [f"{describe(manifest)} {_SERVICE}"] if opened else []
+
+
 KINDS: tuple[Kind, ...] = (("", "services"),)
 _GUARDED = cel.setting(ID, "ports")
 _SAID = f"object.metadata.?annotations[?'{_RANGES}'].orValue('').trim()"
@@ -183,6 +209,7 @@ RULE = Rule(
         }
     },
     predicate=violations,
+    across=by_name,
     admission=of_object(
         KINDS,
         "true",

@@ -6,10 +6,11 @@ with the name of a secret. Whoever fills in a secret puts it where everybody can
 within a pod, `$(NAME)`, and tokens of a tokenizer, `<pad>`, are no placeholders.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from policies.language import cel
-from policies.language.cel_forms import EVERY_CONTAINER, Fault, of_containers, pods_or_object
+from policies.language.cel_forms import Fault, of_containers, pods_or_object
 from policies.language.manifest import at, describe, items, mapping
 from policies.language.pods import KINDS as POD_KINDS
 from policies.language.pods import pods, subject
@@ -20,6 +21,7 @@ from policies.language.secret_names import (
     has_placeholder,
     is_unfilled,
 )
+from policies.language.sizes import CEL_SIZES, reads_keys, reads_variables
 
 _IMAGE = "must name its image: a placeholder is not judged."
 _VARIABLE = "must take its secret from a Secret: a placeholder is not judged."
@@ -33,43 +35,44 @@ def violations(manifest: Manifest, _settings: Settings) -> list[str]:
 
 def _found(manifest: Manifest) -> Iterator[str]:
     if manifest.get("kind") == "ConfigMap" and manifest.get("apiVersion") == "v1":
-        data = mapping(manifest.get("data"))
+        data = mapping(manifest.get("data")) if reads_keys(manifest) else {}
         if any(isinstance(text, str) and is_unfilled(key, text) for key, text in data.items()):
             yield f"{describe(manifest)} {_DATA}"
         return
+    reads = reads_variables(manifest)
     for pod in pods(manifest):
         for container in (*pod.containers, *pod.ephemeral):
-            fault = _fault(container)
+            fault = _fault(container, items(container.get("env")) if reads else ())
             if fault:
                 named = f"container '{container.get('name') or ''}'"
                 yield f"{subject(manifest, pod)}: {named} {fault}"
 
 
-def _fault(container: Mapping[str, object]) -> str | None:
+def _fault(container: Mapping[str, object], env: Sequence[object]) -> str | None:
     if has_placeholder(str(container.get("image") or "")):
         return _IMAGE
-    variables = ((at(each, "name"), at(each, "value")) for each in items(container.get("env")))
+    variables = ((at(each, "name"), at(each, "value")) for each in env)
     unfilled = any(isinstance(text, str) and is_unfilled(name, text) for name, text in variables)
     return _VARIABLE if unfilled else None
 
 
 def _admission() -> Admission:
-    unfilled = cel_is_unfilled("e.name", "e.?value.orValue('')")
-    data = "(object.kind == 'ConfigMap' ? object.?data.orValue({}) : {})"
-    of_data = f"{data}.transformList(k, v, {cel_is_unfilled('k', 'v')}).exists(found, found)"
+    unfilled = cel_is_unfilled("e.?name.orValue('')", "e.?value.orValue('')")
+    of_key = cel_is_unfilled("k", "v")
+    of_data = f"variables.texts.transformList(k, v, {of_key}).exists(found, found)"
     of_container = [
         Fault(broken=cel_has_placeholder("c.?image.orValue('')"), says=cel.literal(_IMAGE)),
-        Fault(broken=f"c.?env.orValue([]).exists(e, {unfilled})", says=cel.literal(_VARIABLE)),
+        Fault(
+            broken=f"variables.readsVariables && c.?env.orValue([]).exists(e, {unfilled})",
+            says=cel.literal(_VARIABLE),
+        ),
     ]
-    return pods_or_object(
+    found = pods_or_object(
         (("", "configmaps"), *POD_KINDS),
         [Fault(broken=of_data, says=cel.literal(_DATA))],
-        of_containers(
-            "(object.kind == 'ConfigMap' ? [] : variables.pods)",
-            of_container,
-            containers=EVERY_CONTAINER,
-        ),
+        of_containers("variables.looked", of_container),
     )
+    return replace(found, shared={**found.shared, **CEL_SIZES})
 
 
 RULE = Rule(

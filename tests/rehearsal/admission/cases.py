@@ -19,14 +19,17 @@ from tests.rehearsal.admission import (
     cases_gangs,
     cases_idle,
     cases_isolation,
+    cases_large,
     cases_numa,
     cases_pools,
     cases_queues,
     cases_rights,
     cases_schedulers,
+    cases_secrets,
     cases_spelling,
     cases_structure,
     cases_trust,
+    cases_waiting,
     cases_work,
 )
 from tests.rehearsal.admission.facts import FACTS
@@ -68,10 +71,13 @@ _TABLES = (
     cases_schedulers,
     cases_idle,
     cases_isolation,
+    cases_large,
+    cases_secrets,
     cases_spelling,
     cases_cilium,
     cases_structure,
     cases_trust,
+    cases_waiting,
     cases_work,
 )
 SETTINGS: Mapping[str, Mapping[str, object]] = {

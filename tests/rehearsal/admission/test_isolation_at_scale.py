@@ -5,7 +5,7 @@ import hashlib
 
 import pytest
 
-from policies.language.token_forms import LONGEST_BASE64
+from policies.language.sizes import LONGEST_BASE64
 from policies.rules.isolation import clear_secrets, network_policy, rbac_wildcards
 from tests.rehearsal.admission.cases_cilium import group
 from tests.rehearsal.admission.cases_spelling import blocks, network

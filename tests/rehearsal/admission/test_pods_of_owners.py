@@ -38,12 +38,13 @@ def pod_of(owner: Object, made: Pod) -> Object:
             {**each, "volumeMounts": [*each.get("volumeMounts", []), *mounts]}
             for each in containers
         ]
-    reference = {"kind": OWNERS.get(kind, kind), "name": "train-1", "controller": True}
+    of = "apps/v1" if kind == "Notebook" else owner["apiVersion"]
+    reference = {"apiVersion": of, "kind": OWNERS.get(kind, kind), "name": "train-1"}
     metadata = {
         "name": "train-1-a",
         "labels": {**labels, **made.labels},
         "annotations": dict(made.annotations),
-        "ownerReferences": [reference],
+        "ownerReferences": [{**reference, "controller": True}],
     }
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 

@@ -214,8 +214,8 @@ def test_what_asks_for_gpus_and_cannot_be_judged_is_told_and_stops_nothing() -> 
     assert said[POLICY] == []
     assert said[ADVISORY_POLICY] == [
         (
-            "idle/job-deadline: TrainJob 'pulumi-name' asks for GPUs; not judged: the labels, CPUs "
-            "and memory of its pods, which its runtime may give."
+            "idle/job-deadline: TrainJob 'pulumi-name' is judged in part alone; not judged: the "
+            "labels, CPUs and memory of its pods, which its runtime may give."
         )
     ]
     disabled: dict[str, dict[str, object]] = {"idle/job-deadline": {"level": "disabled"}}

@@ -231,7 +231,7 @@ def test_what_asks_for_gpus_and_cannot_be_judged_is_named_and_strict_makes_it_an
 
     assert (result.exit_code, strict.exit_code) == (0, 1)
     assert "all rules hold" not in result.stdout
-    assert "1 object with GPUs not judged" in " ".join(result.stdout.split())
+    assert "1 object not judged" in " ".join(result.stdout.split())
     found = json.loads(run("f.json", "--json").stdout)
     assert found["unjudged"][0]["what"] == [
         "the GPUs of spec.values.podResources, which its operator gives to pods of its own"
@@ -239,7 +239,25 @@ def test_what_asks_for_gpus_and_cannot_be_judged_is_named_and_strict_makes_it_an
     log = json.loads(run("f.json", "--sarif").stdout)
     (note,) = log["runs"][0]["invocations"][0]["toolExecutionNotifications"]
     assert note["level"] == "note"
-    assert "Fleet 'f' asks for GPUs; not judged: the GPUs of spec.values" in note["message"]["text"]
+    assert (
+        "Fleet 'f' is judged in part alone; not judged: the GPUs of spec.values"
+        in note["message"]["text"]
+    )
+
+
+def test_what_is_too_large_for_the_api_server_is_named() -> None:
+    lines = {"a.yml": "user: a\n" * 8000, "b.yml": "password: hunter2\n"}
+    metadata = {"name": "m", "namespace": "x"}
+    large = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": lines}
+    Path("m.json").write_text(json.dumps(large))
+
+    result, strict = run("m.json"), run("m.json", "--strict")
+
+    assert (result.exit_code, strict.exit_code) == (0, 1)
+    found = json.loads(run("m.json", "--json").stdout)
+    assert found["unjudged"][0]["what"] == [
+        "the lines of its data, which has more than 60,000 characters"
+    ]
 
 
 def _owned(*, by: str) -> dict[str, Any]:

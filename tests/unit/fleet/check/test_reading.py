@@ -189,17 +189,26 @@ def test_an_object_has_a_name_or_the_beginning_of_one(made: Any, name: str, expe
 
 def test_scalars_are_those_of_kubectl(made: Any) -> None:
     (one,) = made(
-        f"{POD}data: {{day: 2026-11-21, at: 12:30, on: 1_000, n: 0x1F, e: 1e3, m: 0o17}}\n"
+        f"{POD}data: {{day: 2026-11-21, at: 12:30, on: 1_000, n: 0x1F, e: 1e3, m: 0o17, "
+        "p: 0b1001, q: y, r: Y, s: N, t: 1_0.5, u: _5, v: yess, w: -0b11}\n"
     ).objects
 
     data = one.manifest["data"]
     assert data == {
         "day": "2026-11-21",
         "at": "12:30",
-        "True": "1_000",
-        "n": 31,
+        "true": 1000,
+        "false": 31,
         "e": 1000,
         "m": 15,
+        "p": 9,
+        "q": True,
+        "r": True,
+        "s": False,
+        "t": 10.5,
+        "u": "_5",
+        "v": "yess",
+        "w": -3,
     }
 
 

@@ -38,6 +38,17 @@ INFERENCE = made(
     {"predictor": {"model": {"modelFormat": {"name": "hf"}, "resources": GPUS}}},
     labels={"fleet.gpu/team": "desk"},
 )
+AROUND = made(
+    "serving.kserve.io/v1beta1",
+    "InferenceService",
+    {
+        "predictor": {
+            "hostNetwork": True,
+            "nodeSelector": {"a": "b"},
+            "model": {"modelFormat": {"name": "hf"}, "resources": GPUS},
+        }
+    },
+)
 LLM = made(
     "serving.kserve.io/v1alpha1", "LLMInferenceService", {"template": {"containers": [MAIN]}}
 )
@@ -322,3 +333,10 @@ def test_the_resources_of_a_model_are_its_containers_and_not_its_pods() -> None:
     (found,) = pods(INFERENCE)
     assert found.containers[0]["resources"] == GPUS
     assert pod_level_resources.violations(INFERENCE, {"facts": NONE}) == []
+
+
+def test_the_fields_of_a_pod_that_stand_around_a_model_are_its_pods() -> None:
+    (pod,) = pods(AROUND)
+
+    assert pod.spec["hostNetwork"] is True
+    assert pod.spec["nodeSelector"] == {"a": "b"}

@@ -130,6 +130,39 @@ def test_a_service_opens_no_guarded_port(spec: Object, is_open: bool) -> None:
     assert told("Service", whole) == ([SERVICE] if is_open else [])
 
 
+def _pods_with(name: str, port: int, **labels: str) -> Object:
+    ports = [{"name": name, "containerPort": port}]
+    spec = {"containers": [{"name": "main", "image": "x", "ports": ports}]}
+    template = {"metadata": {"labels": {"app": "shell", **labels}}, "spec": spec}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "shell"},
+        "spec": {"template": template},
+    }
+
+
+@pytest.mark.parametrize(
+    ("pods", "is_open"),
+    [
+        (_pods_with("shell", 22), True),
+        (_pods_with("shell", 22, zone="a"), True),
+        (_pods_with("shell", 8080), False),
+        (_pods_with("web", 22), False),
+        (_pods_with("shell", 22, app="other"), False),
+    ],
+)
+def test_a_port_by_another_name_is_that_of_the_pods_beside_it(pods: Object, is_open: bool) -> None:
+    ports = [{"port": 30022, "targetPort": "shell"}]
+    spec = {"type": "NodePort", "selector": {"app": "shell"}, "ports": ports}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x"}, "spec": spec}
+    assert RULE.across is not None
+
+    said = RULE.across(service, RULE.defaults(), [pods, service])
+
+    assert said == ([f"Service 'x' {SERVICE}"] if is_open else [])
+
+
 def test_ranges_count_where_the_load_balancers_hold_to_them() -> None:
     service = {"type": "LoadBalancer", "ports": [{"port": 22}]}
     some = {**service, "loadBalancerSourceRanges": ["10.0.0.0/8"]}
