@@ -122,7 +122,8 @@ are for rules to share, by `from own_rules._name import …`.
 
 - `fleet rules test` holds each rule to its objects, at the preview and at an API server on this
   machine, where `make toolchain` has built it: there, CEL that does not compile is found, and CEL
-  that says something else than the predicate. What a rule lacks is told in a sentence.
+  that judges an object otherwise than the predicate or in other words. What a rule lacks is told
+  in a sentence.
 - Such rules are held by `fleet check`, `fleet validate`, `fleet preview`, `pulumi up`, admission
   policies and alerts, and have levels, settings and exemptions, as the others. The pack is a name
   of your own, so that a bad rule cannot keep the policies of the others from the API server.

@@ -1,5 +1,6 @@
 """`fleet rules new`, `test`, `docs` and `exempt`, without an API server."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,46 @@ def test_what_the_cases_show_or_lack_is_a_sentence(
 
     assert code == 1
     assert expected in said
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"), [("True", "bool"), ("'must not be'", "str"), ("[1]", "list")]
+)
+def test_a_predicate_that_answers_with_no_sentences_is_told_of_in_one(
+    folder: Path, answer: str, kind: str
+) -> None:
+    file = folder / "acme/who_owns.py"
+    file.write_text(file.read_text().replace("    return []", f"    return {answer}"))
+
+    code, said = fleet("test", str(folder))
+
+    assert code == 1
+    assert f"the predicate of acme/who-owns answers with {kind} on Deployment" in said
+    assert "allowed: a list of sentences, empty for what keeps the rule." in said
+
+
+def test_without_the_extra_the_cases_are_tried_and_the_server_is_not(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    for name in [name for name in sys.modules if name.startswith(("rehearsal.", "fleet.rules."))]:
+        monkeypatch.delitem(sys.modules, name)
+
+    code, said = fleet("test", str(folder))
+
+    assert code == 0, said
+    assert "not tried at an API server: `pip install 'gpu-fleet[rehearsal]'`" in said
+
+
+def test_a_verb_that_needs_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    for name in [name for name in sys.modules if name.startswith(("rehearsal", "fleet.env"))]:
+        monkeypatch.delitem(sys.modules, name)
+
+    done = CliRunner().invoke(app, ["envs"])
+
+    assert done.exit_code == 2
+    assert "This needs the module psutil: `pip install 'gpu-fleet[rehearsal]'`" in done.output
 
 
 def test_a_rule_on_kubernetes_without_cel_is_named(folder: Path) -> None:
