@@ -46,10 +46,12 @@ config:
   reported.
 - `resource` of an exemption is the kind and the name of a Kubernetes object, `NodePool/burst`, or
   else the type and the name in Pulumi, `aws:s3/bucket:Bucket/models`. The last word of the type is
-  enough, as in `Release/volcano`. With `namespace: research` the exemption holds there alone, with
+  enough, as in `Release/volcano`. A kind that stands in a namespace needs one: with
+  `namespace: research` the exemption holds there alone, with
   `namespace_label: fleet.gpu/stage=sandbox` in the namespaces that have the label; `resource: "*"`
   is then everything in them. `fleet check` knows the labels of those Namespaces that it is given.
-- An exemption ends on its day: from then on the preview and the API server refuse what is new. What
+- `Job/train` is a Job of Kubernetes; one of another API group is `Job.batch.volcano.sh/train`.
+- An exemption lasts a year at most and ends on its day: from then on the preview and the API server refuse what is new. What
   runs already goes on until it is changed behind the next update; the alert PolicyExemptionEnded
   tells of it.
 - What an exempt object makes is exempt, where a controller makes it.
@@ -134,7 +136,7 @@ are for rules to share, by `from own_rules._name import …`.
 
 ## Asking for an exemption
 
-`fleet rules exempt idle/notebooks Notebook/ada --owner ada --reason "a demo" --until 2027-01-31`
+`fleet rules exempt idle/notebooks Notebook/ada --namespace desk …`, with owner, reason and last day,
 checks the entry against the rules of an environment and prints it for its stack file. A pull
 request with it is the request, and who reviews it grants it.
 """

@@ -166,6 +166,10 @@ def exempt(  # noqa: PLR0913  # what an exemption says
     reason: Annotated[str, typer.Option(help="Why the rule cannot be kept yet.")],
     until: Annotated[str, typer.Option(metavar="DAY", help="Its last day, such as 2027-01-31.")],
     namespace: Annotated[str, typer.Option(help="Only there.")] = "",
+    namespace_label: Annotated[
+        str,
+        typer.Option(metavar="KEY=VALUE", help="Only in namespaces with this label."),
+    ] = "",
     environment: Annotated[
         str,
         typer.Option(
@@ -182,19 +186,22 @@ def exempt(  # noqa: PLR0913  # what an exemption says
 
     \b
     Example:
-      fleet rules exempt idle/notebooks Notebook/ada --owner ada --reason demo \\
-        --until 2027-01-31
+      fleet rules exempt idle/notebooks Notebook/ada --namespace desk \\
+        --owner ada --reason demo --until 2027-01-31
     """
     from datetime import UTC, datetime
 
-    from fleet.rules.exemption import ExemptionError, entry
+    from fleet.rules.exemption import ExemptionError, doubt, entry
     from settings import SettingsError, stack_file
 
     said = {"resource": resource, "owner": owner, "reason": reason, "until": until}
     said |= {"namespace": namespace} if namespace else {}
+    said |= {"namespace_label": namespace_label} if namespace_label else {}
     try:
         path = stack_file(ROOT, environment)
         typer.echo(entry(path, rule, said, datetime.now(UTC).date()))
+        if unknown := doubt(path, resource):
+            complain(unknown)
     except (ExemptionError, SettingsError) as error:
         refuse(error)
 

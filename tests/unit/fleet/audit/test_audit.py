@@ -194,8 +194,9 @@ def test_an_init_container_holds_gpus_where_it_asks_for_more(cluster: RecordedCl
 def test_an_exempt_object_is_not_at_stake(cluster: RecordedCluster) -> None:
     cluster.serve("v1", "pods", "Pod", running(bare("endless")))
     one = {"resource": "Pod/endless", "owner": "desk", "reason": "old", "until": "2027-01-01"}
+    there = {**one, "namespace": str(bare("endless")["metadata"]["namespace"])}
 
-    found = audited(cluster, idle__job_deadline={"exemptions": [one]})
+    found = audited(cluster, idle__job_deadline={"exemptions": [there]})
 
     assert [each.state for each in found.checked.findings] == ["exempt"]
     assert (found.broken.objects, found.by_rule, found.checked.code) == (0, (), 0)

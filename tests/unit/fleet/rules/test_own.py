@@ -1,6 +1,7 @@
 """`fleet rules new`, `test`, `docs` and `exempt`, without an API server."""
 
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -146,17 +147,38 @@ def test_the_page_has_the_rule_with_what_its_file_says(folder: Path) -> None:
 
 
 def test_an_exemption_is_checked_and_printed_for_the_stack_file() -> None:
-    words = ["--owner", "ada", "--reason", "a demo", "--until"]
-    code, said = fleet("exempt", "idle/notebooks", "Notebook/ada", *words, "2099-01-31")
+    soon = str(datetime.now(UTC).date() + timedelta(days=90))
+    words = ["--owner", "ada", "--reason", "a demo", "--namespace", "desk", "--until"]
+    code, said = fleet("exempt", "idle/notebooks", "Notebook/ada", *words, soon)
     assert code == 0
     assert "gpu-fleet:policies:\n    idle/notebooks:\n      exemptions:" in said
     assert "resource: Notebook/ada" in said
     for rule, resource, day, expected in (
-        ("idle/notebok", "Notebook/ada", "2099-01-31", 'did you mean "idle/notebooks"?'),
-        ("idle/notebooks", "ada", "2099-01-31", 'exemptions[0].resource is "ada"'),
+        ("idle/notebok", "Notebook/ada", soon, 'did you mean "idle/notebooks"?'),
+        ("idle/notebooks", "ada", soon, 'exemptions[0].resource is "ada"'),
         ("idle/notebooks", "Notebook/ada", "2099-02-31", "a day of the calendar"),
         ("idle/notebooks", "Notebook/ada", "2020-01-31", "--until is 2020-01-31; allowed: a day"),
+        ("idle/notebooks", "Notebook/ada", "2099-01-31", "--until is 2099-01-31; allowed: a day"),
     ):
         code, said = fleet("exempt", rule, resource, *words, day)
         assert code == 2
         assert expected in said
+
+
+def test_an_exemption_says_where_it_is_and_a_kind_that_nobody_knows_is_told_of() -> None:
+    soon = str(datetime.now(UTC).date() + timedelta(days=90))
+    words = ["--owner", "ada", "--reason", "a demo", "--until", soon]
+
+    code, said = fleet("exempt", "idle/notebooks", "Notebook/ada", *words)
+    assert code == 2
+    assert 'is "Notebook/ada"; with it, namespace or namespace_label must say where.' in said
+
+    label = ("--namespace-label", "fleet.gpu/stage=sandbox")
+    code, said = fleet("exempt", "idle/notebooks", "Notebook/ada", *words, *label)
+    assert code == 0
+    assert "namespace_label: fleet.gpu/stage=sandbox" in said
+    assert "No rule" not in said
+
+    code, said = fleet("exempt", "idle/job-deadline", "Deploymnt/legacy", *words, *label)
+    assert code == 0
+    assert 'knows the kind "Deploymnt". Did you mean "Deployment"?' in said
