@@ -136,9 +136,9 @@ are for rules to share, by `from own_rules._name import …`.
 
 ## Asking for an exemption
 
-`fleet rules exempt idle/notebooks Notebook/ada --namespace desk …`, with owner, reason and last day,
-checks the entry against the rules of an environment and prints it for its stack file. A pull
-request with it is the request, and who reviews it grants it.
+`fleet rules exempt idle/notebooks Notebook/ada --namespace desk …` with an owner, a reason and a
+last day checks the entry against the rules of an environment and prints it for its stack file. A
+pull request with it is the request, and who reviews it grants it.
 """
 
 _OWN_HEAD = """\
