@@ -51,9 +51,9 @@ config:
   `namespace_label: fleet.gpu/stage=sandbox` in the namespaces that have the label; `resource: "*"`
   is then everything in them. `fleet check` knows the labels of those Namespaces that it is given.
 - `Job/train` is a Job of Kubernetes; one of another API group is `Job.batch.volcano.sh/train`.
-- An exemption lasts a year at most and ends on its day: from then on the preview and the API server refuse what is new. What
-  runs already goes on until it is changed behind the next update; the alert PolicyExemptionEnded
-  tells of it.
+- An exemption lasts a year at most and ends on its day: from then on the preview and the API server
+  refuse what is new. What runs already goes on until it is changed behind the next update; the
+  alert PolicyExemptionEnded tells of it.
 - What an exempt object makes is exempt, where a controller makes it.
 - `advisory_in: [research]` makes a mandatory rule only warn in those namespaces, at every gate.
 - Where `gpu-fleet:admission` is `deny`, deploy an exemption or a looser setting in an update before

@@ -4,17 +4,17 @@
 where the request comes from a controller: one of kube-controller-manager's, Volcano's, a known
 operator's, or a user whom the environment lists (`facts.controllers`); or where an update leaves
 them, the labels and the annotations as they were. At check an owner is believed that is in the same
-input, and at preview none is: the gates take the other references away before a rule sees them
-(`believed`).
+input and makes objects of the kind, and at preview none is: the gates take the other references
+away before a rule sees them (`believed`).
 
 An object that another one makes was judged in that one's place, if that is of a listed kind.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
 from policies.language.manifest import at, items
-from policies.language.pod_kinds import SERVICES, SHIPPED
+from policies.language.pod_kinds import KUBEFLOW, SERVICES, SHIPPED
 from policies.language.rule import Manifest
 from settings.names import KUBE_SYSTEM, VOLCANO_NAMESPACE
 from settings.operators import OPERATORS
@@ -33,11 +33,43 @@ CONTROLLERS = (
 )
 """The users of controllers that make pods in every fleet."""
 _LISTED = tuple(dict.fromkeys(each.kind for each in SHIPPED))
+_MAKES: Mapping[str, tuple[str, ...]] = {
+    "Deployment": ("ReplicaSet",),
+    **dict.fromkeys(("DaemonSet", "ReplicaSet", "ReplicationController", "StatefulSet"), ("Pod",)),
+    **dict.fromkeys(("CronJob", "JobSet", "ScaledJob"), ("Job",)),
+    **dict.fromkeys(("Job", "Workflow", *KUBEFLOW), ("Pod",)),
+    "MPIJob": ("Job", "Pod"),
+    "CronWorkflow": ("Workflow",),
+    **dict.fromkeys(("LeaderWorkerSet", "Notebook", "Pod"), ("StatefulSet",)),  # a Pod that leads
+    "RayCluster": ("Job", "Pod"),
+    "RayJob": ("Job", "RayCluster"),
+    "RayService": ("RayCluster",),
+    "TrainJob": ("JobSet",),
+}
+"""What makes pods, and of that, the kinds that it makes: what an owner of another kind is no proof
+of."""
+_GROUPS = {kind: {each.group for each in SHIPPED if each.kind == kind} for kind in _MAKES}
 _REFERENCES = "ownerReferences"
 
 
-def believed(manifest: Manifest, there: Collection[tuple[str, str, str]]) -> Manifest:
-    """Return an object with the owners that are there: by kind, namespace and name."""
+def makes(owner: object, manifest: Manifest) -> bool:
+    """Return whether an object, or what refers to it, is of a kind that makes those of another.
+
+    Of kinds that nobody has listed it may be so.
+    """
+    kind, made = str(at(owner, "kind")), manifest.get("kind")
+    if kind not in _MAKES or made not in _LISTED:
+        return True
+    return made in _MAKES[kind] and _group(owner) in _GROUPS[kind]
+
+
+def _group(found: object) -> str:
+    group, _, _version = str(at(found, "apiVersion") or "").rpartition("/")
+    return "apps" if group == "extensions" else group  # where Deployments once were
+
+
+def believed(manifest: Manifest, there: Collection[tuple[str, str, str, str]]) -> Manifest:
+    """Return an object with the owners that are there, by their `key`, and make such objects."""
     found = manifest.get("metadata")
     # by type alone: whatever is not known yet stays, and holds up the rules that read it
     metadata = cast("dict[str, object]", found) if type(found) is dict else {}
@@ -48,18 +80,20 @@ def believed(manifest: Manifest, there: Collection[tuple[str, str, str]]) -> Man
     kept = [
         owner
         for owner in (owners if there else ())
-        if any(
-            (str(at(owner, "kind")), where, str(at(owner, "name"))) in there
+        if makes(owner, manifest)
+        and any(
+            (_group(owner), str(at(owner, "kind")), where, str(at(owner, "name"))) in there
             for where in (namespace, "")
         )
     ]
     return {**manifest, "metadata": {**metadata, _REFERENCES: kept}}
 
 
-def key(manifest: Manifest) -> tuple[str, str, str]:
-    """What an object is known by among others: kind, namespace and name."""
+def key(manifest: Manifest) -> tuple[str, str, str, str]:
+    """What an object is known by among others: API group, kind, namespace and name."""
     metadata = manifest.get("metadata")
     return (
+        _group(manifest),
         str(manifest.get("kind")),
         str(at(metadata, "namespace") or ""),
         str(at(metadata, "name") or ""),

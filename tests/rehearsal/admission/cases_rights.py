@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain
 
-from tests.rehearsal.admission.cases_spelling import role
+from tests.rehearsal.admission.cases_isolation import role
 from tests.support.admission.objects import Object
 
 Row = tuple[str, str, Object]

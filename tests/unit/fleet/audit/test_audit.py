@@ -16,6 +16,7 @@ from fleet.cli.main import app
 from hardware.catalogue import load
 from kube.client import KubeError
 from policies.configuration import configure
+from tests.support.admission.objects import KINDS
 from tests.support.kube_server import kubeconfig
 from tests.support.recorded_cluster import RecordedCluster
 from tests.unit.fleet.audit.conftest import (
@@ -325,3 +326,19 @@ def test_a_server_that_does_not_answer_is_a_sentence(tmp_path: Path) -> None:
 
     assert result.exit_code == 2
     assert "The API server http://127.0.0.1:9 does not answer (ConnectError)" in result.output
+
+
+@pytest.mark.parametrize("version", ["apps/v1", "machines.example.com/v1"])
+def test_no_job_hides_behind_an_owner_that_makes_none(
+    cluster: RecordedCluster, version: str
+) -> None:
+    """A kind that nobody has listed may make Jobs: what such a Job breaks is told of its owner."""
+    found = {**service("good"), "apiVersion": version}
+    (owner,) = cluster.serve(version, "deployments", "Deployment", found)
+    endless = named(KINDS["Job"](bare("endless")), "endless")
+    (job,) = cluster.serve("batch/v1", "jobs", "Job", owned(endless, owner))
+    cluster.serve("v1", "pods", "Pod", owned(running(bare("endless-1")), job))
+
+    told = broken(audited(cluster))
+
+    assert (DEADLINE, "Job 'endless'" if version == "apps/v1" else "Deployment 'good'") in told
