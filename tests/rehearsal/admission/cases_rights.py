@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import chain
 
 from tests.rehearsal.admission.cases_isolation import role
-from tests.support.admission.objects import Object
+from tests.support.admission.objects import KINDS, Object, limited, template
 
 Row = tuple[str, str, Object]
-RBAC = "isolation/rbac-wildcards"
+PRIORITY, RBAC = "idle/queue-priority", "isolation/rbac-wildcards"
 BOOTSTRAP = "kubernetes.io/bootstrapping"
 OF_VIEWERS = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
 
@@ -22,6 +22,23 @@ def _has(key: str, operator: str, *values: str) -> Object:
     return {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
 
 
+def _urgent(kind: str, name: str, namespace: str = "kube-public") -> Object:
+    found = KINDS[kind](template(limited(), priorityClassName=name))
+    return {**found, "metadata": {**found["metadata"], "namespace": namespace}}
+
+
+def _class(name: str, value: int, **fields: object) -> Object:
+    metadata = {"name": name}
+    version = "scheduling.k8s.io/v1"
+    return {
+        "apiVersion": version,
+        "kind": "PriorityClass",
+        "metadata": metadata,
+        "value": value,
+        **fields,
+    }
+
+
 def good() -> Iterator[Row]:
     """Objects that keep their rule."""
     own = {BOOTSTRAP: "rbac-defaults"}
@@ -33,11 +50,35 @@ def good() -> Iterator[Row]:
         "the server's roles of another mark": _takes_in({BOOTSTRAP: "mine"}),
     }.items():
         yield RBAC, name, found
+    yield from ((PRIORITY, name, found) for name, found in _modest())
+
+
+def _modest() -> Iterator[tuple[str, Object]]:
+    for space in ("kube-system", "gpu-operator"):
+        critical = _urgent("DaemonSet", "system-node-critical", space)
+        yield f"a DaemonSet of the system in {space}", critical
+    yield "the lowest class in no queue", _urgent("Deployment", "scavenger")
+    yield "a class of no queue in no queue", _urgent("Deployment", "high")
+    yield "the highest class of the fleet", _class("mine", 1_000_000)
+    yield "a class of Longhorn", _class("longhorn-critical", 1_000_000_000)
 
 
 def bad() -> Iterator[Row]:
     """Objects that break their rule."""
-    yield from chain(_all_roles())
+    yield from chain(_all_roles(), ((PRIORITY, name, found) for name, found in _first()))
+
+
+def _first() -> Iterator[tuple[str, Object]]:
+    for kind in ("Pod", "Deployment", "CronJob", "Workflow"):
+        critical = _urgent(kind, "system-cluster-critical")
+        yield f"a {kind} of the system's class in no queue", critical
+    yield "a pod of another class of the system", _urgent("Pod", "system-node-critical", "default")
+    yield "a service of a queue's class in no queue", _urgent("Deployment", "interactive")
+    whole = _urgent("Workflow", "")
+    whole["spec"]["podPriorityClassName"] = "system-node-critical"
+    yield "a workflow that gives its pods the system's class", whole
+    yield "a class for all pods", _class("all", 10, globalDefault=True)
+    yield "a class above the fleet's", _class("above", 1_000_001)
 
 
 def _all_roles() -> Iterator[Row]:

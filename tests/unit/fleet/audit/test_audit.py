@@ -328,17 +328,21 @@ def test_a_server_that_does_not_answer_is_a_sentence(tmp_path: Path) -> None:
     assert "The API server http://127.0.0.1:9 does not answer (ConnectError)" in result.output
 
 
-@pytest.mark.parametrize("version", ["apps/v1", "machines.example.com/v1"])
-def test_no_job_hides_behind_an_owner_that_makes_none(
-    cluster: RecordedCluster, version: str
+@pytest.mark.parametrize(
+    ("version", "kind", "where"),
+    [
+        ("apps/v1", "Deployment", "Job 'endless'"),
+        ("example.com/v1", "Deployment", "Job 'endless'"),
+        ("example.com/v1", "Machine", "Machine 'good'"),  # which may make Jobs
+    ],
+)
+def test_no_job_hides_behind_an_owner(
+    cluster: RecordedCluster, version: str, kind: str, where: str
 ) -> None:
-    """A kind that nobody has listed may make Jobs: what such a Job breaks is told of its owner."""
-    found = {**service("good"), "apiVersion": version}
-    (owner,) = cluster.serve(version, "deployments", "Deployment", found)
+    found = {**service("good"), "apiVersion": version, "kind": kind}
+    (owner,) = cluster.serve(version, f"{kind.lower()}s", kind, found)
     endless = named(KINDS["Job"](bare("endless")), "endless")
     (job,) = cluster.serve("batch/v1", "jobs", "Job", owned(endless, owner))
     cluster.serve("v1", "pods", "Pod", owned(running(bare("endless-1")), job))
 
-    told = broken(audited(cluster))
-
-    assert (DEADLINE, "Job 'endless'" if version == "apps/v1" else "Deployment 'good'") in told
+    assert (DEADLINE, where) in broken(audited(cluster))
