@@ -4,10 +4,14 @@ from collections.abc import Iterator
 from itertools import chain
 
 from tests.rehearsal.admission.cases_isolation import role
-from tests.support.admission.objects import KINDS, Object, limited, template
+from tests.support.admission.objects import KINDS, Object, limited, made, template
 
 Row = tuple[str, str, Object]
-PRIORITY, RBAC = "idle/queue-priority", "isolation/rbac-wildcards"
+DEVICES, PRIORITY, RBAC = (
+    "isolation/unrequested-gpus",
+    "idle/queue-priority",
+    "isolation/rbac-wildcards",
+)
 BOOTSTRAP = "kubernetes.io/bootstrapping"
 OF_VIEWERS = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
 
@@ -39,6 +43,11 @@ def _class(name: str, value: int, **fields: object) -> Object:
     }
 
 
+def _range(kind: str = "Container", namespace: str = "default", **parts: object) -> Object:
+    found = {key: {"cpu": "1", "nvidia.com/gpu": value} for key, value in parts.items()}
+    return made("v1", "LimitRange", {"limits": [{"type": kind, **found}]}, namespace=namespace)
+
+
 def good() -> Iterator[Row]:
     """Objects that keep their rule."""
     own = {BOOTSTRAP: "rbac-defaults"}
@@ -51,6 +60,9 @@ def good() -> Iterator[Row]:
     }.items():
         yield RBAC, name, found
     yield from ((PRIORITY, name, found) for name, found in _modest())
+    yield DEVICES, "a range for pods", _range("Pod", max="8")
+    yield DEVICES, "a range that gives none", _range(default="0", defaultRequest="0", max="0")
+    yield DEVICES, "a range of the system", _range(namespace="kube-system", default="1")
 
 
 def _modest() -> Iterator[tuple[str, Object]]:
@@ -65,6 +77,10 @@ def _modest() -> Iterator[tuple[str, Object]]:
 
 def bad() -> Iterator[Row]:
     """Objects that break their rule."""
+    for part in ("default", "max"):
+        yield DEVICES, f"a range with a {part} of containers", _range(**{part: "1"})
+    request = _range(defaultRequest="1", default="1", max="2", min="1")
+    yield DEVICES, "a range with all of them", request
     yield from chain(_all_roles(), ((PRIORITY, name, found) for name, found in _first()))
 
 
