@@ -129,7 +129,8 @@ are for rules to share, by `from own_rules._name import …`.
 - Such rules are held by `fleet check`, `fleet validate`, `fleet preview`, `pulumi up`, admission
   policies and alerts, and have levels, settings and exemptions, as the others. The pack is a name
   of your own, so that a bad rule cannot keep the policies of the others from the API server.
-- `fleet rules docs` writes their page, README.md in the folder.
+- `fleet rules docs` writes their page, README.md in the folder, and `fleet explain acme/who-owns`
+  explains one.
 - They are Python that runs with the rights of whoever runs the program, `fleet check` included,
   which may have cloud credentials. Review a change of the folder as one of the program, and run
   neither on a pull request of strangers with credentials at hand.
@@ -138,7 +139,9 @@ are for rules to share, by `from own_rules._name import …`.
 
 `fleet rules exempt idle/notebooks Notebook/ada --namespace desk …` with an owner, a reason and a
 last day checks the entry against the rules of an environment and prints it for its stack file. A
-pull request with it is the request, and who reviews it grants it.
+pull request with it is the request, and who reviews it grants it. Who opens no pull
+requests asks by the issue form "Exemption from a rule" (`.github/ISSUE_TEMPLATE/exemption.yml`),
+which asks for the same.
 """
 
 _OWN_HEAD = """\

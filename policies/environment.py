@@ -56,7 +56,7 @@ def parse(name: str, config: Mapping[str, object], folder: Path = Path()) -> Env
     try:
         found = settings_of(name, config, folder)
         rule_settings: RuleSettings = with_facts(said, found)
-        mistakes += _void_exemptions(said, found)
+        mistakes += void_exemptions(said, found)
     except SettingsError as error:
         mistakes += error.mistakes
         rule_settings = said  # its mistakes are reported below
@@ -69,11 +69,11 @@ def parse(name: str, config: Mapping[str, object], folder: Path = Path()) -> Env
     return Environment(settings=found, rule_settings=rule_settings, rules=rules)
 
 
-def _void_exemptions(said: RuleSettings, settings: Settings) -> Iterator[str]:
+def void_exemptions(said: RuleSettings, settings: Settings) -> Iterator[str]:
     """Yield the exemptions from host access in a queue, where the API server knows none.
 
-    An exemption names no namespace, but jobs are in queues alone, unless they need the host's
-    network for RoCE: such a gang is in a namespace of its own.
+    Of an exemption without a namespace the kind tells: jobs are in queues alone, unless they need
+    the host's network for RoCE, as a gang in a namespace of its own does.
     """
     queues = {name for team in settings.teams.values() for name in team.queues}
     entries = mapping(said.get(host_access.ID))
@@ -81,13 +81,17 @@ def _void_exemptions(said: RuleSettings, settings: Settings) -> Iterator[str]:
     for name in items(entries.get("namespaces")):
         if name in queues:
             yield wrong(f"{path}.namespaces", name, f"a namespace of no queue: {_BASELINE}")
-    if any(pool.fabric and pool.fabric.on_host for pool in settings.pools.values()):
-        return
+    has_roce = any(pool.fabric and pool.fabric.on_host for pool in settings.pools.values())
     for number, entry in enumerate(items(entries.get("exemptions"))):
+        place, space = f"{path}.exemptions[{number}]", at(entry, "namespace")
         resource = str(at(entry, "resource"))
-        if queues and "/" in resource and resource.partition("/")[0] not in _SERVICES:
-            place = f"{path}.exemptions[{number}].resource"
-            yield wrong(place, resource, f"one of {', '.join(_SERVICES)}: {_BASELINE}")
+        if space in queues:
+            yield wrong(f"{place}.namespace", space, f"a namespace of no queue: {_BASELINE}")
+        elif space or at(entry, "namespace_label") or has_roce or not queues:
+            continue
+        elif "/" in resource and resource.partition("/")[0] not in _SERVICES:
+            allowed = f"one of {', '.join(_SERVICES)}, or one with a namespace of no queue"
+            yield wrong(f"{place}.resource", resource, f"{allowed}: {_BASELINE}")
 
 
 def _with_folder(said: RuleSettings, folder: Path) -> RuleSettings:

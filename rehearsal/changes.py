@@ -55,18 +55,16 @@ def since(before: Running, now: Running, steps: Sequence[Change]) -> Changes:
     )
 
 
-def lines(changes: Changes) -> Iterator[str]:
-    """Yield the changes as text, one kind a line."""
-    told = [f"  {said:<9}{_some(names)}" for said, names in changes.resources.items() if names]
-    added, removed = changes.nodes_added, changes.nodes_removed
-    told += [f"  nodes    + {_some(added)}"] if added else []
-    told += [f"  nodes    - {_some(removed)}"] if removed else []
+def rows(changes: Changes) -> Iterator[tuple[str, str]]:
+    """Yield the changes, one kind a row: what it is, and of what."""
+    yield from ((said, _some(names)) for said, names in changes.resources.items() if names)
+    for sign, names in (("+", changes.nodes_added), ("-", changes.nodes_removed)):
+        if names:
+            yield "nodes", f"{sign} {_some(names)}"
     before, now = changes.usd_per_hour_before, changes.usd_per_hour
     if before is not None and now is not None and before != now:
         a_day = (now - before) * 24
-        told.append(f"  cost     {before:,.2f} → {now:,.2f} USD per hour ({a_day:+,.2f} per day)")
-    yield "Since the last rehearsal:" if told else "Nothing has changed since the last rehearsal."
-    yield from told
+        yield "cost", f"{before:,.2f} → {now:,.2f} USD per hour ({a_day:+,.2f} per day)"
 
 
 def _kind(token: str) -> str:

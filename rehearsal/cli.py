@@ -41,7 +41,7 @@ def rehearse(  # noqa: PLR0913  # an option each
     resource and chart by name.
     Progress goes to standard error; standard output gets the report alone.
     """
-    errors = Console(stderr=True, soft_wrap=True)
+    errors = Console(stderr=True, soft_wrap=True, emoji=False)
     workspace = Workspace(root=root, environment=environment)
     try:
         tracked = stack_file(root, environment)
@@ -69,7 +69,7 @@ def rehearse(  # noqa: PLR0913  # an option each
 
 def twin(root: Path, environment: str, program: str, arguments: Sequence[str]) -> int:
     """Becomes `program` in the environment of a kept twin; returns the exit code of a refusal."""
-    errors = Console(stderr=True, soft_wrap=True)
+    errors = Console(stderr=True, soft_wrap=True, emoji=False)
     workspace = Workspace(root=root, environment=environment)
     try:
         stack_file(root, environment)
@@ -82,7 +82,7 @@ def twin(root: Path, environment: str, program: str, arguments: Sequence[str]) -
 
 def rehearse_stop(root: Path, environment: str) -> int:
     """Ends a rehearsal of `environment`, running or kept; returns the exit code."""
-    errors = Console(stderr=True, soft_wrap=True)
+    errors = Console(stderr=True, soft_wrap=True, emoji=False)
     workspace = Workspace(root=root, environment=environment)
     try:
         if not workspace.directory.is_dir():

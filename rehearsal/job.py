@@ -11,7 +11,7 @@ import yaml
 from rehearsal.api import Api
 from rehearsal.errors import RehearsalError
 from rehearsal.nodes import ClusterNode
-from settings.names import GPU, HARDWARE_LABEL
+from settings.names import GPU, HARDWARE_LABEL, SHARING_LABEL
 
 MANIFEST = Path(__file__).resolve().parent.parent / "workloads" / "smoke" / "job.yaml"
 GPUS = 2
@@ -34,12 +34,12 @@ class JobRun:
 def run(
     api: Api, nodes: Sequence[ClusterNode], watch: Callable[[], None], *, again: bool = False
 ) -> JobRun | None:
-    """Run the smoke Job on an owned GPU machine; return None where the environment has none.
+    """Run the smoke Job on an owned GPU machine; return None where none has whole GPUs.
 
     `watch` is called while it waits. With `again` the Job of the rehearsal before is taken away.
     Raises RehearsalError with the scheduler's message when the Job cannot be placed.
     """
-    owned = [n for n in nodes if n.hardware.kind == "bare-metal" and n.hardware.gpu_count >= GPUS]
+    owned = [n for n in nodes if n.hardware.kind == "bare-metal" and _has_whole_gpus(n)]
     if not owned:
         return None
     hardware = owned[0].hardware.name
@@ -69,6 +69,11 @@ def run(
         cpus=str(limits["cpu"]),
         seconds=seconds,
     )
+
+
+def _has_whole_gpus(node: ClusterNode) -> bool:
+    whole = node.booted.labels.get(SHARING_LABEL, "whole") == "whole"
+    return whole and int(node.booted.allocatable.get(GPU, 0)) >= GPUS
 
 
 def _remove(api: Api, namespace: str, name: str, watch: Callable[[], None]) -> None:

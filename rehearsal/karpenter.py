@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rehearsal.api import Api
-from rehearsal.nodes import NODES
+from rehearsal.nodes import MERGE, NODES
 from rehearsal.providers import cloud
 from settings.names import RELEASE
 
@@ -25,7 +25,6 @@ TERMINATION = "karpenter.sh/termination"
 CLASS_TERMINATION = "karpenter.k8s.aws/termination"
 INSTANCES = "instances.json"
 DRAIN_S = 2.0  # a real node takes up to its pool's terminationGracePeriod
-MERGE = {"Content-Type": "application/merge-patch+json"}
 
 
 def instances(directory: Path) -> list[str]:

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rehearsal.api import Api, ApiServerError
+from rehearsal.device_plugin import DevicePlugin
 from rehearsal.errors import RefusedError
-from rehearsal.karpenter import MERGE, Karpenter
+from rehearsal.karpenter import Karpenter
 from rehearsal.machines import MachineBooter, Refusal
 from rehearsal.metal3 import Metal3
-from rehearsal.nodes import NODES, ClusterNode, RequestedMachine, register
+from rehearsal.nodes import MERGE, NODES, ClusterNode, RequestedMachine, register
 from rehearsal.providers.kubernetes import kubeconfig
 from rehearsal.refusals import write
 
@@ -36,6 +37,8 @@ class MachineLoop:
     booted: dict[str, ClusterNode | None] = field(default_factory=dict)
     """By provider id, which another machine of the same name does not have."""
     refused: dict[str, Refusal] = field(default_factory=dict)
+    plugin: DevicePlugin | None = None
+    """What the GPU Operator was told when the machines were booted."""
     told: dict[str, str] = field(default_factory=dict)
     """The reasons that were written last."""
 
@@ -46,7 +49,9 @@ class MachineLoop:
         moved = metal3.step()
         made = {machine.provider_id: machine for machine in room.requested()}
         wanted = {key: each for key, each in made.items() if metal3.lets_run(key)}
-        new = [machine for key, machine in wanted.items() if key not in self.booted]
+        again = room.device_plugin != self.plugin
+        self.plugin = room.device_plugin
+        new = [machine for key, machine in wanted.items() if again or key not in self.booted]
         gone = [key for key in self.booted if key not in wanted]
         for key in gone:
             self._switch_off(key)
@@ -73,9 +78,8 @@ class MachineLoop:
             self._set_kubelet(found.name, "fake")  # of an older machine's Node, which it takes over
 
     def _namesake(self, node: ClusterNode) -> ClusterNode | None:
-        return next(
-            (each for each in self.booted.values() if each and each.name == node.name), None
-        )
+        others = {**self.booted, node.machine.provider_id: None}  # it may boot again
+        return next((each for each in others.values() if each and each.name == node.name), None)
 
     def _switch_off(self, key: str) -> None:
         node = self.booted.pop(key)

@@ -8,6 +8,7 @@ one that comes up becomes a Node that kwok keeps alive, any other is reported wi
 import base64
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from policies.language.inventory import DeployedPool, deployed_pools
 from policies.language.join_parts import join_parts
 from policies.language.rule import Manifest
 from rehearsal.api import Api
+from rehearsal.device_plugin import DevicePlugin
 from rehearsal.nodes import (
     ClusterNode,
     RequestedMachine,
@@ -79,6 +81,11 @@ class MachineBooter:
 
     api: Api
     directory: Path
+
+    @cached_property
+    def device_plugin(self) -> DevicePlugin:
+        """What the GPU Operator is told so far."""
+        return DevicePlugin.read(self.directory)
 
     def start(self, progress: Callable[[int, int], None]) -> Fleet:
         """Boots every machine and waits until those that come up are Ready.
@@ -171,7 +178,8 @@ class MachineBooter:
             return Gateway(name=machine.name, hardware=hardware)
         if booted is None or hardware is None:
             return Refusal(name=machine.name, pool=machine.pool, reasons=problems)
-        return ClusterNode(machine=machine, hardware=hardware, booted=booted)
+        advertised = self.device_plugin.advertise(booted, hardware)
+        return ClusterNode(machine=machine, hardware=hardware, booted=advertised)
 
     def _fetch(self, source: str) -> bytes:
         """What a machine reads from S3; a join part has the sample token of its template."""

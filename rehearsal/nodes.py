@@ -9,9 +9,11 @@ from typing import Any
 from hardware.catalogue import Hardware
 from ignition.boot.node import BootedNode
 from rehearsal.api import Api
+from rehearsal.device_plugin import of_gpus
 from settings.names import INSTANCE_TYPE_LABEL, SITE_LABEL
 
 NODES = "/api/v1/nodes"
+MERGE = {"Content-Type": "application/merge-patch+json"}
 MACHINES = ("hcloud://", "metal3://")  # how their provider ids begin; Karpenter's are its own
 READY_DEADLINE_S = 60.0
 AT_ONCE = 8
@@ -45,7 +47,7 @@ class ClusterNode:
 
 
 def register(api: Api, nodes: Sequence[ClusterNode]) -> None:
-    """Creates the Nodes; one that exists already stays as it is.
+    """Creates the Nodes; one that exists already takes what its device plugin now advertises.
 
     A Node of the same name whose machine was replaced by another one gives way, as a cloud
     controller deletes it.
@@ -54,7 +56,28 @@ def register(api: Api, nodes: Sequence[ClusterNode]) -> None:
     _delete(api, lambda name, provider_id: wanted.get(name, provider_id) != provider_id)
     version = str((api.get("/version") or {}).get("gitVersion", ""))
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(lambda node: api.create(NODES, manifest(node, version)), nodes))
+        list(pool.map(lambda node: _register(api, manifest(node, version)), nodes))
+
+
+def _register(api: Api, wanted: dict[str, Any]) -> None:
+    if api.create(NODES, wanted):
+        return
+    path = f"{NODES}/{wanted['metadata']['name']}"
+    live = api.get(path)
+    if live is None:
+        return
+    fields = ("capacity", "allocatable")
+    change = {key: _change(live["status"], wanted["status"], key) for key in fields}
+    if any(change.values()):
+        labels = _change(live["metadata"], wanted["metadata"], "labels")
+        api.request("PATCH", path, {"metadata": {"labels": labels}}, headers=MERGE)
+        api.request("PATCH", f"{path}/status", {"status": change}, headers=MERGE)
+
+
+def _change(live: dict[str, Any], wanted: dict[str, Any], key: str) -> dict[str, str | None]:
+    """The merge patch from what the device plugin advertised to what it does now."""
+    before, now = (of_gpus(each.get(key) or {}) for each in (live, wanted))
+    return {} if before == now else {**dict.fromkeys(before), **now}
 
 
 def delete_others(api: Api, names: Collection[str]) -> None:

@@ -135,7 +135,11 @@ class Rehearsal:
         self.report = report_builder.with_fleet(self.report, self.environment.settings, fleet)
         with phase("job") as now:
             run = job.run(api, fleet.nodes, watch, again=again)
-            now.say(f"{run.name} on {run.node}" if run else "no owned GPU machine to run it on")
+            now.say(
+                f"{run.name} on {run.node}"
+                if run
+                else "no owned machine with whole GPUs to run it on"
+            )
             if fleet.refusals and not run:
                 now.fail("no owned GPU machine is Ready")
         self.report = replace(self.report, job=run)

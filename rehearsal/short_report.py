@@ -1,4 +1,4 @@
-"""The report on one screen of a terminal: some twenty lines, the verdict first."""
+"""The report on one screen of a terminal, the verdict first."""
 
 from collections.abc import Iterator
 
@@ -6,10 +6,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from engine.console import OneLine, behind
+from engine.console import behind
 from engine.tables import Widest, table
 from rehearsal import digest
-from rehearsal.changes import lines
+from rehearsal.changes import rows
 from rehearsal.digest import Broken, Line, Mark, PoolRow
 from rehearsal.report import Report
 
@@ -21,6 +21,7 @@ MARKS: dict[Mark, tuple[str, str]] = {
     "plain": (" ", ""),
 }
 ALL = " (--all)"
+NO_CHANGE = "Nothing has changed since the last rehearsal."
 
 
 def render_short(report: Report) -> Group:
@@ -33,7 +34,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     yield verdict(report)
     yield from pools(report)
     told = [*digest.advice(report), *digest.warnings(report)]
-    found = [*faults(report), *map(_one_line, told)]
+    found = [*faults(report), *map(_line, told)]
     if found:
         yield Text()
         yield from found
@@ -43,8 +44,8 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     for each in digest.versions(report):
         yield behind("!", "yellow", Text(f"{each}."))
     if job := digest.job(report):
-        yield _one_line(job)
-    yield from (_one_line(line, ALL) for line in digest.counts(report))
+        yield _line(job)
+    yield from (_line(line, ALL) for line in digest.counts(report))
     if left := digest.not_rehearsed(report):
         yield behind(" ", "", Text(f"Not rehearsed: {left}{ALL}"))
     yield from changes(report)
@@ -91,8 +92,12 @@ def _pool_table(
 
 def changes(report: Report) -> Iterator[RenderableType]:
     """What a rehearsal of a kept twin has changed."""
-    if report.changes:
-        yield Text("\n".join(["", *lines(report.changes)]))
+    if report.changes is None:
+        return
+    told = list(rows(report.changes))
+    yield Text()
+    yield Text("Since the last rehearsal:" if told else NO_CHANGE)
+    yield from (behind(f"  {what:<8}", "", Text(text)) for what, text in told)
 
 
 def faults(report: Report) -> Iterator[RenderableType]:
@@ -114,7 +119,7 @@ def _fault(found: Broken, environment: str) -> Iterator[RenderableType]:
         yield from (Text(f"  {key}", style="cyan", overflow="fold") for key in found.keys)
 
 
-def _one_line(line: Line, tail: str = "") -> Table:
+def _line(line: Line, tail: str = "") -> Table:
     mark, style = MARKS[line.mark]
-    about = Text(f"{line.about}: " if line.about else "", style="bold")
-    return behind(mark, style, OneLine(about + Text(line.text), tail))
+    about = f"{line.about}: " if line.about else ""
+    return behind(mark, style, Text.assemble((about, "bold"), line.text, (tail, "dim")))

@@ -12,7 +12,6 @@ secret is in a command line.
 import base64
 import os
 import secrets
-import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +25,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from rehearsal.certificates import write_private
 from rehearsal.errors import RehearsalError
+from rehearsal.made_up_secrets import generate
 from settings.names import PROJECT
 
 ITERATIONS = 1_000_000  # fixed by the format, as are SHA-256, the 8-byte salt and the 12-byte nonce
@@ -109,20 +109,6 @@ class Earlier:
         """Return the plain text of a declared secret."""
         found = _sealed(_child(self.config, f"{PROJECT}:{name}"))
         return None if found is None else self.cipher.decrypt(found)
-
-
-def generate(form: str) -> str:
-    """Return a made-up secret of a declared form (see `settings.SECRETS`)."""
-    letters = string.ascii_lowercase + string.digits
-    if form == "hex-key":
-        return secrets.token_hex(32)
-    if form == "postgres-url":
-        return f"postgres://rehearsal:{_pick(letters, 32)}@database.invalid:5432/rehearsal"
-    return _pick(string.ascii_letters + string.digits, 64 if form == "hcloud-token" else 32)
-
-
-def _pick(alphabet: str, length: int) -> str:
-    return "".join(secrets.choice(alphabet) for _ in range(length))
 
 
 def write(

@@ -20,6 +20,7 @@ PROGRAMS = ("kubectl", "pulumi")
 UPDATES = ("up", "update", "preview", "pre")
 OF_THE_STACK_FILE = (*UPDATES, "config", "destroy", "import", "refresh", "watch")
 # Pulumi would remove or rewrite the tracked stack file, which is not the twin's.
+OF_A_PART = ("-t", "-x", "--target", "--exclude")  # also --target-replace and the like
 REFUSED = ("change-secrets-provider", "init", "rename", "rm")
 
 
@@ -51,6 +52,13 @@ def of_pulumi(engine: Engine, arguments: Sequence[str]) -> tuple[str, ...]:
         raise RehearsalError(
             f"`pulumi {' '.join(arguments)}` would change the tracked stack file; "
             f"`fleet rehearse-stop {engine.environment_name}` ends the twin."
+        )
+    parts = [word for word in rest if word.startswith(OF_A_PART)]
+    if verb in UPDATES and parts:
+        raise RehearsalError(
+            f"`pulumi {verb} {parts[0]}` shows the rules a part of the stack, and many judge the "
+            f"whole of it; `fleet twin {engine.environment_name} pulumi {verb}` without it changes "
+            "only what differs."
         )
     if verb not in OF_THE_STACK_FILE:
         return tuple(arguments)

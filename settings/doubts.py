@@ -5,7 +5,7 @@ from ipaddress import IPv4Network
 from typing import Any
 
 from settings.forms import PRIVATE
-from settings.names import PROJECT
+from settings.names import PRIORITIES, PROJECT
 from settings.problems import Mistake
 from settings.types import OnPremSite, Settings
 
@@ -35,3 +35,15 @@ def doubts(document: Mapping[str, Any], settings: Settings) -> Iterator[Mistake]
                 f' is "{site.cidr}", a public range: machines of the fleet could not reach others '
                 "with these addresses, unless they are yours.",
             )
+    yield from _foreign_classes(settings)
+
+
+def _foreign_classes(settings: Settings) -> Iterator[Mistake]:
+    for team, entry in settings.teams.items():
+        for name, queue in entry.queues.items():
+            if foreign := ", ".join(sorted(set(queue.priorities).difference(PRIORITIES))):
+                yield Mistake(
+                    f"{PROJECT}:teams.{team}.queues.{name}.priorities",
+                    f" has {foreign}, of which the fleet makes no priority class (it makes "
+                    f"{', '.join(PRIORITIES)}): its pods are refused unless somebody else does.",
+                )

@@ -265,14 +265,18 @@ HttpsEndpoint: TypeAlias = Annotated[
     AfterValidator(_reachable),
 ]
 HttpsUrl: TypeAlias = Annotated[
-    str, Field(pattern=r"^https://[^\s/]+/\S+$", description="an https:// address of a file")
+    str,
+    Field(
+        pattern=r"^https://[^\s/@]+/\S+$",
+        description="an https:// address of a file, without a user",
+    ),
 ]
 ImageUrl: TypeAlias = Annotated[
     str,
     Field(
-        pattern=r"^https://[^\s/#]+/[^\s#]+#sha512-[0-9a-f]{128}$",
-        description="an https:// address of a file, with #sha512- and its checksum of 128 "
-        "hexadecimal digits at the end",
+        pattern=r"^https://[^\s/#@]+/[^\s#]+#sha512-[0-9a-f]{128}$",
+        description="an https:// address of a file, without a user, with #sha512- and its "
+        "checksum of 128 hexadecimal digits at the end",
     ),
 ]
 Version: TypeAlias = Annotated[

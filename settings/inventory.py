@@ -100,6 +100,8 @@ def _of_pool(path: str, pool: Mapping[str, object], folder: Path) -> Inventory:
         raise SettingsError([Mistake(path, rest, place=f"{path}.inventory")])
     file = folder / name
     shown = path_from_here(file)
+    if not file.is_file():
+        raise SettingsError([wrong(f"{path}.inventory", name, f"a file; {shown} is none")])
     read = [*readers[file.suffix](file, shown)]
     if not read:
         raise SettingsError([f"{shown}: has no machine; allowed: one machine or more."])

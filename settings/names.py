@@ -9,6 +9,9 @@ PROJECT = "gpu-fleet"
 GPU = "nvidia.com/gpu"
 """The extended resource of whole GPUs, and the key of the taint of nodes with GPUs."""
 
+PRIORITIES = ("production", "research", "interactive", "scavenger")
+"""The priority classes that the fleet makes, the first one first."""
+
 POD_SECURITY = "pod-security.kubernetes.io/enforce"
 """The label of a namespace by which the API server refuses pods (Pod Security admission)."""
 RDMA_PREFIX, RDMA_NAME = "rdma", "rails"

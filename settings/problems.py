@@ -3,6 +3,7 @@
 import dataclasses
 import difflib
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Literal, Self, Union, get_args, get_origin, get_type_hints
@@ -21,6 +22,9 @@ _SCALARS: dict[object, str] = {
 }
 
 _COMMA = "a comma between { and } ends a value; allowed: a number without commas, 3000 for 3,000"
+
+_USER = re.compile(r"(?<=//)[^/@\s]+@")
+"""The user of an address, often with a password."""
 
 Places = Mapping[tuple[int | str, ...], str]
 """The places of values that another file has, by their path in what was checked."""
@@ -70,7 +74,7 @@ def unknown_key(path: str, key: object, known: Sequence[str]) -> Mistake:
 
 
 def seen(value: object) -> str:
-    """Return a value as YAML shows it, cut to 80 characters."""
+    """Return a value as YAML shows it, cut to 80 characters, without the user of an address."""
     if isinstance(value, Mapping):
         return "a mapping" if value else "an empty mapping"
     if isinstance(value, list | tuple):
@@ -81,7 +85,7 @@ def seen(value: object) -> str:
         return "empty"
     if isinstance(value, float) and not math.isfinite(value):
         return ".nan" if math.isnan(value) else f"{'-' if value < 0 else ''}.inf"
-    text = str(value)
+    text = _USER.sub("…@", str(value))
     shown = text if len(text) <= 80 else f"{text[:77]}..."
     return f'"{shown}"' if isinstance(value, str) else shown
 

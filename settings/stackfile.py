@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from settings.names import PROJECT
 from settings.positions import Positions, positions
-from settings.problems import Mistake, SettingsError
+from settings.problems import Mistake, SettingsError, seen
 from settings.secrets import SECRETS, how_to_set
 from settings.yaml_reading import Loader, path_from_here, text_of, yaml_errors
 
@@ -32,7 +32,8 @@ def stack_file(root: Path, environment: str) -> Path:
     path = root / "stacks" / f"Pulumi.{environment}.yaml"
     if not path.is_file():
         known = environments(root)
-        near = difflib.get_close_matches(environment, known, n=1)
+        name = Path(environment).name.removeprefix("Pulumi.").removesuffix(".yaml")
+        near = difflib.get_close_matches(name, known, n=1)
         offer = f'did you mean "{near[0]}"? Known' if near else "known"
         rest = f"{offer}: {', '.join(known) or 'none yet'}."
         raise SettingsError(
@@ -79,11 +80,20 @@ def read(path: Path) -> tuple[Mapping[str, Any], Positions]:
         document = None if node is None else loader.construct_document(node)
         # Pulumi hands JSON over: no cycles, and dates as text
         document = json.loads(json.dumps(document, default=_date))
-    config = document.get("config") if isinstance(document, dict) else None
     shown = path_from_here(path)
-    if not isinstance(config, Mapping):
-        raise SettingsError([f"{shown}: has no settings; allowed: a mapping under `config:`."])
+    if not isinstance(document, dict) or not isinstance(document.get("config"), Mapping):
+        raise SettingsError([f"{shown}:1: {_without_settings(document)}"])
     return document, positions(shown, node)
+
+
+def _without_settings(document: object) -> str:
+    """Return what a file has in place of settings."""
+    keys = [*map(str, document)] if isinstance(document, dict) else []
+    if isinstance(document, dict) and "config" in keys:
+        return f"`config` is {seen(document['config'])}; allowed: a mapping."
+    near = " Did you mean `config`?" if difflib.get_close_matches("config", keys) else ""
+    found = ", ".join(keys) or seen(document)
+    return f"has no settings, but {found}; allowed: a mapping under `config:`.{near}"
 
 
 def _date(value: object) -> str:

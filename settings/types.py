@@ -239,6 +239,9 @@ class LakefsSettings:
     """The repositories; their branch main takes only merges that name the source of their data."""
     keep_days: KeepDays | None = None
     """Days for which branches other than main keep deleted objects; without it for ever."""
+    adopt: bool = False
+    """Whether repositories that the server has already are taken over; one with another storage
+    namespace is refused."""
     tls_secret: (
         Annotated[
             str,

@@ -36,6 +36,7 @@ def lakefs(
         region=site.region,
         repositories=chosen.repositories,
         keep_days=chosen.keep_days,
+        adopt=chosen.adopt,
         ingress=_ingress(chosen),
         tags=tags(cluster.name, labels(site=chosen.site)),
     )

@@ -36,6 +36,10 @@ judge a Kubernetes object by itself ([Rules](policies.md)).
 - Six verdicts, three of them held out, were corrected after a measurement had shown them as
   misjudged, and so were those on 20 public objects, most of them for rules that came later. That
   raises the figures, and errors on which rule and verdict agree are not found in this way.
+- idle/queue-scheduler was held against its sentence again because half of it was missed in held
+  out, without a look at these cases. What idle/keep-warm, idle/writable-layer,
+  isolation/clear-secrets and isolation/placeholders had missed of the public objects was mended
+  with them at hand. The figures of these rules are therefore no measurement of what is new.
 - A hash of its id puts each case into one half. Rules are changed with *tuned* at hand, and nobody
   who changes them looks at *held out*: where it is much worse than tuned, the rules were fitted to
   their examples.

@@ -24,7 +24,7 @@ from toolchain.programs import PROGRAMS
 
 def main(arguments: list[str]) -> int:
     """Run the command line; return its exit code."""
-    console = Console(stderr=True)
+    console = Console(stderr=True, emoji=False)
     try:
         if arguments[:1] == ["exec"] and arguments[1:]:
             _become(arguments[1], arguments[1:], console)

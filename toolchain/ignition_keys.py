@@ -41,7 +41,7 @@ def places(node: Json, schema: Json, place: str = "") -> Iterator[tuple[str, str
 
 def main() -> None:
     """Fetch the module and write the file."""
-    go = find_go(Layout(), (FOLDER,), Progress(Console(stderr=True)))
+    go = find_go(Layout(), (FOLDER,), Progress(Console(stderr=True, emoji=False)))
     module = json.loads(go.run(("mod", "download", "-json", MODULE), folder=FOLDER))
     schema = json.loads((Path(module["Dir"]) / SCHEMA).read_text())
     text = {

@@ -18,7 +18,7 @@ def audited_cluster(
 ) -> Audited:
     """Audit the cluster of a kubeconfig; KubeError or SettingsError where that cannot be."""
     rules = load(stack_file(root, environment)).rules
-    progress = Console(stderr=True)
+    progress = Console(stderr=True, emoji=False)
     with (
         users_http_client(kubeconfig=kubeconfig, context=context) as http,
         progress.status("reading the cluster") as status,

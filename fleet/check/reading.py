@@ -162,7 +162,11 @@ def _objects(result: ReadResult, place: _Place, value: Any, line: int) -> None:
         if not isinstance(value.get(key), str) or not value[key]:
             result.unreadable.append(f"{name}:{line}: an object here has no {key}.")
             return
-    if value["kind"].endswith("List") and isinstance(value.get("items"), list):
+    if value["kind"].endswith("List") and "items" in value:
+        if not isinstance(value["items"], list):
+            kind = value["kind"]
+            result.unreadable.append(f"{name}:{line}: the items of a {kind} here are no list.")
+            return
         lines = place.document.lines_of(value["items"])
         for item, line_of_item in zip(value["items"], lines, strict=True):
             _objects(result, place, _typed(item, value), place.line or line_of_item)

@@ -91,6 +91,9 @@ def _exemptions(checked: Checked) -> Table:
 
 
 def _summary(checked: Checked) -> Text:
+    if checked.unreadable and not checked.objects:
+        count = _count(len(checked.unreadable), "place")
+        return Text(f"Nothing judged: {count} cannot be read.", style="bold red")
     counts = Counter(
         finding.state for finding in checked.findings for _sentence in finding.sentences
     )

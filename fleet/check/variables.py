@@ -68,7 +68,12 @@ def variables(file: Path | None, settings: Iterable[str]) -> Variables | None:
 
 
 def _of_file(file: Path) -> dict[str, str]:
-    text = file.read_text(encoding="utf-8")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise VariablesError(
+            f"{file} is no text in UTF-8 (byte {error.start + 1}); allowed: YAML, or VAR=value."
+        ) from None
     return (
         _of_yaml(file, text) if file.suffix in (".yaml", ".yml", ".json") else _of_lines(file, text)
     )

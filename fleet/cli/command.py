@@ -5,7 +5,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from engine.console import print_what_the_output_can
+from engine.ascii_output import print_what_the_output_can
 from fleet.cli.printing import refuse
 
 SECTIONS = ("Look", "Judge", "Rehearse", "Change", "Work with files")

@@ -17,7 +17,7 @@ Explain a stack file's key, a rule, or a plan's line.
 \b
 Examples:
   fleet explain pools.dgx.sharing  # a key, and its value in each stack
-  fleet explain cost/crossover     # a rule: why, settings, how to exempt
+  fleet explain cost/crossover     # a rule, also one of your own
   fleet explain isolcpus           # a kernel argument or kubelet field
 
 Exit code 2 if the name is unknown.
@@ -109,12 +109,14 @@ def _of_plans(word: str, *, json: bool) -> bool:
 def _of_names(word: str, environment: str | None, *, json: bool) -> None:
     """Explain the keys with a name, such as mig_layout, or offer what has nearly that name."""
     from fleet.plan.explanation import line_names
-    from fleet.reference.explanation import known_words, named
+    from fleet.reference.explanation import known_words, named, own_rule_ids
 
     for path in named(word):
         _of_stack_file(path, environment, json=json)
     if not named(word):
-        near = difflib.get_close_matches(word, [*known_words(), *line_names()], n=3, cutoff=0.5)
+        owned = own_rule_ids(ROOT, environment) if "/" in word else ()
+        known = [*owned, *known_words(), *line_names()]
+        near = difflib.get_close_matches(word, known, n=3, cutoff=0.5)
         offer = f"nearest: {', '.join(near)}" if near else "docs/stack-file.md and docs/policies.md"
         refuse(f'"{word}" is no key of a stack file, no rule and no line of a plan; {offer}.')
 

@@ -1,24 +1,37 @@
-"""How verbs print: results to standard output, refusals to standard error with exit code 2."""
+"""How verbs print: results to standard output, refusals to standard error with exit code 2.
 
-from typing import NoReturn
+What prints is imported when something is printed, so that `fleet --help` does not wait for it.
+"""
+
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
-from rich.console import Console
-from rich.status import Status
 
-from engine.console import show
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.status import Status
 
-__all__ = ["complain", "refuse", "show", "working"]
+
+def show(*things: "RenderableType") -> None:
+    """Print to standard output."""
+    from engine.console import show as print_all
+
+    print_all(*things)
 
 
 def complain(sentence: str) -> None:
     """Print a sentence to standard error, in one piece."""
-    Console(stderr=True, soft_wrap=True).print(sentence, style="red", markup=False, highlight=False)
+    from rich.console import Console
+
+    console = Console(stderr=True, soft_wrap=True, emoji=False, highlight=False)
+    console.print(sentence, style="red", markup=False)
 
 
-def working(what: str) -> Status:
+def working(what: str) -> "Status":
     """Return what says on a terminal, while it is entered, that the command works."""
-    return Console(stderr=True).status(f"{what} …")
+    from rich.console import Console
+
+    return Console(stderr=True, emoji=False).status(f"{what} …")
 
 
 def refuse(reason: object) -> NoReturn:

@@ -40,7 +40,7 @@ def command(root: Path, environment: str, wanted: Wanted) -> int:
 
     It is 1 where something is left or may be, because it could not be asked, and 2 for bad input.
     """
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    console = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
     try:
         tracked = stack_file(root, environment)
         settings = load(tracked)

@@ -14,11 +14,15 @@ from fleet.init.answers import PLACE, AnswerError
 from settings.inventory import with_inventories
 
 HOST = "BareMetalHost"
+_YAML = (".yaml", ".yml", ".json")
 
 
 def read_machines(path: Path) -> tuple[Mapping[str, str], ...]:
     """Return the entries of a file; raises AnswerError where it has none."""
-    hosts = _hosts(path) if path.suffix in (".yaml", ".yml") else None
+    if path.suffix not in (".csv", *_YAML):
+        allowed = f".csv, {', '.join(_YAML)}"
+        raise AnswerError(f"--inventory is {path}; allowed: a file whose name ends in {allowed}.")
+    hosts = _hosts(path) if path.suffix in _YAML else None
     if hosts is None:
         return _inventory(path)
     if not hosts:
@@ -27,6 +31,8 @@ def read_machines(path: Path) -> tuple[Mapping[str, str], ...]:
 
 
 def _inventory(path: Path) -> tuple[Mapping[str, str], ...]:
+    if path.suffix == ".json":
+        raise AnswerError(f"{path} is a list; allowed in JSON: hosts as kubectl prints them.")
     read = with_inventories({"pools": {"machines": {"inventory": path.name}}}, path.parent)
     if mistakes := read.mistakes.get("machines"):
         raise AnswerError("\n".join(mistakes))

@@ -37,7 +37,7 @@ def preview(root: Path, name: str, wanted: Wanted) -> int:
 
     Progress and refusals go to standard error, the summary to standard output.
     """
-    errors = Console(stderr=True, soft_wrap=True)
+    errors = Console(stderr=True, soft_wrap=True, emoji=False)
     for target in filter(None, (wanted.markdown, wanted.sarif)):
         if not _takes(target):  # else it is told after minutes
             reason = f"{target} cannot be written; allowed: a file in a folder that is there."

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_origin
 
+from policies import own_rules
 from policies.docs_page import allowed, gates
-from policies.language.manifest import mapping
+from policies.language.manifest import at, mapping
 from policies.language.rule import Rule
+from policies.own_rules import OwnRule, OwnRulesError
 from policies.rules import ALL
 from settings import SettingsError, environments, stack_file
 from settings.forms import Sharing
@@ -17,7 +19,9 @@ from settings.gpu_sharing import SUITABLE, Suitable
 from settings.keys import SECTIONS, Key, keys
 from settings.names import PROJECT
 from settings.stackfile import read
+from settings.yaml_reading import path_from_here
 
+_is_own_id = re.compile(own_rules.pattern(ALL)).match
 _ANY = ("<name>", "*")
 
 
@@ -64,14 +68,58 @@ class RuleAnswer:
     gates: str
     settings: tuple[Mapping[str, str], ...]
     environments: tuple[Mapping[str, Any], ...]
+    file: str = ""
+    """Of a rule of one's own."""
 
 
 def rule_answer(root: Path, word: str, environment: str | None) -> RuleAnswer | None:
-    """Return the answer about a rule by its id, or by a path below `policies`."""
+    """Return the answer about a rule by its id, or by a path below `policies`.
+
+    A rule of one's own is known to the environments whose stack files name its folder; raises
+    SettingsError where the folder has mistakes and no other one has the rule.
+    """
     name = word.removeprefix(f"{PROJECT}:").removeprefix("policies.").partition(".")[0]
-    rule = next((rule for rule in ALL if rule.id == name), None)
-    if rule is None:
+    shipped = next((rule for rule in ALL if rule.id == name), None)
+    if shipped is not None:
+        return _rule_answer(shipped, "", list(_configs(root, environment)))
+    if not _is_own_id(name):
         return None
+    owned, mistakes = _owned(root, environment)
+    having = {one: own for one, own in owned if own.rule.id == name}
+    if having:
+        own = next(iter(having.values()))
+        configs = [each for each in _configs(root, environment) if each[0] in having]
+        return _rule_answer(own.rule, str(path_from_here(own.file)), configs)
+    if mistakes:
+        raise SettingsError(mistakes)
+    return None
+
+
+def own_rule_ids(root: Path, environment: str | None) -> tuple[str, ...]:
+    """Return the ids of the rules of one's own, of folders without mistakes."""
+    return tuple(dict.fromkeys(own.rule.id for _, own in _owned(root, environment)[0]))
+
+
+def _owned(root: Path, environment: str | None) -> tuple[list[tuple[str, OwnRule]], list[str]]:
+    """Return the rules in the folders that stack files name, by environment, and mistakes."""
+    found: list[tuple[str, OwnRule]] = []
+    mistakes: list[str] = []
+    for name, config in _configs(root, environment):
+        folder = at(config, "policies", own_rules.KEY, "folder")
+        if not isinstance(folder, str) or not folder:
+            continue
+        try:
+            rules = own_rules.load((stack_file(root, name).parent / folder).resolve(), ALL)
+        except OwnRulesError as error:
+            mistakes += [each for each in error.mistakes if each not in mistakes]
+        else:
+            found += [(name, own) for own in rules]
+    return found, mistakes
+
+
+def _rule_answer(
+    rule: Rule, file: str, configs: Sequence[tuple[str, Mapping[str, Any]]]
+) -> RuleAnswer:
     return RuleAnswer(
         id=rule.id,
         sentence=rule.sentence,
@@ -82,8 +130,9 @@ def rule_answer(root: Path, word: str, environment: str | None) -> RuleAnswer | 
         settings=tuple(_settings(rule)),
         environments=tuple(
             {"environment": one, "said": mapping(mapping(config.get("policies")).get(rule.id))}
-            for one, config in _configs(root, environment)
+            for one, config in configs
         ),
+        file=file,
     )
 
 
@@ -107,7 +156,7 @@ def key_answers(root: Path, word: str, environment: str | None) -> tuple[KeyAnsw
     configs = [*_configs(root, environment)]
     found = [key for key in keys() if _fits(parts, key) and _has(key, parts, configs)]
     if not found and parts[0] in SECTIONS:
-        raise UnknownKeyError(_nearest(parts))
+        raise UnknownKeyError(_of_other_kinds(parts) or _nearest(parts))
     forms: dict[tuple[str, str, str], list[Key]] = {}
     for key in found:
         forms.setdefault((key.path, key.allowed, key.meaning), []).append(key)
@@ -229,9 +278,9 @@ def _walk(
         yield from _walk(value[name], place, wants, rest, kinds)
         return
     index = re.search(r"\[(\d+)\]$", part)
-    for at, entry in enumerate(value[name]):
-        if index is None or int(index[1]) == at:
-            yield from _walk(entry, f"{place}[{at}]", wants, rest, kinds)
+    for number, entry in enumerate(value[name]):
+        if index is None or int(index[1]) == number:
+            yield from _walk(entry, f"{place}[{number}]", wants, rest, kinds)
 
 
 def _configs(root: Path, environment: str | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -246,6 +295,17 @@ def _configs(root: Path, environment: str | None) -> Iterator[tuple[str, Mapping
             continue
         own = document["config"].items()
         yield name, {key.removeprefix(f"{PROJECT}:"): value for key, value in own}
+
+
+def _of_other_kinds(parts: Sequence[str]) -> str | None:
+    """Return the sentence about a key that sites or pools of other kinds have; None without one."""
+    kinds = sorted({str(key.of) for key in keys() if _fits(parts, key)})
+    if not kinds:
+        return None
+    return (
+        f'"{".".join(parts)}" is no key: `{parts[-1]}` is for {parts[0]} of kind '
+        f"{' and '.join(kinds)}, and {parts[1]} is of another kind."
+    )
 
 
 def _nearest(parts: Sequence[str]) -> str:

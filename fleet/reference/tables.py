@@ -46,7 +46,7 @@ def _values(values: Sequence[Value]) -> Table:
     for each in values:
         shown = "nothing" if each.value in (None, [], {}) else as_yaml(each.value)
         note = " (default)" if each.is_default else ""
-        table.add_row(each.environment, each.path, f"{shown}{note}")
+        table.add_row(*map(Text, (each.environment, each.path, f"{shown}{note}")))
     return table
 
 
@@ -89,7 +89,8 @@ def _rule(answer: RuleAnswer) -> Iterator[RenderableType]:
         "            - {resource: NodePool/burst, owner: research, reason: why,\n"
         '               until: "2027-01-31"}'
     )
-    yield _indented(f"docs/policies.md has more: #{answer.id.replace('/', '')}.")
+    more = f"docs/policies.md has more: #{answer.id.replace('/', '')}."
+    yield _indented(f"The rule is {answer.file}." if answer.file else more)
 
 
 def _indented(content: str | Text | Table, *, by: int = 2) -> Padding:

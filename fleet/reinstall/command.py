@@ -32,7 +32,7 @@ class Wanted:
 
 def command(root: Path, environment: str, pool: str, wanted: Wanted) -> int:
     """Reinstall machines; return the exit code: 1 for a machine that failed, 2 for bad input."""
-    progress = Console(stderr=True, soft_wrap=True, highlight=False)
+    progress = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
     try:
         target = target_of(load(stack_file(root, environment)), pool)
         client = users_client()

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from policies.configuration import ANY, PATH, PolicyConfigError, configure
-from policies.environment import load
+from policies.environment import load, void_exemptions
 from policies.exemptions import LONGEST
 from policies.language.facts import declared_kinds
 from policies.language.scopes import KNOWN, kind_and_group
@@ -32,12 +32,15 @@ def doubt(path: Path, resource: str) -> str:
 
 def entry(path: Path, rule: str, said: Mapping[str, str], today: date) -> str:
     """Return an exemption as YAML with the place where it goes in the stack file at `path`."""
-    known = load(path).rules
+    found, asked = load(path), {rule: {"exemptions": [said]}}
     try:
-        rules = configure({rule: {"exemptions": [said]}}, [each.rule for each in known])
+        rules = configure(asked, [each.rule for each in found.rules])
     except PolicyConfigError as error:
         raise ExemptionError(str(error)) from error
     (one,) = (one for each in rules for one in each.exemptions)
+    void = list(void_exemptions(asked, found.settings))
+    if void:
+        raise ExemptionError("\n".join(void))
     last = today + LONGEST
     if not today <= one.until <= last:
         raise ExemptionError(f"--until is {one.until}; allowed: a day from {today} to {last}.")

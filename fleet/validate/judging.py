@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from components.pools.boot import PoolError
+from fleet.finding_place import place_of
 from policies.environment import Environment, load
 from policies.exemptions import exemption_note, expired
 from policies.gates.judging import findings
 from policies.verdicts import Finding
 from settings import SettingsError
 from settings.doubts import doubts
-from settings.names import PROJECT
 from settings.positions import Positions
 from settings.problems import Mistake
 from settings.stackfile import read
@@ -101,30 +101,23 @@ def judge(environment: Environment, made: "Program", today: date) -> Iterator[Fi
 
 @dataclass(frozen=True, kw_only=True)
 class _Located:
-    """Sentences about rules, each with the line of the pool or the setting that it is about."""
+    """Sentences about rules, each with the line of the key, the pool or the rule's settings."""
 
     environment: Environment
     lines: Positions
 
     def sentences(self, found: list[Finding], state: str) -> Iterator[str]:
         """Yield the sentences of findings in a state, each once."""
+        titles = {id_: pool.title for id_, pool in self.environment.settings.pools.items()}
         told = [one for one in found if one.state == state]
         each = (
-            Mistake(f"{one.rule}: {sentence}{_note(one)}", "", place=self._place(one))
+            Mistake(
+                f"{one.rule}: {sentence}{_note(one)}", "", place=place_of(one, titles, self.lines)
+            )
             for one in told
             for sentence in one.sentences
         )
         yield from self.lines.located(dict.fromkeys(each))
-
-    def _place(self, finding: Finding) -> str:
-        """Return the pool that a resource is of by its name, or the rule's own settings."""
-        resource = finding.resource
-        pools = self.environment.settings.pools
-        name = "" if resource is None else resource.name
-        of = [id_ for id_ in pools if name == id_ or name.startswith(f"{id_}-")]
-        if of:
-            return f"{PROJECT}:pools.{pools[max(of, key=len)].title}"
-        return f"{PROJECT}:policies.{finding.rule}"
 
 
 def _note(finding: Finding) -> str:

@@ -17,12 +17,13 @@ from typing import Any
 import pulumi
 from google.protobuf.struct_pb2 import Struct  # type: ignore[import-untyped]  # ships no types
 from pulumi.runtime import mocks
+from pulumi.runtime.proto.resource_pb2 import RegisterResourceResponse
 
 from policies.environment import Environment
 from policies.gates.normal_form import Plain, from_wire
 from policies.language.rule import Manifest
 from policies.verdicts import Resource
-from rehearsal.stackfile import generate
+from rehearsal.made_up_secrets import generate
 from settings.names import PROJECT
 from settings.secrets import SECRETS, needed_secrets
 from settings.tunnel_keys import key_owners
@@ -98,13 +99,10 @@ def _made_up(name: str) -> str:
 
 
 class _NoCloud(mocks.Mocks):
-    """Answers as a preview: inputs come back, and nothing that a cloud would add."""
+    """Answers what the program asks; `_Monitor` answers what it registers."""
 
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
-        inputs = dict(args.inputs)
-        if args.typ.startswith(KUBERNETES):
-            inputs["metadata"] = {"name": args.name, **(inputs.get("metadata") or {})}
-        return None, inputs
+        raise NotImplementedError(args.typ)
 
     def call(self, args: mocks.MockCallArgs) -> tuple[dict[Any, Any], list[tuple[str, str]]]:
         if args.token == _IMAGE:  # another release is another snapshot
@@ -113,17 +111,28 @@ class _NoCloud(mocks.Mocks):
 
 
 class _Monitor(mocks.MockMonitor):
-    """Keeps each resource as the engine would hand it to a policy."""
+    """Keeps each resource as the engine would hand it to a policy.
+
+    Answers as a preview: inputs come back, and nothing that a cloud would add. They come back as
+    they are: the mock monitor of Pulumi would read and write each of them once more.
+    """
 
     def __init__(self, clouds: mocks.Mocks) -> None:
         super().__init__(clouds)
         self.registered: list[Registered] = []
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802  # the protocol's name
-        if request.type != "pulumi:pulumi:Stack":
-            urn = self.make_urn(request.parent, request.type, request.name)
-            self.registered.append(_registered(request, urn))
-        return super().RegisterResource(request)  # type: ignore[no-untyped-call]  # the SDK's
+        urn = self.make_urn(request.parent, request.type, request.name)
+        if request.type == "pulumi:pulumi:Stack":
+            return RegisterResourceResponse(urn=urn)
+        self.registered.append(_registered(request, urn))
+        outputs = Struct()
+        outputs.CopyFrom(request.object)
+        if request.type.startswith(KUBERNETES):
+            metadata = outputs.fields["metadata"].struct_value
+            if "name" not in metadata:
+                metadata["name"] = request.name
+        return RegisterResourceResponse(urn=urn, object=outputs)
 
 
 def _registered(request: Any, urn: str) -> Registered:

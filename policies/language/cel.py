@@ -263,6 +263,11 @@ def amount(value: str) -> str:
     return f"quantity('%s'.format([{value}]).trim())"
 
 
+def is_some(value: str) -> str:
+    """CEL: `manifest.is_some` of a value."""
+    return f"(dyn({value}) != null && '%s'.format([{value}]) != '0')"
+
+
 def more_than_none(optional: str) -> str:
     """Return whether an optional quantity is there and above 0; an error where it is malformed."""
     found = amount(f"{optional}.value()")

@@ -3,15 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from policies.language.cel import PODS, RESOURCES
+from policies.language.cel import PODS, RESOURCES, is_some
 from policies.language.pods import KINDS
 from policies.language.rule import Admission, Kind
 
 _IS_GPU = "(k.startsWith('nvidia.com/gpu') || k.startsWith('nvidia.com/mig-'))"
-ASKS_FOR_GPUS = (
-    f"p.containers.exists(c, {RESOURCES}.exists(r, "
-    f"r.exists(k, {_IS_GPU} && '%s'.format([r[k]]) != '0')))"
-)
+CONTAINER_ASKS_FOR_GPUS = f"{RESOURCES}.exists(r, r.exists(k, {_IS_GPU} && {is_some('r[k]')}))"
+"""CEL: whether there is some of `gpu_work.asked_gpus` of a container `c`."""
+ASKS_FOR_GPUS = f"p.containers.exists(c, {CONTAINER_ASKS_FOR_GPUS})"
 """CEL: `gpu_work.asks_for_gpus` of a pod `p`."""
 WITH_GPUS: Mapping[str, str] = {
     **PODS,

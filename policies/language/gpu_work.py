@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from policies.language.manifest import at, mapping
+from policies.language.manifest import at, is_some, mapping
 from policies.language.owners import IS_OWNED_POD, IS_SERVICE, is_owned_pod, is_service
 from policies.language.pod_search import GPU_RESOURCES
 from policies.language.pods import Pod, pods
@@ -27,11 +27,14 @@ COUNT_PATTERN = "^[1-9][0-9]{0,8}$"
 
 
 def asked_gpus(container: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """Yields each resource of NVIDIA's that a container asks for, with how much of it."""
+    """Yields each resource of NVIDIA's that a container asks for, with how much of it.
+
+    A null is none of it, and numa/quantities tells of it.
+    """
     resources = container.get("resources")
     for part in ("limits", "requests"):
         for name, amount in mapping(at(resources, part)).items():
-            if name.startswith(GPU_RESOURCES) and str(amount) != "0":
+            if name.startswith(GPU_RESOURCES) and is_some(amount):
                 yield name, amount
 
 

@@ -1,7 +1,10 @@
 """Roles that hold more than a team's may, each by its name and by what it holds at most.
 
 A name alone proves nothing, as anybody may choose it. Kubernetes' own are those of 1.34.1's API
-server; the others are read from the projects' charts and manifests.
+server. The charts and manifests were read at the releases of `settings.versions`; those that the
+fleet does not install at cert-manager 1.21.1, baremetal-operator 0.13.2, Trainer 2.3.0, KubeRay
+1.7.0, MPI Operator 0.8.0, training-operator 1.9.0 and kube-prometheus 0.16.0. Grafana's is that of
+grafana-community/helm-charts b85d8fc9, Cilium's that of cilium/cilium 01ed01f0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +29,7 @@ def _secrets(*verbs: str) -> tuple[Allows, ...]:
 
 
 _READ = ("get", "list", "watch")
-_PROMETHEUS_OPERATOR = (  # prometheus-operator/kube-prometheus v0.16.0 and kube-prometheus-stack
+_PROMETHEUS_OPERATOR = (  # also that of kube-prometheus
     allows(["monitoring.coreos.com"], _ALL),
     allows(["apps"], ["statefulsets"]),
     allows([""], ["configmaps", "secrets"]),
@@ -70,25 +73,25 @@ _CHARTS: Mapping[str, tuple[Allows, ...]] = {
     "cert-manager-cainjector": _secrets(*_READ),
     **{
         f"cert-manager-controller-{name}": _secrets(*_READ, "create", "delete", "patch", "update")
-        for name in ("certificates", "challenges", "clusterissuers", "issuers", "orders")
+        for name in ("certificates", "clusterissuers", "issuers")
     },
-    "cert-manager-controller-certificatesigningrequests": _secrets(*_READ),
+    **{f"cert-manager-controller-{name}": _secrets(*_READ) for name in ("challenges", "orders")},
     "cilium-operator": _secrets(*_READ),
     # a team's, which is bound in its own namespaces alone
     "fleet-team": _secrets(*_READ, "create", "delete", "deletecollection", "patch", "update"),
-    # its own rule for the DRA driver, deployments/gpu-operator/templates/clusterrole.yaml
-    "gpu-operator": (allows(["", "apps", "resource.k8s.io", "gpu.nvidia.com"], _ALL),),
-    "hcloud-csi-controller": _secrets("get", "list"),
     "kubeflow-trainer-controller-manager": _secrets(*_READ, "create", "patch", "update"),
     "kuberay-operator": _secrets(*_READ, "create", "delete", "update"),
     "kube-state-metrics": _secrets("list", "watch"),
+    "mpi-operator": _secrets("create", "list", "update", "watch"),
     "monitoring-grafana-clusterrole": _secrets(*_READ),
     "monitoring-kube-prometheus-operator": _PROMETHEUS_OPERATOR,
     "monitoring-kube-state-metrics": _secrets("list", "watch"),
     "prometheus-operator": _PROMETHEUS_OPERATOR,
     "resource-metrics-server-resources": (allows(["metrics.k8s.io"], _ALL),),
-    "volcano-admission": _secrets("create", "get", "patch"),
-    "volcano-controllers": _secrets(*_READ, "create", "delete", "update"),
+    # its chart names every verb of nodes by the wildcard; those of its subresources are not in it
+    "system:hcloud-cloud-controller-manager": (allows([""], ["nodes"]),),
+    "training-operator": _secrets(*_READ, "update"),
+    "volcano-controllers": _secrets("create", "delete", "get", "update"),
 }
 KNOWN: Mapping[str, tuple[Allows, ...]] = {**_KUBERNETES, **_CHARTS}
 """By name: the rules that such a role may hold beside those that anybody's may.

@@ -51,8 +51,11 @@ def is_false(value: object) -> bool:
 
 
 def describe(manifest: Manifest) -> str:
-    """Names an object in a sentence: `NodePool 'burst'`."""
-    return f"{manifest.get('kind')} '{at(manifest, 'metadata', 'name')}'"
+    """Names an object in a sentence: `NodePool 'burst'`, or by what its name will begin with."""
+    name = at(manifest, "metadata", "name")
+    if name is None:
+        name = at(manifest, "metadata", "generateName")
+    return f"{manifest.get('kind')} " + ("without a name" if name is None else f"'{name}'")
 
 
 def seconds(duration: object) -> int | None:
@@ -85,6 +88,13 @@ def quantity(value: object) -> Decimal | None:
     except ArithmeticError:
         return None
     return -amount if sign == "-" else amount
+
+
+def is_some(amount: object) -> bool:
+    """Return whether a container asks for anything by an amount, which Kubernetes reads as a
+    quantity: a null is 0, and a text that nobody can read will be some.
+    """
+    return amount is not None and str(amount) != "0"
 
 
 def _times(number: Decimal, suffix: str) -> Decimal:

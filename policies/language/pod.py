@@ -13,7 +13,8 @@ class Pod:
     `name` is that of one of several templates: a task of Volcano, a role of Kubeflow, a template of
     Argo, else the way to it; it is empty where an object has one. `containers` are its init
     containers and its own; `ephemeral` ones come later, have no resources and do not count for its
-    QoS class.
+    QoS class. `partial`: what an object shows of it is merged into what stands elsewhere, so that
+    what it lacks may be there.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Pod:
     annotations: Mapping[str, object]
     spec: Mapping[str, object]
     containers: tuple[Mapping[str, object], ...]
+    partial: bool = False
 
     @property
     def ephemeral(self) -> tuple[Mapping[str, object], ...]:

@@ -8,6 +8,11 @@ key `pods` of its rules. At check and preview every other kind is searched, see
 
 A pod is called by what leads to its template: the names of the items, else the fields, without
 those that every template has (`spec`, `template`).
+
+The places were read in the CRDs of these releases: Volcano 1.14.1, Argo Workflows 3.7.0,
+training-operator 1.9.0, MPI Operator 0.8.0, Trainer 2.3.0 (and 2.1.0), JobSet 0.12.0,
+LeaderWorkerSet 0.10.0, KubeRay 1.7.0, KEDA 2.20.2, and Kubeflow's Notebook at its commit 0708d138.
+The search was held to those of KServe 0.20.0, Spark Operator 2.5.2 and HyperPod's CLI 3.9.0.
 """
 
 import re
@@ -38,13 +43,17 @@ _NAMES = ("name", "groupName")
 class PodKind:
     """A kind that makes pods. Without `templates` it is a pod, or a module reads it (Argo's).
 
-    `service`: it is not meant to end.
+    `containers` are places of containers that its operator puts into pods which are elsewhere, such
+    as in the runtime of a TrainJob. Check and preview judge them; the API server cannot know what
+    the rest of these pods says, and judges them when they are made. `service`: it is not meant to
+    end.
     """
 
     group: str
     resource: str
     kind: str
     templates: tuple[str, ...] = ()
+    containers: tuple[str, ...] = ()
     service: bool = False
 
 
@@ -62,6 +71,12 @@ def _ray(holder: str) -> tuple[str, ...]:
     return f"{holder}.headGroupSpec.template", f"{holder}.workerGroupSpecs[].template"
 
 
+def _groups(holder: str) -> tuple[str, ...]:
+    both = ("leaderTemplate", "workerTemplate")
+    return tuple(f"{holder}.leaderWorkerTemplate.{each}" for each in both)
+
+
+_TASKS = "spec.tasks[].template"
 _JOB_SET = "spec.replicatedJobs[].template.spec.template"
 SHIPPED: tuple[PodKind, ...] = (
     PodKind(group="", resource="pods", kind="Pod"),
@@ -73,8 +88,9 @@ SHIPPED: tuple[PodKind, ...] = (
     ),
     _template("batch", "Job"),
     _template("batch", "CronJob", "spec.jobTemplate.spec.template"),
-    _template("batch.volcano.sh", "Job", "spec.tasks[].template"),
-    _template("flow.volcano.sh", "JobTemplate", "spec.tasks[].template"),
+    _template("batch.volcano.sh", "Job", _TASKS),
+    _template("batch.volcano.sh", "CronJob", f"spec.jobTemplate.{_TASKS}"),
+    _template("flow.volcano.sh", "JobTemplate", _TASKS),
     *(
         PodKind(group="argoproj.io", resource=f"{kind.lower()}s", kind=kind)
         for kind in ("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow")
@@ -84,24 +100,34 @@ SHIPPED: tuple[PodKind, ...] = (
         for kind, roles in KUBEFLOW.items()
     ),
     _template("kubeflow.org", "Notebook", service=True),
-    # from the CRDs of JobSet 0.12, LeaderWorkerSet 0.10, KubeRay 1.7, Trainer 2.3 and KEDA 2.20
     _template("jobset.x-k8s.io", "JobSet", _JOB_SET),
+    _template("leaderworkerset.x-k8s.io", "LeaderWorkerSet", *_groups("spec"), service=True),
     _template(
-        "leaderworkerset.x-k8s.io",
-        "LeaderWorkerSet",
-        "spec.leaderWorkerTemplate.leaderTemplate",
-        "spec.leaderWorkerTemplate.workerTemplate",
+        "disaggregatedset.x-k8s.io",
+        "DisaggregatedSet",
+        *_groups("spec.roles[].spec"),
         service=True,
     ),
     _template("ray.io", "RayCluster", *_ray("spec")),
     _template("ray.io", "RayJob", *_ray("spec.rayClusterSpec"), "spec.submitterPodTemplate"),
+    _template(
+        "ray.io",
+        "RayCronJob",
+        *_ray("spec.jobTemplate.rayClusterSpec"),
+        "spec.jobTemplate.submitterPodTemplate",
+    ),
     _template("ray.io", "RayService", *_ray("spec.rayClusterConfig"), service=True),
     _template("trainer.kubeflow.org", "TrainingRuntime", f"spec.template.{_JOB_SET}"),
     _template("trainer.kubeflow.org", "ClusterTrainingRuntime", f"spec.template.{_JOB_SET}"),
-    _template(
-        "trainer.kubeflow.org",
-        "TrainJob",
-        f"spec.runtimePatches[].trainingRuntimeSpec.template.{_JOB_SET}",
+    PodKind(
+        group="trainer.kubeflow.org",
+        resource="trainjobs",
+        kind="TrainJob",
+        templates=(
+            f"spec.runtimePatches[].trainingRuntimeSpec.template.{_JOB_SET}",
+            "spec.podTemplateOverrides[]",  # the same in Trainer 2.1
+        ),
+        containers=("spec.trainer", "spec.initializer.dataset", "spec.initializer.model"),
     ),
     _template("keda.sh", "ScaledJob", "spec.jobTargetRef.template"),
 )
@@ -150,6 +176,14 @@ def item_name(item: object, otherwise: str) -> str:
         if isinstance(said, str):
             return said
     return otherwise
+
+
+def inline(manifest: Manifest, kind: PodKind) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield the containers of an object that stand in no pod, each with the name of its pod."""
+    for place in kind.containers:
+        for name, found in _below(manifest, steps(place), ()):
+            if found is not None:
+                yield name, mapping(found)
 
 
 def templates(manifest: Manifest, kind: PodKind) -> Iterator[tuple[str, object]]:

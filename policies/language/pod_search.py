@@ -2,20 +2,20 @@
 
 A mapping with a list `containers` is the spec of a pod; where it stands as `spec`, what is around
 it is a template with its metadata. Besides, operators take containers that are not in such a list:
-KServe's model and HyperPod's worker by their `resources`, Spark's driver and executor by `gpu`. Of
-those only what asks for GPUs counts: the rest of the pod is the operator's.
+KServe's model and HyperPod's worker by their `resources`. Of those only what asks for GPUs counts:
+the rest of the pod is the operator's. Spark's driver and executor are pods wherever they stand.
 
 Objects that speak of other objects are left out: CRDs, policies, metrics.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from policies.language.manifest import at, items, mapping
 from policies.language.pod import Pod, of_template
-from policies.language.pod_kinds import called, item_name
+from policies.language.pod_kinds import PodKind, called, inline, item_name
 from policies.language.rule import Manifest
 from settings.names import GPU
 
@@ -42,6 +42,11 @@ _OF_A_CONTAINER = frozenset(
         *("volumeMounts", "imagePullPolicy"),
     )
 )
+_SPARK = "sparkoperator.k8s.io"
+_OF_SPARK = ("driver", "executor")
+_BESIDE = ("initContainers", "sidecars")
+_READ = ("containers", "ephemeralContainers", "template", *_BESIDE)
+"""Where the containers of a pod are, which are read with it."""
 _MEMORY = re.compile(r"([0-9]+)\s*([kmgt])?b?", re.IGNORECASE)  # as the JVM has it
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 _Way = tuple[Any, str] | None  # the way to what holds a value, and the value's name there
@@ -86,10 +91,9 @@ def _found(manifest: Manifest) -> Iterator[Pod]:
             pod = _shown(value, key, holder, way, manifest)
             if pod is not None:
                 yield pod
-            else:
-                left += [
-                    (value[inner], inner, value, (way, inner)) for inner in reversed(list(value))
-                ]
+            # KServe's predictor has a model and workers beside its containers
+            inside = [inner for inner in value if pod is None or inner not in _READ]
+            left += [(value[inner], inner, value, (way, inner)) for inner in inside[::-1]]
 
 
 def _of_items(value: list[Any], key: str, holder: Any, way: Any) -> list[tuple[Any, str, Any, Any]]:
@@ -114,19 +118,50 @@ def _shown(
     """The pod of which a mapping is the spec, or the container; None where it is neither."""
     if _has_containers(value):
         return _pod(value, key, holder, way, manifest)
-    if _asks_for_gpus(value.get("resources")):
-        # the resources of the container are not those of its pod
-        spec = {field: value[field] for field in value if field not in _OF_A_CONTAINER}
-        return _inline(called(_parts(way)), spec, [{"name": key, **value}], manifest)
-    gpu = value.get("gpu")
-    if type(gpu) is dict and "quantity" in gpu and "name" in gpu:
-        return _inline(called(_parts(way)), value, [_of_spark(value, gpu, manifest)], manifest)
+    if key in _OF_SPARK and _group(manifest) == _SPARK:
+        beside = [each for field in _BESIDE for each in items(value.get(field))]
+        beside += items(at(value, "template", "spec", "containers"))
+        containers = (_of_spark(value, holder), *beside)
+        return _inline(called(_parts(way)), value, containers, manifest)
+    if _asks_for_gpus(value):
+        return _alone(called(_parts(way)), key, value, manifest)
     return None
+
+
+def of_parts(manifest: Manifest, kind: PodKind, patches: Sequence[Pod]) -> Iterator[Pod]:
+    """The pods of a kind with containers outside of any pod: one for each, and its patches.
+
+    The patches are those of all its pods.
+    """
+    for pod in patches:
+        yield replace(pod, containers=tuple(map(_with_image, pod.containers)), partial=True)
+    for name, value in inline(manifest, kind):
+        pod = _alone(name, name, value, {})
+        yield _patched(replace(pod, partial=True), patches)
+
+
+def _patched(pod: Pod, patches: Sequence[Pod]) -> Pod:
+    for patch in patches:
+        spec = {key: each for key, each in patch.spec.items() if not key.endswith("ontainers")}
+        pod = replace(
+            pod,
+            labels={**pod.labels, **patch.labels},
+            annotations={**pod.annotations, **patch.annotations},
+            spec={**pod.spec, **spec},
+        )
+    return pod
+
+
+def _alone(name: str, key: str, value: Mapping[str, Any], manifest: Manifest) -> Pod:
+    """The pod of a container; the resources of the container are not those of its pod."""
+    spec = {field: value[field] for field in value if field not in _OF_A_CONTAINER}
+    container = {"name": key, **value, "resources": _resources(value) or {}}
+    return _inline(name, spec, [container], manifest)
 
 
 def shows_a_pod(value: Mapping[str, Any]) -> bool:
     """Return whether a mapping is a pod's spec, or a container that asks for GPUs."""
-    return _has_containers(value) or _asks_for_gpus(value.get("resources"))
+    return _has_containers(value) or _asks_for_gpus(value)
 
 
 def _has_containers(value: Mapping[str, Any]) -> bool:
@@ -138,7 +173,12 @@ def _is_container(item: object) -> bool:
     return type(item) is dict and not _OF_A_CONTAINER.isdisjoint(item)
 
 
-def _asks_for_gpus(resources: object) -> bool:
+def _resources(value: Mapping[str, Any]) -> object:
+    return value.get("resources", value.get("resourcesPerNode"))  # the latter is a TrainJob's
+
+
+def _asks_for_gpus(value: Mapping[str, Any]) -> bool:
+    resources = _resources(value)
     return type(resources) is dict and any(
         str(name).startswith(GPU_RESOURCES)
         for part in ("limits", "requests")
@@ -186,17 +226,18 @@ def _with_image(container: Mapping[str, object]) -> Mapping[str, object]:
     return {**container, "image": OF_THE_OPERATOR}
 
 
-def _of_spark(
-    part: Mapping[str, Any], gpu: Mapping[str, Any], manifest: Manifest
-) -> Mapping[str, object]:
+def _of_spark(part: Mapping[str, Any], application: object) -> Mapping[str, object]:
     """The container of Spark's driver or executor; Spark sets its memory as request and limit."""
     memory = _MEMORY.fullmatch(str(part.get("memory", "1g")))
-    limits: dict[str, object] = {str(gpu["name"]): gpu["quantity"]}
+    gpu = mapping(part.get("gpu"))
+    limits = {str(gpu["name"]): gpu.get("quantity")} if "name" in gpu else {}
     if memory:
         limits["memory"] = f"{memory[1]}{(memory[2] or 'm').upper().replace('K', 'k')}i"
     if part.get("coreLimit") is not None:
         limits["cpu"] = part["coreLimit"]
     cores = part.get("coreRequest", part.get("cores", 1))
-    image = part.get("image", at(manifest, "spec", "image"))
-    own = {"name": "spark", **part, "image": image}
+    image = part.get("image", at(application, "image"))
+    variables = ({"name": key, "value": each} for key, each in mapping(part.get("envVars")).items())
+    env = [*items(part.get("env")), *variables]
+    own = {"name": "spark", **part, "image": image, "env": env}
     return {**own, "resources": {"limits": limits, "requests": {"cpu": cores}}}

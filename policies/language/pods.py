@@ -69,7 +69,8 @@ def _pods(manifest: Manifest) -> list[Pod]:
         return [of_template("", manifest)]
     if argo.is_workflow(manifest):
         return argo.pods(manifest)
-    return [of_template(name, template) for name, template in templates(manifest, kind)]
+    found = [of_template(name, template) for name, template in templates(manifest, kind)]
+    return list(pod_search.of_parts(manifest, kind, found)) if kind.containers else found
 
 
 def asked(container: Mapping[str, object], resource: str) -> object:

@@ -187,7 +187,7 @@ def cel_asks_for(condition: str) -> str:
     """CEL: whether the pod `p` asks for some of a resource `k` of which the condition holds."""
     return (
         f"p.containers.exists(c, {cel.RESOURCES}.exists(r, r.exists(k, "
-        f"{condition} && '%s'.format([r[k]]) != '0')))"
+        f"{condition} && {cel.is_some('r[k]')})))"
     )
 
 

@@ -37,11 +37,12 @@ KINDS: tuple[Kind, ...] = (
 )
 """What says itself how many pods it has; a DaemonSet has one for each node."""
 
-_RAY = {
+RAY = {
     "RayCluster": ("spec",),
     "RayJob": ("spec", "rayClusterSpec"),
     "RayService": ("spec", "rayClusterConfig"),
 }
+"""Kinds of Ray's, each with the place of its cluster."""
 _SERVICES = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
 _Found = Iterator[tuple[int, object]]
 
@@ -82,8 +83,8 @@ def _templates(manifest: Manifest) -> _Found:
             yield number(at(each, "replicas"), 1) * many, template
     elif group == "leaderworkerset.x-k8s.io" and kind == "LeaderWorkerSet":
         yield from _of_groups(spec)
-    elif group == "ray.io" and kind in _RAY:
-        yield from _of_ray(at(manifest, *_RAY[kind]))
+    elif group == "ray.io" and kind in RAY:
+        yield from _of_ray(at(manifest, *RAY[kind]))
 
 
 def _of_job(spec: object) -> tuple[int, object]:

@@ -19,7 +19,12 @@ _REFERENCE = (
     "|(op://|vault:|>>vault:|ref\\+|arn:aws:(secretsmanager|ssm):)[^\\s]+"
 )
 _PLACEHOLDER = "\\$\\{\\w+(:?-|:?\\?[^}]*)?\\}|\\$[A-Z_][A-Z0-9_]*"
-_UNFILLED = f"{_PLACEHOLDER}|(?i:(your|insert|replace|enter)[_ -][\\w -]*)"
+_TO_BE_FILLED_IN = (
+    "(your|insert|replace|enter)[_ -][\\w -]*|([\\w-]*[_-])?placeholder([_-][\\w-]*)?"
+    # not `<pad>`, `<s>` and other tokens of a tokenizer
+    f"|<[\\w .-]*({_WORDS}|your|insert|replace|enter|placeholder)[\\w .-]*>"
+)
+_UNFILLED = f"{_PLACEHOLDER}|(?i:{_TO_BE_FILLED_IN})"
 _HARMLESS = (
     "(?i:true|false|yes|no|on|off|none|null|empty|dummy|[01]|x{3,}|\\*{3,})"
     "|\\[[A-Za-z_]+\\]|(?s:[/<].*)"
@@ -103,13 +108,14 @@ _VALUE = (
     "(\"[^\"$<{(*/%][^\"$<{]*\"|'[^'$<{(*/%][^'$<{]*'"
     "|[^\\s\"'$<{(*/%&!|>~\\[#@,][^\\s\"'$<{(]*)\\s*,?\\s*(#.*)?$"
 )
-_START = f"^[\\s-]*[\"']?[\\w.-]*({_LINE_WORDS})[\"']?\\s*[:=]\\s*"
+_DIRECTIVES = "requirepass|masterauth"  # of Redis, which has a blank between name and value
+_START = f"^([\\s-]*[\"']?[\\w.-]*({_LINE_WORDS})[\"']?\\s*[:=]|\\s*({_DIRECTIVES})\\s)\\s*"
 _LINE = _START + _VALUE
 _OTHERWISE = (
     "[:=]\\s*[\"']?(true|false|yes|no|on|off|none|null|empty|dummy|str|string|required|x{3,}"
     "|op://.*|vault:.*|ref\\+.*|arn:aws:.*)[\"']?\\s*,?\\s*(#.*)?$"
 )
-_HINTS = ("pass", "secret", "key")
+_HINTS = ("pass", "secret", "key", "masterauth")
 _LOWER = str.maketrans({chr(code): chr(code + 32) for code in range(ord("A"), ord("Z") + 1)})
 _is_url = re.compile(_URL, re.ASCII).search
 _is_line = re.compile(_LINE, re.ASCII).search

@@ -5,7 +5,7 @@ GPUs.
 """
 
 from policies.language import cel
-from policies.language.manifest import at
+from policies.language.manifest import at, is_some
 from policies.language.pods import Pod, asked
 from policies.language.pool_table import SELECTED, open_to, selected
 from policies.language.rule import Settings
@@ -17,7 +17,7 @@ _MODES = ("mig", "time-slicing", "mps")
 def asks_whole(pod: Pod) -> bool:
     """Return whether a container asks for `nvidia.com/gpu`."""
     amounts = [asked(container, GPU) for container in pod.containers]
-    return any(amount is not None and str(amount) != "0" for amount in amounts)
+    return any(map(is_some, amounts))
 
 
 def is_shared(pod: Pod, settings: Settings) -> bool:
@@ -29,9 +29,7 @@ def is_shared(pod: Pod, settings: Settings) -> bool:
 
 
 _ASKED = cel.asked("c", GPU)
-ASKS_WHOLE = (
-    f"p.containers.exists(c, {_ASKED}.hasValue() && '%s'.format([{_ASKED}.value()]) != '0')"
-)
+ASKS_WHOLE = f"p.containers.exists(c, {_ASKED}.hasValue() && {cel.is_some(f'{_ASKED}.value()')})"
 """CEL: `asks_whole` of a pod `p`."""
 IS_SHARED = (
     f"(p.spec.?nodeSelector[?'{SHARING_LABEL}'].orValue('') in {list(_MODES)} || "

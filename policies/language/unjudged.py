@@ -1,7 +1,8 @@
 """What asks for GPUs and no rule can judge, or not wholly, before its pods are made.
 
 - A kind that nobody has listed: whether it is meant to end, and so needs a deadline.
-- Resources in a field that an operator or Helm reads, such as a TrainJob's `resourcesPerNode`.
+- Resources in a field that an operator or Helm reads, such as those of a Ray head group.
+- What the runtime of a TrainJob says of its pods.
 - Text that somebody fills in or renders later: a patch of Argo's with parameters, a manifest.
 """
 
@@ -25,6 +26,7 @@ from policies.language.rule import Manifest
 _NO_END = "whether it is meant to end, and so idle/job-deadline, as its kind is not listed"
 _FIELD = "the GPUs of {}, which its operator gives to pods of its own"
 _IMAGE = "the image of container '{}', which its operator chooses"
+_RUNTIME = "the labels, CPUs and memory of its pods, which its runtime may give"
 _RENDERED = "the GPUs of {}, which Helm renders"
 _TEXT = "the text {}, which speaks of GPUs"
 _PATCH = "the podSpecPatch of '{}', which Argo fills in"
@@ -37,8 +39,9 @@ def unjudged(manifest: Manifest, facts: Facts) -> list[str]:
         return list(_of_workflow(manifest))
     kind = kind_of(manifest)
     if kind is not None:
+        parts = [_RUNTIME] if any(pod.partial for pod in gpu_pods(manifest)) else []
         searched = kind.kind in _READ_BY_AN_OPERATOR
-        return list(_below(manifest, rendered=False)) if searched else []
+        return [*parts, *(_below(manifest, rendered=False) if searched else ())]
     if not may_make_pods(manifest) and not is_rendered(manifest):
         return []
     declared = any(each.kind == manifest.get("kind") for each in declared_kinds(facts))

@@ -3,7 +3,8 @@
 - A *floor*: machines of a GPU pool that are there without work: `replicas` of a NodePool,
   `minSize` of an EKS node group or of an Auto Scaling group with GPU instances.
 - A *reserve*: a CapacityBuffer of Karpenter, and pods that hold GPUs and only pause: with the
-  image pause, `sleep infinity` or `tail -f /dev/null`.
+  image pause, Kubernetes' test image agnhost without another command, `sleep infinity` or
+  `tail -f /dev/null`.
 
 Each gives its reason by `fleet.gpu/keep-warm-reason` and its last day by
 `fleet.gpu/keep-warm-until`: a Kubernetes object as annotations, another resource as tags.
@@ -27,7 +28,10 @@ USD = f"{PREFIX}/keep-warm-usd-per-day"
 _PAUSE = re.compile(r"(^|/)pause(-[a-z0-9]+)?([:@]|$)")
 _WAIT = re.compile(
     r"(((/usr)?/bin/)?(ba)?sh -l?c )?((/usr)?/bin/)?(sleep inf(inity)?|tail -[fF] /dev/null)"
+    r"|/(agnhost )?pause"
 )
+_AGNHOST = re.compile(r"(^|/)agnhost([:@]|$)")
+_OF_AGNHOST = ("", "pause")  # its image runs `/agnhost pause` where nobody says what
 _GROUPS = {
     "aws:eks/nodeGroup:NodeGroup": ("scalingConfig", "minSize"),
     "aws:autoscaling/group:Group": ("minSize",),
@@ -76,9 +80,10 @@ def reserve(manifest: Manifest) -> bool:
 
 def _pauses(container: Mapping[str, object]) -> bool:
     words = [*items(container.get("command")), *items(container.get("args"))]
-    if _WAIT.fullmatch(" ".join(map(str, words))):
+    runs, image = " ".join(map(str, words)), str(container.get("image"))
+    if _WAIT.fullmatch(runs) or (runs in _OF_AGNHOST and _AGNHOST.search(image)):
         return True
-    return _PAUSE.search(str(container.get("image"))) is not None
+    return _PAUSE.search(image) is not None
 
 
 def said(manifest: Manifest) -> Mapping[str, object]:
@@ -109,9 +114,11 @@ def cel_said(name: str) -> str:
 def cel_reserve(gpu_pods: str) -> str:
     """CEL: `reserve` of an object with `cel.PODS`."""
     words = "(c.?command.orValue([]) + c.?args.orValue([])).map(w, '%s'.format([w])).join(' ')"
+    image = "c.?image.orValue('')"
     paused = (
         f"({words}.matches({cel.literal(f'^({_WAIT.pattern})$')}) || "
-        f"c.?image.orValue('').matches({cel.literal(_PAUSE.pattern)}))"
+        f"{image}.matches({cel.literal(_PAUSE.pattern)}) || {words} in {list(_OF_AGNHOST)} && "
+        f"{image}.matches({cel.literal(_AGNHOST.pattern)}))"
     )
     waits = f"{gpu_pods}.exists(p, size(p.containers) > 0 && p.containers.all(c, {paused}))"
     return f"(object.kind == 'CapacityBuffer' || !{IS_OWNED_POD} && {waits})"

@@ -269,9 +269,9 @@ def _extension_mistakes(path: str, found: Hardware, versions: Versions | None) -
 
 
 def _unfit(extension: str, path: str, found: Hardware, problem: str) -> str:
-    return (
-        f"{PROJECT}:versions.{extension} does not fit {path}, whose hardware is "
-        f'"{found.name}": {problem}.'
+    return Mistake(
+        f"{PROJECT}:versions.{extension}",
+        f' does not fit {path}, whose hardware is "{found.name}": {problem}.',
     )
 
 

@@ -225,6 +225,18 @@ def test_the_preview_gets_what_the_rehearsal_of_its_environment_found() -> None:
     assert preview["if"] == "${{ !cancelled() }}", "a failed rehearsal is told, too"
 
 
+def test_the_report_of_a_rehearsal_is_kept_as_a_page() -> None:
+    steps = workflow("preview")["jobs"]["rehearse"]["steps"]
+    (write,) = [step for step in steps if "fleet report" in step.get("run", "")]
+    (keep,) = [step for step in steps if use(step) == "actions/upload-artifact"]
+    (page,) = re.findall(r'--html "(\S+)"', write["run"])
+    assert page.replace("$ENVIRONMENT", "${{ matrix.environment }}") in keep["with"]["path"].split(
+        "\n"
+    )
+    assert steps.index(write) < steps.index(keep)
+    assert write["if"] == keep["if"] == "${{ !cancelled() }}", "of a failed rehearsal above all"
+
+
 def test_a_comment_is_found_again_by_the_mark_that_the_preview_writes() -> None:
     steps = workflow("preview")["jobs"]["preview"]["steps"]
     fallback = next(step["run"] for step in steps if "it did not begin" in step.get("run", ""))

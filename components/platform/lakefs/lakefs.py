@@ -26,7 +26,8 @@ from lakefs.resources.connection import Connection
 class LakefsServiceArgs:
     """`connection` is how Pulumi reaches the server; its keys become those of the administrator.
 
-    The objects lie in `bucket`, a name that is unique in the world, in `region` of AWS.
+    The objects lie in `bucket`, a name that is unique in the world, in `region` of AWS. `adopt`
+    takes over repositories that the server has already.
     """
 
     connection: Connection
@@ -36,6 +37,7 @@ class LakefsServiceArgs:
     region: str
     repositories: Sequence[str]
     keep_days: int | None = None
+    adopt: bool = False
     ingress: Ingress | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
 
@@ -90,6 +92,7 @@ class LakefsService(pulumi.ComponentResource):
                         store.storage_namespace, "/", repository
                     ),
                     keep_days=args.keep_days,
+                    adopt=args.adopt,
                 ),
                 child,
             )

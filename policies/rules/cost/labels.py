@@ -74,6 +74,8 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     of_notebook = mapping(at(manifest, "metadata", "labels")) if kind == "Notebook" else {}
     faults = []
     for pod in gpu_pods(manifest):
+        if pod.partial:  # its runtime may have them
+            continue
         missing = _missing({**of_notebook, **pod.labels}, items(settings["pod_labels"]))
         if missing:
             faults.append(f"{subject(manifest, pod)} {_MUST} {missing}.")

@@ -51,6 +51,7 @@ _WORKFLOWS: Mapping[str, tuple[str, ...]] = {
 _WHOLE_JOB: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("Pod", "Job", "RayJob", "TrainJob"), ("spec",)),
     "CronJob": ("spec", "jobTemplate", "spec"),
+    "RayCronJob": ("spec", "jobTemplate"),
     "ScaledJob": ("spec", "jobTargetRef"),
     **_WORKFLOWS,
     **dict.fromkeys(KUBEFLOW, ("spec", "runPolicy")),
@@ -129,6 +130,7 @@ _SPEC_OF = "dyn(object).?spec"
 _OF_THE_JOB = (
     "object.apiVersion.contains('.volcano.sh/') ? optional.none() : "
     f"object.kind == 'CronJob' ? {_SPEC_OF}.?jobTemplate.?spec.?activeDeadlineSeconds : "
+    f"object.kind == 'RayCronJob' ? {_SPEC_OF}.?jobTemplate.?activeDeadlineSeconds : "
     f"object.kind == 'ScaledJob' ? {_SPEC_OF}.?jobTargetRef.?activeDeadlineSeconds : "
     f"object.kind == 'CronWorkflow' ? {_SPEC_OF}.?workflowSpec.?activeDeadlineSeconds : "
     f"object.kind in {list(KUBEFLOW)} ? {_SPEC_OF}.?runPolicy.?activeDeadlineSeconds : "

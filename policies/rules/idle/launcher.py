@@ -6,6 +6,7 @@ What a launcher uses is read from the command, the arguments and the environment
   accelerate;
 - `torchrun` and `python -m torch.distributed.run` start one process where neither
   `--nproc-per-node` nor `PET_NPROC_PER_NODE`, nor `nprocPerNode` of a PyTorchJob, says more;
+  Kubeflow's Trainer tells it `numProcPerNode` of the TrainJob, else all GPUs;
 - `--tensor-parallel-size` of vLLM where no pipeline or data parallelism multiplies it; `vllm serve`
   and vLLM's own image use one GPU without parallelism;
 - `CUDA_VISIBLE_DEVICES` with a list, of the container, of a script or of a command.
@@ -61,6 +62,8 @@ _EXPORTED = rf"^\s*export\s+{_VISIBLE}=[\"']?[0-9]+(,[0-9]+)*[\"']?\s*$"
 _LISTED = r"^[0-9]+(,[0-9]+)*$"
 _WHOLE = r"^[0-9]{1,4}$"
 _PROCESSES = "PET_NPROC_PER_NODE"
+_TELL_IT = ("PyTorchJob", "TrainJob", "TrainingRuntime", "ClusterTrainingRuntime")
+"""Kinds whose operators say it to torchrun."""
 _TOO_MANY = "must ask for no more GPUs than the {used} that its launcher uses."
 
 
@@ -127,10 +130,15 @@ def _processes(container: Mapping[str, object], manifest: Manifest) -> Iterator[
     """Yield how many processes a torchrun without a flag for it starts."""
     if any(at(each, "name") == _PROCESSES for each in items(container.get("env"))):
         yield from map(int, _values(container, _PROCESSES, _WHOLE))
-    elif manifest.get("kind") != "PyTorchJob":
+    elif manifest.get("kind") not in _TELL_IT:
         yield 1
-    elif _has(_WHOLE, processes := str(at(manifest, "spec", "nprocPerNode"))):
+    elif _has(_WHOLE, processes := str(_said_by_job(manifest))):
         yield int(processes)
+
+
+def _said_by_job(manifest: Manifest) -> object:
+    said = at(manifest, "spec", "nprocPerNode")
+    return at(manifest, "spec", "trainer", "numProcPerNode") if said is None else said
 
 
 def _values(container: Mapping[str, object], name: str, pattern: str) -> Iterator[str]:
@@ -164,10 +172,14 @@ def _cel_values(name: str, pattern: str, number: str) -> str:
 
 _LAST = "int(found.find('[0-9]+$'))"
 _SIZE = "size(found.split(','))"
-_OF_JOB = "'%s'.format([dyn(object).?spec.?nprocPerNode.orValue('')])"
+_OF_JOB = (
+    "'%s'.format([dyn(object).?spec.?nprocPerNode.or("
+    "dyn(object).?spec.?trainer.?numProcPerNode).orValue('')])"
+)
 _CEL_PROCESSES = (
     f"(c.?env.orValue([]).exists(e, e.?name.orValue('') == '{_PROCESSES}') ? "
-    f"{_cel_values(_PROCESSES, _WHOLE, 'int(e.value)')} : object.kind != 'PyTorchJob' ? [1] : "
+    f"{_cel_values(_PROCESSES, _WHOLE, 'int(e.value)')} : "
+    f"!(object.kind in {list(_TELL_IT)}) ? [1] : "
     f"{_OF_JOB}.matches('{_WHOLE}') ? [int({_OF_JOB})] : [])"
 )
 _CEL_TORCHRUN = f"(k.contains('torch') && {_cel_has(_TORCHRUN)})"

@@ -8,13 +8,19 @@ why. A gang that cannot even start is idle/gang-fits' to refuse.
 The pods of an object are its replicas, its `parallelism` up to its `completions`, the groups of a
 LeaderWorkerSet by their size, the jobs of a JobSet, or the workers that a RayCluster starts with.
 Its queue is the one that it names, else that of its namespace; an object in a file without a
-namespace is judged by the API server. What is scaled later is for the quota to stop.
+namespace is judged by the API server.
+
+What an object may grow to is bounded by its queue, too: by a HorizontalPodAutoscaler or a
+ScaledObject in the same input, by Ray's own autoscaler, or as an elastic PyTorchJob. The check and
+the preview say so; at the API server that is for the quota to stop.
 """
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from policies.language import cel
 from policies.language.gangs import VARIABLES, is_gang, least, queue_of
+from policies.language.growth import grown, target_of
 from policies.language.manifest import describe
 from policies.language.pool_table import facts
 from policies.language.replicas import KINDS, gpus
@@ -24,6 +30,10 @@ ID = "idle/queue-size"
 _MUST = (
     "must ask for at most the {most} GPUs of queue '{queue}'; all its pods together ask for "
     "{wanted}."
+)
+_GROWS = (
+    "must{what} grow to at most the {most} GPUs of queue '{queue}'; at {field} all its pods "
+    "together ask for {wanted}."
 )
 
 
@@ -42,6 +52,25 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     return [f"{describe(manifest)} {said}"]
 
 
+def across(manifest: Manifest, settings: Settings, stack: Sequence[Manifest]) -> list[str]:
+    """Return what an object may grow to beyond its queue, where it is within it today."""
+    target = target_of(manifest, stack)
+    found = None if target is None else grown(target, manifest)
+    if target is None or found is None or violations(target, settings):
+        return []
+    larger, field = found
+    bounds = {each["name"]: each["gpus"] for each in facts(settings)["queues"]}
+    queue, sizes = queue_of(target), gpus(larger)
+    wanted = sum((many * size for many, size in sizes or ()), Decimal(0))
+    if queue not in bounds or wanted <= bounds[queue]:
+        return []
+    what = "" if target is manifest else f" let {describe(target)}"
+    said = _GROWS.format(
+        what=what, most=bounds[queue], queue=queue, field=field, wanted=f"{wanted:f}"
+    )
+    return [f"{describe(manifest)} {said}"]
+
+
 RULE = Rule(
     id=ID,
     sentence="An object must not ask for more GPUs than its queue has.",
@@ -51,6 +80,7 @@ RULE = Rule(
     ),
     source="https://kubernetes.io/docs/concepts/policy/resource-quotas/",
     predicate=violations,
+    across=across,
     admission=Admission(
         kinds=KINDS,
         shared=VARIABLES,

@@ -2,11 +2,12 @@
 
 The layer is on the node's system drive and goes with the container: the next start trains from the
 beginning, or loads the model again, while its GPUs wait; a large one makes the kubelet evict the
-pod. The rule reads where containers say that they write: options such as `--output_dir` and
-`--checkpoint-dir`, variables such as `CKPT_DIR` and `HF_HOME`, with an absolute path. Each must be
-below a mount of the container. A claim of class `scratch` is fast and goes with the pod; a claim of
-one's own keeps checkpoints. Mounts of a Volcano Job's `volumes` and artifacts of Argo count; a path
-with a placeholder, a relative one or one below /dev, /proc or /sys is not judged.
+pod. The rule reads where containers say that they write: options such as `--output_dir`,
+`--checkpoint-dir` and `--checkpoint-file`, variables such as `CKPT_DIR` and `HF_HOME`, with an
+absolute path. Each must be below a mount of the container. A claim of class `scratch` is fast and
+goes with the pod; a claim of one's own keeps checkpoints. Mounts of a Volcano Job's `volumes` and
+artifacts of Argo count; a path with a placeholder, a relative one or one below /dev, /proc or /sys
+is not judged.
 """
 
 import re
@@ -23,10 +24,10 @@ from policies.language.rule import Manifest, Rule, Settings
 _WHAT = "(output|out|save|ckpt|ckpts|checkpoint|checkpoints|model[-_]cache|cache|download)"
 _PATH = r"/[A-Za-z0-9/_.+@:-]*"
 _END = r"""([\s"';&|)]|$)"""
-_OPTION = rf"""--{_WHAT}[-_](dir|path|folder)[=\s]+["']?{_PATH}{_END}"""
+_OPTION = rf"""--{_WHAT}[-_](dir|path|folder|file)[=\s]+["']?{_PATH}{_END}"""
 _NAME = (
     r"^(HF_HOME|HF_HUB_CACHE|HF_DATASETS_CACHE|HUGGINGFACE_HUB_CACHE|TRANSFORMERS_CACHE|TORCH_HOME"
-    r"|VLLM_CACHE_ROOT|([A-Z0-9]+_)*(CKPT|CHECKPOINT|CHECKPOINTS|OUTPUT|SAVE)_(DIR|PATH))$"
+    r"|VLLM_CACHE_ROOT|([A-Z0-9]+_)*(CKPT|CHECKPOINT|CHECKPOINTS|OUTPUT|SAVE)_(DIR|PATH|FILE))$"
 )
 _LITERAL = rf"^{_PATH}$"
 _ELSEWHERE = r"^/(dev|proc|sys)(/|$)"

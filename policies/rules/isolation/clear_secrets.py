@@ -5,8 +5,9 @@
   must take its value from a Secret. The same holds for the values of a chart. A yes or no, a path,
   `[PAD]`, a number of tokens and a reference (`$(NAME)`, `op://`, `vault:`) are no secrets; a
   placeholder is told by isolation/placeholders.
-- A ConfigMap must have no such key, and its files no line that gives a password or key a value
-  (programs and files of more than 100,000 characters are not read for it).
+- A ConfigMap must have no such key, and its files no line that gives a password or key a value,
+  such as `password: …` or Redis' `requirepass …` (programs and files of more than 100,000
+  characters are not read for it).
 - Variables, values, ConfigMaps with their `binaryData`, and the commands of containers must contain
   no private key, no token of a well-known form (AWS, GitHub, GitLab, Google, Hugging Face, OpenAI,
   Anthropic, Slack) and no address with a password in it, which is not looked for in `binaryData`

@@ -14,7 +14,8 @@ a seccomp profile, so neither IPC_LOCK nor SYS_NICE is missed.
 
 With `rdma/rails` on InfiniBand, or EFA, pods speak RDMA from their own network. A gang needs the
 host's network only where the fabric is RoCE: then in a namespace of its own outside the queues,
-with a dated exemption, which a stack file takes only if one of its pools has RoCE.
+with a dated exemption. A stack file takes one for jobs if one of its pools has RoCE, or if it names
+a namespace that is no queue's; in that of a queue it takes none.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

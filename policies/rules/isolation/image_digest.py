@@ -56,7 +56,8 @@ def _is_movable(image: object) -> bool:
 
 def _cel_is_movable(image: str) -> str:
     digest = f"{image}.matches({cel.literal(f'^{_BY_DIGEST}$')})"
-    return f"(!{digest} && !{cel_has_placeholder(image)})"
+    patches = f"({image} == '' && object.kind == 'TrainJob')"
+    return f"(!{digest} && !{cel_has_placeholder(image)} && !{patches})"
 
 
 _PODS = f"({cel_is_system(ID)} ? [] : variables.pods)"

@@ -15,10 +15,12 @@ from policies.language.cel_forms import Fault, of_object
 from policies.language.manifest import at, describe, items, mapping
 from policies.language.pods import pods
 from policies.language.rule import Kind, Manifest, Rule, Settings
+from policies.language.stack import of_kinds
 from policies.language.system_namespaces import schema
 from settings.names import TEAM_LABEL
 
 ID = "isolation/network-policy"
+_POLICIES = ("NetworkPolicy", cilium.OF_ONE_NAMESPACE, cilium.OF_ALL)
 _LACKS = "must have a NetworkPolicy that selects all its pods, for {}."
 _OPEN = "must not let everybody reach all pods of its namespace."
 
@@ -60,7 +62,8 @@ def across(manifest: Manifest, settings: Settings, stack: Sequence[Manifest]) ->
     name = at(manifest, "metadata", "name")
     if name in items(settings["namespaces"]) or not _is_judged(manifest, stack):
         return []
-    held = {direction for each in stack for direction in _directions(each, name)}
+    policies = of_kinds(stack, *_POLICIES)
+    held = {direction for each in policies for direction in _directions(each, name)}
     lacking = [str(each) for each in items(settings["directions"]) if each not in held]
     return [f"{describe(manifest)} {_LACKS.format(' and '.join(lacking))}"] if lacking else []
 
@@ -69,7 +72,7 @@ def _is_judged(namespace: Manifest, stack: Sequence[Manifest]) -> bool:
     if TEAM_LABEL in mapping(at(namespace, "metadata", "labels")):
         return True
     name = at(namespace, "metadata", "name")
-    return any(pods(each) and at(each, "metadata", "namespace") == name for each in stack)
+    return any(at(each, "metadata", "namespace") == name and pods(each) for each in stack)
 
 
 def _is_policy(manifest: Manifest) -> bool:

@@ -1,9 +1,9 @@
 """What is filled in later cannot be judged before: a placeholder is told, once for each object.
 
-`${NAME}`, `$NAME` and `{{ … }}` in the name of an image, and `${NAME}`, `$NAME` or `your-token` and
-the like as the value of a variable, or of a ConfigMap's key, with the name of a secret. Whoever
-fills in a secret puts it where everybody can read it. References within a pod, `$(NAME)`, are no
-placeholders.
+`${NAME}`, `$NAME` and `{{ … }}` in the name of an image, and `${NAME}`, `$NAME`, `your-token`,
+`<HF_token>`, `PLACEHOLDER_TOKEN` and the like as the value of a variable, or of a ConfigMap's key,
+with the name of a secret. Whoever fills in a secret puts it where everybody can read it. References
+within a pod, `$(NAME)`, and tokens of a tokenizer, `<pad>`, are no placeholders.
 """
 
 from collections.abc import Iterator, Mapping

@@ -324,11 +324,7 @@ RULE = Rule(
         "administrators": {
             "type": "array",
             "items": {"type": "string", "pattern": "^(User|Group|ServiceAccount)/.+$"},
-            "default": [
-                "Group/kubeadm:cluster-admins",
-                "Group/system:masters",
-                "ServiceAccount/kube-system/hcloud-cloud-controller-manager",
-            ],
+            "default": ["Group/kubeadm:cluster-admins", "Group/system:masters"],
             "description": "Subjects to whom cluster-admin may be bound.",
         },
     },

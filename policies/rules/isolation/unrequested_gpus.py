@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 from policies.language import cel
 from policies.language.cel_forms import EVERY_CONTAINER, Fault, of_containers, pods_or_object
-from policies.language.manifest import at, describe, items, mapping
+from policies.language.manifest import at, describe, is_some, items, mapping
 from policies.language.pods import KINDS, pods, subject
 from policies.language.rule import Manifest, Rule, Settings
 from policies.language.system_namespaces import cel_is_system, is_system, schema
@@ -60,7 +60,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
 
 def _gives_by_default(limit_range: Manifest) -> bool:
     return any(
-        name.startswith(_VENDOR) and str(amount) != "0"
+        name.startswith(_VENDOR) and is_some(amount)
         for limit in items(at(limit_range, "spec", "limits"))
         if at(limit, "type") == "Container"
         for part in _BECOME_DEFAULTS
@@ -85,7 +85,7 @@ def _gives_gpus(variable: object) -> bool:
 
 def _asks(container: Mapping[str, object]) -> bool:
     return any(
-        name.startswith(_VENDOR) and str(amount) != "0"
+        name.startswith(_VENDOR) and is_some(amount)
         for part in ("limits", "requests")
         for name, amount in mapping(at(container, "resources", part)).items()
     )
@@ -98,8 +98,7 @@ _GIVES = (
     f"!('%s'.format([{_VALUE}]) in {list(_NO_GPUS)})))"
 )
 _ASKS = (
-    f"{cel.RESOURCES}.exists(r, r.exists(k, k.startsWith('{_VENDOR}') && "
-    "'%s'.format([r[k]]) != '0'))"
+    f"{cel.RESOURCES}.exists(r, r.exists(k, k.startsWith('{_VENDOR}') && {cel.is_some('r[k]')}))"
 )
 _MOUNTED = (
     "c.?volumeMounts.orValue([]).exists(m, "

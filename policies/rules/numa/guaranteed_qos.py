@@ -3,7 +3,8 @@
 The kubelet's CPU and memory managers give CPUs and memory of one NUMA node only to Guaranteed pods
 whose containers ask for whole CPUs; every other pod shares what is left, wherever that is. All
 containers count, init containers and sidecars too: one without limits takes the class from the pod.
-On nodes that share their GPUs `nvidia.com/gpu` is a part of one, and the rule does not apply.
+The runtime of a TrainJob may set what that leaves out. On nodes that share their GPUs
+`nvidia.com/gpu` is a part of one, and the rule does not apply.
 """
 
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ from settings.names import GPU
 
 _EQUAL = "must have requests.{0} equal to limits.{0}."
 _SET = "must set limits.{0}."
+_RESOURCES = ("cpu", "memory")
+_ABSENT = tuple(map(_SET.format, _RESOURCES))
 _WHOLE = "must have a whole number of CPUs in limits.cpu."
 
 
@@ -29,7 +32,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
         if wants(pod, GPU) and not is_shared(pod, settings):
             for container in pod.containers:
                 fault = fault_of(container)
-                if fault:
+                if fault and not (pod.partial and fault in _ABSENT):
                     name = container.get("name") or ""
                     found.append(f"{subject(manifest, pod)}: container '{name}' {fault}")
     return found
@@ -37,7 +40,7 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
 
 def fault_of(container: Mapping[str, object]) -> str | None:
     """What keeps a container with readable quantities from having CPUs of its own."""
-    for resource in ("cpu", "memory"):
+    for resource in _RESOURCES:
         limit = at(container, "resources", "limits", resource)
         if limit is None:
             return _SET.format(resource)
@@ -54,7 +57,7 @@ def _limit(resource: str) -> str:
 def faults() -> list[Fault]:
     """The twin of `fault_of`."""
     found = []
-    for resource in ("cpu", "memory"):
+    for resource in _RESOURCES:
         limit = _limit(resource)
         request = cel.amount(f"{cel.asked('c', resource)}.value()")
         differs = f"{cel.amount(f'{limit}.value()')}.compareTo({request}) != 0"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from policies.language import cel
 from policies.language.cel_forms import Fault, of_pods
 from policies.language.facts import Pool
-from policies.language.manifest import at, mapping, quantity
+from policies.language.manifest import at, is_some, mapping, quantity
 from policies.language.pods import Pod, asked
 from policies.language.pool_table import (
     MIB,
@@ -70,7 +70,7 @@ def _has_other(pod: Pod) -> bool:
         for part in ("limits", "requests")
     ]
     asked_for = (found for each in parts for found in each.items())
-    return any(_is_other(name) and str(amount) != "0" for name, amount in asked_for)
+    return any(_is_other(name) and is_some(amount) for name, amount in asked_for)
 
 
 def _is_other(name: str) -> bool:

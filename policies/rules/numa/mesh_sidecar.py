@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from policies.language import cel
 from policies.language.cel_forms import Fault, of_pods
-from policies.language.manifest import at, mapping
+from policies.language.manifest import at, is_some, mapping
 from policies.language.pods import Pod, pods, subject
 from policies.language.pool_table import cel_asks_for
 from policies.language.rule import Manifest, Rule, Settings
@@ -40,7 +40,7 @@ def _has_gpus(pod: Pod) -> bool:
 def _asks_for_gpus(container: Mapping[str, object]) -> bool:
     parts = [mapping(at(container, "resources", part)) for part in ("limits", "requests")]
     asked = (found for each in parts for found in each.items())
-    return any(name.startswith(_VENDOR) and str(amount) != "0" for name, amount in asked)
+    return any(name.startswith(_VENDOR) and is_some(amount) for name, amount in asked)
 
 
 def _fault(pod: Pod) -> str | None:

@@ -1,9 +1,10 @@
 """A quantity of a resource must be one that Kubernetes can read.
 
 Such as `8`, `500m` or `64Gi`. A placeholder that nobody filled in (`$GPU_PER_NODE`, `${GPUS}`,
-`{{ gpus }}`, `<gpus>`) is told as one. Kinds of others, such as a Workflow or a training job, take
-any text there, and only their pods fail, later. What cannot be counted is told here alone: the
-rules that count leave such a pod to this one.
+`{{ gpus }}`, `<gpus>`, `PLACEHOLDER_GPUS`) is told as one. With nothing behind `nvidia.com/gpu:` a
+pod gets no GPUs, so that no other rule takes it for a pod with GPUs. Kinds of others, such
+as a Workflow or a training job, take any text there, and only their pods fail, later. What cannot
+be counted is told here alone: the rules that count leave such a pod to this one.
 """
 
 import re
@@ -16,9 +17,10 @@ from policies.language.pods import Pod, pods, subject
 from policies.language.quantities import IS_READABLE, IS_UNREADABLE, unreadable
 from policies.language.rule import Manifest, Rule, Settings
 
-_PLACEHOLDER = r"\$|\{\{|<[^>]*>|__[A-Z]"
+_PLACEHOLDER = r"\$|\{\{|<[^>]*>|__[A-Z]|PLACEHOLDER"
 _UNFILLED = "must have a quantity as {resource}: the placeholder '{value}' was not filled in."
 _TEXT = "must have a quantity such as 8 or 64Gi as {resource}, not '{value}'."
+_NOTHING = "must have a quantity as {resource}: nothing stands there, which gives none."
 _OTHER = "must have a quantity such as 8 or 64Gi as {resource}."
 
 
@@ -34,7 +36,9 @@ def violations(manifest: Manifest, _settings: Settings) -> list[str]:
 def _faults(pod: Pod) -> Iterator[str]:
     for holder in (*pod.containers, pod.spec):
         for found in unreadable(holder):
-            if not isinstance(found.value, str):
+            if found.value is None:
+                yield _NOTHING.format(resource=found.resource)
+            elif not isinstance(found.value, str):
                 yield _OTHER.format(resource=found.resource)
             else:
                 says = _UNFILLED if re.search(_PLACEHOLDER, found.value) else _TEXT
@@ -47,6 +51,7 @@ _HOLDER = (
 _PART = f"{_HOLDER}.map(c, {RESOURCES}.filter(r, r.exists(k, {IS_UNREADABLE}))[0])[0]"
 _VALUE = {"resource": "string(k)", "value": "string(r[k])"}
 _SAYS = (
+    f"dyn(r[k]) == null ? {cel.text(_NOTHING, resource='string(k)')} : "
     f"type(r[k]) != string ? {cel.text(_OTHER, resource='string(k)')} : "
     f"string(r[k]).matches({cel.literal(_PLACEHOLDER)}) ? {cel.text(_UNFILLED, **_VALUE)} : "
     f"{cel.text(_TEXT, **_VALUE)}"

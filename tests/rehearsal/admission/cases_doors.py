@@ -253,13 +253,16 @@ def _bad_claims() -> Iterator[Row]:
         yield QUANTITIES, f"{value} GPUs", workflow(template(gpus(value)))
     yield QUANTITIES, "CPUs by a placeholder", JOB(template(gpus(cpu="$CPUS")))
     yield QUANTITIES, "a null", workflow(template(gpus(**{"hugepages-2Mi": None})))
+    for pool in ("", "dgx", "slices"):
+        on = {"nodeSelector": {"fleet.gpu/pool": pool}} if pool else {}
+        yield QUANTITIES, f"GPUs without a number on '{pool}'", JOB(template(gpus(None), **on))
 
 
 JOB = kubeflow("PyTorchJob", "pytorchReplicaSpecs")
 
 
 def _bad_words() -> Iterator[Row]:
-    for words in ("--output_dir=/out", "--checkpoint-dir /ckpt", "--save_path '/out/x'"):
+    for words in ("--output_dir=/out", "--checkpoint-file=/a.pt", "--save_path '/out/x'"):
         found = _running("sh", "-c", f"torchrun --nproc-per-node=8 t.py {words}")
         yield LAYER, words, workflow(template(found))
     for name in ("HF_HOME", "CKPT_DIR", "MY_CHECKPOINT_PATH"):

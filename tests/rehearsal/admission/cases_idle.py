@@ -93,6 +93,11 @@ def _waits(*words: str) -> Object:
     return found
 
 
+def _tested(words: list[str]) -> Object:
+    found = {**gpus(), "args": words}
+    return {**found, "image": f"registry.k8s.io/e2e-test-images/agnhost@sha256:{'a' * 64}"}
+
+
 def _scavenges(preemptable: str, **spec: object) -> Object:
     found = volcano(template(gpus()), 1, **spec)
     found["metadata"]["annotations"] = {"volcano.sh/preemptable": preemptable}
@@ -145,6 +150,7 @@ def _good_work() -> Iterator[Row]:
     yield "idle/launcher", "told by the job to use all", _pytorch("8")
     yield "idle/launcher", "told to use what there is", _pytorch("auto")
     yield "idle/launcher", "the image of a server", job(template(_serves("--config=/m.yaml")))
+    yield "idle/keep-warm", "agnhost at work", job(template(_tested(["netexec"])))
     yield "idle/keep-warm", "a script that waits at last", _waits("sh", "-c", "train; sleep inf")
     yield "idle/scavenger", "a job of the queue", _scavenges("true", queue="scavenger")
     yield "idle/scavenger", "a job of another queue", _scavenges("false", queue="research")
@@ -168,6 +174,8 @@ def _bad_work() -> Iterator[Row]:
     yield "idle/keep-warm", "a pod of a reserve, as it says", _pod_of("ReplicaSet", pausing)
     for words in (("sleep", "infinity"), ("sh", "-c", "tail -f /dev/null")):
         yield "idle/keep-warm", " ".join(words), _waits(*words)
+    for given in (["pause"], []):
+        yield "idle/keep-warm", f"agnhost with {given}", job(template(_tested(given)))
     yield "idle/scavenger", "a job of the queue that stays", _scavenges("no", queue="scavenger")
     by_class = {"priorityClassName": "scavenger"}
     yield "idle/scavenger", "a job that keeps its pods", _scavenges("false", **by_class)

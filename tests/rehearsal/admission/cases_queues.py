@@ -22,7 +22,7 @@ from tests.support.admission.server import NAMESPACE
 
 Row = tuple[str, str, Object]
 SIZE, PRIORITY = "idle/queue-size", "idle/queue-priority"
-SCHEDULER, OUTSIDE, FITS = "idle/queue-scheduler", "idle/outside-queues", "idle/gang-fits"
+OUTSIDE, FITS = "idle/outside-queues", "idle/gang-fits"
 SETTINGS: Mapping[str, Mapping[str, object]] = {OUTSIDE: {"namespaces": [NAMESPACE]}}
 """The other tables' objects stand in that namespace."""
 SYSTEM = ("system-node-critical", "system-cluster-critical")
@@ -133,6 +133,12 @@ def _unscheduled(kind: str, **spec: Any) -> Object:
     return _in(KINDS[kind](template(gpus(), **spec)))
 
 
+def _nodes(count: object, space: str = "research") -> Object:
+    trainer = {"numNodes": 2, "resourcesPerNode": {"limits": {GPU: count, "cpu": "8"}}}
+    found = made("trainer.kubeflow.org/v1alpha1", "TrainJob", {"trainer": trainer})
+    return _in(found, space)
+
+
 _PLAIN = ("Pod", "Deployment", "StatefulSet", "Job", "CronJob", "Workflow")
 
 
@@ -144,8 +150,6 @@ def good() -> Iterator[Row]:
     yield SIZE, "a gang that cannot start at all", _gang(3, least=4)
     for kind in _PLAIN:
         yield PRIORITY, f"a {kind} of a class of its queue", _urgent(kind, "interactive")
-        yield SCHEDULER, f"a {kind} for Volcano", _unscheduled(kind, schedulerName="volcano")
-        yield SCHEDULER, f"a {kind} that says nothing", _unscheduled(kind)
     yield PRIORITY, "a pod of no class", _in(KINDS["Pod"](_pod()))
     yield PRIORITY, "a pod in a queue without classes that has none", _larger(KINDS["Pod"](_pod()))
     yield (
@@ -155,11 +159,10 @@ def good() -> Iterator[Row]:
     )
     yield PRIORITY, "a group of a class of its queue", _group({"priorityClassName": "research"})
     yield PRIORITY, "a group of no class", _group({})
-    yield SCHEDULER, "a pod without GPUs", _in(KINDS["Pod"](template(limited())))
-    yield SCHEDULER, "a pod in no queue", KINDS["Pod"](template(gpus()))
-    yield SCHEDULER, "a job of Volcano", _in(volcano(template(gpus())))
     for kind in _PLAIN:
         yield OUTSIDE, f"a {kind} in a queue", _unscheduled(kind)
+    yield OUTSIDE, "GPUs for the nodes of a TrainJob in a queue", _nodes("8")
+    yield OUTSIDE, "a TrainJob of CPUs", _nodes(0, "kube-public")
     yield OUTSIDE, "a pod without GPUs", _in(KINDS["Pod"](template(limited())), "kube-public")
     yield OUTSIDE, "a pod of the cluster's own", _in(KINDS["Pod"](template(gpus())), "kube-system")
     yield FITS, "a group of one that does not say what it asks for", _group({})
@@ -176,7 +179,6 @@ def bad() -> Iterator[Row]:
         yield SIZE, f"a {name}, larger than the queue", beyond
     for kind in _PLAIN:
         yield PRIORITY, f"a {kind} of production", _urgent(kind, "production")
-        yield SCHEDULER, f"a {kind} for another scheduler", _unscheduled(kind, schedulerName="mine")
     for name in SYSTEM:
         yield PRIORITY, f"a pod of {name}", _urgent("Pod", name)
     yield PRIORITY, "a group of production", _group({"priorityClassName": "production"})
@@ -193,11 +195,9 @@ def bad() -> Iterator[Row]:
     unbound = workflow(_pod())
     unbound["spec"]["podPriorityClassName"] = "production"
     yield PRIORITY, "a workflow that gives its pods production", _in(unbound)
-    step = workflow(template(gpus()))
-    step["spec"]["schedulerName"] = "mine"
-    yield SCHEDULER, "a workflow that gives its pods another scheduler", _in(step)
     for kind in _PLAIN:
         yield OUTSIDE, f"a {kind} elsewhere", _in(KINDS[kind](_pod()), "kube-public")
+    yield OUTSIDE, "GPUs for the nodes of a TrainJob", _nodes("8", "kube-public")
     yield FITS, "a group that does not say what it asks for", _group({"minMember": 64})
     yield FITS, "a group that says nothing", _group({"minMember": 64, "minResources": {}})
     asked = {"requests.nvidia.com/gpu": "17"}

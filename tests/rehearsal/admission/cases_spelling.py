@@ -258,12 +258,13 @@ _PUBLIC_VARIABLES = {
 }
 _FILES = {
     "a YAML file": "user: desk\npassword: hunter2\n",
+    "a file of Redis": "port 6379\nrequirepass 5241590000000000\n",
     "an INI file": "[db]\nDB_PASSWORD = hunter2 # of the desk\n",
     "a JSON file": '{\n  "clientSecret": "hunter2",\n  "user": "desk"\n}\n',
 }
 _PUBLIC_FILES = {
     "a file that names": "password: ${DB_PASSWORD}\npasswordFile: /run/secret\napi_key: ''\n",
-    "a file of a system": "passwd: files sss\ngroup: files\n",
+    "a file of a system": "passwd: files sss\n# requirepass a\nrequirepass ${P}\n",
     "a file with types": "password: string\nadminPassword: null\nsecretKey: <key>\n",
 }
 
@@ -373,6 +374,7 @@ def good() -> Iterator[Row]:
     yield IMAGE, "a placeholder for an image", _images("${IMAGE}")
     yield UNFILLED, "everything filled in", pod(container())
     yield UNFILLED, "a reference in the pod", _told("HF_TOKEN", "$(TOKEN)")
+    yield UNFILLED, "a token of a tokenizer", _told("PAD_TOKEN", "<pad>")
     yield UNFILLED, "another variable", _told("PATH", "${HOME}/bin")
 
 
@@ -386,7 +388,7 @@ def bad() -> Iterator[Row]:
     yield from ((SECRETS, *row) for row in _secrets())
     yield from ((HOST, *row) for row in _loosened())
     yield IMAGE, "a volume by tag", _by_tag()
-    for value in ("${HF_TOKEN}", "$HF_TOKEN", "${HF_TOKEN:?is missing}", "YOUR_TOKEN"):
+    for value in ("${T}", "$T", "${T:?is missing}", "YOUR_TOKEN", "<HF_token>", "PLACEHOLDER_T"):
         yield UNFILLED, f"a token that is {value}", _told("HF_TOKEN", value)
     for image in ("${IMAGE}", "registry.example/train:$TAG", "{{image}}"):
         yield UNFILLED, f"an image that is {image}", _images(image)

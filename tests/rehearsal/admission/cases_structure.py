@@ -56,9 +56,29 @@ def _patched(found: Object) -> Object:
     return made(_RUNTIME, "TrainJob", {"runtimePatches": patches})
 
 
+def _overridden(found: Object) -> Object:
+    return made(_RUNTIME, "TrainJob", {"podTemplateOverrides": [found]})
+
+
 def _groups(found: Object) -> Object:
     both = {"leaderTemplate": template(limited()), "workerTemplate": found, "size": 2}
-    return made("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", {"leaderWorkerTemplate": both})
+    return {"leaderWorkerTemplate": both}
+
+
+def _disaggregated(found: Object) -> Object:
+    roles = [{"name": "prefill", "spec": _groups(template(limited()))}]
+    roles.append({"name": "decode", "spec": _groups(found)})
+    return made("disaggregatedset.x-k8s.io/v1", "DisaggregatedSet", {"roles": roles})
+
+
+def _nightly(found: Object, **fields: Any) -> Object:
+    job = {"rayClusterSpec": _cluster(found), **fields}
+    return made("ray.io/v1", "RayCronJob", {"schedule": "0 3 * * *", "jobTemplate": job})
+
+
+def _volcano_cron(found: Object) -> Object:
+    spec = {"schedule": "0 3 * * *", "jobTemplate": {"spec": _tasks(found)}}
+    return made("batch.volcano.sh/v1alpha1", "CronJob", spec)
 
 
 def _pod_template(found: Object) -> Object:
@@ -76,14 +96,20 @@ JOBS: Mapping[str, Callable[[Object], Object]] = {
         "RayJob",
         {"rayClusterSpec": _cluster(template(limited())), "submitterPodTemplate": found},
     ),
+    "RayCronJob": _nightly,
+    "CronJob of Volcano": _volcano_cron,
     "TrainJob": _patched,
+    "TrainJob of an earlier Trainer": _overridden,
     "ScaledJob": lambda found: made(
         "keda.sh/v1alpha1", "ScaledJob", {"jobTargetRef": {"template": found}}
     ),
 }
 """From a pod's template to an object whose kind is meant to end."""
 OTHERS: Mapping[str, Callable[[Object], Object]] = {
-    "LeaderWorkerSet": _groups,
+    "LeaderWorkerSet": lambda found: made(
+        "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", _groups(found)
+    ),
+    "DisaggregatedSet": _disaggregated,
     "RayService": lambda found: made(
         "ray.io/v1", "RayService", {"rayClusterConfig": _cluster(found)}
     ),
@@ -141,7 +167,17 @@ def good() -> Iterator[Row]:
         yield DEADLINE, f"a {name}, which is no job", of(_ending_never())
     ray = {"rayClusterSpec": _cluster(_ending_never()), "activeDeadlineSeconds": 3600}
     yield DEADLINE, "a RayJob with a limit", made("ray.io/v1", "RayJob", ray)
+    yield DEADLINE, "a RayCronJob with a limit", _nightly(_ending_never(), activeDeadlineSeconds=60)
     yield DEADLINE, "a JobSet whose jobs have a limit", _job_set(604800)
+    patch = template({"name": "main", "env": []}, nodeSelector={"fleet.gpu/pool": "dgx"})
+    for rule in ("numa/memory-limit", "isolation/image-digest"):
+        yield rule, "a TrainJob whose patch leaves the container as it is", _patched(patch)
+    runs = template({**gpus("8"), "command": ["torchrun", "train.py"]})
+    yield (
+        "idle/launcher",
+        "a torchrun that Trainer tells its number",
+        _runtime("TrainingRuntime")(runs),
+    )
     for name, of in (("task", inline_task), ("step", inline_step)):
         yield QOS, f"a template in a {name}", of(step(gpus()))
         yield QOS, f"a template in a {name} at night", cron(of(step(gpus())))
@@ -178,6 +214,8 @@ def bad() -> Iterator[Row]:
         yield DEADLINE, f"a {name} without an end", of(_ending_never())
     ray = {"rayClusterSpec": _cluster(_ending_never()), "activeDeadlineSeconds": 604801}
     yield DEADLINE, "a RayJob with a long limit", made("ray.io/v1", "RayJob", ray)
+    late = _nightly(_ending_never(), activeDeadlineSeconds=604801)
+    yield DEADLINE, "a RayCronJob with a long limit", late
     yield DEADLINE, "a JobSet whose jobs have a long limit", _job_set(604801)
     for name, of in (("task", inline_task), ("step", inline_step)):
         yield QOS, f"a template in a {name}", of(step(gpus(cpu="7.5")))

@@ -53,6 +53,8 @@ DIFFERENT = {
     # text in which CEL reads no pod; the pod itself is judged when it is made
     "host-access-argo-pod-spec-patch": ["isolation/host-access"],
     "node-name-argo-patch": ["isolation/node-name"],
+    # the trainer is a part of a pod, which is judged when it is made
+    "image-digest-trainjob-image": ["isolation/image-digest"],
     # the server leaves out image volumes, which are off by default in Kubernetes 1.34
     "image-digest-image-volume": ["isolation/image-digest"],
 }

@@ -23,7 +23,7 @@ def pod_of(owner: Object, made: Pod) -> Object:
     labels = owner["metadata"].get("labels", {}) if kind == "Notebook" else {}
     spec = dict(made.spec)
     containers: list[Any] = list(made.containers)
-    if kind == "PyTorchJob":
+    if kind in ("PyTorchJob", "TrainingRuntime"):
         processes = owner["spec"].get("nprocPerNode", "auto")
         variable = {"name": "PET_NPROC_PER_NODE", "value": str(processes)}
         spec["containers"] = [

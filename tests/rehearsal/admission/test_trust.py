@@ -7,6 +7,7 @@ import pytest
 from policies.configuration import RuleSettings, configure
 from policies.gates.admission import manifests
 from policies.language.facts import KEY
+from policies.language.owners import CONTROLLERS
 from tests.rehearsal.admission.cases_trust import OWNERS, endless, owned
 from tests.support.admission.objects import KINDS, Object, gpus, made, pod, template
 from tests.support.admission.server import ADMITTED, NAMESPACE, Server, custom_kind
@@ -68,6 +69,28 @@ def test_a_controller_is_not_believed_on_an_owner_that_no_rule_has_judged(denyin
 
     assert denying.try_out(user=REPLICA_SETS, manifest=of_map).by_policy
     assert denying.try_out(user=REPLICA_SETS, manifest=of_spark).by_policy
+
+
+MAKERS = ("pods", "replicasets", "jobs")
+"""What Kubernetes' own controllers make pods of, or are."""
+
+
+def test_those_are_believed_whom_the_api_server_lets_make_pods(server: Server) -> None:
+    """All but the one that recycles volumes, whose pods nobody owns."""
+    roles = server.api.get("/apis/rbac.authorization.k8s.io/v1/clusterroles") or {}
+    makers = {
+        role["metadata"]["name"].removeprefix("system:controller:")
+        for role in roles["items"]
+        for rule in role["rules"] or ()
+        if role["metadata"]["name"].startswith("system:controller:")
+        and "create" in rule["verbs"]
+        and any(each in MAKERS for each in rule.get("resources", ()))
+    }
+
+    own = "system:serviceaccount:kube-system:"
+    believed = {each.removeprefix(own) for each in CONTROLLERS if each.startswith(own)}
+    assert makers - believed == {"persistent-volume-binder"}
+    assert believed <= makers
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "ReplicaSet"])

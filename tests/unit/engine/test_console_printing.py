@@ -1,4 +1,4 @@
-"""What commands print: no trailing blanks, one line where one is meant, ASCII where it must be."""
+"""What commands print: no trailing blanks, marks before their text, ASCII where it must be."""
 
 import io
 import sys
@@ -8,10 +8,9 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from engine import console
-from engine.console import OneLine, behind
+from engine.ascii_output import print_what_the_output_can
+from engine.console import behind
 from engine.tables import Widest, table
-
-LONG = "NodePool 'burst-reserved' must cost no more than owning: 1 reserved p5e.48xlarge"
 
 
 def shown(thing: RenderableType, width: int, encoding: str = "utf-8") -> str:
@@ -32,22 +31,6 @@ def test_no_line_ends_with_blanks(
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["Pools", "Pool   Kind"]
     assert lines[2:] == ["─" * 20, "burst  a", "cpu    a longer kind", "! short"]
-
-
-def test_a_line_that_is_too_long_is_cut_between_words_and_keeps_its_tail() -> None:
-    line = shown(OneLine(Text(LONG), " (--all)"), 50).rstrip("\n")
-    assert line == "NodePool 'burst-reserved' must cost no … (--all)"
-
-
-def test_a_line_that_fits_is_whole() -> None:
-    assert shown(OneLine(Text(LONG), " (--all)"), 200) == f"{LONG} (--all)\n"
-
-
-def test_a_line_is_cut_with_dots_where_the_output_has_ascii_alone() -> None:
-    assert (
-        shown(OneLine(Text(LONG)), 40, "ascii").rstrip()
-        == "NodePool 'burst-reserved' must cost ..."
-    )
 
 
 def test_lines_behind_a_mark_begin_below_its_first() -> None:
@@ -72,7 +55,7 @@ def test_signs_that_an_encoding_lacks_are_written_as_ascii(monkeypatch: pytest.M
     raw = io.BytesIO()
     out = io.TextIOWrapper(raw, "ascii", write_through=True)
     monkeypatch.setattr(sys, "stdout", out)
-    console.print_what_the_output_can()
+    print_what_the_output_can()
     sys.stdout.write("✓ 8 \N{MULTIPLICATION SIGN} H200 \N{EN DASH} … → ü")
     assert raw.getvalue() == b"+ 8 x H200 - ... -> ?"
 
@@ -81,7 +64,7 @@ def test_a_table_has_the_same_form_in_ascii() -> None:
     made = table("Pool", "GPUs", right=("GPUs",))
     made.add_row("dgx", "16")
     utf8 = shown(made, 40)
-    console.print_what_the_output_can()  # makes the handler of errors known
+    print_what_the_output_can()  # makes the handler of errors known
     file = io.TextIOWrapper(io.BytesIO(), "ascii", errors="fleet-in-ascii")
     Console(width=40, file=file).print(made)
     file.seek(0)

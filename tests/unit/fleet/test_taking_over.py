@@ -2,13 +2,19 @@
 
 import re
 import shlex
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
+import yaml
 
 from fleet.cli.main import app
+from fleet.validate.program import program
+from policies.environment import load as load_environment
 from settings import BareMetalPoolSettings, load, stack_file
+from settings.stackfile import read
 from tests.conftest import ROOT
 from tests.support.environments import resources
 from tests.support.recorder import named
@@ -88,7 +94,19 @@ def test_the_name_of_a_server_is_one_of_the_program() -> None:
     assert {*re.findall(r"`(fleet-prod-\S+)`", PAGE)} <= servers
 
 
-def test_repositories_are_adopted_where_the_page_says() -> None:
-    path = "components/platform/lakefs/lakefs.py"
-    assert f"`{path}`" in PAGE
-    assert "GovernedRepositoryArgs(" in (ROOT / path).read_text()
+def test_repositories_are_adopted_as_the_page_says(tmp_path: Path) -> None:
+    (words,) = typed("pulumi", "config", "set")
+    *_, place, value = words
+    section, _, key = place.partition(".")
+    document, _lines = read(stack_file(ROOT, "prod"))
+    document["config"][section][key] = yaml.safe_load(value)
+    shutil.copy(ROOT / "stacks" / "prod-dgx.csv", tmp_path)
+    path = tmp_path / "Pulumi.prod.yaml"
+    path.write_text(yaml.safe_dump(document))
+    flags = {
+        each.resource.name: each.wire["adopt"]
+        for each in program(load_environment(path)).resources
+        if "adopt" in each.wire
+    }
+    assert {"lakefs-ticks-repository", "lakefs-ticks-check", "lakefs-ticks-gc"} <= set(flags)
+    assert set(flags.values()) == {True}

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from policies.language.manifest import at, quantity, seconds
+from policies.language.manifest import at, describe, quantity, seconds
 
 
 @pytest.mark.parametrize(
@@ -84,3 +84,11 @@ def test_a_quantity_has_one_value_however_it_is_written(
 def test_a_path_through_something_that_is_no_mapping_ends_in_nothing() -> None:
     assert at({"spec": ["a"]}, "spec", "limits", "cpu") is None
     assert at({"spec": {"limits": {"cpu": 4}}}, "spec", "limits", "cpu") == 4
+
+
+def test_an_object_is_called_by_its_name_or_by_what_its_name_begins_with() -> None:
+    made = {"kind": "Workflow", "metadata": {"generateName": "sweep-"}}
+
+    assert describe(made) == "Workflow 'sweep-'"
+    assert describe({**made, "metadata": {"generateName": "a-", "name": "a-b"}}) == "Workflow 'a-b'"
+    assert describe({"kind": "Workflow"}) == "Workflow without a name"

@@ -205,7 +205,7 @@ def test_what_asks_for_gpus_and_cannot_be_judged_is_told_and_stops_nothing() -> 
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "TrainJob",
         "metadata": {"name": "train"},
-        "spec": {"trainer": {"resourcesPerNode": resources}},
+        "spec": {"trainer": {"resourcesPerNode": resources}, "activeDeadlineSeconds": 3600},
     }
     kind = "kubernetes:trainer.kubeflow.org/v1alpha1:TrainJob"
 
@@ -214,8 +214,8 @@ def test_what_asks_for_gpus_and_cannot_be_judged_is_told_and_stops_nothing() -> 
     assert said[POLICY] == []
     assert said[ADVISORY_POLICY] == [
         (
-            "idle/job-deadline: TrainJob 'pulumi-name' asks for GPUs; not judged: the GPUs of "
-            "spec.trainer.resourcesPerNode, which its operator gives to pods of its own."
+            "idle/job-deadline: TrainJob 'pulumi-name' asks for GPUs; not judged: the labels, CPUs "
+            "and memory of its pods, which its runtime may give."
         )
     ]
     disabled: dict[str, dict[str, object]] = {"idle/job-deadline": {"level": "disabled"}}

@@ -37,6 +37,8 @@ class FakeApi:
     def get(self, path: str) -> dict[str, Any] | None:
         if path == "/version":
             return {"gitVersion": "v1.34.1"}
+        if path.startswith("/api/v1/nodes/"):
+            return next(node for node in self.nodes if path.endswith(node["metadata"]["name"]))
         user_data = base64.b64encode(path.rpartition("/")[2].encode()).decode()
         return {"data": {"userData": user_data}}
 

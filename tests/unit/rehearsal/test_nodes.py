@@ -16,8 +16,8 @@ class Cluster:
     def __init__(self) -> None:
         self.nodes: dict[str, Mapping[str, Any]] = {}
 
-    def get(self, _path: str) -> dict[str, str]:
-        return {"gitVersion": "v1.34.1"}
+    def get(self, path: str) -> Mapping[str, Any]:
+        return self.nodes.get(path.rpartition("/")[2], {"gitVersion": "v1.34.1"})
 
     def items(self, _path: str) -> list[Mapping[str, Any]]:
         return list(self.nodes.values())
@@ -30,7 +30,8 @@ class Cluster:
         del self.nodes[path.rpartition("/")[2]]
 
     def put(self, name: str, provider_id: str) -> None:
-        self.nodes[name] = {"metadata": {"name": name}, "spec": {"providerID": provider_id}}
+        metadata, spec = {"name": name}, {"providerID": provider_id}
+        self.nodes[name] = {"metadata": metadata, "spec": spec, "status": {}}
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_the_node_of_a_machine_that_runs_stays_as_it_is(
 ) -> None:
     cluster.put(machine.name, machine.machine.provider_id)
     register(cast("Api", cluster), [machine])
-    assert "status" not in cluster.nodes[machine.name]
+    assert cluster.nodes[machine.name]["status"] == {}
 
 
 def test_the_node_of_a_machine_that_was_replaced_gives_way(

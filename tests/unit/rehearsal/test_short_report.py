@@ -14,6 +14,7 @@ import pytest
 from rich.console import RenderableType
 
 from engine.console import show
+from rehearsal.changes import Changes
 from rehearsal.report import Report
 from rehearsal.short_report import render_short
 from rehearsal.tables import render
@@ -62,10 +63,54 @@ def test_no_line_is_too_wide_or_ends_with_blanks(
     assert [line for line in lines if len(line) > width or line != line.rstrip()] == []
 
 
-def test_the_short_report_has_some_twenty_lines_and_the_verdict_first(printed: Printed) -> None:
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_an_advisory_is_told_whole_with_its_lines_below_each_other(
+    printed: Printed, width: int
+) -> None:
+    report = recorded("passed")
+    lines = printed(render_short(report), width).splitlines()
+    assert "…" not in "".join(lines)
+    for text in report.warnings:
+        first = next(at for at, line in enumerate(lines) if line.startswith(f"! {text[:30]}"))
+        rest = lines[first + 1 : first + 1 + len(text) // (width - 12)]
+        told = [lines[first], *(line for line in rest if line.startswith("  "))]
+        assert text in " ".join(line[2:] for line in told)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_what_has_changed_hangs_below_its_first_word(printed: Printed, width: int) -> None:
+    names = tuple(f"BootstrapToken research-dgx-0{number}-token" for number in range(6))
+    changes = Changes(
+        resources={"created": names},
+        nodes_added=("cpu-4",),
+        nodes_removed=(),
+        usd_per_hour_before=1.0,
+        usd_per_hour=2.0,
+    )
+    text = printed(render_short(replace(recorded("passed"), changes=changes)), width)
+    lines = text[text.index("Since the last rehearsal:") :].splitlines()[1:]
+    created = lines[: len(lines) - 2]
+    assert created[0].startswith("  created  BootstrapToken research-dgx-00-token")
+    assert {line[:11] for line in created[1:]} == {" " * 11}
+    assert len(created) > 1
+    assert lines[-2:] == [
+        "  nodes    + cpu-4",
+        "  cost     1.00 → 2.00 USD per hour (+24.00 per day)",
+    ]
+
+
+def test_nothing_that_has_changed_is_one_sentence(printed: Printed) -> None:
+    none = Changes(
+        resources={}, nodes_added=(), nodes_removed=(), usd_per_hour_before=1.0, usd_per_hour=1.0
+    )
+    text = printed(render_short(replace(recorded("passed"), changes=none)), 80)
+    assert text.endswith("\n\nNothing has changed since the last rehearsal.\n")
+
+
+def test_the_short_report_fits_a_screen_and_has_the_verdict_first(printed: Printed) -> None:
     lines = printed(render_short(recorded("passed")), 120).strip().splitlines()
     assert lines[0].startswith("dev passed: 5 nodes Ready, 16 GPUs, ")
-    assert len(lines) <= 22
+    assert len(lines) <= 26
 
 
 def test_a_broken_rule_names_the_keys_to_change_once_for_all_capacities(printed: Printed) -> None:
@@ -81,7 +126,8 @@ def test_a_broken_rule_names_the_keys_to_change_once_for_all_capacities(printed:
 
 def test_a_report_of_a_broken_rule_shows_pools_and_cost_as_planned(printed: Printed) -> None:
     text = printed(render_short(recorded("broken")), 120)
-    rows = {line.split()[1]: line.split()[-1] for line in text.splitlines() if " p5e" in line}
+    table = text[: text.index("✗ ")].splitlines()
+    rows = {line.split()[1]: line.split()[-1] for line in table if " p5e" in line}
     assert rows == {"burst": "0.00"}
     assert "38.32 USD per hour for what is always on" in text
 

@@ -10,7 +10,8 @@ import yaml
 
 from rehearsal import stackfile
 from rehearsal.errors import RehearsalError
-from rehearsal.stackfile import Cipher, Earlier, Known, generate
+from rehearsal.made_up_secrets import generate
+from rehearsal.stackfile import Cipher, Earlier, Known
 
 TRACKED = """\
 encryptionsalt: v1:AAAAAAAAAAA=:v1:AAAAAAAAAAAAAAAA:theirs

@@ -56,6 +56,19 @@ def test_what_would_change_the_tracked_stack_file_is_refused(
         of_pulumi(engine, words)
 
 
+@pytest.mark.parametrize("words", [("-t", "urn"), ("--target-replace=urn",), ("--exclude", "urn")])
+def test_an_update_of_a_part_is_refused_as_rules_judge_the_whole(
+    engine: Engine, words: tuple[str, ...]
+) -> None:
+    with pytest.raises(RehearsalError, match=r"`fleet twin dev pulumi up` without it changes only"):
+        of_pulumi(engine, ("up", "--yes", *words))
+
+
+def test_what_no_rule_judges_may_name_a_part(engine: Engine) -> None:
+    given = of_pulumi(engine, ("refresh", "--target", "urn"))
+    assert given == ("refresh", *engine.arguments, "--target", "urn")
+
+
 def test_without_a_kept_twin_the_way_to_one_is_told(tmp_path: Path) -> None:
     workspace = Workspace(root=tmp_path, environment="dev")
     with pytest.raises(

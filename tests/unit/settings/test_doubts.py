@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from components.platform.priority_classes import CLASSES
 from settings import parse
 from settings.doubts import PROVIDERS, doubts
+from settings.names import PRIORITIES
 from tests.support.stack_settings import with_value
 
 KEY = "pulumi:disable-default-providers"
@@ -41,3 +43,15 @@ def test_default_providers_left_on_are_told(providers: object, missing: str) -> 
 @pytest.mark.parametrize("providers", [["*"], PROVIDERS, ["*", "aws"]])
 def test_default_providers_that_are_off_are_no_warning(providers: object) -> None:
     assert told(providers=providers) == []
+
+
+def test_a_priority_class_that_the_fleet_does_not_make_is_told_with_those_that_it_makes() -> None:
+    path = "teams.research.queues.research.priorities"
+    configuration: Any = with_value(path, ["research", "hgh"])
+    (warning,) = doubts({"config": {KEY: PROVIDERS}}, parse("dev", configuration))
+    assert warning.startswith(f"gpu-fleet:{path} has hgh, of which")
+    assert "makes production, research, interactive, scavenger" in warning
+
+
+def test_the_fleet_makes_the_priority_classes_that_the_settings_name() -> None:
+    assert tuple(CLASSES) == PRIORITIES

@@ -277,7 +277,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
         parse("dev", naming("dgx.csv"), tmp_path)
     assert caught.value.mistakes == (
-        f"{tmp_path}/dgx.csv cannot be read: No such file or directory.",
+        f'gpu-fleet:pools.dgx.inventory is "dgx.csv"; allowed: a file; {tmp_path}/dgx.csv is none.',
     )
 
 

@@ -202,12 +202,29 @@ def test_an_exemption_that_pod_security_would_not_know_is_refused_with_that_reas
     with pytest.raises(SettingsError) as caught:
         environments.parse("dev", configuration)
     path = "gpu-fleet:policies.isolation/host-access"
-    kinds = "DaemonSet, Deployment, Pod, ReplicaSet, StatefulSet"
+    kinds = (
+        "DaemonSet, Deployment, Pod, ReplicaSet, StatefulSet, or one with a namespace of no queue"
+    )
     assert caught.value.mistakes == (
         f'{path}.namespaces is "research"; allowed: a namespace of no queue: {BASELINE}',
         f'{path}.exemptions[0].resource is "Job/gang"; allowed: one of {kinds}: {BASELINE}',
         f'{path}.exemptions[2].resource is "PyTorchJob/x"; allowed: one of {kinds}: {BASELINE}',
     )
+
+
+def test_an_exemption_from_host_access_holds_in_the_namespace_that_it_names() -> None:
+    configuration = config()
+    entries: list[dict[str, str]] = []
+    configuration["policies"] = {"isolation/host-access": {"exemptions": entries}}
+    for resource in ("Job/gang", "DaemonSet/dns", "*"):
+        entries[:] = [{**exempt(resource), "namespace": "bench"}]
+        assert environments.parse("dev", configuration).rules
+        entries[:] = [{**exempt(resource), "namespace": "research"}]
+        (refused,) = mistakes(configuration)
+        assert refused == (
+            "gpu-fleet:policies.isolation/host-access.exemptions[0].namespace is "
+            f'"research"; allowed: a namespace of no queue: {BASELINE}'
+        )
 
 
 def test_a_gang_on_roce_may_have_the_hosts_network_until_a_day_outside_the_queues() -> None:

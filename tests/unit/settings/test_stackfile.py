@@ -81,6 +81,8 @@ def test_an_unknown_environment_is_answered_with_the_known_ones() -> None:
     assert str(caught.value) == (
         'there is no environment "stage" (stacks/Pulumi.stage.yaml); known: dev, prod, research.'
     )
+    with pytest.raises(SettingsError, match=r'did you mean "dev"\? Known: '):
+        stack_file(ROOT, "stacks/Pulumi.dev.yaml")
     with pytest.raises(SettingsError, match=r'did you mean "prod"\? Known: dev, prod, research\.'):
         stack_file(ROOT, "prd")
 
@@ -187,10 +189,20 @@ def test_a_key_without_namespace_is_refused(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["", "- a\n", "config:\n", "config: 4\n"])
-def test_a_file_without_settings_is_one_sentence(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "has no settings, but empty; allowed: a mapping under `config:`."),
+        ("- a\n", "has no settings, but a list; allowed: a mapping under `config:`."),
+        ("config:\n", "`config` is empty; allowed: a mapping."),
+        ("confg: {}\n", "has no settings, but confg; allowed: a mapping under `config:`. Did you "),
+    ],
+)
+def test_a_file_without_settings_is_one_sentence_with_what_is_there(
+    tmp_path: Path, text: str, said: str
+) -> None:
     path = written(tmp_path, text)
-    assert refusal(path) == f"{path}: has no settings; allowed: a mapping under `config:`."
+    assert refusal(path).startswith(f"{path}:1: {said}")
 
 
 def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:

@@ -147,6 +147,23 @@ def test_a_check_of_nothing_is_refused(arguments: list[str], sentence: str) -> N
     assert sentence in result.stderr
 
 
+@pytest.mark.parametrize("text", ["a: b: c\n", "apiVersion: v1\nkind: List\nitems: 7\n"])
+def test_a_check_that_read_no_object_does_not_say_that_anything_holds(text: str) -> None:
+    Path("bad.yaml").write_text(text)
+
+    result = run("-f", "bad.yaml")
+
+    assert result.exit_code == 2
+    assert result.stdout == "Nothing judged: 1 place cannot be read.\n"
+    assert result.stderr.startswith("bad.yaml:1: ")
+
+
+def test_a_mistake_on_a_line_is_no_picture() -> None:
+    Path("bad.yaml").write_text("a: 1\n" * 99 + ": b: c\n")
+
+    assert run("-f", "bad.yaml").stderr.startswith("bad.yaml:100: ")
+
+
 def test_an_unknown_environment_is_refused_with_the_known_ones(good: str) -> None:
     result = run(good, env="staging")
 

@@ -89,3 +89,13 @@ def test_a_word_that_sets_nothing_is_refused_without_its_value() -> None:
     assert result.exit_code == 2
     assert "--set 1TOKEN: allowed: VAR=value." in result.stderr
     assert "hunter2" not in result.output
+
+
+def test_values_that_are_no_text_are_refused_in_a_sentence() -> None:
+    Path("values.env").write_bytes(b"A=\xff\n")
+    Path("a.yaml").write_text(MAP % "${A}")
+
+    refused = run("-f", "a.yaml", "--values", "values.env")
+
+    assert refused.exit_code == 2
+    assert "values.env is no text in UTF-8 (byte 3); allowed:" in " ".join(refused.stderr.split())

@@ -39,7 +39,7 @@ VERBS = [
 
 
 def loaded(*words: str) -> set[str]:
-    """The top-level modules that `fleet WORDS…` has loaded in a process of its own."""
+    """The modules that `fleet WORDS…` has loaded in a process of its own."""
     script = (
         "import sys\n"
         "from fleet.cli.main import app\n"
@@ -47,7 +47,7 @@ def loaded(*words: str) -> set[str]:
         f"    app({words!r})\n"
         "except SystemExit as end:\n"
         "    print('exit', end.code)\n"
-        "print('modules', *{name.partition('.')[0] for name in sys.modules})\n"
+        "print('modules', *sys.modules)\n"
     )
     ended = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
@@ -58,7 +58,8 @@ def loaded(*words: str) -> set[str]:
 
 
 def test_the_help_text_loads_no_heavy_module() -> None:
-    assert not loaded("--help") & {"pulumi", "grpc", "pydantic", "jinja2", "yaml", "jsonschema"}
+    heavy = {"pulumi", "grpc", "pydantic", "jinja2", "yaml", "jsonschema", "rich"}
+    assert not loaded("--help") & heavy
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,12 @@ def test_the_help_text_loads_no_heavy_module() -> None:
 def test_a_pure_verb_loads_no_pulumi(words: tuple[str, ...], tmp_path: Path) -> None:
     asked = (str(tmp_path) if word == "OUT" else word for word in words)
     assert not loaded(*asked) & {"pulumi", "grpc"}
+
+
+def test_validate_loads_nothing_of_a_twin_and_no_tables() -> None:
+    found = loaded("validate", "dev")
+    assert "pulumi_kubernetes" in found
+    assert not found & {"cryptography.x509", "rehearsal.stackfile", "rehearsal.twin", "rich"}
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=" ".join)

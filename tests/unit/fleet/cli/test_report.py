@@ -42,7 +42,7 @@ def test_it_prints_the_short_report_and_when_it_ran() -> None:
     assert code == 0
     assert shown.strip().startswith("dev passed: ")
     assert "Rehearsed on 2026-11-23 at " in shown
-    assert len(shown.splitlines()) < 30
+    assert len(shown.splitlines()) < 40
 
 
 def test_it_says_that_the_stack_file_was_changed_after_that(rehearsed: Path) -> None:

@@ -1,5 +1,6 @@
 """`fleet init`: what it writes is valid, says what is left to fill in, and spares what is there."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -135,9 +136,21 @@ def test_hosts_of_metal3_become_machines_and_an_unknown_drive_a_placeholder(
 
 def test_a_few_hosts_stand_in_the_stack_file_itself(checkout: Path, tmp_path: Path) -> None:
     given = export(tmp_path / "hosts.yaml", host(1, serialNumber="S1"))
-    run("lab", "--own", "dgx-h200", "--inventory", str(given))
+    told = run("lab", "--own", "dgx-h200", "--inventory", str(given)).stdout
+    assert "name, BMC" not in told  # they are known
     assert [path.name for path in (checkout / "stacks").iterdir()] == ["Pulumi.lab.yaml"]
     assert 'system_drive_serial: "S1"' in (checkout / "stacks" / "Pulumi.lab.yaml").read_text()
+
+
+def test_of_a_few_hosts_the_drive_alone_is_a_placeholder_where_it_is_unknown(
+    checkout: Path, tmp_path: Path
+) -> None:
+    given = tmp_path / "hosts.json"  # as `kubectl get --output json` prints them
+    hosts = [host(1, serialNumber="S1"), host(2)]
+    given.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": hosts}))
+    told = run("lab", "--own", "dgx-h200", "--inventory", str(given)).stdout
+    assert "name, BMC" not in told
+    assert told.count("the serial number of its system drive") == 1
 
 
 @pytest.mark.parametrize(
@@ -153,6 +166,7 @@ def test_a_few_hosts_stand_in_the_stack_file_itself(checkout: Path, tmp_path: Pa
         (["lab", "--own", "dgx-h200", "--servers", "0"], "nodes"),
         (["lab", "--own", "dgx-h200", "--inventory", "/nowhere.yaml"], "cannot be read"),
         (["lab", "--inventory", "hosts.yaml"], "needs --own"),
+        (["lab", "--own", "dgx-h200", "--inventory", "/tmp"], "whose name ends in .csv, .yaml, "),
         (["--own", "dgx-h200"], "has no name"),
         (["lab"], "give --own MACHINE with --inventory FILE, or --aws MACHINE"),
     ],

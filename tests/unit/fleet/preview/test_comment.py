@@ -223,7 +223,23 @@ def test_every_link_meets_a_heading_of_the_page_of_rules(rule: Any) -> None:
     assert f"\n## {rule.id}\n" in page()
 
 
-def test_a_finding_stands_at_the_line_of_its_pool() -> None:
+def test_a_finding_stands_at_the_line_of_the_key_that_decides_it() -> None:
+    one = Finding(
+        rule="idle/gpu-node-pool",
+        level="mandatory",
+        state="violated",
+        resource=Resource(
+            kind="NodePool", name="burst-spot", urn="urn:pulumi:dev::x::y::burst-spot"
+        ),
+        sentences=("NodePool 'burst-spot' has 45m.",),
+        pool="burst",
+        keys=("pools.{pool}.consolidate_after_minutes",),
+    )
+    line = DEV.read_text().splitlines().index("      consolidate_after_minutes: 10") + 1
+    assert places(DEV, ROOT)(one) == ("stacks/Pulumi.dev.yaml", line)
+
+
+def test_a_finding_without_keys_stands_at_its_pool_or_at_its_rule() -> None:
     found = summary(
         finding("NodePool 'burst-spot' has 45m."),
         finding("NodePool 'lost' has 45m.", name="lost"),
@@ -246,9 +262,10 @@ def test_a_finding_stands_at_the_line_of_its_pool() -> None:
     }
     lines = DEV.read_text().splitlines()
     burst = lines.index("    burst:") + 1
+    (rule,) = [at for at, text in enumerate(lines, 1) if text.startswith("    idle/gpu-node-pool:")]
     assert stands == {
         "NodePool 'burst-spot' has 45m.": ("error", burst, False),
-        "NodePool 'lost' has 45m.": ("error", 1, False),
+        "NodePool 'lost' has 45m.": ("error", rule, False),
         "NodePool 'burst-reserved' is slow.": ("note", burst, True),
     }
 

@@ -1,6 +1,7 @@
 """`fleet explain` of keys of the stack file and of rules."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,27 @@ from settings.forms import Sharing
 from settings.gpu_sharing import SUITABLE
 from settings.stackfile import read
 from tests.conftest import ROOT
+
+OWNED = """\
+config:
+  gpu-fleet:policies:
+    rules: {folder: ./rules}
+    acme/who-owns: {level: advisory}
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout of which one environment names a folder of rules, and another one does not."""
+    stacks = tmp_path / "stacks"
+    code = CliRunner().invoke(
+        app, ["rules", "new", "acme/who-owns", "--folder", str(stacks / "rules")]
+    )
+    assert code.exit_code == 0, code.output
+    (stacks / "Pulumi.dev.yaml").write_text(OWNED, encoding="utf-8")
+    (stacks / "Pulumi.prod.yaml").write_text("config: {}\n", encoding="utf-8")
+    monkeypatch.setattr("fleet.cli.explain.ROOT", tmp_path)
+    return stacks
 
 
 def explained(*words: str) -> str:
@@ -130,3 +152,33 @@ def test_an_unknown_environment_is_refused() -> None:
     said = CliRunner().invoke(app, ["explain", "pools.dgx.sharing", "--env", "prd"])
     assert said.exit_code == 2
     assert 'did you mean "prod"?' in said.stderr
+
+
+def test_a_rule_of_ones_own_is_explained_as_the_others_are(checkout: Path) -> None:
+    found = answer("acme/who-owns")
+
+    assert " must " in found["sentence"]
+    assert found["environments"] == [{"environment": "dev", "said": {"level": "advisory"}}]
+    assert found["file"].endswith("rules/acme/who_owns.py")
+    shown = explained("policies.acme/who-owns.level")
+    assert "dev: {level: advisory}" in shown
+    assert "rules/acme/who_owns.py." in shown.replace("\n", "")
+    assert "nearest: acme/who-owns" in refused("acme/who-own")
+    assert "is no key of a stack file, no rule" in refused("example/other-name")
+
+
+def test_a_rule_of_ones_own_that_cannot_be_loaded_says_why(checkout: Path) -> None:
+    (checkout / "rules" / "acme" / "who_owns.py").write_text("RULE =\n", encoding="utf-8")
+
+    assert "who_owns.py:1 is not Python: invalid syntax." in refused("acme/who-owns")
+    assert explained("cost/crossover")
+
+
+def test_a_key_of_other_kinds_of_pools_says_of_which() -> None:
+    told = refused("pools.cpu.sharing")
+    assert "`sharing` is for pools of kind aws and bare-metal, and cpu is of another kind" in told
+
+
+def test_a_list_is_shown_as_a_value() -> None:
+    shown = " ".join(explained("teams.research.queues.research.priorities").split())
+    assert "[research, interactive, scavenger] (default)" in shown

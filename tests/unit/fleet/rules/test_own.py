@@ -182,3 +182,13 @@ def test_an_exemption_says_where_it_is_and_a_kind_that_nobody_knows_is_told_of()
     code, said = fleet("exempt", "idle/job-deadline", "Deploymnt/legacy", *words, *label)
     assert code == 0
     assert 'knows the kind "Deploymnt". Did you mean "Deployment"?' in said
+
+
+def test_an_exemption_that_the_stack_file_would_refuse_is_not_printed() -> None:
+    soon = str(datetime.now(UTC).date() + timedelta(days=90))
+    words = ["--owner", "ada", "--reason", "a probe", "--until", soon]
+    asked = ["exempt", "isolation/host-access", "Pod/probe", *words, "--namespace"]
+
+    code, said = fleet(*asked, "research")
+    assert (code, 'is "research"; allowed: a namespace of no queue' in said) == (2, True)
+    assert fleet(*asked, "bench")[0] == 0

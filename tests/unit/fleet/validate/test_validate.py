@@ -74,9 +74,29 @@ def test_a_rule_broken_by_a_setting_names_file_line_and_rule(tmp_path: Path) -> 
     found = judged(path)
     assert not found.holds
     assert found.mistakes == ()
-    place = f"{path}:{line(path, '    burst:')}: idle/gpu-node-pool: NodePool"
+    key = line(path, "      consolidate_after_minutes: 10")
+    place = f"{path}:{key}: idle/gpu-node-pool: NodePool"
     assert len(found.broken) == 2, "reserved and spot"
     assert all(each.startswith(place) and " 5m" in each for each in found.broken)
+
+
+def test_a_finding_about_a_key_that_is_not_written_stands_at_its_pool(tmp_path: Path) -> None:
+    keys = dev()
+    assert "reserved_until" not in keys["gpu-fleet:pools"]["burst"]
+    path = written(tmp_path, keys)
+    (found,) = [each for each in judged(path).warnings if "cost/capacity-block: " in each]
+    assert found.startswith(f"{path}:{line(path, '    burst:')}: ")
+
+
+def test_a_pool_that_was_renamed_is_found_by_its_name_in_the_file(tmp_path: Path) -> None:
+    keys = dev()
+    keys["gpu-fleet:policies"]["idle/gpu-node-pool"] = {"max_consolidate_after_minutes": 5}
+    pools = keys["gpu-fleet:pools"]
+    pools["rented"] = {**pools.pop("burst"), "was": "burst"}
+    keys["gpu-fleet:teams"]["research"]["queues"]["research-burst"]["pool"] = "rented"
+    path = written(tmp_path, keys)
+    place = f"{path}:{line(path, '      consolidate_after_minutes: 10')}: "
+    assert {each.startswith(place) for each in judged(path).broken} == {True}
 
 
 def test_the_budget_is_judged_without_a_preview(tmp_path: Path) -> None:
@@ -90,7 +110,7 @@ def test_an_exemption_that_has_ended_is_told_with_its_line(tmp_path: Path) -> No
     keys["gpu-fleet:policies"]["idle/gpu-node-pool"] = {"exemptions": [until]}
     path = written(tmp_path, keys)
     (broken,) = judged(path).broken
-    assert broken.startswith(f"{path}:{line(path, '    idle/gpu-node-pool:')}: ")
+    assert broken.startswith(f"{path}:{line(path, '      exemptions:')}: idle/gpu-node-pool: ")
     assert " ended on 2026-11-21 " in broken
 
 

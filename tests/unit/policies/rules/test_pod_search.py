@@ -12,8 +12,9 @@ from policies.language.gpu_work import gpu_pods
 from policies.language.pod_kinds import SHIPPED, steps
 from policies.language.pods import pods, remembered
 from policies.language.unjudged import unjudged
+from policies.rules.cost import labels
 from policies.rules.isolation import image_digest
-from policies.rules.numa import pod_level_resources
+from policies.rules.numa import guaranteed_qos, memory_limit, pod_level_resources
 
 Object = dict[str, Any]
 GPUS = {"limits": {"nvidia.com/gpu": 8}}
@@ -105,6 +106,112 @@ def test_an_image_that_an_operator_chooses_breaks_no_rule_and_is_told() -> None:
     ]
 
 
+SCHEDULED = made(
+    "sparkoperator.k8s.io/v1beta2",
+    "ScheduledSparkApplication",
+    {
+        "template": {
+            "image": "spark:4",
+            "driver": {
+                "envVars": {"KEY": "1"},
+                "sidecars": [{"name": "side", "image": "side:1"}],
+                "template": {"spec": {"containers": [{"name": "more", "image": "more:1"}]}},
+            },
+            "executor": {"image": "own:1"},
+        }
+    },
+)
+
+
+def test_the_parts_of_a_spark_application_are_pods_without_gpus_too() -> None:
+    images = {
+        pod.name: [each["image"] for each in pod.containers]
+        for pod in sorted(pods(SCHEDULED), key=lambda pod: pod.name)
+    }
+
+    assert images == {
+        "driver": ["spark:4", "side:1", "more:1"],
+        "executor": ["own:1"],
+    }
+
+
+def test_the_variables_of_a_spark_driver_are_its_containers() -> None:
+    (driver,) = (pod for pod in pods(SCHEDULED) if pod.name == "driver")
+
+    assert driver.containers[0]["env"] == [{"name": "KEY", "value": "1"}]
+
+
+def test_a_predictors_worker_and_model_are_found_beside_its_containers() -> None:
+    predictor = {
+        "containers": [{"name": "side", "image": "x"}],
+        "model": {"resources": GPUS},
+        "workerSpec": {"containers": [MAIN]},
+    }
+    found = pods(made("serving.kserve.io/v1beta1", "InferenceService", {"predictor": predictor}))
+
+    assert [pod.name for pod in found] == ["predictor", "predictor.model", "predictor.workerSpec"]
+
+
+PATCH = {
+    "metadata": {"labels": {"a": "b"}},
+    "spec": {
+        "nodeSelector": {"fleet.gpu/pool": "dgx"},
+        "containers": [{"name": "side", "volumeMounts": []}],
+    },
+}
+RUNTIME = {"template": {"spec": {"template": PATCH}}, "name": "node"}
+TRAIN_JOB = made(
+    "trainer.kubeflow.org/v1alpha1",
+    "TrainJob",
+    {
+        "trainer": {"image": "x:1", "numNodes": 2, "resourcesPerNode": GPUS},
+        "initializer": {"dataset": {"env": [{"name": "TOKEN", "value": "1"}]}},
+        "runtimePatches": [
+            {"trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [RUNTIME]}}}}
+        ],
+    },
+)
+
+
+def test_a_train_job_has_a_pod_for_its_trainer_with_what_its_patches_say() -> None:
+    (trainer,) = gpu_pods(TRAIN_JOB)
+
+    assert trainer.name == "trainer"
+    assert trainer.containers[0]["image"] == "x:1"
+    assert trainer.containers[0]["resources"] == GPUS
+    assert trainer.labels == {"a": "b"}
+    assert trainer.spec["nodeSelector"] == {"fleet.gpu/pool": "dgx"}
+    names = [pod.name for pod in pods(TRAIN_JOB)]
+    assert names == [
+        "runtimePatches[0].trainingRuntimeSpec.node",
+        "trainer",
+        "initializer.dataset",
+    ]
+
+
+def test_what_the_runtime_of_a_train_job_may_say_is_told_and_not_demanded() -> None:
+    assert unjudged(TRAIN_JOB, NONE) == [
+        "the labels, CPUs and memory of its pods, which its runtime may give"
+    ]
+    demands = (labels.RULE, memory_limit.RULE, guaranteed_qos.RULE)
+    for rule in demands:
+        assert rule.predicate is not None
+        assert rule.predicate(TRAIN_JOB, {**rule.defaults(), "facts": NONE}) == [], rule.id
+
+
+def test_a_patch_without_an_image_is_not_told_to_have_a_digest() -> None:
+    found = image_digest.violations(TRAIN_JOB, {"namespaces": []})
+
+    assert len(found) == 1
+    assert "container 'trainer'" in found[0]
+
+
+def test_overrides_of_an_earlier_trainer_are_pods() -> None:
+    found = made("trainer.kubeflow.org/v1alpha1", "TrainJob", {"podTemplateOverrides": [PATCH]})
+
+    assert [pod.name for pod in pods(found)] == ["podTemplateOverrides[0]"]
+
+
 PATTERN = {"spec": {"containers": [{"image": "!*:latest"}]}}
 SCHEMA = {"versions": [{"schema": {"openAPIV3Schema": {"example": TEMPLATE}}}]}
 
@@ -164,12 +271,8 @@ def test_a_kind_that_is_not_listed_is_judged_without_its_end() -> None:
     ("manifest", "said"),
     [
         (
-            made(
-                "trainer.kubeflow.org/v1alpha1",
-                "TrainJob",
-                {"trainer": {"resourcesPerNode": GPUS}},
-            ),
-            "the GPUs of spec.trainer.resourcesPerNode",
+            made("ray.io/v1", "RayCluster", {"headGroupSpec": {"resources": GPUS["limits"]}}),
+            "the GPUs of spec.headGroupSpec.resources",
         ),
         (
             made("helm.toolkit.fluxcd.io/v2", "HelmRelease", {"values": {"resources": GPUS}}),

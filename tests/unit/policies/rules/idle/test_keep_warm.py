@@ -127,6 +127,9 @@ def test_all_reserves_together_keep_within_the_budget() -> None:
         (("tail", "-f", "/dev/null"), True),
         (("sh", "-c", "python train.py; sleep infinity"), False),
         (("python", "sleep.py"), False),
+        (("/agnhost", "pause"), True),
+        (("/pause",), True),
+        (("pause",), False),
     ],
 )
 def test_a_program_that_waits_for_ever_holds_its_gpus_as_a_pause_does(
@@ -135,6 +138,19 @@ def test_a_program_that_waits_for_ever_holds_its_gpus_as_a_pause_does(
     found = KINDS["Deployment"]({"containers": [running(gpu_container(), *words)]})
 
     assert bool(said(RULE, found)) is pauses
+
+
+@pytest.mark.parametrize("part", ["args", "command"])
+def test_the_test_image_of_kubernetes_pauses_where_it_is_told_nothing_else(part: str) -> None:
+    image = "registry.k8s.io/e2e-test-images/agnhost:2.53"
+    found = {**gpu_container(), "image": image}
+
+    for pauses in ({}, {part: ["pause"]}, {part: ["/agnhost", "pause"]}):
+        assert said(RULE, KINDS["Job"]({"containers": [{**found, **pauses}]}))
+    serving = {**found, part: ["netexec"]}
+    assert said(RULE, KINDS["Job"]({"containers": [serving]})) == []
+    other = {**found, "image": "a.example/agnhost-player:1", part: ["pause"]}
+    assert said(RULE, KINDS["Job"]({"containers": [other]})) == []
 
 
 def test_the_pods_of_a_reserve_say_nothing_again() -> None:

@@ -167,6 +167,23 @@ def test_the_environment_and_kubeflow_may_tell_torchrun_too_little() -> None:
     assert said(RULE, pod(flag)) == []
 
 
+def test_kubeflows_trainer_tells_torchrun_all_gpus_unless_the_job_says_fewer() -> None:
+    trainer: dict[str, Any] = {
+        "command": ["torchrun", "t.py"],
+        "resourcesPerNode": {"limits": {"nvidia.com/gpu": 8}},
+    }
+    job = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "train"},
+        "spec": {"trainer": trainer},
+    }
+
+    assert said(RULE, job) == []
+    trainer["numProcPerNode"] = 2
+    assert used(job) == ["2"]
+
+
 def test_the_image_of_vllm_serves_without_a_command() -> None:
     image = "vllm/vllm-openai:v0.11.0"
     served = {**gpu_container(gpus=8), "image": image, "args": ["--model", "m"]}

@@ -63,3 +63,69 @@ def test_a_job_never_has_more_pods_than_it_has_completions() -> None:
 def test_a_quantity_that_nobody_can_read_is_for_other_rules_to_refuse() -> None:
     spec = {"replicas": 500, "template": template("eight")}
     assert said(made("apps/v1", "Deployment", spec)) == []
+
+
+def grows(*stack: Resource) -> list[str]:
+    assert RULE.across is not None
+    return [say for each in stack for say in RULE.across(each, queues(research=16), stack)]
+
+
+def scaler(most: object, kind: str = "Deployment", **where: str) -> Resource:
+    target = {"kind": kind, "name": "train"}
+    spec = {"scaleTargetRef": target, "maxReplicas": most}
+    return made("autoscaling/v2", "HorizontalPodAutoscaler", spec, **where)
+
+
+def test_an_autoscaler_must_not_lead_a_service_beyond_its_queue() -> None:
+    assert grows(deployment(1), scaler(2)) == []
+    (sentence,) = grows(deployment(1), scaler(3))
+    assert sentence == (
+        "HorizontalPodAutoscaler 'train' must let Deployment 'train' grow to at most the 16 GPUs "
+        "of queue 'research'; at spec.maxReplicas all its pods together ask for 24."
+    )
+
+
+def test_an_autoscaler_is_judged_by_the_object_that_it_names_alone() -> None:
+    assert grows(scaler(3)) == []
+    assert grows(deployment(1), scaler(3, kind="StatefulSet")) == []
+    assert grows(deployment(1), scaler(3, namespace="elsewhere")) == []
+    assert grows(deployment(500), scaler(500)) == [], "the service itself is refused"
+
+
+def test_a_scaled_object_scales_a_deployment_unless_it_says_otherwise() -> None:
+    spec = {"scaleTargetRef": {"name": "train"}, "maxReplicaCount": 3}
+
+    (sentence,) = grows(deployment(0), made("keda.sh/v1alpha1", "ScaledObject", spec))
+    assert "at spec.maxReplicaCount all its pods together ask for 24." in sentence
+
+
+def ray(most: int, *, scales: bool = True) -> Resource:
+    workers = [{"replicas": 1, "maxReplicas": most, "template": template()}]
+    head = {"template": {"spec": {"containers": [{"name": "head"}]}}}
+    return {
+        "enableInTreeAutoscaling": scales,
+        "headGroupSpec": head,
+        "workerGroupSpecs": workers,
+    }
+
+
+def test_rays_own_autoscaler_counts_where_it_is_on() -> None:
+    assert grows(made("ray.io/v1", "RayCluster", ray(2))) == []
+    assert grows(made("ray.io/v1", "RayCluster", ray(3, scales=False))) == []
+    (sentence,) = grows(made("ray.io/v1", "RayCluster", ray(3)))
+    assert sentence == (
+        "RayCluster 'train' must grow to at most the 16 GPUs of queue 'research'; at "
+        "spec.workerGroupSpecs[].maxReplicas all its pods together ask for 24."
+    )
+    assert len(grows(made("ray.io/v1", "RayJob", {"rayClusterSpec": ray(3)}))) == 1
+
+
+def test_an_elastic_training_job_may_have_as_many_workers_as_its_policy_says() -> None:
+    def elastic(**policy: int) -> Resource:
+        roles = {"Worker": {"replicas": 1, "template": template()}}
+        spec = {"elasticPolicy": policy, "pytorchReplicaSpecs": roles}
+        return made("kubeflow.org/v1", "PyTorchJob", spec)
+
+    assert grows(elastic(maxReplicas=2)) == []
+    assert grows(elastic(minReplicas=1)) == []
+    assert "at spec.elasticPolicy.maxReplicas" in grows(elastic(maxReplicas=3))[0]

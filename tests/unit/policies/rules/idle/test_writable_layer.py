@@ -43,6 +43,8 @@ def test_the_path_and_the_container_are_named_in_every_kind(kind: str) -> None:
         ("python", "t.py", "--output-dir=/out/a"),
         ("sh", "-c", "python t.py --checkpoint-dir '/out/a' > log"),
         ("sh", "-c", "python t.py --save_path /out/a; sync"),
+        ("torchrun", "t.py", "--checkpoint-file=/out/a"),
+        ("bash", "-c", "python t.py --output_file /out/a data"),
         ("vllm", "serve", "m", "--download-dir", "/out/a"),
     ],
 )
@@ -53,7 +55,7 @@ def test_options_say_where(words: tuple[str, ...]) -> None:
     assert lost(pod(mounted(writing(*words), "/ou", "/out/a/b"))) == ["/out/a"]
 
 
-@pytest.mark.parametrize("name", ["HF_HOME", "TORCH_HOME", "CKPT_DIR", "MY_CHECKPOINT_DIR"])
+@pytest.mark.parametrize("name", ["HF_HOME", "TORCH_HOME", "CKPT_DIR", "MY_CHECKPOINT_FILE"])
 def test_variables_say_where(name: str) -> None:
     assert lost(pod(with_variable(name, "/out"))) == ["/out"]
     assert lost(pod(mounted(with_variable(name, "/out"), "/out"))) == []

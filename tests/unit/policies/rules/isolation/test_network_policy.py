@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from policies.language.stack import Stack
 from policies.rules.isolation.network_policy import RULE
 from tests.support.policies.gpu_pods import KINDS, container
 
@@ -174,3 +175,20 @@ def test_a_policy_of_cilium_that_denies_others_or_nothing_is_none(other: Object)
 @pytest.mark.parametrize("name", ["kube-public", "kube-node-lease"])
 def test_the_namespaces_of_kubernetes_are_asked_for_none(name: str) -> None:
     assert told(namespace(name)) == []
+
+
+class Elsewhere(dict[str, Any]):
+    """An object of another namespace; what is in it is nobody's business."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        assert key in ("kind", "metadata"), f"its {key} was read"
+        return super().get(key, default)
+
+
+def test_objects_of_other_namespaces_are_not_looked_into() -> None:
+    other = Elsewhere(apiVersion="v1", kind="Service", metadata={"name": "s", "namespace": "b"})
+    assert RULE.across is not None
+
+    for team, expected in (("desk", lacks()), (None, [])):
+        stack = Stack([namespace(team=team), other])
+        assert RULE.across(stack[0], RULE.defaults(), stack) == expected

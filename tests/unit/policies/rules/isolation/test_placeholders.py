@@ -1,5 +1,7 @@
 """The rule on plain manifests: what is not filled in is told once."""
 
+import pytest
+
 from policies.rules.isolation import clear_secrets, image_digest
 from policies.rules.isolation.placeholders import RULE
 from tests.support.policies.gpu_pods import container, pod
@@ -27,6 +29,30 @@ def test_a_placeholder_is_told_by_no_other_rule() -> None:
     for rule in (clear_secrets.RULE, image_digest.RULE):
         assert rule.predicate is not None
         assert rule.predicate(manifest, rule.defaults()) == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "<HF_token>",
+        "<your token>",
+        "<API-KEY>",
+        "PLACEHOLDER_HF_TOKEN",
+        "placeholder",
+        "your-token",
+    ],
+)
+def test_words_that_stand_for_a_secret_are_placeholders_and_no_secrets(value: str) -> None:
+    manifest = pod({**container(), "env": [{**TOKEN, "value": value}]})
+
+    assert len(told(manifest)) == 1
+    assert clear_secrets.RULE.predicate is not None
+    assert clear_secrets.RULE.predicate(manifest, {}) == []
+
+
+@pytest.mark.parametrize("value", ["<pad>", "<s>", "<|endoftext|>", "[PAD]"])
+def test_tokens_of_a_tokenizer_are_no_placeholders(value: str) -> None:
+    assert told(pod({**container(), "env": [{"name": "PAD_TOKEN", "value": value}]})) == []
 
 
 def test_a_default_in_a_placeholder_is_a_value_and_no_placeholder() -> None:

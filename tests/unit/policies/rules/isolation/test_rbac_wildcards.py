@@ -69,12 +69,17 @@ def test_a_binding_is_known_by_its_subjects_and_not_by_its_name(name: str) -> No
 
 
 def test_an_account_of_the_same_name_in_another_namespace_is_another_subject() -> None:
-    name = "hcloud-cloud-controller-manager"
-    subject = {"kind": "ServiceAccount", "name": name, "namespace": "kube-system"}
+    subject = {"kind": "ServiceAccount", "name": "ops", "namespace": "kube-system"}
     manifest = binding("ClusterRoleBinding", "cluster-admin")
+    settings = {**RULE.defaults(), "administrators": ["ServiceAccount/kube-system/ops"]}
 
-    assert told({**manifest, "subjects": [subject]}) == []
-    assert told({**manifest, "subjects": [{**subject, "namespace": "desk"}]}) != []
+    def said(namespace: str) -> list[str]:
+        bound = {**manifest, "subjects": [{**subject, "namespace": namespace}]}
+        assert RULE.predicate is not None
+        return RULE.predicate(bound, settings)
+
+    assert said("kube-system") == []
+    assert said("desk") != []
 
 
 @pytest.mark.parametrize("kind", ["RoleBinding", "ClusterRoleBinding"])
@@ -108,6 +113,16 @@ def test_a_known_role_may_hold_what_anybody_may_and_no_more_of_the_rest() -> Non
     assert told(role(seen, name=name)) == []
     assert told(role({**seen, "verbs": [*verbs, "get"]}, name=name)) != []
     assert told(role({**seen, "resources": ["secrets", "nodes/proxy"]}, name=name)) != []
+
+
+def test_the_cloud_controller_of_hetzner_may_do_all_to_nodes_and_to_nothing_else() -> None:
+    name = "system:hcloud-cloud-controller-manager"
+    every = {**NODES, "verbs": ["*"]}
+
+    assert told(role(every, name=name)) == []
+    assert told(role({**every, "resources": ["nodes", "nodes/proxy"]}, name=name)) != []
+    assert told(role({**every, "resources": ["secrets"]}, name=name)) != []
+    assert told(role(every, name="mine")) != []
 
 
 def test_a_role_of_the_setting_is_known_too() -> None:

@@ -15,7 +15,9 @@ from policies.verdicts import Resource
 from tests.support.policies.gpu_pods import KINDS, container, gpu_container, pod, told
 
 
-@pytest.mark.parametrize("value", ["$GPU_PER_NODE", "${GPUS}", "{{ .Values.gpus }}", "<gpus>"])
+@pytest.mark.parametrize(
+    "value", ["$GPU_PER_NODE", "${GPUS}", "{{ .Values.gpus }}", "<gpus>", "PLACEHOLDER_GPUS"]
+)
 def test_a_placeholder_is_told_as_one(value: str) -> None:
     (said,) = told(RULE, KINDS["Workflow"]({"containers": [gpu_container(gpus=value)]}))
 
@@ -30,7 +32,7 @@ def test_a_placeholder_is_told_as_one(value: str) -> None:
     [
         ("8 Gi", "must have a quantity such as 8 or 64Gi as memory, not '8 Gi'."),
         ([8], "must have a quantity such as 8 or 64Gi as memory."),
-        (None, "must have a quantity such as 8 or 64Gi as memory."),
+        (None, "must have a quantity as memory: nothing stands there, which gives none."),
         (True, "must have a quantity such as 8 or 64Gi as memory."),
     ],
 )
@@ -66,6 +68,19 @@ def test_no_other_rule_speaks_of_what_cannot_be_counted(resource: str) -> None:
 
     said = {each.rule for each in found for sentence in each.sentences if "quantity" in sentence}
     assert said == {RULE.id}
+
+
+def test_gpus_without_a_number_are_none_and_are_told_as_nothing_else() -> None:
+    bare = container(limits={"nvidia.com/gpu": None}, requests={"nvidia.com/gpu": None})
+    manifest = KINDS["PyTorchJob"]({"containers": [bare]})
+    found = findings(
+        manifest,
+        configure({}),
+        resource=Resource(kind="PyTorchJob", name="p"),
+        today=date(2026, 11, 21),
+    )
+
+    assert [each.rule for each in found if each.rule != "isolation/image-digest"] == [RULE.id]
 
 
 def test_a_quantity_that_is_not_known_yet_keeps_no_rule_from_judging_the_rest() -> None:
