@@ -44,10 +44,16 @@ _MAKES: Mapping[str, tuple[str, ...]] = {
     "RayCluster": ("Job", "Pod"),
     "RayJob": ("Job", "RayCluster"),
     "RayService": ("RayCluster",),
+    "RayCronJob": ("RayJob",),
+    "DisaggregatedSet": ("LeaderWorkerSet",),
     "TrainJob": ("JobSet",),
 }
 """What makes pods, and of that, the kinds that it makes: what an owner of another kind is no proof
 of."""
+_SERVICES = {
+    *((each.group, each.kind) for each in SHIPPED if each.service),
+    *(("serving.kserve.io", kind) for kind in SERVICES if kind not in _LISTED),
+}
 _GROUPS = {kind: {each.group for each in SHIPPED if each.kind == kind} for kind in _MAKES}
 _REFERENCES = "ownerReferences"
 
@@ -108,8 +114,19 @@ def is_owned_pod(manifest: Manifest) -> bool:
 def is_service(manifest: Manifest) -> bool:
     """Return whether this is not meant to end: a service, or a Pod of one."""
     if manifest.get("kind") == "Pod":
-        return any(at(owner, "kind") in SERVICES for owner in _owners(manifest))
-    return manifest.get("kind") in SERVICES
+        return any(map(_serves, _owners(manifest)))
+    return _serves(manifest)
+
+
+def _serves(found: object) -> bool:
+    """Return whether an object, or what refers to it, is of a kind of services.
+
+    What has no API version, as in Pulumi, is taken by its kind.
+    """
+    kind = at(found, "kind")
+    if at(found, "apiVersion") is None:
+        return kind in SERVICES
+    return (_group(found), kind) in _SERVICES
 
 
 def _owners(manifest: Manifest) -> Sequence[object]:
@@ -134,8 +151,9 @@ IS_OWNED_POD = (
     "variables.vouched)"
 )
 """CEL: `is_owned_pod`."""
+_PLURALS = [f"{each.group}/{each.resource}" for each in SHIPPED if each.service]
 IS_SERVICE = (
-    f"(object.kind in {list(SERVICES)} || object.kind in variables.declaredServices || "
+    f"(variables.resource in {_PLURALS} || object.kind in variables.declaredServices || "
     f"(object.kind == 'Pod' && {OWNERS}.exists(o, o.kind in {list(SERVICES)} || "
     "o.kind in variables.declaredServices) && variables.vouched))"
 )
