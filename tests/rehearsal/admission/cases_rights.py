@@ -4,14 +4,11 @@ from collections.abc import Iterator
 from itertools import chain
 
 from tests.rehearsal.admission.cases_isolation import role
-from tests.support.admission.objects import KINDS, Object, limited, made, template
+from tests.support.admission.objects import KINDS, Object, gpus, limited, made, template
 
 Row = tuple[str, str, Object]
-DEVICES, PRIORITY, RBAC = (
-    "isolation/unrequested-gpus",
-    "idle/queue-priority",
-    "isolation/rbac-wildcards",
-)
+LABELS, DEVICES = "cost/labels", "isolation/unrequested-gpus"
+PRIORITY, RBAC = "idle/queue-priority", "isolation/rbac-wildcards"
 BOOTSTRAP = "kubernetes.io/bootstrapping"
 OF_VIEWERS = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
 
@@ -48,6 +45,13 @@ def _range(kind: str = "Container", namespace: str = "default", **parts: object)
     return made("v1", "LimitRange", {"limits": [{"type": kind, **found}]}, namespace=namespace)
 
 
+def _of_team(kind: str, team: str, namespace: str = "desk") -> Object:
+    inside = template(gpus())
+    inside["metadata"]["labels"]["fleet.gpu/team"] = team
+    found = KINDS[kind](inside)
+    return {**found, "metadata": {**found["metadata"], "namespace": namespace}}
+
+
 def good() -> Iterator[Row]:
     """Objects that keep their rule."""
     own = {BOOTSTRAP: "rbac-defaults"}
@@ -60,6 +64,8 @@ def good() -> Iterator[Row]:
     }.items():
         yield RBAC, name, found
     yield from ((PRIORITY, name, found) for name, found in _modest())
+    yield LABELS, "a pod of the queue's team", _of_team("Pod", "desk")
+    yield LABELS, "a pod of another team in a queue of none", _of_team("Pod", "rival", "research")
     yield DEVICES, "a range for pods", _range("Pod", max="8")
     yield DEVICES, "a range that gives none", _range(default="0", defaultRequest="0", max="0")
     yield DEVICES, "a range of the system", _range(namespace="kube-system", default="1")
@@ -79,6 +85,8 @@ def bad() -> Iterator[Row]:
     """Objects that break their rule."""
     for part in ("default", "max"):
         yield DEVICES, f"a range with a {part} of containers", _range(**{part: "1"})
+    for kind in ("Pod", "Deployment", "Workflow"):
+        yield LABELS, f"a {kind} of another team in the queue", _of_team(kind, "rival")
     request = _range(defaultRequest="1", default="1", max="2", min="1")
     yield DEVICES, "a range with all of them", request
     yield from chain(_all_roles(), ((PRIORITY, name, found) for name, found in _first()))
