@@ -73,7 +73,7 @@ def _verdict(each: "Validated") -> str:
     waiting = f"; {len(each.waiting)} need the preview ({', '.join(each.waiting)})"
     rest = waiting if each.waiting else ""
     if each.broken:
-        return f"{each.environment}: {_count(each.broken, 'violation')}, {rules}{rest}."
+        return f"{each.environment}: {_count(each.broken, 'violation')}; {rules} hold{rest}."
     return f"{each.environment} is valid: {rules} hold{rest}."
 
 

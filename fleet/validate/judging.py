@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class Validated:
     """What is wrong with an environment; each sentence begins with file and line.
 
-    `waiting` are the rules that wait for a value that only a cloud knows: the preview has it.
+    `rules` are those that hold, `waiting` those that wait for a value that only a cloud knows: the
+    preview has it.
     """
 
     environment: str
@@ -72,7 +73,7 @@ def validate(path: Path, today: date | None = None) -> Validated:
         return Validated(environment=name, mistakes=tuple(str(error).splitlines()))
     found = [*judge(environment, made, today or datetime.now(UTC).date())]
     said = _Located(environment=environment, lines=lines)
-    on = [rule for rule in environment.rules if rule.level != "disabled"]
+    on = {one.rule.id for one in environment.rules if one.level != "disabled"}
     return Validated(
         environment=name,
         mistakes=(),
@@ -82,7 +83,7 @@ def validate(path: Path, today: date | None = None) -> Validated:
             *said.sentences(found, "advisory"),
             *made.warnings,
         ),
-        rules=len(on),
+        rules=len(on.difference(one.rule for one in found)),
         waiting=tuple(sorted({one.rule for one in found if one.state == "not checked"})),
         resources=len(made.resources),
     )
