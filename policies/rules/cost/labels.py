@@ -117,11 +117,13 @@ def _admission() -> Admission:
     named = f"'%s'.format([{team}.orValue('')])"
     others = (
         "variables.queues.filter(q, q.name == object.metadata.?namespace.orValue('') && "
-        f"q.?team.hasValue() && !({named} in ['', q.team]))"
+        f"q.?team.hasValue() && {named} != '' && {named} != string(q.team))"
     )
     of_others = Fault(
         broken=f"size({others}) > 0",
-        says=cel.text(_OTHER_TEAM, team=f"{others}[0].team", label=f"'{TEAM_LABEL}'", said=named),
+        says=cel.text(
+            _OTHER_TEAM, team=f"string({others}[0].team)", label=f"'{TEAM_LABEL}'", said=named
+        ),
     )
     nodes: Kind = ("karpenter.k8s.aws", "ec2nodeclasses")
     return pods_or_object(

@@ -345,11 +345,12 @@ def test_rules_know_what_each_queue_may_hold_and_which_classes_its_pods_may_name
     queues = [
         {
             "name": name,
+            "team": owner,
             "gpus": one["gpus"],
             "weight": one["weight"],
             "priorities": one.get("priorities", usual),
         }
-        for team in teams.values()
+        for owner, team in teams.items()
         for name, one in team["queues"].items()
     ]
     assert queues
