@@ -14,7 +14,13 @@ CRASH = "Fatal Python error: "
 CRASH_LINES = 12
 GONE = ("delete", "create-replacement", "delete-replaced")
 """Steps that add no resource to the count; a replacement is told by a third one, `replace`."""
-NOISE = ("preview failed", "update failed", "resource registration was canceled")
+NOISE = (
+    "preview failed",
+    "update failed",
+    "resource registration was canceled",
+    "an unhandled error occurred: program exited",
+)
+"""What the engine says last, after the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)

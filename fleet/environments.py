@@ -24,7 +24,7 @@ from settings import (
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """A pool as `fleet envs` shows it; nodes and GPUs are the most where it is rented."""
+    """A pool as `fleet envs` shows it; nodes and GPUs are the most where it is on demand."""
 
     name: str
     kind: str
@@ -32,7 +32,8 @@ class Pool:
     hardware: str
     nodes: int
     gpus: int
-    rented: bool
+    on_demand: bool
+    """Whether Karpenter rents its machines when jobs need them, and ends them after that."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +47,12 @@ class Environment:
     mistakes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, with the sums of what it owns and of what it may rent."""
-        owned = [pool for pool in self.pools if not pool.rented]
+        """Everything, with the sums of what is always on and of what it may have at most."""
+        always = [pool for pool in self.pools if not pool.on_demand]
         return {
             **asdict(self),
-            "nodes": sum(pool.nodes for pool in owned),
-            "gpus": sum(pool.gpus for pool in owned),
+            "nodes": sum(pool.nodes for pool in always),
+            "gpus": sum(pool.gpus for pool in always),
             "most_gpus": sum(pool.gpus for pool in self.pools),
         }
 
@@ -77,7 +78,7 @@ def environments_table(found: list[Environment]) -> Group:
     for environment in found:
         name = environment.name
         for pool in environment.pools:
-            most = "up to " if pool.rented else ""
+            most = "up to " if pool.on_demand else ""
             nodes, gpus = f"{most}{pool.nodes}", f"{most}{pool.gpus}"
             made.add_row(name, pool.name, pool.kind, pool.site, pool.hardware, nodes, gpus)
             name = ""
@@ -110,7 +111,7 @@ def _pool(pool: ResolvedPool) -> Pool:
         hardware=pool.hardware.name,
         nodes=nodes,
         gpus=pool.gpus,
-        rented=pool.rented,
+        on_demand=pool.rented,
     )
 
 

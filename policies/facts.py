@@ -9,7 +9,7 @@ from policies.language.facts import KEY, Facts, Pool, Queue, Shape
 from policies.rules.cost import daily_budget
 from settings import types
 from settings.drivers import driver
-from settings.pools import AwsPoolSettings
+from settings.pools import AwsPoolSettings, HetznerPoolSettings
 from settings.resolved import ResolvedPool
 from settings.types import Settings, Versions
 
@@ -26,6 +26,9 @@ def with_facts(said: RuleSettings, settings: Settings) -> dict[str, Mapping[str,
             for owner, team in settings.teams.items()
             for name, queue in team.queues.items()
         ],
+        "balancers_filter": not any(
+            isinstance(pool.declared, HetznerPoolSettings) for pool in settings.pools.values()
+        ),
     }
     budget = {"usd_per_day": settings.budget.usd_per_day}
     known: RuleSettings = {KEY: {**facts}, daily_budget.ID: budget}

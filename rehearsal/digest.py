@@ -21,7 +21,10 @@ FAULTS_SHOWN = 4  # of one rule
 
 @dataclass(frozen=True, kw_only=True)
 class PoolRow:
-    """Nodes of a pool that are alike, or a pool without nodes; each cell as text."""
+    """Nodes of a pool that are alike, or a pool without nodes; each cell as text.
+
+    CPUs, NUMA nodes and huge pages are those of one node, GPUs and USD those of all in the row.
+    """
 
     site: str
     pool: str
@@ -52,6 +55,7 @@ class Line:
     mark: Mark
     text: str
     about: str = ""  # what it is about: a rule and where
+    more: tuple[str, ...] = ()  # what else there is to say of it, where there is room
 
 
 def headline(report: Report) -> str:
@@ -66,6 +70,22 @@ def headline(report: Report) -> str:
         f"{report.environment} passed: {count(len(report.nodes), 'node')} Ready, "
         f"{count(gpus, 'GPU')}, {count(resources(report), 'resource')}, {total:.0f} s."
     )
+
+
+def plan_note(report: Report) -> str:
+    """Return why the pools are those of the stack file; empty where the machines are known."""
+    return f"Pools as the stack file plans them; {_came_to(report)}:" if report.planned else ""
+
+
+def _came_to(report: Report) -> str:
+    """What a rehearsal that did not come to the machines has made."""
+    match report.ended_in:
+        case "up":
+            return "the update did not end"
+        case "machines":
+            return "the machines were not counted"
+        case _:
+            return "the twin stays as it was" if report.kept else "nothing was created"
 
 
 def count(number: int, what: str) -> str:
@@ -90,6 +110,7 @@ def _rows(pool: Pool, report: Report) -> Iterator[PoolRow]:
     for position, (facts, number) in enumerate(kinds.items()):
         cpus, numa, gpus, pages = facts
         whole = len(kinds) == 1 and number == pool.nodes_wanted
+        of = "" if whole else f" of {pool.nodes_wanted * pool.gpus_per_node}"
         yield PoolRow(
             site=pool.site,
             pool=pool.title or pool.name,
@@ -97,7 +118,7 @@ def _rows(pool: Pool, report: Report) -> Iterator[PoolRow]:
             nodes=str(number) if whole else f"{number} of {pool.nodes_wanted}",
             pod_cpus=cpus,
             numa=numa,
-            gpus=gpus,
+            gpus=f"{number * gpus}{of}{_model(pool)}" if gpus else NOTHING,
             hugepages=pages,
             usd_per_hour=usd(pool.usd_per_hour) if position == 0 else "",
             down=sum(kinds.values()) < pool.nodes_wanted,
@@ -107,8 +128,9 @@ def _rows(pool: Pool, report: Report) -> Iterator[PoolRow]:
 def _without_nodes(pool: Pool, *, planned: bool) -> PoolRow:
     rented = pool.gpu_limit is not None
     boots = "" if planned else "boot data ok" if pool.boot_data_ok else "boot data refused"
-    model = _model(pool.gpu_model)
-    gpus = f"up to {pool.gpu_limit}" if rented else f"{pool.gpus_per_node}{TIMES}{model}"
+    of = "" if planned else "0 of "
+    owned = f"{of}{pool.nodes_wanted * pool.gpus_per_node}{_model(pool)}"
+    gpus = f"up to {pool.gpu_limit}" if rented else owned
     return PoolRow(
         site=pool.site,
         pool=pool.title or pool.name,
@@ -116,25 +138,26 @@ def _without_nodes(pool: Pool, *, planned: bool) -> PoolRow:
         nodes=str(pool.nodes_wanted) if planned or rented else f"0 of {pool.nodes_wanted}",
         pod_cpus="",
         numa=boots,
-        gpus=gpus if rented or pool.gpus_per_node else NOTHING,
+        gpus=gpus if pool.gpus_per_node else NOTHING,
         hugepages="",
         usd_per_hour=usd(pool.usd_per_hour),
         down=not planned and (not pool.boot_data_ok or not rented),
     )
 
 
-def _facts(node: NodeFacts) -> tuple[str, str, str, str]:
+def _facts(node: NodeFacts) -> tuple[str, str, int, str]:
     numa = Counter((_cpu_count(n.cpus), _memory(n.memory_gib)) for n in node.numa)
     return (
         f"{node.allocatable.get('cpu', '?')}/{node.cpus}",
         ", ".join(f"{n}{TIMES}{cpus} CPUs, {memory}" for (cpus, memory), n in numa.items()),
-        f"{node.gpus}{TIMES}{_model(node.gpu_model)}" if node.gpus else NOTHING,
+        node.gpus,
         ", ".join(f"{sum(n)}{TIMES}{size}" for size, n in node.hugepages.items()) or NOTHING,
     )
 
 
-def _model(gpu: str | None) -> str:
-    return (gpu or "").removeprefix("NVIDIA ")
+def _model(pool: Pool) -> str:
+    gpu = (pool.gpu_model or "").removeprefix("NVIDIA ")
+    return f"{TIMES}{gpu}" if gpu else ""
 
 
 def _cpu_count(cpus: str) -> int:
@@ -197,7 +220,7 @@ def keys(finding: Finding, report: Report) -> tuple[str, ...]:
 def advice(report: Report) -> Iterator[Line]:
     """Yield a line for each rule that is broken and stops nothing, or was not asked in the end."""
     for verdict in report.verdicts:
-        left = verdict.state == "not checked" and not report.planned
+        left = verdict.state == "not checked" and report.resources is not None
         if verdict.state == "advisory" or left:
             yield _advice(verdict, report)
 
@@ -218,9 +241,9 @@ def _advice(verdict: Verdict, report: Report) -> Line:
     sentences = verdict.sentences
     worst = next(finding for finding in verdict.findings if finding.state == verdict.state)
     at = [key.removeprefix(f"{PROJECT}:") for key in keys(worst, report)[:1]]
-    more = f" (and {len(sentences) - 1} more)" if len(sentences) > 1 else ""
-    about = " at ".join([verdict.rule + more, *at])
-    return Line(mark="warning", about=about, text=worst.sentences[0])
+    first = worst.sentences[0]
+    more = tuple(sentence for sentence in sentences if sentence != first)
+    return Line(mark="warning", about=" at ".join([verdict.rule, *at]), text=first, more=more)
 
 
 def job(report: Report) -> Line | None:
@@ -239,12 +262,12 @@ def counts(report: Report) -> Iterator[Line]:
     """Yield what went as it should, as numbers; the whole report has each by name."""
     held = sum(verdict.state == "held" for verdict in report.verdicts)
     if held:
-        so_far = " so far: nothing was created" if report.planned else ""
+        so_far = f" so far: {_came_to(report)}" if report.resources is None else ""
         yield Line(
             mark="plain", text=f"{count(held, 'rule')} {'holds' if held == 1 else 'hold'}{so_far}"
         )
     waiting = sum(verdict.state == "not checked" for verdict in report.verdicts)
-    if waiting and report.planned:
+    if waiting and report.resources is None:
         text = f"{count(waiting, 'rule')} not checked: some values are known only at `up`"
         yield Line(mark="plain", text=text)
     if report.resources is not None:

@@ -21,6 +21,7 @@ from rehearsal.log_reason import reason, with_reason
 from rehearsal.processes import Processes
 
 FOREIGN = ("PULUMI_", "AWS_", "HCLOUD_", "KUBE", "FLEET_")  # of the user's real accounts
+VERBS = ("preview", "up")  # in their order
 PARALLEL = 16  # creates wait for answers more than for the two cores of a small machine
 
 
@@ -41,6 +42,11 @@ class Engine:
         return self.directory / f"Pulumi.{self.environment_name}.yaml"
 
     @property
+    def rule_settings(self) -> Path:
+        """The settings of the rules, beside the copy of the stack file."""
+        return self.directory / "policy-config.json"
+
+    @property
     def arguments(self) -> tuple[str, ...]:
         """The arguments of every command on the stack."""
         return (f"--stack={self.environment_name}", f"--config-file={self.stack_file}")
@@ -50,7 +56,7 @@ class Engine:
         """The arguments of a command that holds the rules."""
         return (
             f"--policy-pack={self.root / 'policies'}",
-            f"--policy-pack-config={self.directory / 'policy-config.json'}",
+            f"--policy-pack-config={self.rule_settings}",
         )
 
     def create_stack(self) -> None:
@@ -76,21 +82,18 @@ class Engine:
 
         Raises RehearsalError if the pack wrote nothing, because the rules were not checked then.
         """
-        log = self._findings_log(verb)
+        log = findings_path(self.directory, verb)
         heard = read_log(log, preview=verb == "preview")
         if not heard.packs:
             raise RehearsalError(f"The policy pack has written no findings of {verb} to {log}.")
         return heard.findings
-
-    def _findings_log(self, verb: str) -> Path:
-        return self.directory / f"{verb}-findings.jsonl"
 
     def _operate(
         self, verb: str, more: tuple[str, ...], progress: Callable[[Outcome], None]
     ) -> Outcome:
         name = f"pulumi-{verb}"
         events = EventLog(self.directory / f"{verb}-events.jsonl")
-        findings = self._findings_log(verb)
+        findings = findings_path(self.directory, verb)
         for earlier in (events.path, findings):  # of an earlier run
             earlier.unlink(missing_ok=True)
         argv = (
@@ -158,6 +161,17 @@ class EngineError(RehearsalError):
             reasons = [reason(log) or "it ended without a word"]
         told = "\n".join(f"pulumi {verb}: {each}" for each in reasons)
         super().__init__("\n".join([*broken, *([f"{told} (log: {log})"] if told else [])]))
+
+
+def forget_findings(directory: Path) -> None:
+    """Remove what earlier rehearsals have found: this one may not come to its update."""
+    for verb in VERBS:
+        findings_path(directory, verb).unlink(missing_ok=True)
+
+
+def findings_path(directory: Path, verb: str) -> Path:
+    """The file with what the policy pack has found in the last run of `verb`."""
+    return directory / f"{verb}-findings.jsonl"
 
 
 def environment(

@@ -123,7 +123,7 @@ class Report:
     gateways: tuple[str, ...] = ()  # machines that came up outside the cluster
     refused: tuple[Refusal, ...] = ()
     resources: Mapping[str, int] | None = None  # by type
-    verdicts: tuple[Verdict, ...] = ()  # of every rule, in the order of the rules
+    verdicts: tuple[Verdict, ...] = ()  # in the order of the rules: of every one, if all was judged
     exemptions: tuple[ExemptionStatus, ...] = ()  # all of the environment, used or not
     job: JobRun | None = None
     charts_not_rehearsed: tuple[Chart, ...] = ()
@@ -136,11 +136,13 @@ class Report:
     phases: tuple[Phase, ...] = ()
     kept: bool = False
     ended: str = ""  # in UTC, as 2026-11-23T01:26:18+00:00
+    stack_file_sha256: str = ""
+    ended_in: str = ""  # the phase that failed before the machines were known
 
     @property
     def planned(self) -> bool:
-        """True where it ended before its update did: pools and cost are what the settings plan."""
-        return self.resources is None
+        """True where it did not come to the machines: pools and cost are what the settings plan."""
+        return bool(self.ended_in)
 
     @property
     def broken(self) -> tuple[Verdict, ...]:

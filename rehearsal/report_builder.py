@@ -11,6 +11,7 @@ from policies.environment import Environment
 from policies.exemptions import exemption_statuses
 from policies.language.inventory import DeployedPool
 from policies.verdicts import Finding, read_log, verdicts
+from rehearsal.engine import VERBS, findings_path
 from rehearsal.machines import Fleet, Refusal
 from rehearsal.nodes import ClusterNode
 from rehearsal.providers.cloud import CloudObject
@@ -126,28 +127,39 @@ def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
     ).failed(*map(_stays_out, fleet.refusals))
 
 
-def as_far_as_known(report: Report, environment: Environment, directory: Path) -> Report:
+def as_far_as_known(
+    report: Report, environment: Environment, directory: Path, phase: str
+) -> Report:
     """Adds to a report without machines the pools that the settings plan, and the findings so far.
 
-    `directory` has the findings of the last preview and update.
+    `directory` has the findings of this rehearsal's preview and update, `phase` is the one in which
+    it ended.
     """
-    if not report.planned:
+    if report.cost:
         return report
     settings = environment.settings
-    for verb in ("up", "preview"):
-        heard = read_log(directory / f"{verb}-findings.jsonl", preview=verb == "preview")
+    for verb in () if report.verdicts else VERBS[::-1]:
+        heard = read_log(findings_path(directory, verb), preview=verb == "preview")
         if heard.packs:
-            report = with_verdicts(report, environment, heard.findings)
+            report = _without_unasked(with_verdicts(report, environment, heard.findings))
             break
     machines = {name: _always_on(pool) for name, pool in settings.pools.items()}
     return replace(
         report,
+        ended_in=phase,
         pools=tuple(_planned(pool, machines[name]) for name, pool in settings.pools.items()),
         cost=_cost(
             settings,
             [pool.hardware for name, pool in settings.pools.items() for _ in range(machines[name])],
         ),
     )
+
+
+def _without_unasked(report: Report) -> Report:
+    """Leaves out rules without findings where something else broke off before all was judged."""
+    if not report.other_problems:
+        return report
+    return replace(report, verdicts=tuple(each for each in report.verdicts if each.findings))
 
 
 def _always_on(pool: ResolvedPool) -> int:

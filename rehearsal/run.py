@@ -6,6 +6,7 @@ ends the rehearsal before anything is created.
 """
 
 import errno
+import hashlib
 import json
 import time
 from collections.abc import Callable
@@ -19,13 +20,13 @@ from engine.interrupts import shielded
 from policies.environment import Environment
 from rehearsal import job, refusals, report_builder
 from rehearsal.changes import Running, since
-from rehearsal.engine import Engine, EngineError
+from rehearsal.engine import Engine, EngineError, forget_findings
 from rehearsal.errors import RehearsalError
 from rehearsal.machines import Fleet, MachineBooter
 from rehearsal.progress import Phase, Progress, RunningPhase
 from rehearsal.providers import cloud
 from rehearsal.report import Report
-from rehearsal.twin import reopen, set_up
+from rehearsal.twin import Twin, reopen, set_up
 from rehearsal.workspace import Workspace
 from toolchain.build import ToolchainError, ensure, versions
 
@@ -42,7 +43,8 @@ class Rehearsal:
         self.environment = environment
         self.tracked = tracked
         self.progress = progress
-        self.report = report_builder.planned(environment)
+        sha256 = hashlib.sha256(tracked.read_bytes()).hexdigest()
+        self.report = replace(report_builder.planned(environment), stack_file_sha256=sha256)
 
     def run(self, *, keep: bool, again: bool) -> Report:
         """Runs every phase; the report says whether the environment passed, and if not, why.
@@ -79,6 +81,7 @@ class Rehearsal:
     def _begin(self, *, again: bool) -> None:
         if again:
             self.workspace.resume()
+            forget_findings(self.workspace.directory)
         elif left := self.workspace.begin():
             self.progress.note(f"Stopped what a killed rehearsal left running: {', '.join(left)}.")
 
@@ -93,6 +96,7 @@ class Rehearsal:
 
     def _finish(self, *, keep: bool, again: bool) -> None:
         """Ends or keeps the twin and writes the report; a twin is kept even after a failure."""
+        ended_in = self.progress.current
         whole = again or (keep and self.report.resources is not None)
         kept = whole and not self.workspace.processes.ended()
         if kept and (self.report.cost or not again):
@@ -101,7 +105,7 @@ class Rehearsal:
             with self.progress.phase("stop"):
                 self._end()
         known = report_builder.as_far_as_known(
-            self.report, self.environment, self.workspace.directory
+            self.report, self.environment, self.workspace.directory, ended_in
         )
         self.report = replace(
             known,
@@ -123,8 +127,7 @@ class Rehearsal:
             twin = make(self.workspace, self.environment, self.tracked, tools)
             now.say(f"Kubernetes {versions['kubernetes']}")
         engine, api = twin.engine, twin.control_plane.api
-        with phase("preview") as now:
-            plan = engine.preview(lambda done: now.say(f"{done.started} resources"))
+        plan = self._preview(twin)
         with phase("up") as now:
             outcome = self._up(
                 engine, lambda done: now.say(f"{done.finished} of {plan.started} resources")
@@ -148,6 +151,15 @@ class Rehearsal:
             changes = since(before, self._running(), outcome.changes)
             self.report = replace(self.report, changes=changes)
         api.close()
+
+    def _preview(self, twin: Twin) -> Outcome:
+        """Previews; what is refused does not stay in a kept twin."""
+        try:
+            with self.progress.phase("preview") as now:
+                return twin.engine.preview(lambda done: now.say(f"{done.started} resources"))
+        except BaseException:
+            twin.take_back()
+            raise
 
     def _report_up(self, engine: Engine, plan: Outcome, outcome: Outcome) -> None:
         things = cloud.read(self.workspace.directory)

@@ -61,8 +61,8 @@ def pools(report: Report, *, whole: bool = False) -> Iterator[RenderableType]:
     if not report.pools:
         return
     yield Text()
-    if report.planned:
-        yield Text("Pools as the stack file plans them; nothing came up:", style="dim")
+    if note := digest.plan_note(report):
+        yield Text(note, style="dim")
     rows = digest.pool_rows(report)
     widest = [_pool_table(rows, hardware=True, numa=True)] if whole else []
     narrower = [_pool_table(rows, hardware=True), _pool_table(rows), _pool_table(rows, least=True)]
@@ -121,5 +121,6 @@ def _fault(found: Broken, environment: str) -> Iterator[RenderableType]:
 
 def _line(line: Line, tail: str = "") -> Table:
     mark, style = MARKS[line.mark]
-    about = f"{line.about}: " if line.about else ""
+    more = f" (and {len(line.more)} more)" if line.more else ""
+    about = f"{line.about}{more}: " if line.about else ""
     return behind(mark, style, Text.assemble((about, "bold"), line.text, (tail, "dim")))

@@ -4,13 +4,15 @@ import json
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine.interrupts import shielded
 from policies.environment import Environment, load
 from policies.gates.pack_config import pack_config
 from rehearsal import stackfile
 from rehearsal.api import Api
+from rehearsal.certificates import write_private
 from rehearsal.control_plane import ControlPlane, Launcher, Programs
 from rehearsal.engine import Engine, environment
 from rehearsal.errors import RehearsalError
@@ -35,6 +37,14 @@ class Twin:
 
     control_plane: ControlPlane
     engine: Engine
+    before: Mapping[Path, bytes] = field(default_factory=dict, repr=False)
+    """The stack file and the settings of the rules that a kept twin had before this rehearsal."""
+
+    def take_back(self) -> None:
+        """Put back what a kept twin had, because the edit is refused and nothing has changed."""
+        with shielded():
+            for path, content in self.before.items():
+                write_private(path, content)
 
 
 def set_up(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tools) -> Twin:
@@ -74,12 +84,12 @@ def reopen(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tool
             f"made, in the twin, too: end it with `fleet rehearse-stop {workspace.environment}` "
             "and rehearse again."
         )
-    earlier = stackfile.Earlier.read(engine.stack_file)
-    _write_stack_file(engine, wanted, tracked, earlier)
     file = engine.directory / "kubeconfig"
     access = kubeconfig.cluster(str(file))
     api = Api.connect(access.server, access.trust)
-    return Twin(control_plane=ControlPlane(api=api, kubeconfig=file), engine=engine)
+    earlier = {path: path.read_bytes() for path in (engine.stack_file, engine.rule_settings)}
+    _write_stack_file(engine, wanted, tracked, stackfile.Earlier.read(engine.stack_file))
+    return Twin(control_plane=ControlPlane(api=api, kubeconfig=file), engine=engine, before=earlier)
 
 
 def kept_engine(workspace: Workspace, tools: Tools) -> Engine:
@@ -108,8 +118,6 @@ def _write_stack_file(
     engine: Engine, wanted: Environment, tracked: Path, earlier: stackfile.Earlier | None = None
 ) -> None:
     """Writes the copy of the stack file, and the settings of the rules beside it."""
-    policy_config = json.dumps(pack_config(wanted.rule_settings))
-    (engine.directory / "policy-config.json").write_text(policy_config)
     stackfile.write(
         tracked,
         engine.stack_file,
@@ -117,6 +125,8 @@ def _write_stack_file(
         known=_known(wanted.settings, engine.directory / "kubeconfig", earlier),
         earlier=earlier,
     )
+    policy_config = json.dumps(pack_config(wanted.rule_settings))
+    write_private(engine.rule_settings, policy_config.encode())
 
 
 def _known(

@@ -66,7 +66,7 @@ class Workspace:
             yield
 
     def begin(self) -> tuple[str, ...]:
-        """Empty the directory for a new rehearsal; the caller holds the lock.
+        """Empty the directory for a new rehearsal, but for the last report; the caller locks it.
 
         Ends processes that a killed rehearsal has left, and returns their names. Raises
         RehearsalError where a kept rehearsal is still up.
@@ -79,7 +79,7 @@ class Workspace:
             )
         ended = self.processes.stop()
         for path in self.directory.iterdir():
-            if path.name == "lock":
+            if path.name in ("lock", self.report.name):
                 continue
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)

@@ -84,9 +84,9 @@ def _reason(error: Exception) -> str:
 class Loader(yaml.CSafeLoader):
     """A YAML loader that agrees with Pulumi's.
 
-    It refuses duplicate keys, of which plain YAML keeps the last, and reads `yes` and `1:30` as
-    text, which are true and 90 in YAML 1.1. It also refuses a file whose nested aliases expand to
-    more values than fit into memory.
+    It refuses duplicate keys, of which plain YAML keeps the last, and reads `yes`, `1:30` and `=`
+    as text, which are true, 90 and a type of its own in YAML 1.1. It also refuses a file whose
+    nested aliases expand to more values than fit into memory.
     """
 
     _level = 0
@@ -110,7 +110,8 @@ class Loader(yaml.CSafeLoader):
         type_ = tag.rpartition(":")[2]
         is_word = type_ == "bool" and value.lower() not in ("true", "false")
         is_clock = type_ in ("int", "float") and ":" in value
-        return str(self.DEFAULT_SCALAR_TAG) if is_word or is_clock else tag
+        is_text = is_word or is_clock or type_ == "value"
+        return str(self.DEFAULT_SCALAR_TAG) if is_text else tag
 
     def get_single_node(self) -> yaml.Node | None:
         node: yaml.Node | None = super().get_single_node()

@@ -7,6 +7,9 @@ all of its pods wait alike, and Karpenter makes what is missing in one round.
 
 The MPI and training operators cannot say that of the PodGroups that they make. Their groups are
 taken without it, and may wait while a part of them fits idle machines of the pool.
+
+Which node a pod gets there is the schedulers' word alone: whoever may bind pods would pass queue,
+taints and NUMA by a request of his own.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -30,14 +33,23 @@ from pulumi_kubernetes.meta.v1 import (
 
 from components.platform.pool_domains import TIER
 from policies.rules.idle.own_queue import cel_says
-from settings.names import PREFIX
+from settings.names import PREFIX, VOLCANO_NAMESPACE
 
-NAME, PODS_NAME = "fleet-queues", "fleet-queue-pods"
+NAME, PODS_NAME, BINDINGS_NAME = "fleet-queues", "fleet-queue-pods", "fleet-queue-bindings"
 # any resource of NVIDIA's: whole GPUs, parts of them, and GPUs under other names
 HAS_GPUS = (
     "(object.spec.containers + object.spec.?initContainers.orValue([])).exists(c,"
     " c.?resources.?limits.orValue({}).exists(k, k.startsWith('nvidia.com/'))"
     " || c.?resources.?requests.orValue({}).exists(k, k.startsWith('nvidia.com/')))"
+)
+_SCHEDULERS = (
+    "system:kube-scheduler",
+    f"system:serviceaccount:{VOLCANO_NAMESPACE}:volcano-scheduler",
+)
+# the API server asks these masters for no right either, and the rehearsal's scheduler is one
+BY_SCHEDULER = (
+    f"request.userInfo.username in {list(_SCHEDULERS)}"
+    " || 'system:masters' in request.userInfo.?groups.orValue([])"
 )
 OF_A_TEAM = LabelSelectorRequirementArgs(key=f"{PREFIX}/team", operator="Exists")
 _QUEUE = "{}.spec.?queue.orValue('default')"
@@ -102,26 +114,52 @@ def queue_rules(
         opts=opts,
     )
     _bind(f"{name}-rules-bound", NAME, opts)
-    ValidatingAdmissionPolicy(
+    _hold_pods(
         f"{name}-pods",
-        metadata=ObjectMetaArgs(name=PODS_NAME),
+        PODS_NAME,
+        ["pods"],
+        ValidationArgs(
+            expression=f"!{HAS_GPUS} || object.spec.schedulerName == 'volcano'",
+            message="a pod with GPUs in the namespace of a queue must be scheduled by "
+            "Volcano; its webhook, which gives pods that name, has not seen this one",
+        ),
+        opts,
+    )
+    _hold_pods(
+        f"{name}-bindings",
+        BINDINGS_NAME,
+        ["pods/binding", "bindings"],
+        ValidationArgs(
+            expression=BY_SCHEDULER,
+            message="a pod in the namespace of a queue must be bound to its node by a scheduler",
+        ),
+        opts,
+    )
+
+
+def _hold_pods(
+    name: str,
+    called: str,
+    resources: list[str],
+    validation: ValidationArgs,
+    opts: pulumi.ResourceOptions,
+) -> None:
+    """Register a policy for what is made of pods in the namespaces of queues."""
+    written = [_written("", "v1", resource, ["CREATE"]) for resource in resources]
+    ValidatingAdmissionPolicy(
+        name,
+        metadata=ObjectMetaArgs(name=called),
         spec=ValidatingAdmissionPolicySpecArgs(
             failure_policy="Fail",
             match_constraints=MatchResourcesArgs(
                 namespace_selector=LabelSelectorArgs(match_expressions=[OF_A_TEAM]),
-                resource_rules=[_written("", "v1", "pods", ["CREATE"])],
+                resource_rules=written,
             ),
-            validations=[
-                ValidationArgs(
-                    expression=f"!{HAS_GPUS} || object.spec.schedulerName == 'volcano'",
-                    message="a pod with GPUs in the namespace of a queue must be scheduled by "
-                    "Volcano; its webhook, which gives pods that name, has not seen this one",
-                )
-            ],
+            validations=[validation],
         ),
         opts=opts,
     )
-    _bind(f"{name}-pods-bound", PODS_NAME, opts)
+    _bind(f"{name}-bound", called, opts)
 
 
 def _bind(name: str, policy: str, opts: pulumi.ResourceOptions) -> None:

@@ -126,19 +126,19 @@ class AwsGpuPool(pulumi.ComponentResource):
 
 
 def _warnings(args: AwsGpuPoolArgs) -> Iterator[str]:
-    """Yield what makes gangs slow."""
+    """Yield what makes gangs slow; the engine says of which pool."""
     pool = args.boot.pool
     if pool.hardware.efa_interfaces and pool.fabric is None:
         yield (
-            f"pool {pool.title}: {pool.hardware.name} has {pool.hardware.efa_interfaces} EFA "
-            "interfaces and the environment no driver for them, so traffic between nodes goes over "
-            f"TCP: {TCP_GB_PER_S} GB/s of an all-reduce in place of {RDMA_GB_PER_S} were measured "
-            "on H100; gpu-fleet:versions.efa names a system extension with it, Flatcar has none."
+            f"{pool.hardware.name} has {pool.hardware.efa_interfaces} EFA interfaces and the "
+            "environment no driver for them, so traffic between nodes goes over TCP: "
+            f"{TCP_GB_PER_S} GB/s of an all-reduce in place of {RDMA_GB_PER_S} were measured on "
+            "H100; gpu-fleet:versions.efa names a system extension with it, Flatcar has none."
         )
     if args.pool.zone is None and pool.plan.purpose == "training":
         yield (
-            f"pool {pool.title}: without a zone Karpenter spreads the machines of a gang over all "
-            "zones of the subnets, whose traffic is slower and billed; set the pool's zone."
+            "without a zone Karpenter spreads the machines of a gang over all zones of the "
+            f"subnets, whose traffic is slower and billed; set gpu-fleet:pools.{pool.title}.zone."
         )
 
 

@@ -205,13 +205,12 @@ def _slow_network(args: BareMetalPoolArgs) -> str:
     slow = f"{TCP_GB_PER_S} GB/s of an all-reduce in place of {RDMA_GB_PER_S} were measured on H100"
     if pool.fabric is not None:
         return (
-            f"pool {pool.title}: RoCE needs the host's network, which the namespaces of queues "
-            f"refuse, so gangs in queues talk TCP: {slow}; docs/network-between-gpus.md says how "
-            "one runs outside them."
+            "RoCE needs the host's network, which the namespaces of queues refuse, so gangs in "
+            f"queues talk TCP: {slow}; docs/network-between-gpus.md says how one runs outside them."
         )
     return (
-        f"pool {pool.title}: {pool.hardware.name} has {len(pool.hardware.rails)} RDMA cards for "
-        f"other machines and the pool no fabric, so gangs talk TCP: {slow}; "
+        f"{pool.hardware.name} has {len(pool.hardware.rails)} RDMA cards for other machines and "
+        f"the pool no fabric, so gangs talk TCP: {slow}; "
         f"gpu-fleet:pools.{pool.title}.fabric is infiniband or roce."
     )
 

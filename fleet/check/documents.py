@@ -1,6 +1,6 @@
 """Reads YAML and JSON documents with the scalars that kubectl reads.
 
-Nothing is a date, `8080:80` is text, and a duplicate key is an error.
+Nothing is a date, `8080:80` and `=` are text, and a duplicate key is an error.
 """
 
 import re
@@ -13,7 +13,7 @@ import yaml
 
 from fleet.check.events import Events, Unusual
 
-_OWN = ("timestamp", "int", "float")
+_OWN = ("timestamp", "int", "float", "value")
 _DEEPEST = 500  # libyaml would end the process where its stack does; a CRD is some 60 deep
 _MOST_REPEATED = 100_000  # values that anchors may add to a document; kubectl has such a bound, too
 _PAIR = re.compile(

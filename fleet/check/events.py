@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-_SPECIAL = ("<<", "=")  # keys that mean more than their text
+_MERGE = "<<"  # a key that means more than its text
 
 
 class Unusual(Exception):  # noqa: N818  # no error: the other reader takes over
@@ -57,7 +57,7 @@ class Events:
             if type(event) is not yaml.ScalarEvent:
                 raise Unusual
             key = self._value(event)
-            if type(key) is not str or key in made or key in _SPECIAL:
+            if type(key) is not str or key in made or key == _MERGE:
                 raise Unusual
             event = take()
             if key == "items" and type(event) is yaml.SequenceStartEvent:

@@ -12,6 +12,7 @@ from pathlib import Path
 import yaml
 
 from fleet.check.programs import RenderError, kustomized, templated
+from policies.language import yaml_text
 from policies.language.manifest import at, items, mapping
 from policies.language.rule import Manifest
 
@@ -156,9 +157,6 @@ def _values(helm: Mapping[str, object]) -> Mapping[str, object]:
     if helm.get("valuesObject"):
         return mapping(helm["valuesObject"])
     try:
-        return mapping(yaml.load(str(helm.get("values") or ""), Loader=_LOADER))  # noqa: S506
+        return mapping(yaml_text.read(str(helm.get("values") or "")))
     except yaml.YAMLError:
         raise RenderError("its values are no YAML") from None
-
-
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -11,8 +11,8 @@ from fleet.cli.printing import refuse, show
 def envs(*, json: Json = False) -> None:
     """List environments, pools, nodes and GPUs.
 
-    Says too which rehearsals are kept running, and which stack files have mistakes. For rented
-    pools the numbers are the most that Karpenter may rent.
+    Says too which rehearsals are kept running, and which stack files have mistakes. "up to" is the
+    most that Karpenter may rent when jobs need it; other pools are always on.
 
     \b
     Examples:

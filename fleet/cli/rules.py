@@ -258,7 +258,8 @@ def export(
             f"{len(found.silent)} of them hold nobody to anything, because no pools or queues are "
             f"set: {', '.join(found.silent)}."
         )
-    typer.echo(f"Apply them by `kubectl apply --server-side -k {folder}`.")
+    typer.echo(f"Apply them by:\n  kubectl apply --server-side --force-conflicts -k {folder}")
+    typer.echo(f"Then delete what an earlier export left in the cluster:\n  {found.clean_up}")
 
 
 def _configured(environment: str, config: Path | None) -> "tuple[ConfiguredRule, ...]":

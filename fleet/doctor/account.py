@@ -48,8 +48,8 @@ def of_account(root: Path, environment: str | None) -> Iterator[Finding]:
         return
     path = stack_file(root, environment)
     document = _document(path)
+    yield _passphrase(document)  # before the stack, whose secrets it encrypts
     yield _stack(environment, document)
-    yield _passphrase(document)
     try:
         settings = load(path)
     except SettingsError as error:

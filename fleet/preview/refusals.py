@@ -8,7 +8,6 @@ from policies.verdicts import PackFindings
 from settings import how_to_set
 from settings.owned_machines import ENTER_AGAIN, TWO_UPDATES
 
-CLOSING = (*NOISE, "an unhandled error occurred: program exited")
 TRACEBACK = "Traceback (most recent call last)"
 
 _PROTECTED = (
@@ -161,7 +160,7 @@ def unexplained(violations: Sequence[Violation], heard: PackFindings) -> tuple[s
 
 def _telling(outcome: Outcome) -> list[Diagnostic]:
     broken = [d for d in outcome.diagnostics if d.severity == "error"]
-    return [d for d in broken if not d.message.startswith(CLOSING)]
+    return [d for d in broken if not d.message.startswith(NOISE)]
 
 
 def _sentences(diagnostic: Diagnostic) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Reads the report that the last rehearsal of an environment has left."""
 
-from datetime import UTC, datetime
+import hashlib
+from datetime import datetime
 from pathlib import Path
 
 from rehearsal.report import Report
@@ -20,7 +21,8 @@ def last(root: Path, environment: str) -> Report:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise NoReportError(
-            f"Nobody has rehearsed {environment} here yet: `fleet rehearse {environment}` does."
+            f"No rehearsal of {environment} has ended here yet: "
+            f"`fleet rehearse {environment}` writes a report."
         ) from error
     try:
         return Report.from_json(text)
@@ -32,12 +34,12 @@ def last(root: Path, environment: str) -> Report:
 
 
 def when(report: Report, root: Path) -> str:
-    """Say when it ran, and if the stack file is of a later time."""
+    """Say when it ran, and if the stack file is another one now."""
     if not report.ended:
         return ""
     ended = datetime.fromisoformat(report.ended)
     said = f"Rehearsed on {ended:%Y-%m-%d} at {ended:%H:%M} UTC"
     path = stack_file(root, report.environment)
-    if datetime.fromtimestamp(path.stat().st_mtime, UTC) > ended:
+    if report.stack_file_sha256 not in ("", hashlib.sha256(path.read_bytes()).hexdigest()):
         said += f"; {path.relative_to(root)} was changed after that"
     return f"{said}."

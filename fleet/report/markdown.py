@@ -1,6 +1,6 @@
 """The report of a rehearsal as Markdown: what the terminal shows on one screen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from fleet.preview.markdown_parts import cell, code, rows
 from rehearsal import digest
@@ -17,7 +17,7 @@ def markdown(report: Report, when: str) -> str:
         [when] if when else [],
         [*_broken(report)],
         [*_pools(report)],
-        [*map(_line, [*digest.advice(report), *digest.warnings(report)])],
+        [*_lines(digest.advice(report)), *_lines(digest.warnings(report))],
         [*_rest(report)],
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
@@ -34,25 +34,27 @@ def _broken(report: Report) -> Iterator[str]:
 def _pools(report: Report) -> Iterator[str]:
     if not report.pools:
         return
-    if report.planned:
-        yield "Pools as the stack file plans them; nothing came up:"
-        yield ""
+    if note := digest.plan_note(report):
+        yield from (note, "")
     yield from rows(("Site", "Pool", "Hardware", "Nodes", "Pod CPUs", "GPUs", "USD/h"), "lllrrlr")
     for row in digest.pool_rows(report):
         cells = (row.site, row.pool, row.hardware, row.nodes, row.pod_cpus, row.gpus)
         yield f"| {' | '.join(map(cell, (*cells, row.usd_per_hour)))} |"
 
 
-def _line(line: Line) -> str:
-    about = f"{code(line.about)}: " if line.about else ""
-    return f"- {SIGNS[line.mark]}{about}{cell(line.text)}"
+def _lines(lines: Iterable[Line]) -> Iterator[str]:
+    """Yield each line, and below it what else there is to say of it."""
+    for line in lines:
+        about = f"{code(line.about)}: " if line.about else ""
+        yield f"- {SIGNS[line.mark]}{about}{cell(line.text)}"
+        yield from (f"  - {cell(text)}" for text in line.more)
 
 
 def _rest(report: Report) -> Iterator[str]:
     if told := digest.cost(report):
         yield f"- {cell(told)}"
     if job := digest.job(report):
-        yield _line(job)
-    yield from map(_line, digest.counts(report))
+        yield from _lines([job])
+    yield from _lines(digest.counts(report))
     if left := digest.not_rehearsed(report):
         yield f"- Not rehearsed: {cell(left)}"

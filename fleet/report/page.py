@@ -59,6 +59,7 @@ def page(report: Report, when: str) -> str:
         when=when,
         headline=digest.headline(report),
         broken=digest.broken(report),
+        plan_note=digest.plan_note(report),
         rows=digest.pool_rows(report),
         drawings=[_drawing(pool, report) for pool in report.pools],
         cost=digest.cost(report),

@@ -14,6 +14,7 @@ import yaml
 
 from policies.configuration import ConfiguredRule, PolicyConfigError, configure
 from policies.gates.judging import findings
+from policies.language import yaml_text
 from policies.language.owners import believed
 from policies.own_rules import OwnRule, OwnRulesError, load
 from policies.rules import ALL
@@ -91,7 +92,7 @@ def _configured(folder: Path, own: Sequence[OwnRule]) -> Mapping[str, Configured
 
 def _read(file: Path) -> Any:
     try:
-        return yaml.safe_load(file.read_text(encoding="utf-8"))
+        return yaml_text.read(file.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         why = str(error).replace("\n", " ")
         raise OwnRulesError([f"{path_from_here(file)} is not YAML: {why}."]) from error

@@ -1,8 +1,13 @@
 """The admission rules as plain YAML, for a cluster that does not run this program.
 
 The policies are those of `policies.gates.admission`, so that they say what `fleet check` says.
+
+`kubectl apply` removes nothing, so a bundle in audit has the names of one that denies: each binding
+changes what it does where it is. What an earlier bundle has alone is found by the label that each
+object gets from the bundle's text, and deleted behind the new one.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +22,15 @@ from policies.docs_page import allowed
 from policies.gates.admission import Stage, manifests
 from policies.gates.pack_config import POLICY
 from policies.language.facts import KEY as FACTS
+from settings.names import PREFIX
 from settings.versions import KUBERNETES
 
+LABEL = f"{PREFIX}/export"
+DELETE = "kubectl delete validatingadmissionpolicybindings,validatingadmissionpolicies"
 KUSTOMIZATION, README = "kustomization.yaml", "README.md"
+LEAST = "1.33"
+"""Maps in two variables are part of CEL since 1.32, and a server takes new expressions only as the
+version before its own knows them."""
 _MARK = "# Written by `fleet rules export`; a new export replaces these files."
 NEEDS_POOLS = (
     "numa/admissible-shape",
@@ -43,11 +54,15 @@ class ExportError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Export:
-    """A bundle: the text of each file by its name. `silent` are the rules without facts."""
+    """A bundle: the text of each file by its name. `silent` are the rules without facts.
+
+    `clean_up` is the command that deletes what earlier bundles have and this one does not.
+    """
 
     files: Mapping[str, str]
     rules: int
     silent: tuple[str, ...]
+    clean_up: str
 
 
 def settings_of_file(path: Path) -> RuleSettings:
@@ -78,10 +93,12 @@ def configured(said: RuleSettings) -> tuple[ConfiguredRule, ...]:
 def bundle(rules: Sequence[ConfiguredRule], *, stage: Stage, today: date) -> Export:
     """Return the files of a bundle."""
     held = [each for each in rules if each.rule.admission and each.level != "disabled"]
-    found = manifests(held, stage=stage, today=today)
+    found = _made(held, stage, today)
+    digest = hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]
     files: dict[str, str] = {}
-    for each in cast("list[dict[str, Any]]", found):
+    for each in found:
         name = f"{each['metadata']['name']}.yaml"
+        each["metadata"]["labels"] = {LABEL: digest}
         files[name] = files.get(name, "") + f"---\n{_yaml(each)}"
     silent = tuple(each.rule.id for each in held if _is_silent(each))
     files[KUSTOMIZATION] = f"{_MARK}\n" + _yaml(
@@ -91,8 +108,19 @@ def bundle(rules: Sequence[ConfiguredRule], *, stage: Stage, today: date) -> Exp
             "resources": sorted(files),
         }
     )
-    files[README] = _readme(held, silent, stage)
-    return Export(files=files, rules=len(held), silent=silent)
+    clean_up = f"{DELETE} -l '{LABEL},{LABEL}!={digest}'"
+    files[README] = _readme(held, silent, stage, clean_up)
+    return Export(files=files, rules=len(held), silent=silent, clean_up=clean_up)
+
+
+def _made(held: Sequence[ConfiguredRule], stage: Stage, today: date) -> list[dict[str, Any]]:
+    """The policies of a bundle that denies; in audit their bindings only warn."""
+    found = cast("list[dict[str, Any]]", manifests(held, stage="deny", today=today))
+    if stage == "audit":
+        for each in found:
+            if each["kind"].endswith("Binding"):
+                each["spec"]["validationActions"] = ["Audit", "Warn"]
+    return found
 
 
 def _is_silent(each: ConfiguredRule) -> bool:
@@ -137,14 +165,22 @@ _README = """\
 # Admission rules of a GPU fleet
 
 Written by `fleet rules export`: {count} rules as ValidatingAdmissionPolicies, which are part of
-Kubernetes, so that nothing else has to run. They are tried with Kubernetes {kubernetes}.
+Kubernetes, so that nothing else has to run. They need Kubernetes {least} or later, and are tried
+with {kubernetes}.
 
 {action}
 
-    kubectl apply --server-side -k .
-    kubectl delete -k .                      # takes them off again
+    kubectl apply --server-side --force-conflicts -k .
+    {clean_up}
 
-Begin with an export with `--audit`, mend what is warned of, then export with `--deny`.
+The second command deletes what an earlier export left in the cluster and this one does not have;
+`kubectl apply` deletes nothing.
+
+Begin with an export with `--audit`, mend what is warned of, then export with `--deny`. Back from
+`--deny` goes an export with `--audit`, applied in the same way: from then on all rules only warn.
+This takes every policy of every export off, whatever is in this folder:
+
+    {delete} -l {label}
 
 ## What to set
 
@@ -161,6 +197,7 @@ a file and export again.
       - {{name: research, gpus: 16, priorities: [research]}}
     controllers: []   # accounts of your operators: system:serviceaccount:NAMESPACE:NAME
     kinds: []         # your kinds that make pods
+    balancers_filter: true   # false where load balancers ignore a Service's source ranges
   idle/job-deadline:
     max_hours: 24
     exemptions:
@@ -186,10 +223,16 @@ a file and export again.
 """
 
 
-def _readme(held: Sequence[ConfiguredRule], silent: Sequence[str], stage: Stage) -> str:
+def _readme(
+    held: Sequence[ConfiguredRule], silent: Sequence[str], stage: Stage, clean_up: str
+) -> str:
     head = _README.format(
         count=len(held),
+        least=LEAST,
         kubernetes=KUBERNETES,
+        clean_up=clean_up,
+        delete=DELETE,
+        label=LABEL,
         action=_ACTION[stage],
         policy=POLICY,
         silent=_silence(silent),

@@ -6,10 +6,10 @@ the rule is advisory. Its rules share variables, which the API server then compi
 the pods of an object; each rule has a validation of its own, so that what one says or fails to
 read leaves the others' verdicts alone.
 
-An object that is being deleted, of which nothing changes that a rule reads, or of which only the
-status is written passes, and so does a ReplicaSet that shrinks or grows: a rule that came later
-must not keep anybody from removing what it forbids, nor a Deployment from rolling out what was
-mended.
+An object of which nothing changes that a rule reads, or of which only the status or a finalizer is
+written passes, and so does a ReplicaSet that shrinks or grows: a rule that came later must not keep
+anybody from removing what it forbids, nor a Deployment from rolling out what was mended. What is
+being deleted is judged like the rest: a finalizer keeps it, and a role that waits for one grants.
 
 What is exempt may make its pods: what it controls is exempt, too, where a controller makes it. CEL
 knows no clock, but the API server writes into every new object when it was made: an exemption ends
@@ -30,14 +30,13 @@ from typing import Literal
 from policies.configuration import ANY, ConfiguredRule, Exemption
 from policies.language import cel
 from policies.language.facts import declared_kinds
-from policies.language.owners import CONTROLLERS, OWNERS, VOUCHED
+from policies.language.owners import CONTROLLERS, OWNERS, VOUCHED, VOUCHED_AS_A_WHOLE
 from policies.language.pods import KINDS as POD_KINDS
 from policies.language.rule import Admission, Kind
 from settings.names import PREFIX
 
 Stage = Literal["audit", "deny"]
 API = "admissionregistration.k8s.io/v1"
-_ALIVE = "!has(object.metadata.deletionTimestamp)"
 _TEMPLATE = "dyn({}).?spec.?template.orValue(null)"
 _UNREAD = ("apiVersion", "kind", "metadata", "status")
 _MARK = r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9._-]*"
@@ -126,10 +125,7 @@ def _policy(held: Sequence[_Held], today: date) -> Mapping[str, object]:
     return {
         "failurePolicy": "Fail",
         "matchConstraints": {"resourceRules": _resource_rules(kinds)},
-        "matchConditions": [
-            {"name": "alive", "expression": _ALIVE},
-            {"name": "changed", "expression": _changed(used.values())},
-        ],
+        "matchConditions": [{"name": "changed", "expression": _changed(used.values())}],
         "variables": [{"name": key, "expression": expression} for key, expression in used.items()],
         "validations": validations,
     }
@@ -301,7 +297,7 @@ def _is_it(exemption: Exemption) -> Iterator[str]:
         owner = f" && (o.apiVersion.contains('/') ? o.apiVersion.split('/')[0] : '') == {group}"
     named = cel.literal(f"^({'|'.join(_owners(exemption.named))})$")
     controls = f"o.?controller.orValue(false) && (o.kind + '/' + o.name).matches({named}){owner}"
-    yield f"({it} || variables.vouched && {OWNERS}.exists(o, {controls}))"
+    yield f"({it} || {VOUCHED_AS_A_WHOLE} && {OWNERS}.exists(o, {controls}))"
 
 
 def _owners(resource: str) -> Iterator[str]:

@@ -139,27 +139,27 @@ def policies(
     return [
         ResourceValidationPolicy(
             name=POLICY,
-            description="Rules of the fleet that each resource must keep.",
+            description="Each resource must follow the fleet's rules.",
             enforcement_level=EnforcementLevel.MANDATORY,
             config_schema=properties,
             validate=dispatch.resource,
         ),
         ResourceValidationPolicy(
             name=ADVISORY_POLICY,
-            description="What the rules of the fleet say without stopping the update.",
+            description="What the fleet's rules advise; it stops nothing.",
             enforcement_level=EnforcementLevel.ADVISORY,
             validate=dispatch.leftovers,
         ),
         StackValidationPolicy(
             name=STACK_POLICY,
-            description="Rules of the fleet that the resources must keep together.",
+            description="All resources together must follow the fleet's rules.",
             enforcement_level=EnforcementLevel.MANDATORY,
             config_schema=properties,
             validate=dispatch.stack,
         ),
         StackValidationPolicy(
             name=ADVISORY_STACK_POLICY,
-            description="What these rules say without stopping the update.",
+            description="What these rules advise; it stops nothing.",
             enforcement_level=EnforcementLevel.ADVISORY,
             validate=dispatch.stack_leftovers,
         ),

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import yaml
 
+from policies.language import yaml_text
 from policies.language.manifest import at, items, mapping
 from policies.language.merging import LIST, Form, merged
 from policies.language.pod import Pod
@@ -152,7 +153,7 @@ def _read(text: str) -> Mapping[str, object] | None:
     if _IS_TEMPLATE in text:
         return None
     try:
-        patch = yaml.safe_load(text)
+        patch = yaml_text.read(text)
     except (yaml.YAMLError, RecursionError, ValueError):
         return None
     return patch if isinstance(patch, Mapping) else None

@@ -1,12 +1,14 @@
-"""CiliumNetworkPolicy and CiliumClusterwideNetworkPolicy, as the rules read them.
+"""CiliumNetworkPolicy, CiliumClusterwideNetworkPolicy and CiliumCIDRGroup, as the rules read them.
 
 A policy has one `spec` or several `specs`. A rule without peers is for nobody, unless it names
-ports; peers of a policy that name no namespace are those of its own. See
+ports; peers of a policy that name no namespace are those of its own, unless they name a reserved
+label such as `reserved:world`. A group has addresses for any policy that refers to it. See
 https://docs.cilium.io/en/stable/security/policy/language/.
 """
 
 from collections.abc import Iterator, Mapping
 
+from policies.language import cidrs
 from policies.language.manifest import at, is_false, is_true, items, mapping
 from policies.language.reach import (
     MOST_PORTS,
@@ -15,19 +17,24 @@ from policies.language.reach import (
 )
 from policies.language.rule import Kind, Manifest
 
+_GROUP = "CiliumCIDRGroup"
 OF_ONE_NAMESPACE, OF_ALL = "CiliumNetworkPolicy", "CiliumClusterwideNetworkPolicy"
 KINDS: tuple[Kind, ...] = (
     ("cilium.io", "ciliumnetworkpolicies"),
     ("cilium.io", "ciliumclusterwidenetworkpolicies"),
+    ("cilium.io", "ciliumcidrgroups"),
 )
 _EVERYBODY = ("all", "cluster", "world", "world-ipv4", "world-ipv6")
 _NOBODY = ("DoesNotExist", "NotIn")
 _NAMESPACE = "io.kubernetes.pod.namespace"
 _SPACE = tuple(
     f"{prefix}{key}"
-    for prefix in ("", "k8s:")
+    for prefix in ("", "any:", "k8s:")
     for key in (_NAMESPACE, "io.cilium.k8s.namespace.labels.")
 )
+_RESERVED = "reserved:"
+_WORLD = tuple(f"{_RESERVED}{each}" for each in ("all", "world", "world-ipv4", "world-ipv6"))
+_BEYOND = (*_SPACE, _RESERVED)  # keys of peers that are not those of the policy's namespace
 _PEERS = (
     *("fromEndpoints", "fromEntities", "fromCIDR", "fromCIDRSet"),
     *("fromNodes", "fromGroups", "fromRequires", "icmps"),
@@ -102,14 +109,33 @@ def _is_for_all(rule: Mapping[str, object], *, everywhere: bool) -> bool:
 
 
 def _is_anybody(selector: object, *, everywhere: bool) -> bool:
-    """Return whether a selector of peers means all pods of all namespaces, or all but some."""
-    said = items(at(selector, "matchExpressions"))
-    spaces = [each for each in said if str(at(each, "key")).startswith(_SPACE)]
+    """Return whether peers are all pods of all namespaces, all but some, or the world."""
+    said = [mapping(each) for each in items(at(selector, "matchExpressions"))]
+    labels = mapping(at(selector, "matchLabels"))
+    keys = [*labels, *(str(each.get("key")) for each in said)]
     return (
-        not mapping(at(selector, "matchLabels"))
-        and all(at(each, "operator") in _NOBODY for each in said if each not in spaces)
-        and all(at(each, "operator") in ("Exists", "NotIn") for each in spaces)
-        and (everywhere or bool(spaces))
+        all(key in _WORLD for key in labels)
+        and all(map(_leaves_most, said))
+        and (everywhere or any(key.startswith(_BEYOND) for key in keys))
+    )
+
+
+def _leaves_most(expression: Mapping[str, object]) -> bool:
+    """Return whether what a selector asks for leaves most of all peers, or the world."""
+    key, operator = str(expression.get("key")), expression.get("operator")
+    is_there = operator == "Exists" or (operator == "In" and "" in items(expression.get("values")))
+    return operator in _NOBODY or (
+        (key in _WORLD and is_there) or (key.startswith(_SPACE) and operator == "Exists")
+    )
+
+
+def is_wide_group(manifest: Manifest) -> bool:
+    """Return whether a group has the addresses of everybody."""
+    is_group = manifest.get("kind") == _GROUP
+    return (
+        is_group
+        and str(manifest.get("apiVersion")).startswith("cilium.io/")
+        and cidrs.share(items(at(manifest, "spec", "externalCIDRs"))) >= cidrs.EVERYBODY
     )
 
 
@@ -134,8 +160,8 @@ def denies_in(manifest: Manifest, namespace: object) -> Iterator[str]:
                 yield direction
 
 
-def _starts(key: str) -> str:
-    return "(" + " || ".join(f"{key}.startsWith('{each}')" for each in _SPACE) + ")"
+def _starts(key: str, prefixes: tuple[str, ...] = _SPACE) -> str:
+    return "(" + " || ".join(f"{key}.startsWith('{each}')" for each in prefixes) + ")"
 
 
 def _cel_ports(ports: str) -> str:
@@ -155,10 +181,16 @@ def cel_is_open() -> str:
         "s.?endpointSelector.?matchExpressions.orValue([])"
         f".all(x, x.operator in {list(_NOBODY)} || {_starts('x.key')})"
     )
+    labels = "e.?matchLabels.orValue({})"
+    is_there = "(x.operator == 'Exists' || x.operator == 'In' && '' in x.?values.orValue([]))"
+    leaves_most = (
+        f"(x.operator in {list(_NOBODY)} || x.key in {list(_WORLD)} && {is_there} || "
+        f"x.operator == 'Exists' && {_starts('x.key')})"
+    )
     anybody = (
-        f"size(e.?matchLabels.orValue({{}})) == 0 && {said}.all(x, {_starts('x.key')} ? "
-        f"x.operator in ['Exists', 'NotIn'] : x.operator in {list(_NOBODY)}) && "
-        f"(object.kind == '{OF_ALL}' || {said}.exists(x, {_starts('x.key')}))"
+        f"{labels}.all(k, k in {list(_WORLD)}) && {said}.all(x, {leaves_most}) && "
+        f"(object.kind == '{OF_ALL}' || {labels}.exists(k, {_starts('k', _BEYOND)}) || "
+        f"{said}.exists(x, {_starts('x.key', _BEYOND)}))"
     )
     no_peers = " && ".join(f"!has(r.{name})" for name in _PEERS)
     for_all = (
@@ -180,3 +212,12 @@ def cel_is_open() -> str:
         f"[s.?ingress.orValue([]).filter(r, {all_ports})].exists(w, w.exists(r, {for_all}) || "
         f"{cel_are_everybody('w', blocks)}))"
     )
+
+
+_RANGES = "object.?spec.?externalCIDRs.orValue([])"
+CEL_IS_WIDE_GROUP = (
+    f"(object.kind == '{_GROUP}' && "
+    f"{cidrs.cel_share_at_most(_RANGES)} >= {cidrs.EVERYBODY} && "
+    f"{cidrs.cel_share(_RANGES)} >= {cidrs.EVERYBODY})"
+)
+"""CEL: `is_wide_group` of the object."""

@@ -103,9 +103,17 @@ class Facts(TypedDict):
     kinds: NotRequired[Sequence[MakesPods]]
     controllers: NotRequired[Sequence[str]]
     """Users whose word on who owns an object is believed, beside those that everyone has."""
+    balancers_filter: NotRequired[bool]
+    """Its load balancers hold Services to their source ranges, as Hetzner's do not."""
 
 
-NONE: Facts = {"pools": [], "queues": [], "kinds": [], "controllers": []}
+NONE: Facts = {
+    "pools": [],
+    "queues": [],
+    "kinds": [],
+    "controllers": [],
+    "balancers_filter": True,
+}
 
 _COUNT = {"type": "integer", "minimum": 0, "maximum": 1 << 53}
 _FLAG = {"type": "boolean"}
@@ -212,12 +220,14 @@ SCHEMA: Mapping[str, object] = {
                 "examples": ["system:serviceaccount:kubeflow:training-operator"],
             }
         ),
+        balancers_filter=_FLAG,
     ),
     "required": [],
     "default": {},
     "description": (
         "What rules know of the environment: its pools and queues, the kinds of its own that make "
-        "pods, and the controllers that may say who owns a pod."
+        "pods, the controllers that may say who owns a pod, and whether its load balancers hold "
+        "Services to their source ranges."
     ),
 }
 """The JSON Schema of Facts; a list that is left out is empty."""

@@ -2,12 +2,14 @@
 
 A pod chooses such nodes by a pool, by a label that only they have (GPU Operator's, Karpenter's, an
 instance type with GPUs), by a toleration of the taint `nvidia.com/gpu`, or by the name of a node,
-where it tolerates that taint too. The pool decides where a pod names one. Pods of the system
-namespaces run on such nodes for the system's sake, and only a pool counts for them.
+where it tolerates that taint too. The pool decides where a pod names one; one that only says that
+there must be a pool, or which must not be it, chooses those with GPUs among the rest where it
+tolerates their taint. Pods of the system namespaces run on such nodes for the system's sake, and
+only a pool counts for them.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from policies.language import cel
 from policies.language.manifest import at, items, mapping
@@ -23,7 +25,7 @@ from policies.language.owners import OWNERS
 from policies.language.pods import Pod
 from policies.language.pool_table import facts
 from policies.language.rule import Manifest, Settings
-from settings.names import GPU, HARDWARE_LABEL, INSTANCE_TYPE_LABEL, exempt_from
+from settings.names import GPU, HARDWARE_LABEL, INSTANCE_TYPE_LABEL, POOL_LABEL, exempt_from
 from settings.node_boot import GPU_TAINT
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -32,6 +34,8 @@ _LABEL = (
     r"^(nvidia\.com/|fleet\.gpu/(sharing|nvswitch)$|karpenter\.k8s\.aws/instance-gpu-"
     r"|cloud\.google\.com/gke-accelerator|k8s\.amazonaws\.com/accelerator$)"
 )
+_ABSENT = ["false"]
+_NO_COUNT = (["0"], ["1"])  # fewer than these is none
 _TYPE_KEYS = (
     INSTANCE_TYPE_LABEL,
     "beta.kubernetes.io/instance-type",
@@ -52,7 +56,24 @@ def on_gpu_nodes(manifest: Manifest, pod: Pod, settings: Settings) -> bool:
     if _tolerates(pod, [GPU]) or _by_label(pod):
         return True
     by_name = by_node_name(manifest, pod) or (_by_hostname(manifest, pod) and _tolerates(pod))
-    return bool(with_gpus) and by_name
+    by_pool = _leaves_a_pool(pod, with_gpus) and _tolerates(pod)
+    return bool(with_gpus) and (by_name or by_pool)
+
+
+def _leaves_a_pool(pod: Pod, pools: Sequence[str]) -> bool:
+    """Return whether each way that a pod may take speaks of its pool, and leaves one of these."""
+    found = [[e for e in expressions(term) if e.get("key") == POOL_LABEL] for term in terms(pod)]
+    return bool(found) and all(
+        said and any(all(_takes(each, name) for each in said) for name in pools) for said in found
+    )
+
+
+def _takes(expression: Mapping[str, object], value: str) -> bool:
+    """Return whether an expression holds of a label with a value."""
+    known = value in items(expression.get("values"))
+    return {"In": known, "NotIn": not known, "Exists": True}.get(
+        str(expression.get("operator")), False
+    )
 
 
 def by_node_name(manifest: Manifest, pod: Pod) -> bool:
@@ -84,13 +105,17 @@ def _by_label(pod: Pod) -> bool:
 
 
 def _asks_for_label(expression: Mapping[str, object]) -> bool:
-    known = expression.get("operator") in ("In", "Exists")
-    return known and _is_of_gpus(str(expression.get("key")), list(items(expression.get("values"))))
+    key, operator = str(expression.get("key")), expression.get("operator")
+    values = list(items(expression.get("values")))
+    if operator in ("In", "Exists"):
+        return _is_of_gpus(key, values)
+    is_any = operator == "Gt" or (operator == "Lt" and values not in _NO_COUNT)
+    return bool(re.search(_LABEL, key)) and (is_any or (operator == "NotIn" and values == _ABSENT))
 
 
 def _is_of_gpus(key: str, values: list[object]) -> bool:
     if re.search(_LABEL, key):
-        return values != ["false"]
+        return values != _ABSENT
     return key in _TYPE_KEYS and bool(values) and all(re.search(_TYPE, str(it)) for it in values)
 
 
@@ -130,7 +155,7 @@ def _cel_tolerates(keys: list[str]) -> str:
 
 def _cel_is_of_gpus(key: str, values: str) -> str:
     return (
-        f"({key}.matches({cel.literal(_LABEL)}) ? {values} != ['false'] : "
+        f"({key}.matches({cel.literal(_LABEL)}) ? {values} != {_ABSENT} : "
         f"{key} in {list(_TYPE_KEYS)} && size({values}) > 0 && "
         f"{values}.all(v, v.matches({cel.literal(_TYPE)})))"
     )
@@ -138,20 +163,38 @@ def _cel_is_of_gpus(key: str, values: str) -> str:
 
 _SELECTOR = "p.spec.?nodeSelector.orValue({})"
 _EXPRESSIONS = "t.?matchExpressions.orValue([])"
-_OF_GPUS = _cel_is_of_gpus("x.?key.orValue('')", "x.?values.orValue([])")
+_KEY, _VALUES, _OPERATOR = "x.?key.orValue('')", "x.?values.orValue([])", "x.?operator.orValue('')"
+_IS_ANY = (
+    f"({_OPERATOR} == 'Gt' || {_OPERATOR} == 'Lt' && !({_VALUES} in {list(_NO_COUNT)}) || "
+    f"{_OPERATOR} == 'NotIn' && {_VALUES} == {_ABSENT})"
+)
+_ASKS_FOR_LABEL = (
+    f"({_OPERATOR} in ['In', 'Exists'] ? {_cel_is_of_gpus(_KEY, _VALUES)} : "
+    f"{_IS_ANY} && {_KEY}.matches({cel.literal(_LABEL)}))"
+)
 _CEL_BY_LABEL = (
     f"({_SELECTOR}.exists(k, {_cel_is_of_gpus('k', f'[{_SELECTOR}[k]]')}) || "
-    f"size({TERMS}) > 0 && {TERMS}.all(t, {_EXPRESSIONS}.exists(x, "
-    f"x.?operator.orValue('') in ['In', 'Exists'] && {_OF_GPUS})))"
+    f"size({TERMS}) > 0 && {TERMS}.all(t, {_EXPRESSIONS}.exists(x, {_ASKS_FOR_LABEL})))"
 )
-_IS_IN = "x.?operator.orValue('') == 'In'"
+_OF_POOL = f"{_EXPRESSIONS}.filter(x, {_KEY} == '{POOL_LABEL}')"
+_TAKES = (
+    f"{_OPERATOR} in ['In', 'NotIn'] ? (e.name in {_VALUES}) == ({_OPERATOR} == 'In') : "
+    f"{_OPERATOR} == 'Exists'"
+)
+_LEAVES_A_POOL = (
+    f"(size({TERMS}) > 0 && {TERMS}.all(t, [{_OF_POOL}].exists(said, size(said) > 0 && "
+    f"variables.pools.exists(e, e.gpus > 0 && said.all(x, {_TAKES})))))"
+)
+_IS_IN = f"{_OPERATOR} == 'In'"
 _CEL_BY_HOSTNAME = (
     f"(p.spec.?nodeSelector[?'{HOSTNAME}'].orValue('') != '' || "
     f"!({OWNERS}.exists(o, o.kind == 'DaemonSet') && variables.vouched) && "
     f"size({TERMS}) > 0 && {TERMS}.all(t, t.?matchFields.orValue([]).exists(x, {_IS_IN}) || "
     f"{_EXPRESSIONS}.exists(x, x.?key.orValue('') == '{HOSTNAME}' && {_IS_IN})))"
 )
-_CEL_BY_NAME = f"({BY_NODE_NAME} || {_CEL_BY_HOSTNAME} && {_cel_tolerates(['', GPU])})"
+_CEL_BY_NAME = (
+    f"({BY_NODE_NAME} || ({_CEL_BY_HOSTNAME} || {_LEAVES_A_POOL}) && {_cel_tolerates(['', GPU])})"
+)
 ON_GPU_NODES = (
     f"({CHOOSES_POOL} ? variables.pools.exists(e, e.gpus > 0 && {chooses('e.name')}) : "
     f"!(object.metadata.?namespace.orValue('default') in {cel.literal(_SYSTEM)}) && "

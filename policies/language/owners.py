@@ -3,9 +3,10 @@
 `ownerReferences` are written by whoever writes the object. At the API server they are believed
 where the request comes from a controller: one of kube-controller-manager's, Volcano's, a known
 operator's, or a user whom the environment lists (`facts.controllers`); or where an update leaves
-them, the labels and the annotations as they were. At check an owner is believed that is in the same
-input and makes objects of the kind, and at preview none is: the gates take the other references
-away before a rule sees them (`believed`).
+them, the labels, the annotations and all that rules judge by as they were, so that what was judged
+when it was made is no other thing now. At check an owner is believed that is in the same input and
+makes objects of the kind, and at preview none is: the gates take the other references away before a
+rule sees them (`believed`).
 
 An object that another one makes was judged in that one's place, if that is of a listed kind.
 """
@@ -54,7 +55,7 @@ _SERVICES = {
     *((each.group, each.kind) for each in SHIPPED if each.service),
     *(("serving.kserve.io", kind) for kind in SERVICES if kind not in _LISTED),
 }
-_GROUPS = {kind: {each.group for each in SHIPPED if each.kind == kind} for kind in _MAKES}
+_GROUPS_OF = {kind: {each.group for each in SHIPPED if each.kind == kind} for kind in _MAKES}
 _REFERENCES = "ownerReferences"
 
 
@@ -66,7 +67,7 @@ def makes(owner: object, manifest: Manifest) -> bool:
     kind, made = str(at(owner, "kind")), manifest.get("kind")
     if kind not in _MAKES or made not in _LISTED:
         return True
-    return made in _MAKES[kind] and _group(owner) in _GROUPS[kind]
+    return made in _MAKES[kind] and _group(owner) in _GROUPS_OF[kind]
 
 
 def _group(found: object) -> str:
@@ -136,16 +137,45 @@ def _owners(manifest: Manifest) -> Sequence[object]:
 _SAID = {_REFERENCES: "[]", "labels": "{}", "annotations": "{}"}
 OWNERS = f"object.metadata.?{_REFERENCES}.orValue([])"
 """CEL: the owners of an object, as it says."""
+_LISTED_USER = "request.userInfo.username in variables.controllers"
+_SUBRESOURCE = "request.?subResource.orValue('')"
+_COUNTS = ("replicas", "parallelism", "suspend", "paused")
+"""Fields of a spec that say how many pods run, and not which."""
+_OF_PODS = ("ephemeralContainers", "schedulingGates")
+"""Fields of a pod that say nothing of its GPUs, its node or its end."""
+_GROUPS = "workerGroupSpecs"  # KubeRay's autoscaler writes how many pods each has, as the cluster
+
+
+def _same(field: str) -> str:
+    return f"dyn(object)[?{field}].orValue(null) == dyn(oldObject)[?{field}].orValue(null)"
+
+
+def _cel_groups(holder: str) -> str:
+    return f"{holder}.spec.{_GROUPS}.map(g, [g.?groupName, g.?template])"
+
+
+_SPECS = "[dyn(object).?spec.orValue({}), dyn(oldObject).?spec.orValue({})]"
+_KEPT = (
+    "(dyn(object).map(k, k) + dyn(oldObject).map(k, k))"
+    f".all(k, k in ['metadata', 'spec', 'status'] || {_same('k')}) && "
+    f"[{_SPECS}].all(s, (s[0].map(k, k) + s[1].map(k, k)).all(k, "
+    f"k in {list(_COUNTS)} || object.kind == 'Pod' && k in {list(_OF_PODS)} || "
+    f"k == '{_GROUPS}' && k in s[0] && k in s[1] && "
+    f"{_cel_groups('dyn(object)')} == {_cel_groups('dyn(oldObject)')} || "
+    "s[0][?k].orValue(null) == s[1][?k].orValue(null)))"
+)
 VOUCHED = (
-    "request.userInfo.username in variables.controllers || "
+    f"{_LISTED_USER} || "
     "(request.operation == 'UPDATE' && oldObject != null && "
     + " && ".join(
         f"object.metadata.?{field}.orValue({none}) == oldObject.metadata.?{field}.orValue({none})"
         for field, none in _SAID.items()
     )
-    + ")"
+    + f" && ({_SUBRESOURCE} == 'resize' || {_KEPT}))"
 )
 """CEL: whether what an object says of its owners is believed."""
+VOUCHED_AS_A_WHOLE = f"(variables.vouched && ({_LISTED_USER} || {_SUBRESOURCE} == ''))"
+"""CEL: the same of what is exempt with its owner, which a container put into it is not."""
 IS_OWNED_POD = (
     f"({OWNERS}.exists(o, o.kind in {list(_LISTED)} || o.kind in variables.declaredKinds) && "
     "variables.vouched)"

@@ -306,6 +306,11 @@ def test_a_kept_twin_takes_an_edit_and_takes_it_back(kept: Kept) -> None:
     assert not refused["passed"]
     assert refused["kept"]
     assert "cost/daily-budget" in " ".join(refused["problems"])
+    broken = [each["rule"] for each in refused["verdicts"] if each["state"] == "violated"]
+    assert broken == ["cost/daily-budget"]
+    assert refused["ended_in"] == "preview"
+    looked = kept.checkout.run("twin", "dev", "pulumi", "preview", "--non-interactive")
+    assert looked.code == 0, "the twin holds no setting that was refused"
 
     shrunk = kept.again(text)
     assert shrunk["problems"] == []

@@ -39,6 +39,8 @@ def test_a_server_that_is_killed_during_up_is_the_one_problem(
     assert report["problems"] == [f"{name} was killed by signal 9 (log: {log})."]
     assert stdout.startswith("\ndev failed: 1 problem.\n")
     assert f"✗ {name} was killed by signal 9" in stdout
+    assert "Pools as the stack file plans them; the update did not end:" in stdout
+    assert {pool["name"] for pool in report["pools"]} == {"burst", "cpu", "dgx"}
     assert rehearsal.process.returncode == 1
     assert checkout.left_running() == []
     assert not checkout.workspace().is_kept

@@ -6,8 +6,8 @@ the API server holds them to Pod Security `baseline`, which knows none and the s
 What loosens a container counts, too, as Pod Security's `baseline` of 1.34 has it: no seccomp or
 AppArmor (`Unconfined`), other options of SELinux, `procMount`, sysctls that are not of the pod's
 own, a process of a Windows host, and another host for probes. A PersistentVolume must not be a path
-of the host either, except below those of the setting, which provisioners of local disks use: a
-claim would carry it into any pod.
+of the host either, as `hostPath` or `local`, except below those of the setting, which provisioners
+of local disks use: a claim would carry it into any pod.
 
 Nodes leave memory that is pinned for RDMA unlimited, and memory may be bound to a NUMA node without
 a seccomp profile, so neither IPC_LOCK nor SYS_NICE is missed.
@@ -52,6 +52,7 @@ _PATH = "must not mount a path of the host."
 _PRIVILEGED = "must not have a privileged container."
 _PORT = "must not take a port of the host."
 _ADDS = "must not add a capability beyond those that are allowed."
+_OF_HOST = ("hostPath", "local")
 _VOLUME = "must not be a path of the host, except below those that are allowed."
 
 
@@ -68,10 +69,10 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
 
 
 def _is_path_of_host(volume: Manifest, below: Sequence[object]) -> bool:
-    if at(volume, "spec", "hostPath") is None:
-        return False
-    path = str(at(volume, "spec", "hostPath", "path"))
-    return not path.startswith(tuple(map(str, below)))  # the API server takes no `..` in it
+    spec = volume.get("spec")
+    paths = [str(at(spec, how, "path")) for how in _OF_HOST if at(spec, how) is not None]
+    # the API server takes no `..` in them
+    return any(not path.startswith(tuple(map(str, below))) for path in paths)
 
 
 def _faults(pod: Pod, allowed: set[object]) -> Iterator[str]:
@@ -132,8 +133,12 @@ def _cel_faults() -> list[Fault]:
 
 
 def _admission() -> Admission:
-    below = f"{cel.setting(ID, 'volumes')}.exists(b, object.spec.hostPath.path.startsWith(b))"
-    of_volume = f"object.kind == 'PersistentVolume' && has(object.spec.hostPath) && !{below}"
+    below = f"{cel.setting(ID, 'volumes')}.exists(b, s.path.startsWith(b))"
+    sources = ", ".join(f"object.spec.?{how}" for how in _OF_HOST)
+    of_volume = (
+        "object.kind == 'PersistentVolume' && "
+        f"[{sources}].exists(o, o.hasValue() && ![o.value()].exists(s, {below}))"
+    )
     return pods_or_object(
         (("", "persistentvolumes"), *POD_KINDS),
         [Fault(broken=of_volume, says=cel.literal(_VOLUME))],
@@ -166,7 +171,8 @@ RULE = Rule(
         "volumes": {
             "type": "array",
             "items": {"type": "string", "pattern": "^/.+/$"},
-            "default": [f"{SCRATCH_PATH}/"],
+            # the second is of Kubernetes' documentation and its provisioner of local disks
+            "default": [f"{SCRATCH_PATH}/", "/mnt/disks/"],
             "description": "Folders of the host in which a PersistentVolume may lie.",
         },
     },

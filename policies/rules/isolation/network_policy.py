@@ -4,8 +4,10 @@ The stack must have a NetworkPolicy that selects all pods of the namespace in ea
 setting, or a policy of Cilium that does; it denies what it does not allow. A policy that selects
 all pods and lets in everybody is refused: at all ports or most of them, and from no peer, all pods
 of all namespaces, a sixteenth of all addresses or more, or Cilium's entities `all`, `cluster` and
-`world`. A selector that names nobody (`DoesNotExist`, `NotIn`) means everybody. The label
-`fleet.gpu/team` marks the namespace of a team. Namespaces of charts are exempt by a setting.
+`world`, also by their reserved labels. A CiliumCIDRGroup with as many addresses is refused, because
+policies that refer to it show none. A selector that names nobody (`DoesNotExist`, `NotIn`) means
+everybody. The label `fleet.gpu/team` marks the namespace of a team. Namespaces of charts are exempt
+by a setting.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,10 +25,13 @@ ID = "isolation/network-policy"
 _POLICIES = ("NetworkPolicy", cilium.OF_ONE_NAMESPACE, cilium.OF_ALL)
 _LACKS = "must have a NetworkPolicy that selects all its pods, for {}."
 _OPEN = "must not let everybody reach all pods of its namespace."
+_GROUP = "must not have the addresses of everybody; a policy says that by the entity world."
 
 
 def violations(manifest: Manifest, _settings: Settings) -> list[str]:
     """Returns a policy that selects all pods and denies nothing."""
+    if cilium.is_wide_group(manifest):
+        return [f"{describe(manifest)} {_GROUP}"]
     is_open = _is_open(manifest) if _is_policy(manifest) else _is_open_of_cilium(manifest)
     return [f"{describe(manifest)} {_OPEN}"] if is_open else []
 
@@ -36,7 +41,9 @@ def _is_open_of_cilium(manifest: Manifest) -> bool:
 
 
 def _is_open(policy: Manifest) -> bool:
-    if not reach.names_nobody(at(policy, "spec", "podSelector")):
+    types = items(at(policy, "spec", "policyTypes"))
+    is_of_ingress = not types or "Ingress" in types  # else what it says of ingress is not read
+    if not is_of_ingress or not reach.names_nobody(at(policy, "spec", "podSelector")):
         return False
     rules = items(at(policy, "spec", "ingress"))
     wide = [rule for rule in rules if reach.opens_all_ports(items(at(rule, "ports")))]
@@ -106,8 +113,9 @@ _WIDE = (
     "object.spec.?ingress.orValue([])"
     f".filter(r, {reach.cel_opens_all_ports('r.?ports.orValue([])')})"
 )
+_IS_OF_INGRESS = "[object.spec.?policyTypes.orValue([])].exists(t, size(t) == 0 || 'Ingress' in t)"
 _IS_OPEN = (
-    f"{reach.cel_names_nobody('object.spec.?podSelector')} && "
+    f"{_IS_OF_INGRESS} && {reach.cel_names_nobody('object.spec.?podSelector')} && "
     f"[{_WIDE}].exists(w, w.exists(r, size({_FROM}) == 0 || "
     f"{_FROM}.exists(p, {_ALL_NAMESPACES})) || {reach.cel_are_everybody('w', _BLOCKS)})"
 )
@@ -138,12 +146,14 @@ RULE = Rule(
         KINDS,
         "true",
         [
+            Fault(broken=cilium.CEL_IS_WIDE_GROUP, says=cel.literal(_GROUP)),
             Fault(
                 broken=(
-                    f"object.kind == 'NetworkPolicy' ? ({_IS_OPEN}) : ({cilium.cel_is_open()})"
+                    f"object.kind == 'NetworkPolicy' ? ({_IS_OPEN}) : "
+                    f"object.kind != 'CiliumCIDRGroup' && ({cilium.cel_is_open()})"
                 ),
                 says=cel.literal(_OPEN),
-            )
+            ),
         ],
     ),
 )

@@ -3,10 +3,13 @@
 The rule reads firewalls of Hetzner, security groups of AWS, the endpoint of an EKS cluster and
 Services with a load balancer or a port of the nodes. Open to everybody means ranges that cover a
 sixteenth of all addresses or more, in one piece or several, or a Service without ranges; ports of
-the nodes have none. A Service opens a port by its own number, by that of the container, or by the
-name that IANA gives it (`ssh`, `etcd-client`, `etcd-server`). With `externalIPs` whoever makes a
-Service takes the traffic for any address, so it may have none. A server of Hetzner has no firewall
-unless the program gives it one.
+the nodes have none. Ranges that Cilium reads as those to deny are none, and so is what the load
+balancers of an environment do not hold to: Hetzner's know no ranges. The ports of the nodes behind
+a load balancer are the firewall's to close: Cilium holds ranges at the balancer's address. A
+Service opens a port by its own number, by that of the container, or by the name that IANA gives it
+(`ssh`, `etcd-client`, `etcd-server`). With `externalIPs` whoever makes a Service takes the traffic
+for any address, so it may have none. A server of Hetzner has no firewall unless the program gives
+it one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from policies.language import cel, cidrs
 from policies.language.cel_forms import Fault, of_object
 from policies.language.manifest import at, describe, items, mapping
+from policies.language.pool_table import facts
 from policies.language.rule import Kind, Manifest, Rule, Settings
 from settings.names import SERVER
 
@@ -31,6 +35,7 @@ _TCP = ("tcp", "6", "-1", "all")
 _SERVICE = "must not open a port of SSH or of the control plane to everybody."
 _EXTERNAL = "must not take traffic for addresses of its own choice by externalIPs."
 _NAMED = {"ssh": 22, "etcd-client": 2379, "etcd-server": 2380}
+_DENIED = "service.cilium.io/src-ranges-policy"
 _RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
 
@@ -107,17 +112,20 @@ def _of_service(manifest: Manifest, settings: Settings) -> Iterator[str]:
     spec = mapping(manifest.get("spec"))
     if items(spec.get("externalIPs")):
         yield _EXTERNAL
-    if not _is_for_everybody(manifest, spec):
+    if not _is_for_everybody(manifest, spec, settings):
         return
     guarded = items(settings["ports"])
     if any(_is_guarded(port, guarded) for port in items(spec.get("ports"))):
         yield _SERVICE
 
 
-def _is_for_everybody(manifest: Manifest, spec: Mapping[str, object]) -> bool:
+def _is_for_everybody(manifest: Manifest, spec: Mapping[str, object], settings: Settings) -> bool:
     if spec.get("type") != "LoadBalancer":
         return spec.get("type") == "NodePort"
-    said = str(at(manifest, "metadata", "annotations", _RANGES) or "")
+    denied = str(at(manifest, "metadata", "annotations", _DENIED) or "").lower() == "deny"
+    if denied or not facts(settings).get("balancers_filter"):
+        return True
+    said = str(at(manifest, "metadata", "annotations", _RANGES) or "").strip()
     ranges = items(spec.get("loadBalancerSourceRanges")) or said.split(",") * bool(said)
     return not ranges or _is_world(ranges)
 
@@ -134,7 +142,8 @@ def _is_guarded(port: object, guarded: Sequence[object]) -> bool:
 
 KINDS: tuple[Kind, ...] = (("", "services"),)
 _GUARDED = cel.setting(ID, "ports")
-_SAID = f"object.metadata.?annotations[?'{_RANGES}'].orValue('')"
+_SAID = f"object.metadata.?annotations[?'{_RANGES}'].orValue('').trim()"
+_IS_DENIED = f"object.metadata.?annotations[?'{_DENIED}'].orValue('').lowerAscii() == 'deny'"
 _HAS = "size(object.spec.?loadBalancerSourceRanges.orValue([])) > 0"
 _OF_SERVICE = f"({_HAS} ? object.spec.loadBalancerSourceRanges : {_SAID}.split(','))"
 _COVER_ALL = (
@@ -143,7 +152,8 @@ _COVER_ALL = (
 )
 _IS_FOR_EVERYBODY = (
     "(object.spec.?type.orValue('') == 'LoadBalancer' ? "
-    f"(!({_HAS}) && {_SAID} == '') || {_COVER_ALL} : "
+    f"!variables.balancers_filter || {_IS_DENIED} || (!({_HAS}) && {_SAID} == '') || "
+    f"{_COVER_ALL} : "
     "object.spec.?type.orValue('') == 'NodePort')"
 )
 _NUMBER = " || ".join(

@@ -1,24 +1,28 @@
 """A role must name what it allows, and nobody may be bound to cluster-admin.
 
 Wildcards are refused as verb, resource, API group or path, and in an AWS policy as the allowed
-action `*` or `<service>:*`. So is what leads to all rights in other words: `escalate` and `bind` on
-roles, `impersonate`, `nodes/proxy`, in a ClusterRole reading all secrets or making tokens of all
-service accounts, and a ClusterRole that takes in all others by a selector that names none, or
-cluster-admin by the label that the API server gives its own roles.
+action `*` or `<service>:*`. So is what leads to all rights, or past the rules, in other words:
+`escalate` and `bind` on roles, `impersonate`, `nodes/proxy`, changing namespaces (exemptions and
+Pod Security go by their labels), binding pods to nodes, and a ClusterRole that takes in all others
+by a selector that names none, or cluster-admin by the label of the API server's own roles. In a
+ClusterRole that names no objects also: reading all secrets, making tokens of all service accounts,
+writing webhooks and admission policies, approving client certificates of the API server, and
+writing nodes, whose labels and taints keep teams apart.
 
-Roles of Kubernetes and of charts are known by their name *and* by what they hold: the same name
-with more in it is refused. The setting adds roles in the same form. cluster-admin may be bound to
-the subjects of the setting alone. What the API server itself and its controller for aggregated
-roles write is theirs.
+ClusterRoles of Kubernetes and of charts are known by their name *and* by what they hold: the same
+name with more in it is refused. The setting adds roles in the same form. In all namespaces such a
+role may be bound to the account that it is meant for, and to the subjects of the setting, to which
+alone cluster-admin may be bound; a role for people is bound in their namespaces. What the API
+server itself and its controller for aggregated roles write is theirs.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from policies.language import cel
+from policies.language import cel, role_bindings
 from policies.language.cel_forms import Fault, of_object
-from policies.language.known_roles import KNOWN
+from policies.language.known_rights import KNOWN
 from policies.language.manifest import at, describe, items, mapping
 from policies.language.rule import Admission, Kind, Manifest, Rule, Settings
 
@@ -29,7 +33,6 @@ _BINDINGS = ("RoleBinding", "ClusterRoleBinding")
 _GROUP = "rbac.authorization.k8s.io"
 _ALL = ("*", "/*")  # of paths the second is as much as the first
 _WILDCARD = "must name its {0} and not use a wildcard."
-_ADMIN = "must not bind cluster-admin."
 _ACTIONS = "must name the actions that it allows and not use a wildcard."
 _POLICY = "must be a policy that can be read."
 _TAKES_IN = (
@@ -46,15 +49,23 @@ _AWS = (
     "aws:iam/groupPolicy:GroupPolicy",
 )
 _READS = ("get", "list", "watch")
-_Powers = tuple[tuple[str, Sequence[str], Sequence[str], str], ...]
-_POWERS: _Powers = (
+_WRITES = ("update", "patch")
+_GATES = (
+    *("validatingwebhookconfigurations", "mutatingwebhookconfigurations"),
+    *("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
+    *("mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
+)
+_Power = tuple[str, Sequence[str], Sequence[str], str]
+_POWERS: tuple[_Power, ...] = (
     (_GROUP, ("roles", "clusterroles"), ("escalate", "bind"), "must not {} roles."),
     ("", ("users", "groups", "serviceaccounts"), ("impersonate",), "must not {} anybody."),
     ("authentication.k8s.io", (), ("impersonate",), "must not {} anybody."),
     ("", ("nodes/proxy", "*/proxy"), (), "must not reach kubelets by nodes/proxy."),
+    ("", ("namespaces",), _WRITES, "must not {} namespaces, by whose labels rules are held."),
+    ("", ("bindings", "pods/binding"), ("create",), "must not bind pods to nodes."),
 )
 """API group, resources, verbs and what is said; where there are none, any will do."""
-_EVERYWHERE: _Powers = (
+_EVERYWHERE: tuple[_Power, ...] = (
     ("", ("secrets",), _READS, "must not read the secrets of all namespaces."),
     (
         "",
@@ -62,12 +73,23 @@ _EVERYWHERE: _Powers = (
         ("create",),
         "must not make tokens of all service accounts.",
     ),
+    (
+        "admissionregistration.k8s.io",
+        _GATES,
+        ("create", *_WRITES, "delete", "deletecollection"),
+        "must not change all webhooks or admission policies.",
+    ),
+    (
+        "certificates.k8s.io",
+        ("signers",),
+        ("approve",),
+        "must not approve certificates of all signers.",
+    ),
+    ("", ("nodes",), _WRITES, "must not {} all nodes."),
 )
-"""The same for ClusterRoles, where no resource is named."""
-_GUARDED = {
-    "resources": ["*", *(name for power in (*_POWERS, *_EVERYWHERE) for name in power[1])],
-    "verbs": ["*", *(verb for power in (*_POWERS, *_EVERYWHERE) for verb in power[2])],
-}
+"""The same for ClusterRoles, where no object is named, or one that is as good as all."""
+_AS_ALL = ("kubernetes.io/kube-apiserver-client", "kubernetes.io/*")
+_ALL_POWERS = (*_POWERS, *_EVERYWHERE)
 _WRITERS = (
     "system:apiserver",
     "system:serviceaccount:kube-system:clusterrole-aggregation-controller",
@@ -83,13 +105,13 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     elif str(manifest.get("apiVersion")).startswith(f"{_GROUP}/"):
         if kind in _ROLES:
             faults = _of_role(manifest, settings)
-        elif kind in _BINDINGS and _binds_admin(manifest, items(settings["administrators"])):
-            faults = iter([_ADMIN])
+        elif kind in _BINDINGS:
+            faults = role_bindings.faults(manifest, items(settings["administrators"]))
     return [f"{describe(manifest)} {fault}" for fault in faults]
 
 
 def _of_role(role: Manifest, settings: Settings) -> Iterator[str]:
-    known = list(_known(str(at(role, "metadata", "name")), settings))
+    known = list(_known(role, settings))
     rules = [
         mapping(rule)
         for rule in items(role.get("rules"))
@@ -103,14 +125,16 @@ def _of_role(role: Manifest, settings: Settings) -> Iterator[str]:
             yield _said(power)
     if role.get("kind") == "ClusterRole":
         for power in _EVERYWHERE:
-            if any(_has(power, rule) and not items(rule.get("resourceNames")) for rule in rules):
+            if any(_has(power, rule) and _of_all(rule) for rule in rules):
                 yield _said(power)
         if any(map(_takes_in_all, items(at(role, "aggregationRule", "clusterRoleSelectors")))):
             yield _TAKES_IN
 
 
-def _known(name: str, settings: Settings) -> Iterator[Mapping[str, object]]:
-    yield from map(mapping, KNOWN.get(name, ()))
+def _known(role: Manifest, settings: Settings) -> Iterator[Mapping[str, object]]:
+    name = str(at(role, "metadata", "name"))
+    if role.get("kind") == "ClusterRole":
+        yield from map(mapping, KNOWN.get(name, ()))
     for each in items(settings["roles"]):
         if at(each, "name") == name:
             yield from map(mapping, items(at(each, "rules")))
@@ -119,21 +143,31 @@ def _known(name: str, settings: Settings) -> Iterator[Mapping[str, object]]:
 def _holds(known: Mapping[str, object], rule: Mapping[str, object]) -> bool:
     """Return whether a known rule has all of another, apart from what anybody may hold."""
     exact = "*" in items(rule.get("verbs"))
+    met = [power for power in _ALL_POWERS if _has(power, rule)]
+    guarded = {
+        "resources": {"*", *(name for power in met for name in power[1])},
+        "verbs": {"*", *(verb for power in met for verb in power[2])},
+    }
     for field in _FIELDS:
         listed = items(known.get(field))
         wanted = items(rule.get(field))
         if field == "verbs" or (field == "resources" and not exact):
-            wanted = [each for each in wanted if each in _GUARDED[field]]
+            wanted = [each for each in wanted if each in guarded[field]]
         if "*" not in listed and not all(each in listed for each in wanted):
             return False
     return True
 
 
-def _said(power: tuple[str, Sequence[str], Sequence[str], str]) -> str:
+def _of_all(rule: Mapping[str, object]) -> bool:
+    names = items(rule.get("resourceNames"))
+    return not names or any(name in _AS_ALL for name in names)
+
+
+def _said(power: _Power) -> str:
     return power[3].format(" or ".join(power[2]))
 
 
-def _has(power: tuple[str, Sequence[str], Sequence[str], str], rule: Mapping[str, object]) -> bool:
+def _has(power: _Power, rule: Mapping[str, object]) -> bool:
     group, resources, verbs, _ = power
     return (
         group in items(rule.get("apiGroups"))
@@ -164,22 +198,6 @@ def _names_all(names: Iterable[object]) -> bool:
     return any(name in _ALL for name in names)
 
 
-def _binds_admin(manifest: Manifest, administrators: Sequence[object]) -> bool:
-    return at(manifest, "roleRef", "name") == "cluster-admin" and not _are_administrators(
-        items(manifest.get("subjects")), administrators
-    )
-
-
-def _are_administrators(subjects: Sequence[object], administrators: Sequence[object]) -> bool:
-    return bool(subjects) and all(_subject(each) in administrators for each in subjects)
-
-
-def _subject(subject: object) -> str:
-    space = at(subject, "namespace")
-    name = f"{space}/{at(subject, 'name')}" if space else at(subject, "name")
-    return f"{at(subject, 'kind')}/{name}"
-
-
 def _actions(policy: object) -> Iterator[str]:
     """A policy comes as JSON text, or as what the text would say."""
     try:
@@ -207,9 +225,15 @@ KINDS: tuple[Kind, ...] = tuple(
     (_GROUP, plural) for plural in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
 )
 _BY_PEOPLE = f"!(request.userInfo.username in {list(_WRITERS)})"
+_MEETS = (
+    "p.group in r.?apiGroups.orValue([]) && "
+    "(size(p.resources) == 0 || p.resources.exists(y, y in r.?resources.orValue([]))) && "
+    "(size(p.verbs) == 0 || p.verbs.exists(y, y in r.?verbs.orValue([])))"
+)
+_UNGUARDED = "x != '*' && !variables.powers.exists(p, x in p.{} && " + _MEETS + ")"
 _HARMLESS = {
-    "resources": f"!('*' in r.?verbs.orValue([])) && !(x in {_GUARDED['resources']})",
-    "verbs": f"!(x in {_GUARDED['verbs']})",
+    "resources": f"!('*' in r.?verbs.orValue([])) && {_UNGUARDED.format('resources')}",
+    "verbs": _UNGUARDED.format("verbs"),
 }
 _SAME = " && ".join(
     f"('*' in g.{field} || r.?{field}.orValue([])"
@@ -218,15 +242,24 @@ _SAME = " && ".join(
 )
 _NAME = "object.metadata.?name.orValue('')"
 _OF_SETTING = f"{cel.setting(ID, 'roles')}.filter(k, k.name == {_NAME})"
-_RULES = (
-    "(object.kind in ['Role', 'ClusterRole'] ? object.?rules.orValue([]).filter(r, "
-    f"!({cel.literal(KNOWN)}[?{_NAME}].orValue([]).exists(g, {_SAME}) || "
-    f"{_OF_SETTING}.exists(k, k.rules.exists(g, {_SAME})))) : [])"
+_VARIABLES = {
+    "powers": cel.literal(
+        [dict(zip(("group", "resources", "verbs"), each, strict=False)) for each in _ALL_POWERS]
+    ),
+    "known": f"object.kind == 'ClusterRole' ? {cel.literal(KNOWN)}[?{_NAME}].orValue([]) : []",
+    "judged": (
+        "(object.kind in ['Role', 'ClusterRole'] ? object.?rules.orValue([]).filter(r, "
+        f"!(variables.known.exists(g, {_SAME}) || "
+        f"{_OF_SETTING}.exists(k, k.rules.exists(g, {_SAME})))) : [])"
+    ),
+    **role_bindings.VARIABLES,
+}
+_CEL_OF_ALL = (
+    f"(size(r.?resourceNames.orValue([])) == 0 || r.resourceNames.exists(n, n in {list(_AS_ALL)}))"
 )
-_SUBJECT = "s.kind + '/' + (s.?namespace.orValue('') == '' ? '' : s.namespace + '/') + s.name"
 
 
-def _cel_has(power: tuple[str, Sequence[str], Sequence[str], str]) -> str:
+def _cel_has(power: _Power) -> str:
     group, resources, verbs, _ = power
     parts = [f"{cel.literal(group)} in r.?apiGroups.orValue([])"]
     if resources:
@@ -254,7 +287,7 @@ def _cel_faults() -> list[Fault]:
         Fault(
             broken=(
                 "object.kind == 'ClusterRole' && variables.judged.exists(r, "
-                f"size(r.?resourceNames.orValue([])) == 0 && {_cel_has(each)})"
+                f"{_CEL_OF_ALL} && {_cel_has(each)})"
             ),
             says=cel.literal(_said(each)),
         )
@@ -269,24 +302,18 @@ def _cel_faults() -> list[Fault]:
         f"e.key != '{_MARK}' ? e.operator in ['NotIn', 'DoesNotExist'] : e.operator == 'Exists' || "
         f"e.operator == 'In' && {has} || e.operator == 'NotIn' && !({has})))"
     )
-    known = cel.setting(ID, "administrators")
-    subjects = "object.?subjects.orValue([])"
-    admin = (
-        "object.?roleRef.?name.orValue('') == 'cluster-admin' && "
-        f"(size({subjects}) == 0 || !{subjects}.all(s, ({_SUBJECT}) in {known}))"
-    )
     return [
         *wildcards,
         *powers,
         *everywhere,
         Fault(broken=takes_in, says=cel.literal(_TAKES_IN)),
-        Fault(broken=admin, says=cel.literal(_ADMIN)),
+        *role_bindings.cel_faults(cel.setting(ID, "administrators")),
     ]
 
 
 def _admission() -> Admission:
     found = of_object(KINDS, _BY_PEOPLE, _cel_faults())
-    return replace(found, variables={"judged": _RULES})
+    return replace(found, variables=_VARIABLES)
 
 
 _LIST = {"type": "array", "items": {"type": "string"}, "default": []}
@@ -325,7 +352,7 @@ RULE = Rule(
             "type": "array",
             "items": {"type": "string", "pattern": "^(User|Group|ServiceAccount)/.+$"},
             "default": ["Group/kubeadm:cluster-admins", "Group/system:masters"],
-            "description": "Subjects to whom cluster-admin may be bound.",
+            "description": "Subjects to whom cluster-admin and other known roles may be bound.",
         },
     },
     predicate=violations,

@@ -5,8 +5,10 @@ names, or mounts below /var/run/nvidia-container-devices: all of them by `all`, 
 a queue or a quota, and in addition to what other pods on the node have. The nodes of this program
 refuse both ways; this rule refuses them where nodes do not, and says so before a pod starts without
 GPUs. `none`, `void` and an empty value give none. A value from elsewhere (`valueFrom`) is as good
-as any. A container that asks for GPUs leaves the variable to the device plugin: the kubelet puts
-the container's own value last, which wins. Pods in the system namespaces of the setting may.
+as any. A container may also take a whole ConfigMap as variables (`envFrom`), so that a ConfigMap
+must have no key that is the variable, or what a `prefix` such as `NVIDIA_` leaves of it; Secrets
+are not read. A container that asks for GPUs leaves the variable to the device plugin: the kubelet
+puts the container's own value last, which wins. Pods in the system namespaces of the setting may.
 
 A LimitRange gives containers that ask for nothing its defaults behind the rules' back: none may
 name GPUs, not even as `max` or `min` of containers, which the API server takes for defaults.
@@ -31,6 +33,9 @@ _BY_VARIABLE = (
 _OVERRIDES = (
     f"must leave {_VARIABLE} to the device plugin, which sets it to the GPUs that it asked for."
 )
+_LEFT = "VISIBLE_DEVICES"  # as a key it may be meant for nothing else, what is shorter may
+_LONGEST = len(_VARIABLE.removesuffix(_LEFT))  # so a longer prefix is meant for nothing else
+_BY_MAP = f"must not give the GPUs of a node to whoever takes its keys as variables: {_VARIABLE}."
 _BY_MOUNT = (
     f"must ask for its GPUs by a resource such as {_VENDOR}gpu, not take them by mounts below "
     f"{_MOUNTS}."
@@ -48,8 +53,13 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
         gives = not is_system(manifest, settings) and _gives_by_default(manifest)
         return [f"{describe(manifest)} {_BY_DEFAULT}"] if gives else []
     found = pods(manifest)
-    if not found or is_system(manifest, settings):
+    is_map = manifest.get("kind") == "ConfigMap" and manifest.get("apiVersion") == "v1"
+    if not (found or is_map) or is_system(manifest, settings):
         return []
+    if is_map:
+        data = mapping(manifest.get("data")).items()
+        gives = any(_is_key(name) and _names_gpus(value) for name, value in data)
+        return [f"{describe(manifest)} {_BY_MAP}"] if gives else []
     return [
         f"{subject(manifest, pod)}: container '{container.get('name') or ''}' {fault}"
         for pod in found
@@ -69,7 +79,9 @@ def _gives_by_default(limit_range: Manifest) -> bool:
 
 
 def _fault(container: Mapping[str, object]) -> str | None:
-    if any(map(_gives_gpus, items(container.get("env")))):
+    prefixes = (str(at(each, "prefix") or "") for each in items(container.get("envFrom")))
+    by_prefix = any(_VARIABLE.startswith(each) and len(each) > _LONGEST for each in prefixes)
+    if by_prefix or any(map(_gives_gpus, items(container.get("env")))):
         return _OVERRIDES if _asks(container) else _BY_VARIABLE
     paths = (str(at(each, "mountPath") or "") for each in items(container.get("volumeMounts")))
     return _BY_MOUNT if any(f"{path}/".startswith(f"{_MOUNTS}/") for path in paths) else None
@@ -78,9 +90,16 @@ def _fault(container: Mapping[str, object]) -> str | None:
 def _gives_gpus(variable: object) -> bool:
     if at(variable, "name") != _VARIABLE:
         return False
-    value = at(variable, "value")
-    elsewhere = at(variable, "valueFrom") is not None
-    return elsewhere or ("" if value is None else str(value)) not in _NO_GPUS
+    return at(variable, "valueFrom") is not None or _names_gpus(at(variable, "value"))
+
+
+def _names_gpus(value: object) -> bool:
+    return ("" if value is None else str(value)) not in _NO_GPUS
+
+
+def _is_key(name: str) -> bool:
+    """Return whether a key is the variable behind a prefix."""
+    return name.endswith(_LEFT) and _VARIABLE.endswith(name)
 
 
 def _asks(container: Mapping[str, object]) -> bool:
@@ -93,9 +112,16 @@ def _asks(container: Mapping[str, object]) -> bool:
 
 _VALUE = "dyn(v.?value.orValue(''))"
 _GIVES = (
+    "(c.?envFrom.orValue([]).exists(v, [v.?prefix.orValue('')].exists(t, "
+    f"'{_VARIABLE}'.startsWith(t) && size(t) > {_LONGEST})) || "
     f"c.?env.orValue([]).exists(v, v.?name.orValue('') == '{_VARIABLE}' && "
     f"(v.?valueFrom.hasValue() || {_VALUE} != null && "
-    f"!('%s'.format([{_VALUE}]) in {list(_NO_GPUS)})))"
+    f"!('%s'.format([{_VALUE}]) in {list(_NO_GPUS)}))))"
+)
+_DATA = "object.?data.orValue({})"
+_MAP_GIVES = (
+    f"object.kind == 'ConfigMap' && !{cel_is_system(ID)} && {_DATA}.exists(k, "
+    f"k.endsWith('{_LEFT}') && '{_VARIABLE}'.endsWith(k) && !({_DATA}[k] in {list(_NO_GPUS)}))"
 )
 _ASKS = (
     f"{cel.RESOURCES}.exists(r, r.exists(k, k.startsWith('{_VENDOR}') && {cel.is_some('r[k]')}))"
@@ -126,10 +152,14 @@ RULE = Rule(
     schema=schema("host-access", "Namespaces of the system parts that see all GPUs of their node."),
     predicate=violations,
     admission=pods_or_object(
-        (*KINDS, ("", "limitranges")),
-        [Fault(broken=_GIVES_BY_DEFAULT, says=cel.literal(_BY_DEFAULT))],
+        (("", "configmaps"), ("", "limitranges"), *KINDS),
+        [
+            Fault(broken=_MAP_GIVES, says=cel.literal(_BY_MAP)),
+            Fault(broken=_GIVES_BY_DEFAULT, says=cel.literal(_BY_DEFAULT)),
+        ],
         of_containers(
-            f"({_IS_RANGE} || {cel_is_system(ID)} ? [] : variables.pods)",
+            f"(object.kind in ['ConfigMap', 'LimitRange'] || {cel_is_system(ID)} ? [] : "
+            "variables.pods)",
             [
                 Fault(broken=f"{_GIVES} && {_ASKS}", says=cel.literal(_OVERRIDES)),
                 Fault(broken=_GIVES, says=cel.literal(_BY_VARIABLE)),

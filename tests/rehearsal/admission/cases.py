@@ -11,7 +11,9 @@ from zlib import crc32
 
 from policies.language.facts import KEY
 from tests.rehearsal.admission import (
+    cases_beyond,
     cases_capacity,
+    cases_cilium,
     cases_declared,
     cases_doors,
     cases_gangs,
@@ -54,6 +56,7 @@ class Case:
 
 
 _TABLES = (
+    cases_beyond,
     cases_capacity,
     cases_numa,
     cases_pools,
@@ -66,6 +69,7 @@ _TABLES = (
     cases_idle,
     cases_isolation,
     cases_spelling,
+    cases_cilium,
     cases_structure,
     cases_trust,
     cases_work,

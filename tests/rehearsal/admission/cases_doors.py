@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
+from tests.rehearsal.admission.facts import FACTS
 from tests.support.admission.objects import (
     GPU,
     KINDS,
@@ -37,6 +38,11 @@ def _seeing(value: object, found: Object | None = None) -> Object:
     return {**(found or limited()), "env": [{"name": VISIBLE, "value": value}]}
 
 
+def _map(key: str, value: str) -> Object:
+    found: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine"}}
+    return {**found, "data": {key: value}}
+
+
 def _running(*words: str, count: int = 8, **more: object) -> Object:
     return {**gpus(count), "command": list(words[:1]), "args": list(words[1:]), **more}
 
@@ -49,6 +55,15 @@ def _required(*terms: Object) -> Object:
 def _labelled(key: str, *values: str, operator: str = "In") -> Object:
     asked: Object = {"key": key, "operator": operator, **({"values": values} if values else {})}
     return {"matchExpressions": [asked]}
+
+
+_NOT_BARE: Object = {
+    "matchExpressions": [
+        {"key": "fleet.gpu/pool", "operator": "NotIn", "values": ["bare"]},
+        {"key": "fleet.gpu/pool", "operator": "Exists"},
+    ]
+}
+_WITH_GPUS = tuple(each["name"] for each in FACTS["pools"] if each["gpus"])
 
 
 def _named(node: str) -> Object:
@@ -80,6 +95,10 @@ def _good_doors() -> Iterator[Row]:
     for value in ("none", "void", ""):
         yield VARIABLE, f"{value!r} to be seen", job(template(_seeing(value)))
     yield VARIABLE, "GPUs that are asked for", pod(gpus())
+    for key, value in ((VISIBLE, "none"), (VISIBLE, ""), ("CUDA_VISIBLE_DEVICES", "0")):
+        yield VARIABLE, f"a ConfigMap with {key} {value!r}", _map(key, value)
+    whole = [{"prefix": "NVIDIA_", "configMapRef": {"name": "mine"}}, {"secretRef": {"name": "a"}}]
+    yield VARIABLE, "other variables", pod({**limited(), "envFrom": whole})
     system = pod(_seeing("all"))
     system["metadata"]["namespace"] = "kube-system"
     yield VARIABLE, "a part of the system", system
@@ -101,6 +120,14 @@ def _good_doors() -> Iterator[Row]:
     yield LIMITS, "a type without GPUs among others", pod(plain, **small)
     none = _required(_labelled("nvidia.com/gpu.present", operator="DoesNotExist"))
     yield LIMITS, "nodes without GPUs", pod(plain, **none)
+    yield LIMITS, "a pool, without its taint", pod(plain, **_required(_NOT_BARE))
+    others = _labelled("fleet.gpu/pool", *_WITH_GPUS, operator="NotIn")
+    yield LIMITS, "no pool with GPUs", pod(plain, **_required(others), **ANY_TAINT)
+    either = _required(_NOT_BARE, _labelled("a", "b"))
+    yield LIMITS, "a pool as one of two ways", pod(plain, **either, **ANY_TAINT)
+    for operator, value in (("Lt", "1"), ("DoesNotExist", "")):
+        found = _labelled("nvidia.com/gpu.count", *([value] if value else []), operator=operator)
+        yield LIMITS, f"GPUs that are {operator} {value}", pod(plain, **_required(found))
     of_pod: Object = {"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
     yield LIMITS, "a limit of the whole pod", pod(plain, **of_pod, **_on("dgx"))
     yield WHOLE_POD, "a pod elsewhere", job(template(plain, **of_pod))
@@ -189,6 +216,10 @@ def _bad_doors() -> Iterator[Row]:
     )
     yield VARIABLE, "a sidecar of GPUs", pod(gpus(), _seeing("all", limited("beside")))
     yield VARIABLE, "more than it asks for", pod(_seeing("all", gpus()))
+    for key in (VISIBLE, "VISIBLE_DEVICES"):
+        yield VARIABLE, f"a ConfigMap with {key}", _map(key, "all")
+    prefix = {"prefix": "NVIDIA_VISIBLE_", "configMapRef": {"name": "mine"}}
+    yield VARIABLE, "a prefix of variables", pod({**limited(), "envFrom": [prefix]})
     mount = {"name": "d", "mountPath": "/var/run/nvidia-container-devices/all"}
     volumes = [{"name": "d", "emptyDir": {}}]
     yield VARIABLE, "a mount", pod({**limited(), "volumeMounts": [mount]}, volumes=volumes)
@@ -213,6 +244,16 @@ def _bad_places() -> Iterator[Row]:
     yield LIMITS, "a label of the GPU Operator", pod(plain, **present)
     exists = _required(_labelled("nvidia.com/gpu.product", operator="Exists"))
     yield LIMITS, "a label by affinity", pod(plain, **exists)
+    for operator, key, value in (
+        ("Gt", "nvidia.com/gpu.count", "0"),
+        ("Lt", "nvidia.com/gpu.count", "9"),
+        ("NotIn", "nvidia.com/gpu.present", "false"),
+    ):
+        found = _required(_labelled(key, value, operator=operator))
+        yield LIMITS, f"{key} {operator} {value}", pod(plain, **found)
+    there = _labelled("fleet.gpu/pool", operator="Exists")
+    yield LIMITS, "any pool", job(template(plain, **_required(there), **ANY_TAINT))
+    yield LIMITS, "all but one pool", pod(plain, **_required(_NOT_BARE), **ANY_TAINT)
     typed: Object = {"nodeSelector": {"node.kubernetes.io/instance-type": "p5en.48xlarge"}}
     yield LIMITS, "an instance type", pod(plain, **typed)
     fields = _required(_named("dev-dgx-01"))

@@ -1,124 +1,152 @@
-"""Objects by which somebody takes what is the system's or others': `(rule, what, object)`."""
+"""Rights that lead to more, and whom they are bound to: `(rule, what it is, object)`."""
 
 from collections.abc import Iterator
-from itertools import chain
 
-from tests.rehearsal.admission.cases_isolation import role
-from tests.support.admission.objects import KINDS, Object, gpus, limited, made, template
+from tests.rehearsal.admission.cases_isolation import HOST, RBAC, allows, role
+from tests.support.admission.objects import Object, made
 
 Row = tuple[str, str, Object]
-LABELS, DEVICES = "cost/labels", "isolation/unrequested-gpus"
-PRIORITY, RBAC = "idle/queue-priority", "isolation/rbac-wildcards"
-BOOTSTRAP = "kubernetes.io/bootstrapping"
-OF_VIEWERS = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
+_GROUP = "rbac.authorization.k8s.io"
+_GATES = "admissionregistration.k8s.io"
+_SIGNERS = {"apiGroups": ["certificates.k8s.io"], "resources": ["signers"], "verbs": ["approve"]}
+_ALL = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
 
 
-def _takes_in(labels: dict[str, str] | None = None, *expressions: Object) -> Object:
-    said = {"matchLabels": labels or {}, "matchExpressions": list(expressions)}
-    selector = {key: value for key, value in said.items() if value}
-    return role("ClusterRole", aggregationRule={"clusterRoleSelectors": [selector]}, rules=[])
+def _bound(name: str, subject: str, *, kind: str = "ClusterRoleBinding") -> Object:
+    """A binding of a ClusterRole to a subject that is written as in the setting."""
+    of, _, called = subject.partition("/")
+    space, _, name_of = called.rpartition("/") if of == "ServiceAccount" else ("", "", called)
+    found: Object = {"kind": of, "name": name_of}
+    if of == "ServiceAccount":
+        found["namespace"] = space
+    else:
+        found["apiGroup"] = _GROUP
+    reference = {"apiGroup": _GROUP, "kind": "ClusterRole", "name": name}
+    return role(kind, roleRef=reference, subjects=[found])
 
 
-def _has(key: str, operator: str, *values: str) -> Object:
-    return {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
-
-
-def _urgent(kind: str, name: str, namespace: str = "kube-public") -> Object:
-    found = KINDS[kind](template(limited(), priorityClassName=name))
-    return {**found, "metadata": {**found["metadata"], "namespace": namespace}}
-
-
-def _class(name: str, value: int, **fields: object) -> Object:
-    metadata = {"name": name}
-    version = "scheduling.k8s.io/v1"
-    return {
-        "apiVersion": version,
-        "kind": "PriorityClass",
-        "metadata": metadata,
-        "value": value,
-        **fields,
+def _volume(path: str) -> Object:
+    host = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["dgx-01"]}
+    terms = {"required": {"nodeSelectorTerms": [{"matchExpressions": [host]}]}}
+    spec = {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "local": {"path": path},
+        "nodeAffinity": terms,
     }
+    return made("v1", "PersistentVolume", spec)
 
 
-def _range(kind: str = "Container", namespace: str = "default", **parts: object) -> Object:
-    found = {key: {"cpu": "1", "nvidia.com/gpu": value} for key, value in parts.items()}
-    return made("v1", "LimitRange", {"limits": [{"type": kind, **found}]}, namespace=namespace)
-
-
-def _of_team(kind: str, team: str, namespace: str = "desk") -> Object:
-    inside = template(gpus())
-    inside["metadata"]["labels"]["fleet.gpu/team"] = team
-    found = KINDS[kind](inside)
-    return {**found, "metadata": {**found["metadata"], "namespace": namespace}}
+_DEFAULT = "ServiceAccount/research/default"
+_EVERYBODY = "Group/system:authenticated"
+_HARMLESS: dict[str, Object] = {
+    "one webhook by its name": {
+        "apiGroups": [_GATES],
+        "resources": ["validatingwebhookconfigurations"],
+        "verbs": ["update"],
+        "resourceNames": ["mine"],
+    },
+    "webhooks to read": {
+        "apiGroups": [_GATES],
+        "resources": ["validatingwebhookconfigurations"],
+        "verbs": ["get", "list", "watch"],
+    },
+    "kubelets' certificates": {**_SIGNERS, "resourceNames": ["kubernetes.io/kubelet-serving"]},
+    "namespaces to make": {
+        "apiGroups": [""],
+        "resources": ["namespaces"],
+        "verbs": ["get", "create"],
+    },
+    "the state of nodes": {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]},
+}
+_TOO_MUCH: dict[str, Object] = {
+    **{
+        f"{verb} {resource}": {"apiGroups": [_GATES], "resources": [resource], "verbs": [verb]}
+        for verb, resource in (
+            ("create", "mutatingwebhookconfigurations"),
+            ("update", "validatingwebhookconfigurations"),
+            ("delete", "validatingadmissionpolicies"),
+            ("patch", "validatingadmissionpolicybindings"),
+            ("deletecollection", "mutatingadmissionpolicies"),
+            ("create", "mutatingadmissionpolicybindings"),
+        )
+    },
+    "certificates of all signers": _SIGNERS,
+    "certificates for the API server": {
+        **_SIGNERS,
+        "resourceNames": ["kubernetes.io/kube-apiserver-client"],
+    },
+    "nodes": {"apiGroups": [""], "resources": ["nodes"], "verbs": ["patch"]},
+}
+_IN_A_NAMESPACE: dict[str, Object] = {
+    "the namespace": {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["update"]},
+    "bindings of pods": {"apiGroups": [""], "resources": ["pods/binding"], "verbs": ["create"]},
+    "bindings": {"apiGroups": [""], "resources": ["bindings"], "verbs": ["create"]},
+}
+_OPERATOR = {
+    "rules": [
+        {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "update", "watch"]},
+        {
+            "apiGroups": [_GATES],
+            "resources": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+            "verbs": ["get", "list", "update", "watch"],
+        },
+        {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "patch", "update"]},
+    ]
+}
+_KEDA = {
+    "rules": [
+        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get"]},
+        {"apiGroups": ["*"], "resources": ["*/scale"], "verbs": ["get", "patch", "update"]},
+    ]
+}
 
 
 def good() -> Iterator[Row]:
     """Objects that keep their rule."""
-    own = {BOOTSTRAP: "rbac-defaults"}
-    for name, found in {
-        "the server's roles of viewers": _takes_in({**own, **OF_VIEWERS}),
-        "roles of viewers that are not the server's": _takes_in(
-            OF_VIEWERS, _has(BOOTSTRAP, "DoesNotExist")
-        ),
-        "the server's roles of another mark": _takes_in({BOOTSTRAP: "mine"}),
-    }.items():
-        yield RBAC, name, found
-    yield from ((PRIORITY, name, found) for name, found in _modest())
-    yield LABELS, "a pod of the queue's team", _of_team("Pod", "desk")
-    yield LABELS, "a pod of another team in a queue of none", _of_team("Pod", "rival", "research")
-    yield DEVICES, "a range for pods", _range("Pod", max="8")
-    yield DEVICES, "a range that gives none", _range(default="0", defaultRequest="0", max="0")
-    yield DEVICES, "a range of the system", _range(namespace="kube-system", default="1")
-
-
-def _modest() -> Iterator[tuple[str, Object]]:
-    for space in ("kube-system", "gpu-operator"):
-        critical = _urgent("DaemonSet", "system-node-critical", space)
-        yield f"a DaemonSet of the system in {space}", critical
-    yield "the lowest class in no queue", _urgent("Deployment", "scavenger")
-    yield "a class of no queue in no queue", _urgent("Deployment", "high")
-    yield "the highest class of the fleet", _class("mine", 1_000_000)
-    yield "a class of Longhorn", _class("longhorn-critical", 1_000_000_000)
+    for what, found in _HARMLESS.items():
+        yield RBAC, what, role("ClusterRole", rules=[found])
+    yield RBAC, "what LeaderWorkerSet holds", role("ClusterRole", "lws-manager-role", **_OPERATOR)
+    yield RBAC, "what KEDA holds", role("ClusterRole", "keda-operator", **_KEDA)
+    jobs = allows(apiGroups=["kubeflow.org"], resources=["mpijobs"], verbs=["*"])
+    yield RBAC, "what the MPI Operator holds", role("ClusterRole", "mpi-operator", **jobs)
+    yield RBAC, "edit in a namespace", _bound("edit", "Group/desk", kind="RoleBinding")
+    yield RBAC, "a team's role there", _bound("fleet-team", "Group/desk", kind="RoleBinding")
+    yield RBAC, "edit for masters", _bound("edit", "Group/system:masters")
+    account = "ServiceAccount/kube-system/generic-garbage-collector"
+    collector = "system:controller:generic-garbage-collector"
+    yield RBAC, "the garbage collector's own role", _bound(collector, account)
+    keda = "ServiceAccount/keda/keda-operator"
+    yield RBAC, "an operator's own role", _bound("keda-operator", keda)
+    lws = "ServiceAccount/lws-system/lws-controller-manager"
+    yield RBAC, "an operator's own role by another name", _bound("lws-manager-role", lws)
+    yield RBAC, "a role of ones own", _bound("train", _DEFAULT)
+    for path in ("/scratch/disk", "/mnt/disks/ssd1"):
+        yield HOST, f"a local volume at {path}", _volume(path)
 
 
 def bad() -> Iterator[Row]:
     """Objects that break their rule."""
-    for part in ("default", "max"):
-        yield DEVICES, f"a range with a {part} of containers", _range(**{part: "1"})
-    for kind in ("Pod", "Deployment", "Workflow"):
-        yield LABELS, f"a {kind} of another team in the queue", _of_team(kind, "rival")
-    request = _range(defaultRequest="1", default="1", max="2", min="1")
-    yield DEVICES, "a range with all of them", request
-    yield from chain(_all_roles(), ((PRIORITY, name, found) for name, found in _first()))
-
-
-def _first() -> Iterator[tuple[str, Object]]:
-    for kind in ("Pod", "Deployment", "CronJob", "Workflow"):
-        critical = _urgent(kind, "system-cluster-critical")
-        yield f"a {kind} of the system's class in no queue", critical
-    yield "a pod of another class of the system", _urgent("Pod", "system-node-critical", "default")
-    yield "a service of a queue's class in no queue", _urgent("Deployment", "interactive")
-    whole = _urgent("Workflow", "")
-    whole["spec"]["podPriorityClassName"] = "system-node-critical"
-    yield "a workflow that gives its pods the system's class", whole
-    yield "a class for all pods", _class("all", 10, globalDefault=True)
-    yield "a class above the fleet's", _class("above", 1_000_001)
-
-
-def _all_roles() -> Iterator[Row]:
-    own = {BOOTSTRAP: "rbac-defaults"}
-    for name, found in {
-        "by its label": _takes_in(own),
-        "by its label and another's lack": _takes_in(own, _has("mine", "NotIn", "a")),
-        "by the label's being there": _takes_in(None, _has(BOOTSTRAP, "Exists")),
-        "by one of two values": _takes_in(None, _has(BOOTSTRAP, "In", "mine", "rbac-defaults")),
-        "by another value's lack": _takes_in(
-            None, _has(BOOTSTRAP, "Exists"), _has(BOOTSTRAP, "NotIn", "mine")
-        ),
-    }.items():
-        yield RBAC, f"cluster-admin {name}", found
+    for what, found in {**_TOO_MUCH, **_IN_A_NAMESPACE}.items():
+        yield RBAC, f"all rights on {what}", role("ClusterRole", rules=[found])
+    for what, found in _IN_A_NAMESPACE.items():
+        yield RBAC, f"rights on {what} in a namespace", role("Role", rules=[found])
+    for name in ("cluster-admin", "system:controller:generic-garbage-collector", "gpu-operator"):
+        yield RBAC, f"a Role that is called {name}", role("Role", name, rules=[_ALL])
+    core = {"apiGroups": ["", "apps"], "resources": ["*"], "verbs": ["*"]}
+    yield RBAC, "more than the GPU operator has", role("ClusterRole", "gpu-operator", rules=[core])
+    for name in ("admin", "edit", "system:aggregate-to-edit", "fleet-team", "keda-operator"):
+        yield RBAC, f"{name} for an account", _bound(name, _DEFAULT)
+        yield RBAC, f"{name} for everybody", _bound(name, _EVERYBODY)
+    collector = "system:controller:generic-garbage-collector"
+    for kind in ("ClusterRoleBinding", "RoleBinding"):
+        yield RBAC, f"a {kind} to the garbage collector", _bound(collector, _DEFAULT, kind=kind)
+    elsewhere = "ServiceAccount/research/generic-garbage-collector"
+    yield RBAC, "another garbage collector", _bound(collector, elsewhere)
+    for path in ("/", "/etc/kubernetes", "/scratch", "/mnt/disks"):
+        yield HOST, f"a local volume at {path}", _volume(path)
 
 
 def malformed() -> Iterator[Row]:
-    """No such object here."""
+    """None: the API server reads all of these."""
     yield from ()

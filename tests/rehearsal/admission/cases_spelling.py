@@ -15,7 +15,7 @@ WORLD = "isolation/open-to-world"
 SECRETS = "isolation/clear-secrets"
 NETWORK = "isolation/network-policy"
 UNFILLED = "isolation/placeholders"
-_HALVES = ["0.0.0.0/1", "128.0.0.0/1"]
+HALVES = ["0.0.0.0/1", "128.0.0.0/1"]
 
 
 def network(*peers: Object, selector: Object | None = None, **rule: object) -> Object:
@@ -25,7 +25,7 @@ def network(*peers: Object, selector: Object | None = None, **rule: object) -> O
     return made("networking.k8s.io/v1", "NetworkPolicy", spec)
 
 
-def _said(key: str, operator: str, *values: str) -> Object:
+def said(key: str, operator: str, *values: str) -> Object:
     expression = {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
     return {"matchExpressions": [expression]}
 
@@ -39,17 +39,21 @@ _NAME = "kubernetes.io/metadata.name"
 
 
 def _open_policies() -> Iterator[tuple[str, Object]]:
+    for types in ([], ["Egress", "Ingress"]):
+        found = network()
+        found["spec"] = {**found["spec"], "policyTypes": types}
+        yield f"everybody by the types {types}", found
     for operator, key in (
         ("Exists", _NAME),
         ("DoesNotExist", "none"),
         ("Exists", "fleet.gpu/team"),
     ):
-        yield f"{operator} {key}", network({"namespaceSelector": _said(key, operator)})
-    others = {"namespaceSelector": _said(_NAME, "NotIn", "none")}
+        yield f"{operator} {key}", network({"namespaceSelector": said(key, operator)})
+    others = {"namespaceSelector": said(_NAME, "NotIn", "none")}
     yield "all but one namespace", network(others)
-    nobody = {"namespaceSelector": {}, "podSelector": _said("none", "DoesNotExist")}
+    nobody = {"namespaceSelector": {}, "podSelector": said("none", "DoesNotExist")}
     yield "pods without a label", network(nobody)
-    yield "two halves", network(*blocks(*_HALVES))
+    yield "two halves", network(*blocks(*HALVES))
     yield "two halves of IPv6", network(*blocks("::/1", "8000::/1"))
     yield "what IPv6 routes", network(*blocks("2000::/3"))
     yield "sixteen parts", network(*blocks(*(f"{each * 16}.0.0.0/8" for each in range(16))))
@@ -57,7 +61,7 @@ def _open_policies() -> Iterator[tuple[str, Object]]:
     yield "all but a network", network(most)
     twice = {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8", "10.0.0.0/9"] * 99}}
     yield "all but one network many times", network(twice)
-    rules = [{"from": blocks(each)} for each in _HALVES]
+    rules = [{"from": blocks(each)} for each in HALVES]
     apart = network()
     apart["spec"]["ingress"] = rules
     yield "two halves in two rules", apart
@@ -67,62 +71,23 @@ def _open_policies() -> Iterator[tuple[str, Object]]:
     yield "all ports of UDP", network(ports=[{"protocol": "UDP"}])
     parts = [{"port": 1, "endPort": 30000}, {"port": 30001, "endPort": 65535}]
     yield "all ports in two parts", network(ports=parts)
-    yield "all pods by what none has", network(selector=_said("none", "DoesNotExist"))
+    yield "all pods by what none has", network(selector=said("none", "DoesNotExist"))
 
 
 def _closed_policies() -> Iterator[tuple[str, Object]]:
-    named = {"namespaceSelector": _said(_NAME, "In", "monitoring")}
+    for ingress in ({}, {"from": blocks("0.0.0.0/0")}):
+        out = network()
+        out["spec"] = {**out["spec"], "policyTypes": ["Egress"], "ingress": [ingress]}
+        yield f"{ingress or 'everybody'} in a policy of egress alone", out
+    named = {"namespaceSelector": said(_NAME, "In", "monitoring")}
     yield "a namespace by its name", network(named)
-    yield "namespaces with a mark", network({"namespaceSelector": _said("scrapes", "Exists")})
+    yield "namespaces with a mark", network({"namespaceSelector": said("scrapes", "Exists")})
     private = blocks("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
     yield "all private networks", network(*private)
     yield "one network many times", network(*blocks(*["10.0.0.0/8", "10.1.0.0/9"] * 20))
     yield "ports of nodes", network(ports=[{"port": 30000, "endPort": 32767}])
     yield "a named port", network(ports=[{"port": "web"}])
-    yield "pods with a label", network(selector=_said("app", "Exists"))
-
-
-def _cilium(*ingress: Object, kind: str = "CiliumNetworkPolicy", **spec: object) -> Object:
-    whole = {"endpointSelector": {}, "ingress": list(ingress), **spec}
-    return made("cilium.io/v2", kind, whole)
-
-
-_SPACE = "k8s:io.kubernetes.pod.namespace"
-
-
-def _open_to_cilium() -> Iterator[tuple[str, Object]]:
-    wide = "CiliumClusterwideNetworkPolicy"
-    for entity in ("all", "world", "cluster"):
-        yield f"{entity} of Cilium", _cilium({"fromEntities": [entity]})
-    yield "all of the cluster", _cilium({"fromEntities": ["all"]}, kind=wide)
-    yield "halves of Cilium", _cilium({"fromCIDR": _HALVES})
-    most = [{"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}]
-    yield "most of Cilium", _cilium({"fromCIDRSet": most})
-    anybody = {"fromEndpoints": [_said(_SPACE, "Exists")]}
-    yield "all namespaces of Cilium", _cilium(anybody)
-    yield "any endpoint of the cluster", _cilium({"fromEndpoints": [{}]}, kind=wide)
-    ports = {"toPorts": [{"ports": [{"port": "1", "endPort": 65535, "protocol": "TCP"}]}]}
-    yield "all ports of Cilium", _cilium(ports)
-    specs = _cilium()
-    specs["specs"] = [specs.pop("spec"), _cilium({"fromEntities": ["world"]})["spec"]]
-    yield "the second part of Cilium", specs
-    own = {"matchLabels": {_SPACE: "desk"}}
-    yield (
-        "a namespace of Cilium",
-        _cilium({"fromEntities": ["all"]}, kind=wide, endpointSelector=own),
-    )
-
-
-def _closed_to_cilium() -> Iterator[tuple[str, Object]]:
-    yield "nobody of Cilium", _cilium({})
-    yield "its own of Cilium", _cilium({"fromEndpoints": [{}]})
-    yield "hosts of Cilium", _cilium({"fromEntities": ["host", "kube-apiserver"]})
-    sets = [{"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}]
-    yield "a network of Cilium", _cilium({"fromCIDR": ["10.0.0.0/8"], "fromCIDRSet": sets})
-    ports = [{"ports": [{"port": "443", "protocol": "TCP"}]}]
-    yield "a port of Cilium", _cilium({"fromEntities": ["world"], "toPorts": ports})
-    web = {"matchLabels": {"app": "web"}}
-    yield "some of Cilium", _cilium({"fromEntities": ["all"]}, endpointSelector=web)
+    yield "pods with a label", network(selector=said("app", "Exists"))
 
 
 def _service(port: Object, **spec: object) -> Object:
@@ -136,13 +101,21 @@ def _annotated(ranges: str) -> Object:
     return found
 
 
+def _with_policy(policy: str) -> Object:
+    found = _service({"port": 22}, loadBalancerSourceRanges=["10.0.0.0/8"])
+    found["metadata"]["annotations"] = {"service.cilium.io/src-ranges-policy": policy}
+    return found
+
+
 def _services() -> Iterator[tuple[str, Object]]:
     yield "SSH behind another port", _service({"port": 2222, "targetPort": 22})
     yield "SSH by name", _service({"port": 2222, "targetPort": "ssh"})
     yield "a port called ssh", _service({"port": 2222, "name": "ssh"})
     yield "etcd by name", _service({"port": 443, "targetPort": "etcd-client"})
     yield "SSH at every node", _service({"port": 22}, type="NodePort")
-    yield "SSH for two halves", _service({"port": 22}, loadBalancerSourceRanges=_HALVES)
+    yield "SSH for two halves", _service({"port": 22}, loadBalancerSourceRanges=HALVES)
+    for policy in ("deny", "Deny"):
+        yield f"SSH for all but some by {policy}", _with_policy(policy)
     yield (
         "an address of its own",
         _service({"port": 443}, type="ClusterIP", externalIPs=["8.8.8.8"]),
@@ -172,7 +145,7 @@ def _grants() -> Iterator[tuple[str, Object]]:
     for resource in ("serviceaccounts/token", "*/token"):
         tokens = allows(resources=[resource], verbs=["create"])
         yield f"tokens by {resource}", role("ClusterRole", **tokens)
-    for selector in ({}, _said("none", "DoesNotExist")):
+    for selector in ({}, said("none", "DoesNotExist")):
         takes: Object = {"aggregationRule": {"clusterRoleSelectors": [selector]}, "rules": []}
         yield f"all roles by {selector}", role("ClusterRole", **takes)
     admin = {"apiGroup": group, "kind": "ClusterRole", "name": "cluster-admin"}
@@ -360,7 +333,6 @@ def _images(image: str) -> Object:
 def good() -> Iterator[Row]:
     """Objects that keep their rule."""
     yield from ((NETWORK, *row) for row in _closed_policies())
-    yield from ((NETWORK, *row) for row in _closed_to_cilium())
     yield from ((RBAC, *row) for row in _modest_grants())
     yield from ((SECRETS, *row) for row in _no_secrets())
     yield SECRETS, "a placeholder for a token", _told("HF_TOKEN", "${HF_TOKEN}")
@@ -369,6 +341,8 @@ def good() -> Iterator[Row]:
     yield WORLD, "another protocol", _service({"port": 6443, "protocol": "UDP"})
     yield WORLD, "HTTPS at every node", _service({"port": 443}, type="NodePort")
     yield WORLD, "SSH for private networks by annotation", _annotated("10.0.0.0/8,172.16.0.0/12")
+    yield WORLD, "SSH for a network with spaces", _annotated(" 10.0.0.0/8 ")
+    yield WORLD, "SSH for some by a policy of Cilium", _with_policy("allow")
     private = {"loadBalancerSourceRanges": ["10.0.0.0/8", "172.16.0.0/12"]}
     yield WORLD, "SSH for private networks", _service({"port": 22}, **private)
     yield IMAGE, "a placeholder for an image", _images("${IMAGE}")
@@ -381,9 +355,10 @@ def good() -> Iterator[Row]:
 def bad() -> Iterator[Row]:
     """Objects that break their rule."""
     yield from ((NETWORK, *row) for row in _open_policies())
-    yield from ((NETWORK, *row) for row in _open_to_cilium())
     yield from ((WORLD, *row) for row in _services())
-    yield WORLD, "SSH for two halves by annotation", _annotated(",".join(_HALVES))
+    yield WORLD, "SSH for two halves by annotation", _annotated(",".join(HALVES))
+    for blank in (" ", "\t\n"):
+        yield WORLD, f"SSH for {blank!r}", _annotated(blank)
     yield from ((RBAC, *row) for row in _grants())
     yield from ((SECRETS, *row) for row in _secrets())
     yield from ((HOST, *row) for row in _loosened())

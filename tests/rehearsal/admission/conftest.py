@@ -8,15 +8,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from rehearsal.control_plane import Launcher, Programs
+from rehearsal.control_plane import ControlPlane, Launcher, Programs
 from rehearsal.processes import Processes
 from tests.support.admission.server import Server
 from toolchain.build import ensure
 
 
 @pytest.fixture(scope="session")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    tools = ensure(("control-plane", "kwok", "crds"), console=None)
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    tools = ensure(("control-plane", "kwok"), console=None)
     directory = tmp_path_factory.mktemp("plane")
     processes = Processes(directory)
     programs = Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok"))
@@ -24,12 +24,17 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         directory=directory, processes=processes, programs=programs, environment=dict(os.environ)
     )
     try:
-        plane = launcher.launch(service_cidr="10.96.0.0/16", pod_cidr="10.244.0.0/16")
-        found = Server(api=plane.api)
-        found.install_kinds([tools.crds / each for each in ("karpenter", "volcano", "cilium")])
-        yield found
+        yield launcher.launch(service_cidr="10.96.0.0/16", pod_cidr="10.244.0.0/16")
     finally:
         processes.stop()
+
+
+@pytest.fixture(scope="session")
+def plane(control_plane: ControlPlane) -> Server:
+    crds = ensure(("crds",), console=None).crds
+    found = Server(api=control_plane.api)
+    found.install_kinds([crds / each for each in ("karpenter", "volcano", "cilium")])
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -135,8 +135,8 @@ def told(spaced: Server, bundle: Path) -> list[Asked]:
     server = spaced
     server.install(policies)
     served = [(case, each) for case, each in objects() if _is_served(server, each)]
-    for policy in {each["metadata"]["name"] for each in policies}:
-        bad = [each for _, each in served if _breaks(each, policy)][:CANARIES]
+    for policy, rules in _rules_of(policies):
+        bad = [each for _, each in served if rules & checked(each).keys()][:CANARIES]
         server.wait_for(
             policy,
             lambda bad=bad, policy=policy: any(_warns(server, each, policy) for each in bad),
@@ -161,9 +161,12 @@ def _warns(server: Server, manifest: dict[str, Any], policy: str) -> bool:
     return policy in {name for name, _ in server.try_out(manifest).told}
 
 
-def _breaks(manifest: Mapping[str, Any], policy: str) -> bool:
-    pack = policy.removeprefix("fleet-").removesuffix("-warn")
-    return any(rule.startswith(f"{pack}/") for rule in checked(manifest))
+def _rules_of(policies: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, set[str]]]:
+    """Each policy by its name, and the rules that stand in it."""
+    for each in policies:
+        if "validations" in each["spec"]:
+            said = [held["messageExpression"] for held in each["spec"]["validations"]]
+            yield each["metadata"]["name"], {text.partition(": ")[0].strip('"') for text in said}
 
 
 def checked(

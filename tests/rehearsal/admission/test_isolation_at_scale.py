@@ -7,6 +7,7 @@ import pytest
 
 from policies.language.token_forms import LONGEST_BASE64
 from policies.rules.isolation import clear_secrets, network_policy, rbac_wildcards
+from tests.rehearsal.admission.cases_cilium import group
 from tests.rehearsal.admission.cases_spelling import blocks, network
 from tests.support.admission.objects import Object
 from tests.support.admission.server import Server
@@ -71,6 +72,14 @@ def test_a_policy_of_a_thousand_networks_is_not_too_dear(denying: Server) -> Non
     cidrs = [f"{first}.{second}.0.0/16" for first in range(11, 15) for second in range(250)]
     answer = denying.try_out(network(*blocks(*cidrs)))
     assert answer.taken, answer.message
+
+
+def test_a_group_of_thousands_of_networks_is_not_too_dear(denying: Server) -> None:
+    cidrs = [f"{first}.{second}.0.0/16" for first in range(11, 15) for second in range(250)]
+    small = [f"198.{first}.{second}.0/24" for first in range(12) for second in range(250)]
+    answer = denying.try_out(group(*cidrs, *small))
+    assert answer.taken, answer.message
+    assert not denying.try_out(group(*cidrs, *small, "0.0.0.0/2")).taken
 
 
 KINDS = ("clusterroles", "roles", "clusterrolebindings", "rolebindings")

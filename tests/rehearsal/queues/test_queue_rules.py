@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from settings.operators import OPERATORS
-from tests.rehearsal.queues.conftest import Queues, pod_group, pod_groups
+from tests.rehearsal.queues.conftest import RBAC, Queues, pod_group, pod_groups
 
 AGAIN = [{"event": "PodEvicted", "action": "RestartJob"}]
+RBAC_GROUP = "rbac.authorization.k8s.io"
 HARD = {"mode": "hard", "highestTierAllowed": 1}
 
 
@@ -149,3 +150,53 @@ def test_a_pod_with_gpus_is_volcanos_or_refused(queues: Queues, resource: str) -
     assert refusal("research", gpus=False) == ""
     assert refusal("default") == ""
     assert refusal("research", schedulerName="volcano") == ""
+
+
+@pytest.fixture
+def binder(queues: Queues) -> Any:
+    """The path of a pod that waits, and a group that RBAC lets do all."""
+    role = {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": "cluster-admin"}
+    subject = {"apiGroup": RBAC_GROUP, "kind": "Group", "name": "oidc:binders"}
+    binding = {
+        "apiVersion": f"{RBAC_GROUP}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "binders"},
+        "roleRef": role,
+        "subjects": [subject],
+    }
+    queues.api.create(f"{RBAC}/clusterrolebindings", binding)
+    container = {"name": "c", "image": "registry.fleet.example/c"}
+    spec = {"schedulerName": "none", "containers": [container]}
+    pod = {"metadata": {"name": "waits"}, "spec": spec}
+    pods = "/api/v1/namespaces/research/pods"
+    queues.api.create(pods, {"apiVersion": "v1", "kind": "Pod", **pod})
+    yield f"{pods}/waits", "oidc:binders"
+    queues.api.delete(f"{pods}/waits")
+    queues.api.delete(f"{RBAC}/clusterrolebindings/binders")
+
+
+def test_nobody_but_a_scheduler_binds_a_pod_to_a_node(
+    queues: Queues, binder: tuple[str, str]
+) -> None:
+    pod, group = binder
+    target = {"apiVersion": "v1", "kind": "Node", "name": "dgx-01"}
+    body = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "waits"},
+        "target": target,
+    }
+
+    def refusal(path: str, user: str) -> str:
+        return queues.refusal("POST", path, body, group=group, user=user)
+
+    must = "must be bound to its node by a scheduler"
+    collection = pod.replace("/pods/waits", "/bindings")
+    for path in (f"{pod}/binding", collection):
+        assert must in refusal(path, "ada")
+        assert must in refusal(path, "system:serviceaccount:research:volcano-scheduler")
+    for user in (
+        "system:kube-scheduler",
+        "system:serviceaccount:volcano-system:volcano-scheduler",
+    ):
+        assert refusal(f"{pod}/binding", user) == ""

@@ -23,6 +23,7 @@ _WARNING = re.compile(
     re.DOTALL,
 )
 _CUSTOM = (
+    ("cilium.io", "v2", "CiliumCIDRGroup"),
     ("argoproj.io", "v1alpha1", "Workflow"),
     ("argoproj.io", "v1alpha1", "WorkflowTemplate"),
     ("argoproj.io", "v1alpha1", "ClusterWorkflowTemplate"),
@@ -174,10 +175,13 @@ class Server:
         bad: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bad"}}
         bad["spec"] = {"containers": [{"name": "main", "image": "x"}], "hostNetwork": True}
         bad["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 1}}
+        mighty: Object = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+        mighty["metadata"] = {"name": "bad"}
+        mighty["rules"] = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
 
         def silent() -> bool:
-            answer = self.try_out(bad)
-            return answer.taken and not answer.told
+            answers = [self.try_out(each) for each in (bad, mighty)]
+            return all(answer.taken and not answer.told for answer in answers)
 
         self.wait_for("the end of the policies", silent)
 

@@ -115,7 +115,7 @@ def violation(
         "policyEvent": {
             "policyPackName": pack,
             "resourceUrn": urn(NODE_POOL, name),
-            "message": f"Rules of the fleet that each resource must keep.\n{message}\nWhy. See x\n",
+            "message": f"Each resource must follow the fleet's rules.\n{message}\nWhy. See x\n",
             "policyName": "fleet-resources",
             "enforcementLevel": level,
         }

@@ -53,7 +53,7 @@ def test_a_pool_whose_efa_interfaces_have_no_driver_is_warned_of_with_its_price(
     assert len(said) == warnings
     assert all(
         text.startswith(
-            "pool pool: p5e.48xlarge has 32 EFA interfaces and the environment no driver for them, "
+            "p5e.48xlarge has 32 EFA interfaces and the environment no driver for them, "
             "so traffic between nodes goes over TCP: 3 GB/s of an all-reduce in place of 489 were "
             "measured on H100; "
         )
@@ -70,7 +70,7 @@ def test_a_training_pool_whose_gangs_may_span_zones_is_warned_of(
     render(pool(boot=None, purpose="training"))
     render(pool(purpose="inference"))
 
-    assert len([text for text in said if text.startswith("pool pool: without a zone")]) == 1
+    assert len([text for text in said if text.startswith("without a zone Karpenter")]) == 1
 
 
 def test_a_pool_in_one_zone_launches_in_no_other() -> None:

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from engine.events import Change, EventLog, Outcome
 
 URN = "urn:pulumi:dev::gpu-fleet::gpu:pools:AwsGpuPool$kubernetes:karpenter.sh/v1:NodePool::burst"
@@ -80,8 +82,15 @@ def test_of_a_traceback_only_the_exception_is_shown() -> None:
     assert outcome_of(diagnosed(text, urn="")).errors() == ("ValueError: no pool",)
 
 
-def test_the_engines_closing_line_is_left_out_beside_the_cause() -> None:
-    outcome = outcome_of(diagnosed("preview failed", urn=""), diagnosed("no such CIDR"))
+@pytest.mark.parametrize(
+    "closing",
+    [
+        "preview failed",
+        "an unhandled error occurred: program exited with non-zero exit code: 1",
+    ],
+)
+def test_the_engines_closing_line_is_left_out_beside_the_cause(closing: str) -> None:
+    outcome = outcome_of(diagnosed(closing, urn=""), diagnosed("no such CIDR"))
     assert outcome.errors() == ("burst: no such CIDR",)
 
 

@@ -44,7 +44,7 @@ def shown(*words: str) -> str:
     return asked.stdout
 
 
-def test_each_pool_has_its_nodes_and_gpus_and_a_rented_one_the_most(checkout: Path) -> None:
+def test_each_pool_has_its_nodes_and_gpus_and_one_on_demand_the_most(checkout: Path) -> None:
     rows = [line.split() for line in shown().splitlines()]
     rented = ["burst", "aws", "us-east-1", "p5e.48xlarge", "up", "to", "2", "up", "to", "16"]
     assert ["dev", *rented] in rows
@@ -60,8 +60,10 @@ def test_a_stack_file_with_mistakes_is_told_and_hides_no_other(checkout: Path) -
     assert any("hetzer" in mistake for mistake in prod["mistakes"])
 
 
-def test_the_json_has_the_sums_of_what_is_owned_and_may_be_rented(checkout: Path) -> None:
+def test_the_json_has_the_sums_of_what_is_always_on_and_may_be_rented(checkout: Path) -> None:
     dev, _ = json.loads(shown("--json"))
+    on_demand = {pool["name"]: pool["on_demand"] for pool in dev["pools"]}
+    assert on_demand == {"dgx": False, "burst": True, "cpu": False}
     assert (dev["name"], dev["nodes"], dev["gpus"], dev["most_gpus"]) == ("dev", 5, 16, 32)
 
 

@@ -56,7 +56,7 @@ def test_a_mandatory_violation_says_the_description_and_then_the_sentence() -> N
     ((policy, level, message),) = said(analyzer(), slow())
     assert (policy, level) == (POLICY, proto.MANDATORY)
     description, paragraph = message.split("\n", 1)
-    assert description == "Rules of the fleet that each resource must keep."
+    assert description == "Each resource must follow the fleet's rules."
     assert paragraph.startswith(f"{RULE.id}: NodePool ")
 
 

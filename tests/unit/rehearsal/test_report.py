@@ -8,7 +8,7 @@ import pytest
 
 from hardware.catalogue import load
 from policies.environment import Environment
-from rehearsal import report_builder
+from rehearsal import digest, report_builder
 from rehearsal.machines import Gateway, Refusal
 from rehearsal.providers.cloud import CloudObject
 from rehearsal.providers.values import Value
@@ -120,7 +120,7 @@ def test_a_rehearsal_that_ends_early_shows_pools_and_cost_as_planned(
     environment: Environment, tmp_path: Path
 ) -> None:
     planned = report_builder.planned(environment)
-    found = report_builder.as_far_as_known(planned, environment, tmp_path)
+    found = report_builder.as_far_as_known(planned, environment, tmp_path, "preview")
     assert found.planned
     assert found.verdicts == (), "no pack has written anything"
     wanted = {pool.name: (pool.nodes_wanted, pool.nodes_ready) for pool in found.pools}
@@ -133,7 +133,74 @@ def test_a_rehearsal_that_ends_early_shows_pools_and_cost_as_planned(
 def test_a_whole_report_stays_as_it_is(
     whole: Report, environment: Environment, tmp_path: Path
 ) -> None:
-    assert report_builder.as_far_as_known(whole, environment, tmp_path) is whole
+    assert report_builder.as_far_as_known(whole, environment, tmp_path, "job") is whole
+
+
+def test_a_rehearsal_that_ends_while_it_counts_machines_shows_the_pools_all_the_same(
+    environment: Environment, tmp_path: Path
+) -> None:
+    updated = report_builder.with_up(
+        report_builder.planned(environment), environment, UP, [VOLCANO], {}
+    )
+    updated = report_builder.with_verdicts(updated, environment, [])
+    found = report_builder.as_far_as_known(updated, environment, tmp_path, "machines")
+    assert found.verdicts == updated.verdicts
+    shown = text(found)
+    assert "Pools as the stack file plans them; the machines were not counted:" in shown
+    assert all(f" {pool} " in shown for pool in environment.settings.pools)
+
+
+def test_a_rehearsal_whose_update_did_not_end_does_not_say_that_nothing_was_created(
+    environment: Environment, tmp_path: Path
+) -> None:
+    (tmp_path / "up-findings.jsonl").write_text(
+        '{"pack": "gpu-fleet", "preview": false, "finding": null}\n'
+    )
+    planned = report_builder.planned(environment)
+    found = report_builder.as_far_as_known(planned, environment, tmp_path, "up")
+    assert "; the update did not end:" in text(found)
+    (held,) = [line.text for line in digest.counts(found) if "hold" in line.text]
+    assert held.endswith(" hold so far: the update did not end")
+
+
+def test_a_rule_is_not_said_to_hold_where_the_program_failed_before_all_was_judged(
+    environment: Environment, tmp_path: Path
+) -> None:
+    (tmp_path / "preview-findings.jsonl").write_text(
+        '{"pack": "gpu-fleet", "preview": true, "finding": null}\n'
+    )
+    planned = report_builder.planned(environment)
+    whole = report_builder.as_far_as_known(planned, environment, tmp_path, "preview")
+    assert any("hold so far" in line.text for line in digest.counts(whole))
+    refused = planned.failed("This update replaces or deletes 3 servers.")
+    found = report_builder.as_far_as_known(refused, environment, tmp_path, "preview")
+    assert found.verdicts == ()
+    assert [*digest.counts(found)] == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "wanted", "gpus"),
+    [(2, 2, "16"), (1, 2, "8 of 16"), (0, 2, "0 of 16")],
+)
+def test_the_gpus_of_a_row_are_those_of_the_pool_not_of_a_node(
+    whole: Report, nodes: int, wanted: int, gpus: str
+) -> None:
+    dgx = [node for node in whole.nodes if node.pool == "dgx"][:nodes]
+    pool = next(pool for pool in whole.pools if pool.name == "dgx")
+    pool = replace(pool, nodes_wanted=wanted, nodes_ready=nodes)
+    (row,) = digest.pool_rows(replace(whole, nodes=tuple(dgx), pools=(pool,)))
+    assert row.gpus == f"{gpus}{digest.TIMES}H200"
+
+
+def test_a_pool_that_has_no_node_yet_shows_the_most_gpus_and_one_without_gpus_none(
+    whole: Report,
+) -> None:
+    rows = {row.pool: row.gpus for row in digest.pool_rows(whole)}
+    assert (rows["burst"], rows["cpu"]) == ("up to 16", digest.NOTHING)
+
+
+def test_the_whole_report_has_room_for_numa_nodes_in_100_columns(whole: Report) -> None:
+    assert "2 × 112 CPUs, 1 TiB" in text(whole, width=100)  # noqa: RUF001  # as it is shown
 
 
 def test_resources_inside_lakefs_are_listed_as_recorded_only(environment: Environment) -> None:

@@ -121,7 +121,7 @@ def test_a_broken_rule_names_the_keys_to_change_once_for_all_capacities(printed:
     assert " ".join(text.split()).count("it must be at most 5m.") == 1
     assert "NodePool 'burst-spot'" in text
     assert "NodePool 'burst-reserved'" in text
-    assert "Rules of the fleet that" not in text
+    assert "follow the fleet's rules" not in text
 
 
 def test_a_report_of_a_broken_rule_shows_pools_and_cost_as_planned(printed: Printed) -> None:

@@ -43,13 +43,18 @@ def test_nobody_else_may_look_into_the_directory(workspace: Workspace) -> None:
         assert stat.S_IMODE(workspace.directory.stat().st_mode) == 0o700
 
 
-def test_a_rehearsal_begins_with_an_empty_directory(workspace: Workspace) -> None:
+def test_a_rehearsal_begins_with_an_empty_directory_but_for_the_last_report(
+    workspace: Workspace,
+) -> None:
     with workspace.held():
         (workspace.directory / "state").mkdir()
         (workspace.directory / "state" / "old.json").touch()
-        (workspace.directory / "report.json").touch()
+        (workspace.directory / "up-findings.jsonl").touch()
+        workspace.report.write_text("of the last one")
         assert workspace.begin() == ()
-        assert [path.name for path in workspace.directory.iterdir()] == ["lock"]
+        left = sorted(path.name for path in workspace.directory.iterdir())
+        assert left == ["lock", "report.json"]
+        assert workspace.report.read_text() == "of the last one"
 
 
 def test_a_kept_rehearsal_is_not_thrown_away(

@@ -1,8 +1,12 @@
 """What the rules are told of an environment's pools, and what an environment may say instead."""
 
+from dataclasses import replace
 from typing import Any
 
 from policies.environment import parse
+from policies.facts import with_facts
+from policies.language.facts import KEY
+from settings import parse as settings_of
 from tests.support.ignition.nodes import OWN_DRIVER, OWN_FABRIC_MANAGER
 from tests.support.stack_settings import CHECKSUM, config, with_efa
 from tests.unit.settings.test_sharing import MIG, with_pool
@@ -23,6 +27,15 @@ def test_rules_know_the_pools_without_being_told() -> None:
     assert (dgx["driver"], dgx["newest_cuda"]) == (570, 12)
     assert dgx["gpu_memory_mib"] == 144384
     assert dgx["mig_profiles"] == []
+
+
+def test_load_balancers_of_hetzner_hold_to_no_ranges() -> None:
+    settings = settings_of("dev", config())
+    pools = {name: each for name, each in settings.pools.items() if name != "cpu"}
+
+    known = with_facts({}, settings)[KEY], with_facts({}, replace(settings, pools=pools))[KEY]
+
+    assert [each["balancers_filter"] for each in known] == [False, True]
 
 
 def test_instances_of_mig_take_the_place_of_gpus() -> None:

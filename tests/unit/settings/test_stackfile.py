@@ -141,7 +141,7 @@ def test_a_date_without_quotes_is_what_pulumi_makes_of_it(
     )
 
 
-@pytest.mark.parametrize("plain", ["yes", "off", "1:30", "1:30.5"])
+@pytest.mark.parametrize("plain", ["yes", "off", "1:30", "1:30.5", "="])
 def test_words_and_clocks_are_text_as_they_are_to_pulumi(tmp_path: Path, plain: str) -> None:
     path = right(tmp_path)
     path.write_text(path.read_text().replace("nodes: 3", f"nodes: {plain}"))

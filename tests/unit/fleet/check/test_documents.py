@@ -81,6 +81,13 @@ def test_plain_yaml_needs_no_careful_reader(text: str, monkeypatch: pytest.Monke
     assert len(list(documents(text))) == 1
 
 
+@pytest.mark.parametrize("more", ["", f"\n{ANCHOR}"], ids=["quick", "careful"])
+def test_an_equals_sign_is_text(more: str) -> None:
+    found = next(iter(documents(f'enum: [=, "!="]\nop: =\n=: 1\n{more}')))
+
+    assert found.value == {"enum": ["=", "!="], "op": "=", "=": 1}
+
+
 @pytest.mark.parametrize(
     ("mistake", "said"),
     [

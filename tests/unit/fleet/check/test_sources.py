@@ -178,6 +178,16 @@ def test_an_application_takes_its_chart_by_oci(put: Put, programs: Path) -> None
     ]
 
 
+def test_values_of_an_application_may_have_an_equals_sign(put: Put, programs: Path) -> None:
+    helm(programs)
+    helm_values = {"values": "op: =\n"}
+    source = {"repoURL": "https://charts.example.com", "chart": "train", "helm": helm_values}
+
+    rendered(put({**APPLICATION, "spec": {**APPLICATION["spec"], "source": source}}))
+
+    assert json.loads((programs / "values").read_text()) == {"op": "="}
+
+
 def test_an_application_of_a_folder_is_read_and_what_it_names_too(put: Put, programs: Path) -> None:
     helm(programs)
     Path("apps").mkdir()

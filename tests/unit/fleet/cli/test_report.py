@@ -1,6 +1,8 @@
 """`fleet report ENV` shows the report of the last rehearsal, in the form that is asked for."""
 
+import hashlib
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -45,12 +47,18 @@ def test_it_prints_the_short_report_and_when_it_ran() -> None:
     assert len(shown.splitlines()) < 40
 
 
-def test_it_says_that_the_stack_file_was_changed_after_that(rehearsed: Path) -> None:
+def test_it_says_that_the_stack_file_was_changed_after_that(
+    rehearsed: Path, checkout: Path
+) -> None:
+    stack_file = checkout / "stacks" / "Pulumi.dev.yaml"
     found = json.loads(rehearsed.read_text())
-    rehearsed.write_text(json.dumps({**found, "ended": "2001-01-01T00:00:00+00:00"}))
-    assert "stacks/Pulumi.dev.yaml was changed after that" in " ".join(run("dev")[1].split())
-    rehearsed.write_text(json.dumps({**found, "ended": "2999-01-01T00:00:00+00:00"}))
+    sha256 = hashlib.sha256(stack_file.read_bytes()).hexdigest()
+    rehearsed.write_text(json.dumps({**found, "stack_file_sha256": sha256}))
+    stack_file.touch()  # as a checkout of the same commit does
     assert "changed after that" not in run("dev")[1]
+    stack_file.write_text(f"{stack_file.read_text()}# another line\n")
+    os.utime(stack_file, (0, 0))
+    assert "stacks/Pulumi.dev.yaml was changed after that" in " ".join(run("dev")[1].split())
 
 
 @pytest.mark.usefixtures("rehearsed")
@@ -79,7 +87,7 @@ def test_markdown_is_printed() -> None:
 @pytest.mark.parametrize(
     ("environment", "sentence"),
     [
-        ("dev", "Nobody has rehearsed dev here yet: `fleet rehearse dev` does."),
+        ("dev", "No rehearsal of dev has ended here yet: `fleet rehearse dev` writes a report."),
         ("def", 'no environment "def"'),
     ],
 )

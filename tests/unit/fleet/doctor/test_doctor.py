@@ -116,6 +116,7 @@ def test_somebody_without_any_account_is_told_each_command_in_turn(checkout: Pat
     assert commands["stack dev"] == "pulumi stack init dev"
     assert commands["passphrase"] == f"export {PASSPHRASE}_FILE=FILE"
     assert commands["AWS identity"] == "aws configure sso"
+    assert [*commands][:3] == ["Pulumi login", "passphrase", "stack dev"], "as they are to be typed"
     secrets = needed_secrets(load(stack_file(checkout, "dev")))
     assert commands["secrets"].splitlines() == [
         f"pulumi config set --secret gpu-fleet:{name} --stack dev" for name in secrets

@@ -26,7 +26,7 @@ def test_a_violation_of_a_pack_that_is_not_ours_stops_with_its_message() -> None
     told = summary(foreign, violation(LATE), found(LATE), succeeded=False)
     assert not told.holds
     (error,) = told.errors
-    assert error.startswith("burst-spot: Rules of the fleet")
+    assert error.startswith("burst-spot: Each resource must follow")
     assert "somebody/else: no." in error
 
 

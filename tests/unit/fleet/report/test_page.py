@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fleet.preview.markdown_parts import cell
 from fleet.report.markdown import markdown
 from fleet.report.page import page
 from rehearsal.report import Report
@@ -63,12 +64,20 @@ def test_the_page_has_each_broken_rule_with_its_keys_before_the_pools() -> None:
     report = recorded("broken")
     text = Page(page(report, "")).text
     assert report.broken
-    pools = text.index("Pools As the stack file plans them")
+    pools = text.index("Pools Pools as the stack file plans them")
     for verdict in report.broken:
         assert all(str(finding.resource) in text for finding in verdict.findings)
         assert " ".join(verdict.findings[0].sentences) in text
         assert text.index(f"✗ {verdict.rule}") < pools
     assert text.index("gpu-fleet:pools.burst.consolidate_after_minutes") < pools
+
+
+def test_a_refused_edit_of_a_kept_twin_leaves_it_as_it_was_in_every_form() -> None:
+    report = replace(recorded("broken"), kept=True)
+    said = "Pools as the stack file plans them; the twin stays as it was:"
+    assert said in markdown(report, "")
+    assert said in Page(page(report, "")).text
+    assert "rules hold so far: the twin stays as it was" in markdown(report, "")
 
 
 def test_the_page_has_every_pool_rule_and_chart() -> None:
@@ -114,6 +123,16 @@ def test_whatever_a_report_says_is_text() -> None:
     assert "script" not in found.tags
     assert found.text.count(EVIL) >= 6
     assert all(address.startswith("https://") for address in found.addresses)
+
+
+def test_markdown_has_every_sentence_of_what_is_advised() -> None:
+    report = recorded("passed")
+    text = markdown(report, "")
+    advised = [verdict for verdict in report.verdicts if verdict.state == "advisory"]
+    assert any(len(verdict.sentences) > 1 for verdict in advised)
+    for verdict in advised:
+        assert all(cell(sentence) in text for sentence in verdict.sentences), verdict.rule
+    assert "more)" not in text
 
 
 @pytest.mark.parametrize("name", ["passed", "broken"])

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import yaml
 from typer.testing import CliRunner
@@ -30,6 +31,35 @@ def test_the_kustomization_names_every_policy_with_its_binding(tmp_path: Path) -
     readme = (tmp_path / "README.md").read_text()
     assert all(f"`{rule.id}`" in readme for rule in ALL if rule.admission)
     assert "hold nobody" not in said
+
+
+def test_in_audit_the_same_objects_only_warn(tmp_path: Path) -> None:
+    assert export(str(tmp_path / "deny"), "--deny")[0] == 0
+    code, said = export(str(tmp_path / "audit"), "--audit")
+
+    assert code == 0, said
+    files = sorted(each.name for each in (tmp_path / "deny").glob("fleet-*"))
+    assert files == sorted(each.name for each in (tmp_path / "audit").glob("fleet-*"))
+    for file in files:
+        _, binding = yaml.safe_load_all((tmp_path / "audit" / file).read_text())
+        assert binding["spec"]["validationActions"] == ["Audit", "Warn"]
+
+
+def test_a_label_tells_the_objects_of_one_export_from_those_of_another(tmp_path: Path) -> None:
+    labels = {}
+    for mode in ("--audit", "--deny"):
+        _, said = export(str(tmp_path), mode)
+        every = [each for file in tmp_path.glob("fleet-*") for each in whole(file)]
+        found = {each["metadata"]["labels"]["fleet.gpu/export"] for each in every}
+        assert len(found) == 1
+        labels[mode] = found.pop()
+        assert f"-l 'fleet.gpu/export,fleet.gpu/export!={labels[mode]}'" in said
+    assert labels["--audit"] != labels["--deny"]
+
+
+def whole(file: Path) -> list[dict[str, Any]]:
+    """The objects of a file."""
+    return list(yaml.safe_load_all(file.read_text()))
 
 
 def test_without_facts_it_names_the_rules_that_hold_nobody(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ PATCH = {
     [
         json.dumps(PATCH),
         yaml.safe_dump(PATCH),
+        f"{yaml.safe_dump(PATCH)}priorityClassName: =\n",
     ],
 )
 @pytest.mark.parametrize("of_all", [True, False])

@@ -130,6 +130,16 @@ def test_a_service_opens_no_guarded_port(spec: Object, is_open: bool) -> None:
     assert told("Service", whole) == ([SERVICE] if is_open else [])
 
 
+def test_ranges_count_where_the_load_balancers_hold_to_them() -> None:
+    service = {"type": "LoadBalancer", "ports": [{"port": 22}]}
+    some = {**service, "loadBalancerSourceRanges": ["10.0.0.0/8"]}
+
+    assert told("Service", some, facts={"balancers_filter": True}) == []
+    assert told("Service", some, facts={"balancers_filter": False}) == [SERVICE]
+    inside = {**some, "type": "ClusterIP"}
+    assert told("Service", inside, facts={"balancers_filter": False}) == []
+
+
 def test_the_ports_are_a_setting() -> None:
     assert told(FIREWALL, firewall("22"), ports=[3389]) == []
     assert told(FIREWALL, firewall("3389"), ports=[3389]) != []

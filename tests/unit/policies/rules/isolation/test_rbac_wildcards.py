@@ -8,7 +8,7 @@ import pytest
 from policies.rules.isolation.rbac_wildcards import RULE
 
 Object = dict[str, Any]
-NODES = {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "patch"]}
+PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "patch"]}
 
 
 def told(manifest: Object) -> list[str]:
@@ -43,7 +43,7 @@ def allow(action: object) -> Object:
 @pytest.mark.parametrize("kind", ["Role", "ClusterRole"])
 @pytest.mark.parametrize("field", ["verbs", "resources", "apiGroups", "nonResourceURLs"])
 def test_a_wildcard_is_refused(kind: str, field: str) -> None:
-    manifest = role(NODES, {**NODES, field: ["get", "*"]}, kind=kind)
+    manifest = role(PODS, {**PODS, field: ["get", "*"]}, kind=kind)
 
     assert told(manifest) == [f"{kind} 'desk' must name its {field} and not use a wildcard."]
 
@@ -89,7 +89,7 @@ def test_nobody_is_bound_to_cluster_admin(kind: str) -> None:
 
 
 def test_a_role_that_names_what_it_allows_passes() -> None:
-    assert told(role(NODES)) == []
+    assert told(role(PODS)) == []
     assert told(role()) == []
     assert told({**role(), "rules": None}) == []
 
@@ -100,10 +100,10 @@ METRICS = {"apiGroups": ["metrics.k8s.io"], "resources": ["*"], "verbs": ["*"]}
 def test_roles_of_charts_are_known_by_their_name_and_by_what_they_hold() -> None:
     name = "resource-metrics-server-resources"
 
-    assert told(role(METRICS, NODES, name=name)) == []
+    assert told(role(METRICS, PODS, name=name)) == []
     assert told(role(METRICS, name="mine")) != []
     assert told(role({**METRICS, "apiGroups": ["metrics.k8s.io", "apps"]}, name=name)) != []
-    assert told(role({**NODES, "verbs": ["*"]}, name=name)) != []
+    assert told(role({**PODS, "verbs": ["*"]}, name=name)) != []
 
 
 def test_a_known_role_may_hold_what_anybody_may_and_no_more_of_the_rest() -> None:
@@ -117,7 +117,7 @@ def test_a_known_role_may_hold_what_anybody_may_and_no_more_of_the_rest() -> Non
 
 def test_the_cloud_controller_of_hetzner_may_do_all_to_nodes_and_to_nothing_else() -> None:
     name = "system:hcloud-cloud-controller-manager"
-    every = {**NODES, "verbs": ["*"]}
+    every = {**PODS, "resources": ["nodes"], "verbs": ["*"]}
 
     assert told(role(every, name=name)) == []
     assert told(role({**every, "resources": ["nodes", "nodes/proxy"]}, name=name)) != []
@@ -175,6 +175,6 @@ def test_a_policy_that_nobody_can_read_is_refused() -> None:
 
 
 def test_a_role_of_another_api_is_nobodys_business() -> None:
-    other = {**role({**NODES, "verbs": ["*"]}), "apiVersion": "example.com/v1"}
+    other = {**role({**PODS, "verbs": ["*"]}), "apiVersion": "example.com/v1"}
 
     assert told(other) == []

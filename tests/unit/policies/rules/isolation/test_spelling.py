@@ -3,9 +3,11 @@
 import pytest
 
 from policies.rules import ALL
-from tests.rehearsal.admission import cases_spelling
+from tests.rehearsal.admission import cases_cilium, cases_spelling
 from tests.rehearsal.admission.cases_spelling import Row
 
+GOOD = [*cases_spelling.good(), *cases_cilium.good()]
+BAD = [*cases_spelling.bad(), *cases_cilium.bad()]
 _RULES = {rule.id: rule for rule in ALL}
 
 
@@ -15,7 +17,7 @@ def told(row: Row) -> list[str]:
     return rule.predicate(row[2], {**rule.defaults(), "today": "2026-11-21"})
 
 
-@pytest.mark.parametrize("row", [*cases_spelling.bad()], ids=lambda row: f"{row[0]}: {row[1]}")
+@pytest.mark.parametrize("row", BAD, ids=lambda row: f"{row[0]}: {row[1]}")
 def test_another_spelling_is_the_same_hole(row: Row) -> None:
     said = told(row)
     name = row[2]["metadata"]["name"]
@@ -23,7 +25,7 @@ def test_another_spelling_is_the_same_hole(row: Row) -> None:
     assert all(each.startswith(f"{row[2]['kind']} '{name}'") for each in said)
 
 
-@pytest.mark.parametrize("row", [*cases_spelling.good()], ids=lambda row: f"{row[0]}: {row[1]}")
+@pytest.mark.parametrize("row", GOOD, ids=lambda row: f"{row[0]}: {row[1]}")
 def test_what_only_looks_like_one_passes(row: Row) -> None:
     assert told(row) == []
 

@@ -69,6 +69,40 @@ def test_mounts_name_gpus_too() -> None:
     assert said(RULE, pod(other)) == []
 
 
+def a_map(data: object, space: str = "research") -> dict[str, Any]:
+    metadata = {"name": "m", "namespace": space}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+@pytest.mark.parametrize("key", ["NVIDIA_VISIBLE_DEVICES", "_VISIBLE_DEVICES", "VISIBLE_DEVICES"])
+def test_a_config_map_gives_no_gpus_as_a_variable(key: str) -> None:
+    (sentence,) = said(RULE, a_map({key: "all"}))
+
+    assert sentence == (
+        "ConfigMap 'm' must not give the GPUs of a node to whoever takes its keys as variables: "
+        "NVIDIA_VISIBLE_DEVICES."
+    )
+    assert said(RULE, a_map({key: "all"}, "gpu-operator")) == []
+    for value in ("none", "void", "", None):
+        assert said(RULE, a_map({key: value})) == []
+
+
+@pytest.mark.parametrize("key", ["CUDA_VISIBLE_DEVICES", "DEVICES", "NVIDIA_DRIVER_CAPABILITIES"])
+def test_other_keys_of_a_config_map_are_left_alone(key: str) -> None:
+    assert said(RULE, a_map({key: "all"})) == []
+    assert said(RULE, a_map(None)) == []
+
+
+@pytest.mark.parametrize(
+    ("prefix", "takes"),
+    [("NVIDIA_VISIBLE_", True), ("NVIDIA_V", True), ("NVIDIA_", False), ("", False), ("N_", False)],
+)
+def test_a_prefix_that_makes_the_variable_takes_gpus(prefix: str, *, takes: bool) -> None:
+    taking = container(envFrom=[{"prefix": prefix, "configMapRef": {"name": "m"}}])
+
+    assert bool(said(RULE, pod(taking))) is takes
+
+
 def test_parts_of_the_system_see_all() -> None:
     exporter = pod(seeing("all"))
     exporter["metadata"]["namespace"] = "gpu-operator"

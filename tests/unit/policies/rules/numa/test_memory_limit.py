@@ -45,6 +45,12 @@ def asked(key: str, *values: str, operator: str = "In") -> dict[str, Any]:
     return {"matchExpressions": [{"key": key, "operator": operator, "values": [*values]}]}
 
 
+NOT_CPU = {
+    "matchExpressions": [
+        {"key": "fleet.gpu/pool", "operator": "NotIn", "values": ["cpu"]},
+        {"key": "fleet.gpu/pool", "operator": "Exists"},
+    ]
+}
 FIELD = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["dgx-01"]}]}
 
 
@@ -61,6 +67,12 @@ FIELD = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["
         required(asked("fleet.gpu/pool", "dgx")),
         required(asked("fleet.gpu/pool", "cpu", "dgx")),
         required(asked("fleet.gpu/pool", "cpu"), asked("fleet.gpu/pool", "dgx")),
+        required(asked("nvidia.com/gpu.count", "0", operator="Gt")),
+        required(asked("nvidia.com/gpu.count", "9", operator="Lt")),
+        required(asked("nvidia.com/gpu.present", "false", operator="NotIn")),
+        {**required(asked("fleet.gpu/pool", operator="Exists")), **ANY_TAINT},
+        {**required(asked("fleet.gpu/pool", "cpu", operator="NotIn")), **ANY_TAINT},
+        {**required(NOT_CPU, asked("fleet.gpu/pool", "dgx")), **ANY_TAINT},
     ],
 )
 def test_gpu_nodes_that_are_chosen_in_another_way_are_gpu_nodes(spec: dict[str, Any]) -> None:
@@ -78,6 +90,14 @@ def test_gpu_nodes_that_are_chosen_in_another_way_are_gpu_nodes(spec: dict[str, 
         required(asked("nvidia.com/gpu.present", operator="DoesNotExist")),
         required(asked("fleet.gpu/pool", "dgx"), asked("other", "x")),
         required(asked("fleet.gpu/pool", "dgx", operator="NotIn")),
+        {**required(asked("fleet.gpu/pool", "dgx", operator="NotIn")), **ANY_TAINT},
+        {**required(asked("fleet.gpu/pool", operator="DoesNotExist")), **ANY_TAINT},
+        {**required(NOT_CPU, asked("other", "x")), **ANY_TAINT},
+        required(NOT_CPU),
+        required(asked("fleet.gpu/pool", operator="Exists")),
+        required(asked("nvidia.com/gpu.count", "1", operator="Lt")),
+        required(asked("nvidia.com/gpu.product", "A100", operator="NotIn")),
+        required(asked("cores", "0", operator="Gt")),
         required(),
     ],
 )
