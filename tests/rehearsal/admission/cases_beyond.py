@@ -85,7 +85,7 @@ def bad() -> Iterator[Row]:
     """Objects that break their rule."""
     for part in ("default", "max"):
         yield DEVICES, f"a range with a {part} of containers", _range(**{part: "1"})
-    for kind in ("Pod", "Deployment", "Workflow"):
+    for kind in ("Pod", "Job", "Workflow"):
         yield LABELS, f"a {kind} of another team in the queue", _of_team(kind, "rival")
     request = _range(defaultRequest="1", default="1", max="2", min="1")
     yield DEVICES, "a range with all of them", request
