@@ -7,7 +7,7 @@ The form is the same in the stack file (`gpu-fleet:policies`) and in the pack's 
       max_consolidate_after_minutes: 10     # the rule's own settings, checked against its schema
       exemptions:
         - {resource: NodePool/burst, owner: research, reason: long warm-up, until: "2027-01-31"}
-        - {resource: Deployment/old, namespace: research, …}
+        - {resource: Deployment/old, namespace: research, …}   # or Job.batch.volcano.sh/old
         - {resource: "*", namespace_label: fleet.gpu/stage=sandbox, …}
       advisory_in: [research]               # namespaces in which a mandatory rule only warns
     facts:                                  # see policies.language.facts
@@ -34,6 +34,7 @@ from policies.language.facts import NONE, Facts
 from policies.language.facts import SCHEMA as FACTS_SCHEMA
 from policies.language.manifest import at, items, mapping
 from policies.language.rule import Level, Manifest, Rule
+from policies.language.scopes import NAMESPACED, kind_and_group
 from policies.rules import ALL
 from settings.problems import Mistake, unknown_key
 
@@ -70,8 +71,12 @@ _EXEMPTION: dict[str, object] = {
     "type": "object",
     "additionalProperties": False,
     "required": ["resource", "owner", "reason", "until"],
-    # everything is exempt only somewhere
-    "if": {"properties": {"resource": {"const": "*"}}},
+    # everything, and an object by its name, is exempt only somewhere
+    "if": {
+        "properties": {
+            "resource": {"pattern": rf"^(\*$|({'|'.join(NAMESPACED)})(\.[a-z0-9.-]+)?/[^:]*$)"}
+        }
+    },
     "then": {"anyOf": [{"required": ["namespace"]}, {"required": ["namespace_label"]}]},
     "properties": {
         "resource": {
@@ -109,7 +114,8 @@ class Exemption:
     resource: str
     """Kind and `metadata.name`: `NodePool/burst`, `aws:s3/bucket:Bucket/models`, or `*` for all.
 
-    Of a Pulumi type the last word will do, by which sentences name a `Release/volcano`.
+    Of a Pulumi type the last word will do, by which sentences name a `Release/volcano`. A kind
+    that several API groups have is that of Kubernetes, or `Job.batch.volcano.sh/train`.
     """
     owner: str
     reason: str
@@ -118,6 +124,18 @@ class Exemption:
     """Only there; empty for every namespace."""
     namespace_label: str = ""
     """Only in namespaces with this label, such as fleet.gpu/stage=sandbox."""
+
+    @property
+    def named(self) -> str:
+        """Kind and name without an API group."""
+        if self.resource == ANY or ":" in self.resource:
+            return self.resource
+        return f"{kind_and_group(self.resource)[0]}/{self.resource.partition('/')[2]}"
+
+    @property
+    def group(self) -> str | None:
+        """The API group of the kind; None for any."""
+        return kind_and_group(self.resource)[1]
 
     @property
     def whom(self) -> str:
@@ -131,7 +149,9 @@ class Exemption:
         kind, name = str(manifest.get("kind")), at(manifest, "metadata", "name")
         names = (f"{kind}/{name}", f"{kind.rpartition(':')[2]}/{name}", ANY)
         where = at(manifest, "metadata", "namespace") or ""
-        return self.resource in names and self.namespace in ("", where)
+        if self.named not in names or self.namespace not in ("", where):
+            return False
+        return self.group is None or _group(manifest) in (None, self.group)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +182,14 @@ class ConfiguredRule:
             return None
         found = (one for one in self.exemptions if one.namespace_label and one.names(manifest))
         return next(found, None)
+
+
+def _group(manifest: Manifest) -> str | None:
+    version = manifest.get("apiVersion")
+    if not isinstance(version, str):
+        return None
+    group, _, _version = version.rpartition("/")
+    return "apps" if group == "extensions" else group  # where Deployments once were
 
 
 def _is_labelled(one: Exemption, manifest: Manifest, namespaces: Namespaces) -> bool:
@@ -288,8 +316,9 @@ def _sentences(error: ValidationError, root: str) -> Iterator[str]:
                 wanted = mapping(at(form, "properties", key))
                 yield Mistake(f"{path}.{key}", f" is missing; allowed: {_allowed(wanted)}.")
     elif error.validator == "anyOf":
+        seen = _seen(at(value, "resource"))
         yield Mistake(
-            f"{path}.resource", ' is "*"; with it, namespace or namespace_label must say where.'
+            f"{path}.resource", f" is {seen}; with it, namespace or namespace_label must say where."
         )
     elif error.validator == "format":
         yield Mistake(path, f" is {_seen(value)}; allowed: {_allowed({**_DAY, **form})}.")

@@ -46,12 +46,14 @@ config:
   reported.
 - `resource` of an exemption is the kind and the name of a Kubernetes object, `NodePool/burst`, or
   else the type and the name in Pulumi, `aws:s3/bucket:Bucket/models`. The last word of the type is
-  enough, as in `Release/volcano`. With `namespace: research` the exemption holds there alone, with
+  enough, as in `Release/volcano`. A kind that stands in a namespace needs one: with
+  `namespace: research` the exemption holds there alone, with
   `namespace_label: fleet.gpu/stage=sandbox` in the namespaces that have the label; `resource: "*"`
   is then everything in them. `fleet check` knows the labels of those Namespaces that it is given.
-- An exemption ends on its day: from then on the preview and the API server refuse what is new. What
-  runs already goes on until it is changed behind the next update; the alert PolicyExemptionEnded
-  tells of it.
+- `Job/train` is a Job of Kubernetes; one of another API group is `Job.batch.volcano.sh/train`.
+- An exemption lasts a year at most and ends on its day: from then on the preview and the API server
+  refuse what is new. What runs already goes on until it is changed behind the next update; the
+  alert PolicyExemptionEnded tells of it.
 - What an exempt object makes is exempt, where a controller makes it.
 - `advisory_in: [research]` makes a mandatory rule only warn in those namespaces, at every gate.
 - Where `gpu-fleet:admission` is `deny`, deploy an exemption or a looser setting in an update before
@@ -124,7 +126,8 @@ are for rules to share, by `from own_rules._name import …`.
 
 - `fleet rules test` holds each rule to its objects, at the preview and at an API server on this
   machine, where `make toolchain` has built it: there, CEL that does not compile is found, and CEL
-  that says something else than the predicate. What a rule lacks is told in a sentence.
+  that judges an object otherwise than the predicate or in other words. What a rule lacks is told
+  in a sentence.
 - Such rules are held by `fleet check`, `fleet validate`, `fleet preview`, `pulumi up`, admission
   policies and alerts, and have levels, settings and exemptions, as the others. The pack is a name
   of your own, so that a bad rule cannot keep the policies of the others from the API server.
@@ -136,11 +139,11 @@ are for rules to share, by `from own_rules._name import …`.
 
 ## Asking for an exemption
 
-`fleet rules exempt idle/notebooks Notebook/ada --owner ada --reason "a demo" --until 2027-01-31`
-checks the entry against the rules of an environment and prints it for its stack file. A pull
-request with it is the request, and who reviews it grants it. Who opens no pull requests asks by
-the issue form "Exemption from a rule" (`.github/ISSUE_TEMPLATE/exemption.yml`), which asks for the
-same.
+`fleet rules exempt idle/notebooks Notebook/ada --namespace desk …` with an owner, a reason and a
+last day checks the entry against the rules of an environment and prints it for its stack file. A
+pull request with it is the request, and who reviews it grants it. Who opens no pull
+requests asks by the issue form "Exemption from a rule" (`.github/ISSUE_TEMPLATE/exemption.yml`),
+which asks for the same.
 """
 
 _OWN_HEAD = """\

@@ -21,7 +21,6 @@ from settings.problems import SettingsError, wrong
 from settings.types import Settings
 
 _PATH = f"{PROJECT}:policies"
-_SERVICES = ("DaemonSet", "Deployment", "Pod", "ReplicaSet", "StatefulSet")
 _BASELINE = (
     "jobs run in the namespaces of queues, where the API server refuses host access by Pod "
     "Security baseline, whatever is exempt here"
@@ -70,28 +69,18 @@ def parse(name: str, config: Mapping[str, object], folder: Path = Path()) -> Env
 
 
 def void_exemptions(said: RuleSettings, settings: Settings) -> Iterator[str]:
-    """Yield the exemptions from host access in a queue, where the API server knows none.
-
-    Of an exemption without a namespace the kind tells: jobs are in queues alone, unless they need
-    the host's network for RoCE, as a gang in a namespace of its own does.
-    """
+    """Yield the exemptions from host access in a queue, where the API server knows none."""
     queues = {name for team in settings.teams.values() for name in team.queues}
     entries = mapping(said.get(host_access.ID))
     path = f"{_PATH}.{host_access.ID}"
     for name in items(entries.get("namespaces")):
         if name in queues:
             yield wrong(f"{path}.namespaces", name, f"a namespace of no queue: {_BASELINE}")
-    has_roce = any(pool.fabric and pool.fabric.on_host for pool in settings.pools.values())
     for number, entry in enumerate(items(entries.get("exemptions"))):
-        place, space = f"{path}.exemptions[{number}]", at(entry, "namespace")
-        resource = str(at(entry, "resource"))
+        space = at(entry, "namespace")
         if space in queues:
-            yield wrong(f"{place}.namespace", space, f"a namespace of no queue: {_BASELINE}")
-        elif space or at(entry, "namespace_label") or has_roce or not queues:
-            continue
-        elif "/" in resource and resource.partition("/")[0] not in _SERVICES:
-            allowed = f"one of {', '.join(_SERVICES)}, or one with a namespace of no queue"
-            yield wrong(f"{place}.resource", resource, f"{allowed}: {_BASELINE}")
+            place = f"{path}.exemptions[{number}].namespace"
+            yield wrong(place, space, f"a namespace of no queue: {_BASELINE}")
 
 
 def _with_folder(said: RuleSettings, folder: Path) -> RuleSettings:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Literal
 
 from policies.configuration import ConfiguredRule, Exemption
@@ -49,19 +49,20 @@ def _use(exemption: Exemption, today: date, *, is_used: bool) -> Use:
     return "used" if is_used else "unused"
 
 
+LONGEST = timedelta(days=366)
+"""An exemption ends within a year, so that somebody looks again."""
+
+
 def expired(configured: Iterable[ConfiguredRule], today: date) -> Iterator[Finding]:
-    """A finding for every exemption of a rule that is on whose last day is over.
+    """A finding for every exemption of a rule that is on whose last day is over, or years ahead.
 
     It is an error also where nothing breaks the rule any more, so that none is left to be used
     again by an object of the same name.
     """
     for each in configured:
         for one in each.exemptions:
-            if one.until < today and each.level != "disabled":
-                sentence = (
-                    f"the exemption of {one.whom} ended on {one.until} ({one.owner}: "
-                    f"{one.reason}); it must be removed, or given a later day."
-                )
+            sentence = _of_its_end(one, today)
+            if sentence and each.level != "disabled":
                 yield Finding(
                     rule=each.rule.id,
                     level=each.level,
@@ -71,6 +72,18 @@ def expired(configured: Iterable[ConfiguredRule], today: date) -> Iterator[Findi
                     exemption=one,
                     keys=(f"policies.{each.rule.id}.exemptions",),
                 )
+
+
+def _of_its_end(one: Exemption, today: date) -> str:
+    why = f"{one.until} ({one.owner}: {one.reason})"
+    if one.until < today:
+        return (
+            f"the exemption of {one.whom} ended on {why}; it must be removed, or given a later day."
+        )
+    if one.until > today + LONGEST:
+        last = today + LONGEST
+        return f"the exemption of {one.whom} lasts until {why}; it must end by {last}, in a year."
+    return ""
 
 
 def exemption_note(finding: Finding) -> str:

@@ -22,8 +22,8 @@ def with_facts(said: RuleSettings, settings: Settings) -> dict[str, Mapping[str,
     facts: Facts = {
         "pools": [pool_facts(pool, settings.versions) for pool in settings.pools.values()],
         "queues": [
-            _queue_facts(name, queue, settings)
-            for team in settings.teams.values()
+            _queue_facts(name, queue, owner, settings)
+            for owner, team in settings.teams.items()
             for name, queue in team.queues.items()
         ],
         "balancers_filter": not any(
@@ -35,9 +35,10 @@ def with_facts(said: RuleSettings, settings: Settings) -> dict[str, Mapping[str,
     return {key: {**known.get(key, {}), **said.get(key, {})} for key in {**said, **known}}
 
 
-def _queue_facts(name: str, queue: types.Queue, settings: Settings) -> Queue:
+def _queue_facts(name: str, queue: types.Queue, team: str, settings: Settings) -> Queue:
     facts: Queue = {
         "name": name,
+        "team": team,
         "gpus": queue.gpus,
         "weight": queue.weight,
         "priorities": list(queue.priorities),

@@ -19,6 +19,8 @@ RDMA_RESOURCE = f"{RDMA_PREFIX}/{RDMA_NAME}"
 """The extended resource of the InfiniBand or RoCE cards of owned machines."""
 EFA_RESOURCE = "vpc.amazonaws.com/efa"
 """The extended resource of EFA interfaces, by which Karpenter and AWS's device plugin call them."""
+HIGHEST_PRIORITY = 1_000_000
+"""The value of the fleet's highest priority class, production."""
 SCRATCH_CLASS = "scratch"
 """The storage class of directories on local NVMe drives."""
 NCCL_CONFIG = "fleet-nccl"

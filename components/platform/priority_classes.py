@@ -8,9 +8,11 @@ import pulumi
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 from pulumi_kubernetes.scheduling.v1 import PriorityClass
 
+from settings.names import HIGHEST_PRIORITY
+
 # name: value, whether it may evict others, what it is for
 CLASSES = {
-    "production": (1_000_000, True, "What the desks trade on"),
+    "production": (HIGHEST_PRIORITY, True, "What the desks trade on"),
     "research": (100_000, True, "Training and backtests that somebody waits for"),
     "interactive": (10_000, True, "Notebooks and short trials"),
     # below the 0 of a pod without a class: it keeps only what nobody else in its queue wants

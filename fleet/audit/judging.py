@@ -1,7 +1,8 @@
 """Judges a cluster: what stands on top is told, with what its pods hold of the GPUs.
 
-Pods that an object of the cluster made are judged, too, as a webhook or a forged owner may have
-made something else of them; what they alone break is told once of that object.
+What an object of the cluster made is judged, too, as a webhook or a forged owner may have made
+something else of it; what that alone breaks is told once of the object on top. Not of ReplicaSets,
+which a Deployment keeps as they were, and PodGroups: their pods show what they are.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -118,6 +119,9 @@ def _is(manifest: Manifest, kind: str) -> bool:
     return manifest.get("kind") == kind and manifest.get("apiVersion") == "v1"
 
 
+_SHOWN_BY_PODS = ("PodGroup", "ReplicaSet")
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Owned:
     on_top: Sequence[int]
@@ -132,20 +136,22 @@ class _Owned:
         return self.resources[self.on_top[self.number[resource]]]
 
     def told(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Yield the findings of what is on top, and once what only its pods break."""
+        """Yield the findings of what is on top, and once what only objects that it made break."""
         found = tuple(findings)
         own = {(each.rule, each.resource) for each in found if self._is_told(each)}
         alone: dict[tuple[str, Resource], list[Finding]] = {}
         for each in found:
             if self._is_told(each) or each.resource is None:
                 yield each
-            elif each.resource.kind == "Pod":
+            elif each.resource.kind not in _SHOWN_BY_PODS:
                 top = self.top(each.resource)
                 if (each.rule, top) not in own:
                     alone.setdefault((each.rule, top), []).append(each)
-        for (_, top), of_pods in alone.items():
-            first, more = of_pods[0], len({each.resource for each in of_pods}) - 1
-            also = f" The same holds for {more} more of its pods." if more else ""
+        for (_, top), of_made in alone.items():
+            first, rest = of_made[0], {each.resource for each in of_made if each.resource}
+            noun = "pods" if all(each.kind == "Pod" for each in rest) else "objects"
+            more = len(rest) - 1
+            also = f" The same holds for {more} more of its {noun}." if more else ""
             sentences = (*first.sentences[:-1], f"{first.sentences[-1]}{also}")
             yield replace(first, resource=top, sentences=sentences)
 

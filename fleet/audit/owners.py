@@ -1,12 +1,13 @@
 """Which object stands for another: the one on top of those that made it.
 
-An owner counts where it is in the cluster, is the controller of what it owns, and makes pods: it is
-judged in place of what it makes.
+An owner counts where it is in the cluster, is the controller of what it owns, and makes pods and
+objects of that kind: it is judged in place of what it makes.
 """
 
 from collections.abc import Sequence
 
 from policies.language.manifest import at, is_true, items, mapping
+from policies.language.owners import makes
 from policies.language.pods import pods
 from policies.language.rule import Manifest
 
@@ -52,6 +53,6 @@ def _owner(
         owner = manifests[number]
         is_it = owner.get("kind") == at(reference, "kind")
         there = at(owner, "metadata", "namespace") in (None, at(manifest, "metadata", "namespace"))
-        if is_it and there and pods(owner):
+        if is_it and there and makes(owner, manifest) and pods(owner):
             return number
     return None

@@ -11,6 +11,9 @@ from fleet.cli.printing import refuse
 SECTIONS = ("Look", "Judge", "Rehearse", "Change", "Work with files")
 """The groups of verbs in `fleet --help`, in the order in which a person needs them."""
 LOOK, JUDGE, REHEARSE, CHANGE, WORK = SECTIONS
+_OF_THE_EXTRA = ("cryptography", "httpx", "psutil")
+INSTALL_THE_EXTRA = "`pip install 'gpu-fleet[rehearsal]'`"
+"""What brings the modules that only a rehearsal and its kin need."""
 
 
 class Command(TyperCommand):
@@ -39,7 +42,7 @@ class Verbs(TyperGroup):
     """The command itself: its verbs stand in groups, and a wrong one is answered with the right."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the verb; say in one sentence which file or folder it cannot read or write."""
+        """Run the verb; say in one sentence which file, folder or module it cannot use."""
         print_what_the_output_can()
         try:
             return super().invoke(ctx)
@@ -47,6 +50,10 @@ class Verbs(TyperGroup):
             if error.filename is None:
                 raise
             refuse(f"{error.filename} cannot be used: {error.strerror}.")
+        except ModuleNotFoundError as error:
+            if error.name not in _OF_THE_EXTRA:
+                raise
+            refuse(f"This needs the module {error.name}: {INSTALL_THE_EXTRA} brings it.")
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the verb; refuse an unknown one in a sentence with the nearest."""

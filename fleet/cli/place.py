@@ -8,6 +8,8 @@ import typer
 from fleet.cli import completing
 
 ROOT = Path(__file__).resolve().parents[2]
+HERE = ROOT if (ROOT / "Pulumi.yaml").exists() else Path()
+"""Where a verb writes by default: the checkout, or the current folder where pip installed."""
 
 ENVIRONMENT_HELP = "Environment: a file stacks/Pulumi.ENV.yaml."
 MACHINE_HELP = "A machine of the catalogue (dgx-h200), or a pool of an environment (prod/dgx)."

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fleet.cli import completing
-from fleet.cli.command import Command
-from fleet.cli.place import ENVIRONMENT_HELP, ROOT
+from fleet.cli.command import INSTALL_THE_EXTRA, Command
+from fleet.cli.place import ENVIRONMENT_HELP, HERE, ROOT
 from fleet.cli.printing import complain, refuse
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ rules = typer.Typer(
 )
 
 
-FOLDER = ROOT / "stacks" / "rules"
+FOLDER = HERE / "stacks" / "rules"
 FOLDER_HELP = "The folder of rules that the stack file names. Default: stacks/rules."
 
 
@@ -111,12 +111,15 @@ def _counted(number: int, noun: str) -> str:
 
 def _at_a_server(every: "Sequence[Tried]", today: "date", mistakes: list[str]) -> str:
     """Try the rules with CEL at an API server; return what to say of it."""
-    from fleet.rules.server import PROGRAMS, control_plane
-    from fleet.rules.server import mistakes as of_server
-    from toolchain.build import ensure, is_built
-
     if not any(each.own.rule.admission for each in every):
         return ""
+    try:
+        from fleet.rules.server import PROGRAMS, control_plane
+        from fleet.rules.server import mistakes as of_server
+    except ModuleNotFoundError:
+        return f"; not tried at an API server: {INSTALL_THE_EXTRA} brings what that needs"
+    from toolchain.build import ensure, is_built
+
     if not is_built(PROGRAMS):
         return "; not tried at an API server: build it with `make toolchain`"
     with control_plane(ensure(PROGRAMS, console=None)) as api:
@@ -163,6 +166,10 @@ def exempt(  # noqa: PLR0913  # what an exemption says
     reason: Annotated[str, typer.Option(help="Why the rule cannot be kept yet.")],
     until: Annotated[str, typer.Option(metavar="DAY", help="Its last day, such as 2027-01-31.")],
     namespace: Annotated[str, typer.Option(help="Only there.")] = "",
+    namespace_label: Annotated[
+        str,
+        typer.Option(metavar="KEY=VALUE", help="Only in namespaces with this label."),
+    ] = "",
     environment: Annotated[
         str,
         typer.Option(
@@ -179,19 +186,22 @@ def exempt(  # noqa: PLR0913  # what an exemption says
 
     \b
     Example:
-      fleet rules exempt idle/notebooks Notebook/ada --owner ada --reason demo \\
-        --until 2027-01-31
+      fleet rules exempt idle/notebooks Notebook/ada --namespace desk \\
+        --owner ada --reason demo --until 2027-01-31
     """
     from datetime import UTC, datetime
 
-    from fleet.rules.exemption import ExemptionError, entry
+    from fleet.rules.exemption import ExemptionError, doubt, entry
     from settings import SettingsError, stack_file
 
     said = {"resource": resource, "owner": owner, "reason": reason, "until": until}
     said |= {"namespace": namespace} if namespace else {}
+    said |= {"namespace_label": namespace_label} if namespace_label else {}
     try:
         path = stack_file(ROOT, environment)
         typer.echo(entry(path, rule, said, datetime.now(UTC).date()))
+        if unknown := doubt(path, resource):
+            complain(unknown)
     except (ExemptionError, SettingsError) as error:
         refuse(error)
 

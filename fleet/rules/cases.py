@@ -140,7 +140,8 @@ def _without_cel(own: OwnRule, cases: Sequence[Case]) -> Iterator[str]:
         )
 
 
-def _judged(asked: ConfiguredRule, case: Case, today: date) -> Iterator[str]:
+def at_preview(asked: ConfiguredRule, case: Case, today: date) -> list[Finding]:
+    """Return what the preview finds of an object of a case, alone and as a stack of its own."""
     resource = Resource(
         kind=str(case.manifest["kind"]), name=str((case.manifest.get("metadata") or {}).get("name"))
     )
@@ -148,6 +149,11 @@ def _judged(asked: ConfiguredRule, case: Case, today: date) -> Iterator[str]:
     found: list[Finding] = []
     for stack in (None, [manifest]):
         found += findings(manifest, [asked], resource=resource, today=today, stack=stack)
+    return found
+
+
+def _judged(asked: ConfiguredRule, case: Case, today: date) -> Iterator[str]:
+    found = at_preview(asked, case, today)
     sentences = [sentence for each in found for sentence in each.sentences]
     if any(each.failed for each in found):
         yield f"{case.place}: {sentences[0]}"

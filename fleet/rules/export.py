@@ -42,7 +42,6 @@ NEEDS_POOLS = (
 NEEDS_QUEUES = (
     "idle/gang-fits",
     "idle/outside-queues",
-    "idle/queue-priority",
     "idle/queue-scheduler",
     "idle/queue-size",
 )

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import yaml
 
-from fleet.rules.cases import Case, Tried
+from fleet.rules.cases import Case, Tried, at_preview
 from policies.gates.admission import manifests
 from policies.language.rule import Kind
 from rehearsal.api import Api, ApiServerError
@@ -94,7 +94,7 @@ def mistakes(api: Api, every: Sequence[Tried], today: date) -> Iterator[str]:
     _see_them_at_work(api)
     for each in taken:
         for case in each.cases:
-            yield from _differs(api, each, case)
+            yield from _differs(api, each, case, today)
 
 
 def _policy_name(each: Tried) -> str:
@@ -150,7 +150,7 @@ def _warned(response: Any) -> dict[str, str]:
     }
 
 
-def _differs(api: Api, each: Tried, case: Case) -> Iterator[str]:
+def _differs(api: Api, each: Tried, case: Case, today: date) -> Iterator[str]:
     kinds = each.own.rule.admission.kinds if each.own.rule.admission else ()
     path = _path(api, case.manifest, kinds)
     if path is None:
@@ -171,6 +171,14 @@ def _differs(api: Api, each: Tried, case: Case) -> Iterator[str]:
         yield f"{case.place}: {case.name} is bad, and the API server takes it."
     elif said and f"{each.own.rule.id}: " not in said:
         yield f"{case.place}: the CEL of {each.own.rule.id} fails on it: {_sentence(said)}"
+    elif said:
+        found = at_preview(each.configured, case, today)
+        sentences = [f"{one.rule}: {sentence}" for one in found for sentence in one.sentences]
+        if sentences and _sentence(said) not in sentences:
+            yield (
+                f"{case.place}: the preview says: {sentences[0]} The API server says: "
+                f"{_sentence(said)}"
+            )
 
 
 def _path(api: Api, manifest: Mapping[str, Any], kinds: Sequence[Kind]) -> str | None:

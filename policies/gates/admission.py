@@ -275,7 +275,7 @@ def _exempt(exemption: Exemption) -> str:
         "(request.operation != 'CREATE' || "
         f"timestamp(object.metadata.creationTimestamp) < timestamp('{end}T00:00:00Z'))"
     )
-    return " && ".join([*_is_there(exemption), *_is_it(exemption.resource), made_before])
+    return " && ".join([*_is_there(exemption), *_is_it(exemption), made_before])
 
 
 def _is_there(exemption: Exemption) -> Iterator[str]:
@@ -287,13 +287,17 @@ def _is_there(exemption: Exemption) -> Iterator[str]:
         yield f"namespaceObject != null && {said} == {cel.literal(value)}"
 
 
-def _is_it(resource: str) -> Iterator[str]:
-    if resource == ANY:
+def _is_it(exemption: Exemption) -> Iterator[str]:
+    if exemption.resource == ANY:
         return
-    owner = cel.literal(f"^({'|'.join(_owners(resource))})$")
-    controls = f"o.?controller.orValue(false) && (o.kind + '/' + o.name).matches({owner})"
-    owned = f"{OWNERS}.exists(o, {controls})"
-    yield f"({cel.DESCRIBED_SHORT} == {cel.literal(resource)} || {VOUCHED_AS_A_WHOLE} && {owned})"
+    it, owner = f"{cel.DESCRIBED_SHORT} == {cel.literal(exemption.named)}", ""
+    if exemption.group is not None:
+        group = cel.literal(exemption.group)
+        it += f" && request.resource.group == {group}"
+        owner = f" && (o.apiVersion.contains('/') ? o.apiVersion.split('/')[0] : '') == {group}"
+    named = cel.literal(f"^({'|'.join(_owners(exemption.named))})$")
+    controls = f"o.?controller.orValue(false) && (o.kind + '/' + o.name).matches({named}){owner}"
+    yield f"({it} || {VOUCHED_AS_A_WHOLE} && {OWNERS}.exists(o, {controls}))"
 
 
 def _owners(resource: str) -> Iterator[str]:

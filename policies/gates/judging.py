@@ -26,6 +26,10 @@ from policies.verdicts import Finding, Resource, State
 
 HIDDEN = "[secret]"  # as Pulumi shows one
 _PERHAPS = "{0} counts as not exempt, as its namespace is not among what is judged: {1}."
+_NO_SENTENCES = (
+    "the predicate of {0} answers with {2} on {1}; allowed: a list of sentences, empty for what "
+    "keeps the rule. Such a rule counts as broken. {3}"
+)
 SHORTEST_SECRET = 3  # as Pulumi's own log has it: what is shorter stands in any sentence
 
 
@@ -103,7 +107,11 @@ def _found(
     state: State = "violated" if level == "mandatory" else "advisory"
     finding = partial(Finding, rule=rule.id, level=level, resource=resource)
     try:
-        sentences = _without_secrets(asked(), manifest)
+        answer = asked()
+        if not _are_sentences(answer):
+            wrong = _NO_SENTENCES.format(rule.id, resource, type(answer).__name__, rule.sentence)
+            return finding(state=state, sentences=(wrong,), failed=True)
+        sentences = _without_secrets(answer, manifest)
         exemption = configured.exemption(manifest, judged.namespaces) if sentences else None
         perhaps = configured.perhaps(manifest, judged.namespaces) if sentences else None
         keys = _keys(configured, judged) if sentences else ()
@@ -126,6 +134,11 @@ def _found(
         pool=pool_of(manifest) if keys else "",
         keys=keys,
     )
+
+
+def _are_sentences(answer: object) -> bool:
+    """Return whether a predicate, perhaps somebody's own, answers with texts in a list."""
+    return isinstance(answer, list) and all(isinstance(each, str) for each in answer)
 
 
 def _level(configured: ConfiguredRule, manifest: Manifest) -> Level:

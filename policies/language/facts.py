@@ -75,6 +75,8 @@ class Queue(TypedDict):
     pool: NotRequired[str]
     """The pool whose selector Volcano gives its jobs."""
     weight: NotRequired[int]
+    team: NotRequired[str]
+    """The team that it belongs to, and pays for its pods."""
     priorities: NotRequired[Sequence[str]]
     """The priority classes that its pods may name."""
     reclaimable: NotRequired[bool]
@@ -173,6 +175,7 @@ SCHEMA: Mapping[str, object] = {
                 gpus=_COUNT,
                 pool={"type": "string", "pattern": "^[a-z0-9-]+$"},
                 weight=_COUNT,
+                team=_TEXT,
                 priorities=_TEXTS,
                 reclaimable=_FLAG,
             )

@@ -4,17 +4,18 @@
 where the request comes from a controller: one of kube-controller-manager's, Volcano's, a known
 operator's, or a user whom the environment lists (`facts.controllers`); or where an update leaves
 them, the labels, the annotations and all that rules judge by as they were, so that what was judged
-when it was made is no other thing now. At check an owner is believed that is in the same input, and
-at preview none is: the gates take the other references away before a rule sees them (`believed`).
+when it was made is no other thing now. At check an owner is believed that is in the same input and
+makes objects of the kind, and at preview none is: the gates take the other references away before a
+rule sees them (`believed`).
 
 An object that another one makes was judged in that one's place, if that is of a listed kind.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
 from policies.language.manifest import at, items
-from policies.language.pod_kinds import SERVICES, SHIPPED, group_kind
+from policies.language.pod_kinds import KUBEFLOW, SERVICES, SHIPPED, group_kind
 from policies.language.rule import Manifest
 from settings.names import KUBE_SYSTEM, VOLCANO_NAMESPACE
 from settings.operators import OPERATORS
@@ -33,11 +34,45 @@ CONTROLLERS = (
 )
 """The users of controllers that make pods in every fleet."""
 _LISTED = tuple(dict.fromkeys((each.group, each.kind) for each in SHIPPED))
+_KINDS = {kind for _, kind in _LISTED}
+_MAKES: Mapping[str, tuple[str, ...]] = {
+    "Deployment": ("ReplicaSet",),
+    **dict.fromkeys(("DaemonSet", "ReplicaSet", "ReplicationController", "StatefulSet"), ("Pod",)),
+    **dict.fromkeys(("CronJob", "JobSet", "ScaledJob"), ("Job",)),
+    **dict.fromkeys(("Job", "Workflow", *KUBEFLOW), ("Pod",)),
+    "MPIJob": ("Job", "Pod"),
+    "CronWorkflow": ("Workflow",),
+    **dict.fromkeys(("LeaderWorkerSet", "Notebook", "Pod"), ("StatefulSet",)),  # a Pod that leads
+    "RayCluster": ("Job", "Pod"),
+    "RayJob": ("Job", "RayCluster"),
+    "RayService": ("RayCluster",),
+    "RayCronJob": ("RayJob",),
+    "DisaggregatedSet": ("LeaderWorkerSet",),
+    "TrainJob": ("JobSet",),
+}
+"""What makes pods, and of that, the kinds that it makes: what an owner of another kind is no proof
+of."""
+_SERVICES = {
+    *((each.group, each.kind) for each in SHIPPED if each.service),
+    *(("serving.kserve.io", kind) for kind in SERVICES if kind not in _KINDS),
+}
+_GROUPS_OF = {kind: {each.group for each in SHIPPED if each.kind == kind} for kind in _MAKES}
 _REFERENCES = "ownerReferences"
 
 
+def makes(owner: object, manifest: Manifest) -> bool:
+    """Return whether an object, or what refers to it, is of a kind that makes those of another.
+
+    Of kinds that nobody has listed it may be so.
+    """
+    (group, kind), made = group_kind(owner), manifest.get("kind")
+    if kind not in _MAKES or made not in _KINDS:
+        return True
+    return made in _MAKES[kind] and group in _GROUPS_OF[kind]
+
+
 def believed(manifest: Manifest, there: Collection[tuple[str, str, str, str]]) -> Manifest:
-    """Return an object with the owners that are there, each by its `key`."""
+    """Return an object with the owners that are there, by their `key`, and make such objects."""
     found = manifest.get("metadata")
     # by type alone: whatever is not known yet stays, and holds up the rules that read it
     metadata = cast("dict[str, object]", found) if type(found) is dict else {}
@@ -48,7 +83,8 @@ def believed(manifest: Manifest, there: Collection[tuple[str, str, str, str]]) -
     kept = [
         owner
         for owner in (owners if there else ())
-        if any(
+        if makes(owner, manifest)
+        and any(
             (*group_kind(owner), where, str(at(owner, "name"))) in there
             for where in (namespace, "")
         )
@@ -74,8 +110,19 @@ def is_owned_pod(manifest: Manifest) -> bool:
 def is_service(manifest: Manifest) -> bool:
     """Return whether this is not meant to end: a service, or a Pod of one."""
     if manifest.get("kind") == "Pod":
-        return any(at(owner, "kind") in SERVICES for owner in _owners(manifest))
-    return manifest.get("kind") in SERVICES
+        return any(map(_serves, _owners(manifest)))
+    return _serves(manifest)
+
+
+def _serves(found: object) -> bool:
+    """Return whether an object, or what refers to it, is of a kind of services.
+
+    What has no API version, as in Pulumi, is taken by its kind.
+    """
+    kind = at(found, "kind")
+    if at(found, "apiVersion") is None:
+        return kind in SERVICES
+    return group_kind(found) in _SERVICES
 
 
 def _owners(manifest: Manifest) -> Sequence[object]:
@@ -131,8 +178,9 @@ IS_OWNED_POD = (
     "k in variables.declaredKinds)) && variables.vouched)"
 )
 """CEL: `is_owned_pod`."""
+_PLURALS = [f"{each.group}/{each.resource}" for each in SHIPPED if each.service]
 IS_SERVICE = (
-    f"(object.kind in {list(SERVICES)} || object.kind in variables.declaredServices || "
+    f"(variables.resource in {_PLURALS} || object.kind in variables.declaredServices || "
     f"(object.kind == 'Pod' && {OWNERS}.exists(o, o.kind in {list(SERVICES)} || "
     "o.kind in variables.declaredServices) && variables.vouched))"
 )

@@ -122,7 +122,7 @@ def _shown(
     value: Mapping[str, Any], key: str, holder: Mapping[str, object], way: _Way, manifest: Manifest
 ) -> Pod | None:
     """The pod of which a mapping is the spec, or the container; None where it is neither."""
-    if _has_containers(value):
+    if has_containers(value):
         return _pod(value, key, holder, way, manifest)
     if key in _OF_SPARK and _group(manifest) == _SPARK:
         beside = [each for field in _BESIDE for each in items(value.get(field))]
@@ -169,10 +169,11 @@ def _alone(name: str, key: str, value: Mapping[str, Any], manifest: Manifest) ->
 
 def shows_a_pod(value: Mapping[str, Any]) -> bool:
     """Return whether a mapping is a pod's spec, or a container that asks for GPUs."""
-    return _has_containers(value) or _asks_for_gpus(value)
+    return has_containers(value) or _asks_for_gpus(value)
 
 
-def _has_containers(value: Mapping[str, Any]) -> bool:
+def has_containers(value: Mapping[str, Any]) -> bool:
+    """Return whether a mapping is a pod's spec."""
     containers = value.get("containers")
     return type(containers) is list and any(map(_is_container, containers))
 

@@ -45,11 +45,19 @@ def beyond_settings(manifest: Manifest, queue: Queue) -> str | None:
     return None
 
 
-BY_PROGRAM = (
-    "(has(request.options) && "
-    "dyn(request.options).?fieldManager.orValue('').startsWith('pulumi-kubernetes'))"
-)
-"""CEL: whether the program writes, whose settings may be newer than those of the policy."""
+def by_program(accounts: str) -> str:
+    """CEL: whether the program writes, whose settings may be newer than those of the policy.
+
+    `accounts` is CEL of those that its kubeconfig may have. The field manager tells its writes from
+    what an administrator writes by hand; alone it would prove nothing, as anybody may say any.
+    """
+    user = "'User/' + request.userInfo.username"
+    groups = "request.userInfo.?groups.orValue([])"
+    return (
+        f"(({user} in {accounts} || {groups}.exists(g, 'Group/' + g in {accounts})) && "
+        "has(request.options) && "
+        "dyn(request.options).?fieldManager.orValue('').startsWith('pulumi-kubernetes'))"
+    )
 
 
 def _bounded(field: str) -> str:

@@ -9,7 +9,11 @@ from collections.abc import Mapping
 from policies.language import cel
 from policies.language.manifest import at, items
 from policies.language.rule import Manifest, Settings
-from settings.names import Guard, exempt_from
+from settings.names import SYSTEM_NAMESPACES, Guard, exempt_from
+
+_WITHOUT_PODS = ("default", "kube-node-lease", "kube-public")
+WITH_PODS = sorted(each for each in SYSTEM_NAMESPACES if each not in _WITHOUT_PODS)
+"""The namespaces in which the cluster and this program run pods."""
 
 
 def schema(guard: Guard, description: str) -> Mapping[str, Mapping[str, object]]:

@@ -4,6 +4,7 @@
 - Resources in a field that an operator or Helm reads, such as those of a Ray head group.
 - What the runtime of a TrainJob says of its pods.
 - What KubeRay makes beside the pods: the autoscaler's container in the head, and Services.
+- Pods of a listed kind that stand elsewhere than at its listed places.
 - Text that somebody fills in or renders later: a patch of Argo's with parameters, a manifest.
 - Commands, variables and data that are too long for the API server to read at a bearable price.
 """
@@ -16,10 +17,12 @@ from policies.language.commands import LONGEST, MOST
 from policies.language.facts import Facts, declared_kinds
 from policies.language.gpu_work import gpu_pods, reads_commands
 from policies.language.manifest import at, items, mapping
-from policies.language.pod_kinds import SERVICES, kind_of
+from policies.language.owners import is_service
+from policies.language.pod_kinds import PodKind, kind_of, templates
 from policies.language.pod_search import (
     GPU_RESOURCES,
     OF_THE_OPERATOR,
+    has_containers,
     is_rendered,
     may_make_pods,
     shows_a_pod,
@@ -32,6 +35,7 @@ _NO_END = "whether it is meant to end, and so idle/job-deadline, as its kind is 
 _FIELD = "the GPUs of {}, which its operator gives to pods of its own"
 _IMAGE = "the image of container '{}', which its operator chooses"
 _RUNTIME = "the labels, CPUs and memory of its pods, which its runtime may give"
+_ELSEWHERE = "the pod at {}, where its kind has none that rules look into"
 _RENDERED = "the GPUs of {}, which Helm renders"
 _TEXT = "the text {}, which speaks of GPUs"
 _PATCH = "the podSpecPatch of '{}', which Argo fills in"
@@ -41,6 +45,8 @@ _RAY = {**RAY, "RayCronJob": ("spec", "jobTemplate", "rayClusterSpec")}
 _OF_THE_AUTOSCALER = (
     *("image", "command", "args", "env", "envFrom", "volumeMounts", "securityContext"),
 )
+_COLLECTS = "the podSpecPatch of spec.artifactGC, of pods that Argo makes in the end"
+_NO_PODS = ("metadata", "status")
 _READ_BY_AN_OPERATOR = ("TrainJob", "RayCluster", "RayJob", "RayService")
 
 
@@ -64,12 +70,15 @@ def _of_gpus(manifest: Manifest, facts: Facts) -> list[str]:
     if kind is not None:
         parts = [_RUNTIME] if any(pod.partial for pod in gpu_pods(manifest)) else []
         searched = kind.kind in _READ_BY_AN_OPERATOR
+        parts += [_ELSEWHERE.format(path) for path in _elsewhere(manifest, kind)]
         found = [*parts, *(_below(manifest, rendered=False) if searched else ())]
         return [*found, *_of_ray(manifest)] if kind.group == "ray.io" else found
     if not may_make_pods(manifest) and not is_rendered(manifest):
         return []
-    declared = any(each.kind == manifest.get("kind") for each in declared_kinds(facts))
-    ends_somehow = declared or manifest.get("kind") in SERVICES
+    group, _, _version = str(manifest.get("apiVersion")).rpartition("/")
+    named = (group, manifest.get("kind"))
+    declared = any((each.group, each.kind) == named for each in declared_kinds(facts))
+    ends_somehow = declared or is_service(manifest)
     ends = [_NO_END] if gpu_pods(manifest) and not ends_somehow else []
     images = [
         _IMAGE.format(container.get("name"))
@@ -91,10 +100,30 @@ def _of_ray(manifest: Manifest) -> Iterator[str]:
             yield _SERVICE.format(".".join(way))
 
 
+def _elsewhere(manifest: Manifest, kind: PodKind) -> Iterator[str]:
+    """Yield the places of pods beside the templates of a kind, such as overrides of a release."""
+    judged = {id(found) for _, found in templates(manifest, kind)}
+    left: list[tuple[Any, str]] = [
+        (manifest[key], key) for key in manifest if kind.templates and key not in _NO_PODS
+    ]
+    while left:
+        value, path = left.pop()
+        if id(value) in judged:
+            continue
+        if type(value) is list:
+            left += [(item, f"{path}[{index}]") for index, item in enumerate(value)]
+        elif type(value) is dict and has_containers(value):
+            yield path
+        elif type(value) is dict:
+            left += [(value[key], f"{path}.{key}") for key in value]
+
+
 def _of_workflow(manifest: Manifest) -> Iterator[str]:
     workflow = at(manifest, *argo.PLACES[str(manifest.get("kind"))])
     if gpu_pods(manifest) or _speaks_of_gpus(str(workflow)):
         yield from map(_PATCH.format, argo.unread_patches(manifest))
+    if _speaks_of_gpus(str(at(workflow, "artifactGC", "podSpecPatch") or "")):
+        yield _COLLECTS
     for template in items(at(workflow, "templates")):
         if _speaks_of_gpus(str(at(template, "resource", "manifest") or "")):
             yield _TEXT.format(f"of the resource in '{at(template, 'name')}'")
@@ -102,9 +131,7 @@ def _of_workflow(manifest: Manifest) -> Iterator[str]:
 
 def _below(manifest: Manifest, *, rendered: bool) -> Iterator[str]:
     """Search without recursion: an object may be deeper than Python's stack."""
-    left: list[tuple[Any, str]] = [
-        (manifest[key], key) for key in manifest if key not in ("metadata", "status")
-    ]
+    left: list[tuple[Any, str]] = [(manifest[key], key) for key in manifest if key not in _NO_PODS]
     while left:
         value, path = left.pop()
         kind = type(value)
@@ -113,7 +140,12 @@ def _below(manifest: Manifest, *, rendered: bool) -> Iterator[str]:
         elif kind is list:
             left += [(item, f"{path}[{index}]") for index, item in enumerate(value)]
         elif issubclass(kind, dict) and (rendered or not shows_a_pod(value)):
-            named = [key for key in value if "esources" in key and _names_gpus(value[key])]
+            named = [
+                key
+                for key in value
+                if ("esources" in key and _names_gpus(value[key]))
+                or (key == "gpus" and _are_devices(value[key]))
+            ]
             for key in named:
                 yield (_RENDERED if rendered else _FIELD).format(f"{path}.{key}")
             left += [(value[key], f"{path}.{key}") for key in value if key not in named]
@@ -123,7 +155,17 @@ def _names_gpus(resources: object) -> bool:
     if type(resources) is not dict:
         return False
     parts = (resources, mapping(resources.get("limits")), mapping(resources.get("requests")))
-    return any(str(name).startswith(GPU_RESOURCES) for part in parts for name in part)
+    return any(
+        # Dynamo's operator takes `gpu` for what its settings say
+        str(name).startswith(GPU_RESOURCES) or (name == "gpu" and str(part[name]) != "0")
+        for part in parts
+        for name in part
+    )
+
+
+def _are_devices(found: object) -> bool:
+    """Return whether these are GPUs as a virtual machine of KubeVirt has them."""
+    return type(found) is list and any(at(each, "deviceName") is not None for each in found)
 
 
 def _speaks_of_gpus(text: str) -> bool:

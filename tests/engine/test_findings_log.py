@@ -146,7 +146,7 @@ def test_what_another_pack_refuses_is_told_beside_our_findings(
 
 
 def test_an_exemption_that_has_ended_is_told_once(project: Project, tmp_path: Path) -> None:
-    ended = {"resource": "Job/x", "owner": "desk", "reason": "long", "until": "2020-01-31"}
+    ended = {"resource": "Queue/x", "owner": "desk", "reason": "long", "until": "2020-01-31"}
     rules: dict[str, dict[str, object]] = {rule.id: {"level": "disabled"} for rule in ALL}
     rules["idle/job-deadline"] = {"level": "advisory", "exemptions": [ended]}
     config = tmp_path / "config.json"

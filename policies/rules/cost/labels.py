@@ -3,6 +3,7 @@
 - Pods that ask for GPUs carry the labels of `pod_labels`, each `fleet.gpu/<name>`, on the template
   of whatever makes them: the cost of a shared machine is divided by its pods. Kubeflow's
   Notebook has them itself: its controller copies them to the pod, whose template has no metadata.
+  In the namespace of a queue `fleet.gpu/team` is the queue's team, where the settings name it.
 - What is rented from a cloud carries those of `cloud_labels` as AWS tags or Hetzner labels:
   servers, volumes, buckets, addresses, balancers, file systems, databases, reservations. What costs
   nothing (roles, networks, firewalls) needs none.
@@ -14,12 +15,14 @@ from policies.language.cel_forms import GPU_PODS, Fault, of_pods, pods_or_object
 from policies.language.gpu_work import gpu_pods
 from policies.language.manifest import at, describe, items, mapping
 from policies.language.pods import KINDS, subject
+from policies.language.pool_table import facts
 from policies.language.rule import Admission, Kind, Manifest, Rule, Settings
 from policies.language.warm_capacity import said
-from settings.names import PREFIX, SERVER
+from settings.names import PREFIX, SERVER, TEAM_LABEL
 
 ID = "cost/labels"
 _MUST = "must have on its pods the labels"
+_OTHER_TEAM = "must have the team '{team}' of its queue in {label}; it has '{said}'."
 _MUST_CLOUD = "must have the tags or labels"
 _MUST_CLASS = "must have in spec.tags"
 _MACHINES = (SERVER, "aws:ec2/instance:Instance")
@@ -72,13 +75,20 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
         missing = _missing(tags, [*items(settings["cloud_labels"]), "pool"])
         return [f"{describe(manifest)} {_MUST_CLASS} {missing}."] if missing else []
     of_notebook = mapping(at(manifest, "metadata", "labels")) if kind == "Notebook" else {}
+    space = at(manifest, "metadata", "namespace")
+    teams = {each["name"]: each["team"] for each in facts(settings)["queues"] if "team" in each}
     faults = []
     for pod in gpu_pods(manifest):
         if pod.partial:  # its runtime may have them
             continue
-        missing = _missing({**of_notebook, **pod.labels}, items(settings["pod_labels"]))
+        found = {**of_notebook, **pod.labels}
+        missing = _missing(found, items(settings["pod_labels"]))
+        team, named = teams.get(str(space)), found.get(TEAM_LABEL)
         if missing:
             faults.append(f"{subject(manifest, pod)} {_MUST} {missing}.")
+        elif team and named and named != team:
+            other = _OTHER_TEAM.format(team=team, label=TEAM_LABEL, said=named)
+            faults.append(f"{subject(manifest, pod)} {other}")
     return faults
 
 
@@ -103,6 +113,18 @@ def _admission() -> Admission:
     of_class = _lacking(
         "dyn(object).spec.?tags.orValue({})", f"({cel.setting(ID, 'cloud_labels')} + ['pool'])"
     )
+    team = f"dyn(p.labels)[?'{TEAM_LABEL}'].or({own}[?'{TEAM_LABEL}'])"
+    named = f"'%s'.format([{team}.orValue('')])"
+    others = (
+        "variables.queues.filter(q, q.name == object.metadata.?namespace.orValue('') && "
+        f"q.?team.hasValue() && {named} != '' && {named} != string(q.team))"
+    )
+    of_others = Fault(
+        broken=f"size({others}) > 0",
+        says=cel.text(
+            _OTHER_TEAM, team=f"string({others}[0].team)", label=f"'{TEAM_LABEL}'", said=named
+        ),
+    )
     nodes: Kind = ("karpenter.k8s.aws", "ec2nodeclasses")
     return pods_or_object(
         (*KINDS, nodes),
@@ -114,7 +136,12 @@ def _admission() -> Admission:
         ],
         of_pods(
             f"(object.kind == 'EC2NodeClass' ? [] : {GPU_PODS})",
-            [Fault(broken=f"size({lacking}) > 0", says=f"'{_MUST} ' + {lacking}.join(', ') + '.'")],
+            [
+                Fault(
+                    broken=f"size({lacking}) > 0", says=f"'{_MUST} ' + {lacking}.join(', ') + '.'"
+                ),
+                of_others,
+            ],
         ),
     )
 

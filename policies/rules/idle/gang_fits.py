@@ -18,7 +18,8 @@ machines of its pool, waits for ever; a queue larger than its pool promises what
   none may use all pools.
 - A queue of the environment stays within its settings, whoever writes it. Teams may not write
   queues; who may is an administrator, and a bound that was moved by hand is the next update's to
-  move back. The program itself, by its field manager, moves queue and rule in one update.
+  move back. The program itself, by its account and its field manager, moves queue and rule in one
+  update.
 - A pool has the GPUs of its BareMetalHosts by the hardware catalogue, and those that the limits of
   its NodePools allow.
 
@@ -47,9 +48,9 @@ from policies.language.inventory import machines
 from policies.language.manifest import at, describe, items, quantity
 from policies.language.pool_table import facts
 from policies.language.queue_bounds import (
-    BY_PROGRAM,
     FAULT,
     beyond_settings,
+    by_program,
     is_volcano_queue,
 )
 from policies.language.rule import Admission, Manifest, Rule, Settings
@@ -159,6 +160,7 @@ def _pools(stack: Sequence[Manifest]) -> Mapping[str, str]:
     return found
 
 
+_BY_PROGRAM = by_program(cel.setting(ID, "program"))
 RULE = Rule(
     id=ID,
     sentence="A gang must fit its queue, and a queue the machines of its pool.",
@@ -167,6 +169,14 @@ RULE = Rule(
         "or is never rented."
     ),
     source="https://volcano.sh/en/docs/queue/",
+    schema={
+        "program": {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^(User|Group)/.+$"},
+            "default": ["Group/kubeadm:cluster-admins", "Group/system:masters"],
+            "description": "Users and groups of the program's kubeconfig, who may change queues.",
+        }
+    },
     predicate=alone,
     across=violations,
     admission=Admission(
@@ -178,7 +188,7 @@ RULE = Rule(
         },
         fault=(
             "size(variables.bound) == 0 ? '' : "
-            f"object.kind == 'Queue' ? ({BY_PROGRAM} ? '' : variables.bound.map(q, {FAULT})[0])"
+            f"object.kind == 'Queue' ? ({_BY_PROGRAM} ? '' : variables.bound.map(q, {FAULT})[0])"
             f" : {UNSIZED} ? ' ' + {_SAYS_UNSIZED} : "
             "variables.wanted <= double(variables.bound[0].gpus) ? '' : "
             + cel.text(

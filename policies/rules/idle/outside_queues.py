@@ -20,22 +20,20 @@ from policies.language.manifest import at, describe, items
 from policies.language.pods import KINDS, subject
 from policies.language.pool_table import facts
 from policies.language.rule import Manifest, Rule, Settings
-from settings.names import SYSTEM_NAMESPACES
+from policies.language.system_namespaces import WITH_PODS
 
 ID = "idle/outside-queues"
 _MUST = (
     "must be in the namespace of a queue ({queues}), as it asks for GPUs; '{space}' belongs to "
     "none."
 )
-_WITHOUT_PODS = ("default", "kube-node-lease", "kube-public")
-_SYSTEM = sorted(each for each in SYSTEM_NAMESPACES if each not in _WITHOUT_PODS)
 
 
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
     """Return the pods whose GPUs no queue counts."""
     space = at(manifest, "metadata", "namespace")
     queues = [each["name"] for each in facts(settings)["queues"]]
-    free = (*_SYSTEM, *items(settings["namespaces"]), *queues)
+    free = (*WITH_PODS, *items(settings["namespaces"]), *queues)
     if not queues or space is None or space in free:
         return []
     said = _MUST.format(queues=", ".join(queues), space=space)
@@ -51,7 +49,7 @@ def _trains_with_gpus(manifest: Manifest) -> bool:
 
 
 _SPACE = "object.metadata.?namespace.orValue('')"
-_FREE = f"({_SYSTEM} + {cel.setting(ID, 'namespaces')} + variables.queues.map(q, string(q.name)))"
+_FREE = f"({WITH_PODS} + {cel.setting(ID, 'namespaces')} + variables.queues.map(q, string(q.name)))"
 _OUTSIDE = f"size(variables.queues) > 0 && {_SPACE} != '' && !({_SPACE} in {_FREE})"
 _SAYS = cel.text(_MUST, queues="variables.queues.map(q, string(q.name)).join(', ')", space=_SPACE)
 _EACH = "{'resources': dyn(dyn(object).?spec.?trainer.?resourcesPerNode.orValue({}))}"

@@ -4,9 +4,10 @@ Wildcards are refused as verb, resource, API group or path, and in an AWS policy
 action `*` or `<service>:*`. So is what leads to all rights, or past the rules, in other words:
 `escalate` and `bind` on roles, `impersonate`, `nodes/proxy`, changing namespaces (exemptions and
 Pod Security go by their labels), binding pods to nodes, and a ClusterRole that takes in all others
-by a selector that names none. In a ClusterRole that names no objects also: reading all secrets,
-making tokens of all service accounts, writing webhooks and admission policies, approving client
-certificates of the API server, and writing nodes, whose labels and taints keep teams apart.
+by a selector that names none, or cluster-admin by the label of the API server's own roles. In a
+ClusterRole that names no objects also: reading all secrets, making tokens of all service accounts,
+writing webhooks and admission policies, approving client certificates of the API server, and
+writing nodes, whose labels and taints keep teams apart.
 
 ClusterRoles of Kubernetes and of charts are known by their name *and* by what they hold: the same
 name with more in it is refused. The setting adds roles in the same form. In all namespaces such a
@@ -34,7 +35,13 @@ _ALL = ("*", "/*")  # of paths the second is as much as the first
 _WILDCARD = "must name its {0} and not use a wildcard."
 _ACTIONS = "must name the actions that it allows and not use a wildcard."
 _POLICY = "must be a policy that can be read."
-_TAKES_IN = "must not take in all other roles: its aggregationRule must name labels."
+_TAKES_IN = (
+    "must not take in cluster-admin or all other roles: its aggregationRule must name labels that "
+    "others have."
+)
+# the only label of cluster-admin: Kubernetes v1.34.1, plugin/pkg/auth/authorizer/rbac/
+# bootstrappolicy/policy.go
+_MARK, _OWN = "kubernetes.io/bootstrapping", "rbac-defaults"
 _AWS = (
     "aws:iam/policy:Policy",
     "aws:iam/rolePolicy:RolePolicy",
@@ -120,7 +127,7 @@ def _of_role(role: Manifest, settings: Settings) -> Iterator[str]:
         for power in _EVERYWHERE:
             if any(_has(power, rule) and _of_all(rule) for rule in rules):
                 yield _said(power)
-        if any(map(_is_empty, items(at(role, "aggregationRule", "clusterRoleSelectors")))):
+        if any(map(_takes_in_all, items(at(role, "aggregationRule", "clusterRoleSelectors")))):
             yield _TAKES_IN
 
 
@@ -169,10 +176,22 @@ def _has(power: _Power, rule: Mapping[str, object]) -> bool:
     )
 
 
-def _is_empty(selector: object) -> bool:
-    """Return whether a selector names no label that a role must have."""
-    operators = {at(each, "operator") for each in items(at(selector, "matchExpressions"))}
-    return not mapping(at(selector, "matchLabels")) and not operators & {"In", "Exists"}
+def _takes_in_all(selector: object) -> bool:
+    """Return whether a selector names no label that a role must have, or matches cluster-admin."""
+    labels = mapping(at(selector, "matchLabels"))
+    expressions = items(at(selector, "matchExpressions"))
+    operators = {at(each, "operator") for each in expressions}
+    if not labels and not operators & {"In", "Exists"}:
+        return True
+    named = all((key, value) == (_MARK, _OWN) for key, value in labels.items())
+    return named and all(map(_matches_admin, expressions))
+
+
+def _matches_admin(expression: object) -> bool:
+    operator, has = at(expression, "operator"), _OWN in items(at(expression, "values"))
+    if at(expression, "key") != _MARK:
+        return operator in ("NotIn", "DoesNotExist")
+    return operator == "Exists" or (operator == "In" and has) or (operator == "NotIn" and not has)
 
 
 def _names_all(names: Iterable[object]) -> bool:
@@ -274,10 +293,14 @@ def _cel_faults() -> list[Fault]:
         )
         for each in _EVERYWHERE
     ]
+    labels, expressions = "s.?matchLabels.orValue({})", "s.?matchExpressions.orValue([])"
+    has = f"'{_OWN}' in e.?values.orValue([])"
     takes_in = (
         "object.?aggregationRule.?clusterRoleSelectors.orValue([]).exists(s, "
-        "size(s.?matchLabels.orValue({})) == 0 && "
-        "!s.?matchExpressions.orValue([]).exists(e, e.operator in ['In', 'Exists']))"
+        f"size({labels}) == 0 && !{expressions}.exists(e, e.operator in ['In', 'Exists']) || "
+        f"{labels}.all(k, v, k == '{_MARK}' && v == '{_OWN}') && {expressions}.all(e, "
+        f"e.key != '{_MARK}' ? e.operator in ['NotIn', 'DoesNotExist'] : e.operator == 'Exists' || "
+        f"e.operator == 'In' && {has} || e.operator == 'NotIn' && !({has})))"
     )
     return [
         *wildcards,

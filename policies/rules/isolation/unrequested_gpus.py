@@ -9,6 +9,9 @@ as any. A container may also take a whole ConfigMap as variables (`envFrom`), so
 must have no key that is the variable, or what a `prefix` such as `NVIDIA_` leaves of it; Secrets
 are not read. A container that asks for GPUs leaves the variable to the device plugin: the kubelet
 puts the container's own value last, which wins. Pods in the system namespaces of the setting may.
+
+A LimitRange gives containers that ask for nothing its defaults behind the rules' back: none may
+name GPUs, not even as `max` or `min` of containers, which the API server takes for defaults.
 """
 
 from collections.abc import Mapping
@@ -39,8 +42,16 @@ _BY_MOUNT = (
 )
 
 
+# Kubernetes v1.34.1, pkg/apis/core/v1/defaults.go, SetDefaults_LimitRangeItem
+_BECOME_DEFAULTS = ("default", "defaultRequest", "max", "min")
+_BY_DEFAULT = f"must not give containers {_VENDOR} devices that they do not ask for."
+
+
 def violations(manifest: Manifest, settings: Settings) -> list[str]:
-    """Return the containers that take GPUs without asking, or a ConfigMap that gives them."""
+    """Return the containers that take GPUs without asking, or what gives them some."""
+    if manifest.get("kind") == "LimitRange":
+        gives = not is_system(manifest, settings) and _gives_by_default(manifest)
+        return [f"{describe(manifest)} {_BY_DEFAULT}"] if gives else []
     found = pods(manifest)
     is_map = manifest.get("kind") == "ConfigMap" and manifest.get("apiVersion") == "v1"
     if not (found or is_map) or is_system(manifest, settings):
@@ -55,6 +66,16 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
         for container in (*pod.containers, *pod.ephemeral)
         if (fault := _fault(container))
     ]
+
+
+def _gives_by_default(limit_range: Manifest) -> bool:
+    return any(
+        name.startswith(_VENDOR) and is_some(amount)
+        for limit in items(at(limit_range, "spec", "limits"))
+        if at(limit, "type") == "Container"
+        for part in _BECOME_DEFAULTS
+        for name, amount in mapping(at(limit, part)).items()
+    )
 
 
 def _fault(container: Mapping[str, object]) -> str | None:
@@ -110,6 +131,13 @@ _MOUNTED = (
     f"(m.?mountPath.orValue('') + '/').startsWith('{_MOUNTS}/'))"
 )
 
+_IS_RANGE = "object.kind == 'LimitRange'"
+_GIVES_BY_DEFAULT = (
+    f"{_IS_RANGE} && !{cel_is_system(ID)} && dyn(object).spec.?limits.orValue([]).exists(l, "
+    f"l.type == 'Container' && {list(_BECOME_DEFAULTS)}.exists(part, l[?part].orValue({{}})"
+    f".exists(k, v, k.startsWith('{_VENDOR}') && '%s'.format([v]) != '0')))"
+)
+
 RULE = Rule(
     id=ID,
     sentence="A container must get its GPUs by asking for them.",
@@ -124,10 +152,14 @@ RULE = Rule(
     schema=schema("host-access", "Namespaces of the system parts that see all GPUs of their node."),
     predicate=violations,
     admission=pods_or_object(
-        (("", "configmaps"), *KINDS),
-        [Fault(broken=_MAP_GIVES, says=cel.literal(_BY_MAP))],
+        (("", "configmaps"), ("", "limitranges"), *KINDS),
+        [
+            Fault(broken=_MAP_GIVES, says=cel.literal(_BY_MAP)),
+            Fault(broken=_GIVES_BY_DEFAULT, says=cel.literal(_BY_DEFAULT)),
+        ],
         of_containers(
-            f"(object.kind == 'ConfigMap' || {cel_is_system(ID)} ? [] : variables.pods)",
+            f"(object.kind in ['ConfigMap', 'LimitRange'] || {cel_is_system(ID)} ? [] : "
+            "variables.pods)",
             [
                 Fault(broken=f"{_GIVES} && {_ASKS}", says=cel.literal(_OVERRIDES)),
                 Fault(broken=_GIVES, says=cel.literal(_BY_VARIABLE)),

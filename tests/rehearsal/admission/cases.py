@@ -11,6 +11,7 @@ from zlib import crc32
 
 from policies.language.facts import KEY
 from tests.rehearsal.admission import (
+    cases_beyond,
     cases_capacity,
     cases_cilium,
     cases_declared,
@@ -59,6 +60,7 @@ class Case:
 
 
 _TABLES = (
+    cases_beyond,
     cases_capacity,
     cases_numa,
     cases_pools,

@@ -175,8 +175,8 @@ def good() -> Iterator[Row]:
     yield PRIORITY, "a pod in a queue without classes that has none", _larger(KINDS["Pod"](_pod()))
     yield (
         PRIORITY,
-        "a pod of any class in no queue",
-        KINDS["Pod"](_pod(priorityClassName=SYSTEM[0])),
+        "a pod of any class in no queue, in the system's namespace",
+        _in(KINDS["Pod"](_pod(priorityClassName=SYSTEM[0])), "kube-system"),
     )
     yield PRIORITY, "a group of a class of its queue", _group({"priorityClassName": "research"})
     yield PRIORITY, "a group of no class", _group({})

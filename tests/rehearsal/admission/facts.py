@@ -42,6 +42,6 @@ FACTS: Facts = {
     "queues": [
         {"name": "research", "gpus": 16, "weight": 4, "priorities": ["research", "interactive"]},
         {"name": "production", "gpus": 64, "pool": "dgx"},
-        {"name": "desk", "gpus": 1000, "priorities": [], "reclaimable": False},
+        {"name": "desk", "team": "desk", "gpus": 1000, "priorities": [], "reclaimable": False},
     ],
 }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.admission.objects import KINDS, Object, gpus, pod, template
+from tests.support.admission.objects import KINDS, Object, gpus, pod, template, volcano
 from tests.support.admission.server import ADMITTED, NAMESPACE, Server
 from tests.support.admission.verdicts import canary, deny
 
@@ -14,7 +14,8 @@ EXEMPT = ("Deployment", "StatefulSet", "Job")
 
 
 def leave(kind: str) -> dict[str, object]:
-    return {"resource": f"{kind}/gang", "owner": "desk", "reason": "old", "until": "2099-12-31"}
+    where = {"resource": f"{kind}/gang", "namespace": NAMESPACE}
+    return {**where, "owner": "desk", "reason": "old", "until": "2099-12-31"}
 
 
 def gang(kind: str) -> Object:
@@ -66,6 +67,12 @@ def test_only_what_an_exempt_object_controls_is_exempt(
     user = CONTROLLER.format({"ReplicaSet": "replicaset", "Job": "job"}.get(kind, "daemon-set"))
     assert denying.try_out(bad, user).taken is taken
     assert denying.try_out(bad).by_policy, "anybody may write an owner"
+
+
+def test_a_job_of_another_group_is_another(denying: Server) -> None:
+    assert denying.try_out(gang("Job")).taken
+    other = volcano(BAD)
+    assert denying.try_out({**other, "metadata": gang("Job")["metadata"]}).by_policy
 
 
 def test_others_are_judged_as_before(denying: Server) -> None:

@@ -8,7 +8,7 @@ import pytest
 from policies.gates.admission import manifests
 from tests.rehearsal.admission.cases_idle import node_pool
 from tests.support.admission.objects import KINDS, Object, gpus, template
-from tests.support.admission.server import ADMITTED, Answer, Server
+from tests.support.admission.server import ADMITTED, NAMESPACE, Answer, Server
 from tests.support.admission.verdicts import configured, deny
 
 FINALIZER = "fleet.gpu/kept"
@@ -120,8 +120,9 @@ def test_an_exemption_ends_on_its_day_for_what_is_made_and_not_for_what_runs(
     denying.remove_policies()
     denying.wait_for("the end of the rules", lambda: denying.try_out(old).taken)
     denying.made(old)
+    said = {"namespace": NAMESPACE, "owner": "desk", "reason": "warm-up"}
     leave = [
-        {"resource": f"Deployment/{name}", "owner": "desk", "reason": "warm-up", "until": until}
+        {**said, "resource": f"Deployment/{name}", "until": until}
         for name, until in (("old", before), ("ended", before), ("exempt", before + ONE_DAY))
     ]
     rules = configured([QOS], exemptions=leave)

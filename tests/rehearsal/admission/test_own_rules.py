@@ -18,6 +18,7 @@ def test_the_cel_of_a_rule_is_held_to_its_cases(server: Server, tmp_path: Path) 
         "broken": lambda text: text.replace(FAULT, "?labels[?'owner'.orValue('')"),
         "other": lambda text: text.replace("!= ''", "== ''"),
         "throws": lambda text: text.replace(FAULT, "labels['owner']"),
+        "worded": lambda text: text.replace("f' {_MUST}'", "' must be owned.'"),
         "elsewhere": lambda text: text.replace('"deployments"', '"daemonsets"'),
     }
     for name, changed in changes.items():
@@ -38,6 +39,9 @@ def test_the_cel_of_a_rule_is_held_to_its_cases(server: Server, tmp_path: Path) 
     assert "is good, and the API server says: acme/other: Deployment 'trainer' must" in refused
     (throws,) = of["throws"]
     assert "the CEL of acme/throws fails on it" in throws
+    (worded,) = of["worded"]
+    assert "the preview says: acme/worded: Deployment 'trainer' must say who owns it" in worded
+    assert worded.endswith("The API server says: acme/worded: Deployment 'trainer' must be owned.")
     assert len(of["elsewhere"]) == 2
     assert all("the admission of acme/elsewhere does not list it" in one for one in of["elsewhere"])
     assert sum(map(len, of.values())) == len(found)

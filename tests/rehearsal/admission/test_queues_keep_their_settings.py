@@ -24,6 +24,31 @@ def denying(server: Server) -> Iterator[Server]:
         server.ask("DELETE", server.place(each))
 
 
+TRAINERS = "trainers"
+PROGRAM = "pulumi-kubernetes-1f2e3d4c"
+RBAC = "rbac.authorization.k8s.io/v1"
+
+
+@pytest.fixture
+def trainers(denying: Server) -> Iterator[Server]:
+    """The server with a group who may change queues, and nothing else."""
+    allowed = {"apiGroups": ["scheduling.volcano.sh"], "resources": ["queues"], "verbs": ["patch"]}
+    role: Object = {"apiVersion": RBAC, "kind": "ClusterRole", "metadata": {"name": TRAINERS}}
+    bound: Object = {**role, "kind": "ClusterRoleBinding"}
+    bound["roleRef"] = {"apiGroup": RBAC.partition("/")[0], "kind": "ClusterRole", "name": TRAINERS}
+    bound["subjects"] = [{**bound["roleRef"], "kind": "Group"}]
+    made = [{**role, "rules": [allowed]}, bound]
+    for each in made:
+        denying.made(each)
+    denying.wait_for(
+        "the trainers' rights",
+        lambda: changed(denying, QUEUE, group=TRAINERS, capability={GPU: "8"}).taken,
+    )
+    yield denying
+    for each in made:
+        denying.ask("DELETE", denying.place(each))
+
+
 def served(replicas: int) -> Object:
     found = KINDS["Deployment"](template(gpus(8), schedulerName="volcano"))
     found["metadata"]["namespace"] = "research"
@@ -31,9 +56,12 @@ def served(replicas: int) -> Object:
     return found
 
 
-def changed(server: Server, manifest: Object, by: str = "kubectl-edit", **spec: object) -> Answer:
+def changed(
+    server: Server, manifest: Object, by: str = "kubectl-edit", group: str = "", **spec: object
+) -> Answer:
+    who = {"user": "somebody", "group": group} if group else {}
     place = server.place(manifest)
-    return server.ask("PATCH", place, {"spec": spec}, dryRun="All", fieldManager=by)
+    return server.ask("PATCH", place, {"spec": spec}, **who, dryRun="All", fieldManager=by)
 
 
 @pytest.mark.parametrize(
@@ -56,8 +84,14 @@ def test_nobody_gives_a_queue_more_than_its_settings_by_hand(denying: Server, sp
 
 def test_a_smaller_queue_is_taken_and_so_is_what_the_program_writes(denying: Server) -> None:
     assert changed(denying, QUEUE, capability={GPU: "8"}).taken
-    program = "pulumi-kubernetes-1f2e3d4c"
-    assert changed(denying, QUEUE, program, capability={GPU: "32"}, weight=8).taken
+    assert changed(denying, QUEUE, PROGRAM, capability={GPU: "32"}, weight=8).taken
+
+
+def test_nobody_is_the_program_by_saying_so(trainers: Server) -> None:
+    answer = changed(trainers, QUEUE, PROGRAM, TRAINERS, capability={GPU: "512"})
+
+    assert answer.by_policy, answer.message
+    assert "it has 512." in answer.message
 
 
 def test_a_group_that_grows_must_say_what_it_asks_for_and_fit(denying: Server) -> None:

@@ -102,12 +102,19 @@ class Server:
         return f"{self.path(manifest)}/{manifest['metadata']['name']}{subresource}"
 
     def ask(
-        self, method: str, path: str, body: object = None, *, user: str = "", **query: str
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        user: str = "",
+        group: str = "system:masters",
+        **query: str,
     ) -> Answer:
-        """One request, refused or not; of another user, who may do all."""
+        """One request, refused or not; of another user, who may do all with the group as it is."""
         headers = {"Content-Type": "application/json"}
         if user:
-            headers |= {"Impersonate-User": user, "Impersonate-Group": "system:masters"}
+            headers |= {"Impersonate-User": user, "Impersonate-Group": group}
         if method == "PATCH":
             headers["Content-Type"] = "application/merge-patch+json"
         response = self.api.client.request(method, path, json=body, params=query, headers=headers)

@@ -14,7 +14,7 @@ from tests.support.rule_facts import of, pool
 TODAY = date(2026, 11, 21)
 HELD = {rule.id for rule in ALL if rule.admission}
 QOS = "numa/guaranteed-qos"
-LEAVE = {"resource": "Job/train", "owner": "desk", "reason": "old"}
+LEAVE = {"resource": "Job/train", "owner": "desk", "reason": "old", "namespace": "web"}
 
 
 def policies(stage: Stage = "deny", **said: Any) -> dict[str, dict[str, Any]]:

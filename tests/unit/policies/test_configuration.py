@@ -222,3 +222,32 @@ def test_a_place_of_templates_that_is_none_is_told() -> None:
     (said,) = mistakes({"facts": {"kinds": [kind]}})
 
     assert said.startswith('gpu-fleet:policies.facts.kinds[0].templates[0] is "spec..x"; allowed:')
+
+
+@pytest.mark.parametrize(
+    ("resource", "version", "exempt"),
+    [
+        ("Job/train", "batch/v1", True),
+        ("Job/train", "batch.volcano.sh/v1alpha1", False),
+        ("Job/train", "jobs.example.com/v1", False),
+        ("Job.batch.volcano.sh/train", "batch.volcano.sh/v1alpha1", True),
+        ("Job.batch.volcano.sh/train", "batch/v1", False),
+    ],
+)
+def test_an_exemption_is_for_the_kind_of_one_api_group(
+    resource: str, version: str, *, exempt: bool
+) -> None:
+    said = {**EXEMPTION, "resource": resource, "namespace": "research"}
+    (rule,) = configure({RULE: {"exemptions": [said]}}, [idle_gpu_node_pool.RULE])
+    job = {"apiVersion": version, "kind": "Job"}
+
+    found = rule.exemption({**job, "metadata": {"name": "train", "namespace": "research"}})
+
+    assert (found is not None) is exempt
+
+
+@pytest.mark.parametrize("resource", ["Job/train", "Deployment/old", "Job.batch.volcano.sh/train"])
+def test_what_stands_in_a_namespace_is_exempt_only_somewhere(resource: str) -> None:
+    (said,) = mistakes({RULE: {"exemptions": [{**EXEMPTION, "resource": resource}]}})
+
+    assert said.endswith(f'is "{resource}"; with it, namespace or namespace_label must say where.')

@@ -67,10 +67,20 @@ def test_a_finding_is_read_back_with_its_keys() -> None:
 
 def test_an_exemption_that_has_ended_is_to_be_changed_where_it_stands() -> None:
     rule = ALL[0].id
-    over = {"resource": "Job/x", "owner": "desk", "reason": "warm-up", "until": "2026-01-31"}
+    over = {"resource": "Queue/x", "owner": "desk", "reason": "warm-up", "until": "2026-01-31"}
     (one,) = expired(configure({rule: {"exemptions": [over]}}), TODAY)
     assert isinstance(one.exemption, Exemption)
     assert one.keys == (f"policies.{rule}.exemptions",)
+
+
+def test_an_exemption_ends_within_a_year() -> None:
+    said = {"resource": "Queue/x", "owner": "desk", "reason": "warm-up"}
+    for day, is_told in (("2027-11-20", False), ("2099-12-31", True)):
+        asked = configure({ALL[0].id: {"exemptions": [{**said, "until": day}]}})
+        found = [sentence for one in expired(asked, TODAY) for sentence in one.sentences]
+        assert [one.endswith("must end by 2027-11-24, in a year.") for one in found] == (
+            [True] * is_told
+        )
 
 
 @pytest.mark.parametrize("rule", [rule for rule in ALL if rule.keys], ids=lambda rule: rule.id)

@@ -18,7 +18,8 @@ RULE = "a/refuse"
 
 
 def exemption(resource: str, owner: str = "desk", until: str = "2027-01-31") -> dict[str, str]:
-    return {"resource": resource, "owner": owner, "reason": "long", "until": until}
+    where = {"resource": resource, "namespace": "web"}
+    return {**where, "owner": owner, "reason": "long", "until": until}
 
 
 def judged(
@@ -26,7 +27,7 @@ def judged(
 ) -> tuple[tuple[ConfiguredRule, ...], list[Finding]]:
     """The rules as configured, and what they find of an object of a file."""
     asked = configure(said or {}, rules or (rule(RULE, refuse),))
-    manifest = {"kind": kind, "metadata": {"name": name}}
+    manifest = {"kind": kind, "metadata": {"name": name, "namespace": "web"}}
     resource = Resource(kind=kind, name=name, file="a.yaml", line=3)
     return asked, list(findings(manifest, asked, resource=resource, today=TODAY))
 
@@ -43,8 +44,8 @@ def test_of_two_exemptions_for_objects_of_one_name_that_of_the_kind_is_used(
     asked, found = judged(kind, "train", said={RULE: {"exemptions": both}})
 
     assert {one.resource: one.use for one in exemption_statuses(asked, found, TODAY)} == {
-        f"{kind}/train": "used",
-        f"{other}/train": "unused",
+        f"{kind}/train in web": "used",
+        f"{other}/train in web": "unused",
     }
     (finding,) = found
     assert finding.exemption is not None

@@ -26,9 +26,9 @@ def test_every_exemption_is_listed_with_its_use(environment: Environment) -> Non
         return {"resource": resource, "owner": "desk", "reason": "warm-up", "until": until}
 
     listed = [
-        exempt("Job/burst", "2026-12-31"),
-        exempt("Job/other", "2027-01-01"),
-        exempt("Job/old", "2026-11-20"),
+        exempt("Queue/burst", "2026-12-31"),
+        exempt("Queue/other", "2027-01-01"),
+        exempt("Queue/old", "2026-11-20"),
     ]
     (configured,) = configure({RULE: {"exemptions": listed}}, [ALL[0]])
     found = found_of("exempt", "Job 'burst' must not be.", exemption=configured.exemptions[0])
@@ -36,14 +36,16 @@ def test_every_exemption_is_listed_with_its_use(environment: Environment) -> Non
     statuses = exemption_statuses([configured], [found], date(2026, 11, 21))
 
     assert [(one.resource, one.until, one.use) for one in statuses] == [
-        ("Job/old", "2026-11-20", "expired"),
-        ("Job/burst", "2026-12-31", "used"),
-        ("Job/other", "2027-01-01", "unused"),
+        ("Queue/old", "2026-11-20", "expired"),
+        ("Queue/burst", "2026-12-31", "used"),
+        ("Queue/other", "2027-01-01", "unused"),
     ]
     report = replace(report_builder.planned(environment), exemptions=statuses)
     shown = " ".join(text(report).split())
-    assert f"✗ Job/old was exempt from {RULE} until 2026-11-20, desk: warm-up" in shown
-    assert f"! Job/other is exempt from {RULE} until 2027-01-01, desk: warm-up not needed" in shown
+    assert f"✗ Queue/old was exempt from {RULE} until 2026-11-20, desk: warm-up" in shown
+    assert (
+        f"! Queue/other is exempt from {RULE} until 2027-01-01, desk: warm-up not needed" in shown
+    )
     assert report.as_json()["exemptions"][0]["owner"] == "desk"
 
 
@@ -51,10 +53,10 @@ def test_a_rehearsal_that_stops_early_lists_the_exemptions_of_its_environment(
     environment: Environment,
 ) -> None:
     until = "2999-12-31"
-    exempt = {"resource": "Job/x", "owner": "desk", "reason": "warm-up", "until": until}
+    exempt = {"resource": "Queue/x", "owner": "desk", "reason": "warm-up", "until": until}
     asked = replace(environment, rules=configure({RULE: {"exemptions": [exempt]}}))
 
-    assert [one.resource for one in report_builder.planned(asked).exemptions] == ["Job/x"]
+    assert [one.resource for one in report_builder.planned(asked).exemptions] == ["Queue/x"]
 
 
 def found_of(state: State, sentence: str, **changed: Any) -> Finding:

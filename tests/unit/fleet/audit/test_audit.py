@@ -16,6 +16,7 @@ from fleet.cli.main import app
 from hardware.catalogue import load
 from kube.client import KubeError
 from policies.configuration import configure
+from tests.support.admission.objects import KINDS
 from tests.support.kube_server import kubeconfig
 from tests.support.recorded_cluster import RecordedCluster
 from tests.unit.fleet.audit.conftest import (
@@ -194,8 +195,9 @@ def test_an_init_container_holds_gpus_where_it_asks_for_more(cluster: RecordedCl
 def test_an_exempt_object_is_not_at_stake(cluster: RecordedCluster) -> None:
     cluster.serve("v1", "pods", "Pod", running(bare("endless")))
     one = {"resource": "Pod/endless", "owner": "desk", "reason": "old", "until": "2027-01-01"}
+    there = {**one, "namespace": str(bare("endless")["metadata"]["namespace"])}
 
-    found = audited(cluster, idle__job_deadline={"exemptions": [one]})
+    found = audited(cluster, idle__job_deadline={"exemptions": [there]})
 
     assert [each.state for each in found.checked.findings] == ["exempt"]
     assert (found.broken.objects, found.by_rule, found.checked.code) == (0, (), 0)
@@ -324,3 +326,23 @@ def test_a_server_that_does_not_answer_is_a_sentence(tmp_path: Path) -> None:
 
     assert result.exit_code == 2
     assert "The API server http://127.0.0.1:9 does not answer (ConnectError)" in result.output
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "where"),
+    [
+        ("apps/v1", "Deployment", "Job 'endless'"),
+        ("example.com/v1", "Deployment", "Job 'endless'"),
+        ("example.com/v1", "Machine", "Machine 'good'"),  # which may make Jobs
+    ],
+)
+def test_no_job_hides_behind_an_owner(
+    cluster: RecordedCluster, version: str, kind: str, where: str
+) -> None:
+    found = {**service("good"), "apiVersion": version, "kind": kind}
+    (owner,) = cluster.serve(version, f"{kind.lower()}s", kind, found)
+    endless = named(KINDS["Job"](bare("endless")), "endless")
+    (job,) = cluster.serve("batch/v1", "jobs", "Job", owned(endless, owner))
+    cluster.serve("v1", "pods", "Pod", owned(running(bare("endless-1")), job))
+
+    assert (DEADLINE, where) in broken(audited(cluster))

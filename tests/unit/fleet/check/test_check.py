@@ -268,6 +268,22 @@ def _owned(*, by: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
+def test_an_owner_counts_that_makes_objects_of_the_kind() -> None:
+    pod = _owned(by="there")
+    (reference,) = pod["metadata"]["ownerReferences"]
+    for version, kind, believed in (
+        ("apps/v1", "ReplicaSet", True),
+        ("apps/v1", "Deployment", False),
+        ("example.com/v1", "ReplicaSet", False),
+    ):
+        reference |= {"apiVersion": version, "kind": kind}
+        metadata = {"name": "there", "namespace": "x"}
+        owner = {"apiVersion": version, "kind": kind, "metadata": metadata}
+        Path("p.yaml").write_text("\n---\n".join(map(json.dumps, (owner, pod))))
+        said = " ".join(run("p.yaml", "--json").stdout.split())
+        assert ("must have activeDeadlineSeconds" in said) is not believed
+
+
 def test_an_owner_counts_that_is_in_the_same_input() -> None:
     metadata = {"name": "there", "namespace": "x"}
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata}

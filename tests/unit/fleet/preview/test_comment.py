@@ -189,8 +189,9 @@ def test_an_exemption_that_nobody_needs_is_told() -> None:
 
 def test_the_exemption_that_a_finding_falls_under_is_used_and_no_other_of_that_name() -> None:
     rule = "idle/job-deadline"
+    said = {"namespace": "web", "reason": "long", "until": "2027-01-31"}
     listed = [
-        {"resource": f"{kind}/train", "owner": owner, "reason": "long", "until": "2027-01-31"}
+        {**said, "resource": f"{kind}/train", "owner": owner}
         for kind, owner in (("Job", "quant"), ("PyTorchJob", "research"))
     ]
     policies = {rule: {"exemptions": listed}}
@@ -206,8 +207,8 @@ def test_the_exemption_that_a_finding_falls_under_is_used_and_no_other_of_that_n
     )
 
     assert {one.resource: one.use for one in found.exemptions} == {
-        "Job/train": "used",
-        "PyTorchJob/train": "unused",
+        "Job/train in web": "used",
+        "PyTorchJob/train in web": "unused",
     }
     (result,) = document(found.verdicts, places(DEV, ROOT))["runs"][0]["results"]
     assert [each["justification"] for each in result["suppressions"]] == ["quant: long"]

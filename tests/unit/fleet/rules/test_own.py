@@ -1,5 +1,7 @@
 """`fleet rules new`, `test`, `docs` and `exempt`, without an API server."""
 
+import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -75,6 +77,46 @@ def test_what_the_cases_show_or_lack_is_a_sentence(
     assert expected in said
 
 
+@pytest.mark.parametrize(
+    ("answer", "kind"), [("True", "bool"), ("'must not be'", "str"), ("[1]", "list")]
+)
+def test_a_predicate_that_answers_with_no_sentences_is_told_of_in_one(
+    folder: Path, answer: str, kind: str
+) -> None:
+    file = folder / "acme/who_owns.py"
+    file.write_text(file.read_text().replace("    return []", f"    return {answer}"))
+
+    code, said = fleet("test", str(folder))
+
+    assert code == 1
+    assert f"the predicate of acme/who-owns answers with {kind} on Deployment" in said
+    assert "allowed: a list of sentences, empty for what keeps the rule." in said
+
+
+def test_without_the_extra_the_cases_are_tried_and_the_server_is_not(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    for name in [name for name in sys.modules if name.startswith(("rehearsal.", "fleet.rules."))]:
+        monkeypatch.delitem(sys.modules, name)
+
+    code, said = fleet("test", str(folder))
+
+    assert code == 0, said
+    assert "not tried at an API server: `pip install 'gpu-fleet[rehearsal]'`" in said
+
+
+def test_a_verb_that_needs_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    for name in [name for name in sys.modules if name.startswith(("rehearsal", "fleet.env"))]:
+        monkeypatch.delitem(sys.modules, name)
+
+    done = CliRunner().invoke(app, ["envs"])
+
+    assert done.exit_code == 2
+    assert "This needs the module psutil: `pip install 'gpu-fleet[rehearsal]'`" in done.output
+
+
 def test_a_rule_on_kubernetes_without_cel_is_named(folder: Path) -> None:
     file = folder / "acme/who_owns.py"
     text = file.read_text()
@@ -105,24 +147,46 @@ def test_the_page_has_the_rule_with_what_its_file_says(folder: Path) -> None:
 
 
 def test_an_exemption_is_checked_and_printed_for_the_stack_file() -> None:
-    words = ["--owner", "ada", "--reason", "a demo", "--until"]
-    code, said = fleet("exempt", "idle/notebooks", "Notebook/ada", *words, "2099-01-31")
+    soon = str(datetime.now(UTC).date() + timedelta(days=90))
+    words = ["--owner", "ada", "--reason", "a demo", "--namespace", "desk", "--until"]
+    code, said = fleet("exempt", "idle/notebooks", "Notebook/ada", *words, soon)
     assert code == 0
     assert "gpu-fleet:policies:\n    idle/notebooks:\n      exemptions:" in said
     assert "resource: Notebook/ada" in said
     for rule, resource, day, expected in (
-        ("idle/notebok", "Notebook/ada", "2099-01-31", 'did you mean "idle/notebooks"?'),
-        ("idle/notebooks", "ada", "2099-01-31", 'exemptions[0].resource is "ada"'),
+        ("idle/notebok", "Notebook/ada", soon, 'did you mean "idle/notebooks"?'),
+        ("idle/notebooks", "ada", soon, 'exemptions[0].resource is "ada"'),
         ("idle/notebooks", "Notebook/ada", "2099-02-31", "a day of the calendar"),
         ("idle/notebooks", "Notebook/ada", "2020-01-31", "--until is 2020-01-31; allowed: a day"),
+        ("idle/notebooks", "Notebook/ada", "2099-01-31", "--until is 2099-01-31; allowed: a day"),
     ):
         code, said = fleet("exempt", rule, resource, *words, day)
         assert code == 2
         assert expected in said
 
 
+def test_an_exemption_says_where_it_is_and_a_kind_that_nobody_knows_is_told_of() -> None:
+    soon = str(datetime.now(UTC).date() + timedelta(days=90))
+    words = ["--owner", "ada", "--reason", "a demo", "--until", soon]
+
+    code, said = fleet("exempt", "idle/notebooks", "Notebook/ada", *words)
+    assert code == 2
+    assert 'is "Notebook/ada"; with it, namespace or namespace_label must say where.' in said
+
+    label = ("--namespace-label", "fleet.gpu/stage=sandbox")
+    code, said = fleet("exempt", "idle/notebooks", "Notebook/ada", *words, *label)
+    assert code == 0
+    assert "namespace_label: fleet.gpu/stage=sandbox" in said
+    assert "No rule" not in said
+
+    code, said = fleet("exempt", "idle/job-deadline", "Deploymnt/legacy", *words, *label)
+    assert code == 0
+    assert 'knows the kind "Deploymnt". Did you mean "Deployment"?' in said
+
+
 def test_an_exemption_that_the_stack_file_would_refuse_is_not_printed() -> None:
-    words = ["--owner", "ada", "--reason", "a probe", "--until", "2099-01-31"]
+    soon = str(datetime.now(UTC).date() + timedelta(days=90))
+    words = ["--owner", "ada", "--reason", "a probe", "--until", soon]
     asked = ["exempt", "isolation/host-access", "Pod/probe", *words, "--namespace"]
 
     code, said = fleet(*asked, "research")

@@ -340,3 +340,50 @@ def test_the_fields_of_a_pod_that_stand_around_a_model_are_its_pods() -> None:
 
     assert pod.spec["hostNetwork"] is True
     assert pod.spec["nodeSelector"] == {"a": "b"}
+
+
+def test_a_deployment_of_another_group_is_no_service() -> None:
+    found = made("apps.example.com/v1", "Deployment", {"template": TEMPLATE})
+
+    (said,) = unjudged(found, NONE)
+    assert "idle/job-deadline" in said
+
+
+OVERRIDES = {"podSpecOverrides": [{"targetJobs": [{"name": "node"}], "containers": [MAIN]}]}
+COLLECTS = {"artifactGC": {"podSpecPatch": '{"containers": [{"resources": "nvidia.com/gpu"}]}'}}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        (
+            made(
+                "nvidia.com/v1alpha1",
+                "DynamoGraphDeployment",
+                {"services": {"decode": {"resources": {"limits": {"gpu": "8"}}}}},
+            ),
+            "the GPUs of spec.services.decode.resources",
+        ),
+        (
+            made(
+                "kubevirt.io/v1",
+                "VirtualMachine",
+                {"devices": {"gpus": [{"name": "a", "deviceName": "nvidia.com/GH100"}]}},
+            ),
+            "the GPUs of spec.devices.gpus",
+        ),
+        (
+            made("trainer.kubeflow.org/v1alpha1", "TrainJob", OVERRIDES),
+            "the pod at spec.podSpecOverrides[0]",
+        ),
+        (made("argoproj.io/v1alpha1", "Workflow", COLLECTS), "the podSpecPatch of spec.artifactGC"),
+    ],
+    ids=lambda found: found["kind"] if isinstance(found, dict) else "",
+)
+def test_pods_and_devices_that_no_rule_looks_into_are_named(manifest: Object, said: str) -> None:
+    assert any(each.startswith(said) for each in unjudged(manifest, NONE))
+
+
+def test_no_pod_at_a_listed_place_is_told_to_stand_elsewhere() -> None:
+    for kind, spec in (("Deployment", {"template": TEMPLATE}), ("StatefulSet", {})):
+        assert unjudged(made("apps/v1", kind, spec), NONE) == []

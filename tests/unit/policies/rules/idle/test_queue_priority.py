@@ -24,9 +24,31 @@ def test_a_pod_may_have_a_class_of_its_queue_or_none(name: str | None) -> None:
     assert said(queue_priority.RULE, pod(priorityClassName=name)) == []
 
 
-@pytest.mark.parametrize("namespace", ["burst", "kube-system", None])
-def test_where_no_classes_are_known_every_one_passes(namespace: str | None) -> None:
+@pytest.mark.parametrize("namespace", ["burst", "kube-system", "web", None])
+def test_a_class_that_no_queue_has_passes_where_none_is_known(namespace: str | None) -> None:
     assert said(queue_priority.RULE, pod(namespace, priorityClassName="production")) == []
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "refused"),
+    [
+        ("web", "system-node-critical", "for the system's own namespaces"),
+        ("burst", "system-cluster-critical", "for the system's own namespaces"),
+        ("web", "research", "for jobs in queues"),
+        ("burst", "research", ""),
+        ("kube-system", "system-node-critical", ""),
+        ("kube-system", "research", ""),
+        (None, "system-node-critical", ""),
+    ],
+)
+def test_outside_the_queues_nobody_goes_first_but_the_system(
+    namespace: str | None, name: str, refused: str
+) -> None:
+    found = said(queue_priority.RULE, pod(namespace, priorityClassName=name))
+
+    assert [f"must not have '{name}', a priority class {refused}." in each for each in found] == (
+        [True] if refused else []
+    )
 
 
 def test_a_class_for_all_pods_of_a_job_is_told_once() -> None:
