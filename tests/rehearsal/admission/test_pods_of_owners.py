@@ -27,15 +27,15 @@ def pod_of(owner: Object, made: Pod) -> Object:
         processes = owner["spec"].get("nprocPerNode", "auto")
         variable = {"name": "PET_NPROC_PER_NODE", "value": str(processes)}
         spec["containers"] = [
-            {**each, "env": [*each.get("env", []), variable]} for each in containers
+            {**each, "env": [*(each.get("env") or []), variable]} for each in containers
         ]
     if "volcano.sh" in owner["apiVersion"]:
         mounts = [
             {"name": "of-job", "mountPath": each["mountPath"]}
-            for each in owner["spec"].get("volumes", [])
+            for each in owner["spec"].get("volumes") or []
         ]
         spec["containers"] = [
-            {**each, "volumeMounts": [*each.get("volumeMounts", []), *mounts]}
+            {**each, "volumeMounts": [*(each.get("volumeMounts") or []), *mounts]}
             for each in containers
         ]
     of = "apps/v1" if kind == "Notebook" else owner["apiVersion"]
