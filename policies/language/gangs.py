@@ -108,7 +108,7 @@ def _members(gang: Manifest) -> int:
 
 _IS_JOB = "object.kind in ['Job', 'CronJob']"
 _SPEC = f"{JOB}.orValue({{}})"
-_SAID = "dyn(object).spec.?runPolicy.?schedulingPolicy"
+_SAID = "dyn(object).?spec.?runPolicy.?schedulingPolicy"
 _OWN = f"object.kind in {list(_OF_VOLCANO)}"
 _TASKS = cel.listed(_SPEC, "tasks")
 _OF_TASKS = (
