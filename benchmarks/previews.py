@@ -87,7 +87,7 @@ def program(engine: Engine, tools: Tools, folder: Path, config: Mapping[str, obj
     """Return an engine for the program in `folder`, with its own stack on the same twin."""
     directory = engine.directory / folder.name
     directory.mkdir(mode=0o700)
-    ports = json.loads((engine.directory / "providers.json").read_text())
+    ports = json.loads((engine.directory / "providers.json").read_text(encoding="utf-8"))
     other = replace(
         engine,
         root=folder,
@@ -102,7 +102,8 @@ def program(engine: Engine, tools: Tools, folder: Path, config: Mapping[str, obj
         other.stack_file,
         forms={"kubeconfig": "kubeconfig", "hcloud_token": "hcloud-token"},
         known=stackfile.Known(
-            secret={"kubeconfig": (engine.directory / "kubeconfig").read_text()}, plain={}
+            secret={"kubeconfig": (engine.directory / "kubeconfig").read_text(encoding="utf-8")},
+            plain={},
         ),
     )
     other.create_stack()

@@ -21,7 +21,7 @@ def measure(environment: str) -> Rehearsed:
     """Rehearse an environment once; raises RuntimeError with its problems where it fails."""
     command = [str(Path(sys.executable).with_name("fleet")), "rehearse", environment, "--json"]
     started = time.perf_counter()
-    with TemporaryFile("w+") as answer:
+    with TemporaryFile("w+", encoding="utf-8") as answer:
         with subprocess.Popen(
             command, cwd=ROOT, stdout=answer, stderr=subprocess.DEVNULL
         ) as process:

@@ -96,7 +96,9 @@ def parse(name: str, entry: object, *, where: str) -> Hardware:
 
 @cache
 def _schema() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(json.loads((CATALOGUE / "schema.json").read_text()))
+    return jsonschema.Draft202012Validator(
+        json.loads((CATALOGUE / "schema.json").read_text(encoding="utf-8"))
+    )
 
 
 def _build(name: str, entry: dict[str, Any]) -> Hardware:

@@ -22,12 +22,12 @@ class Running:
     @classmethod
     def read(cls, path: Path) -> Self:
         """Read what `write` has written."""
-        found = json.loads(path.read_text())
+        found = json.loads(path.read_text(encoding="utf-8"))
         return cls(nodes=tuple(found["nodes"]), usd_per_hour=found["usd_per_hour"])
 
     def write(self, path: Path) -> None:
         """Write it down for the next rehearsal of this twin."""
-        path.write_text(json.dumps(asdict(self)))
+        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,7 +43,7 @@ def run(
     if not owned:
         return None
     hardware = owned[0].hardware.name
-    manifest = yaml.safe_load(MANIFEST.read_text())
+    manifest = yaml.safe_load(MANIFEST.read_text(encoding="utf-8"))
     manifest["spec"]["template"]["spec"]["nodeSelector"][HARDWARE_LABEL] = hardware
     namespace, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
     if again:

@@ -30,7 +30,7 @@ DRAIN_S = 2.0  # a real node takes up to its pool's terminationGracePeriod
 def instances(directory: Path) -> list[str]:
     """Return the rented machines that run, by the names of their NodeClaims."""
     path = directory / INSTANCES
-    return list(json.loads(path.read_text())) if path.exists() else []
+    return list(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else []
 
 
 @dataclass(frozen=True, kw_only=True)

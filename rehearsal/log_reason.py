@@ -21,7 +21,9 @@ def reason(log: Path) -> str | None:
     A warning, or a frame of a stack trace, is no reason.
     """
     try:
-        lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+        lines = [
+            line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines()
+        ]
     except FileNotFoundError:
         return None
     for pattern in TELLING:

@@ -98,7 +98,7 @@ class Processes:
         found = []
         for path in self.records_directory.glob("*.json"):
             try:
-                found.append(Record(**json.loads(path.read_text())))
+                found.append(Record(**json.loads(path.read_text(encoding="utf-8"))))
             except (ValueError, TypeError):  # cut short by a full disk or a power cut
                 path.unlink(missing_ok=True)
         return tuple(sorted(found, key=lambda record: record.started))

@@ -10,7 +10,7 @@ FILE = "refusals.json"
 def read(directory: Path) -> Mapping[str, str]:
     """Return the reasons by the name of the machine."""
     path = directory / FILE
-    found: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
+    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return found
 
 

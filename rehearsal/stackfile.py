@@ -98,7 +98,7 @@ class Earlier:
     @classmethod
     def read(cls, copy: Path) -> Self:
         """Read the copy and the passphrase beside it."""
-        passphrase = copy.with_name(KEY_FILE).read_text()
+        passphrase = copy.with_name(KEY_FILE).read_text(encoding="utf-8")
         document = dict(_items(_compose(copy)))
         cipher = Cipher.opened(passphrase, str(document["encryptionsalt"].value))
         if cipher is None:

@@ -94,7 +94,7 @@ def reopen(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tool
 
 def kept_engine(workspace: Workspace, tools: Tools) -> Engine:
     """Returns the engine of the kept twin."""
-    ports = json.loads((workspace.directory / ANSWER).read_text())
+    ports = json.loads((workspace.directory / ANSWER).read_text(encoding="utf-8"))
     return _engine(workspace, tools, _environment(workspace, tools, ports))
 
 
@@ -135,7 +135,10 @@ def _known(
     """Returns the twin's kubeconfig and key pairs for the tunnels."""
     keys = tunnel_keys(settings, earlier.secret("wireguard_keys") if earlier else None)
     return stackfile.Known(
-        secret={"kubeconfig": kubeconfig_file.read_text(), "wireguard_keys": keys.secret},
+        secret={
+            "kubeconfig": kubeconfig_file.read_text(encoding="utf-8"),
+            "wireguard_keys": keys.secret,
+        },
         plain={
             (f"{PROJECT}:sites", site, "tunnel", "public_key"): key
             for site, key in keys.public.items()
@@ -160,7 +163,7 @@ def _provider_ports(workspace: Workspace) -> Mapping[str, int]:
     """The ports that the stand-in providers serve, which they print when they are ready."""
     answer, processes = workspace.directory / ANSWER, workspace.processes
     deadline = time.monotonic() + PROVIDERS_DEADLINE_S
-    while not (line := answer.read_text()).endswith("\n"):
+    while not (line := answer.read_text(encoding="utf-8")).endswith("\n"):
         processes.check()
         if time.monotonic() > deadline:
             late = f"The stand-in providers were not ready after {PROVIDERS_DEADLINE_S:.0f} s"

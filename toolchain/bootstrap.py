@@ -92,7 +92,7 @@ class Bootstrap:
     def _made(self) -> str:
         """Return the stamp of .venv; empty when it was never complete."""
         try:
-            return self.stamp.read_text()
+            return self.stamp.read_text(encoding="utf-8")
         except OSError:
             return ""
 

@@ -73,7 +73,7 @@ class Installed:
 
     def _answers(self) -> dict[str, str | None]:
         try:
-            answers = json.loads(self._memory.read_text())
+            answers = json.loads(self._memory.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
         return answers if isinstance(answers, dict) else {}

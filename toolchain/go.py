@@ -177,7 +177,7 @@ def _version(go: str) -> tuple[int, ...] | None:
 
 
 def _directive(go_mod: Path) -> tuple[int, ...]:
-    found = re.search(r"^go (\S+)$", go_mod.read_text(), re.MULTILINE)
+    found = re.search(r"^go (\S+)$", go_mod.read_text(encoding="utf-8"), re.MULTILINE)
     if found is None:
         raise LookupError(f"{go_mod} names no Go version")
     return numbers(found[1])

@@ -43,7 +43,7 @@ def main() -> None:
     """Fetch the module and write the file."""
     go = find_go(Layout(), (FOLDER,), Progress(Console(stderr=True, emoji=False)))
     module = json.loads(go.run(("mod", "download", "-json", MODULE), folder=FOLDER))
-    schema = json.loads((Path(module["Dir"]) / SCHEMA).read_text())
+    schema = json.loads((Path(module["Dir"]) / SCHEMA).read_text(encoding="utf-8"))
     text = {
         "source": f"https://github.com/coreos/ignition/blob/{module['Version']}/{SCHEMA}",
         "licence": "Apache-2.0",

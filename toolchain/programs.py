@@ -92,7 +92,7 @@ def numbers(version: str) -> tuple[int, ...]:
 
 def pinned(folder: str, module: str, sources: Path = SOURCES) -> str:
     """Return the version of `module` in the go.mod of `folder`, without its v."""
-    text = (sources / folder / "go.mod").read_text()
+    text = (sources / folder / "go.mod").read_text(encoding="utf-8")
     found = re.search(rf"^(?:require)?\s*{re.escape(module)} v(\S+)", text, re.MULTILINE)
     if found is None:
         raise LookupError(f"toolchain/{folder}/go.mod requires no {module}")

@@ -38,7 +38,7 @@ class ApiServer:
     ) -> Mapping[str, Any]:
         """Return the object in the answer; raise ApiServerError for any but 2xx."""
         trust = ssl.create_default_context(cafile=str(self.account / "ca.crt"))
-        token = (self.account / "token").read_text().strip()
+        token = (self.account / "token").read_text(encoding="utf-8").strip()
         headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
         if body is not None:
             headers["Content-Type"] = kind

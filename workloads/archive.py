@@ -28,7 +28,7 @@ def archive(package: str, also: Sequence[str] = ()) -> bytes:
     above = {parent / "__init__.py" for path in files for parent in path.parents} - files
     content = {
         "__main__.py": f'import runpy\n\nrunpy.run_module("{package}", run_name="__main__")\n',
-        **{str(path): (ROOT / path).read_text() for path in files},
+        **{str(path): (ROOT / path).read_text(encoding="utf-8") for path in files},
         **{str(path): "" for path in above if path.parent != Path()},
     }
     packed = io.BytesIO(SHEBANG)

@@ -8,7 +8,9 @@ import pulumi_kubernetes as kubernetes
 
 config = pulumi.Config("gpu-fleet")
 cluster = kubernetes.Provider("cluster", kubeconfig=config.require_secret("kubeconfig"))
-for number, manifest in enumerate(json.loads(Path(config.require("objects")).read_text())):
+for number, manifest in enumerate(
+    json.loads(Path(config.require("objects")).read_text(encoding="utf-8"))
+):
     version = manifest["apiVersion"] if "/" in manifest["apiVersion"] else "core/v1"
     pulumi.CustomResource(
         f"kubernetes:{version}:{manifest['kind']}",

@@ -1,5 +1,6 @@
 """A user at AWS for a controller that runs outside AWS, and the Secret with its access key."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 
@@ -8,7 +9,7 @@ from pulumi_aws import iam
 from pulumi_kubernetes.core.v1 import Secret
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-from settings.names import tags
+from settings.names import PREFIX, tags
 
 
 def access_key(
@@ -34,6 +35,18 @@ def access_key(
 def policy(name: str, cluster: str, document: Mapping[str, object]) -> iam.PolicyArgs:
     """Return the policy of a user of the cluster."""
     return iam.PolicyArgs(name=name, policy=json.dumps(document), tags=tags(cluster, {}))
+
+
+def pod_annotations(key_id: pulumi.Output[str]) -> dict[str, pulumi.Output[str]]:
+    """Return the annotation of pods that read a key when they start: another key, other pods.
+
+    It is a digest, for a key's ID looks like a secret to whoever searches for them.
+    """
+    return {f"{PREFIX}/access-key": key_id.apply(_digest)}
+
+
+def _digest(key_id: str) -> str:
+    return hashlib.sha256(key_id.encode()).hexdigest()[:16]
 
 
 def key_secret(

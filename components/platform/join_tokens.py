@@ -40,7 +40,6 @@ from settings.names import (
     JOIN_TOKENS_NAMESPACE,
     KUBE_SYSTEM,
     POD_SECURITY,
-    PREFIX,
 )
 from settings.versions import PYTHON_IMAGE
 from workloads.controllers.join_tokens.burst import JOINERS
@@ -129,8 +128,7 @@ class JoinTokens(pulumi.ComponentResource):
                 "template": {
                     "metadata": {
                         "labels": joins.labels,
-                        # a pod reads its environment once: another key must start another pod
-                        **({"annotations": {f"{PREFIX}/access-key": key.id}} if key else {}),
+                        **({"annotations": aws_user.pod_annotations(key.id)} if key else {}),
                     },
                     "spec": _pod(joins, code, with_key=key is not None),
                 },

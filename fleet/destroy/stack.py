@@ -92,7 +92,7 @@ class DeployedStack:
                 raise DestroyError(self._why(events.outcome))
 
     def _why(self, outcome: Outcome) -> str:
-        output = self.log.read_text()
+        output = self.log.read_text(encoding="utf-8")
         if LOCKED in output:
             return self._locked()
         told = refusals(self.environment, outcome, output) or ("It said nothing.",)

@@ -89,7 +89,9 @@ def _login(root: Path, *, needed: bool) -> Finding:
 
 def _last_login() -> str:
     try:
-        return str(json.loads((_pulumi_home() / "credentials.json").read_text())["current"])
+        return str(
+            json.loads((_pulumi_home() / "credentials.json").read_text(encoding="utf-8"))["current"]
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return ""
 
@@ -104,7 +106,9 @@ def _plugin(package: str) -> Finding:
     name = package.removeprefix("pulumi_")
     try:
         place = distribution(package.replace("_", "-")).locate_file(f"{package}/pulumi-plugin.json")
-        version = json.loads(Path(str(place)).read_text())["version"].removeprefix("v")
+        version = json.loads(Path(str(place)).read_text(encoding="utf-8"))["version"].removeprefix(
+            "v"
+        )
     except (PackageNotFoundError, OSError, ValueError, KeyError):
         return Finding(
             purpose="deploy", what=f"plugin {name}", found="no package", mend="make bootstrap"

@@ -89,7 +89,7 @@ def _takes(target: Path) -> bool:
     """Returns whether the file is writable; does not change it."""
     is_new = not target.exists()
     try:
-        target.open("a").close()
+        target.open("a", encoding="utf-8").close()
     except OSError:
         return False
     if is_new:
@@ -111,4 +111,4 @@ def _refused(environment: str, reason: str, code: int, errors: Console, wanted: 
 
 
 def _write_json(content: object, target: Path) -> None:
-    target.write_text(json.dumps(content, indent=2) + "\n")
+    target.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -65,7 +65,7 @@ class Preview:
                 events=[json.loads(line) for line in lines],
                 heard=read_log(findings, preview=True),
                 succeeded=code == 0,
-                output=self.log.read_text(),
+                output=self.log.read_text(encoding="utf-8"),
             )
         return summarise(self.environment, run)
 

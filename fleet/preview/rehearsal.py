@@ -32,7 +32,7 @@ def _new(environment: str) -> str:
 def read(path: Path, environment: str) -> Rehearsed:
     """Raises RehearsalFileError if the file is unreadable or of another environment."""
     try:
-        report: dict[str, Any] = json.loads(path.read_text())
+        report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         told = report["environment"]
         job = report["job"]
         found = Rehearsed(

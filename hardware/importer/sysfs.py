@@ -40,7 +40,7 @@ def memory(tree: Path) -> dict[int, int]:
     """GiB by NUMA node of a tree."""
     files = sorted(tree.glob("devices/system/node/node*/meminfo"))
     where = f"{tree}/devices/system/node"
-    return memory_gib("\n".join(file.read_text() for file in files), where)
+    return memory_gib("\n".join(file.read_text(encoding="utf-8") for file in files), where)
 
 
 def devices(tree: Path) -> tuple[PciDevice, ...]:

@@ -38,7 +38,7 @@ def read(directory: Path) -> list[CloudObject]:
     path = directory / FILE
     if not path.exists():
         return []
-    return [CloudObject(**entry) for entry in json.loads(path.read_text())]
+    return [CloudObject(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
 
 
 def fetch(directory: Path, url: str) -> bytes:

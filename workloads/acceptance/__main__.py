@@ -47,7 +47,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
 
 def judge(hardware_name: str, folder: Path) -> list[verdict.AcceptanceVerdict]:
     """Returns a verdict for each measurement; a missing log counts as empty."""
-    logs = {path.stem: path.read_text() for path in folder.glob("*.log")}
+    logs = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.log")}
     return verdict.judge(logs, load(hardware_name))
 
 

@@ -47,7 +47,10 @@ def manifests(hardware: Hardware, node: str) -> list[Manifest]:
         },
         {
             **_object("v1", "ConfigMap", _named("code")),
-            "data": {name: Path(__file__).with_name(name).read_text() for name in _SCRIPTS},
+            "data": {
+                name: Path(__file__).with_name(name).read_text(encoding="utf-8")
+                for name in _SCRIPTS
+            },
             "binaryData": {PROBE: base64.b64encode(probe()).decode()},
         },
         _job("nccl", hardware, node, _nccl(hardware)),

@@ -235,7 +235,7 @@ def _cpus_beside(properties: Any) -> set[int]:
     place = properties.pci_domain_id, properties.pci_bus_id, properties.pci_device_id
     text = Path("/sys/bus/pci/devices/{:04x}:{:02x}:{:02x}.0/local_cpulist".format(*place))
     found: set[int] = set()
-    for part in text.read_text().strip().split(","):
+    for part in text.read_text(encoding="utf-8").strip().split(","):
         first, _, last = part.partition("-")
         found |= set(range(int(first), int(last or first) + 1))
     return found
@@ -249,7 +249,7 @@ def machine() -> dict[str, str]:
         name, driver = (part.strip() for part in rows[0].split(","))
     except (OSError, subprocess.CalledProcessError, IndexError, ValueError):
         rows, name, driver = [], "none", "none"
-    with Path("/proc/cpuinfo").open() as file:
+    with Path("/proc/cpuinfo").open(encoding="utf-8") as file:
         models = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
     return {
         "gpus": f"{len(rows)} x {name}" if rows else "none",

@@ -48,7 +48,9 @@ def placement(
     rank = local_rank(environment)
     address = _address(rank, environment.get("CUDA_VISIBLE_DEVICES"), run(QUERY))
     node = _numa_node(root, address)
-    of_node = parse_list((root / f"sys/devices/system/node/node{node}/cpulist").read_text())
+    of_node = parse_list(
+        (root / f"sys/devices/system/node/node{node}/cpulist").read_text(encoding="utf-8")
+    )
     cpus = of_node & frozenset(allowed)
     if not cpus:
         raise BindError(
@@ -97,12 +99,12 @@ def _chosen(name: str, rows: Sequence[Sequence[str]]) -> str:
 def _numa_node(root: Path, address: str) -> int:
     path = root / f"sys/bus/pci/devices/{address}/numa_node"
     try:
-        node = int(path.read_text())
+        node = int(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BindError(f"the NUMA node of GPU {address} cannot be read: {error}") from error
     if node >= 0:
         return node
-    nodes = parse_list((root / "sys/devices/system/node/online").read_text())
+    nodes = parse_list((root / "sys/devices/system/node/online").read_text(encoding="utf-8"))
     if len(nodes) > 1:
         raise BindError(
             f"the firmware does not say to which of the NUMA nodes {format_list(nodes)} GPU "

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.helm.v3 import Release
 
+from components.platform import aws_user
 from components.platform.karpenter.access import KarpenterAccess, KarpenterAccessArgs
 from components.platform.karpenter.interruptions import Interruptions, InterruptionsArgs
-from settings.names import KUBE_SYSTEM, POOL_LABEL, PREFIX
+from settings.names import KUBE_SYSTEM, POOL_LABEL
 from settings.versions import KARPENTER, KARPENTER_CRD
 
 
@@ -102,8 +103,7 @@ def _values(args: KarpenterArgs, queue: str, access: KarpenterAccess) -> dict[st
                 "limits": {"memory": "1Gi"},
             },
         },
-        # a pod reads its environment once: another key must start other pods
-        "podAnnotations": {f"{PREFIX}/access-key": access.key_id},
+        "podAnnotations": aws_user.pod_annotations(access.key_id),
         "affinity": _affinity(args.system_pools),
         # the chart wants zones, which owned machines have not; two pods never share a node anyway
         "topologySpreadConstraints": [],

@@ -71,7 +71,7 @@ def _document(text: str) -> dict[str, object]:
         path = Path(text).expanduser()
         if not path.is_file():
             raise _wrong("it is neither the contents of a kubeconfig nor the path of one")
-        contents = path.read_text()
+        contents = path.read_text(encoding="utf-8")
     try:
         document = yaml.safe_load(contents)
     except yaml.YAMLError:

@@ -108,7 +108,7 @@ def definitions(folder: Path) -> list[dict[str, Any]]:
     found = [
         document
         for path in sorted(folder.glob("*.yaml"))
-        for document in yaml.load_all(path.read_text(), Loader=_LOADER)
+        for document in yaml.load_all(path.read_text(encoding="utf-8"), Loader=_LOADER)
         if document
     ]
     if not found:

@@ -32,14 +32,14 @@ class MeasuredNode:
 
 def probe(mib: int) -> list[MeasuredNode]:
     """Measures every node that is online; `error` has the kernel's refusal."""
-    online = parse_list((NODES / "online").read_text())
+    online = parse_list((NODES / "online").read_text(encoding="utf-8"))
     return [_node(node, mib) for node in sorted(online)]
 
 
 def _node(node: int, mib: int) -> MeasuredNode:
     folder = NODES / f"node{node}"
-    cpus = parse_list((folder / "cpulist").read_text())
-    words = (folder / "meminfo").read_text().split()
+    cpus = parse_list((folder / "cpulist").read_text(encoding="utf-8"))
+    words = (folder / "meminfo").read_text(encoding="utf-8").split()
     memory_mib = int(words[words.index("MemTotal:") + 1]) // 1024
     pages: dict[str, int] = {}
     error = None
@@ -69,7 +69,7 @@ def _filled(mib: int) -> dict[str, int]:
         for at in range(0, len(memory), mmap.PAGESIZE):
             memory[at] = 1
         # the largest anonymous mapping is ours
-        lines = Path("/proc/self/numa_maps").read_text().splitlines()
+        lines = Path("/proc/self/numa_maps").read_text(encoding="utf-8").splitlines()
         counts = [
             {node: int(pages) for node, pages in _PLACED.findall(line)}
             for line in lines

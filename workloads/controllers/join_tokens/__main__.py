@@ -65,7 +65,7 @@ def main() -> int:
     parser.add_argument("--once", action="store_true", help="make one pass and end")
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, _stop)
-    pools = [BurstPool(**each) for each in json.loads(given.pools.read_text())]
+    pools = [BurstPool(**each) for each in json.loads(given.pools.read_text(encoding="utf-8"))]
     while True:
         fine = pass_once(pools, given.namespace)
         if given.once:

@@ -26,6 +26,7 @@ ASCII = {
         ("hardware", "show", "dgx-h200"),
         ("shape", "dgx-h200"),
         ("explain", "isolcpus"),
+        ("validate", "dev"),
         ("report", "no-such-environment-\N{LATIN SMALL LETTER U WITH DIAERESIS}"),
     ],
     ids=" ".join,
