@@ -54,7 +54,7 @@ def take(
         shutil.rmtree(layout.work, ignore_errors=True)
         unpacked.mkdir(parents=True)
         try:
-            shutil.unpack_archive(archive, unpacked, format="gztar", filter="data")
+            _unpack(archive, unpacked)
             taken = tuple(
                 program
                 for program in PROGRAMS.values()
@@ -62,7 +62,7 @@ def take(
             )
             for program in taken:
                 layout.finish(program, unpacked / layout.directory(program).name)
-        except (OSError, shutil.ReadError, tarfile.TarError) as error:
+        except (OSError, EOFError, tarfile.TarError) as error:
             raise ToolchainError(f"{archive} cannot be unpacked: {error}.") from error
         finally:
             shutil.rmtree(layout.work, ignore_errors=True)
@@ -73,6 +73,21 @@ def take(
             "archive of this release and of this kind of machine, or run `make toolchain`."
         )
     return taken
+
+
+def _unpack(archive: Path, target: Path) -> None:
+    """Write the files of an archive; Python before 3.11.4 has no filter that keeps them inside."""
+    with tarfile.open(archive, "r:gz") as packed:
+        for entry in packed:
+            path = (target / entry.name).resolve()
+            file = packed.extractfile(entry) if entry.isfile() else None
+            if not path.is_relative_to(target.resolve()) or not (file or entry.isdir()):
+                raise tarfile.TarError(f'"{entry.name}" is no file of a program')
+            if file:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with file, path.open("wb") as written:
+                    shutil.copyfileobj(file, written)
+                path.chmod(entry.mode & 0o755)
 
 
 def _check(archive: Path, sha256: str) -> None:

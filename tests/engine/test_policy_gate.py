@@ -110,9 +110,10 @@ def test_a_good_environment_passes_and_update_registers_what_preview_showed(
     preview = trial.preview()
     assert stopping(preview) == []
     findings = trial.engine.findings("preview")
-    # these hold tokens, which follow from a seed that the first update makes
+    # these hold tokens, which follow from a seed that the first update makes, or a key's digest
     unknown = {one.unknown for one in findings if one.state == "not checked"}
-    assert unknown == {"stringData", "token", "userData"}
+    key = "spec.template.metadata.annotations.fleet.gpu/access-key"
+    assert unknown == {"stringData", "token", "userData", key}
     assert trial.created() == []
     shown = trial.registered("preview")
     assert stopping(trial.up()) == []

@@ -91,7 +91,8 @@ def twin(launcher: Launcher, tmp_path: Path) -> Twin:
     greedy = _in_research(KINDS["Deployment"](template(gpus(2, cpu="7.5"))), "greedy")
     greedy["spec"]["replicas"] = 2
     found.api.create("/apis/apps/v1/namespaces/research/deployments", greedy)
-    found.api.create(f"{RESEARCH}/pods", _in_research(pod(gpus(1)), "good"))
+    labels = {"fleet.gpu/team": "research"}  # of dev's queue
+    found.api.create(f"{RESEARCH}/pods", _in_research(pod(gpus(1), labels=labels), "good"))
     found.wait_for("three running pods", lambda: _running(found.api) == 3)
     return found
 

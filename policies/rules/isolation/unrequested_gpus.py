@@ -33,8 +33,10 @@ _BY_VARIABLE = (
 _OVERRIDES = (
     f"must leave {_VARIABLE} to the device plugin, which sets it to the GPUs that it asked for."
 )
-_LEFT = "VISIBLE_DEVICES"  # as a key it may be meant for nothing else, what is shorter may
-_LONGEST = len(_VARIABLE.removesuffix(_LEFT))  # so a longer prefix is meant for nothing else
+# of what a prefix leaves of the variable, this is meant for nothing else, what is shorter may be
+_SHORTEST = "VISIBLE_DEVICES"
+_LONGEST = len(_VARIABLE.removesuffix(_SHORTEST))
+_KEYS = [_VARIABLE[cut:] for cut in range(_LONGEST + 1)]
 _BY_MAP = f"must not give the GPUs of a node to whoever takes its keys as variables: {_VARIABLE}."
 _BY_MOUNT = (
     f"must ask for its GPUs by a resource such as {_VENDOR}gpu, not take them by mounts below "
@@ -57,8 +59,8 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     if not (found or is_map) or is_system(manifest, settings):
         return []
     if is_map:
-        data = mapping(manifest.get("data")).items()
-        gives = any(_is_key(name) and _names_gpus(value) for name, value in data)
+        data = mapping(manifest.get("data"))
+        gives = any(key in data and _names_gpus(data[key]) for key in _KEYS)
         return [f"{describe(manifest)} {_BY_MAP}"] if gives else []
     return [
         f"{subject(manifest, pod)}: container '{container.get('name') or ''}' {fault}"
@@ -97,11 +99,6 @@ def _names_gpus(value: object) -> bool:
     return ("" if value is None else str(value)) not in _NO_GPUS
 
 
-def _is_key(name: str) -> bool:
-    """Return whether a key is the variable behind a prefix."""
-    return name.endswith(_LEFT) and _VARIABLE.endswith(name)
-
-
 def _asks(container: Mapping[str, object]) -> bool:
     return any(
         name.startswith(_VENDOR) and is_some(amount)
@@ -120,8 +117,8 @@ _GIVES = (
 )
 _DATA = "object.?data.orValue({})"
 _MAP_GIVES = (
-    f"object.kind == 'ConfigMap' && !{cel_is_system(ID)} && {_DATA}.exists(k, "
-    f"k.endsWith('{_LEFT}') && '{_VARIABLE}'.endsWith(k) && !({_DATA}[k] in {list(_NO_GPUS)}))"
+    f"object.kind == 'ConfigMap' && !{cel_is_system(ID)} && {_KEYS}.exists(k, "
+    f"k in {_DATA} && !({_DATA}[k] in {list(_NO_GPUS)}))"
 )
 _ASKS = (
     f"{cel.RESOURCES}.exists(r, r.exists(k, k.startsWith('{_VENDOR}') && {cel.is_some('r[k]')}))"

@@ -108,7 +108,7 @@ def good() -> Iterator[Row]:
     dashboard = '{"title": "a@b", "expr": "key_pass"}\n' * 1800
     boards = {f"f{n}_dot_json": dashboard for n in range(9)}
     yield SECRETS, "nine dashboards of 65 KB", _map(**boards)
-    yield SECRETS, "5,000 keys", _map(**{f"key_{n}": "x" for n in range(5000)})
+    yield SECRETS, "1,000 keys", _map(**{f"key_{n}": "x" for n in range(1000)})
     yield SECRETS, "50,000 keys", _map(**{f"password_{n}": "x" for n in range(50_000)})
     yield SECRETS, "4,000 variables", _variables(20, 200)
     yield SECRETS, "20,000 variables", _variables(40, 500)
@@ -121,6 +121,8 @@ def bad() -> Iterator[Row]:
     """Objects that break their rule, and are read."""
     read = _script(28, "torchrun --nproc-per-node=1 t.py\n")
     yield LAUNCHER, "one process in a long script", job(template({**gpus(8), "command": read}))
+    last = {**{f"key_{n}": "x" for n in range(999)}, "password": "hunter2"}
+    yield SECRETS, "one of 1,000 keys", _map(**last)
     yield SECRETS, "a line behind 59 KB", _yaml(1, 59, "password: hunter2\n")
     found = _variables(20, 150)
     found["spec"]["template"]["spec"]["containers"].append(

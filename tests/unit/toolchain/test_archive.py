@@ -86,10 +86,19 @@ def test_an_archive_without_any_fitting_program_is_a_sentence(
         take(path, checksum(path), console=None, layout=elsewhere(workshop, tmp_path))
 
 
-def test_a_file_outside_of_its_folder_is_refused(workshop: Workshop, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "kind", [tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE]
+)
+def test_a_file_outside_of_its_folder_is_refused(
+    workshop: Workshop, tmp_path: Path, kind: bytes
+) -> None:
     path = tmp_path / "evil.tar.gz"
+    entry = tarfile.TarInfo("../../../evil")
+    entry.type, entry.linkname = kind, "/etc/passwd"
+    if kind != tarfile.REGTYPE:
+        entry.name = "kwok/kwok"
     with tarfile.open(path, "w:gz") as evil:
-        evil.addfile(tarfile.TarInfo("../../../evil"), io.BytesIO())
+        evil.addfile(entry, io.BytesIO())
     with pytest.raises(ToolchainError, match="cannot be unpacked"):
         take(path, checksum(path), console=None, layout=elsewhere(workshop, tmp_path))
     assert not (tmp_path / "evil").exists()
