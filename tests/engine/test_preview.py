@@ -160,7 +160,7 @@ def test_the_preview_of_changes_since_an_old_commit_fits_one_screen(
 ) -> None:
     versions = readable_versions("dev")
     if len(versions) < 2:
-        pytest.skip("this checkout has no history of the stack files")
+        pytest.skip("git has no older stack file that the settings of today read")
 
     def became(version: dict[str, Any]) -> Change:
         def change(config: dict[str, Any]) -> None:
