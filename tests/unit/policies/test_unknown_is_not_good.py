@@ -29,7 +29,7 @@ IDENTITY = ("apiVersion", "kind", "metadata")  # the program knows what it makes
 
 
 def _paths(value: Any) -> Iterator[tuple[str | int, ...]]:
-    """The paths of all values; of a long list or dict, those of its ends, for the others are alike."""
+    """The paths of all values; of a long list or dict, those of its ends: the others are alike."""
     if not isinstance(value, dict | list):
         return
     members = list(value.items() if isinstance(value, dict) else enumerate(value))
