@@ -104,7 +104,7 @@ RULE = Rule(
         "gets GPUs of one NUMA node and CPUs and memory of the other."
     ),
     source=(
-        "https://github.com/kubernetes/kubernetes/blob/v1.34.1/pkg/kubelet/cm/"
+        "https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/"
         "container_manager_linux.go"
     ),
     predicate=violations,
