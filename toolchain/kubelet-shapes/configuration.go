@@ -120,6 +120,9 @@ func parsed(config *kubeletconfig.KubeletConfiguration) error {
 	if _, err := cliflag.TLSVersion(config.TLSMinVersion); err != nil {
 		return err
 	}
+	if _, err := cliflag.TLSCurvePreferences(config.TLSCurvePreferences); err != nil {
+		return err
+	}
 	switch config.Authorization.Mode {
 	case kubeletconfig.KubeletAuthorizationModeAlwaysAllow, kubeletconfig.KubeletAuthorizationModeWebhook:
 	default:
@@ -212,12 +215,12 @@ func managed(config *kubeletconfig.KubeletConfiguration, machine node) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	_, err = cpumanager.NewManager(config.CPUManagerPolicy, config.CPUManagerPolicyOptions,
+	_, err = cpumanager.NewManager(silent, config.CPUManagerPolicy, config.CPUManagerPolicyOptions,
 		config.CPUManagerReconcilePeriod.Duration, info, reserved, kept, folder, topologyManager)
 	if err != nil {
 		return fmt.Errorf("failed to initialize cpu manager: %w", err)
 	}
-	_, err = memorymanager.NewManager(context.Background(), config.MemoryManagerPolicy, info, kept,
+	_, err = memorymanager.NewManager(silent, config.MemoryManagerPolicy, info, kept,
 		config.ReservedMemory, folder, topologyManager)
 	return err
 }

@@ -17,7 +17,7 @@ class Cluster:
         self.nodes: dict[str, Mapping[str, Any]] = {}
 
     def get(self, path: str) -> Mapping[str, Any]:
-        return self.nodes.get(path.rpartition("/")[2], {"gitVersion": "v1.34.1"})
+        return self.nodes.get(path.rpartition("/")[2], {"gitVersion": "v1.36.3"})
 
     def items(self, _path: str) -> list[Mapping[str, Any]]:
         return list(self.nodes.values())
