@@ -19,7 +19,7 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
     tools = ensure(("control-plane", "kwok"), console=None)
     directory = tmp_path_factory.mktemp("plane")
     processes = Processes(directory)
-    programs = Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok"))
+    programs = Programs.of(tools)
     launcher = Launcher(
         directory=directory, processes=processes, programs=programs, environment=dict(os.environ)
     )

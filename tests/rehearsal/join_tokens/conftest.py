@@ -64,7 +64,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
     launcher = Launcher(
         directory=folder,
         processes=processes,
-        programs=Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok")),
+        programs=Programs.of(tools),
         environment=dict(os.environ),
     )
     store = Store()

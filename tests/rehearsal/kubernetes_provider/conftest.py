@@ -24,7 +24,7 @@ def tools() -> Tools:
 def plane(tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     directory = tmp_path_factory.mktemp("plane")
     processes = Processes(directory)
-    programs = Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok"))
+    programs = Programs.of(tools)
     launcher = Launcher(
         directory=directory, processes=processes, programs=programs, environment=dict(os.environ)
     )

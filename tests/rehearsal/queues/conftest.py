@@ -94,7 +94,7 @@ def queues(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queues]:
     tools = ensure(("control-plane", "kwok", "crds"), console=None)
     directory = tmp_path_factory.mktemp("queues")
     processes = Processes(directory)
-    programs = Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok"))
+    programs = Programs.of(tools)
     launcher = Launcher(
         directory=directory, processes=processes, programs=programs, environment=dict(os.environ)
     )
