@@ -291,7 +291,7 @@ KubernetesVersion: TypeAlias = Annotated[
     Field(
         pattern=r"^1\.3[456]\.[0-9]{1,3}$",
         description="a release of 1.34, 1.35 or 1.36, which Flatcar tests, in quotes, such as "
-        '"1.34.1"',
+        '"1.36.3"',
     ),
 ]
 Sharing = Literal["whole", "mig", "time-slicing", "mps"]

@@ -27,7 +27,7 @@ from toolchain.progress import Progress
 __all__ = ["ToolchainError", "Tools", "ensure", "is_built", "versions"]
 
 versions = VERSIONS
-"""The built versions by system: {"kubernetes": "1.34.1", …}; a program on PATH may be newer."""
+"""The built versions by system: {"kubernetes": "1.36.3", …}; a program on PATH may be newer."""
 
 ANSWER_S = 20  # a program that takes longer to print its version is not used
 

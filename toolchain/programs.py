@@ -86,7 +86,7 @@ class Program:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return a dotted version as numbers that compare: "1.34.1" is (1, 34, 1)."""
+    """Return a dotted version as numbers that compare: "1.36.3" is (1, 36, 3)."""
     return tuple(int(number) for number in version.split("."))
 
 

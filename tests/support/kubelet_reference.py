@@ -27,6 +27,8 @@ BASE = {
     "containerRuntimeEndpoint": "",
     "cpuManagerReconcilePeriod": "0s",
     "evictionPressureTransitionPeriod": "0s",
+    # kubeadm writes no such line: the computer of the test may have control groups v1, no node has
+    "failCgroupV1": False,
     "healthzBindAddress": "127.0.0.1",
     "healthzPort": 10248,
     "logging": {"flushFrequency": 0, "options": {"json": {"infoBufferSize": "0"}}, "verbosity": 0},

@@ -17,7 +17,7 @@ class Cluster:
         self.nodes: dict[str, Mapping[str, Any]] = {}
 
     def get(self, path: str) -> Mapping[str, Any]:
-        return self.nodes.get(path.rpartition("/")[2], {"gitVersion": "v1.34.1"})
+        return self.nodes.get(path.rpartition("/")[2], {"gitVersion": "v1.36.3"})
 
     def items(self, _path: str) -> list[Mapping[str, Any]]:
         return list(self.nodes.values())
@@ -47,7 +47,7 @@ def machine() -> ClusterNode:
 def test_the_node_of_a_machine_that_runs_stays_as_it_is(
     cluster: Cluster, machine: ClusterNode
 ) -> None:
-    there = manifest(machine, "v1.34.1")
+    there = manifest(machine, "v1.36.3")
     cluster.create("", there)
     register(cast("Api", cluster), [machine])  # which cannot change anything of it
     assert cluster.nodes == {machine.name: there}

@@ -239,10 +239,10 @@ def test_a_chart_is_said_to_bring_its_kinds_only_where_it_does(
 def test_versions_differ_by_their_minor_alone() -> None:
     found = report_builder.differences(
         {"kubernetes": "1.33.9", "volcano": "1.14.0", "flatcar": "4593.2.5"},
-        {"kubernetes": "1.34.1", "volcano": "1.14.1"},
+        {"kubernetes": "1.36.3", "volcano": "1.14.1"},
     )
     assert [(d.system, d.environment, d.rehearsed) for d in found] == [
-        ("kubernetes", "1.33.9", "1.34.1")
+        ("kubernetes", "1.33.9", "1.36.3")
     ]
 
 
