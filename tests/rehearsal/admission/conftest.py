@@ -16,7 +16,7 @@ from toolchain.build import ensure
 
 @pytest.fixture(scope="session")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    tools = ensure(("control-plane", "kwok"), console=None)
+    tools = ensure(("control-plane", "kwok", "admitter"), console=None)
     directory = tmp_path_factory.mktemp("plane")
     processes = Processes(directory)
     programs = Programs.of(tools)

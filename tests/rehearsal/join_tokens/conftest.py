@@ -59,7 +59,7 @@ class Ground:
 @pytest.fixture(scope="module")
 def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
     folder = tmp_path_factory.mktemp("join-tokens")
-    tools = ensure(("control-plane", "kwok"), console=None)
+    tools = ensure(("control-plane", "kwok", "admitter"), console=None)
     processes = Processes(folder)
     launcher = Launcher(
         directory=folder,

@@ -3,8 +3,8 @@
 import pytest
 
 from rehearsal.kubelet import ADMITTED
-from rehearsal.nodes import MERGE, NODES
-from tests.support.rehearsal.kubelets import PODS, Kubelets, wait
+from rehearsal.nodes import MERGE, NODES, manifest
+from tests.support.rehearsal.kubelets import PODS, Kubelets, machine, wait
 
 GPU, RDMA, EFA = "nvidia.com/gpu", "rdma/rails", "vpc.amazonaws.com/efa"
 NO_LOCALITY = (
@@ -56,7 +56,9 @@ def test_efa_is_counted_and_bound_to_no_numa_node(kubelets: Kubelets) -> None:
     kubelets.bind("b", node, cpu="8", **{GPU: "1", EFA: "8"})
 
     assert len(kubelets.runs("a")["devices"][EFA]) == 9
-    assert kubelets.refusal("b")[0] == "TopologyAffinityError"
+    reason, message = kubelets.refusal("b")
+    assert reason == "UnexpectedAdmissionError"
+    assert f"unavailable for {EFA}. Requested: 8, Available: 7" in message
 
 
 def test_cpus_and_gpus_of_a_pod_that_ended_are_given_again(kubelets: Kubelets) -> None:
@@ -139,24 +141,20 @@ def test_a_pod_of_other_nodes_is_refused(kubelets: Kubelets) -> None:
     assert kubelets.refusal("b")[0] == "SysctlForbidden"
 
 
-def test_nothing_runs_on_a_machine_that_is_off(kubelets: Kubelets) -> None:
-    node = kubelets.node("gex44")
-    path = f"{NODES}/{node}"
-    on = kubelets.api.get(path)
-    assert on
-    off = {"metadata": {"annotations": {"kwok.x-k8s.io/node": None}}}
-    kubelets.api.request("PATCH", path, off, headers=MERGE)
-    kubelets.create("a", node, {})
-    other = kubelets.node("gex44")
-    kubelets.create("b", other, {})
+def test_nothing_runs_on_a_machine_until_it_is_on(kubelets: Kubelets) -> None:
+    made = manifest(machine("off", "gex44"), "v1.36.3")
+    del made["metadata"]["annotations"]["kwok.x-k8s.io/node"]
+    kubelets.api.create(NODES, made)
+    kubelets.create("a", "off", {})
+    kubelets.create("b", kubelets.node("gex44"), {})
     kubelets.runs("b")
 
     waiting = kubelets.api.get(f"{PODS}/a")
     assert waiting
     assert waiting["status"]["phase"] == "Pending"
     assert ADMITTED not in waiting["metadata"].get("annotations", {})
-    again = {"metadata": {"annotations": {"kwok.x-k8s.io/node": "fake"}}}
-    kubelets.api.request("PATCH", path, again, headers=MERGE)
+    on = {"metadata": {"annotations": {"kwok.x-k8s.io/node": "fake"}}}
+    kubelets.api.request("PATCH", f"{NODES}/off", on, headers=MERGE)
     kubelets.runs("a")
 
 

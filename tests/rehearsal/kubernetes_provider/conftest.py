@@ -17,7 +17,7 @@ from toolchain.build import Tools, ensure
 
 @pytest.fixture(scope="package")
 def tools() -> Tools:
-    return ensure(("control-plane", "kwok", "crds"), console=None)
+    return ensure(("control-plane", "kwok", "admitter", "crds"), console=None)
 
 
 @pytest.fixture(scope="package")

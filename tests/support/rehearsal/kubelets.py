@@ -141,9 +141,10 @@ class Kubelets:
         return found
 
     def clear(self) -> None:
-        """Delete all pods and nodes."""
+        """Delete all pods, which no kubelet is asked for, and nodes."""
         for pod in self.api.items(PODS):
-            self.delete(pod["metadata"]["name"])
+            path = f"{PODS}/{pod['metadata']['name']}"
+            self.api.request("DELETE", path, {"gracePeriodSeconds": 0})
         for node in self.api.items(NODES):
             self.api.delete(f"{NODES}/{node['metadata']['name']}")
 
