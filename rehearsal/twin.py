@@ -67,7 +67,7 @@ def set_up(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tool
     launcher = Launcher(
         directory=directory,
         processes=processes,
-        programs=Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok")),
+        programs=Programs.of(tools),
         environment=plain,
     )
     cluster = wanted.settings.cluster

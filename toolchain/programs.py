@@ -245,10 +245,18 @@ BUTANE_CHECK = Program(
 
 KUBELET_SHAPES = Program(
     name="kubelet-shapes",
-    folder="kubelet-shapes",
+    folder="kubelet",
     module="k8s.io/kubernetes",
     disk_gb=4,
-    binaries=(Binary(name="kubelet-shapes", folder="kubelet-shapes", package="."),),
+    binaries=(Binary(name="kubelet-shapes", folder="kubelet", package="./shapes"),),
+)
+
+ADMITTER = Program(
+    name="admitter",
+    folder="kubelet",
+    module="k8s.io/kubernetes",
+    disk_gb=4,
+    binaries=(Binary(name="admitter", folder="kubelet", package="./admitter"),),
 )
 
 KARPENTER_CAPACITY = Program(
@@ -323,6 +331,7 @@ PROGRAMS = {
         CRDS,
         BUTANE_CHECK,
         KUBELET_SHAPES,
+        ADMITTER,
         KARPENTER_CAPACITY,
         BLOCKIO_CLASSES,
         PROMETHEUS,

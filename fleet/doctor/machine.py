@@ -18,7 +18,7 @@ from toolchain.programs import PROGRAMS, Program
 LOWEST = (3, 11)
 MEMORY_GB = 2  # the processes of dev take 1.5 GB together
 REHEARSAL_GB = 1  # dev writes 160 MB
-REHEARSAL = ("pulumi", "control-plane", "kwok", "crds")
+REHEARSAL = ("pulumi", "control-plane", "kwok", "admitter", "crds")
 
 
 def of_machine(root: Path, layout: Layout) -> Iterator[Finding]:

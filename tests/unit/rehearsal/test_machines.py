@@ -244,5 +244,5 @@ def test_broken_boot_data_for_karpenter_is_refused(start: Callable[..., Fleet]) 
 
 def test_kwok_plays_the_kubelet_of_the_node() -> None:
     made = manifest(fleets.dev().nodes[0], "v1.36.3")
-    assert made["metadata"]["annotations"] == {"kwok.x-k8s.io/node": "fake"}
+    assert made["metadata"]["annotations"]["kwok.x-k8s.io/node"] == "fake"
     assert made["status"]["nodeInfo"]["kubeletVersion"] == "v1.36.3"

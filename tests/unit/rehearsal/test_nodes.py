@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from rehearsal.api import Api
-from rehearsal.nodes import ClusterNode, delete_others, register
+from rehearsal.nodes import ClusterNode, delete_others, manifest, register
 from tests.support.rehearsal import fleets
 
 
@@ -47,9 +47,10 @@ def machine() -> ClusterNode:
 def test_the_node_of_a_machine_that_runs_stays_as_it_is(
     cluster: Cluster, machine: ClusterNode
 ) -> None:
-    cluster.put(machine.name, machine.machine.provider_id)
-    register(cast("Api", cluster), [machine])
-    assert cluster.nodes[machine.name]["status"] == {}
+    there = manifest(machine, "v1.36.3")
+    cluster.create("", there)
+    register(cast("Api", cluster), [machine])  # which cannot change anything of it
+    assert cluster.nodes == {machine.name: there}
 
 
 def test_the_node_of_a_machine_that_was_replaced_gives_way(

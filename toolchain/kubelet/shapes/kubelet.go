@@ -26,7 +26,7 @@ func ask(asked question) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	info := asked.Node.machineInfo()
+	info := asked.Node.Info()
 	topologyManager, err := topologymanager.NewManager(
 		info.Topology, asked.Node.Policy, asked.Node.Scope, asked.Node.Options)
 	if err != nil {
