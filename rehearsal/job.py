@@ -101,7 +101,8 @@ def _completed_pod(
         if "Complete" in conditions and found:
             return found[0]
         if "Failed" in conditions:
-            raise RehearsalError(f"Job {name} failed: {conditions['Failed']}")
+            why = _kubelet_says(found) or conditions["Failed"]
+            raise RehearsalError(f"Job {name} failed: {why}")
         waited = time.monotonic() - started
         refused = _scheduler_says(found[0]) if found else None
         if refused and waited > UNSCHEDULABLE_AFTER_S:
@@ -117,6 +118,15 @@ def _completed_pod(
 def _true_conditions(thing: dict[str, Any]) -> dict[str, str]:
     conditions = thing.get("status", {}).get("conditions", [])
     return {c["type"]: c.get("message", "") for c in conditions if c["status"] == "True"}
+
+
+def _kubelet_says(pods: Sequence[dict[str, Any]]) -> str | None:
+    """Reason and message of a pod that a kubelet refused."""
+    for pod in pods:
+        status = pod["status"]
+        if status.get("phase") == "Failed" and status.get("reason"):
+            return f"{status['reason']}: {status.get('message', '')}"
+    return None
 
 
 def _scheduler_says(pod: dict[str, Any]) -> str | None:

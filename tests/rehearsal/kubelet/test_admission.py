@@ -89,16 +89,16 @@ def test_a_kubelet_that_starts_again_keeps_what_it_gave(kubelets: Kubelets) -> N
 def test_a_machine_installed_anew_begins_empty(kubelets: Kubelets) -> None:
     node = kubelets.node("gex44")
     kubelets.bind("a", node, cpu="14")
-    first = kubelets.runs("a")
+    first = kubelets.given("a")
     found = kubelets.api.get(f"{NODES}/{node}")
     assert found
     kubelets.delete("a")
-    kubelets.api.delete(f"{NODES}/{node}")
+    kubelets.api.delete(f"{NODES}/{node}", dependents="Background")
     metadata = {key: found["metadata"][key] for key in ("name", "labels", "annotations")}
-    kubelets.api.create(NODES, {"metadata": metadata, "status": found["status"]})
+    assert kubelets.api.create(NODES, {"metadata": metadata, "status": found["status"]})
     kubelets.bind("b", node, cpu="14")
 
-    assert kubelets.runs("b") == first
+    assert kubelets.given("b") == first
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_nothing_runs_on_a_machine_until_it_is_on(kubelets: Kubelets) -> None:
     assert ADMITTED not in waiting["metadata"].get("annotations", {})
     on = {"metadata": {"annotations": {"kwok.x-k8s.io/node": "fake"}}}
     kubelets.api.request("PATCH", f"{NODES}/off", on, headers=MERGE)
-    kubelets.runs("a")
+    assert kubelets.given("a") == {}
 
 
 def test_a_node_that_nothing_describes_runs_what_it_has_room_for(kubelets: Kubelets) -> None:

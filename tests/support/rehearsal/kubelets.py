@@ -115,8 +115,12 @@ class Kubelets:
         """Wait until the pod runs; return what kubelet gave its container."""
         pod = self.decided(name)
         assert pod["status"]["phase"] == "Running", pod["status"]
-        marked = json.loads(pod["metadata"]["annotations"][ADMITTED])
-        return dict(marked.get("main", {}))
+        return self.given(name)
+
+    def given(self, name: str) -> dict[str, Any]:
+        """Wait until the pod is admitted, and return what kubelet gave its container."""
+        pod = self.until(name, lambda pod: ADMITTED in pod["metadata"].get("annotations", {}))
+        return dict(json.loads(pod["metadata"]["annotations"][ADMITTED]).get("main", {}))
 
     def refusal(self, name: str) -> tuple[str, str]:
         """Wait until the pod has failed; return reason and message."""

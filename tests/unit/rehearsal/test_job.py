@@ -96,3 +96,15 @@ def test_the_kubelet_can_give_the_job_cpus_and_gpus_of_one_numa_node() -> None:
     assert resources["requests"] == resources["limits"]
     assert int(resources["limits"]["cpu"]) > 0
     assert resources["limits"]["nvidia.com/gpu"] == str(job.GPUS)
+
+
+def test_a_job_whose_pod_a_kubelet_refused_says_kubelets_reason() -> None:
+    refused = {
+        "phase": "Failed",
+        "reason": "TopologyAffinityError",
+        "message": "Pod was rejected: Resources cannot be allocated with Topology locality",
+    }
+    failed = {"Failed": "Job has reached the backoff limit"}
+    api = FakeApi(conditions=failed, pod={"status": refused})
+    with pytest.raises(RehearsalError, match="smoke failed: TopologyAffinityError: Pod was reject"):
+        run(api)

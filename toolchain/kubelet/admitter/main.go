@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
+	checkpointerrors "k8s.io/kubernetes/pkg/kubelet/checkpointmanager/errors"
 )
 
 func main() {
@@ -56,5 +58,8 @@ func (errorsAlone) Info(int, string, ...any)         {}
 func (e errorsAlone) WithValues(...any) logr.LogSink { return e }
 func (e errorsAlone) WithName(string) logr.LogSink   { return e }
 func (errorsAlone) Error(err error, text string, _ ...any) {
+	if errors.Is(err, checkpointerrors.ErrCheckpointNotFound) {
+		return // a kubelet that starts for the first time
+	}
 	fmt.Fprintf(os.Stderr, "%s: %v\n", text, err)
 }

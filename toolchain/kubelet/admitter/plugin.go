@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -87,27 +88,26 @@ func gpuOf(id string) string {
 	return gpu
 }
 
-// together orders GPUs by NUMA node: first the node that has just enough, else the one with most.
+// together orders GPUs by NUMA node: first the one that has just enough, else the one with most.
 func (p inProcess) together(free []string, needed int) []string {
-	onNode := map[int64][]string{}
+	node, beside := map[string]int64{}, map[int64]int{}
 	for _, each := range p.Devices {
-		if slices.Contains(free, each.ID) && each.NUMANode != nil {
-			onNode[*each.NUMANode] = append(onNode[*each.NUMANode], each.ID)
+		if each.NUMANode != nil && slices.Contains(free, each.ID) {
+			node[each.ID] = *each.NUMANode
+			beside[*each.NUMANode]++
 		}
 	}
-	size := func(id string) int {
-		for _, ids := range onNode {
-			if slices.Contains(ids, id) {
-				if len(ids) >= needed {
-					return len(ids) - 1<<20 // before any that is too small
-				}
-				return -len(ids)
-			}
+	rank := func(id string) int {
+		found := beside[node[id]]
+		if found < needed {
+			return len(p.Devices) - found // after each that is large enough
 		}
-		return 0
+		return found - len(p.Devices)
 	}
 	ordered := slices.Clone(free)
-	slices.SortStableFunc(ordered, func(a, b string) int { return size(a) - size(b) })
+	slices.SortStableFunc(ordered, func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(node[a], node[b]))
+	})
 	return ordered
 }
 

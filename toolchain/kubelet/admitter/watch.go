@@ -40,6 +40,7 @@ type admitter struct {
 	queue  workqueue.TypedRateLimitingInterface[string] // names of nodes; one worker at a time has each
 	nodes  cache.Indexer
 	pods   cache.Indexer
+	events record.EventBroadcaster
 	failed chan error
 
 	mutex    sync.Mutex
@@ -64,6 +65,7 @@ func newAdmitter(client kubernetes.Interface, folder string) *admitter {
 		client:   client,
 		folder:   folder,
 		queue:    workqueue.NewTypedRateLimitingQueue(limits),
+		events:   record.NewBroadcaster(),
 		failed:   make(chan error, workers),
 		kubelets: map[string]*decided{},
 	}
@@ -72,15 +74,14 @@ func newAdmitter(client kubernetes.Interface, folder string) *admitter {
 // run ends without an error when the context does.
 func (a *admitter) run(ctx context.Context) error {
 	defer a.queue.ShutDown()
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
-	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(&corev1.EventSinkImpl{Interface: a.client.CoreV1().Events("")})
+	defer a.events.Shutdown()
+	a.events.StartRecordingToSink(&corev1.EventSinkImpl{Interface: a.client.CoreV1().Events("")})
 	if err := a.watch(ctx); err != nil {
 		return err
 	}
 	for range workers {
 		go func() {
-			for a.next(ctx, broadcaster) {
+			for a.next(ctx) {
 			}
 		}()
 	}
@@ -134,13 +135,13 @@ func last(found any) any {
 	return found
 }
 
-func (a *admitter) next(ctx context.Context, broadcaster record.EventBroadcaster) bool {
+func (a *admitter) next(ctx context.Context) bool {
 	name, ended := a.queue.Get()
 	if ended {
 		return false
 	}
 	defer a.queue.Done(name)
-	if err := a.sync(ctx, name, broadcaster); err != nil && ctx.Err() == nil {
+	if err := a.sync(ctx, name); err != nil && ctx.Err() == nil {
 		fmt.Fprintf(os.Stderr, "node %s: %v\n", name, err)
 		a.queue.AddRateLimited(name)
 		return true
@@ -150,7 +151,7 @@ func (a *admitter) next(ctx context.Context, broadcaster record.EventBroadcaster
 }
 
 // sync takes the pods of a node that have ended from its kubelet, and lets it admit those that came.
-func (a *admitter) sync(ctx context.Context, name string, broadcaster record.EventBroadcaster) error {
+func (a *admitter) sync(ctx context.Context, name string) error {
 	found, known, err := a.nodes.GetByKey(name)
 	if err != nil {
 		return err
@@ -177,7 +178,7 @@ func (a *admitter) sync(ctx context.Context, name string, broadcaster record.Eve
 	if err := kubelet.forget(pods); err != nil {
 		return err
 	}
-	recorder := broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "kubelet", Host: name})
+	recorder := a.events.NewRecorder(scheme.Scheme, v1.EventSource{Component: "kubelet", Host: name})
 	for _, pod := range pods {
 		if err := a.decide(ctx, kubelet, pod, recorder); err != nil {
 			return err
