@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 from policies.exemptions import ExemptionStatus
 from policies.verdicts import Verdict, as_json
 from rehearsal.changes import Changes
+from rehearsal.controller_report import ControllerReport
 from rehearsal.job import JobRun
 from rehearsal.machines import Refusal
 from rehearsal.progress import Phase
@@ -126,6 +127,7 @@ class Report:
     verdicts: tuple[Verdict, ...] = ()  # in the order of the rules: of every one, if all was judged
     exemptions: tuple[ExemptionStatus, ...] = ()  # all of the environment, used or not
     job: JobRun | None = None
+    controllers: tuple[ControllerReport, ...] = ()  # that ran, with the rights of their charts
     charts_not_rehearsed: tuple[Chart, ...] = ()
     recorded_only: tuple[str, ...] = ()  # what else was not rehearsed, a sentence each
     taken_as_given: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from policies.environment import Environment
 from policies.exemptions import exemption_statuses
 from policies.language.inventory import DeployedPool
 from policies.verdicts import Finding, read_log, verdicts
+from rehearsal.controller_report import ControllerReport
 from rehearsal.engine import VERBS, findings_path
 from rehearsal.machines import Fleet, Refusal
 from rehearsal.nodes import ClusterNode
@@ -125,6 +126,12 @@ def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
             [node.hardware for node in fleet.nodes] + [each.hardware for each in fleet.gateways],
         ),
     ).failed(*map(_stays_out, fleet.refusals))
+
+
+def with_controllers(report: Report, ran: tuple[ControllerReport, ...]) -> Report:
+    """Adds the controllers that ran; one that was refused something is a warning."""
+    refused = [each.warning for each in ran if each.warning]
+    return replace(report, controllers=ran, warnings=(*report.warnings, *refused))
 
 
 def as_far_as_known(

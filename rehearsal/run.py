@@ -18,15 +18,19 @@ from engine.events import Outcome
 from engine.findings_log import FindingsLogError
 from engine.interrupts import shielded
 from policies.environment import Environment
-from rehearsal import job, refusals, report_builder
+from rehearsal import controller_report, job, refusals, report_builder
+from rehearsal.api import Api
 from rehearsal.changes import Running, since
+from rehearsal.controller_report import ControllerReport
+from rehearsal.controllers.controller import Controllers
+from rehearsal.controllers.ours import start_pool_domains
 from rehearsal.engine import Engine, EngineError, forget_findings
 from rehearsal.errors import RehearsalError
 from rehearsal.machines import Fleet, MachineBooter
 from rehearsal.progress import Phase, Progress, RunningPhase
 from rehearsal.providers import cloud
 from rehearsal.report import Report
-from rehearsal.twin import Twin, reopen, set_up
+from rehearsal.twin import PROGRAMS, Twin, reopen, set_up
 from rehearsal.workspace import Workspace
 from toolchain.build import ToolchainError, ensure, versions
 
@@ -120,7 +124,7 @@ class Rehearsal:
         phase, directory = self.progress.phase, self.workspace.directory
         watch = self.workspace.processes.check
         started = time.monotonic()
-        tools = ensure(console=self.progress.console)
+        tools = ensure(PROGRAMS, console=self.progress.console)
         self.progress.phases.append(Phase(name="binaries", seconds=time.monotonic() - started))
         with phase("control plane") as now:
             make = reopen if again else set_up
@@ -132,6 +136,7 @@ class Rehearsal:
             outcome = self._up(
                 engine, lambda done: now.say(f"{done.finished} of {plan.started} resources")
             )
+            start_pool_domains(self._controllers(twin))
         self._report_up(engine, plan, outcome)
         with phase("machines") as now:
             fleet = self._boot(now, MachineBooter(api=api, directory=directory))
@@ -145,12 +150,28 @@ class Rehearsal:
             )
             if fleet.refusals and not run:
                 now.fail("no owned GPU machine is Ready")
-        self.report = replace(self.report, job=run)
+        self.report = report_builder.with_controllers(
+            replace(self.report, job=run), self._used(api, outcome)
+        )
         if again:
             before = Running.read(self.workspace.kept_mark)
             changes = since(before, self._running(), outcome.changes)
             self.report = replace(self.report, changes=changes)
         api.close()
+
+    def _controllers(self, twin: Twin) -> Controllers:
+        return Controllers(
+            api=twin.control_plane.api,
+            directory=self.workspace.directory.resolve(),
+            processes=self.workspace.processes,
+            environment=twin.engine.environment,
+            root=self.workspace.root,
+        )
+
+    def _used(self, api: Api, outcome: Outcome) -> tuple[ControllerReport, ...]:
+        has = outcome.exports.get("versions") or {}
+        directory = self.workspace.directory
+        return controller_report.read(api, directory, pinned=versions, environment=has)
 
     def _preview(self, twin: Twin) -> Outcome:
         """Previews; what is refused does not stay in a kept twin."""

@@ -294,7 +294,7 @@ VOLCANO = Program(
         Binary(
             name="volcano",
             folder="volcano",
-            package="volcano.sh/volcano/cmd/scheduler",
+            package=".",
         ),
     ),
 )
