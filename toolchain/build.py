@@ -112,6 +112,7 @@ class Tools:
 
     programs: Mapping[str, Path]
     crds: Path  # one subfolder of YAML files a system: karpenter, volcano, metal3
+    charts: Path = Path()  # one subfolder a Helm chart: volcano, karpenter, cilium
 
     def path(self, program: str) -> Path:
         """Return the executable of `program`."""
@@ -131,7 +132,7 @@ class Tools:
 
 
 def ensure(
-    programs: Sequence[str] = ("pulumi", "control-plane", "kwok", "crds"),
+    programs: Sequence[str] = ("pulumi", "control-plane", "kwok", "crds", "helm", "charts"),
     *,
     console: Console | None,
     layout: Layout | None = None,
@@ -155,7 +156,8 @@ def ensure(
         for program in wanted
         if program.binaries
     }
-    return Tools(programs=found, crds=layout.crds)
+    charts = layout.directory(PROGRAMS["charts"])
+    return Tools(programs=found, crds=layout.crds, charts=charts)
 
 
 def is_built(programs: Sequence[str]) -> bool:
