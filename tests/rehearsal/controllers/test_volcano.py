@@ -102,6 +102,26 @@ def test_a_pod_that_is_deleted_ends_first_and_its_gang_starts_anew(
     fleet.until(restarted, "the gang does not start anew")
 
 
+@pytest.mark.parametrize(
+    ("spec", "ends"),
+    [
+        ({"policies": AGAIN, "maxRetry": 1}, "Failed"),
+        ({"policies": [*AGAIN, {"event": "PodFailed", "action": "AbortJob"}]}, "Aborted"),
+    ],
+)
+def test_an_interruption_ends_a_gang_that_allows_no_other_start(
+    fleet: Fleet, ended: None, spec: dict[str, object], ends: str
+) -> None:
+    fleet.gang("once", 1, **spec)
+    fleet.until(lambda: fleet.running("once") == 1, "the gang does not run")
+    fleet.api.delete(f"{PODS}/once-rank-0", dependents="Background")
+
+    def phase() -> str:
+        return str((fleet.api.get(f"{JOBS}/once") or {})["status"]["state"]["phase"])
+
+    fleet.until(lambda: phase() == ends, f"Volcano does not end it: {ends}")
+
+
 def phases(fleet: Fleet, pod: str, version: str) -> Iterator[str]:
     """The phases through which a pod goes before it is gone."""
     query = f"?watch=1&resourceVersion={version}&fieldSelector=metadata.name={pod}"
@@ -138,7 +158,9 @@ def test_each_has_the_rights_that_it_asks_for_and_the_report_says_which_it_uses(
         assert 0 < each.used <= each.rights, name
     assert found["fleet-pool-domains"].never_used == ()
     assert found["volcano-scheduler"].version == "1.14.1"
-    assert any("configmaps" in kind for kind in found["volcano-scheduler"].never_used)
+    never = found["volcano-scheduler"].never_used
+    assert any("configmaps" in kind for kind in never)
+    assert not [kind for kind in never if "watch" in kind and kind.endswith(" pods")]
 
 
 def test_a_right_that_a_controller_lost_is_missing(fleet: Fleet, ended: None) -> None:
