@@ -30,7 +30,7 @@ from rehearsal.machines import Fleet, MachineBooter
 from rehearsal.progress import Phase, Progress, RunningPhase
 from rehearsal.providers import cloud
 from rehearsal.report import Report
-from rehearsal.twin import PROGRAMS, Twin, reopen, set_up
+from rehearsal.twin import Twin, reopen, set_up
 from rehearsal.workspace import Workspace
 from toolchain.build import ToolchainError, ensure, versions
 
@@ -124,7 +124,7 @@ class Rehearsal:
         phase, directory = self.progress.phase, self.workspace.directory
         watch = self.workspace.processes.check
         started = time.monotonic()
-        tools = ensure(PROGRAMS, console=self.progress.console)
+        tools = ensure(console=self.progress.console)
         self.progress.phases.append(Phase(name="binaries", seconds=time.monotonic() - started))
         with phase("control plane") as now:
             make = reopen if again else set_up
@@ -136,10 +136,10 @@ class Rehearsal:
             outcome = self._up(
                 engine, lambda done: now.say(f"{done.finished} of {plan.started} resources")
             )
-            start_pool_domains(self._controllers(twin))
         self._report_up(engine, plan, outcome)
         with phase("machines") as now:
             fleet = self._boot(now, MachineBooter(api=api, directory=directory))
+            start_pool_domains(self._controllers(twin))
         self.report = report_builder.with_fleet(self.report, self.environment.settings, fleet)
         with phase("job") as now:
             run = job.run(api, fleet.nodes, watch, again=again)

@@ -30,7 +30,6 @@ PROVIDERS_DEADLINE_S = 90.0
 PROVIDERS = "provider-server"
 ANSWER = "providers.json"  # which ports the stand-in providers serve
 OF_CONTROLLERS = ("volcano", "helm")
-PROGRAMS = ("pulumi", "control-plane", "kwok", "crds", "charts", *OF_CONTROLLERS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,9 @@ __all__ = ["ToolchainError", "Tools", "ensure", "is_built", "versions"]
 versions = VERSIONS
 """The built versions by system: {"kubernetes": "1.34.1", …}; a program on PATH may be newer."""
 
+REHEARSAL = ("pulumi", "control-plane", "kwok", "crds", "helm", "charts", "volcano")
+"""The programs of every rehearsal."""
+
 ANSWER_S = 20  # a program that takes longer to print its version is not used
 
 
@@ -132,7 +135,7 @@ class Tools:
 
 
 def ensure(
-    programs: Sequence[str] = ("pulumi", "control-plane", "kwok", "crds", "helm", "charts"),
+    programs: Sequence[str] = REHEARSAL,
     *,
     console: Console | None,
     layout: Layout | None = None,

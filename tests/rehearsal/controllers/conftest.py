@@ -19,7 +19,7 @@ from rehearsal.processes import Processes
 from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.kubernetes.provider import KubernetesProvider
 from rehearsal.providers.values import Secret
-from rehearsal.twin import PROGRAMS, controller_programs
+from rehearsal.twin import controller_programs
 from settings import Queue, Team
 from settings.names import RELEASE
 from tests.conftest import ROOT
@@ -101,7 +101,7 @@ def inputs(registered: Registered) -> Any:
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    tools, directory = ensure(PROGRAMS, console=None), tmp_path_factory.mktemp("fleet")
+    tools, directory = ensure(console=None), tmp_path_factory.mktemp("fleet")
     processes, environment = Processes(directory), dict(os.environ)
     launcher = Launcher(
         directory=directory,
