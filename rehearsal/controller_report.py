@@ -16,7 +16,8 @@ class ControllerReport:
     """One controller. Rights are sentences such as `patch pods`, those never used by their kind."""
 
     name: str
-    version: str = ""  # empty for a program of the checkout itself
+    system: str = ""  # empty for a program of the checkout itself, like its version
+    version: str = ""
     difference: str = ""  # where the environment has another version
     rights: int
     used: int
@@ -54,6 +55,7 @@ def _report(
     other = f"{version} ran, the environment has {wanted}"
     return ControllerReport(
         name=controller.name,
+        system=controller.system,
         version=version,
         difference="" if wanted == version else other,
         rights=len(use.granted),

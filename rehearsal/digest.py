@@ -265,9 +265,9 @@ def controllers(report: Report) -> Line | None:
     if not ran:
         return None
     used, rights = sum(each.used for each in ran), sum(each.rights for each in ran)
-    names = ", ".join(f"{each.name} {each.version}".strip() for each in ran)
+    names = [f"{each.system} {each.version}" if each.system else each.name for each in ran]
     odd = [each for each in ran if each.missing or each.difference]
-    text = f"{names}: {used} of {rights} rights used"
+    text = f"{', '.join(sorted(set(names)))}: {used} of {rights} rights used"
     return Line(mark="warning" if odd else "good", about="controllers", text=text)
 
 

@@ -20,6 +20,7 @@ from rehearsal.tables import render
 
 RAN = ControllerReport(
     name="volcano-scheduler",
+    system="volcano",
     version="1.14.1",
     rights=9,
     used=4,
@@ -99,10 +100,15 @@ def test_the_short_report_has_a_line_and_the_whole_one_names_the_rights(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    report = Report(environment="dev", passed=True, controllers=(RAN,))
+    ours = ControllerReport(name="fleet-pool-domains", rights=3, used=3)
+    both = (ours, RAN, replace(RAN, name="volcano-admission"))
+    report = Report(environment="dev", passed=True, controllers=both)
     line = digest.controllers(report)
     assert line
-    assert (line.mark, line.text) == ("good", "volcano-scheduler 1.14.1: 4 of 9 rights used")
+    assert (line.mark, line.text) == (
+        "good",
+        "fleet-pool-domains, volcano 1.14.1: 11 of 21 rights used",
+    )
     show(render_short(report))
     assert line.text in capsys.readouterr().out
     show(render(report))
