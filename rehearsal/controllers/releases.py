@@ -43,8 +43,8 @@ class ReleaseControllers:
             self._objects(release).apply(objects, volcano.services)
             wanted = volcano.controllers(objects, self.place)
             try:
-                for each in wanted:  # the webhook first: it judges the queues of the scheduler
-                    self.place.start([each])
+                for each in (wanted[:1], wanted[1:]):  # the webhook judges the scheduler's queues
+                    self.place.start(each)
             except PortTakenError:
                 self.place.end([each.name for each in wanted])
                 (self._folder(release) / PORTS).unlink()

@@ -15,6 +15,7 @@ from rehearsal import controller_report
 from rehearsal.controller_report import ControllerReport
 from rehearsal.controllers.controller import started
 from rehearsal.errors import RehearsalError
+from rehearsal.providers.values import plain
 from tests.rehearsal.controllers.conftest import JOBS, PODS, WHOLE, Fleet, gang
 from toolchain.build import versions
 
@@ -63,12 +64,30 @@ def test_a_gang_waits_until_there_are_machines_for_all_of_it(fleet: Fleet, ended
     fleet.api.request("PATCH", path, {"spec": {"unschedulable": True}}, headers=merge)
 
 
-def test_the_webhook_gives_a_pod_the_pool_and_the_scheduler_of_its_queue(fleet: Fleet) -> None:
+def mutated(fleet: Fleet) -> dict[str, Any]:
+    """A pod of the queue, as the API server would store it."""
     container = {"name": "one", "image": "one", "resources": {"limits": WHOLE}}
     pod = {"metadata": {"name": "one"}, "spec": {"containers": [container]}}
     made = fleet.api.request("POST", PODS, pod, query={"dryRun": "All"})
-    assert made["spec"]["schedulerName"] == "volcano"
-    assert made["spec"]["nodeSelector"] == {"fleet.gpu/pool": "dgx"}
+    spec: dict[str, Any] = made["spec"]
+    return spec
+
+
+def test_the_webhook_gives_a_pod_the_pool_and_the_scheduler_of_its_queue(fleet: Fleet) -> None:
+    spec = mutated(fleet)
+    assert spec["schedulerName"] == "volcano"
+    assert spec["nodeSelector"] == {"fleet.gpu/pool": "dgx"}
+
+
+def test_another_pool_of_a_queue_reaches_the_webhook_with_the_release(fleet: Fleet) -> None:
+    before = dict(fleet.release.inputs)
+    text = json.dumps(plain(before)).replace("fleet.gpu/pool: dgx", "fleet.gpu/pool: other")
+    try:
+        fleet.engine.updated(fleet.release, json.loads(text))
+        other = {"fleet.gpu/pool": "other"}
+        fleet.until(lambda: mutated(fleet)["nodeSelector"] == other, "it says the old pool")
+    finally:
+        fleet.engine.updated(fleet.release, before)
 
 
 def test_the_webhook_refuses_what_volcano_refuses(fleet: Fleet) -> None:
