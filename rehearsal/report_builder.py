@@ -131,7 +131,14 @@ def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
 def with_controllers(report: Report, ran: tuple[ControllerReport, ...]) -> Report:
     """Adds the controllers that ran; one that was refused something is a warning."""
     refused = [each.warning for each in ran if each.warning]
-    return replace(report, controllers=ran, warnings=(*report.warnings, *refused))
+    systems = {each.system for each in ran}
+    others = [each for each in report.charts_not_rehearsed if each.chart not in systems]
+    return replace(
+        report,
+        controllers=ran,
+        warnings=(*report.warnings, *refused),
+        charts_not_rehearsed=tuple(others),
+    )
 
 
 def as_far_as_known(

@@ -12,7 +12,7 @@ from rehearsal import controller_report, digest
 from rehearsal.api import Api
 from rehearsal.controller_report import ControllerReport
 from rehearsal.controllers.controller import FOLDER, RECORD, Controller
-from rehearsal.report import Report
+from rehearsal.report import Chart, Report
 from rehearsal.report_builder import with_controllers
 from rehearsal.rights import LOG
 from rehearsal.short_report import render_short
@@ -94,6 +94,16 @@ def test_a_missing_right_is_a_warning() -> None:
     (warning,) = report.warnings
     assert warning.startswith("volcano-scheduler has no right to update podgroups.scheduling")
     assert with_controllers(Report(environment="dev"), (RAN,)).warnings == ()
+
+
+def test_a_chart_whose_controllers_ran_is_not_among_those_that_were_not_rehearsed() -> None:
+    charts = [
+        Chart(name=name, chart=name, version="1.14.1", kinds_installed=True)
+        for name in ("karpenter", "volcano")
+    ]
+    report = Report(environment="dev", charts_not_rehearsed=tuple(charts))
+    (left,) = with_controllers(report, (RAN,)).charts_not_rehearsed
+    assert left.name == "karpenter"
 
 
 def test_the_short_report_has_a_line_and_the_whole_one_names_the_rights(
