@@ -285,6 +285,13 @@ def counts(report: Report) -> Iterator[Line]:
         yield Line(mark="plain", text=text)
     if report.resources is not None:
         yield Line(mark="plain", text=f"{count(resources(report), 'resource')} deployed")
+    if report.lakefs is not None:
+        found = report.lakefs.repositories
+        noun = "repository" if len(found) == 1 else "repositories"
+        guarded = sum(each.default_branch in each.protected for each in found)
+        tail = f", {guarded} with a protected default branch" if found else ""
+        text = f"lakeFS holds {len(found)} {noun}{tail}"
+        yield Line(mark="plain", text=text)
     if report.unverified:
         fields = sum(len(names) for names in report.unverified.values())
         machines = ", ".join(report.unverified)

@@ -19,6 +19,7 @@ from rehearsal.errors import RefusedError
 from rehearsal.karpenter import Karpenter
 from rehearsal.machines import MachineBooter, Refusal
 from rehearsal.metal3 import Metal3
+from rehearsal.network_plugins import NetworkPlugins
 from rehearsal.nodes import MERGE, NODES, ClusterNode, RequestedMachine, register
 from rehearsal.providers.kubernetes import kubeconfig
 from rehearsal.refusals import write
@@ -39,6 +40,8 @@ class MachineLoop:
     refused: dict[str, Refusal] = field(default_factory=dict)
     plugin: DevicePlugin | None = None
     """What the GPU Operator was told when the machines were booted."""
+    network: NetworkPlugins | None = None
+    """The device plugins for network cards that ran then."""
     told: dict[str, str] = field(default_factory=dict)
     """The reasons that were written last."""
 
@@ -49,9 +52,12 @@ class MachineLoop:
         moved = metal3.step()
         made = {machine.provider_id: machine for machine in room.requested()}
         wanted = {key: each for key, each in made.items() if metal3.lets_run(key)}
-        again = room.device_plugin != self.plugin
-        self.plugin = room.device_plugin
-        new = [machine for key, machine in wanted.items() if again or key not in self.booted]
+        new = [
+            machine
+            for key, machine in wanted.items()
+            if key not in self.booted or self._offers_otherwise(room, machine)
+        ]
+        self.plugin, self.network = room.device_plugin, room.network_plugins
         gone = [key for key in self.booted if key not in wanted]
         for key in gone:
             self._switch_off(key)
@@ -64,6 +70,13 @@ class MachineLoop:
             self.told = told
         karpenter = Karpenter(api=self.api, directory=self.directory).step()
         return bool(new or gone or moved.busy or karpenter)
+
+    def _offers_otherwise(self, room: MachineBooter, machine: RequestedMachine) -> bool:
+        """Whether a device plugin of the machine has come or changed since it was booted."""
+        if self.network is None or room.device_plugin != self.plugin:
+            return True
+        before, now = self.network, room.network_plugins
+        return before.efa != now.efa or before.rdma.get(machine.pool) != now.rdma.get(machine.pool)
 
     def _boot(self, room: MachineBooter, machine: RequestedMachine) -> None:
         found = room.boot(machine)

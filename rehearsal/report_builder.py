@@ -1,6 +1,6 @@
 """Builds the report: each phase of a rehearsal adds its results."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ from policies.language.inventory import DeployedPool
 from policies.verdicts import Finding, read_log, verdicts
 from rehearsal.controller_report import ControllerReport
 from rehearsal.engine import VERBS, findings_path
+from rehearsal.lakefs_held import LakefsHeld
 from rehearsal.machines import Fleet, Refusal
 from rehearsal.nodes import ClusterNode
 from rehearsal.providers.cloud import CloudObject
@@ -32,12 +33,12 @@ from settings.names import RELEASE
 from settings.pools import AwsPoolSettings, BareMetalPoolSettings, HetznerPoolSettings
 from settings.resolved import ResolvedPool
 
-LAKEFS = "pulumi-python:dynamic/lakefs:"
 GIVEN = (
     "Metal3's CRDs are in the cluster; a real cluster has them from Metal3 itself.",
     "A cloud controller sets provider id, instance type and region of each node.",
     "NVIDIA's device plugin offers the GPUs that the catalogue lists.",
 )
+FAKE_LAKEFS = "lakeFS is a fake that follows its public API; it stores nothing in its bucket."
 
 
 def planned(environment: Environment) -> Report:
@@ -72,7 +73,6 @@ def with_up(
             for thing in sorted(things, key=_chart_name)  # made in whatever order
             if thing.type == RELEASE
         ),
-        recorded_only=tuple(_recorded_only(things)),
         taken_as_given=GIVEN,
         unverified=_unverified(environment.settings),
         version_differences=differences(outcome.exports.get("versions") or {}, pinned),
@@ -103,9 +103,12 @@ def _unverified(settings: Settings) -> dict[str, tuple[str, ...]]:
     return {name: tuple(doubts) for name in names if (doubts := load(name).doubts)}
 
 
-def _recorded_only(things: Sequence[CloudObject]) -> Iterator[str]:
-    if any(thing.type.startswith(LAKEFS) for thing in things):
-        yield "lakeFS: its repositories and checks are recorded, not made"
+def with_lakefs(report: Report, held: LakefsHeld | None) -> Report:
+    """Adds what lakeFS holds, and what was assumed where that was a fake."""
+    if held is None:
+        return report
+    given = report.taken_as_given if held.endpoint else (*report.taken_as_given, FAKE_LAKEFS)
+    return replace(report, lakefs=held, taken_as_given=given)
 
 
 def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:

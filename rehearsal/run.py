@@ -18,7 +18,7 @@ from engine.events import Outcome
 from engine.findings_log import FindingsLogError
 from engine.interrupts import shielded
 from policies.environment import Environment
-from rehearsal import controller_report, job, refusals, report_builder
+from rehearsal import controller_report, job, refusals, report_builder, source, statement
 from rehearsal.api import Api
 from rehearsal.changes import Running, since
 from rehearsal.controller_report import ControllerReport
@@ -47,6 +47,7 @@ class Rehearsal:
         self.environment = environment
         self.tracked = tracked
         self.progress = progress
+        self.source = source.read(workspace.root)
         sha256 = hashlib.sha256(tracked.read_bytes()).hexdigest()
         self.report = replace(report_builder.planned(environment), stack_file_sha256=sha256)
 
@@ -86,6 +87,8 @@ class Rehearsal:
         if again:
             self.workspace.resume()
             forget_findings(self.workspace.directory)
+            for path in (self.workspace.statement, self.workspace.signed_statement):
+                path.unlink(missing_ok=True)
         elif left := self.workspace.begin():
             self.progress.note(f"Stopped what a killed rehearsal left running: {', '.join(left)}.")
 
@@ -119,6 +122,10 @@ class Rehearsal:
             kept=kept,
         )
         self.workspace.report.write_text(json.dumps(self.report.as_json(), indent=1))
+        stated = statement.statement(
+            self.report, source.since(self.source, self.workspace.root), versions
+        )
+        self.workspace.statement.write_text(json.dumps(stated, indent=1))
 
     def _rehearse(self, *, again: bool) -> None:
         phase, directory = self.progress.phase, self.workspace.directory
@@ -137,6 +144,7 @@ class Rehearsal:
                 engine, lambda done: now.say(f"{done.finished} of {plan.started} resources")
             )
         self._report_up(engine, plan, outcome)
+        self.report = report_builder.with_lakefs(self.report, twin.lakefs())
         with phase("machines") as now:
             fleet = self._boot(now, MachineBooter(api=api, directory=directory))
             start_pool_domains(self._controllers(twin))
@@ -218,5 +226,9 @@ class Rehearsal:
 
     def _end(self) -> tuple[str, ...]:
         ended = self.workspace.processes.stop()
-        self.workspace.clear_twin()
+        try:
+            self.workspace.clear_twin()
+        except RehearsalError as error:  # what is left on a server of the user's
+            self.progress.note(str(error))
+            self.report = self.report.failed(str(error))
         return ended

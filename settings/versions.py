@@ -22,7 +22,7 @@ FLATCAR_CHANNEL = "stable"
 FLATCAR_AMI_OWNER = "075585003325"
 
 # renovate: datasource=github-tags depName=kubernetes/kubernetes extractVersion=^v(?<version>.+)$
-KUBERNETES = "1.34.1"
+KUBERNETES = "1.36.3"
 
 # the newest branch that the release above has as a system extension, whose exact version is in
 # hardware/flatcar/releases.yaml; H200 needs the open modules

@@ -27,9 +27,9 @@ from toolchain.progress import Progress
 __all__ = ["ToolchainError", "Tools", "ensure", "is_built", "versions"]
 
 versions = VERSIONS
-"""The built versions by system: {"kubernetes": "1.34.1", …}; a program on PATH may be newer."""
+"""The built versions by system: {"kubernetes": "1.36.3", …}; a program on PATH may be newer."""
 
-REHEARSAL = ("pulumi", "control-plane", "kwok", "crds", "helm", "charts", "volcano")
+REHEARSAL = ("pulumi", "control-plane", "kwok", "admitter", "crds", "helm", "charts", "volcano")
 """The programs of every rehearsal."""
 
 ANSWER_S = 20  # a program that takes longer to print its version is not used

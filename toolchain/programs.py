@@ -86,7 +86,7 @@ class Program:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return a dotted version as numbers that compare: "1.34.1" is (1, 34, 1)."""
+    """Return a dotted version as numbers that compare: "1.36.3" is (1, 36, 3)."""
     return tuple(int(number) for number in version.split("."))
 
 
@@ -269,10 +269,18 @@ BUTANE_CHECK = Program(
 
 KUBELET_SHAPES = Program(
     name="kubelet-shapes",
-    folder="kubelet-shapes",
+    folder="kubelet",
     module="k8s.io/kubernetes",
     disk_gb=4,
-    binaries=(Binary(name="kubelet-shapes", folder="kubelet-shapes", package="."),),
+    binaries=(Binary(name="kubelet-shapes", folder="kubelet", package="./shapes"),),
+)
+
+ADMITTER = Program(
+    name="admitter",
+    folder="kubelet",
+    module="k8s.io/kubernetes",
+    disk_gb=4,
+    binaries=(Binary(name="admitter", folder="kubelet", package="./admitter"),),
 )
 
 KARPENTER_CAPACITY = Program(
@@ -349,6 +357,7 @@ PROGRAMS = {
         CHARTS,
         BUTANE_CHECK,
         KUBELET_SHAPES,
+        ADMITTER,
         KARPENTER_CAPACITY,
         BLOCKIO_CLASSES,
         PROMETHEUS,

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 
+	"github.com/go-logr/logr"
 	cadvisor "github.com/google/cadvisor/info/v1"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
 	cpustate "k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/state"
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/topology"
@@ -18,13 +17,16 @@ import (
 	"k8s.io/utils/cpuset"
 )
 
+// silent is what kubelet's code logs to.
+var silent = logr.Discard()
+
 // ask admits the pod to an empty node; an error is a kubelet that does not start.
 func ask(asked question) (answer, error) {
 	pod, err := podOf(asked.Pod)
 	if err != nil {
 		return answer{}, err
 	}
-	info := asked.Node.machineInfo()
+	info := asked.Node.Info()
 	topologyManager, err := topologymanager.NewManager(
 		info.Topology, asked.Node.Policy, asked.Node.Scope, asked.Node.Options)
 	if err != nil {
@@ -44,9 +46,9 @@ func ask(asked question) (answer, error) {
 		return answer{}, err
 	}
 	// the order of kubelet's container manager
-	topologyManager.AddHintProvider(devices)
-	topologyManager.AddHintProvider(cpus)
-	topologyManager.AddHintProvider(memory)
+	topologyManager.AddHintProvider(silent, devices)
+	topologyManager.AddHintProvider(silent, cpus)
+	topologyManager.AddHintProvider(silent, memory)
 	result := topologyManager.Admit(&lifecycle.PodAdmitAttributes{Pod: pod})
 	given := answer{
 		Admitted:     result.Admit,
@@ -79,28 +81,32 @@ type cpuProvider struct {
 
 func newCPUs(info *cadvisor.MachineInfo, reserved cpuset.CPUSet, options map[string]string,
 	affinity topologymanager.Store) (*cpuProvider, error) {
-	found, err := topology.Discover(info)
+	found, err := topology.Discover(silent, info)
 	if err != nil {
 		return nil, err
 	}
-	policy, err := cpumanager.NewStaticPolicy(found, reserved.Size(), reserved, affinity, options)
+	policy, err := cpumanager.NewStaticPolicy(silent, found, reserved.Size(), reserved, affinity, options)
 	if err != nil {
 		return nil, err
 	}
-	provider := &cpuProvider{policy: policy, state: cpustate.NewMemoryState()}
-	return provider, policy.Start(provider.state)
+	provider := &cpuProvider{policy: policy, state: cpustate.NewMemoryState(silent)}
+	return provider, policy.Start(silent, provider.state)
 }
 
 func (p *cpuProvider) GetTopologyHints(pod *v1.Pod, container *v1.Container) map[string][]topologymanager.TopologyHint {
-	return p.policy.GetTopologyHints(p.state, pod, container)
+	return p.policy.GetTopologyHints(silent, p.state, pod, container)
 }
 
 func (p *cpuProvider) GetPodTopologyHints(pod *v1.Pod) map[string][]topologymanager.TopologyHint {
-	return p.policy.GetPodTopologyHints(p.state, pod)
+	return p.policy.GetPodTopologyHints(silent, p.state, pod)
+}
+
+func (p *cpuProvider) AllocatePod(pod *v1.Pod) error {
+	return p.policy.AllocatePod(silent, p.state, pod)
 }
 
 func (p *cpuProvider) Allocate(pod *v1.Pod, container *v1.Container) error {
-	return p.policy.Allocate(p.state, pod, container)
+	return p.policy.Allocate(silent, p.state, pod, container)
 }
 
 // memoryProvider is kubelet's memory manager without its checkpoint file.
@@ -110,11 +116,10 @@ type memoryProvider struct {
 }
 
 func newMemory(info *cadvisor.MachineInfo, asked node, affinity topologymanager.Store) (*memoryProvider, error) {
-	ctx := context.Background()
-	provider := &memoryProvider{state: memorystate.NewMemoryState(klog.FromContext(ctx))}
+	provider := &memoryProvider{state: memorystate.NewMemoryState(silent)}
 	if !asked.MemoryManager {
-		provider.policy = memorymanager.NewPolicyNone(ctx)
-		return provider, provider.policy.Start(ctx, provider.state)
+		provider.policy = memorymanager.NewPolicyNone(silent)
+		return provider, provider.policy.Start(silent, provider.state)
 	}
 	reserved := map[int]map[v1.ResourceName]uint64{}
 	for _, numa := range asked.NUMANodes {
@@ -124,22 +129,26 @@ func newMemory(info *cadvisor.MachineInfo, asked node, affinity topologymanager.
 			return nil, fmt.Errorf("NUMA node %d has less memory than is kept of it", numa.ID)
 		}
 	}
-	policy, err := memorymanager.NewPolicyStatic(ctx, info, reserved, affinity)
+	policy, err := memorymanager.NewPolicyStatic(silent, info, reserved, affinity)
 	if err != nil {
 		return nil, err
 	}
 	provider.policy = policy
-	return provider, policy.Start(ctx, provider.state)
+	return provider, policy.Start(silent, provider.state)
 }
 
 func (p *memoryProvider) GetTopologyHints(pod *v1.Pod, container *v1.Container) map[string][]topologymanager.TopologyHint {
-	return p.policy.GetTopologyHints(context.Background(), p.state, pod, container)
+	return p.policy.GetTopologyHints(silent, p.state, pod, container)
 }
 
 func (p *memoryProvider) GetPodTopologyHints(pod *v1.Pod) map[string][]topologymanager.TopologyHint {
-	return p.policy.GetPodTopologyHints(context.Background(), p.state, pod)
+	return p.policy.GetPodTopologyHints(silent, p.state, pod)
+}
+
+func (p *memoryProvider) AllocatePod(pod *v1.Pod) error {
+	return p.policy.AllocatePod(silent, p.state, pod)
 }
 
 func (p *memoryProvider) Allocate(pod *v1.Pod, container *v1.Container) error {
-	return p.policy.Allocate(context.Background(), p.state, pod, container)
+	return p.policy.Allocate(silent, p.state, pod, container)
 }

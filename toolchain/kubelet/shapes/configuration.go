@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -22,12 +21,12 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/kubernetes/pkg/kubelet/eviction"
-	evictionapi "k8s.io/kubernetes/pkg/kubelet/eviction/api"
 	"k8s.io/kubernetes/pkg/kubelet/kubeletconfig/util/codec"
 	"k8s.io/kubernetes/pkg/kubelet/sysctl"
-	"k8s.io/utils/cpuset"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
+	"gpu-fleet/toolchain/kubelet/machine"
 )
 
 // configuration is what kubelet would read: a base with kubeadm's merge patches, in their order.
@@ -92,7 +91,7 @@ func decoded(data []byte) (*kubeletconfig.KubeletConfiguration, string, error) {
 }
 
 // started is what kubelet checks of its configuration between reading it and running pods.
-func started(config *kubeletconfig.KubeletConfiguration, machine *node) error {
+func started(config *kubeletconfig.KubeletConfiguration, asked *node) error {
 	gates := utilfeature.DefaultMutableFeatureGate.DeepCopy()
 	if err := gates.SetFromMap(config.FeatureGates); err != nil {
 		return err
@@ -106,10 +105,10 @@ func started(config *kubeletconfig.KubeletConfiguration, machine *node) error {
 	if err := parsed(config); err != nil {
 		return err
 	}
-	if machine == nil {
+	if asked == nil {
 		return nil
 	}
-	return managed(config, *machine)
+	return managed(config, asked.Machine)
 }
 
 // parsed is what InitializeTLS, BuildAuthz, NewMainKubelet and its managers parse once more.
@@ -118,6 +117,9 @@ func parsed(config *kubeletconfig.KubeletConfiguration) error {
 		return err
 	}
 	if _, err := cliflag.TLSVersion(config.TLSMinVersion); err != nil {
+		return err
+	}
+	if _, err := cliflag.TLSCurvePreferences(config.TLSCurvePreferences); err != nil {
 		return err
 	}
 	switch config.Authorization.Mode {
@@ -154,51 +156,21 @@ func parsed(config *kubeletconfig.KubeletConfiguration) error {
 		return err
 	}
 	for _, reserved := range []map[string]string{config.KubeReserved, config.SystemReserved} {
-		if _, err := resources(reserved); err != nil {
+		if _, err := machine.Resources(reserved); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// resources is parseResourceList of cmd/kubelet/app.
-func resources(given map[string]string) (v1.ResourceList, error) {
-	found := v1.ResourceList{}
-	for name, text := range given {
-		switch name {
-		case "cpu", "memory", "ephemeral-storage", "pid":
-		default:
-			return nil, fmt.Errorf("cannot reserve %q resource", name)
-		}
-		quantity, err := resource.ParseQuantity(text)
-		if err != nil {
-			return nil, fmt.Errorf("failed to parse quantity %q for %q resource: %w", text, name, err)
-		}
-		if quantity.Sign() == -1 {
-			return nil, fmt.Errorf("resource quantity for %q cannot be negative: %v", name, text)
-		}
-		found[v1.ResourceName(name)] = quantity
-	}
-	return found, nil
-}
-
 // managed makes the managers of NewContainerManager for a machine.
-func managed(config *kubeletconfig.KubeletConfiguration, machine node) error {
-	info := machine.machineInfo()
-	reserved, err := cpuset.Parse(config.ReservedSystemCPUs)
+func managed(config *kubeletconfig.KubeletConfiguration, found machine.Machine) error {
+	info := found.Info()
+	reserved, err := found.ReservedCPUs(config)
 	if err != nil {
 		return err
 	}
-	online := cpuset.New()
-	for _, numa := range machine.NUMANodes {
-		for _, threads := range numa.Cores {
-			online = online.Union(cpuset.New(threads...))
-		}
-	}
-	if !reserved.IsSubsetOf(online) {
-		return fmt.Errorf("reserved-cpus: %s is not a subset of online-cpus: %s", reserved, online)
-	}
-	kept, err := reservation(config, machine, reserved)
+	kept, err := found.Reservation(config, reserved)
 	if err != nil {
 		return err
 	}
@@ -212,56 +184,12 @@ func managed(config *kubeletconfig.KubeletConfiguration, machine node) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	_, err = cpumanager.NewManager(config.CPUManagerPolicy, config.CPUManagerPolicyOptions,
+	_, err = cpumanager.NewManager(silent, config.CPUManagerPolicy, config.CPUManagerPolicyOptions,
 		config.CPUManagerReconcilePeriod.Duration, info, reserved, kept, folder, topologyManager)
 	if err != nil {
 		return fmt.Errorf("failed to initialize cpu manager: %w", err)
 	}
-	_, err = memorymanager.NewManager(context.Background(), config.MemoryManagerPolicy, info, kept,
+	_, err = memorymanager.NewManager(silent, config.MemoryManagerPolicy, info, kept,
 		config.ReservedMemory, folder, topologyManager)
 	return err
-}
-
-// reservation is GetNodeAllocatableReservation: both reservations and the hard eviction thresholds.
-func reservation(config *kubeletconfig.KubeletConfiguration, machine node, cpus cpuset.CPUSet) (v1.ResourceList, error) {
-	kubeReserved, err := resources(config.KubeReserved)
-	if err != nil {
-		return nil, err
-	}
-	systemReserved, err := resources(config.SystemReserved)
-	if err != nil {
-		return nil, err
-	}
-	if cpus.Size() > 0 {
-		delete(kubeReserved, v1.ResourceCPU)
-		systemReserved[v1.ResourceCPU] = *resource.NewQuantity(int64(cpus.Size()), resource.DecimalSI)
-	}
-	capacity := resource.NewQuantity(0, resource.BinarySI)
-	for _, numa := range machine.NUMANodes {
-		capacity.Add(*resource.NewQuantity(int64(numa.Memory<<20), resource.BinarySI))
-	}
-	thresholds, err := eviction.ParseThresholdConfig(nil, config.EvictionHard, nil, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	kept := v1.ResourceList{}
-	for _, list := range []v1.ResourceList{kubeReserved, systemReserved} {
-		for name, quantity := range list {
-			sum := kept[name]
-			sum.Add(quantity)
-			kept[name] = sum
-		}
-	}
-	for _, threshold := range thresholds {
-		if threshold.Signal == evictionapi.SignalMemoryAvailable {
-			sum := kept[v1.ResourceMemory]
-			sum.Add(*evictionapi.GetThresholdQuantity(threshold.Value, capacity))
-			kept[v1.ResourceMemory] = sum
-		}
-	}
-	if memory := kept[v1.ResourceMemory]; memory.Cmp(*capacity) > 0 {
-		return nil, fmt.Errorf("invalid Node Allocatable configuration: %s of memory are reserved, %s are there",
-			memory.String(), capacity.String())
-	}
-	return kept, nil
 }

@@ -99,6 +99,10 @@ func (d *devices) masks(reusable sets.Set[int], requested int) []topologymanager
 	return hints
 }
 
+// AllocatePod is for pods with resources of their own, which the feature gate
+// PodLevelResourceManagers, off by default, would let kubelet align.
+func (d *devices) AllocatePod(_ *v1.Pod) error { return nil }
+
 func (d *devices) Allocate(pod *v1.Pod, container *v1.Container) error {
 	if quantity, asked := container.Resources.Limits[gpuResource]; asked && d.registered() {
 		taken, err := d.take(pod, container, int(quantity.Value()))

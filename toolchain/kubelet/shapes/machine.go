@@ -4,42 +4,25 @@ import (
 	"fmt"
 	"sort"
 
-	cadvisor "github.com/google/cadvisor/info/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
+
+	"gpu-fleet/toolchain/kubelet/machine"
 )
 
-const (
-	gpuResource = "nvidia.com/gpu"
-	page1Gi     = 1 << 20 // in KiB, as cAdvisor counts pages
-	page2Mi     = 2 << 10
-)
+const gpuResource = "nvidia.com/gpu"
 
 // node is a machine as cAdvisor would find it, and what its kubelet is told.
 type node struct {
-	Sockets       int               `json:"sockets"`
-	NUMANodes     []numaNode        `json:"numa_nodes"`
+	machine.Machine
 	ReservedCPUs  string            `json:"reserved_cpus"`
 	CPUOptions    map[string]string `json:"cpu_options"`
 	MemoryManager bool              `json:"memory_manager"`
 	Policy        string            `json:"policy"`
 	Scope         string            `json:"scope"`
 	Options       map[string]string `json:"options"`
-}
-
-// numaNode has its memory in MiB; each core is its CPUs and the socket that it is on.
-type numaNode struct {
-	ID          int      `json:"id"`
-	Cores       [][]int  `json:"cores"`
-	CoreSockets []int    `json:"core_sockets"`
-	Memory      uint64   `json:"memory_mib"`
-	Reserved    uint64   `json:"reserved_memory_mib"`
-	HugePages1G uint64   `json:"hugepages_1gi"`
-	HugePages2M uint64   `json:"hugepages_2mi"`
-	GPUs        []int    `json:"gpus"`
-	Distances   []uint64 `json:"distances"`
 }
 
 // container asks for the same as requests and limits; an empty or zero quantity is left out.
@@ -50,28 +33,6 @@ type container struct {
 	GPUs        int64  `json:"gpus"`
 	HugePages1G int64  `json:"hugepages_1gi"`
 	HugePages2M int64  `json:"hugepages_2mi"`
-}
-
-func (n node) machineInfo() *cadvisor.MachineInfo {
-	info := &cadvisor.MachineInfo{NumSockets: n.Sockets}
-	for _, numa := range n.NUMANodes {
-		found := cadvisor.Node{
-			Id:        numa.ID,
-			Memory:    numa.Memory << 20,
-			Distances: numa.Distances,
-			HugePages: []cadvisor.HugePagesInfo{
-				{PageSize: page1Gi, NumPages: numa.HugePages1G},
-				{PageSize: page2Mi, NumPages: numa.HugePages2M},
-			},
-		}
-		for i, threads := range numa.Cores {
-			info.NumCores += len(threads)
-			core := cadvisor.Core{Id: i, Threads: threads, SocketID: numa.CoreSockets[i]}
-			found.Cores = append(found.Cores, core)
-		}
-		info.Topology = append(info.Topology, found)
-	}
-	return info
 }
 
 // allocatable is what the node offers to the scheduler.

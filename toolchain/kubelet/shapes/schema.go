@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"math"
 	"reflect"
 	"strings"
 
@@ -22,10 +23,12 @@ func init() {
 
 // known is what kubelet knows of its configuration before it validates any.
 type known struct {
-	Gates       map[string]gate   `json:"gates"`
-	TLSVersions []string          `json:"tls_versions"`
-	TLSCiphers  []string          `json:"tls_ciphers"`
-	Fields      map[string]string `json:"fields"` // the type at each place: a.b, a[] an item, a{} a value of a map
+	Gates       map[string]gate     `json:"gates"`
+	Needs       map[string][]string `json:"needs"` // the gates without which a gate cannot be on
+	TLSVersions []string            `json:"tls_versions"`
+	TLSCiphers  []string            `json:"tls_ciphers"`
+	TLSCurves   []int32             `json:"tls_curves"`
+	Fields      map[string]string   `json:"fields"` // the type at each place: a.b, a[] an item, a{} a value of a map
 }
 
 type gate struct {
@@ -36,12 +39,23 @@ type gate struct {
 func knownOfKubelet() known {
 	found := known{
 		Gates:       map[string]gate{},
+		Needs:       map[string][]string{},
 		TLSVersions: cliflag.TLSPossibleVersions(),
 		TLSCiphers:  cliflag.TLSCipherPossibleValues(),
 		Fields:      map[string]string{},
 	}
 	for name, spec := range utilfeature.DefaultMutableFeatureGate.GetAll() {
 		found.Gates[string(name)] = gate{Default: spec.Default, Locked: spec.LockToDefault}
+	}
+	for name, needed := range utilfeature.DefaultMutableFeatureGate.Dependencies() {
+		for _, other := range needed {
+			found.Needs[string(name)] = append(found.Needs[string(name)], string(other))
+		}
+	}
+	for curve := int32(1); curve <= math.MaxUint16; curve++ {
+		if _, err := cliflag.TLSCurvePreferences([]int32{curve}); err == nil {
+			found.TLSCurves = append(found.TLSCurves, curve)
+		}
 	}
 	places(reflect.TypeFor[v1beta1.KubeletConfiguration](), "", found.Fields)
 	delete(found.Fields, "")
