@@ -94,7 +94,8 @@ def test_a_full_disk_and_too_little_memory_are_told(
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 2 * 10**9))
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=1e9))
     found = computer(empty)
-    assert found["disk"].mend.startswith("free 17 GB on the disk of ")
+    needed = machine.REHEARSAL_GB + sum(PROGRAMS[name].disk_gb for name in REHEARSAL)
+    assert found["disk"].mend.startswith(f"free {needed - 2} GB on the disk of ")
     assert found["memory"].missing
 
 
