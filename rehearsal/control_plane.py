@@ -20,7 +20,7 @@ from typing import Self
 
 import yaml
 
-from rehearsal import certificates
+from rehearsal import certificates, rights
 from rehearsal.api import Api
 from rehearsal.certificates import Certificates, write_private
 from rehearsal.errors import RehearsalError
@@ -75,7 +75,8 @@ class Launcher:
         pki = certificates.make(self.directory / "certificates", service_cidr=service_cidr)
         etcd = self._on_free_port("etcd", partial(self._etcd, pki), pki)
         etcd.close()
-        arguments = partial(_api_server, pki, etcd.server, service_cidr)
+        audit = rights.write_policy(self.directory)
+        arguments = partial(_api_server, pki, etcd.server, service_cidr, audit)
         api = self._on_free_port("kube-apiserver", arguments, pki)
         kubeconfig = self.directory / "kubeconfig"
         write_private(kubeconfig, _kubeconfig(api.server, pki).encode())
@@ -191,8 +192,11 @@ def _trust(pki: Certificates) -> ssl.SSLContext:
     return context
 
 
-def _api_server(pki: Certificates, etcd: str, service_cidr: str, port: int) -> tuple[str, ...]:
+def _api_server(
+    pki: Certificates, etcd: str, service_cidr: str, audit: tuple[str, ...], port: int
+) -> tuple[str, ...]:
     return (
+        *audit,
         f"--etcd-servers={etcd}",
         f"--etcd-cafile={pki.authority}",
         f"--etcd-certfile={pki.server.certificate}",

@@ -254,8 +254,21 @@ def job(report: Report) -> Line | None:
     text = (
         f"{run.name} ran on {run.node} ({run.hardware}) with {run.gpus} GPUs and {run.cpus} CPUs, "
         f"{run.seconds:.1f} s from its creation to its end"
+        + (f", by Volcano from the queue {run.queue}" if run.queue else "")
     )
     return Line(mark="good", about="job", text=text)
+
+
+def controllers(report: Report) -> Line | None:
+    """Return which controllers ran with the rights of their charts; None where none did."""
+    ran = report.controllers
+    if not ran:
+        return None
+    used, rights = sum(each.used for each in ran), sum(each.rights for each in ran)
+    names = [f"{each.system} {each.version}" if each.system else each.name for each in ran]
+    odd = [each for each in ran if each.missing or each.difference]
+    text = f"{', '.join(sorted(set(names)))}: {used} of {rights} rights used"
+    return Line(mark="warning" if odd else "good", about="controllers", text=text)
 
 
 def counts(report: Report) -> Iterator[Line]:

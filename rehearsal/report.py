@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 from policies.exemptions import ExemptionStatus
 from policies.verdicts import Verdict, as_json
 from rehearsal.changes import Changes
+from rehearsal.controller_report import ControllerReport
 from rehearsal.job import JobRun
 from rehearsal.lakefs_held import LakefsHeld
 from rehearsal.machines import Refusal
@@ -127,6 +128,7 @@ class Report:
     verdicts: tuple[Verdict, ...] = ()  # in the order of the rules: of every one, if all was judged
     exemptions: tuple[ExemptionStatus, ...] = ()  # all of the environment, used or not
     job: JobRun | None = None
+    controllers: tuple[ControllerReport, ...] = ()  # that ran, with the rights of their charts
     lakefs: LakefsHeld | None = None  # after the update
     charts_not_rehearsed: tuple[Chart, ...] = ()
     recorded_only: tuple[str, ...] = ()  # what else was not rehearsed, a sentence each

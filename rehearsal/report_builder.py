@@ -11,6 +11,7 @@ from policies.environment import Environment
 from policies.exemptions import exemption_statuses
 from policies.language.inventory import DeployedPool
 from policies.verdicts import Finding, read_log, verdicts
+from rehearsal.controller_report import ControllerReport
 from rehearsal.engine import VERBS, findings_path
 from rehearsal.lakefs_held import LakefsHeld
 from rehearsal.machines import Fleet, Refusal
@@ -128,6 +129,19 @@ def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
             [node.hardware for node in fleet.nodes] + [each.hardware for each in fleet.gateways],
         ),
     ).failed(*map(_stays_out, fleet.refusals))
+
+
+def with_controllers(report: Report, ran: tuple[ControllerReport, ...]) -> Report:
+    """Adds the controllers that ran; one that was refused something is a warning."""
+    refused = [each.warning for each in ran if each.warning]
+    systems = {each.system for each in ran}
+    others = [each for each in report.charts_not_rehearsed if each.chart not in systems]
+    return replace(
+        report,
+        controllers=ran,
+        warnings=(*report.warnings, *refused),
+        charts_not_rehearsed=tuple(others),
+    )
 
 
 def as_far_as_known(

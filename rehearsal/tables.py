@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Literal
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -13,6 +14,7 @@ from engine.tables import Widest
 from policies.exemptions import ExemptionStatus, exemption_note
 from policies.verdicts import Finding, State, Verdict
 from rehearsal import digest
+from rehearsal.controller_report import ControllerReport
 from rehearsal.report import Report, not_rehearsed
 from rehearsal.short_report import FROM_IGNITION, changes, faults, pools, verdict
 
@@ -43,6 +45,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         "Exemptions": [*map(_exemption, report.exemptions)],
         "Warnings": [behind("!", "yellow", Text(text)) for text in report.warnings],
         "Job": [behind("✓", "green", Text(job.text))] if (job := digest.job(report)) else [],
+        "Controllers": [*map(_controller, report.controllers)],
         "lakeFS": [*map(Text, _lakefs(report))],
         "Not rehearsed": [
             *map(Text, not_rehearsed(report)),
@@ -126,6 +129,17 @@ def _exemption(one: ExemptionStatus) -> Table:
     text = f"{one.resource} {was} from {one.rule} until {one.until}, {one.owner}: {one.reason}"
     unused = " not needed" if one.use == "unused" else ""
     return behind(*MARKS["violated" if ended else "exempt"], Text.assemble(text, (unused, "dim")))
+
+
+def _controller(one: ControllerReport) -> Table:
+    state: Literal["advisory", "held"] = "advisory" if one.missing or one.difference else "held"
+    lacks = f", lacks {'; '.join(one.missing)}" if one.missing else ""
+    name = f"{one.name} {one.version}".strip()
+    head = f"{name}: {one.used} of {one.rights} rights used{lacks}"
+    below = [one.difference] if one.difference else []
+    below += [f"never used: {'; '.join(one.never_used)}"] if one.never_used else []
+    lines = (behind("-", "dim", Text(text)) for text in below)
+    return behind(*MARKS[state], Group(Text(head), *lines))
 
 
 def _lakefs(report: Report) -> Iterator[str]:

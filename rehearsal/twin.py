@@ -32,6 +32,7 @@ from toolchain.build import Tools
 PROVIDERS_DEADLINE_S = 90.0
 PROVIDERS = "provider-server"
 ANSWER = "providers.json"  # which ports the stand-in providers serve
+OF_CONTROLLERS = ("volcano", "helm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,13 +181,23 @@ def _known(
     )
 
 
+def controller_programs(tools: Tools) -> dict[str, Path]:
+    """Returns what the controllers of Releases are rendered from and run by."""
+    return {"charts": tools.charts, **{name: tools.path(name) for name in OF_CONTROLLERS}}
+
+
 def _start_providers(workspace: Workspace, tools: Tools, environment: Mapping[str, str]) -> None:
     """Starts the stand-in providers, which need a while before they can answer."""
     directory = workspace.directory.resolve()
-    arguments = ("-m", "rehearsal.providers", f"--directory={directory}", f"--crds={tools.crds}")
+    programs = {name: str(path) for name, path in controller_programs(tools).items()}
+    arguments = (
+        f"--directory={directory}",
+        f"--crds={tools.crds}",
+        f"--programs={json.dumps(programs)}",
+    )
     workspace.processes.start(
         PROVIDERS,
-        (sys.executable, *arguments),
+        (sys.executable, "-m", "rehearsal.providers", *arguments),
         env={**environment, **lakefs_server.variables()},
         output=directory / ANSWER,
         cwd=workspace.root,

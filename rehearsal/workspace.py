@@ -143,7 +143,7 @@ class Workspace:
 
         Raises RehearsalError where something stays on a lakeFS server that the user has named.
         """
-        for name in ("etcd", "certificates", "kubelets", "pulumi-home"):
+        for name in ("etcd", "certificates", "controllers", "kubelets", "pulumi-home"):
             shutil.rmtree(self.directory / name, ignore_errors=True)
         for name in ("kubeconfig", "providers.json"):
             (self.directory / name).unlink(missing_ok=True)

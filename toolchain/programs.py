@@ -28,7 +28,7 @@ class Binary:
 
 @dataclass(frozen=True, kw_only=True)
 class Copy:
-    """Files of a module that are copied; `files` are glob patterns.
+    """Files of a module that are copied; `files` are glob patterns, of whole folders too.
 
     `pinned_in` is a folder below the program's with a go.mod of its own that pins the module.
     """
@@ -235,6 +235,30 @@ CRDS = Program(
     ),
 )
 
+HELM = Program(
+    name="helm",
+    folder="helm",
+    module="helm.sh/helm/v4",
+    disk_gb=2,
+    binaries=(Binary(name="helm", folder="helm", package="."),),
+)
+
+CHARTS = Program(
+    name="charts",
+    folder="charts",
+    module="volcano.sh/volcano",
+    disk_gb=1,
+    copies=(
+        Copy(module="volcano.sh/volcano", files=("installer/helm/chart/volcano",)),
+        Copy(
+            module="github.com/aws/karpenter-provider-aws",
+            files=("charts/karpenter", "charts/karpenter-crd"),
+        ),
+        Copy(module="github.com/cilium/cilium", files=("install/kubernetes/cilium",)),
+        Copy(module="sigs.k8s.io/kueue", files=("charts/kueue",)),
+    ),
+)
+
 BUTANE_CHECK = Program(
     name="butane-check",
     folder="butane-check",
@@ -302,7 +326,7 @@ VOLCANO = Program(
         Binary(
             name="volcano",
             folder="volcano",
-            package="volcano.sh/volcano/cmd/scheduler",
+            package=".",
         ),
     ),
 )
@@ -329,6 +353,8 @@ PROGRAMS = {
         KUBECTL,
         KWOK,
         CRDS,
+        HELM,
+        CHARTS,
         BUTANE_CHECK,
         KUBELET_SHAPES,
         ADMITTER,
@@ -353,6 +379,8 @@ VERSIONS = {
     "prometheus-operator": pinned(
         "crds", "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring"
     ),
+    "helm": HELM.version(),
+    "kueue": pinned("charts", "sigs.k8s.io/kueue"),
     "butane": BUTANE_CHECK.version(),
     "ignition": pinned("butane-check", "github.com/coreos/ignition/v2"),
     "prometheus": PROMETHEUS.version(),

@@ -9,7 +9,7 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,7 +42,7 @@ def main() -> None:
     # Ctrl-C reaches the whole terminal; the engine must still be able to finish what runs.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     arguments.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with served(arguments.directory, arguments.crds) as ports:
+    with served(arguments.directory, arguments.crds, arguments.programs) as ports:
         sys.stdout.write(json.dumps(ports) + "\n")
         sys.stdout.flush()
         sys.stdout = sys.stderr  # the program's own providers print their progress
@@ -50,10 +50,10 @@ def main() -> None:
 
 
 @contextmanager
-def served(directory: Path, crds: Path) -> Iterator[dict[str, int]]:
+def served(directory: Path, crds: Path, programs: Mapping[str, Path]) -> Iterator[dict[str, int]]:
     """Serves the providers of the rehearsal in `directory`; yields the port of each package."""
     with lakefs_server.served(directory) as lakefs:
-        providers = _providers(Cloud(directory), crds, lakefs)
+        providers = _providers(Cloud(directory), crds, programs, lakefs)
         with _served(providers, CallLog(directory)) as ports:
             yield ports
 
@@ -74,11 +74,13 @@ def _served(providers: Sequence[Provider], log: CallLog) -> Iterator[dict[str, i
             stopped.wait()
 
 
-def _providers(cloud: Cloud, crds: Path, lakefs: LakefsServer) -> tuple[Provider, ...]:
+def _providers(
+    cloud: Cloud, crds: Path, programs: Mapping[str, Path], lakefs: LakefsServer
+) -> tuple[Provider, ...]:
     return (
         SimulatedProvider(hcloud(), cloud),
         SimulatedProvider(aws(), cloud),
-        KubernetesProvider(cloud=cloud, crds=crds),
+        KubernetesProvider(cloud=cloud, crds=crds, programs=programs),
         DynamicProvider(cloud=cloud, lakefs=lakefs),
     )
 
@@ -103,7 +105,14 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--crds", type=Path, required=True, help="CustomResourceDefinitions, one folder a system"
     )
+    parser.add_argument(
+        "--programs", type=_paths, default={}, help="the controllers' programs by name, as JSON"
+    )
     return parser.parse_args()
+
+
+def _paths(text: str) -> dict[str, Path]:
+    return {str(name): Path(path) for name, path in json.loads(text).items()}
 
 
 if __name__ == "__main__":
