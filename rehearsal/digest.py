@@ -272,10 +272,25 @@ def counts(report: Report) -> Iterator[Line]:
         yield Line(mark="plain", text=text)
     if report.resources is not None:
         yield Line(mark="plain", text=f"{count(resources(report), 'resource')} deployed")
+    if report.charts.rendered:
+        yield Line(mark="plain", text=_charts(report))
     if report.unverified:
         fields = sum(len(names) for names in report.unverified.values())
         machines = ", ".join(report.unverified)
         yield Line(mark="plain", text=f"{count(fields, 'catalogue field')} unverified: {machines}")
+
+
+def _charts(report: Report) -> str:
+    """The charts that were rendered, in a line."""
+    rendered = report.charts.rendered
+    objects = sum(sum(each.objects.values()) for each in rendered)
+    blocking = sum(one.blocks for each in rendered for one in each.dependents)
+    told = [f"{count(len(rendered), 'chart')} rendered, {count(objects, 'object')} in a dry run"]
+    if blocking:
+        told.append(f"{count(blocking, 'webhook')} and the like block while their pods are down")
+    if report.charts.images_changed:
+        told.append("images differ from the lock")
+    return "; ".join(told)
 
 
 def not_rehearsed(report: Report) -> str:

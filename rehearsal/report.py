@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 from policies.exemptions import ExemptionStatus
 from policies.verdicts import Verdict, as_json
 from rehearsal.changes import Changes
+from rehearsal.charts.results import Charts
 from rehearsal.job import JobRun
 from rehearsal.machines import Refusal
 from rehearsal.progress import Phase
@@ -85,6 +86,7 @@ class Chart:
     chart: str
     version: str
     kinds_installed: bool  # of its CRDs
+    reason: str = ""  # why it could not be rendered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +128,7 @@ class Report:
     verdicts: tuple[Verdict, ...] = ()  # in the order of the rules: of every one, if all was judged
     exemptions: tuple[ExemptionStatus, ...] = ()  # all of the environment, used or not
     job: JobRun | None = None
+    charts: Charts = field(default_factory=Charts)
     charts_not_rehearsed: tuple[Chart, ...] = ()
     recorded_only: tuple[str, ...] = ()  # what else was not rehearsed, a sentence each
     taken_as_given: tuple[str, ...] = ()
