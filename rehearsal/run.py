@@ -22,7 +22,7 @@ from rehearsal import job, refusals, report_builder
 from rehearsal.api import Api
 from rehearsal.changes import Running, since
 from rehearsal.charts import lock
-from rehearsal.charts.rehearse import Kitchen, find_all, rehearse, with_lock
+from rehearsal.charts.rehearse import Equipment, find_all, rehearse, with_lock
 from rehearsal.engine import Engine, EngineError, forget_findings
 from rehearsal.errors import RehearsalError
 from rehearsal.machines import Fleet, MachineBooter
@@ -187,7 +187,7 @@ class Rehearsal:
 
     def _render(self, now: RunningPhase, api: Api, tools: Tools) -> None:
         """Renders the charts of the releases; one that is refused fails the rehearsal."""
-        kitchen = Kitchen(
+        equipment = Equipment(
             api=api,
             helm=tools.path("helm"),
             toolchain=tools.charts,
@@ -196,8 +196,8 @@ class Rehearsal:
         )
         things = cloud.read(self.workspace.directory)
         releases = [thing for thing in things if thing.type == RELEASE]
-        found = find_all(kitchen, releases)
-        charts = rehearse(kitchen, releases, found, self.environment.rules)
+        found = find_all(equipment, releases)
+        charts = rehearse(equipment, releases, found, self.environment.rules)
         file = lock.path(self.workspace.root, self.workspace.environment)
         self.report = report_builder.with_charts(self.report, with_lock(charts, file), found)
         now.say(f"{len(charts.rendered)} of {len(releases)} rendered")

@@ -41,26 +41,27 @@ def prepare(api: Api, rendering: Rendering) -> Iterator[str]:
 def refusals(api: Api, rendering: Rendering) -> list[str]:
     """A sentence for each object, and each workload's pod, that the API server would refuse."""
     objects = [each.object for each in (*rendering.objects, *rendering.hooks)]
-    asked = [each for each in objects if each.get("kind") not in MADE]
-    pods = [pod for each in asked if (pod := pod_of(each))]
+    asked = [(_title(each), each) for each in objects if each.get("kind") not in MADE]
+    pods = [(f"a pod of {title}", pod) for title, each in asked if (pod := pod_of(each))]
     ask = partial(_refused, api, Discovery(api), _chart_priorities(objects))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return [sentence for found in pool.map(ask, [*asked, *pods]) for sentence in found]
 
 
 def _refused(
-    api: Api, kinds: Discovery, priorities: Collection[str], object_: dict[str, Any]
+    api: Api, kinds: Discovery, priorities: Collection[str], asked: tuple[str, dict[str, Any]]
 ) -> list[str]:
+    title, object_ = asked
     kind = kinds.find(str(object_.get("apiVersion")), str(object_.get("kind")))
     if kind is None:
         version = object_.get("apiVersion")
-        return [f"{_title(object_)}: the API server serves no {object_.get('kind')} of {version}."]
+        return [f"{title}: the API server serves no {object_.get('kind')} of {version}."]
     metadata = object_.get("metadata") or {}
     if not metadata.get("name"):
-        return [f"{_title(object_)} has no name, which Helm cannot install."]
+        return [f"{title} has no name, which Helm cannot install."]
     body = _as_it_stands_alone(object_, priorities) if kind.kind == "Pod" else object_
     path = kind.path(metadata.get("namespace"), metadata["name"])
-    return list(_sent(api, path, body, dry=True))
+    return list(_sent(api, path, body, title, dry=True))
 
 
 def _as_it_stands_alone(pod: dict[str, Any], priorities: Collection[str]) -> dict[str, Any]:
@@ -76,11 +77,13 @@ def _chart_priorities(objects: Iterable[dict[str, Any]]) -> list[str]:
     return [_name(each) for each in objects if each.get("kind") == "PriorityClass"]
 
 
-def _sent(api: Api, path: str, body: dict[str, Any], *, dry: bool) -> Iterator[str]:
+def _sent(
+    api: Api, path: str, body: dict[str, Any], title: str = "", *, dry: bool
+) -> Iterator[str]:
     try:
         api.apply(path, body, manager=MANAGER, force=True, dry_run=dry)
     except RefusedError as error:
-        yield f"{_title(body)}: {error}"
+        yield f"{title or _title(body)}: {error}"
 
 
 def _without_webhook(definition: dict[str, Any]) -> dict[str, Any]:

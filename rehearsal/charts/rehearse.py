@@ -23,7 +23,7 @@ from rehearsal.providers.cloud import CloudObject
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kitchen:
+class Equipment:
     """What charts are found and rendered with.
 
     `folder` is the user's, `toolchain` has the charts of Go modules, `store` those that were
@@ -38,44 +38,44 @@ class Kitchen:
 
 
 def find_all(
-    kitchen: Kitchen, releases: Sequence[CloudObject]
+    equipment: Equipment, releases: Sequence[CloudObject]
 ) -> dict[Wanted, Found | Unreachable]:
     """Where the chart of each release is; what is not on this machine is asked for together."""
     found: dict[Wanted, Found | Unreachable] = {}
     absent = []
     for wanted in dict.fromkeys(Wanted.of(each.inputs) for each in releases):
-        here = find_here(wanted, folder=kitchen.folder, toolchain=kitchen.toolchain)
+        here = find_here(wanted, folder=equipment.folder, toolchain=equipment.toolchain)
         if here:
             found[wanted] = here
         else:
             absent.append(wanted)
-    return {**found, **fetch(absent, kitchen.store)}
+    return {**found, **fetch(absent, equipment.store)}
 
 
 def rehearse(
-    kitchen: Kitchen,
+    equipment: Equipment,
     releases: Sequence[CloudObject],
     found: dict[Wanted, Found | Unreachable],
     rules: Sequence[ConfiguredRule],
 ) -> Charts:
     """Renders the charts that were found, and says what would become of them."""
-    nodes = places(kitchen.api)
+    nodes = places(equipment.api)
     made = [
         (release, each)
         for release in releases
         if isinstance(each := found[Wanted.of(release.inputs)], Found)
     ]
-    dishes = [_dish(kitchen, release, each) for release, each in made]
-    findings = judge([each for dish in dishes for each in dish.judged], rules)
-    workloads = [each.object for dish in dishes for each in dish.rendering.objects]
+    outcomes = [_outcome(equipment, release, each) for release, each in made]
+    findings = judge([each for outcome in outcomes for each in outcome.judged], rules)
+    workloads = [each.object for outcome in outcomes for each in outcome.rendering.objects]
     return Charts(
         rendered=tuple(
             replace(
-                dish.known,
-                findings=tuple(findings.get(dish.known.name, ())),
-                homeless=tuple(homeless(_objects(dish.rendering), nodes)) if nodes else (),
+                outcome.known,
+                findings=tuple(findings.get(outcome.known.name, ())),
+                homeless=tuple(homeless(_objects(outcome.rendering), nodes)) if nodes else (),
             )
-            for dish in dishes
+            for outcome in sorted(outcomes, key=lambda each: each.known.name)
         ),
         room=tuple(room(workloads, nodes)),
     )
@@ -87,7 +87,7 @@ def with_lock(charts: Charts, file: Path) -> Charts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Dish:
+class _Outcome:
     known: RenderedChart
     rendering: Rendering
 
@@ -99,7 +99,7 @@ class _Dish:
         ]
 
 
-def _dish(kitchen: Kitchen, release: CloudObject, found: Found) -> _Dish:
+def _outcome(equipment: Equipment, release: CloudObject, found: Found) -> _Outcome:
     wanted = Wanted.of(release.inputs)
     known = RenderedChart(
         name=str(release.inputs["name"]),
@@ -108,24 +108,24 @@ def _dish(kitchen: Kitchen, release: CloudObject, found: Found) -> _Dish:
         source=found.source,
     )
     try:
-        served = Served.by(kitchen.api)
-        rendering = render(kitchen.helm, found, Release.of(release.inputs), served)
+        served = Served.by(equipment.api)
+        rendering = render(equipment.helm, found, Release.of(release.inputs), served)
     except RenderError as error:
         nothing = Rendering(chart={"name": wanted.name})
-        return _Dish(known=replace(known, refused=(f"Helm: {error}",)), rendering=nothing)
+        return _Outcome(known=replace(known, refused=(f"Helm: {error}",)), rendering=nothing)
     refused = [
-        *dry_run.prepare(kitchen.api, rendering),
-        *dry_run.refusals(kitchen.api, rendering),
+        *dry_run.prepare(equipment.api, rendering),
+        *dry_run.refusals(equipment.api, rendering),
     ]
     every = [*_objects(rendering), *(each.object for each in rendering.hooks)]
-    return _Dish(
+    return _Outcome(
         known=replace(
             known,
             objects=_kinds(rendering),
             crds=tuple(each["metadata"]["name"] for each in rendering.all_crds),
             hooks=tuple(map(_hook, rendering.hooks)),
             refused=tuple(refused),
-            dependents=tuple(dependents([*every, *rendering.all_crds], kitchen.api)),
+            dependents=tuple(dependents([*every, *rendering.all_crds], equipment.api)),
             images=tuple(sorted({image for each in every for image in images(each)})),
             varying=rendering.varying,
             lookups=rendering.lookups,

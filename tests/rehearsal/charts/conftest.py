@@ -9,7 +9,7 @@ import pytest
 
 from policies.environment import load
 from rehearsal.api import Api, ApiServerError
-from rehearsal.charts.rehearse import Kitchen, find_all, rehearse
+from rehearsal.charts.rehearse import Equipment, find_all, rehearse
 from rehearsal.charts.results import RenderedChart
 from rehearsal.control_plane import Launcher, Programs
 from rehearsal.processes import Processes
@@ -111,9 +111,9 @@ def release(**inputs: Any) -> CloudObject:
 
 
 @pytest.fixture
-def kitchen(api: Api, tools: Tools, tmp_path: Path) -> Kitchen:
+def equipment(api: Api, tools: Tools, tmp_path: Path) -> Equipment:
     """Where charts are found; what is fetched lies in a folder of the test's own."""
-    return Kitchen(
+    return Equipment(
         api=api,
         helm=tools.path("helm"),
         toolchain=tools.charts,
@@ -122,8 +122,8 @@ def kitchen(api: Api, tools: Tools, tmp_path: Path) -> Kitchen:
     )
 
 
-def rendered(kitchen: Kitchen, *releases: CloudObject) -> dict[str, RenderedChart]:
+def rendered(equipment: Equipment, *releases: CloudObject) -> dict[str, RenderedChart]:
     """What becomes of the charts of these releases under dev's rules, by release."""
     rules = load(stack_file(ROOT, "dev")).rules
-    charts = rehearse(kitchen, releases, find_all(kitchen, releases), rules)
+    charts = rehearse(equipment, releases, find_all(equipment, releases), rules)
     return {each.name: each for each in charts.rendered}

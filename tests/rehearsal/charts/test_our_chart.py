@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rehearsal.api import Api
-from rehearsal.charts.rehearse import Kitchen
+from rehearsal.charts.rehearse import Equipment
 from rehearsal.charts.results import RenderedChart
 from rehearsal.providers.cloud import CloudObject
 from tests.rehearsal.charts.conftest import release, rendered
@@ -109,7 +110,7 @@ FILES = {
 }
 
 
-def ours(store: ChartStore | None = None, **more: object) -> CloudObject:
+def ours(store: ChartStore | None = None, **more: Any) -> CloudObject:
     address = store.repository if store else "https://charts.fleet.example"
     given = {"chart": NAME, "version": VERSION, "repositoryOpts": {"repo": address}}
     return release(**{"name": "mine", **given, **more})
@@ -122,20 +123,20 @@ def store() -> Iterator[ChartStore]:
 
 
 @pytest.fixture
-def mine(kitchen: Kitchen, store: ChartStore) -> RenderedChart:
-    return rendered(kitchen, ours(store))["mine"]
+def mine(equipment: Equipment, store: ChartStore) -> RenderedChart:
+    return rendered(equipment, ours(store))["mine"]
 
 
 def of_folder(
-    kitchen: Kitchen,
+    equipment: Equipment,
     files: dict[str, str],
     chart: str = CHART,
-    **more: object,
+    **more: Any,
 ) -> RenderedChart:
     """What becomes of a chart that lies in the user's folder."""
-    assert kitchen.folder
-    on(kitchen.folder, files, chart)
-    return rendered(kitchen, ours(**more))["mine"]
+    assert equipment.folder
+    on(equipment.folder, files, chart)
+    return rendered(equipment, ours(**more))["mine"]
 
 
 def test_a_chart_of_a_repository_is_rendered_and_taken(
@@ -154,12 +155,12 @@ def test_a_chart_of_a_repository_is_rendered_and_taken(
 
 
 def test_the_same_chart_of_a_registry_is_the_same(
-    kitchen: Kitchen, store: ChartStore, mine: RenderedChart
+    equipment: Equipment, store: ChartStore, mine: RenderedChart
 ) -> None:
     store.wants_token = True
     from_registry = release(name="mine", chart=store.registry, version=VERSION)
 
-    found = rendered(kitchen, from_registry)["mine"]
+    found = rendered(equipment, from_registry)["mine"]
 
     assert (found.objects, found.images) == (mine.objects, mine.images)
     assert found.source == store.registry
@@ -210,48 +211,68 @@ def test_what_changes_with_each_rendering_and_what_asks_the_cluster_is_said(
 
 
 def test_values_that_break_the_schema_of_the_chart_are_refused_as_helm_does(
-    kitchen: Kitchen,
+    equipment: Equipment,
 ) -> None:
-    found = of_folder(kitchen, FILES, values={"size": "three"})
+    found = of_folder(equipment, FILES, values={"size": "three"})
 
     assert len(found.refused) == 1
     assert "Helm: values don't meet the specifications of the schema" in found.refused[0]
     assert "/size" in found.refused[0]
 
 
-def test_a_chart_for_another_kubernetes_is_refused(kitchen: Kitchen) -> None:
-    found = of_folder(kitchen, FILES, f'{CHART}kubeVersion: ">= 1.99.0"\n')
+def test_a_chart_for_another_kubernetes_is_refused(equipment: Equipment) -> None:
+    found = of_folder(equipment, FILES, f'{CHART}kubeVersion: ">= 1.99.0"\n')
 
     assert "chart requires kubeVersion: >= 1.99.0" in found.refused[0]
 
 
-def test_a_field_that_no_kind_has_is_refused_by_the_api_server(kitchen: Kitchen) -> None:
+def test_a_field_that_no_kind_has_is_refused_by_the_api_server(equipment: Equipment) -> None:
     wrong = FILES["templates/thing.yaml"].replace("spec: {size:", "spec: {sise:")
 
-    found = of_folder(kitchen, {**FILES, "templates/thing.yaml": wrong})
+    found = of_folder(equipment, {**FILES, "templates/thing.yaml": wrong})
 
     assert len(found.refused) == 1
     assert found.refused[0].startswith("Thing default/mine: ")
     assert "sise" in found.refused[0]
 
 
-def test_pods_that_the_environment_refuses_are_a_problem_of_the_chart(kitchen: Kitchen) -> None:
-    found = of_folder(kitchen, FILES, values={"limits": {"nvidia.com/gpu": 3}})
+def test_pods_that_the_environment_refuses_are_a_problem_of_the_chart(equipment: Equipment) -> None:
+    found = of_folder(equipment, FILES, values={"limits": {"nvidia.com/gpu": 3}})
 
     assert any("ValidatingAdmissionPolicy" in each for each in found.refused)
     assert any(each.state == "violated" for each in found.findings)
     assert found.problems
 
 
+def test_pods_that_their_namespace_refuses_are_a_problem_though_their_workload_is_none(
+    equipment: Equipment, api: Api
+) -> None:
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    space = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": "strict", "labels": labels},
+    }
+    api.apply("/api/v1/namespaces/strict", space)
+
+    found = of_folder(equipment, FILES, namespace="strict")
+
+    assert [each.partition(": ")[0] for each in found.refused] == [
+        "a pod of Deployment strict/pods",
+        "a pod of Job strict/before",
+    ]
+    assert all('violates PodSecurity "restricted' in each for each in found.refused)
+
+
 def test_kinds_that_a_release_skips_are_not_made_and_not_known_to_the_chart(
-    kitchen: Kitchen, api: Api
+    equipment: Equipment, api: Api
 ) -> None:
     other = {
         path: text.replace("ours.fleet.example", "skipped.fleet.example")
         for path, text in FILES.items()
     }
 
-    found = of_folder(kitchen, other, skipCrds=True)
+    found = of_folder(equipment, other, skipCrds=True)
 
     assert found.crds == ()
     assert "Thing" not in found.objects
@@ -259,26 +280,26 @@ def test_kinds_that_a_release_skips_are_not_made_and_not_known_to_the_chart(
 
 
 def test_a_chart_of_the_folder_comes_before_the_repository(
-    kitchen: Kitchen, store: ChartStore
+    equipment: Equipment, store: ChartStore
 ) -> None:
-    assert kitchen.folder
-    path = on(kitchen.folder, FILES)
+    assert equipment.folder
+    path = on(equipment.folder, FILES)
 
-    assert rendered(kitchen, ours(store))["mine"].source == str(path)
+    assert rendered(equipment, ours(store))["mine"].source == str(path)
     assert not store.asked
 
 
-def test_secrets_are_never_in_arguments(kitchen: Kitchen, tmp_path: Path) -> None:
+def test_secrets_are_never_in_arguments(equipment: Equipment, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     spy = tmp_path / "spy"
-    spy.write_text(f'#!/bin/sh\necho "$@" > {seen}\nexec {kitchen.helm} "$@"\n')
+    spy.write_text(f'#!/bin/sh\necho "$@" > {seen}\nexec {equipment.helm} "$@"\n')
     spy.chmod(0o755)
-    watched = Kitchen(
-        api=kitchen.api,
+    watched = Equipment(
+        api=equipment.api,
         helm=spy,
-        toolchain=kitchen.toolchain,
-        store=kitchen.store,
-        folder=kitchen.folder,
+        toolchain=equipment.toolchain,
+        store=equipment.store,
+        folder=equipment.folder,
     )
 
     found = of_folder(watched, FILES, values={"size": 4, "password": "hunter2"})

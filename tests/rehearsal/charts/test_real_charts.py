@@ -3,7 +3,7 @@
 import pytest
 
 from rehearsal.api import Api
-from rehearsal.charts.rehearse import Kitchen
+from rehearsal.charts.rehearse import Equipment
 from rehearsal.charts.results import RenderedChart
 from rehearsal.charts.served import Served
 from tests.rehearsal.charts.conftest import dev_releases, release, rendered
@@ -16,7 +16,7 @@ def charts(
     api: Api, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> dict[str, RenderedChart]:
     tools = request.getfixturevalue("tools")
-    kitchen = Kitchen(
+    equipment = Equipment(
         api=api,
         helm=tools.path("helm"),
         toolchain=tools.charts,
@@ -33,7 +33,7 @@ def charts(
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kueue-system"}},
     )
     ours = [each for each in dev_releases() if each.inputs["name"] in CARRIED]
-    return rendered(kitchen, *ours, kueue)
+    return rendered(equipment, *ours, kueue)
 
 
 @pytest.mark.parametrize("name", [*CARRIED, "kueue"])
