@@ -1,9 +1,12 @@
-"""`python -m rehearsal.machine_loop DIRECTORY`: boots each machine the moment that it is made.
+"""`python -m rehearsal.machine_loop DIRECTORY KARPENTER`: boots machines the moment they are made.
 
 It runs beside the engine, so that what waits for a Node during `up` can wait: a server, or a host
 that the stand-in of Metal3 has installed, is booted from its Ignition and becomes a Node, or its
 refusal is written down, where the stand-in of dynamic resources finds it. A machine that is gone,
 or wiped, leaves a Node that is not Ready.
+
+It also runs Karpenter, whose binary is named, from the moment that its Release is there, and boots
+the machines that Karpenter rents.
 """
 
 import signal
@@ -16,10 +19,12 @@ from pathlib import Path
 from rehearsal.api import Api, ApiServerError
 from rehearsal.device_plugin import DevicePlugin
 from rehearsal.errors import RefusedError
-from rehearsal.karpenter import Karpenter
+from rehearsal.karpenter import machines as rented
+from rehearsal.karpenter.controller import Controller
 from rehearsal.machines import MachineBooter, Refusal
 from rehearsal.metal3 import Metal3
 from rehearsal.nodes import MERGE, NODES, ClusterNode, RequestedMachine, register
+from rehearsal.processes import Processes
 from rehearsal.providers.kubernetes import kubeconfig
 from rehearsal.refusals import write
 
@@ -41,13 +46,16 @@ class MachineLoop:
     """What the GPU Operator was told when the machines were booted."""
     told: dict[str, str] = field(default_factory=dict)
     """The reasons that were written last."""
+    without_agent: set[str] = field(default_factory=set)
+    """The rented Nodes on which Cilium's agent does not run yet."""
 
     def step(self) -> bool:
         """Boot what is new, and switch off what is gone; return whether there was any."""
         room = MachineBooter(api=self.api, directory=self.directory)
         metal3 = Metal3(api=self.api)
         moved = metal3.step()
-        made = {machine.provider_id: machine for machine in room.requested()}
+        machines = [*room.requested(), *rented.requested(self.directory)]
+        made = {machine.provider_id: machine for machine in machines}
         wanted = {key: each for key, each in made.items() if metal3.lets_run(key)}
         again = room.device_plugin != self.plugin
         self.plugin = room.device_plugin
@@ -62,8 +70,12 @@ class MachineLoop:
         if told != self.told:
             write(self.directory, told)
             self.told = told
-        karpenter = Karpenter(api=self.api, directory=self.directory).step()
-        return bool(new or gone or moved.busy or karpenter)
+        self.without_agent -= {
+            node
+            for node in self.without_agent
+            if rented.start_agent(self.api, self.directory, node)
+        }
+        return bool(new or gone or moved.busy or self.without_agent)
 
     def _boot(self, room: MachineBooter, machine: RequestedMachine) -> None:
         found = room.boot(machine)
@@ -76,6 +88,8 @@ class MachineLoop:
         if isinstance(found, ClusterNode):
             register(self.api, [found])
             self._set_kubelet(found.name, "fake")  # of an older machine's Node, which it takes over
+            if machine.provider_id.startswith(rented.RENTED):
+                self.without_agent.add(found.name)
 
     def _namesake(self, node: ClusterNode) -> ClusterNode | None:
         others = {**self.booted, node.machine.provider_id: None}  # it may boot again
@@ -108,11 +122,14 @@ def main() -> None:
     # Ctrl-C reaches the whole terminal; the engine must still be able to finish what runs.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     access = kubeconfig.cluster(str(directory / "kubeconfig"))
-    loop = MachineLoop(api=Api.connect(access.server, access.trust), directory=directory)
+    api = Api.connect(access.server, access.trust)
+    loop = MachineLoop(api=api, directory=directory)
+    karpenter = Controller(api=api, processes=Processes(directory), program=Path(sys.argv[2]))
     quiet = 0
     while not ended.wait(BUSY_PAUSE_S if quiet < IDLE_AFTER else IDLE_PAUSE_S):
         try:
-            quiet = 0 if loop.step() else quiet + 1
+            busy = karpenter.step()
+            quiet = 0 if loop.step() or busy else quiet + 1
         except RefusedError as error:  # a busy API server: the next round tries again
             sys.stderr.write(f"{error}\n")
 

@@ -148,6 +148,18 @@ class Processes:
             _, running = psutil.wait_procs(running, timeout=patience_s)
         return not running
 
+    def end(self, name: str) -> None:
+        """Ends the process of that name, if it runs; nobody misses it from then on."""
+        with shielded():
+            records = [record for record in self.records() if record.name == name]
+            for record in records:  # what has no record is found by its mark
+                path = self.records_directory / f"{record.name}-{record.pid}.json"
+                path.unlink(missing_ok=True)
+            self._end(records)
+            for record in records:
+                if child := self._children.pop(record.pid, None):
+                    child.wait()
+
     def stop(self) -> tuple[str, ...]:
         """Ends all processes, clients first, servers last; returns the names of those that ran."""
         with shielded(forget=True):

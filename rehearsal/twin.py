@@ -16,6 +16,7 @@ from rehearsal.certificates import write_private
 from rehearsal.control_plane import ControlPlane, Launcher, Programs
 from rehearsal.engine import Engine, environment
 from rehearsal.errors import RehearsalError
+from rehearsal.karpenter import account
 from rehearsal.log_reason import with_reason
 from rehearsal.metal3_admission import refuse_as_metal3
 from rehearsal.providers.kubernetes import kubeconfig
@@ -28,6 +29,7 @@ from toolchain.build import Tools
 
 PROVIDERS_DEADLINE_S = 90.0
 PROVIDERS = "provider-server"
+AWS = "aws"
 ANSWER = "providers.json"  # which ports the stand-in providers serve
 
 
@@ -52,6 +54,7 @@ def set_up(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tool
     directory, processes = workspace.directory.resolve(), workspace.processes
     plain = _environment(workspace, tools, {})
     _start_providers(workspace, tools, plain)
+    _open_account(workspace, wanted.settings, plain)
     launcher = Launcher(
         directory=directory,
         processes=processes,
@@ -60,7 +63,7 @@ def set_up(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tool
     )
     cluster = wanted.settings.cluster
     control_plane = launcher.launch(service_cidr=cluster.service_cidr, pod_cidr=cluster.pod_cidr)
-    loop = (sys.executable, "-m", "rehearsal.machine_loop", directory)
+    loop = (sys.executable, "-m", "rehearsal.machine_loop", directory, tools.path("karpenter"))
     processes.start("machine-loop", loop, env=plain, cwd=workspace.root)
     engine = _engine(workspace, tools, plain)
     _write_stack_file(engine, wanted, tracked)
@@ -84,6 +87,7 @@ def reopen(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tool
             f"made, in the twin, too: end it with `fleet rehearse-stop {workspace.environment}` "
             "and rehearse again."
         )
+    _open_account(workspace, wanted.settings, _environment(workspace, tools, {}))
     file = engine.directory / "kubeconfig"
     access = kubeconfig.cluster(str(file))
     api = Api.connect(access.server, access.trust)
@@ -157,6 +161,14 @@ def _start_providers(workspace: Workspace, tools: Tools, environment: Mapping[st
         output=directory / ANSWER,
         cwd=workspace.root,
     )
+
+
+def _open_account(workspace: Workspace, settings: Settings, environment: Mapping[str, str]) -> None:
+    """Write what AWS has for these settings, and start it where anything is rented there."""
+    directory = workspace.directory.resolve()
+    if account.write(directory, settings) and AWS not in workspace.processes.running():
+        command = (sys.executable, "-m", "rehearsal.karpenter.server", directory)
+        workspace.processes.start(AWS, command, env=environment, cwd=workspace.root)
 
 
 def _provider_ports(workspace: Workspace) -> Mapping[str, int]:

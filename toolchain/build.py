@@ -131,7 +131,7 @@ class Tools:
 
 
 def ensure(
-    programs: Sequence[str] = ("pulumi", "control-plane", "kwok", "crds"),
+    programs: Sequence[str] = ("pulumi", "control-plane", "kwok", "karpenter", "crds"),
     *,
     console: Console | None,
     layout: Layout | None = None,
