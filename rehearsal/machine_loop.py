@@ -21,7 +21,7 @@ from rehearsal.device_plugin import DevicePlugin
 from rehearsal.errors import RefusedError
 from rehearsal.karpenter import machines as rented
 from rehearsal.karpenter.controller import Controller
-from rehearsal.machines import MachineBooter, Refusal
+from rehearsal.machines import Gateway, MachineBooter, Refusal
 from rehearsal.metal3 import Metal3
 from rehearsal.nodes import MERGE, NODES, ClusterNode, RequestedMachine, register
 from rehearsal.processes import Processes
@@ -79,6 +79,9 @@ class MachineLoop:
 
     def _boot(self, room: MachineBooter, machine: RequestedMachine) -> None:
         found = room.boot(machine)
+        if isinstance(found, Gateway) and machine.provider_id.startswith(rented.RENTED):
+            reason = "Its user data starts no kubelet, so it never joins the cluster."
+            found = Refusal(name=machine.name, pool=machine.pool, reasons=(reason,))
         if isinstance(found, ClusterNode) and (other := self._namesake(found)):
             reason = f"It names itself {found.name}, as a machine of {other.machine.pool} does."
             found = Refusal(name=machine.name, pool=machine.pool, reasons=(reason,))
