@@ -91,7 +91,7 @@ def _node(hardware: Hardware, purpose: Purpose, planned: NumaPlan, *, pool: str)
             "fleet.gpu/numa-plan": planned.digest,
         },
         taints=tuple(taints),
-        kubernetes_version="1.34.1",
+        kubernetes_version="1.36.3",
         nvidia_driver="570-open" if gpu else None,
         nvidia_runtime="v1.18.1" if gpu else None,
         fabric_manager=_FABRIC_MANAGER if hardware.nvswitch else None,

@@ -41,6 +41,7 @@ class Certificates:
     authority: Path
     server: Pair  # of etcd and the API server, for 127.0.0.1
     admin: Pair  # group system:masters
+    webhook: Pair  # of the webhooks of controllers, for 127.0.0.1
     service_account_key: Path
 
 
@@ -55,8 +56,9 @@ def make(directory: Path, *, service_cidr: str) -> Certificates:
     service_account = ec.generate_private_key(ec.SECP256R1())
     _write_key(directory / "service-account.key", service_account)
     first_service_ip = ip_network(service_cidr).network_address + 1
+    loopback = x509.IPAddress(ip_address("127.0.0.1"))
     names = [
-        x509.IPAddress(ip_address("127.0.0.1")),
+        loopback,
         x509.IPAddress(first_service_ip),
         *(x509.DNSName(name) for name in ("localhost", "kubernetes", "kubernetes.default.svc")),
     ]
@@ -65,6 +67,7 @@ def make(directory: Path, *, service_cidr: str) -> Certificates:
         authority=authority_path,
         server=issue("server", "kube-apiserver", None, names),
         admin=issue("admin", "rehearsal-admin", "system:masters", []),
+        webhook=issue("webhook", "webhook", None, [loopback]),
         service_account_key=directory / "service-account.key",
     )
 

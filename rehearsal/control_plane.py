@@ -1,4 +1,6 @@
-"""Starts a real Kubernetes control plane on 127.0.0.1: etcd, API server, controllers, kwok.
+"""Starts a real Kubernetes control plane on 127.0.0.1: etcd, API server, controllers, kubelets.
+
+kwok plays the kubelets, and runs the pods that the admitter has marked.
 
 All processes listen on the loopback interface alone, and etcd asks for a certificate like the API
 server. Ports are free ones; when another program takes one before the process listens, the process
@@ -14,15 +16,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 import yaml
 
-from rehearsal import certificates
+from rehearsal import certificates, rights
 from rehearsal.api import Api
 from rehearsal.certificates import Certificates, write_private
 from rehearsal.errors import RehearsalError
 from rehearsal.log_reason import PORT_TAKEN, with_reason
 from rehearsal.processes import Processes
+from toolchain.build import Tools
 
 STAGES = Path(__file__).with_name("stages.yaml")
 READY_DEADLINE_S = 90.0  # a loaded laptop; 3 s is usual
@@ -37,6 +41,16 @@ class Programs:
 
     control_plane: Path  # etcd, API server, controller manager, scheduler by first argument
     kwok: Path
+    admitter: Path  # the kubelets' admission of the pods that kwok runs
+
+    @classmethod
+    def of(cls, tools: Tools) -> Self:
+        """Return those of the toolchain."""
+        return cls(
+            control_plane=tools.path("control-plane"),
+            kwok=tools.path("kwok"),
+            admitter=tools.path("admitter"),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +75,8 @@ class Launcher:
         pki = certificates.make(self.directory / "certificates", service_cidr=service_cidr)
         etcd = self._on_free_port("etcd", partial(self._etcd, pki), pki)
         etcd.close()
-        arguments = partial(_api_server, pki, etcd.server, service_cidr)
+        audit = rights.write_policy(self.directory)
+        arguments = partial(_api_server, pki, etcd.server, service_cidr, audit)
         api = self._on_free_port("kube-apiserver", arguments, pki)
         kubeconfig = self.directory / "kubeconfig"
         write_private(kubeconfig, _kubeconfig(api.server, pki).encode())
@@ -91,6 +106,12 @@ class Launcher:
             "--node-lease-duration-seconds=40",
         )
         self._start("kwok", kwok)
+        self.start_admitter(kubeconfig)
+
+    def start_admitter(self, kubeconfig: Path) -> None:
+        """Starts what admits pods to the nodes that kwok plays."""
+        state = f"--state={self.directory / 'kubelets'}"
+        self._start("admitter", (self.programs.admitter, f"--kubeconfig={kubeconfig}", state))
 
     def _start(self, name: str, argv: tuple[str | Path, ...]) -> subprocess.Popen[bytes]:
         return self.processes.start(name, argv, env=self.environment, cwd=self.directory)
@@ -171,8 +192,11 @@ def _trust(pki: Certificates) -> ssl.SSLContext:
     return context
 
 
-def _api_server(pki: Certificates, etcd: str, service_cidr: str, port: int) -> tuple[str, ...]:
+def _api_server(
+    pki: Certificates, etcd: str, service_cidr: str, audit: tuple[str, ...], port: int
+) -> tuple[str, ...]:
     return (
+        *audit,
         f"--etcd-servers={etcd}",
         f"--etcd-cafile={pki.authority}",
         f"--etcd-certfile={pki.server.certificate}",

@@ -15,10 +15,27 @@ import yaml
 from hardware.catalogue import Hardware
 from ignition.boot.node import BootedNode
 from rehearsal.providers import cloud
-from settings.names import GPU, RELEASE
+from settings.names import EFA_RESOURCE, GPU, RDMA_RESOURCE, RELEASE
 
 MIG = "nvidia.com/mig-"
 _LAYOUT, _CONFIG = "nvidia.com/mig.config", "nvidia.com/device-plugin.config"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """A device by the id that kubelet knows it by; no NUMA node where its plugin states none."""
+
+    id: str
+    numa_node: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfferedDevices:
+    """The devices of a resource; `at_most_one` where the plugin refuses to give a container two."""
+
+    resource: str
+    devices: tuple[Device, ...]
+    at_most_one: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,20 +54,37 @@ class DevicePlugin:
 
     def advertise(self, booted: BootedNode, hardware: Hardware) -> BootedNode:
         """Return the node with what a pod can ask for in place of whole GPUs."""
-        instances = self._instances(booted.labels.get(_LAYOUT, ""))
-        replicas = self._replicas(booted.labels.get(_CONFIG, ""))
-        if GPU not in booted.capacity or (not instances and replicas == 1):
+        offered = self.offered(booted.labels, hardware)
+        amounts = {each.resource: len(each.devices) for each in offered}
+        if GPU not in booted.capacity or booted.capacity[GPU] == str(amounts.get(GPU)):
             return booted
-        if instances:
-            amounts = {name: count * hardware.gpu_count for name, count in instances.items()}
-        else:
-            amounts = {GPU: hardware.gpu_count * replicas}
         return replace(
             booted,
             capacity=_with(booted.capacity, amounts),
             allocatable=_with(booted.allocatable, amounts),
-            labels={**booted.labels, **(_labels(amounts, hardware) if instances else {})},
+            labels={**booted.labels, **({} if GPU in amounts else _labels(amounts, hardware))},
         )
+
+    def offered(self, labels: Mapping[str, str], hardware: Hardware) -> tuple[OfferedDevices, ...]:
+        """Return what a node with these labels offers of its GPUs.
+
+        A device states the NUMA node of its GPU (internal/rm/nvml_devices.go).
+        """
+        if not hardware.gpus:
+            return ()
+        if instances := self._instances(labels.get(_LAYOUT, "")):
+            return tuple(
+                OfferedDevices(resource=name, devices=_instances_of(hardware, name, count))
+                for name, count in instances.items()
+            )
+        replicas, at_most_one = self._replicas(labels.get(_CONFIG, ""))
+        devices = tuple(
+            Device(id=name if replicas == 1 else f"{name}::{number}", numa_node=gpu.numa_node)
+            for gpu in hardware.gpus
+            for name in (f"GPU-{gpu.index}",)
+            for number in range(replicas)
+        )
+        return (OfferedDevices(resource=GPU, devices=devices, at_most_one=at_most_one),)
 
     def _instances(self, layout: str) -> dict[str, int]:
         """Return the instances of each GPU by resource, of the layout that a node's label names."""
@@ -61,10 +95,18 @@ class DevicePlugin:
             for profile, count in entry.get("mig-devices", {}).items()
         }
 
-    def _replicas(self, config: str) -> int:
-        """Return the shares of each GPU in the configuration that a node's label names."""
-        ways = self._config("devicePlugin", config).get("sharing", {}).values()
-        return next((each["replicas"] for way in ways for each in way["resources"]), 1)
+    def _replicas(self, config: str) -> tuple[int, bool]:
+        """Return the shares of each GPU in the configuration that a node's label names.
+
+        And whether a container may have only one: with MPS unless told otherwise
+        (api/config/v1/config.go).
+        """
+        sharing = self._config("devicePlugin", config).get("sharing", {})
+        for way, told in sharing.items():
+            for each in told["resources"]:
+                alone = told.get("failRequestsGreaterThanOne", way == "mps")
+                return each["replicas"], alone and each["replicas"] > 1
+        return 1, False
 
     def _config(self, part: str, file: str) -> dict[str, Any]:
         """Return a file of the ConfigMap that a part of the operator reads."""
@@ -72,9 +114,22 @@ class DevicePlugin:
         return yaml.safe_load(data.get(file, "")) or {}
 
 
-def of_gpus(named: Mapping[str, str]) -> dict[str, str]:
-    """Return those of a node's resources or labels that change with the sharing of its GPUs."""
-    return {name: text for name, text in named.items() if name.startswith((GPU, "nvidia.com/mig"))}
+def of_plugins(named: Mapping[str, str]) -> dict[str, str]:
+    """Return those of a node's resources or labels that come from device plugins."""
+    of_gpus = (GPU, "nvidia.com/mig")
+    others = (RDMA_RESOURCE, EFA_RESOURCE)
+    return {
+        name: text for name, text in named.items() if name.startswith(of_gpus) or name in others
+    }
+
+
+def _instances_of(hardware: Hardware, name: str, count: int) -> tuple[Device, ...]:
+    profile = name.removeprefix(MIG)
+    return tuple(
+        Device(id=f"MIG-{gpu.index}-{profile}-{number}", numa_node=gpu.numa_node)
+        for gpu in hardware.gpus
+        for number in range(count)
+    )
 
 
 def _with(resources: Mapping[str, str], amounts: Mapping[str, int]) -> dict[str, str]:

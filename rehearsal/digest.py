@@ -254,8 +254,21 @@ def job(report: Report) -> Line | None:
     text = (
         f"{run.name} ran on {run.node} ({run.hardware}) with {run.gpus} GPUs and {run.cpus} CPUs, "
         f"{run.seconds:.1f} s from its creation to its end"
+        + (f", by Volcano from the queue {run.queue}" if run.queue else "")
     )
     return Line(mark="good", about="job", text=text)
+
+
+def controllers(report: Report) -> Line | None:
+    """Return which controllers ran with the rights of their charts; None where none did."""
+    ran = report.controllers
+    if not ran:
+        return None
+    used, rights = sum(each.used for each in ran), sum(each.rights for each in ran)
+    names = [f"{each.system} {each.version}" if each.system else each.name for each in ran]
+    odd = [each for each in ran if each.missing or each.difference]
+    text = f"{', '.join(sorted(set(names)))}: {used} of {rights} rights used"
+    return Line(mark="warning" if odd else "good", about="controllers", text=text)
 
 
 def counts(report: Report) -> Iterator[Line]:
@@ -272,6 +285,13 @@ def counts(report: Report) -> Iterator[Line]:
         yield Line(mark="plain", text=text)
     if report.resources is not None:
         yield Line(mark="plain", text=f"{count(resources(report), 'resource')} deployed")
+    if report.lakefs is not None:
+        found = report.lakefs.repositories
+        noun = "repository" if len(found) == 1 else "repositories"
+        guarded = sum(each.default_branch in each.protected for each in found)
+        tail = f", {guarded} with a protected default branch" if found else ""
+        text = f"lakeFS holds {len(found)} {noun}{tail}"
+        yield Line(mark="plain", text=text)
     if report.unverified:
         fields = sum(len(names) for names in report.unverified.values())
         machines = ", ".join(report.unverified)

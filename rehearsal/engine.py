@@ -20,7 +20,7 @@ from rehearsal.errors import RehearsalError
 from rehearsal.log_reason import reason, with_reason
 from rehearsal.processes import Processes
 
-FOREIGN = ("PULUMI_", "AWS_", "HCLOUD_", "KUBE", "FLEET_")  # of the user's real accounts
+FOREIGN = ("PULUMI_", "AWS_", "HCLOUD_", "KUBE", "FLEET_", "LAKEFS_")  # of the user's real accounts
 VERBS = ("preview", "up")  # in their order
 PARALLEL = 16  # creates wait for answers more than for the two cores of a small machine
 

@@ -1,12 +1,11 @@
-"""`python -m rehearsal.machine_loop DIRECTORY KARPENTER`: boots machines the moment they are made.
+"""`python -m rehearsal.machine_loop DIRECTORY`: boots each machine the moment that it is made.
 
 It runs beside the engine, so that what waits for a Node during `up` can wait: a server, or a host
 that the stand-in of Metal3 has installed, is booted from its Ignition and becomes a Node, or its
 refusal is written down, where the stand-in of dynamic resources finds it. A machine that is gone,
 or wiped, leaves a Node that is not Ready.
 
-It also runs Karpenter, whose binary is named, from the moment that its Release is there, and boots
-the machines that Karpenter rents.
+The machines that Karpenter rents are booted in the same way.
 """
 
 import signal
@@ -20,11 +19,10 @@ from rehearsal.api import Api, ApiServerError
 from rehearsal.device_plugin import DevicePlugin
 from rehearsal.errors import RefusedError
 from rehearsal.karpenter import machines as rented
-from rehearsal.karpenter.controller import Controller
 from rehearsal.machines import Gateway, MachineBooter, Refusal
 from rehearsal.metal3 import Metal3
+from rehearsal.network_plugins import NetworkPlugins
 from rehearsal.nodes import MERGE, NODES, ClusterNode, RequestedMachine, register
-from rehearsal.processes import Processes
 from rehearsal.providers.kubernetes import kubeconfig
 from rehearsal.refusals import write
 
@@ -44,6 +42,8 @@ class MachineLoop:
     refused: dict[str, Refusal] = field(default_factory=dict)
     plugin: DevicePlugin | None = None
     """What the GPU Operator was told when the machines were booted."""
+    network: NetworkPlugins | None = None
+    """The device plugins for network cards that ran then."""
     told: dict[str, str] = field(default_factory=dict)
     """The reasons that were written last."""
     without_agent: set[str] = field(default_factory=set)
@@ -57,9 +57,12 @@ class MachineLoop:
         machines = [*room.requested(), *rented.requested(self.directory)]
         made = {machine.provider_id: machine for machine in machines}
         wanted = {key: each for key, each in made.items() if metal3.lets_run(key)}
-        again = room.device_plugin != self.plugin
-        self.plugin = room.device_plugin
-        new = [machine for key, machine in wanted.items() if again or key not in self.booted]
+        new = [
+            machine
+            for key, machine in wanted.items()
+            if key not in self.booted or self._offers_otherwise(room, machine)
+        ]
+        self.plugin, self.network = room.device_plugin, room.network_plugins
         gone = [key for key in self.booted if key not in wanted]
         for key in gone:
             self._switch_off(key)
@@ -76,6 +79,13 @@ class MachineLoop:
             if rented.start_agent(self.api, self.directory, node)
         }
         return bool(new or gone or moved.busy or self.without_agent)
+
+    def _offers_otherwise(self, room: MachineBooter, machine: RequestedMachine) -> bool:
+        """Whether a device plugin of the machine has come or changed since it was booted."""
+        if self.network is None or room.device_plugin != self.plugin:
+            return True
+        before, now = self.network, room.network_plugins
+        return before.efa != now.efa or before.rdma.get(machine.pool) != now.rdma.get(machine.pool)
 
     def _boot(self, room: MachineBooter, machine: RequestedMachine) -> None:
         found = room.boot(machine)
@@ -125,14 +135,11 @@ def main() -> None:
     # Ctrl-C reaches the whole terminal; the engine must still be able to finish what runs.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     access = kubeconfig.cluster(str(directory / "kubeconfig"))
-    api = Api.connect(access.server, access.trust)
-    loop = MachineLoop(api=api, directory=directory)
-    karpenter = Controller(api=api, processes=Processes(directory), program=Path(sys.argv[2]))
+    loop = MachineLoop(api=Api.connect(access.server, access.trust), directory=directory)
     quiet = 0
     while not ended.wait(BUSY_PAUSE_S if quiet < IDLE_AFTER else IDLE_PAUSE_S):
         try:
-            busy = karpenter.step()
-            quiet = 0 if loop.step() or busy else quiet + 1
+            quiet = 0 if loop.step() else quiet + 1
         except RefusedError as error:  # a busy API server: the next round tries again
             sys.stderr.write(f"{error}\n")
 

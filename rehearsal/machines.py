@@ -19,6 +19,7 @@ from policies.language.join_parts import join_parts
 from policies.language.rule import Manifest
 from rehearsal.api import Api
 from rehearsal.device_plugin import DevicePlugin
+from rehearsal.network_plugins import NetworkPlugins, offering
 from rehearsal.nodes import (
     ClusterNode,
     RequestedMachine,
@@ -86,6 +87,11 @@ class MachineBooter:
     def device_plugin(self) -> DevicePlugin:
         """What the GPU Operator is told so far."""
         return DevicePlugin.read(self.directory)
+
+    @cached_property
+    def network_plugins(self) -> NetworkPlugins:
+        """The device plugins for network cards that run so far."""
+        return NetworkPlugins.read(self.api, self.directory)
 
     def start(self, progress: Callable[[int, int], None]) -> Fleet:
         """Boots every machine and waits until those that come up are Ready.
@@ -178,8 +184,14 @@ class MachineBooter:
             return Gateway(name=machine.name, hardware=hardware)
         if booted is None or hardware is None:
             return Refusal(name=machine.name, pool=machine.pool, reasons=problems)
-        advertised = self.device_plugin.advertise(booted, hardware)
-        return ClusterNode(machine=machine, hardware=hardware, booted=advertised)
+        gpus = self.device_plugin.offered(booted.labels, hardware)
+        network = self.network_plugins.offered(booted.labels, hardware)
+        return ClusterNode(
+            machine=machine,
+            hardware=hardware,
+            booted=offering(self.device_plugin.advertise(booted, hardware), network),
+            offered=(*gpus, *network),
+        )
 
     def _fetch(self, source: str) -> bytes:
         """What a machine reads from S3; a join part has the sample token of its template."""

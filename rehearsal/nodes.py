@@ -9,7 +9,8 @@ from typing import Any
 from hardware.catalogue import Hardware
 from ignition.boot.node import BootedNode
 from rehearsal.api import Api
-from rehearsal.device_plugin import of_gpus
+from rehearsal.device_plugin import OfferedDevices, of_plugins
+from rehearsal.kubelet import DESCRIBED, description
 from settings.names import INSTANCE_TYPE_LABEL, SITE_LABEL
 
 NODES = "/api/v1/nodes"
@@ -39,6 +40,7 @@ class ClusterNode:
     machine: RequestedMachine
     hardware: Hardware
     booted: BootedNode
+    offered: tuple[OfferedDevices, ...] = ()
 
     @property
     def name(self) -> str:
@@ -66,17 +68,20 @@ def _register(api: Api, wanted: dict[str, Any]) -> None:
     live = api.get(path)
     if live is None:
         return
+    text = wanted["metadata"]["annotations"][DESCRIBED]
+    labels = _change(live["metadata"], wanted["metadata"], "labels")
+    if labels or live["metadata"].get("annotations", {}).get(DESCRIBED) != text:
+        metadata = {"labels": labels, "annotations": {DESCRIBED: text}}
+        api.request("PATCH", path, {"metadata": metadata}, headers=MERGE)
     fields = ("capacity", "allocatable")
     change = {key: _change(live["status"], wanted["status"], key) for key in fields}
     if any(change.values()):
-        labels = _change(live["metadata"], wanted["metadata"], "labels")
-        api.request("PATCH", path, {"metadata": {"labels": labels}}, headers=MERGE)
         api.request("PATCH", f"{path}/status", {"status": change}, headers=MERGE)
 
 
 def _change(live: dict[str, Any], wanted: dict[str, Any], key: str) -> dict[str, str | None]:
     """The merge patch from what the device plugin advertised to what it does now."""
-    before, now = (of_gpus(each.get(key) or {}) for each in (live, wanted))
+    before, now = (of_plugins(each.get(key) or {}) for each in (live, wanted))
     return {} if before == now else {**dict.fromkeys(before), **now}
 
 
@@ -119,7 +124,10 @@ def manifest(node: ClusterNode, kubelet_version: str) -> dict[str, Any]:
         "kind": "Node",
         "metadata": {
             "name": node.name,
-            "annotations": {"kwok.x-k8s.io/node": "fake"},
+            "annotations": {
+                "kwok.x-k8s.io/node": "fake",
+                DESCRIBED: description(booted, node.hardware, node.offered),
+            },
             "labels": {
                 "kubernetes.io/hostname": node.name,
                 "kubernetes.io/arch": node.hardware.arch,

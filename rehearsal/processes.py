@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -103,6 +103,14 @@ class Processes:
                 path.unlink(missing_ok=True)
         return tuple(sorted(found, key=lambda record: record.started))
 
+    def end(self, names: Collection[str]) -> None:
+        """Ends the processes of these names; whoever watches sees none of them end by itself."""
+        found = [record for record in self.records() if record.name in names]
+        with shielded():
+            for record in found:
+                self._path(record).unlink(missing_ok=True)
+            self._end(found)
+
     def running(self) -> tuple[str, ...]:
         """The names of the recorded processes that still run."""
         return tuple(record.name for record in self.records() if record.leader())
@@ -130,7 +138,7 @@ class Processes:
         log, record = self.log(name), self._newest().get(name)
         child = self._children.get(record.pid) if record else None
         if child is None or child.returncode is None:  # another command has started it
-            return f"{name} has ended (log: {log})."
+            return with_reason(f"{name} has ended", log)
         if child.returncode < 0:
             return f"{name} was killed by signal {-child.returncode} (log: {log})."
         return with_reason(f"{name} ended with exit code {child.returncode}", log)
@@ -147,18 +155,6 @@ class Processes:
                 _signal(lambda: process.send_signal(signal.SIGINT))  # noqa: B023  # called at once
             _, running = psutil.wait_procs(running, timeout=patience_s)
         return not running
-
-    def end(self, name: str) -> None:
-        """Ends the process of that name, if it runs; nobody misses it from then on."""
-        with shielded():
-            records = [record for record in self.records() if record.name == name]
-            for record in records:  # what has no record is found by its mark
-                path = self.records_directory / f"{record.name}-{record.pid}.json"
-                path.unlink(missing_ok=True)
-            self._end(records)
-            for record in records:
-                if child := self._children.pop(record.pid, None):
-                    child.wait()
 
     def stop(self) -> tuple[str, ...]:
         """Ends all processes, clients first, servers last; returns the names of those that ran."""
@@ -187,10 +183,13 @@ class Processes:
         except psutil.NoSuchProcess:
             return
         record = Record(name=name, pid=pid, started=started)
-        path = self.records_directory / f"{name}-{pid}.json"
+        path = self._path(record)
         scratch = path.with_suffix(".new")
         scratch.write_text(json.dumps(asdict(record)))
         scratch.rename(path)
+
+    def _path(self, record: Record) -> Path:
+        return self.records_directory / f"{record.name}-{record.pid}.json"
 
     def _end(self, records: Sequence[Record]) -> None:
         """Sends SIGTERM to every process of the sessions, and SIGKILL after the grace period."""

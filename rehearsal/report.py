@@ -1,6 +1,6 @@
 """The result of a rehearsal as data, for the tables and for `--json`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,7 +9,9 @@ from pydantic import TypeAdapter
 from policies.exemptions import ExemptionStatus
 from policies.verdicts import Verdict, as_json
 from rehearsal.changes import Changes
+from rehearsal.controller_report import ControllerReport
 from rehearsal.job import JobRun
+from rehearsal.lakefs_held import LakefsHeld
 from rehearsal.machines import Refusal
 from rehearsal.progress import Phase
 
@@ -126,6 +128,8 @@ class Report:
     verdicts: tuple[Verdict, ...] = ()  # in the order of the rules: of every one, if all was judged
     exemptions: tuple[ExemptionStatus, ...] = ()  # all of the environment, used or not
     job: JobRun | None = None
+    controllers: tuple[ControllerReport, ...] = ()  # that ran, with the rights of their charts
+    lakefs: LakefsHeld | None = None  # after the update
     charts_not_rehearsed: tuple[Chart, ...] = ()
     recorded_only: tuple[str, ...] = ()  # what else was not rehearsed, a sentence each
     taken_as_given: tuple[str, ...] = ()
@@ -172,3 +176,11 @@ class Report:
     def failed(self, *problems: str) -> "Report":
         """Returns the report with more problems."""
         return replace(self, passed=False, problems=(*self.problems, *problems))
+
+
+def not_rehearsed(report: Report) -> Iterator[str]:
+    """Yields what was not rehearsed, or not as a whole, a sentence each."""
+    for chart in report.charts_not_rehearsed:
+        how = "only its CRDs are installed" if chart.kinds_installed else "recorded, not installed"
+        yield f"chart {chart.name} {chart.version}: {how}"
+    yield from report.recorded_only

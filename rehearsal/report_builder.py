@@ -1,6 +1,6 @@
 """Builds the report: each phase of a rehearsal adds its results."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -11,7 +11,9 @@ from policies.environment import Environment
 from policies.exemptions import exemption_statuses
 from policies.language.inventory import DeployedPool
 from policies.verdicts import Finding, read_log, verdicts
+from rehearsal.controller_report import ControllerReport
 from rehearsal.engine import VERBS, findings_path
+from rehearsal.lakefs_held import LakefsHeld
 from rehearsal.machines import Fleet, Refusal
 from rehearsal.nodes import ClusterNode
 from rehearsal.providers.cloud import CloudObject
@@ -31,12 +33,12 @@ from settings.names import RELEASE
 from settings.pools import AwsPoolSettings, BareMetalPoolSettings, HetznerPoolSettings
 from settings.resolved import ResolvedPool
 
-LAKEFS = "pulumi-python:dynamic/lakefs:"
 GIVEN = (
     "Metal3's CRDs are in the cluster; a real cluster has them from Metal3 itself.",
     "A cloud controller sets provider id, instance type and region of each node.",
     "NVIDIA's device plugin offers the GPUs that the catalogue lists.",
 )
+FAKE_LAKEFS = "lakeFS is a fake that follows its public API; it stores nothing in its bucket."
 
 
 def planned(environment: Environment) -> Report:
@@ -71,7 +73,6 @@ def with_up(
             for thing in sorted(things, key=_chart_name)  # made in whatever order
             if thing.type == RELEASE
         ),
-        recorded_only=tuple(_recorded_only(things)),
         taken_as_given=GIVEN,
         unverified=_unverified(environment.settings),
         version_differences=differences(outcome.exports.get("versions") or {}, pinned),
@@ -102,9 +103,12 @@ def _unverified(settings: Settings) -> dict[str, tuple[str, ...]]:
     return {name: tuple(doubts) for name in names if (doubts := load(name).doubts)}
 
 
-def _recorded_only(things: Sequence[CloudObject]) -> Iterator[str]:
-    if any(thing.type.startswith(LAKEFS) for thing in things):
-        yield "lakeFS: its repositories and checks are recorded, not made"
+def with_lakefs(report: Report, held: LakefsHeld | None) -> Report:
+    """Adds what lakeFS holds, and what was assumed where that was a fake."""
+    if held is None:
+        return report
+    given = report.taken_as_given if held.endpoint else (*report.taken_as_given, FAKE_LAKEFS)
+    return replace(report, lakefs=held, taken_as_given=given)
 
 
 def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
@@ -125,6 +129,19 @@ def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
             [node.hardware for node in fleet.nodes] + [each.hardware for each in fleet.gateways],
         ),
     ).failed(*map(_stays_out, fleet.refusals))
+
+
+def with_controllers(report: Report, ran: tuple[ControllerReport, ...]) -> Report:
+    """Adds the controllers that ran; one that was refused something is a warning."""
+    refused = [each.warning for each in ran if each.warning]
+    systems = {each.system for each in ran}
+    others = [each for each in report.charts_not_rehearsed if each.chart not in systems]
+    return replace(
+        report,
+        controllers=ran,
+        warnings=(*report.warnings, *refused),
+        charts_not_rehearsed=tuple(others),
+    )
 
 
 def as_far_as_known(

@@ -18,8 +18,12 @@ from engine.events import Outcome
 from engine.findings_log import FindingsLogError
 from engine.interrupts import shielded
 from policies.environment import Environment
-from rehearsal import job, refusals, report_builder
+from rehearsal import controller_report, job, refusals, report_builder, source, statement
+from rehearsal.api import Api
 from rehearsal.changes import Running, since
+from rehearsal.controller_report import ControllerReport
+from rehearsal.controllers.controller import Controllers
+from rehearsal.controllers.ours import start_pool_domains
 from rehearsal.engine import Engine, EngineError, forget_findings
 from rehearsal.errors import RehearsalError
 from rehearsal.machines import Fleet, MachineBooter
@@ -43,6 +47,7 @@ class Rehearsal:
         self.environment = environment
         self.tracked = tracked
         self.progress = progress
+        self.source = source.read(workspace.root)
         sha256 = hashlib.sha256(tracked.read_bytes()).hexdigest()
         self.report = replace(report_builder.planned(environment), stack_file_sha256=sha256)
 
@@ -82,6 +87,8 @@ class Rehearsal:
         if again:
             self.workspace.resume()
             forget_findings(self.workspace.directory)
+            for path in (self.workspace.statement, self.workspace.signed_statement):
+                path.unlink(missing_ok=True)
         elif left := self.workspace.begin():
             self.progress.note(f"Stopped what a killed rehearsal left running: {', '.join(left)}.")
 
@@ -115,6 +122,10 @@ class Rehearsal:
             kept=kept,
         )
         self.workspace.report.write_text(json.dumps(self.report.as_json(), indent=1))
+        stated = statement.statement(
+            self.report, source.since(self.source, self.workspace.root), versions
+        )
+        self.workspace.statement.write_text(json.dumps(stated, indent=1))
 
     def _rehearse(self, *, again: bool) -> None:
         phase, directory = self.progress.phase, self.workspace.directory
@@ -133,8 +144,10 @@ class Rehearsal:
                 engine, lambda done: now.say(f"{done.finished} of {plan.started} resources")
             )
         self._report_up(engine, plan, outcome)
+        self.report = report_builder.with_lakefs(self.report, twin.lakefs())
         with phase("machines") as now:
             fleet = self._boot(now, MachineBooter(api=api, directory=directory))
+            start_pool_domains(self._controllers(twin))
         self.report = report_builder.with_fleet(self.report, self.environment.settings, fleet)
         with phase("job") as now:
             run = job.run(api, fleet.nodes, watch, again=again)
@@ -145,12 +158,28 @@ class Rehearsal:
             )
             if fleet.refusals and not run:
                 now.fail("no owned GPU machine is Ready")
-        self.report = replace(self.report, job=run)
+        self.report = report_builder.with_controllers(
+            replace(self.report, job=run), self._used(api, outcome)
+        )
         if again:
             before = Running.read(self.workspace.kept_mark)
             changes = since(before, self._running(), outcome.changes)
             self.report = replace(self.report, changes=changes)
         api.close()
+
+    def _controllers(self, twin: Twin) -> Controllers:
+        return Controllers(
+            api=twin.control_plane.api,
+            directory=self.workspace.directory.resolve(),
+            processes=self.workspace.processes,
+            environment=twin.engine.environment,
+            root=self.workspace.root,
+        )
+
+    def _used(self, api: Api, outcome: Outcome) -> tuple[ControllerReport, ...]:
+        has = outcome.exports.get("versions") or {}
+        directory = self.workspace.directory
+        return controller_report.read(api, directory, pinned=versions, environment=has)
 
     def _preview(self, twin: Twin) -> Outcome:
         """Previews; what is refused does not stay in a kept twin."""
@@ -197,5 +226,9 @@ class Rehearsal:
 
     def _end(self) -> tuple[str, ...]:
         ended = self.workspace.processes.stop()
-        self.workspace.clear_twin()
+        try:
+            self.workspace.clear_twin()
+        except RehearsalError as error:  # what is left on a server of the user's
+            self.progress.note(str(error))
+            self.report = self.report.failed(str(error))
         return ended

@@ -45,6 +45,8 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         yield behind("!", "yellow", Text(f"{each}."))
     if job := digest.job(report):
         yield _line(job)
+    if ran := digest.controllers(report):
+        yield _line(ran)
     yield from (_line(line, ALL) for line in digest.counts(report))
     if left := digest.not_rehearsed(report):
         yield behind(" ", "", Text(f"Not rehearsed: {left}{ALL}"))

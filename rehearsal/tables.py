@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Literal
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -13,7 +14,8 @@ from engine.tables import Widest
 from policies.exemptions import ExemptionStatus, exemption_note
 from policies.verdicts import Finding, State, Verdict
 from rehearsal import digest
-from rehearsal.report import Chart, Report
+from rehearsal.controller_report import ControllerReport
+from rehearsal.report import Report, not_rehearsed
 from rehearsal.short_report import FROM_IGNITION, changes, faults, pools, verdict
 
 MARKS: Mapping[State, tuple[str, str]] = {
@@ -24,7 +26,6 @@ MARKS: Mapping[State, tuple[str, str]] = {
     "not checked": ("?", "yellow"),
     "disabled": ("-", "dim"),
 }
-RECORDED = "recorded, not installed"
 
 
 def render(report: Report) -> Group:
@@ -44,9 +45,10 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         "Exemptions": [*map(_exemption, report.exemptions)],
         "Warnings": [behind("!", "yellow", Text(text)) for text in report.warnings],
         "Job": [behind("✓", "green", Text(job.text))] if (job := digest.job(report)) else [],
+        "Controllers": [*map(_controller, report.controllers)],
+        "lakeFS": [*map(Text, _lakefs(report))],
         "Not rehearsed": [
-            *map(_chart, report.charts_not_rehearsed),
-            *map(Text, report.recorded_only),
+            *map(Text, not_rehearsed(report)),
         ],
         "Assumptions": [*map(Text, report.taken_as_given)],
         "Unverified catalogue data": [
@@ -129,6 +131,27 @@ def _exemption(one: ExemptionStatus) -> Table:
     return behind(*MARKS["violated" if ended else "exempt"], Text.assemble(text, (unused, "dim")))
 
 
-def _chart(chart: Chart) -> Text:
-    how = "only its CRDs are installed" if chart.kinds_installed else RECORDED
-    return Text(f"chart {chart.name} {chart.version}: {how}")
+def _controller(one: ControllerReport) -> Table:
+    state: Literal["advisory", "held"] = "advisory" if one.missing or one.difference else "held"
+    lacks = f", lacks {'; '.join(one.missing)}" if one.missing else ""
+    name = f"{one.name} {one.version}".strip()
+    head = f"{name}: {one.used} of {one.rights} rights used{lacks}"
+    below = [one.difference] if one.difference else []
+    below += [f"never used: {'; '.join(one.never_used)}"] if one.never_used else []
+    lines = (behind("-", "dim", Text(text)) for text in below)
+    return behind(*MARKS[state], Group(Text(head), *lines))
+
+
+def _lakefs(report: Report) -> Iterator[str]:
+    held = report.lakefs
+    if held is None:
+        return
+    yield f"{held.endpoint or 'a fake of its API'}, administrator {held.user}"
+    for each in held.repositories:
+        days = [f"{branch} {days}" for branch, days in sorted(each.keep_days.items())]
+        parts = [
+            f"protected {', '.join(each.protected) or 'none'}",
+            f"actions {', '.join(each.actions) or 'none'}",
+            f"days kept {', '.join(days)}" if days else "kept for ever",
+        ]
+        yield f"repository {each.name} in {each.storage_namespace}: {'; '.join(parts)}"

@@ -19,6 +19,7 @@ from typing import IO
 
 import psutil
 
+from rehearsal import lakefs_server
 from rehearsal.errors import RehearsalError
 from rehearsal.processes import Processes, Record
 
@@ -53,6 +54,16 @@ class Workspace:
         """The report of the last rehearsal."""
         return self.directory / "report.json"
 
+    @property
+    def statement(self) -> Path:
+        """What the last rehearsal states, unsigned."""
+        return self.directory / "statement.json"
+
+    @property
+    def signed_statement(self) -> Path:
+        """The same in an envelope, where somebody has signed it."""
+        return self.directory / "statement.signed.json"
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the environment's lock; raises RehearsalError while another rehearsal has it."""
@@ -69,7 +80,7 @@ class Workspace:
         """Empty the directory for a new rehearsal, but for the last report; the caller locks it.
 
         Ends processes that a killed rehearsal has left, and returns their names. Raises
-        RehearsalError where a kept rehearsal is still up.
+        RehearsalError where a kept rehearsal is still up, or has left something on a lakeFS server.
         """
         if self.is_kept:
             raise RehearsalError(
@@ -78,6 +89,7 @@ class Workspace:
                 f"`make rehearse-stop ENV={self.environment}` ends it."
             )
         ended = self.processes.stop()
+        lakefs_server.take_back(self.directory)
         for path in self.directory.iterdir():
             if path.name in ("lock", self.report.name):
                 continue
@@ -127,11 +139,15 @@ class Workspace:
         return ended or running
 
     def clear_twin(self) -> None:
-        """Remove the files that only a running twin needs; logs, state and report stay."""
-        for name in ("etcd", "certificates", "pulumi-home"):
+        """Remove the files that only a running twin needs; logs, state and report stay.
+
+        Raises RehearsalError where something stays on a lakeFS server that the user has named.
+        """
+        for name in ("etcd", "certificates", "controllers", "kubelets", "pulumi-home"):
             shutil.rmtree(self.directory / name, ignore_errors=True)
         for name in ("kubeconfig", "providers.json"):
             (self.directory / name).unlink(missing_ok=True)
+        lakefs_server.take_back(self.directory)
 
     def _lock_file(self) -> IO[str]:
         self.directory.mkdir(parents=True, exist_ok=True)

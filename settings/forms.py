@@ -291,7 +291,7 @@ KubernetesVersion: TypeAlias = Annotated[
     Field(
         pattern=r"^1\.3[456]\.[0-9]{1,3}$",
         description="a release of 1.34, 1.35 or 1.36, which Flatcar tests, in quotes, such as "
-        '"1.34.1"',
+        '"1.36.3"',
     ),
 ]
 Sharing = Literal["whole", "mig", "time-slicing", "mps"]
@@ -320,6 +320,14 @@ Day: TypeAlias = Annotated[
 ]
 KeepDays: TypeAlias = Annotated[int, _whole(1, 3650)]
 CapacityType = Literal["reserved", "spot", "on-demand"]
+SigningKey: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9+/]{40,}={0,2}$",
+        description="a public key in one line of base64, as `openssl pkey -in KEY -pubout -outform "
+        "DER | base64 -w0` prints it",
+    ),
+]
 RepositoryName: TypeAlias = Annotated[
     str,
     Field(

@@ -29,6 +29,7 @@ from settings.types import (
     Cluster,
     LakefsSettings,
     MonitoringSettings,
+    RehearsalSettings,
     Site,
     Team,
     Versions,
@@ -46,6 +47,7 @@ SECTIONS: Mapping[str, object] = {
     "reboots": Reboots,
     "admission": AdmissionStage,
     "allow": Allow,
+    "rehearsal": RehearsalSettings,
 }
 """The type of each section but `policies`, whose keys the rules bring."""
 REQUIRED = ("cluster", "sites", "pools", "budget")

@@ -102,7 +102,7 @@ FLATCAR = Support(last_day=None, source="https://www.flatcar.org/releases")
 
 
 def minor(version: str) -> str:
-    """Return the minor release of a version: 1.34 for 1.34.1."""
+    """Return the minor release of a version: 1.36 for 1.36.3."""
     return ".".join(version.split(".")[:2])
 
 

@@ -31,6 +31,7 @@ from settings.forms import (
     Region,
     RepositoryName,
     ServiceCidr,
+    SigningKey,
     SiteName,
     TunnelCidr,
     TunnelEndpoint,
@@ -225,6 +226,21 @@ class Allow:
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
+class RehearsalSettings:
+    """Who may vouch for a rehearsal of the environment, beside the workflow run that updates it."""
+
+    keys: Annotated[
+        Mapping[Name, SigningKey],
+        Field(
+            description="a mapping from names to public keys, each in one line of base64, as "
+            "`openssl pkey -in KEY -pubout -outform DER | base64 -w0` prints it"
+        ),
+    ] = Field(default_factory=dict)
+    """The public keys, by names of your own; `fleet statement verify` takes what one of them has
+    signed."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
 class LakefsSettings:
     """A lakeFS server in the cluster, and the repositories in it."""
 
@@ -301,5 +317,6 @@ class Settings:
     reboots: Reboots | None
     admission: AdmissionStage
     allow: Allow
+    rehearsal: RehearsalSettings
     renamed_sites: Mapping[str, str]
     """The names in the stack file of those sites whose id is another one, by id."""

@@ -22,7 +22,7 @@ FLATCAR_CHANNEL = "stable"
 FLATCAR_AMI_OWNER = "075585003325"
 
 # renovate: datasource=github-tags depName=kubernetes/kubernetes extractVersion=^v(?<version>.+)$
-KUBERNETES = "1.34.1"
+KUBERNETES = "1.36.3"
 
 # the newest branch that the release above has as a system extension, whose exact version is in
 # hardware/flatcar/releases.yaml; H200 needs the open modules
@@ -31,7 +31,7 @@ NVIDIA_DRIVER = "570-open"
 # renovate: datasource=github-releases depName=NVIDIA/nvidia-container-toolkit
 NVIDIA_RUNTIME = "v1.18.1"
 
-# not 1.15, whose Go module does not build: the CRDs and, in tests, the scheduler come from it
+# not 1.15, whose Go module does not build: the CRDs and programs of rehearsals come from it
 # renovate: datasource=helm depName=volcano registryUrl=https://volcano-sh.github.io/helm-charts
 VOLCANO = Chart(
     name="volcano", version="1.14.1", repository="https://volcano-sh.github.io/helm-charts"

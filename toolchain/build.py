@@ -27,7 +27,13 @@ from toolchain.progress import Progress
 __all__ = ["ToolchainError", "Tools", "ensure", "is_built", "versions"]
 
 versions = VERSIONS
-"""The built versions by system: {"kubernetes": "1.34.1", …}; a program on PATH may be newer."""
+"""The built versions by system: {"kubernetes": "1.36.3", …}; a program on PATH may be newer."""
+
+REHEARSAL = (
+    *("pulumi", "control-plane", "kwok", "admitter", "crds", "helm", "charts"),
+    *("volcano", "karpenter"),
+)
+"""The programs of every rehearsal."""
 
 ANSWER_S = 20  # a program that takes longer to print its version is not used
 
@@ -112,6 +118,7 @@ class Tools:
 
     programs: Mapping[str, Path]
     crds: Path  # one subfolder of YAML files a system: karpenter, volcano, metal3
+    charts: Path = Path()  # one subfolder a Helm chart: volcano, karpenter, cilium
 
     def path(self, program: str) -> Path:
         """Return the executable of `program`."""
@@ -131,7 +138,7 @@ class Tools:
 
 
 def ensure(
-    programs: Sequence[str] = ("pulumi", "control-plane", "kwok", "karpenter", "crds"),
+    programs: Sequence[str] = REHEARSAL,
     *,
     console: Console | None,
     layout: Layout | None = None,
@@ -155,7 +162,8 @@ def ensure(
         for program in wanted
         if program.binaries
     }
-    return Tools(programs=found, crds=layout.crds)
+    charts = layout.directory(PROGRAMS["charts"])
+    return Tools(programs=found, crds=layout.crds, charts=charts)
 
 
 def is_built(programs: Sequence[str]) -> bool:

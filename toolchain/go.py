@@ -187,6 +187,15 @@ def _text(version: tuple[int, ...] | None) -> str:
     return ".".join(str(number) for number in version or ())
 
 
+def _copy_tree(path: Path, target: Path) -> None:
+    """Copy a file or a folder into `target`; the module's own folders cannot be written."""
+    for file in [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]:
+        copied = target / file.relative_to(path.parent)
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copied)
+        copied.chmod(0o644 if file.suffix else 0o755)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """Builds `program` in the folder `target` with `go`."""
@@ -237,8 +246,7 @@ class Recipe:
                 if not found:
                     raise CommandError(f"{copy.module} holds no {pattern}")
                 for path in found:
-                    copied = Path(shutil.copyfile(path, target / path.name))
-                    copied.chmod(0o644 if path.suffix else 0o755)
+                    _copy_tree(path, target)
 
     def _generate(self, crds: GeneratedCrds) -> None:
         with self.progress.step(f"{self.title}: generate the CRDs of {crds.to}"):

@@ -1,9 +1,10 @@
 """`python -m toolchain.kubelet_keys` writes what kubelet knows of its configuration.
 
 It is for `fleet boot`, which runs without Go. The feature gates (each with its default and whether
-it is locked), the JSON type at each place of KubeletConfiguration and the names of TLS come from
-kubelet's own code in kubelet-shapes. A place such as `reservedMemory[].limits{}` names a field:
-`[]` stands for an item of a list, `{}` for a value of a map.
+it is locked, and the gates without which it cannot be on), the JSON type at each place of
+KubeletConfiguration and the names of TLS come from kubelet's own code in kubelet-shapes. A place
+such as `reservedMemory[].limits{}` names a field: `[]` stands for an item of a list, `{}` for a
+value of a map.
 """
 
 import json
@@ -13,7 +14,7 @@ from pathlib import Path
 from toolchain.build import ensure
 from toolchain.programs import KUBELET_SHAPES
 
-TARGET = Path(__file__).parents[1] / "ignition" / "boot" / "kubelet-1.34.json"
+TARGET = Path(__file__).parents[1] / "ignition" / "boot" / "kubelet-1.36.json"
 
 
 def text() -> str:

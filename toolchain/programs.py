@@ -28,7 +28,7 @@ class Binary:
 
 @dataclass(frozen=True, kw_only=True)
 class Copy:
-    """Files of a module that are copied; `files` are glob patterns.
+    """Files of a module that are copied; `files` are glob patterns, of whole folders too.
 
     `pinned_in` is a folder below the program's with a go.mod of its own that pins the module.
     """
@@ -86,7 +86,7 @@ class Program:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return a dotted version as numbers that compare: "1.34.1" is (1, 34, 1)."""
+    """Return a dotted version as numbers that compare: "1.36.3" is (1, 36, 3)."""
     return tuple(int(number) for number in version.split("."))
 
 
@@ -235,6 +235,30 @@ CRDS = Program(
     ),
 )
 
+HELM = Program(
+    name="helm",
+    folder="helm",
+    module="helm.sh/helm/v4",
+    disk_gb=2,
+    binaries=(Binary(name="helm", folder="helm", package="."),),
+)
+
+CHARTS = Program(
+    name="charts",
+    folder="charts",
+    module="volcano.sh/volcano",
+    disk_gb=1,
+    copies=(
+        Copy(module="volcano.sh/volcano", files=("installer/helm/chart/volcano",)),
+        Copy(
+            module="github.com/aws/karpenter-provider-aws",
+            files=("charts/karpenter", "charts/karpenter-crd"),
+        ),
+        Copy(module="github.com/cilium/cilium", files=("install/kubernetes/cilium",)),
+        Copy(module="sigs.k8s.io/kueue", files=("charts/kueue",)),
+    ),
+)
+
 BUTANE_CHECK = Program(
     name="butane-check",
     folder="butane-check",
@@ -245,10 +269,18 @@ BUTANE_CHECK = Program(
 
 KUBELET_SHAPES = Program(
     name="kubelet-shapes",
-    folder="kubelet-shapes",
+    folder="kubelet",
     module="k8s.io/kubernetes",
     disk_gb=4,
-    binaries=(Binary(name="kubelet-shapes", folder="kubelet-shapes", package="."),),
+    binaries=(Binary(name="kubelet-shapes", folder="kubelet", package="./shapes"),),
+)
+
+ADMITTER = Program(
+    name="admitter",
+    folder="kubelet",
+    module="k8s.io/kubernetes",
+    disk_gb=4,
+    binaries=(Binary(name="admitter", folder="kubelet", package="./admitter"),),
 )
 
 KARPENTER_CAPACITY = Program(
@@ -309,7 +341,7 @@ VOLCANO = Program(
         Binary(
             name="volcano",
             folder="volcano",
-            package="volcano.sh/volcano/cmd/scheduler",
+            package=".",
         ),
     ),
 )
@@ -336,8 +368,11 @@ PROGRAMS = {
         KUBECTL,
         KWOK,
         CRDS,
+        HELM,
+        CHARTS,
         BUTANE_CHECK,
         KUBELET_SHAPES,
+        ADMITTER,
         KARPENTER_CAPACITY,
         KARPENTER,
         BLOCKIO_CLASSES,
@@ -360,6 +395,8 @@ VERSIONS = {
     "prometheus-operator": pinned(
         "crds", "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring"
     ),
+    "helm": HELM.version(),
+    "kueue": pinned("charts", "sigs.k8s.io/kueue"),
     "butane": BUTANE_CHECK.version(),
     "ignition": pinned("butane-check", "github.com/coreos/ignition/v2"),
     "prometheus": PROMETHEUS.version(),

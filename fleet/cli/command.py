@@ -11,7 +11,7 @@ from fleet.cli.printing import refuse
 SECTIONS = ("Look", "Judge", "Rehearse", "Change", "Work with files")
 """The groups of verbs in `fleet --help`, in the order in which a person needs them."""
 LOOK, JUDGE, REHEARSE, CHANGE, WORK = SECTIONS
-_OF_THE_EXTRA = ("cryptography", "httpx", "psutil")
+_OF_THE_EXTRA = ("cryptography", "httpx", "in_toto_attestation", "psutil", "securesystemslib")
 INSTALL_THE_EXTRA = "`pip install 'gpu-fleet[rehearsal]'`"
 """What brings the modules that only a rehearsal and its kin need."""
 

@@ -27,6 +27,7 @@ from fleet.cli.render import render
 from fleet.cli.report import report
 from fleet.cli.rules import rules
 from fleet.cli.shape import shape
+from fleet.cli.statement import statement
 from fleet.cli.twin import twin
 from fleet.cli.validate import validate
 
@@ -93,6 +94,7 @@ app.command(
     rich_help_panel=REHEARSE,
     context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True},
 )(twin)
+app.add_typer(statement, name="statement", rich_help_panel=REHEARSE)
 app.command("diff", cls=Command, rich_help_panel=CHANGE)(diff)
 app.command("init", cls=Command, rich_help_panel=CHANGE)(init)
 app.command("preview", cls=Command, rich_help_panel=CHANGE)(preview)

@@ -11,14 +11,13 @@ import psutil
 
 from fleet.doctor.finding import Finding, Purpose
 from toolchain.bootstrap import Bootstrap
-from toolchain.build import Installed
+from toolchain.build import REHEARSAL, Installed
 from toolchain.layout import Layout
 from toolchain.programs import PROGRAMS, Program
 
 LOWEST = (3, 11)
 MEMORY_GB = 2  # the processes of dev take 1.5 GB together
 REHEARSAL_GB = 1  # dev writes 160 MB
-REHEARSAL = ("pulumi", "control-plane", "kwok", "crds")
 
 
 def of_machine(root: Path, layout: Layout) -> Iterator[Finding]:

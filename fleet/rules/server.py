@@ -26,7 +26,7 @@ from rehearsal.processes import Processes
 from settings.yaml_reading import path_from_here
 from toolchain.build import Tools
 
-PROGRAMS = ("control-plane", "kwok", "crds")
+PROGRAMS = ("control-plane", "kwok", "admitter", "crds")
 SEEN_S = 60.0
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
@@ -40,7 +40,7 @@ def control_plane(tools: Tools) -> Iterator[Api]:
     """Start an API server with its parts, and end them."""
     with tempfile.TemporaryDirectory() as folder:
         processes = Processes(Path(folder))
-        programs = Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok"))
+        programs = Programs.of(tools)
         launcher = Launcher(
             directory=Path(folder),
             processes=processes,

@@ -1,7 +1,7 @@
-"""The policies, options, eviction signals and defaults of kubelet 1.34 that a node is held to."""
+"""The policies, options, eviction signals and defaults of kubelet 1.36 that a node is held to."""
 
-MINOR_BEFORE = "1.33"
-"""The one version whose hidden metrics kubelet 1.34 can show."""
+MINOR_BEFORE = "1.35"
+"""The one version whose hidden metrics kubelet 1.36 can show."""
 CHOICES = {
     "cpuManagerPolicy": ("none", "static"),
     "memoryManagerPolicy": ("None", "Static"),

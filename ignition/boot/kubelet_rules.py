@@ -1,7 +1,7 @@
 """kubelet's own validation of its configuration, as it is done when it starts.
 
 ValidateKubeletConfiguration of pkg/kubelet/apis/config/validation, the feature gates, and what
-cmd/kubelet/app and NewMainKubelet parse once more, all of Kubernetes 1.34.1. A conformance test
+cmd/kubelet/app and NewMainKubelet parse once more, all of Kubernetes 1.36.3. A conformance test
 asks kubelet's own code about the same configurations.
 """
 
@@ -12,7 +12,15 @@ from typing import Any, cast
 
 from ignition.boot import kubelet_reserved, kubelet_schema
 from ignition.boot.kubelet_fields import MINOR_BEFORE
-from ignition.boot.kubelet_schema import GATES, SECOND, TLS_CIPHERS, TLS_VERSIONS, duration
+from ignition.boot.kubelet_schema import (
+    GATES,
+    NEEDED_GATES,
+    SECOND,
+    TLS_CIPHERS,
+    TLS_CURVES,
+    TLS_VERSIONS,
+    duration,
+)
 from ignition.boot.parsing import Json, nearest, shown
 
 _MOST = 2**63
@@ -77,13 +85,20 @@ def _gates(given: Mapping[str, bool]) -> Iterator[str]:
         elif name not in GATES:
             near = nearest(name, GATES)
             yield (
-                f"kubelet: 1.34 has no feature gate {shown(name)}, and does not start with it; "
+                f"kubelet: 1.36 has no feature gate {shown(name)}, and does not start with it; "
                 f"{f'write {near}' if near else 'remove it'}"
             )
         elif GATES[name][1] and value != GATES[name][0]:
             yield (
                 f"kubelet: the feature gate {name} is locked to {str(GATES[name][0]).lower()}, and "
                 "kubelet does not start with the opposite; remove it"
+            )
+    for name, needed in NEEDED_GATES.items():
+        missing = [other for other in needed if not _on(other, given)]
+        if missing and _on(name, given):
+            yield (
+                f"kubelet: the feature gate {name} cannot be on while {missing[0]} is off; "
+                f"switch {missing[0]} on or {name} off"
             )
 
 
@@ -129,6 +144,12 @@ def _choices(found: Json) -> Iterator[str]:
     for cipher in cast("list[str]", found.get("tlsCipherSuites") or []):
         if cipher not in TLS_CIPHERS:
             yield f'tlsCipherSuites has the unknown "{shown(cipher)}"; remove it'
+    curves = cast("list[int]", found.get("tlsCurvePreferences") or [])
+    for curve in sorted(set(curves)):
+        if curve not in TLS_CURVES:
+            yield f"tlsCurvePreferences has the unknown {curve}; remove it"
+        elif curves.count(curve) > 1:
+            yield f"tlsCurvePreferences has {curve} twice; remove one"
     mode = _inner(found, "authorization").get("mode") or "Webhook"
     if mode not in ("AlwaysAllow", "Webhook"):
         yield f'authorization.mode "{shown(mode)}" is unknown; allowed are Webhook, AlwaysAllow'
@@ -142,6 +163,8 @@ def _durations(found: Json) -> Iterator[str]:
     if interval is not None and interval < 3 * SECOND:
         yield "containerLogMonitorInterval must be 3s or more"
     oldest = duration(found.get("imageMaximumGCAge", "0")) or 0
+    if (duration(found.get("imageMinimumGCAge", "0")) or 0) < 0:
+        yield "imageMinimumGCAge must be 0 or more"
     # kubelet takes 0 for not given
     youngest = duration(found.get("imageMinimumGCAge", "0")) or 120 * SECOND
     if oldest < 0 or (0 < oldest <= youngest):
@@ -219,6 +242,17 @@ def _gated(found: Json, gates: Mapping[str, bool]) -> Iterator[str]:
             yield f"{name} needs the feature gate {gate}, which is off; remove it"
     if found.get("enableSystemLogQuery") and found.get("enableSystemLogHandler") is False:
         yield "enableSystemLogQuery needs enableSystemLogHandler; set it to true"
+    policy = str(found.get("memoryReservationPolicy") or "None")
+    if policy not in ("None", "TieredReservation"):
+        yield (
+            f'memoryReservationPolicy "{shown(policy)}" is unknown; allowed are None, '
+            "TieredReservation"
+        )
+    elif policy != "None" and not _on("MemoryQoS", gates):
+        yield (
+            "memoryReservationPolicy TieredReservation needs the feature gate MemoryQoS, which is "
+            "off; remove it"
+        )
     yield from _verification(found, gates)
 
 

@@ -1,4 +1,4 @@
-"""Which fields and values kubelet can decode: k8s.io/kubelet/config/v1beta1 of Kubernetes 1.34.
+"""Which fields and values kubelet can decode: k8s.io/kubelet/config/v1beta1 of Kubernetes 1.36.
 
 A value of a type that kubelet cannot decode keeps it from starting. A field that it does not know
 it passes over with a line in its log, so that what was meant is not set: DecodeKubeletConfiguration
@@ -14,7 +14,7 @@ from typing import Any
 from ignition.boot.parsing import Json, nearest, shown
 
 _KNOWN: Mapping[str, Any] = json.loads(
-    (Path(__file__).parent / "kubelet-1.34.json").read_text(encoding="utf-8")
+    (Path(__file__).parent / "kubelet-1.36.json").read_text(encoding="utf-8")
 )
 PLACES: Mapping[str, str] = _KNOWN["fields"]
 FIELDS = frozenset(place for place in PLACES if not re.search(r"[.\[{]", place))
@@ -22,7 +22,12 @@ GATES: Mapping[str, tuple[bool, bool]] = {
     name: (default, locked) for name, (default, locked) in _KNOWN["gates"].items()
 }
 """Each feature gate with its default, and whether it is locked to that."""
+NEEDED_GATES: Mapping[str, tuple[str, ...]] = {
+    name: tuple(needed) for name, needed in _KNOWN["needs"].items()
+}
+"""The gates without which a feature gate cannot be on."""
 TLS_CIPHERS: tuple[str, ...] = tuple(_KNOWN["tls_ciphers"])
+TLS_CURVES: tuple[int, ...] = tuple(_KNOWN["tls_curves"])
 TLS_VERSIONS: tuple[str, ...] = tuple(_KNOWN["tls_versions"])
 _INTEGERS = {
     "int32": (-(2**31), 2**31 - 1),

@@ -14,7 +14,7 @@ _PURPOSES = ("training", "inference", "batch", "realtime")
 _FLAGS = names("""
     node-labels node-ip cloud-provider hostname-override provider-id v config kubeconfig
     bootstrap-kubeconfig cert-dir root-dir image-credential-provider-config
-    image-credential-provider-bin-dir register-with-taints pod-infra-container-image max-pods
+    image-credential-provider-bin-dir register-with-taints max-pods
     container-runtime-endpoint feature-gates
 """)
 _OURS = tuple(f"fleet.gpu/{name}" for name in ("site", "pool", "hardware", "purpose", "numa-plan"))
@@ -74,7 +74,7 @@ def _flags(path: str, flags: Mapping[str, str], hardware: Hardware) -> Iterator[
     for flag in flags:
         if flag.removeprefix("--") not in _FLAGS:
             hint = parsing.hint(flag, [f"--{name}" for name in _FLAGS])
-            yield f"{path}: kubelet 1.34 does not start with {parsing.shown(flag)}; {hint}"
+            yield f"{path}: kubelet 1.36 does not start with {parsing.shown(flag)}; {hint}"
     if hardware.kind == "hetzner" and flags.get("--cloud-provider") != "external":
         yield (
             f"{path}: without --cloud-provider=external Hetzner's controller never finishes the "

@@ -33,7 +33,7 @@ from ignition.boot.config import BootConfig, ConfigError, Fetch, Role, read
 from ignition.boot.joining import Joining
 from ignition.boot.kernel import PAGE, Kernel
 from ignition.boot.kubelet import Kubelet
-from ignition.boot.parsing import masked
+from ignition.boot.parsing import Json, masked
 from ignition.boot.plan_json import ConfiguredMachine
 from ignition.boot.quantities import kibibytes
 
@@ -45,8 +45,9 @@ _DEFAULT_PODS = 110
 class BootedNode:
     """The Node as the kubelet would register it; quantities in Kubernetes notation.
 
-    `hugepages` has the pages on each NUMA node by resource name. `hostname` is None where the
-    machine keeps the name that its site gives it.
+    `hugepages` has the pages on each NUMA node by resource name, `kubelet` the fields of
+    KubeletConfiguration that are not kubeadm's. `hostname` is None where the machine keeps the name
+    that its site gives it.
     """
 
     hostname: str | None
@@ -57,6 +58,7 @@ class BootedNode:
     housekeeping_cpus: str
     workload_cpus: str
     hugepages: Mapping[str, tuple[int, ...]]
+    kubelet: Json
     decided_by_ignition: tuple[str, ...]
 
 
@@ -177,6 +179,7 @@ def _node(
         housekeeping_cpus=cpus.write(configured.reserved_cpus),
         workload_cpus=cpus.write(cpus.every(hardware) - configured.reserved_cpus),
         hugepages=dict(command_line.hugepages),
+        kubelet=configured.configuration,
         decided_by_ignition=tuple(_decided(command_line, configured, joined, hardware)),
     )
 

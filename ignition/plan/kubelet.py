@@ -1,6 +1,6 @@
 """The kubelet's part of a plan: a patch of KubeletConfiguration (kubelet.config.k8s.io/v1beta1).
 
-Field and option names follow k8s.io/kubelet/config/v1beta1 of Kubernetes 1.34. Memory is counted in
+Field and option names follow k8s.io/kubelet/config/v1beta1 of Kubernetes 1.36. Memory is counted in
 MiB so that the reservations sum exactly, as the Static memory manager demands.
 """
 

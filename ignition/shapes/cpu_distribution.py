@@ -1,7 +1,7 @@
 """Picks the CPUs that the static CPU manager takes with `distribute-cpus-across-numa`.
 
 After takeByTopologyNUMADistributed in pkg/kubelet/cm/cpumanager/cpu_assignment.go of Kubernetes
-1.34, whose quirks are kept: a pod stands or falls with them.
+1.36, whose quirks are kept: a pod stands or falls with them.
 """
 
 import math
@@ -13,7 +13,7 @@ from ignition.shapes.node import EmptyNode
 
 
 class EndlessError(ValueError):
-    """Kubelet 1.34 would go round for ever: no NUMA node of its choice has a core left."""
+    """Kubelet 1.36 would go round for ever: no NUMA node of its choice has a core left."""
 
 
 class Slice(Collection[int]):

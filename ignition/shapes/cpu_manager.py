@@ -1,6 +1,6 @@
 """The static CPU manager: which NUMA nodes have enough CPUs, and which CPUs a container gets.
 
-After pkg/kubelet/cm/cpumanager/policy_static.go of Kubernetes 1.34; see
+After pkg/kubelet/cm/cpumanager/policy_static.go of Kubernetes 1.36; see
 https://kubernetes.io/docs/tasks/administer-cluster/cpu-management-policies/.
 """
 

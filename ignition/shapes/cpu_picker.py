@@ -1,6 +1,6 @@
 """Picks the CPUs that the static CPU manager takes when it packs them into few NUMA nodes.
 
-After pkg/kubelet/cm/cpumanager/cpu_assignment.go of Kubernetes 1.34, whose quirks are kept: a pod
+After pkg/kubelet/cm/cpumanager/cpu_assignment.go of Kubernetes 1.36, whose quirks are kept: a pod
 stands or falls with them.
 """
 

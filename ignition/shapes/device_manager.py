@@ -1,6 +1,6 @@
 """The device manager: which NUMA nodes have enough GPUs, and which GPUs a container gets.
 
-After pkg/kubelet/cm/devicemanager of Kubernetes 1.34; each GPU tells its NUMA node, as NVIDIA's
+After pkg/kubelet/cm/devicemanager of Kubernetes 1.36; each GPU tells its NUMA node, as NVIDIA's
 device plugin does.
 """
 

@@ -1,6 +1,6 @@
 """The Static memory manager: which NUMA nodes the memory of a Guaranteed pod comes from.
 
-After pkg/kubelet/cm/memorymanager/policy_static.go of Kubernetes 1.34; see
+After pkg/kubelet/cm/memorymanager/policy_static.go of Kubernetes 1.36; see
 https://kubernetes.io/docs/tasks/administer-cluster/memory-manager/. A NUMA node serves either pods
 of its own or a group of nodes, never both.
 """

@@ -1,6 +1,6 @@
 """The Topology Manager: hints of the resources merged into one set of NUMA nodes, and the verdict.
 
-A set of NUMA nodes is a bit mask, as in kubelet (pkg/kubelet/cm/topologymanager of Kubernetes 1.34,
+A set of NUMA nodes is a bit mask, as in kubelet (pkg/kubelet/cm/topologymanager of Kubernetes 1.36,
 https://kubernetes.io/docs/tasks/administer-cluster/topology-manager/). Kubelet walks through every
 combination of hints; here the sets are folded provider by provider, which gives the same best hint,
 because its comparison orders the combinations whatever their sequence.

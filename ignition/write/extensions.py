@@ -43,7 +43,7 @@ def image(name: str, source: str) -> Extension:
 
 
 def kubernetes(version: str, arch: Arch) -> Extension:
-    """kubelet, kubeadm and CNI plugins of a Kubernetes version such as 1.34.1."""
+    """kubelet, kubeadm and CNI plugins of a Kubernetes version such as 1.36.3."""
     return image("kubernetes", f"{_BAKERY}/kubernetes-v{version}-{_ARCH[arch]}.raw")
 
 

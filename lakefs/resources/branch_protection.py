@@ -9,6 +9,7 @@ from pulumi.dynamic import CheckFailure, Resource
 
 from lakefs.client import LakefsClient
 from lakefs.errors import LakefsError, if_there
+from lakefs.repository_rules import protected_branches
 from lakefs.resources.connection import LakefsProvider, Properties, ResourceArgs, known, options
 
 USELESS = {
@@ -51,7 +52,7 @@ class BranchProtectionProvider(LakefsProvider):
 
     def make(self, lakefs: LakefsClient, props: Properties) -> Properties:
         repository, wanted = props["repository"], props["patterns"]
-        present, etag = _rules(lakefs, repository)
+        present, etag = protected_branches(lakefs, repository)
         if present and present != wanted and not props["adopt"]:
             raise LakefsError(
                 f"lakeFS repository {repository!r} already protects {', '.join(present)}: "
@@ -62,20 +63,20 @@ class BranchProtectionProvider(LakefsProvider):
 
     def find(self, lakefs: LakefsClient, id_: str, _props: Properties) -> Properties | None:
         with if_there():
-            patterns, _ = _rules(lakefs, id_)
+            patterns, _ = protected_branches(lakefs, id_)
             if patterns:
                 return {"repository": id_, "patterns": patterns}
         return None
 
     def change(self, lakefs: LakefsClient, id_: str, props: Properties) -> Properties:
-        present, etag = _rules(lakefs, id_)
+        present, etag = protected_branches(lakefs, id_)
         if present != props["patterns"]:
             _set(lakefs, id_, props["patterns"], etag)
         return props
 
     def remove(self, lakefs: LakefsClient, id_: str, _props: Properties) -> None:
         with if_there():
-            _, etag = _rules(lakefs, id_)
+            _, etag = protected_branches(lakefs, id_)
             _set(lakefs, id_, [], etag)
 
 
@@ -89,17 +90,6 @@ class BranchProtection(Resource, module="lakefs", name="BranchProtection"):
         self, name: str, args: BranchProtectionArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__(BranchProtectionProvider(), name, args.properties(), options(opts))
-
-
-def _rules(lakefs: LakefsClient, repository: str) -> tuple[list[str], str | None]:
-    """The patterns in order of the alphabet, and the ETag of this very list."""
-    answer = lakefs.ask(
-        f"read the branch protection of {repository!r}",
-        lakefs.api.repositories_api.get_branch_protection_rules_with_http_info,
-        repository,
-    )
-    headers = {name.lower(): value for name, value in (answer.headers or {}).items()}
-    return sorted(rule.pattern for rule in answer.data or []), headers.get("etag")
 
 
 def _set(lakefs: LakefsClient, repository: str, patterns: Sequence[str], etag: str | None) -> None:

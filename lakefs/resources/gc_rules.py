@@ -5,7 +5,6 @@ removes objects that no commit of a branch within that branch's days refers to. 
 replayed have to stay within them.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from pulumi.dynamic import CheckFailure, Resource
 
 from lakefs.client import LakefsClient
 from lakefs.errors import LakefsError, if_there
+from lakefs.repository_rules import garbage_collection
 from lakefs.resources.connection import LakefsProvider, Properties, ResourceArgs, known, options
 
 MOST_DAYS = 36_500
@@ -56,7 +56,10 @@ class GcRulesProvider(LakefsProvider):
 
     def make(self, lakefs: LakefsClient, props: Properties) -> Properties:
         repository = props["repository"]
-        if _rules(lakefs, repository) not in (None, _declared(props)) and not props["adopt"]:
+        if (
+            garbage_collection(lakefs, repository) not in (None, _declared(props))
+            and not props["adopt"]
+        ):
             raise LakefsError(
                 f"lakeFS repository {repository!r} already has garbage collection rules: set adopt "
                 "to replace them."
@@ -64,12 +67,12 @@ class GcRulesProvider(LakefsProvider):
         return _set(lakefs, repository, props)
 
     def find(self, lakefs: LakefsClient, id_: str, _props: Properties) -> Properties | None:
-        present = _rules(lakefs, id_)
+        present = garbage_collection(lakefs, id_)
         return None if present is None else {"repository": id_, **present}
 
     def change(self, lakefs: LakefsClient, id_: str, props: Properties) -> Properties:
         declared = _declared(props)
-        if _rules(lakefs, id_) != declared:
+        if garbage_collection(lakefs, id_) != declared:
             return _set(lakefs, id_, props)
         return {"repository": id_, **declared}
 
@@ -103,24 +106,6 @@ def _is_days(value: object) -> bool:
 def _declared(props: Properties) -> dict[str, Any]:
     days = {name: int(value) for name, value in props["branch_days"].items()}
     return {"default_days": int(props["default_days"]), "branch_days": days}
-
-
-def _rules(lakefs: LakefsClient, repository: str) -> dict[str, Any] | None:
-    """The rules of the server as they are declared; None without rules or repository.
-
-    Read past the SDK's model: the server answers null, not a list, for rules without branches.
-    """
-    with if_there():
-        answer = lakefs.ask(
-            f"read the garbage collection rules of {repository!r}",
-            lakefs.api.repositories_api.get_gc_rules_with_http_info,
-            repository,
-            _preload_content=False,
-        )
-        found = json.loads(answer.raw_data or b"{}")
-        days = {rule["branch_id"]: rule["retention_days"] for rule in found.get("branches") or []}
-        return {"default_days": found["default_retention_days"], "branch_days": days}
-    return None
 
 
 def _set(lakefs: LakefsClient, repository: str, props: Properties) -> dict[str, Any]:

@@ -7,8 +7,10 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import CheckFailure, Resource
 
+from lakefs.action_files import FOLDER
 from lakefs.client import LakefsClient
 from lakefs.errors import LakefsError, if_there
+from lakefs.repository_rules import protected_branches
 from lakefs.resources.connection import (
     MANAGED,
     LakefsProvider,
@@ -178,7 +180,10 @@ def _refuse_to_adopt(lakefs: LakefsClient, props: Properties, present: Propertie
 
 
 def _refuse_loss(lakefs: LakefsClient, found: Properties) -> None:
-    """Raises LakefsError for a protected repository, and for one with data of other people."""
+    """Raises LakefsError for a repository that somebody protects or has put something into.
+
+    What this program makes in one is no data: the protection of its default branch and actions.
+    """
     held = _held(lakefs, found)
     if held is not None:
         raise LakefsError(
@@ -191,12 +196,9 @@ def _held(lakefs: LakefsClient, found: Properties) -> str | None:
     api, name = lakefs.api, found["name"]
     if found["read_only"]:
         return "is read-only"
-    if lakefs.ask(
-        f"read the branch protection of {name!r}",
-        api.repositories_api.get_branch_protection_rules,
-        name,
-    ):
-        return "has branch protection rules"
+    patterns, _ = protected_branches(lakefs, name)
+    if others := sorted({*patterns} - {found["default_branch"]}):
+        return f"protects the branch {others[0]!r}"
     for tag in lakefs.everything(f"list the tags of {name!r}", api.tags_api.list_tags, name):
         return f"has the tag {tag.id!r}"
     for branch in lakefs.everything(
@@ -206,7 +208,8 @@ def _held(lakefs: LakefsClient, found: Properties) -> str | None:
             f"list the objects of {name!r}", api.objects_api.list_objects, name, branch.id
         )
         for entry in objects:
-            return f"holds {entry.path!r} on branch {branch.id!r}"
+            if not entry.path.startswith(FOLDER):
+                return f"holds {entry.path!r} on branch {branch.id!r}"
         for commit in lakefs.everything(
             f"list the commits of {name!r}", api.refs_api.log_commits, name, branch.id
         ):

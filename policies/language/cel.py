@@ -1,6 +1,6 @@
 """The words of the API server's language, CEL, in which rules say what they look at.
 
-Kubernetes 1.34: optional fields (`a.?b`), `quantity()`, and lists of one type alone, so that what
+Kubernetes 1.36: optional fields (`a.?b`), `quantity()`, and lists of one type alone, so that what
 differs in type is wrapped in `dyn()`. An object of a custom resource has its quantities as they
 were written; a Pod has them canonical. See
 https://kubernetes.io/docs/reference/using-api/cel/.

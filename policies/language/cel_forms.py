@@ -8,8 +8,9 @@ from policies.language.commands import COMMANDS, cel_are_read
 from policies.language.pods import KINDS
 from policies.language.rule import Admission, Kind
 
-_IS_GPU = "(k.startsWith('nvidia.com/gpu') || k.startsWith('nvidia.com/mig-'))"
-CONTAINER_ASKS_FOR_GPUS = f"{RESOURCES}.exists(r, r.exists(k, {_IS_GPU} && {is_some('r[k]')}))"
+IS_GPU = "(k.startsWith('nvidia.com/gpu') || k.startsWith('nvidia.com/mig-'))"
+"""CEL: whether a text `k` names a resource of `pod_search.GPU_RESOURCES`."""
+CONTAINER_ASKS_FOR_GPUS = f"{RESOURCES}.exists(r, r.exists(k, {IS_GPU} && {is_some('r[k]')}))"
 """CEL: whether there is some of `gpu_work.asked_gpus` of a container `c`."""
 ASKS_FOR_GPUS = f"p.containers.exists(c, {CONTAINER_ASKS_FOR_GPUS})"
 """CEL: `gpu_work.asks_for_gpus` of a pod `p`."""

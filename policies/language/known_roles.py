@@ -1,6 +1,6 @@
 """Roles that hold more than a team's may, each by its name and by what it holds at most.
 
-A name alone proves nothing, as anybody may choose it. Kubernetes' own are those of 1.34.1's API
+A name alone proves nothing, as anybody may choose it. Kubernetes' own are those of 1.36.3's API
 server. The charts and manifests were read at the releases of `settings.versions`; those that the
 fleet does not install at cert-manager 1.21.1, baremetal-operator 0.13.2, Trainer 2.3.0, KubeRay
 1.7.0, MPI Operator 0.8.0, training-operator 1.9.0 and kube-prometheus 0.16.0. Grafana's is that of

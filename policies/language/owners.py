@@ -20,7 +20,7 @@ from policies.language.rule import Manifest
 from settings.names import KUBE_SYSTEM, VOLCANO_NAMESPACE
 from settings.operators import OPERATORS
 
-# the roles system:controller:* of Kubernetes v1.34.1, plugin/pkg/auth/authorizer/rbac/
+# the roles system:controller:* of Kubernetes v1.36.3, plugin/pkg/auth/authorizer/rbac/
 # bootstrappolicy/controller_policy.go, whose controllers make pods or what makes pods
 _OF_KUBERNETES = (
     *("cronjob-controller", "daemon-set-controller", "deployment-controller", "job-controller"),

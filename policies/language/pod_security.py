@@ -1,6 +1,6 @@
-"""What loosens a container from its node: checks of Pod Security `baseline` at version 1.34.
+"""What loosens a container from its node: checks of Pod Security `baseline` at version 1.36.
 
-Read from k8s.io/pod-security-admission v0.34.1, policy/check_*.go. Privileged containers, host
+Read from k8s.io/pod-security-admission v0.36.3, policy/check_*.go. Privileged containers, host
 namespaces, paths, ports and capabilities are in isolation/host-access itself. A pod's context holds
 for its containers, so both are looked at.
 """

@@ -4,6 +4,7 @@ The service and the region of a request are those of its signature (Signature Ve
 signed it is not checked. Each action that was asked for is counted in `aws-actions.json`.
 """
 
+import contextlib
 import json
 import re
 import select
@@ -146,8 +147,9 @@ def _handler(aws: Aws) -> type[BaseHTTPRequestHandler]:
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            with contextlib.suppress(OSError):  # a client that was killed reads no answer
+                self.end_headers()
+                self.wfile.write(content)
 
         def log_message(self, *_args: object) -> None:  # the base class prints every request
             pass

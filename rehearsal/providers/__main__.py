@@ -1,7 +1,7 @@
 """`python -m rehearsal.providers --directory .rehearsal/dev --crds .toolchain/crds`
 
-Serves four gRPC servers, one for each package, on free ports of 127.0.0.1, prints the ports as one
-JSON line when they are ready, and ends on SIGTERM.
+Serves four gRPC servers, one for each package, and a fake of lakeFS on free ports of 127.0.0.1,
+prints the ports of the packages as one JSON line when they are ready, and ends on SIGTERM.
 """
 
 import argparse
@@ -9,7 +9,7 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +17,8 @@ from pathlib import Path
 import grpc  # type: ignore[import-untyped]  # grpcio ships no types
 from pulumi.runtime.proto import provider_pb2_grpc
 
+from rehearsal import lakefs_server
+from rehearsal.lakefs_server import LakefsServer
 from rehearsal.providers.aws.package import package as aws
 from rehearsal.providers.calls import CallLog
 from rehearsal.providers.cloud import Cloud
@@ -40,7 +42,7 @@ def main() -> None:
     # Ctrl-C reaches the whole terminal; the engine must still be able to finish what runs.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     arguments.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with served(arguments.directory, arguments.crds) as ports:
+    with served(arguments.directory, arguments.crds, arguments.programs) as ports:
         sys.stdout.write(json.dumps(ports) + "\n")
         sys.stdout.flush()
         sys.stdout = sys.stderr  # the program's own providers print their progress
@@ -48,10 +50,16 @@ def main() -> None:
 
 
 @contextmanager
-def served(directory: Path, crds: Path) -> Iterator[dict[str, int]]:
+def served(directory: Path, crds: Path, programs: Mapping[str, Path]) -> Iterator[dict[str, int]]:
     """Serves the providers of the rehearsal in `directory`; yields the port of each package."""
-    log = CallLog(directory)
-    providers = _providers(Cloud(directory), crds)
+    with lakefs_server.served(directory) as lakefs:
+        providers = _providers(Cloud(directory), crds, programs, lakefs)
+        with _served(providers, CallLog(directory)) as ports:
+            yield ports
+
+
+@contextmanager
+def _served(providers: Sequence[Provider], log: CallLog) -> Iterator[dict[str, int]]:
     servicers = {provider.package: Servicer(provider, log) for provider in providers}
     servers = {name: _server(servicer) for name, servicer in servicers.items()}
     ports = {name: server.add_insecure_port("127.0.0.1:0") for name, server in servers.items()}
@@ -66,12 +74,14 @@ def served(directory: Path, crds: Path) -> Iterator[dict[str, int]]:
             stopped.wait()
 
 
-def _providers(cloud: Cloud, crds: Path) -> tuple[Provider, ...]:
+def _providers(
+    cloud: Cloud, crds: Path, programs: Mapping[str, Path], lakefs: LakefsServer
+) -> tuple[Provider, ...]:
     return (
         SimulatedProvider(hcloud(), cloud),
         SimulatedProvider(aws(), cloud),
-        KubernetesProvider(cloud=cloud, crds=crds),
-        DynamicProvider(cloud=cloud),
+        KubernetesProvider(cloud=cloud, crds=crds, programs=programs),
+        DynamicProvider(cloud=cloud, lakefs=lakefs),
     )
 
 
@@ -95,7 +105,14 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--crds", type=Path, required=True, help="CustomResourceDefinitions, one folder a system"
     )
+    parser.add_argument(
+        "--programs", type=_paths, default={}, help="the controllers' programs by name, as JSON"
+    )
     return parser.parse_args()
+
+
+def _paths(text: str) -> dict[str, Path]:
+    return {str(name): Path(path) for name, path in json.loads(text).items()}
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
 """The package `pulumi-python`: resources whose provider is Python code of the program.
 
-The provider's own `check` and `diff` run, as in a real run. Its `create`, `update` and `delete` run
-where they act in the cluster, which the rehearsal has. Others are only recorded, because a
-rehearsal has no server that they could call.
+The provider's own `check` and `diff` run, as in a real run. Its `create`, `read`, `update` and
+`delete` run where they act inside lakeFS, on the twin's server, and all but `read` where they act
+in the cluster. Others are only recorded, because a rehearsal has no server that they could call.
 """
 
 import base64
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Any, TypeVar, cast
 
@@ -18,6 +18,7 @@ from pulumi.dynamic import Config, ConfigureRequest, ResourceProvider
 
 from rehearsal import refusals
 from rehearsal.errors import RefusedError
+from rehearsal.lakefs_server import LakefsServer
 from rehearsal.providers.cloud import Cloud, CloudObject
 from rehearsal.providers.contract import (
     CheckResult,
@@ -44,6 +45,8 @@ T = TypeVar("T")
 PACKAGE = "pulumi-python"
 IN_CLUSTER = f"{PACKAGE}:dynamic/kube"
 """How the types begin whose providers ask the API server alone."""
+IN_LAKEFS = f"{PACKAGE}:dynamic/lakefs"
+"""How the types begin whose providers ask lakeFS alone."""
 LOOK_EVERY_S = 0.2
 PROVIDER = "__provider"
 """The property with the program's provider, pickled and in base64."""
@@ -54,6 +57,7 @@ class DynamicProvider:
     """The provider of all dynamic resources of a Python program."""
 
     cloud: Cloud = field(repr=False)
+    lakefs: LakefsServer
 
     @property
     def package(self) -> str:
@@ -79,6 +83,7 @@ class DynamicProvider:
         """The instance; the engine hands it the whole configuration of the stack."""
         return DynamicInstance(
             cloud=self.cloud,
+            lakefs=self.lakefs,
             config=plain_properties(session.config),
             cancelled=session.cancelled,
         )
@@ -89,6 +94,7 @@ class DynamicInstance:
     """Runs the program's providers and records their resources."""
 
     cloud: Cloud = field(repr=False)
+    lakefs: LakefsServer
     config: Mapping[str, Any] = field(repr=False)
     cancelled: threading.Event
 
@@ -124,10 +130,13 @@ class DynamicInstance:
     def create(
         self, resource: Resource, inputs: Properties, *, preview: bool, timeout_s: float
     ) -> tuple[str, Properties]:
-        """Records the resource; its outputs are its inputs."""
+        """Makes or records the resource; the outputs of a recorded one are its inputs."""
         del timeout_s
         if preview:
             return "", inputs
+        if resource.type.startswith(IN_LAKEFS):
+            made = self._in_lakefs(resource, inputs, lambda it, props: it.create(props))
+            return str(made.id), self._held(resource, inputs, made.outs)
         if resource.type.startswith(IN_CLUSTER):
             provider = self._acting(resource, inputs)
             made = self._act(resource, inputs, lambda: provider.create(_handed(inputs)))
@@ -139,7 +148,13 @@ class DynamicInstance:
         return resource.name, inputs
 
     def read(self, resource: Resource, state: State) -> State | None:
-        """The resource as recorded; None when it is gone."""
+        """The resource as lakeFS has it, or as recorded; None when it is gone."""
+        if resource.type.startswith(IN_LAKEFS):
+            known = state.outputs or state.inputs
+            found = self._in_lakefs(resource, known, lambda it, props: it.read(state.id, props))
+            if not found.id:
+                return None
+            return replace(state, outputs=self._held(resource, known, found.outs))
         return state if self.cloud.get(resource.type, state.id) else None
 
     def update(
@@ -151,10 +166,16 @@ class DynamicInstance:
         preview: bool,
         timeout_s: float,
     ) -> Properties:
-        """Records the new inputs."""
+        """Changes the resource, or records the new inputs."""
         del timeout_s
         if preview:
             return new
+        if resource.type.startswith(IN_LAKEFS):
+            old = self.lakefs.there(resource.type, _handed(state.outputs))
+            changed = self._in_lakefs(
+                resource, new, lambda it, props: it.update(state.id, old, props)
+            )
+            return self._held(resource, new, changed.outs)
         if resource.type.startswith(IN_CLUSTER):
             provider, old = self._acting(resource, new), _handed(state.outputs)
             self._act(resource, new, lambda: provider.update(state.id, old, _handed(new)))
@@ -162,8 +183,11 @@ class DynamicInstance:
         return new
 
     def delete(self, resource: Resource, state: State, *, timeout_s: float) -> None:
-        """Deletes the record."""
+        """Deletes the resource, or its record."""
         del timeout_s
+        if resource.type.startswith(IN_LAKEFS):
+            self._in_lakefs(resource, state.outputs, lambda it, props: it.delete(state.id, props))
+            return
         if resource.type.startswith(IN_CLUSTER):
             provider, held = self._acting(resource, state.outputs), _handed(state.outputs)
             self._act(resource, {}, lambda: provider.delete(state.id, held))
@@ -173,6 +197,24 @@ class DynamicInstance:
         """Refuses every function: dynamic providers have none."""
         del arguments
         raise RefusedError(f"{token} cannot be rehearsed: nobody answers it.", summary="unknown")
+
+    def _in_lakefs(
+        self,
+        resource: Resource,
+        properties: Properties,
+        ask: Callable[[ResourceProvider, dict[str, Any]], T],
+    ) -> T:
+        """Runs a method of the resource's provider on the twin's server."""
+        provider = _provider(resource, properties, {})
+        there = self.lakefs.there(resource.type, _handed(properties))
+        return self._act(resource, {}, lambda: ask(provider, there))
+
+    def _held(
+        self, resource: Resource, given: Properties, held: Mapping[str, Any] | None
+    ) -> Properties:
+        """The outputs of a resource in lakeFS, in the program's words and as secret as before."""
+        back = self.lakefs.back(resource.type, _handed(given), held or {})
+        return conceal_properties({**_taken(back), PROVIDER: given[PROVIDER]}, given)
 
     def _acting(self, resource: Resource, properties: Properties) -> ResourceProvider:
         """The resource's provider with the configuration of the stack."""

@@ -80,11 +80,17 @@ REFUSED: dict[str, Fields] = {
     "an unknown cipher": {"tlsCipherSuites": ["TLS_NULL"]},
     "an authorisation that is gone": {"authorization": {"mode": "RBAC"}},
     "a sysctl of the host": {"allowedUnsafeSysctls": ["vm.swappiness"]},
-    "a period of CPU time": {"cpuCFSQuotaPeriod": "5ms"},
+    "a period of CPU time": {"cpuCFSQuotaPeriod": "2s"},
     "an invented format of logs": {"logging": {"format": "logfmt"}},
     "a quantity as a number": {"systemReserved": {"memory": 8}},
     "pids of a user namespace": {"userNamespaces": {"idsPerPod": 1000}},
     "run once": {"runOnce": True},
+    "a gate without the one that it needs": {"featureGates": {"GangScheduling": True}},
+    "an image that is too young to remove": {"imageMinimumGCAge": "-1s"},
+    "memory kept without its gate": {"memoryReservationPolicy": "TieredReservation"},
+    "an invented way to keep memory": {"memoryReservationPolicy": "All"},
+    "a curve that nobody knows": {"tlsCurvePreferences": [1]},
+    "a curve twice": {"tlsCurvePreferences": [23, 23]},
 }
 
 

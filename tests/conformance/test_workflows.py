@@ -1,5 +1,6 @@
 """The workflows of GitHub Actions: what actionlint says, and that what they name exists."""
 
+import os
 import re
 import subprocess
 import sys
@@ -121,10 +122,62 @@ def test_environments_are_updated_one_after_the_other() -> None:
     assert order == {"dev": None, "research": "dev", "prod": "research"}
 
 
-def test_the_rehearsal_gets_no_secret_and_no_token() -> None:
-    rehearse = workflow("preview")["jobs"]["rehearse"]
+@pytest.mark.parametrize("name", ["preview", "up-environment"])
+def test_the_rehearsal_gets_no_secret_and_no_token(name: str) -> None:
+    rehearse = workflow(name)["jobs"]["rehearse"]
     assert "secrets." not in yaml.safe_dump(rehearse)
     assert rehearse["permissions"] == {"contents": "read"}
+    assert "environment" not in rehearse
+
+
+def test_an_update_needs_the_statement_of_its_own_run_or_a_signed_one_of_its_commit() -> None:
+    rehearse, up = (workflow("up-environment")["jobs"][name] for name in ("rehearse", "up"))
+    assert up["needs"] == "rehearse"
+    (given,) = (step for step in rehearse["steps"] if use(step) == "actions/upload-artifact")
+    (taken,) = (step for step in up["steps"] if use(step) == "actions/download-artifact")
+    assert given["with"]["name"] == taken["with"]["name"]
+    assert set(taken["with"]) == {"name", "path"}, "it is of no other run"
+    order = [use(step) or step["name"] for step in up["steps"]]
+    demand = order.index("Demand that this commit was rehearsed")
+    assert order.index("actions/download-artifact") < demand
+    assert demand < order.index("aws-actions/configure-aws-credentials")
+    assert demand < order.index("pulumi/actions")
+    command = up["steps"][demand]["run"]
+    assert 'fleet statement verify "$ENVIRONMENT"' in command
+    assert '--commit "$GITHUB_SHA"' in command
+    assert "if" not in up["steps"][demand]
+    assert "continue-on-error" not in up["steps"][demand]
+
+
+@pytest.mark.parametrize("folders", [0, 1, 2])
+@pytest.mark.parametrize("signed", [True, False])
+def test_the_note_of_a_commit_is_found_wherever_git_keeps_it(
+    tmp_path: Path, folders: int, signed: bool
+) -> None:
+    """Git spreads notes over folders when they are many."""
+    sha = "1f" * 20
+    of = sha if signed else "2e" * 20
+    parts = [of[2 * n : 2 * n + 2] for n in range(folders)] + [of[2 * folders :]]
+    note = tmp_path.joinpath(".preview", "notes", *parts)
+    note.parent.mkdir(parents=True)
+    note.write_text("signed")
+    (tmp_path / "temporary").mkdir()
+    steps = workflow("up-environment")["jobs"]["rehearse"]["steps"]
+    (script,) = (step["run"] for step in steps if step.get("id") == "note")
+    variables = {
+        "PATH": os.environ["PATH"],
+        "GITHUB_SHA": sha,
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "RUNNER_TEMP": str(tmp_path / "temporary"),
+    }
+    subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", script],  # noqa: S607  # as a runner does
+        cwd=tmp_path,
+        env=variables,
+        check=True,
+    )
+    assert (tmp_path / "output").read_text() == f"signed={str(signed).lower()}\n"
+    assert (tmp_path / "temporary" / "statement.json").exists() is signed
 
 
 def test_every_check_runs_on_pull_requests_and_on_what_was_merged() -> None:
@@ -172,7 +225,7 @@ def test_the_toolchain_is_built_anew_only_where_its_sources_or_the_lock_changed(
     }
     sources = "${{ hashFiles('toolchain/**', 'requirements.lock') }}"
     assert all(key.endswith(f"-{sources}") for key in keys.values())
-    assert keys.keys() == {"preview", "test", "nightly"}
+    assert keys.keys() == {"preview", "test", "nightly", "up-environment"}
     assert keys["test"] == keys["nightly"] != keys["preview"], "a rehearsal builds fewer programs"
 
 

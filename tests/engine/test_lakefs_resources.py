@@ -263,9 +263,11 @@ def test_a_protected_repository_survives_destroy_with_its_protection(stack: Stac
     stack.up()
     assert "it is protected" in stack.run("destroy", "--yes", "--skip-preview", fails=True)
     stack.up()
+    stack.repository().open_branch("ticks", stack.repository().head("main"))
+    stack.repository().upload("ticks", "2026-11-23.csv", b"1")
     stack.unprotect()
     printed = stack.run("destroy", "--yes", "--skip-preview", fails=True)
-    assert "is not deleted: it has branch protection rules" in printed
+    assert "is not deleted: it holds '2026-11-23.csv' on branch 'ticks'" in printed
     repository = stack.fake.model.repositories["backtests"]
     assert repository.protection == ("main",)
     assert stack.repository().read(stack.repository().head("main"), CHECK)
@@ -273,8 +275,17 @@ def test_a_protected_repository_survives_destroy_with_its_protection(stack: Stac
     assert "6 unchanged" in stack.up()
 
 
+def test_destroy_takes_what_the_program_alone_has_filled(stack: Stack) -> None:
+    stack.up()
+    stack.unprotect()
+    stack.run("destroy", "--yes", "--skip-preview")
+    assert not stack.fake.model.repositories
+
+
 def test_destroy_takes_all_of_it_once_that_was_said(stack: Stack) -> None:
     stack.up()
+    stack.repository().open_branch("ticks", stack.repository().head("main"))
+    stack.repository().upload("ticks", "2026-11-23.csv", b"1")
     stack.declare(delete_with_data=True)
     stack.up()
     stack.unprotect()

@@ -140,7 +140,7 @@ def launcher(tmp_path: Path, toolchain: None) -> Iterator[Launcher]:
     yield Launcher(
         directory=tmp_path,
         processes=processes,
-        programs=Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok")),
+        programs=Programs.of(tools),
         environment=dict(os.environ),
     )
     processes.stop()

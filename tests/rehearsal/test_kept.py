@@ -20,6 +20,7 @@ import yaml
 
 from fleet.check.judging import check
 from fleet.check.reading import read
+from fleet.statement.verifying import Wanted, verify
 from policies.environment import load
 from rehearsal.api import Api, ApiServerError
 from rehearsal.providers.kubernetes import kubeconfig
@@ -96,6 +97,21 @@ def test_git_status_stays_clean(kept: Kept) -> None:
     assert kept.checkout.git("status", "--porcelain") == ""
 
 
+def test_it_states_what_an_update_of_this_commit_needs(kept: Kept) -> None:
+    stack_file = kept.checkout.stack_file("dev")
+    wanted = Wanted(
+        environment="dev",
+        commit=kept.checkout.git("rev-parse", "HEAD").strip(),
+        stack_file=stack_file,
+        keys={},
+        from_this_run=True,
+    )
+    found = verify((kept.directory / "statement.json").read_text(), wanted).predicate
+    assert [each["name"] for each in found["phases"]][-1] == "job"
+    assert found["versions"]["kubernetes"] == versions["kubernetes"]
+    assert len(found["notRehearsed"]) == len(kept.report["charts_not_rehearsed"])
+
+
 def test_sites_and_pools_are_those_of_the_stack_file(kept: Kept) -> None:
     assert [site["name"] for site in kept.report["sites"]] == ["fra", "hel1", "us-east-1"]
     pools = {
@@ -160,8 +176,16 @@ def test_what_is_not_rehearsed_is_listed(kept: Kept) -> None:
         *("cilium", "gpu-operator", "hcloud-cloud-controller-manager", "hcloud-csi", "karpenter"),
         *("karpenter-crd", "kube-prometheus-stack", "kured", "lakefs", "volcano"),
     }
-    assert any("lakeFS" in text for text in kept.report["recorded_only"])
     assert any("Metal3" in given for given in kept.report["taken_as_given"])
+
+
+def test_lakefs_holds_what_the_stack_file_declares(kept: Kept) -> None:
+    assert kept.report["lakefs"]["endpoint"] is None
+    held = {each["name"]: each for each in kept.report["lakefs"]["repositories"]}
+    assert set(held) == {"backtests", "ticks"}
+    for name, repository in held.items():
+        assert repository["storage_namespace"].endswith(f"/{name}")
+        assert (repository["protected"], repository["actions"]) == (["main"], ["merge-check.yaml"])
 
 
 def test_the_twin_runs_the_minors_of_the_environment(kept: Kept) -> None:

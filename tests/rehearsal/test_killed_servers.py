@@ -19,6 +19,7 @@ def server(checkout: Checkout, name: str) -> psutil.Process:
     [
         "etcd",
         "kwok",
+        pytest.param("admitter", marks=pytest.mark.slow),
         "provider-server",
         pytest.param("kube-apiserver", marks=pytest.mark.slow),
         pytest.param("machine-loop", marks=pytest.mark.slow),

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from hardware.catalogue import Hardware
-from ignition.boot import cpus
+from rehearsal.kubelet import machine
 from toolchain.build import ensure
 
 # what kubeadm init writes into the ConfigMap kubelet-config, as far as it matters here
@@ -27,6 +27,8 @@ BASE = {
     "containerRuntimeEndpoint": "",
     "cpuManagerReconcilePeriod": "0s",
     "evictionPressureTransitionPeriod": "0s",
+    # kubeadm writes no such line: the computer of the test may have control groups v1, no node has
+    "failCgroupV1": False,
     "healthzBindAddress": "127.0.0.1",
     "healthzPort": 10248,
     "logging": {"flushFrequency": 0, "options": {"json": {"infoBufferSize": "0"}}, "verbosity": 0},
@@ -54,7 +56,7 @@ def verdicts(
 
     Its CPU, memory and Topology Manager are asked where a machine is given.
     """
-    node = None if hardware is None else _machine(hardware)
+    node = None if hardware is None else machine(hardware, {})
     questions = [
         json.dumps(
             {
@@ -82,20 +84,3 @@ def verdicts(
 @cache
 def _program() -> str:
     return str(ensure(("kubelet-shapes",), console=None).path("kubelet-shapes"))
-
-
-def _machine(hardware: Hardware) -> dict[str, Any]:
-    return {
-        "sockets": hardware.sockets,
-        "numa_nodes": [
-            {
-                "id": node.id,
-                "cores": [sorted(core) for core in cpus.cores(node)],
-                "core_sockets": [node.id * hardware.sockets // len(hardware.numa_nodes)]
-                * len(cpus.cores(node)),
-                "memory_mib": node.memory_gib * 1024,
-                "distances": [10 if node.id == other.id else 21 for other in hardware.numa_nodes],
-            }
-            for node in hardware.numa_nodes
-        ],
-    }

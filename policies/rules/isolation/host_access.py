@@ -3,7 +3,7 @@
 Pods in the system namespaces of the setting may. A container may add the capabilities of a
 runtime's default set and those of the setting. In the namespaces of queues there is no exemption:
 the API server holds them to Pod Security `baseline`, which knows none and the same capabilities.
-What loosens a container counts, too, as Pod Security's `baseline` of 1.34 has it: no seccomp or
+What loosens a container counts, too, as Pod Security's `baseline` of 1.36 has it: no seccomp or
 AppArmor (`Unconfined`), other options of SELinux, `procMount`, sysctls that are not of the pod's
 own, a process of a Windows host, and another host for probes. A PersistentVolume must not be a path
 of the host either, as `hostPath` or `local`, except below those of the setting, which provisioners

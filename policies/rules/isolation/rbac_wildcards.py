@@ -39,7 +39,7 @@ _TAKES_IN = (
     "must not take in cluster-admin or all other roles: its aggregationRule must name labels that "
     "others have."
 )
-# the only label of cluster-admin: Kubernetes v1.34.1, plugin/pkg/auth/authorizer/rbac/
+# the only label of cluster-admin: Kubernetes v1.36.3, plugin/pkg/auth/authorizer/rbac/
 # bootstrappolicy/policy.go
 _MARK, _OWN = "kubernetes.io/bootstrapping", "rbac-defaults"
 _AWS = (

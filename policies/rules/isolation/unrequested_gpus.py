@@ -44,7 +44,7 @@ _BY_MOUNT = (
 )
 
 
-# Kubernetes v1.34.1, pkg/apis/core/v1/defaults.go, SetDefaults_LimitRangeItem
+# Kubernetes v1.36.3, pkg/apis/core/v1/defaults.go, SetDefaults_LimitRangeItem
 _BECOME_DEFAULTS = ("default", "defaultRequest", "max", "min")
 _BY_DEFAULT = f"must not give containers {_VENDOR} devices that they do not ask for."
 

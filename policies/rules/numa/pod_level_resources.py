@@ -1,6 +1,6 @@
 """A pod with GPUs, or on their nodes, must set resources in its containers, not for all of it.
 
-Kubernetes 1.34 takes CPUs, memory and huge pages for a pod as a whole (`spec.resources`), whatever
+Kubernetes 1.36 takes CPUs, memory and huge pages for a pod as a whole (`spec.resources`), whatever
 its containers set. The kubelet's static CPU manager and memory manager then leave out the whole
 pod, of which the QoS class may well be Guaranteed: its containers run on CPUs that all share, and
 get their memory from any NUMA node.
@@ -43,7 +43,7 @@ RULE = Rule(
         "that a Guaranteed pod runs on shared CPUs of both NUMA nodes."
     ),
     source=(
-        "https://github.com/kubernetes/kubernetes/blob/v1.34.1/pkg/kubelet/cm/cpumanager/"
+        "https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cpumanager/"
         "policy_static.go"
     ),
     predicate=violations,

@@ -5,20 +5,31 @@ a pod fits. Devices of a claim (DRA) come from a driver that it does not ask: th
 one NUMA node and CPUs of the other. docs/decisions/0024 says when this changes.
 
 - A pod with `resourceClaims` is refused unless it selects a pool without GPUs. Where no pools are
-  known, that holds for pods that ask for GPUs or choose their nodes.
+  known, that holds for pods that ask for GPUs or choose their nodes. A resource that is named after
+  a device class, `deviceclass.resource.kubernetes.io/<class>`, is such a claim: since 1.36 the
+  scheduler makes it for the pod (`DRAExtendedResource`).
 - A ResourceClaim or ResourceClaimTemplate of one of NVIDIA's GPU classes, or with a selector that
   names their driver, is refused; `allocationMode: All` would take every GPU of a node at once.
+- A DeviceClass whose `extendedResourceName` is a resource of the device plugin is refused: pods
+  that ask for nvidia.com/gpu would get claims instead.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 
 from policies.language import cel
-from policies.language.cel_forms import ASKS_FOR_GPUS, Fault, of_pods, pods_or_object
+from policies.language.cel_forms import (
+    ASKS_FOR_GPUS,
+    IS_GPU,
+    Fault,
+    of_pods,
+    pods_or_object,
+)
 from policies.language.gpu_nodes import ON_GPU_NODES, on_gpu_nodes
 from policies.language.gpu_work import asks_for_gpus
 from policies.language.manifest import at, describe, items, mapping
 from policies.language.node_choice import CHOOSES_POOL, pools_of
+from policies.language.pod_search import GPU_RESOURCES
 from policies.language.pods import KINDS, Pod, pods, subject
 from policies.language.pool_table import facts
 from policies.language.rule import Kind, Manifest, Rule, Settings
@@ -27,16 +38,19 @@ _GROUP = "resource.k8s.io"
 _CLAIMS: tuple[Kind, ...] = (
     (_GROUP, "resourceclaims"),
     (_GROUP, "resourceclaimtemplates"),
+    (_GROUP, "deviceclasses"),
 )
+_NAMED_AFTER_CLASS = "deviceclass.resource.kubernetes.io/"
 _CLASS = r"(^|\.)(gpu|mig)\.nvidia\.com$"
 _DRIVER = r"\bgpu\.nvidia\.com\b"
 _POD = (
-    "must ask for devices by a resource such as nvidia.com/gpu, not by resourceClaims, which the "
-    "kubelet does not align with CPUs; or select a pool without GPUs."
+    "must ask for devices by a resource such as nvidia.com/gpu, not by resourceClaims or a "
+    "device class, which the kubelet does not align with CPUs; or select a pool without GPUs."
 )
 _ALL = (
     "must not claim all GPUs of a node by the device class '{name}'; pods ask for nvidia.com/gpu."
 )
+_INSTEAD = "must not give out {name} by claims, which the device plugin gives out."
 _SOME = "must not claim GPUs by the device class '{name}'; pods ask for nvidia.com/gpu."
 
 
@@ -47,16 +61,30 @@ def violations(manifest: Manifest, settings: Settings) -> list[str]:
     return [
         f"{subject(manifest, pod)} {_POD}"
         for pod in pods(manifest)
-        if items(pod.spec.get("resourceClaims")) and _is_on_numa_pool(manifest, pod, settings)
+        if (items(pod.spec.get("resourceClaims")) or any(_classes(pod)))
+        and _is_on_numa_pool(manifest, pod, settings)
     ]
 
 
 def _is_on_numa_pool(manifest: Manifest, pod: Pod, settings: Settings) -> bool:
     anywhere = not pools_of(pod) and any(pool["gpus"] for pool in facts(settings)["pools"])
-    return anywhere or asks_for_gpus(pod) or on_gpu_nodes(manifest, pod, settings)
+    of_gpus = any(re.search(_CLASS, name) for name in _classes(pod))
+    return anywhere or of_gpus or asks_for_gpus(pod) or on_gpu_nodes(manifest, pod, settings)
+
+
+def _classes(pod: Pod) -> Iterator[str]:
+    """Yield the device classes of which a pod asks for devices by a resource."""
+    for container in pod.containers:
+        for part in ("limits", "requests"):
+            for name in mapping(at(container, "resources", part)):
+                if name.startswith(_NAMED_AFTER_CLASS):
+                    yield name.removeprefix(_NAMED_AFTER_CLASS)
 
 
 def _of_claim(manifest: Manifest) -> list[str]:
+    if manifest.get("kind") == "DeviceClass":
+        given = str(at(manifest, "spec", "extendedResourceName") or "")
+        return [_INSTEAD.format(name=given)] if given.startswith(GPU_RESOURCES) else []
     path = ("spec", "spec") if manifest.get("kind") == "ResourceClaimTemplate" else ("spec",)
     requests = items(at(manifest, *path, "devices", "requests"))
     faults = [_fault(each) for request in requests for each in _alternatives(request)]
@@ -95,6 +123,19 @@ _SAYS = (
 )
 _ASKING = f"({_SPEC}.filter(q, {_EACH}.exists(q, {_GPU})))"
 _HELD = "variables.pools.exists(e, e.gpus > 0)"
+_IS_CLASS = f"k.startsWith({cel.literal(_NAMED_AFTER_CLASS)})"
+_IS_GPU_CLASS = (
+    f"{_IS_CLASS} && k.substring({len(_NAMED_AFTER_CLASS)}).matches({cel.literal(_CLASS)})"
+)
+_EXTENDED = (
+    "(object.kind == 'DeviceClass' ? dyn(object).?spec.?extendedResourceName.orValue('') : '')"
+)
+
+
+def _asks(resource: str) -> str:
+    """CEL: whether a container of a pod `p` asks for a resource `k` of which this holds."""
+    return f"p.containers.exists(c, {cel.RESOURCES}.exists(r, r.exists(k, {resource})))"
+
 
 RULE = Rule(
     id="numa/resource-claims",
@@ -104,7 +145,7 @@ RULE = Rule(
         "gets GPUs of one NUMA node and CPUs and memory of the other."
     ),
     source=(
-        "https://github.com/kubernetes/kubernetes/blob/v1.34.1/pkg/kubelet/cm/"
+        "https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/"
         "container_manager_linux.go"
     ),
     predicate=violations,
@@ -114,12 +155,17 @@ RULE = Rule(
             Fault(
                 broken=f"object.apiVersion.startsWith('{_GROUP}/') && size({_ASKING}) > 0",
                 says=f"{_ASKING}.map(q, {_EACH}.filter(q, {_GPU}).map(q, {_SAYS})[0])[0]",
-            )
+            ),
+            Fault(
+                broken=f"[{_EXTENDED}].exists(k, {IS_GPU})",
+                says=cel.text(_INSTEAD, name=_EXTENDED),
+            ),
         ],
         of_pods(
             f"object.apiVersion.startsWith('{_GROUP}/') ? [] : variables.pods.filter(p, "
-            "size(p.spec.?resourceClaims.orValue([])) > 0 && "
-            f"(!({CHOOSES_POOL}) && {_HELD} || {ASKS_FOR_GPUS} || {ON_GPU_NODES}))",
+            f"(size(p.spec.?resourceClaims.orValue([])) > 0 || {_asks(_IS_CLASS)}) && "
+            f"(!({CHOOSES_POOL}) && {_HELD} || {_asks(_IS_GPU_CLASS)} || {ASKS_FOR_GPUS} || "
+            f"{ON_GPU_NODES}))",
             [Fault(broken="true", says=cel.literal(_POD))],
         ),
     ),

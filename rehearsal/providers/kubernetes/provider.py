@@ -1,5 +1,6 @@
 """The provider `kubernetes`: resources become objects of the API server in the kubeconfig."""
 
+import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +8,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from rehearsal.api import Api
+from rehearsal.controllers.controller import Controllers
+from rehearsal.controllers.releases import ReleaseControllers
 from rehearsal.errors import RefusedError
+from rehearsal.processes import Processes
 from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.contract import (
     CheckResult,
@@ -45,6 +49,8 @@ class KubernetesProvider:
 
     cloud: Cloud = field(repr=False)
     crds: Path
+    programs: Mapping[str, Path] = field(default_factory=dict)
+    """What runs the controllers of Releases; without it they are recorded alone."""
 
     @property
     def package(self) -> str:
@@ -128,11 +134,28 @@ class KubernetesProvider:
                 adopts=config.get("upsertExistingObjects") == "true",
             ),
             releases=release.Releases(
-                api=api, cloud=self.cloud, crds=self.crds, namespace=namespace
+                api=api,
+                cloud=self.cloud,
+                crds=self.crds,
+                namespace=namespace,
+                controllers=self._controllers(api, kinds),
             ),
             mutable_config_maps=config.get("enableConfigMapMutable") == "true",
             mutable_secrets=config.get("enableSecretMutable") == "true",
         )
+
+    def _controllers(self, api: Api, kinds: Discovery) -> ReleaseControllers | None:
+        if not self.programs:
+            return None
+        directory = self.cloud.directory.resolve()
+        place = Controllers(
+            api=api,
+            directory=directory,
+            processes=Processes(directory),
+            environment=os.environ,
+            root=Path.cwd(),
+        )
+        return ReleaseControllers(place=place, kinds=kinds, programs=self.programs)
 
 
 @dataclass(frozen=True, kw_only=True)

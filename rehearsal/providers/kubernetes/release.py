@@ -1,7 +1,7 @@
 """Records each `kubernetes:helm.sh/v3:Release` and applies the CRDs of its chart.
 
-Nothing of the chart is installed: what policies and the scheduler must see are resources of the
-program itself.
+Of a chart whose controllers run here their rights, settings and webhooks are applied, too. Nothing
+else of a chart is installed: what policies must see are resources of the program itself.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rehearsal.api import Api
+from rehearsal.controllers.releases import ReleaseControllers
 from rehearsal.errors import RefusedError
 from rehearsal.providers import sdk_types
 from rehearsal.providers.checks import InputCheck, matching
@@ -75,6 +76,7 @@ class Releases:
     cloud: Cloud = field(repr=False)
     crds: Path
     namespace: str
+    controllers: ReleaseControllers | None = None
 
     def check(
         self, resource: Resource, old: Properties, new: Properties, naming: Naming
@@ -111,6 +113,7 @@ class Releases:
             )
         self._ensure_namespace(resource, given)
         self._apply_definitions(given)
+        self._start(given)
         return id_, self._record(resource, id_, inputs, revision=1)
 
     def update(
@@ -121,6 +124,7 @@ class Releases:
             return {**new, "status": UNKNOWN, "resourceNames": UNKNOWN}
         given = plain_properties(new)
         self._apply_definitions(given)
+        self._start(given)
         match plain_properties(state.outputs).get("status"):
             case {"revision": int(revision)}:
                 return self._record(resource, state.id, new, revision=revision + 1)
@@ -138,6 +142,8 @@ class Releases:
     def delete(self, state: State) -> None:
         """Deletes the record, and the CRDs that Helm would delete with the release."""
         given = plain_properties(state.inputs)
+        if self.controllers:
+            self.controllers.end(given)
         folder = folder_of_kinds(given)
         if folder and _chart(given) in CRDS_AMONG_TEMPLATES:
             for definition in definitions(self.crds / folder):
@@ -164,6 +170,10 @@ class Releases:
     def _apply_definitions(self, given: Properties) -> None:
         if folder := folder_of_kinds(given):
             install_crds(self.api, self.crds / folder, manager=MANAGER)
+
+    def _start(self, given: Properties) -> None:
+        if self.controllers:
+            self.controllers.start(given)
 
     def _record(
         self, resource: Resource, id_: str, inputs: Properties, *, revision: int

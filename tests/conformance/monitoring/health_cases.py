@@ -26,7 +26,7 @@ from tests.support.monitoring.situations import (
 
 _END_OF_DAY_40 = Series(
     name="fleet:support_end:timestamp",
-    labels={"version": "Kubernetes 1.34"},
+    labels={"version": "Kubernetes 1.36"},
     samples=steady(40 * 86400),
 )
 _END_OF_DAY_70 = replace(_END_OF_DAY_40, samples=steady(70 * 86400))
@@ -39,8 +39,8 @@ CASES = (
         minutes=10,
         fires=(
             Fires(
-                labels={"version": "Kubernetes 1.34"},
-                sentence="Kubernetes 1.34 gets its last fix within 39d 23h 50m 0s",
+                labels={"version": "Kubernetes 1.36"},
+                sentence="Kubernetes 1.36 gets its last fix within 39d 23h 50m 0s",
             ),
         ),
     ),
@@ -51,8 +51,8 @@ CASES = (
         minutes=10,
         fires=(
             Fires(
-                labels={"version": "Kubernetes 1.34"},
-                sentence="Kubernetes 1.34 gets no fixes any more",
+                labels={"version": "Kubernetes 1.36"},
+                sentence="Kubernetes 1.36 gets no fixes any more",
             ),
         ),
     ),

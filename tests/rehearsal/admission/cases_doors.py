@@ -81,6 +81,14 @@ def _claiming(found: Object, **spec: Any) -> Object:
     return pod(found, resourceClaims=[named], **spec)
 
 
+def _of_class(name: str) -> Object:
+    return limited(**{f"deviceclass.resource.kubernetes.io/{name}": 1})
+
+
+def _device_class(resource: str) -> Object:
+    return made("resource.k8s.io/v1", "DeviceClass", {"extendedResourceName": resource})
+
+
 def _by_variable(**spec: Any) -> Object:
     mine = {**container("c"), "command": ["python", "mine.py"]}
     return pod(_seeing("all", mine), **spec)
@@ -148,6 +156,8 @@ def _good_claims() -> Iterator[Row]:
     yield CLAIMS, "a pool without GPUs", _claiming(limited(), **_on("bare"))
     of_network = {"exactly": {"deviceClassName": "dra.net", "allocationMode": "All"}}
     yield CLAIMS, "devices of a network", _claim("ResourceClaimTemplate", of_network)
+    yield CLAIMS, "a class of cards", _device_class("example.com/card")
+    yield CLAIMS, "a card without GPUs", job(template(_of_class("card.example"), **_on("bare")))
     yield QUANTITIES, "quantities", workflow(template(gpus(cpu="8000m", memory="64Gi")))
 
 
@@ -283,6 +293,9 @@ def _bad_claims() -> Iterator[Row]:
     selector = {"cel": {"expression": 'device.driver == "gpu.nvidia.com"'}}
     mine = {"exactly": {"deviceClassName": "mine", "selectors": [selector]}}
     yield CLAIMS, "a class of one's own", _claim("ResourceClaim", mine)
+    yield CLAIMS, "a GPU by its class", job(template(_of_class("gpu.nvidia.com"), **_on("bare")))
+    yield CLAIMS, "a card on a pool with GPUs", job(template(_of_class("card.example")))
+    yield CLAIMS, "a class of GPUs", _device_class("nvidia.com/gpu")
     whole = {"resources": {"limits": {"cpu": "8", "memory": "64Gi"}}}
     for name in ("Pod", "Job", "Volcano's Job", "PyTorchJob"):
         yield WHOLE_POD, f"a {name} with GPUs", KINDS[name](template(gpus(), **whole))

@@ -16,10 +16,10 @@ from toolchain.build import ensure
 
 @pytest.fixture(scope="session")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    tools = ensure(("control-plane", "kwok"), console=None)
+    tools = ensure(("control-plane", "kwok", "admitter"), console=None)
     directory = tmp_path_factory.mktemp("plane")
     processes = Processes(directory)
-    programs = Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok"))
+    programs = Programs.of(tools)
     launcher = Launcher(
         directory=directory, processes=processes, programs=programs, environment=dict(os.environ)
     )

@@ -55,8 +55,6 @@ DIFFERENT = {
     "node-name-argo-patch": ["isolation/node-name"],
     # the trainer is a part of a pod, which is judged when it is made
     "image-digest-trainjob-image": ["isolation/image-digest"],
-    # the server leaves out image volumes, which are off by default in Kubernetes 1.34
-    "image-digest-image-volume": ["isolation/image-digest"],
 }
 UNSERVED = {
     "Backtest",

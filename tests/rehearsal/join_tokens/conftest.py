@@ -59,12 +59,12 @@ class Ground:
 @pytest.fixture(scope="module")
 def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
     folder = tmp_path_factory.mktemp("join-tokens")
-    tools = ensure(("control-plane", "kwok"), console=None)
+    tools = ensure(("control-plane", "kwok", "admitter"), console=None)
     processes = Processes(folder)
     launcher = Launcher(
         directory=folder,
         processes=processes,
-        programs=Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok")),
+        programs=Programs.of(tools),
         environment=dict(os.environ),
     )
     store = Store()

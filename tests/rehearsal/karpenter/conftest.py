@@ -13,11 +13,16 @@ import pytest
 
 from rehearsal.api import Api
 from rehearsal.control_plane import Launcher, Programs
+from rehearsal.controllers.controller import Controllers
+from rehearsal.controllers.releases import ReleaseControllers
 from rehearsal.engine import environment
 from rehearsal.karpenter import account, instances
 from rehearsal.karpenter.instances import Instance
+from rehearsal.karpenter.server import ADDRESS
 from rehearsal.processes import Processes
-from rehearsal.providers.kubernetes.readiness import install_crds
+from rehearsal.providers import cloud
+from rehearsal.providers.kubernetes.readiness import Discovery, install_crds
+from rehearsal.twin import controller_programs
 from settings import load, stack_file
 from settings.names import JOIN_TOKENS_NAMESPACE, RELEASE
 from tests.conftest import ROOT
@@ -91,13 +96,39 @@ class Ground:
 
     def start(self) -> None:
         """Starts what a rehearsal has beside its control plane: AWS and the machines."""
-        loop = ("rehearsal.machine_loop", self.directory, ensure(console=None).path("karpenter"))
-        for name, command in {
-            "aws": ("rehearsal.karpenter.server", self.directory),
-            "machine-loop": loop,
+        for name, module in {
+            "aws": "rehearsal.karpenter.server",
+            "machine-loop": "rehearsal.machine_loop",
         }.items():
-            words = (sys.executable, "-m", *command)
+            words = (sys.executable, "-m", module, self.directory)
             self.processes.start(name, words, env=self.environment, cwd=ROOT)
+        self.wait((self.directory / ADDRESS).exists, "AWS does not answer")
+
+    def install(self) -> None:
+        """Starts Karpenter, or goes on with the one that runs."""
+        self._releases().start(self._release())
+
+    def kill(self) -> None:
+        """Ends Karpenter as a machine that breaks would; its next start remembers nothing."""
+        for record in self.processes.records():
+            if record.name == "karpenter" and (leader := record.leader()):
+                leader.kill()
+        self.processes.end(["karpenter"])
+
+    def _releases(self) -> ReleaseControllers:
+        place = Controllers(
+            api=self.api,
+            directory=self.directory,
+            processes=self.processes,
+            environment=self.environment,
+            root=ROOT,
+        )
+        programs = controller_programs(ensure(console=None))
+        return ReleaseControllers(place=place, kinds=Discovery(self.api), programs=programs)
+
+    def _release(self) -> dict[str, object]:
+        things = {thing.inputs.get("name"): thing for thing in cloud.read(self.directory)}
+        return dict(things["karpenter"].inputs)
 
     def clear(self) -> None:
         """Ends every pod and machine, as their owners would."""
@@ -116,7 +147,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
     launcher = Launcher(
         directory=processes.directory,
         processes=processes,
-        programs=Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok")),
+        programs=Programs.of(tools),
         environment=variables,
     )
     try:

@@ -3,12 +3,10 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import psutil
 import pytest
 
 from rehearsal import refusals
 from rehearsal.karpenter import instances
-from rehearsal.karpenter.controller import STARTED_WITH
 from rehearsal.karpenter.launch import sell_out
 from rehearsal.karpenter.services import warn_of_interruption
 from tests.rehearsal.karpenter.conftest import CLAIMS, CLASS, POOLS, Ground
@@ -16,9 +14,12 @@ from tests.rehearsal.karpenter.conftest import CLAIMS, CLASS, POOLS, Ground
 
 @pytest.fixture(autouse=True)
 def empty(ground: Ground) -> None:
-    """Each test begins without a pod and without a machine."""
+    """Each test begins without a machine, and with a Karpenter that remembers nothing."""
     sell_out(ground.directory, [])
+    ground.install()
     ground.clear()
+    ground.kill()
+    ground.install()
 
 
 def condition(claim: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -35,7 +36,10 @@ def test_pods_that_wait_get_machines_that_have_booted(ground: Ground) -> None:
 
     capacity = {machine.capacity: machine for machine in ground.alive()}
     assert {*capacity} == {"reserved", "spot"}
-    assert {condition(claim, "Initialized")["status"] for claim in ground.claims()} == {"True"}
+    ground.wait(
+        lambda: all(condition(each, "Initialized")["status"] == "True" for each in ground.claims()),
+        "a machine is not initialized",
+    )
     nodes = {node["metadata"]["name"]: node for node in ground.nodes()}
     node = nodes[ground.bound(second)]
     spot = capacity["spot"]
@@ -111,11 +115,9 @@ def test_what_is_sold_out_is_an_error_and_the_next_pool_is_taken(ground: Ground)
 def test_a_controller_that_is_killed_doubles_no_machine(ground: Ground) -> None:
     pod = ground.pod()
     ground.wait(ground.alive, "no machine was launched")
-    (record,) = (each for each in ground.processes.records() if each.name == "karpenter")
 
-    psutil.Process(record.pid).kill()
-    ground.processes.end("karpenter")
-    (ground.directory / STARTED_WITH).unlink()
+    ground.kill()
+    ground.install()
 
     ground.wait(lambda: ground.bound(pod), "the pod is bound to no node")
     assert len(ground.alive()) == 1

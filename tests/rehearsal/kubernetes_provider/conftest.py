@@ -17,14 +17,14 @@ from toolchain.build import Tools, ensure
 
 @pytest.fixture(scope="package")
 def tools() -> Tools:
-    return ensure(("control-plane", "kwok", "crds"), console=None)
+    return ensure(("control-plane", "kwok", "admitter", "crds"), console=None)
 
 
 @pytest.fixture(scope="package")
 def plane(tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     directory = tmp_path_factory.mktemp("plane")
     processes = Processes(directory)
-    programs = Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok"))
+    programs = Programs.of(tools)
     launcher = Launcher(
         directory=directory, processes=processes, programs=programs, environment=dict(os.environ)
     )

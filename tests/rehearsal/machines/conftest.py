@@ -22,7 +22,7 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory, toolchain: None) -> 
     launcher = Launcher(
         directory=folder,
         processes=processes,
-        programs=Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok")),
+        programs=Programs.of(tools),
         environment=dict(os.environ),
     )
     try:

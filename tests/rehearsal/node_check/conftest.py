@@ -78,7 +78,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory, toolchain: None) -> Iterat
     launcher = Launcher(
         directory=folder,
         processes=processes,
-        programs=Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok")),
+        programs=Programs.of(tools),
         environment=dict(os.environ),
     )
     try:

@@ -91,10 +91,10 @@ class Queues:
 @pytest.fixture(scope="package")
 def queues(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queues]:
     """The queues of the teams `research` and `risk`, whose policy holds already."""
-    tools = ensure(("control-plane", "kwok", "crds"), console=None)
+    tools = ensure(("control-plane", "kwok", "admitter", "crds"), console=None)
     directory = tmp_path_factory.mktemp("queues")
     processes = Processes(directory)
-    programs = Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok"))
+    programs = Programs.of(tools)
     launcher = Launcher(
         directory=directory, processes=processes, programs=programs, environment=dict(os.environ)
     )

@@ -83,6 +83,7 @@ class Server:
 
     api: Api
     _plurals: dict[tuple[str, str], tuple[str, bool]] = field(default_factory=dict)
+    _probes: int = 0
 
     def path(self, manifest: Mapping[str, Any]) -> str:
         """The collection that an object belongs into."""
@@ -170,20 +171,17 @@ class Server:
             self.ask("DELETE", f"/apis/admissionregistration.k8s.io/v1/{kind}")
 
     def forget_rules(self) -> None:
-        """Removes all policies, and waits until the server has noticed."""
+        """Removes all policies, and waits until the server has noticed.
+
+        It hears of policies and bindings in the order of their changes: where it obeys one that
+        came after the removal, it has heard of the removal.
+        """
         self.remove_policies()
-        bad: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bad"}}
-        bad["spec"] = {"containers": [{"name": "main", "image": "x"}], "hostNetwork": True}
-        bad["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 1}}
-        mighty: Object = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
-        mighty["metadata"] = {"name": "bad"}
-        mighty["rules"] = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
-
-        def silent() -> bool:
-            answers = [self.try_out(each) for each in (bad, mighty)]
-            return all(answer.taken and not answer.told for answer in answers)
-
-        self.wait_for("the end of the policies", silent)
+        self._probes += 1
+        probe: Object = {**_named("v1", "ConfigMap", f"probe-{self._probes}")}
+        self.install(_refusing(probe))
+        self.wait_for("the end of the policies", lambda: self.try_out(probe).by_policy)
+        self.remove_policies()
 
     def install_kinds(self, folders: Sequence[Path]) -> None:
         """Installs the CRDs of the folders and those of Argo and Kubeflow, and waits for them."""
@@ -222,6 +220,27 @@ def _unescaped(text: str) -> str:
 
 def _named(api_version: str, kind: str, name: str) -> dict[str, Any]:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}
+
+
+def _refusing(manifest: Object) -> list[dict[str, Any]]:
+    """A policy that refuses the ConfigMap of this name, and its binding."""
+    name = manifest["metadata"]["name"]
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["configmaps"],
+    }
+    policy, binding = (
+        _named("admissionregistration.k8s.io/v1", kind, name)
+        for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+    )
+    policy["spec"] = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": f"object.metadata.name != '{name}'"}],
+    }
+    binding["spec"] = {"policyName": name, "validationActions": ["Deny"]}
+    return [policy, binding]
 
 
 def custom_kind(group: str, version: str, kind: str) -> dict[str, Any]:

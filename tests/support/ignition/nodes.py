@@ -51,7 +51,7 @@ def node(name: str, *, tuning: Tuning | None = None, purpose: Purpose | None = N
             "fleet.gpu/numa-plan": planned.digest,
         },
         taints=(*taints, UNREGISTERED) if hardware.kind == "aws" else taints,
-        kubernetes_version="1.34.1",
+        kubernetes_version="1.36.3",
         nvidia_driver="570-open" if gpu else None,
         nvidia_runtime="v1.18.1" if gpu else None,
         fabric_manager=FABRIC_MANAGER if hardware.nvswitch else None,

@@ -55,7 +55,7 @@ def server(
     """A server of the control plane at Hetzner."""
     return ControlPlaneBoot(
         endpoint=ENDPOINT,
-        kubernetes_version="1.34.1",
+        kubernetes_version="1.36.3",
         arch=arch,
         first=first,
         etcd_device=etcd,
@@ -70,7 +70,7 @@ def secrets() -> ControlPlaneSecrets:
         endpoint=ENDPOINT,
         pod_cidr="10.244.0.0/16",
         service_cidr="10.96.0.0/16",
-        kubernetes_version="1.34.1",
+        kubernetes_version="1.36.3",
         hostname="fleet-test-control-1",
         ca_cert_hash=f"sha256:{'0' * 64}",
         token=TOKEN,

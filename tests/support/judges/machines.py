@@ -119,7 +119,7 @@ def _node(hardware: Hardware, tuning: Tuning, purpose: Any) -> NodeBoot:
         plan=plan(hardware, tuning, purpose),
         labels={},
         taints=(),
-        kubernetes_version="1.34.1",
+        kubernetes_version="1.36.3",
         nvidia_driver="570-open",
         nvidia_runtime="v1.18.1",
     )

@@ -38,7 +38,7 @@ def pool(  # noqa: PLR0913  # each is one thing that a pool can have otherwise
         plan=numa,
         labels={"fleet.gpu/pool": "p", "fleet.gpu/sharing": sharing},
         taints=(Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule"),) if gpu else (),
-        kubernetes_version="1.34.1",
+        kubernetes_version="1.36.3",
         nvidia_driver=driver if gpu else None,
         nvidia_runtime="v1.18.1" if gpu else None,
         fabric_manager=fabric_manager if machine.nvswitch else None,

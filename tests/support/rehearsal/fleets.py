@@ -60,6 +60,7 @@ def booted(name: str, *, hardware: str, pool: str, site: str) -> BootedNode:
         housekeeping_cpus="0-1",
         workload_cpus=f"2-{machine.cpu_count - 1}",
         hugepages={"hugepages-1Gi": (64, 64)} if machine.gpu_count else {},
+        kubelet={},
         decided_by_ignition=("labels", "taints", "huge pages"),
     )
 

@@ -18,7 +18,7 @@ VOLCANO = CloudObject(
     inputs={"name": "volcano", "chart": "volcano", "version": "1.14.1"},
     outputs={},
 )
-UP = Outcome(exports={"versions": {"kubernetes": "1.34.1", "volcano": "1.14.1"}})
+UP = Outcome(exports={"versions": {"kubernetes": "1.36.3", "volcano": "1.14.1"}})
 UP.types.update({"kubernetes:core/v1:Secret": 3, "hcloud:index/server:Server": 3})
 
 

@@ -94,6 +94,7 @@ def start(launcher: Launcher, queues: Mapping[str, Queue]) -> Cluster:
     _make(plane.api, queues)
     command = (
         ensure(("volcano",), console=None).path("volcano"),
+        "vc-scheduler",
         f"--kubeconfig={plane.kubeconfig}",
         f"--scheduler-conf={configuration}",
         f"--listen-address=127.0.0.1:{free_port()}",

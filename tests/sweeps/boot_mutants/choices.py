@@ -54,7 +54,7 @@ def node_boot(hardware: Hardware, purpose: Purpose, tuning: Tuning, *, tunnel: b
             "fleet.gpu/numa-plan": planned.digest,
         },
         taints=taints,
-        kubernetes_version="1.34.1",
+        kubernetes_version="1.36.3",
         nvidia_driver="570-open" if gpu else None,
         nvidia_runtime="v1.18.1" if gpu else None,
         fabric_manager=FABRIC_MANAGER if hardware.nvswitch else None,

@@ -107,7 +107,7 @@ def founding(base: Base, random: Random) -> Mutants:
         ("InitConfiguration", "InitConfig"),
         ("ClusterConfiguration", "ClusterStatus"),
         (":6443", ""),
-        ("v1.34.1", random.choice(("v1.34.2", "1.34.1", "v1.35.0"))),
+        ("v1.36.3", random.choice(("v1.36.4", "1.36.3", "v1.35.0"))),
         ("10.244.0.0/16", "10.244.0.0"),
         ("podSubnet", "podCidr"),
         ('"disabled":true', '"disabled":false'),

@@ -14,7 +14,8 @@ README = (ROOT / "README.md").read_text()
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # they need toolchain, cluster or account, or what a rehearsal has left
 SLOW = {"audit", "rehearse", "preview", "reinstall", "destroy", "report", "rules test"}
-OF_THE_CHECKOUT = {"doctor", "init"}  # what they say or write is this machine's; they have tests
+OF_THE_CHECKOUT = {"doctor", "init", "statement"}
+"""What they say or write is this machine's; they have tests of their own."""
 
 
 def commands(page: str) -> list[list[str]]:

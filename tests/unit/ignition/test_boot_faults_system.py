@@ -57,8 +57,8 @@ FAULTS: dict[str, tuple[Change, str]] = {
         "Fabric Manager 570.999.99 is of no driver that a release of Flatcar has",
     ),
     "patch releases of Kubernetes are staged": (
-        written("/etc/sysupdate.kubernetes.d/kubernetes-v1.34.conf", "[Transfer]\n"),
-        "kubernetes-v1.34.conf stages another patch release than the one that is linked",
+        written("/etc/sysupdate.kubernetes.d/kubernetes-v1.36.conf", "[Transfer]\n"),
+        "kubernetes-v1.36.conf stages another patch release than the one that is linked",
     ),
     "the timer of updates runs": (
         of("units", "systemd-sysupdate.timer", mask=False, enabled=True),
@@ -69,7 +69,7 @@ FAULTS: dict[str, tuple[Change, str]] = {
         "node-healthy.service does not look for Fabric Manager",
     ),
     "a link points at nothing": (
-        of("files", "/opt/extensions/kubernetes/kubernetes-v1.34.1-x86-64.raw"),
+        of("files", "/opt/extensions/kubernetes/kubernetes-v1.36.3-x86-64.raw"),
         "kubernetes.raw points at .*, which nothing writes",
     ),
     "a link is named after another extension": (

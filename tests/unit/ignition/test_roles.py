@@ -55,7 +55,7 @@ def test_the_cluster_is_founded_with_a_token_that_does_not_end() -> None:
     init, cluster = documents("/etc/kubernetes/init.yaml")
     assert init["bootstrapTokens"] == [{"token": TOKEN, "ttl": "0s"}]
     assert cluster["controlPlaneEndpoint"] == roles.ENDPOINT
-    assert cluster["kubernetesVersion"] == "v1.34.1"
+    assert cluster["kubernetesVersion"] == "v1.36.3"
     assert cluster["networking"] == {"podSubnet": "10.244.0.0/16", "serviceSubnet": "10.96.0.0/16"}
 
 

@@ -22,7 +22,7 @@ def environment() -> Environment:
 
 @pytest.fixture
 def whole(environment: Environment) -> Report:
-    pinned = {"kubernetes": "1.34.1"}
+    pinned = {"kubernetes": "1.36.3"}
     found = report_builder.with_up(
         report_builder.planned(environment), environment, UP, [VOLCANO], pinned
     )

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 from pulumi_kubernetes.core.v1 import Namespace
@@ -20,6 +20,7 @@ from settings.gpu_sharing import GpuSharing, sharing_labels
 from settings.names import RELEASE
 from tests.support.recorder import named, render
 from tests.support.rehearsal import fleets
+from tests.support.rehearsal.fake_nodes import FakeApi
 
 MIG = GpuSharing(mode="mig", mig_layout={"1g.18gb+me": 1, "3g.71gb": 1})
 SLICED = GpuSharing(mode="time-slicing", replicas=4)
@@ -79,38 +80,6 @@ def test_whole_gpus_are_advertised_where_the_operator_was_told_of_nothing_else(
 ) -> None:
     booted = node(told(tmp_path, other=SLICED), sharing).booted
     assert gpus(booted.allocatable) == {"nvidia.com/gpu": "8"}
-
-
-class FakeApi:
-    """A cluster with one Node, which takes merge patches."""
-
-    def __init__(self) -> None:
-        self.node: dict[str, Any] = {}
-
-    def items(self, _path: str) -> list[dict[str, Any]]:
-        return [self.node] if self.node else []
-
-    def get(self, _path: str) -> dict[str, Any]:
-        return self.node
-
-    def create(self, _path: str, body: dict[str, Any]) -> bool:
-        if self.node:
-            return False
-        self.node = json.loads(json.dumps(body))
-        return True
-
-    def request(self, _verb: str, _path: str, body: dict[str, Any], **_headers: object) -> None:
-        _merge(self.node, body)
-
-
-def _merge(live: dict[str, Any], change: Mapping[str, Any]) -> None:
-    for key, value in change.items():
-        if isinstance(value, dict):
-            _merge(live.setdefault(key, {}), value)
-        elif value is None:
-            live.pop(key, None)
-        else:
-            live[key] = value
 
 
 @pytest.mark.parametrize(("first", "then"), [(GpuSharing(), MIG), (MIG, GpuSharing())])

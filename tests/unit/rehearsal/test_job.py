@@ -96,3 +96,69 @@ def test_the_kubelet_can_give_the_job_cpus_and_gpus_of_one_numa_node() -> None:
     assert resources["requests"] == resources["limits"]
     assert int(resources["limits"]["cpu"]) > 0
     assert resources["limits"]["nvidia.com/gpu"] == str(job.GPUS)
+
+
+def test_a_job_whose_pod_a_kubelet_refused_says_kubelets_reason() -> None:
+    refused = {
+        "phase": "Failed",
+        "reason": "TopologyAffinityError",
+        "message": "Pod was rejected: Resources cannot be allocated with Topology locality",
+    }
+    failed = {"Failed": "Job has reached the backoff limit"}
+    api = FakeApi(conditions=failed, pod={"status": refused})
+    with pytest.raises(RehearsalError, match="smoke failed: TopologyAffinityError: Pod was reject"):
+        run(api)
+
+
+CONFIG = """
+resourceGroups:
+- {resourceGroup: any, object: {key: namespace, value: [anywhere]}, schedulerName: volcano}
+- resourceGroup: dgx
+  object: {key: namespace, value: [a-small-one, research]}
+  schedulerName: volcano
+  labels: {fleet.gpu/pool: dgx}
+"""
+
+
+class QueuedApi(FakeApi):
+    """The cluster of a fleet whose teams have queues."""
+
+    def __init__(self, **gpus: int) -> None:
+        super().__init__(conditions={"Complete": ""}, pod={"nodeName": "dgx-1", "status": {}})
+        self.gpus = gpus
+        self.paths: list[str] = []
+
+    def create(self, path: str, body: dict[str, Any]) -> bool:
+        self.paths.append(path)
+        return super().create(path, body)
+
+    def get(self, path: str) -> dict[str, Any]:
+        _, _, name = path.rpartition("/")
+        if path == job.ADMISSION_CONFIG:
+            return {"data": {"volcano-admission.conf": CONFIG}}
+        if path.startswith(job.QUEUES):
+            return {"spec": {"capability": {"nvidia.com/gpu": str(self.gpus.get(name, 0))}}}
+        if path == f"/api/v1/namespaces/{name}":
+            return {"metadata": {"labels": {"fleet.gpu/team": "quants", "a": "b"}}}
+        return super().get(path)
+
+
+def test_the_job_runs_in_a_queue_of_the_pool_as_a_job_of_its_team() -> None:
+    api = QueuedApi(**{"a-small-one": 1, "research": 16, "anywhere": 8})
+    found = run(api)
+    assert found
+    assert found.queue == "research", "the first of the pool that has room for it"
+    assert api.paths == ["/apis/batch/v1/namespaces/research/jobs"]
+    labels = api.made[0]["spec"]["template"]["metadata"]["labels"]
+    assert (labels["fleet.gpu/team"], labels["fleet.gpu/project"]) == ("quants", "acceptance")
+    assert "a" not in labels
+
+
+def test_a_queue_of_any_pool_will_do_and_none_too() -> None:
+    found = run(QueuedApi(anywhere=8))
+    assert found
+    assert found.queue == "anywhere"
+    api = QueuedApi()
+    found = run(api)
+    assert found
+    assert (found.queue, api.paths) == ("", ["/apis/batch/v1/namespaces/default/jobs"])

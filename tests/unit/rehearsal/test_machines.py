@@ -36,7 +36,7 @@ class FakeApi:
 
     def get(self, path: str) -> dict[str, Any] | None:
         if path == "/version":
-            return {"gitVersion": "v1.34.1"}
+            return {"gitVersion": "v1.36.3"}
         if path.startswith("/api/v1/nodes/"):
             return next(node for node in self.nodes if path.endswith(node["metadata"]["name"]))
         user_data = base64.b64encode(path.rpartition("/")[2].encode()).decode()
@@ -243,6 +243,6 @@ def test_broken_boot_data_for_karpenter_is_refused(start: Callable[..., Fleet]) 
 
 
 def test_kwok_plays_the_kubelet_of_the_node() -> None:
-    made = manifest(fleets.dev().nodes[0], "v1.34.1")
-    assert made["metadata"]["annotations"] == {"kwok.x-k8s.io/node": "fake"}
-    assert made["status"]["nodeInfo"]["kubeletVersion"] == "v1.34.1"
+    made = manifest(fleets.dev().nodes[0], "v1.36.3")
+    assert made["metadata"]["annotations"]["kwok.x-k8s.io/node"] == "fake"
+    assert made["status"]["nodeInfo"]["kubeletVersion"] == "v1.36.3"

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from rehearsal.api import Api
-from rehearsal.nodes import ClusterNode, delete_others, register
+from rehearsal.nodes import ClusterNode, delete_others, manifest, register
 from tests.support.rehearsal import fleets
 
 
@@ -17,7 +17,7 @@ class Cluster:
         self.nodes: dict[str, Mapping[str, Any]] = {}
 
     def get(self, path: str) -> Mapping[str, Any]:
-        return self.nodes.get(path.rpartition("/")[2], {"gitVersion": "v1.34.1"})
+        return self.nodes.get(path.rpartition("/")[2], {"gitVersion": "v1.36.3"})
 
     def items(self, _path: str) -> list[Mapping[str, Any]]:
         return list(self.nodes.values())
@@ -47,9 +47,10 @@ def machine() -> ClusterNode:
 def test_the_node_of_a_machine_that_runs_stays_as_it_is(
     cluster: Cluster, machine: ClusterNode
 ) -> None:
-    cluster.put(machine.name, machine.machine.provider_id)
-    register(cast("Api", cluster), [machine])
-    assert cluster.nodes[machine.name]["status"] == {}
+    there = manifest(machine, "v1.36.3")
+    cluster.create("", there)
+    register(cast("Api", cluster), [machine])  # which cannot change anything of it
+    assert cluster.nodes == {machine.name: there}
 
 
 def test_the_node_of_a_machine_that_was_replaced_gives_way(

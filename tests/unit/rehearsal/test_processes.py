@@ -91,7 +91,17 @@ def test_a_server_that_was_started_again_counts_once(processes: Processes) -> No
 def test_another_command_notices_the_end_of_a_server_too(processes: Processes) -> None:
     start(processes, "kwok", FAILING).wait()
     later = Processes(processes.directory)
-    assert later.ended() == f"kwok has ended (log: {processes.log('kwok')})."
+    log = processes.log("kwok")
+    assert later.ended() == f"kwok has ended: OSError: no port is left (log: {log})."
+
+
+def test_a_process_that_is_ended_on_purpose_is_no_reason_to_stop(processes: Processes) -> None:
+    for name in ("kwok", "volcano-scheduler"):
+        start(processes, name)
+    later = Processes(processes.directory)
+    later.end(["volcano-scheduler"])
+    assert processes.running() == ("kwok",)
+    assert processes.ended() is None
 
 
 ENGINE = """

@@ -9,8 +9,8 @@ import pytest
 from hardware.catalogue import load
 from policies.environment import Environment
 from rehearsal import digest, report_builder
+from rehearsal.lakefs_held import HeldRepository, LakefsHeld
 from rehearsal.machines import Gateway, Refusal
-from rehearsal.providers.cloud import CloudObject
 from rehearsal.providers.values import Value
 from rehearsal.report import Report
 from tests.support.rehearsal import fleets
@@ -203,19 +203,33 @@ def test_the_whole_report_has_room_for_numa_nodes_in_100_columns(whole: Report) 
     assert "2 × 112 CPUs, 1 TiB" in text(whole, width=100)  # noqa: RUF001  # as it is shown
 
 
-def test_resources_inside_lakefs_are_listed_as_recorded_only(environment: Environment) -> None:
-    repository = CloudObject(
-        provider="pulumi-python",
-        type="pulumi-python:dynamic/lakefs:Repository",
-        id="backtests",
-        name="backtests",
-        inputs={},
-        outputs={},
+def test_what_lakefs_holds_is_shown_and_that_it_was_a_fake(whole: Report) -> None:
+    repository = HeldRepository(
+        name="ticks",
+        storage_namespace="s3://bucket/ticks",
+        default_branch="main",
+        protected=("main",),
+        actions=("merge-check.yaml",),
+        keep_days={"*": 90, "main": 36500},
     )
-    planned = report_builder.planned(environment)
-    found = report_builder.with_up(planned, environment, UP, [repository], {})
-    assert "lakeFS: its repositories and checks are recorded, not made" in text(found)
-    assert "lakeFS" not in text(report_builder.with_up(planned, environment, UP, [VOLCANO], {}))
+    open_one = replace(repository, name="open", protected=(), actions=(), keep_days={})
+    fake = LakefsHeld(endpoint=None, user="admin", repositories=(repository, open_one))
+    shown = text(report_builder.with_lakefs(whole, fake), width=200)
+    rules = "protected main; actions merge-check.yaml; days kept * 90, main 36500"
+    assert f"repository ticks in s3://bucket/ticks: {rules}" in shown
+    assert "repository open in s3://bucket/ticks: protected none; actions none; " in shown
+    assert report_builder.FAKE_LAKEFS in shown
+    named = replace(fake, endpoint="https://lakefs.fleet.example")
+    shown = text(report_builder.with_lakefs(whole, named), width=200)
+    assert "https://lakefs.fleet.example, administrator admin" in shown
+    assert report_builder.FAKE_LAKEFS not in shown
+    assert "lakeFS" not in text(report_builder.with_lakefs(whole, None))
+
+
+def test_the_short_report_has_one_line_of_lakefs(whole: Report) -> None:
+    held = LakefsHeld(endpoint=None, user="admin", repositories=())
+    told = [line.text for line in digest.counts(report_builder.with_lakefs(whole, held))]
+    assert [text for text in told if "lakeFS" in text] == ["lakeFS holds 0 repositories"]
 
 
 @pytest.mark.parametrize(
@@ -239,10 +253,10 @@ def test_a_chart_is_said_to_bring_its_kinds_only_where_it_does(
 def test_versions_differ_by_their_minor_alone() -> None:
     found = report_builder.differences(
         {"kubernetes": "1.33.9", "volcano": "1.14.0", "flatcar": "4593.2.5"},
-        {"kubernetes": "1.34.1", "volcano": "1.14.1"},
+        {"kubernetes": "1.36.3", "volcano": "1.14.1"},
     )
     assert [(d.system, d.environment, d.rehearsed) for d in found] == [
-        ("kubernetes", "1.33.9", "1.34.1")
+        ("kubernetes", "1.33.9", "1.36.3")
     ]
 
 

@@ -83,8 +83,8 @@ class Workshop:
 def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workshop:
     """A workshop where nothing is built and nothing but Go is on PATH."""
     sources, go, folder = tmp_path / "sources", tmp_path / "go", tmp_path / "bin"
-    for program in PROGRAMS.values():
-        shutil.copytree(SOURCES / program.folder, sources / program.folder)
+    for name in {program.folder for program in PROGRAMS.values()}:
+        shutil.copytree(SOURCES / name, sources / name)
     folder.mkdir()
     (go / "module").mkdir(parents=True)
     (go / "version").write_text("1.26.8")

@@ -35,6 +35,27 @@ def test_the_crds_lie_by_system(workshop: Workshop) -> None:
     }
 
 
+def test_a_folder_of_a_module_is_copied_whole_and_can_be_deleted(workshop: Workshop) -> None:
+    templates = workshop.go / "module" / "charts" / "kueue" / "templates"
+    workshop.go.joinpath("module", "charts", "kueue").unlink()
+    templates.mkdir(parents=True)
+    (templates / "webhook.yaml").write_text("rendered")
+    templates.chmod(0o555)  # as Go leaves what it has unpacked
+
+    charts = workshop.ensure("charts").charts
+
+    copied = charts / "kueue" / "templates" / "webhook.yaml"
+    assert copied.read_text() == "rendered"
+    assert copied.parent.stat().st_mode & 0o200
+    assert {path.name for path in charts.iterdir()} == {
+        "volcano",
+        "karpenter",
+        "karpenter-crd",
+        "cilium",
+        "kueue",
+    }
+
+
 def test_the_second_run_starts_no_process_and_prints_nothing(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,7 +68,8 @@ def test_all_prints_every_rule() -> None:
 
 
 def test_json_is_what_the_rehearsal_wrote(rehearsed: Path) -> None:
-    assert json.loads(run("dev", "--json")[1]) == json.loads(rehearsed.read_text())
+    shown, written = json.loads(run("dev", "--json")[1]), json.loads(rehearsed.read_text())
+    assert {key: shown[key] for key in written} == written
 
 
 @pytest.mark.usefixtures("rehearsed")

@@ -16,10 +16,11 @@ from fleet.cli.main import app
 from fleet.doctor import machine
 from fleet.doctor.account import AWS_VARIABLES, PASSPHRASE, of_account
 from fleet.doctor.finding import Finding
-from fleet.doctor.machine import REHEARSAL, of_machine
+from fleet.doctor.machine import of_machine
 from fleet.doctor.online import of_network
 from settings import load, needed_secrets, stack_file
 from tests.conftest import ROOT
+from toolchain.build import REHEARSAL
 from toolchain.layout import Layout
 from toolchain.programs import PROGRAMS
 
@@ -93,7 +94,8 @@ def test_a_full_disk_and_too_little_memory_are_told(
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 2 * 10**9))
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=1e9))
     found = computer(empty)
-    assert found["disk"].mend.startswith("free 10 GB on the disk of ")
+    needed = machine.REHEARSAL_GB + sum(PROGRAMS[name].disk_gb for name in REHEARSAL)
+    assert found["disk"].mend.startswith(f"free {needed - 2} GB on the disk of ")
     assert found["memory"].missing
 
 

@@ -51,11 +51,11 @@ def test_a_change_of_tuning_is_told_by_what_the_machine_becomes() -> None:
 
 def test_boot_data_that_makes_the_same_node_is_told_by_its_files() -> None:
     old = ignition("ccx33")
-    new = old.replace("1.34.1", "1.34.2")
+    new = old.replace("1.36.3", "1.36.4")
     assert new != old
     (told,) = summary(*cpu(server("same", 1), before=old, after=new)).pools["cpu"]
     assert told.startswith("boot data changed: ")
-    assert "kubernetes-v1.34.2" in told
+    assert "kubernetes-v1.36.4" in told
 
 
 def test_boot_data_of_another_time_that_nobody_can_read_is_still_told() -> None:

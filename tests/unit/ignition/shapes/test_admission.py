@@ -127,7 +127,7 @@ def test_init_containers_lend_their_gpus_and_cpus_to_the_others() -> None:
 
 
 def test_an_init_container_that_takes_every_core_leaves_none_for_full_cores() -> None:
-    """Kubelet 1.34 forgets that the cores come back when it counts whole ones."""
+    """Kubelet 1.36 forgets that the cores come back when it counts whole ones."""
     first = replace(ask(0, 12, 0.5), kind="init")
     admission = admit(small("best-effort"), [ask(0, 12, 0.5), first])
 
@@ -170,7 +170,7 @@ def test_kubelet_does_not_start_on_more_numa_nodes_than_it_allows() -> None:
 
 
 def test_a_kubelet_that_would_go_round_for_ever_is_said_to() -> None:
-    """Kubelet 1.34.1 does not return: reserved threads leave half cores that look free."""
+    """Kubelet 1.36.3 does not return: reserved threads leave half cores that look free."""
     node = small("none", numa_nodes=4)
     node = replace(node, reserved_cpus=frozenset({1, 9, 12, 13}))
 

@@ -7,9 +7,11 @@ from lakefs_sdk.models.branch_creation import BranchCreation
 from lakefs_sdk.models.branch_protection_rule import BranchProtectionRule
 from lakefs_sdk.models.tag_creation import TagCreation
 
+from lakefs.action_files import FOLDER, metadata_gate
 from lakefs.errors import LakefsError
 from lakefs.fake.server import FakeLakefs
 from lakefs.repository import DataRepository
+from lakefs.resources.connection import MANAGED
 from tests.support.lakefs_ground import Ground
 from tests.support.lakefs_repositories import PROVIDER, held
 
@@ -50,9 +52,9 @@ def tagged(repository: DataRepository) -> None:
     lakefs.ask("tag it", lakefs.api.tags_api.create_tag, repository.name, tag)
 
 
-def protected(repository: DataRepository) -> None:
+def protected(repository: DataRepository, pattern: str = "release-*") -> None:
     lakefs = repository.lakefs
-    rules = [BranchProtectionRule(pattern="main")]
+    rules = [BranchProtectionRule(pattern=pattern)]
     protect = lakefs.api.repositories_api.set_branch_protection_rules
     lakefs.ask("protect it", protect, repository.name, rules)
 
@@ -65,7 +67,7 @@ def protected(repository: DataRepository) -> None:
         (on_a_hidden_branch, "holds 'prices' on branch 'side'"),
         (in_history, "has the commit [0-9a-f]{12} \\('No prices'\\) on 'main'"),
         (tagged, "has the tag 'v1'"),
-        (protected, "has branch protection rules"),
+        (protected, "protects the branch 'release-\\*'"),
     ],
 )
 def test_a_repository_that_holds_anything_goes_only_when_that_was_said_before(
@@ -80,6 +82,19 @@ def test_a_repository_that_holds_anything_goes_only_when_that_was_said_before(
     PROVIDER.delete(state["name"], flagged)
     with pytest.raises(LakefsError, match="404"):
         held(ground, state).head("main")
+
+
+def test_what_the_program_itself_makes_in_a_repository_is_no_data(
+    ground: Ground, state: dict[str, Any]
+) -> None:
+    repository = held(ground, state)
+    check = metadata_gate("merge-check", branches=["main"], required=["team"])
+    repository.upload("main", f"{FOLDER}merge-check.yaml", check.encode())
+    repository.commit("main", "Set the action merge-check", MANAGED)
+    protected(repository, "main")
+    PROVIDER.delete(state["name"], state)
+    with pytest.raises(LakefsError, match="404"):
+        repository.head("main")
 
 
 def test_a_read_only_repository_goes_only_when_that_was_said_before(

@@ -7,16 +7,16 @@ from tests.support.policies.version_ends import answers
 
 
 def test_what_ends_within_sixty_days_is_listed_and_not_refused() -> None:
-    ends = ["Kubernetes 1.34 ends on 2026-10-27."]
-    assert answers(RULE, pool("ccx33", "batch"), "2026-08-27") == []
-    assert answers(RULE, pool("ccx33", "batch"), "2026-08-28") == ends
-    assert answers(RULE, pool("ccx33", "batch"), "2026-10-27") == ends
-    assert answers(RULE, pool("ccx33", "batch"), "2026-10-28") == [], "the other rule's"
+    ends = ["Kubernetes 1.36 ends on 2027-06-28."]
+    assert answers(RULE, pool("ccx33", "batch"), "2027-04-28") == []
+    assert answers(RULE, pool("ccx33", "batch"), "2027-04-29") == ends
+    assert answers(RULE, pool("ccx33", "batch"), "2027-06-28") == ends
+    assert answers(RULE, pool("ccx33", "batch"), "2027-06-29") == [], "the other rule's"
     assert RULE.level == "advisory"
 
 
 def test_how_many_days_ahead_is_a_setting() -> None:
-    assert answers(RULE, pool("ccx33", "batch"), "2026-08-27", days=61) != []
+    assert answers(RULE, pool("ccx33", "batch"), "2027-04-28", days=61) != []
 
 
 def test_an_extension_of_ones_own_ends_with_its_branch() -> None:

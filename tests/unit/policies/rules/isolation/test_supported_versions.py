@@ -11,16 +11,16 @@ def test_what_has_ended_is_refused_from_the_day_after() -> None:
     assert answers(RULE, with_driver("535"), "2026-07-01") == [
         "NVIDIA's driver 535 ended on 2026-06-30."
     ]
-    assert answers(RULE, pool(), "2026-10-28") == [
-        "Kubernetes 1.34 ended on 2026-10-27.",
+    assert answers(RULE, pool(), "2027-06-29") == [
+        "Kubernetes 1.36 ended on 2027-06-28.",
         "NVIDIA's driver 570 ended on 2026-02-28.",
     ]
     assert RULE.level == "mandatory"
 
 
 def test_a_pool_without_gpus_has_no_driver_that_could_end() -> None:
-    assert answers(RULE, pool("ccx33", "batch"), "2026-10-28") == [
-        "Kubernetes 1.34 ended on 2026-10-27."
+    assert answers(RULE, pool("ccx33", "batch"), "2027-06-29") == [
+        "Kubernetes 1.36 ended on 2027-06-28."
     ]
 
 

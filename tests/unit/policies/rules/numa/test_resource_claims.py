@@ -28,8 +28,8 @@ def test_a_pod_that_may_run_on_a_numa_pool_has_no_claim(kind: str) -> None:
     (said,) = told(RULE, KINDS[kind]({"containers": [container()], **CLAIM}), *POOLS)
 
     assert said.endswith(
-        " must ask for devices by a resource such as nvidia.com/gpu, not by resourceClaims, which "
-        "the kubelet does not align with CPUs; or select a pool without GPUs."
+        " must ask for devices by a resource such as nvidia.com/gpu, not by resourceClaims or a "
+        "device class, which the kubelet does not align with CPUs; or select a pool without GPUs."
     )
 
 
@@ -38,6 +38,31 @@ def test_claims_pass_on_pools_without_gpus_and_where_no_pool_is_known() -> None:
     assert told(RULE, pod(container(), **CLAIM)) == []
     assert told(RULE, pod(gpu_container(), **CLAIM)) != []
     assert told(RULE, pod(container()), *POOLS) == []
+
+
+@pytest.mark.parametrize("part", ["limits", "requests"])
+def test_a_resource_that_is_named_after_a_device_class_is_a_claim(part: str) -> None:
+    of_gpus = container(**{part: {"deviceclass.resource.kubernetes.io/gpu.nvidia.com": 1}})
+    of_cards = container(**{part: {"deviceclass.resource.kubernetes.io/card.example": 1}})
+
+    assert "device class" in told(RULE, pod(of_gpus))[0]
+    assert told(RULE, pod(of_cards)) == []
+    assert "device class" in told(RULE, pod(of_cards), *POOLS)[0]
+    assert told(RULE, pod(of_cards, **on("cpu")), *POOLS) == []
+
+
+def test_a_device_class_gives_out_nothing_of_the_device_plugins() -> None:
+    def device_class(resource: str) -> dict[str, Any]:
+        spec = {"extendedResourceName": resource}
+        return {**claim(), "kind": "DeviceClass", "metadata": {"name": "g"}, "spec": spec}
+
+    (said,) = told(RULE, device_class("nvidia.com/mig-1g.18gb"))
+    assert said == (
+        "DeviceClass 'g' must not give out nvidia.com/mig-1g.18gb by claims, which the device "
+        "plugin gives out."
+    )
+    assert told(RULE, device_class("example.com/card")) == []
+    assert told(RULE, {**device_class(""), "spec": {}}) == []
 
 
 @pytest.mark.parametrize("template", [False, True])

@@ -1,0 +1,67 @@
+"""Implements `fleet statement`: where statements and keys are, output and exit codes."""
+
+import getpass
+import json
+import os
+from pathlib import Path
+
+from fleet.statement.envelope import EncryptedKeyError, StatementError, sign
+from fleet.statement.verifying import Verified, Wanted, verify
+from rehearsal.workspace import Workspace
+from settings import stack_file
+from settings.parse import load
+
+PASSPHRASE = "FLEET_KEY_PASSPHRASE"  # noqa: S105  # the name of a variable
+
+
+def sign_last(root: Path, environment: str, key: Path, output: Path | None) -> Path:
+    """Signs the statement of the last rehearsal; returns the file with the envelope.
+
+    Raises StatementError for one that no verification would take.
+    """
+    stack_file(root, environment)
+    workspace = Workspace(root=root, environment=environment)
+    path = workspace.statement
+    if not path.exists():
+        raise StatementError(
+            f"{environment} has no statement here: `fleet rehearse {environment}` makes one."
+        )
+    text = path.read_bytes()
+    predicate = json.loads(text)["predicate"]
+    if predicate["dirty"]:
+        raise StatementError(
+            f"{environment} was rehearsed in a checkout with changes that no commit has, or "
+            "without git: commit them and rehearse again."
+        )
+    if not predicate["passed"]:
+        raise StatementError(f"The rehearsal of {environment} failed: {predicate['problems'][0]}")
+    target = output or workspace.signed_statement
+    target.write_text(json.dumps(_signed(text, key), indent=1) + "\n", encoding="utf-8")
+    return target
+
+
+def _signed(text: bytes, key: Path) -> dict[str, object]:
+    """Asks for the passphrase where the key has one that the environment does not name."""
+    private = key.read_bytes()
+    given = os.environ.get(PASSPHRASE)
+    try:
+        return sign(text, private, given)
+    except EncryptedKeyError:
+        if given:
+            raise
+        return sign(text, private, getpass.getpass(f"Passphrase of {key}: "))
+
+
+def verify_file(
+    root: Path, environment: str, file: Path, *, commit: str, from_this_run: bool
+) -> Verified:
+    """Judges the statement in a file by the stack file of the checkout at `root`."""
+    tracked = stack_file(root, environment)
+    wanted = Wanted(
+        environment=environment,
+        commit=commit,
+        stack_file=tracked,
+        keys=load(tracked).rehearsal.keys,
+        from_this_run=from_this_run,
+    )
+    return verify(file.read_text(encoding="utf-8"), wanted)

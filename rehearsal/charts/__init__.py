@@ -1,0 +1,1 @@
+"""The Helm charts of an environment: found, rendered and judged, but not installed."""

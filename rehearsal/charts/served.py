@@ -1,0 +1,59 @@
+"""What a cluster serves, as charts see it in `.Capabilities`."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rehearsal.api import Api
+
+_DISCOVERY = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Served:
+    """The version of an API server, and its kinds with whether each has namespaces."""
+
+    version: str
+    kinds: Mapping[tuple[str, str], bool] = field(default_factory=dict)
+    """(apiVersion, kind), such as ("apps/v1", "Deployment"), to whether it has namespaces."""
+
+    @classmethod
+    def by(cls, api: Api) -> "Served":
+        """What the API server serves now."""
+        kinds: dict[tuple[str, str], bool] = {}
+        for root in ("/api", "/apis"):
+            answer = api.request("GET", root, headers=_DISCOVERY)
+            for group in answer["items"]:
+                kinds.update(_kinds(group))
+        return cls(version=str(api.request("GET", "/version")["gitVersion"]), kinds=kinds)
+
+    @property
+    def api_versions(self) -> list[str]:
+        """As `.Capabilities.APIVersions` has them: apps/v1, and apps/v1/Deployment."""
+        versions = {version for version, _ in self.kinds}
+        return sorted(versions | {f"{version}/{kind}" for version, kind in self.kinds})
+
+    def namespaced(self, api_version: str, kind: str) -> bool | None:
+        """Whether objects of a kind are in namespaces; None for one that is not served."""
+        return self.kinds.get((api_version, kind))
+
+    def with_definitions(self, definitions: Iterable[Mapping[str, Any]]) -> "Served":
+        """What is served once these CustomResourceDefinitions are applied, too."""
+        kinds = dict(self.kinds)
+        for definition in definitions:
+            spec = definition.get("spec") or {}
+            for version in spec.get("versions") or []:
+                if version.get("served"):
+                    api_version = f"{spec['group']}/{version['name']}"
+                    kinds[api_version, spec["names"]["kind"]] = spec.get("scope") == "Namespaced"
+        return Served(version=self.version, kinds=kinds)
+
+
+def _kinds(group: Mapping[str, Any]) -> Iterable[tuple[tuple[str, str], bool]]:
+    name = group.get("metadata", {}).get("name", "")
+    for version in group.get("versions", []):
+        api_version = "/".join(filter(None, (name, version["version"])))
+        for resource in version.get("resources", []):
+            kind = resource.get("responseKind", {}).get("kind")
+            if kind:
+                yield (api_version, kind), resource.get("scope") == "Namespaced"
