@@ -4,6 +4,8 @@ It runs beside the engine, so that what waits for a Node during `up` can wait: a
 that the stand-in of Metal3 has installed, is booted from its Ignition and becomes a Node, or its
 refusal is written down, where the stand-in of dynamic resources finds it. A machine that is gone,
 or wiped, leaves a Node that is not Ready.
+
+The machines that Karpenter rents are booted in the same way.
 """
 
 import signal
@@ -16,8 +18,8 @@ from pathlib import Path
 from rehearsal.api import Api, ApiServerError
 from rehearsal.device_plugin import DevicePlugin
 from rehearsal.errors import RefusedError
-from rehearsal.karpenter import Karpenter
-from rehearsal.machines import MachineBooter, Refusal
+from rehearsal.karpenter import machines as rented
+from rehearsal.machines import Gateway, MachineBooter, Refusal
 from rehearsal.metal3 import Metal3
 from rehearsal.network_plugins import NetworkPlugins
 from rehearsal.nodes import MERGE, NODES, ClusterNode, RequestedMachine, register
@@ -44,13 +46,16 @@ class MachineLoop:
     """The device plugins for network cards that ran then."""
     told: dict[str, str] = field(default_factory=dict)
     """The reasons that were written last."""
+    without_agent: set[str] = field(default_factory=set)
+    """The rented Nodes on which Cilium's agent does not run yet."""
 
     def step(self) -> bool:
         """Boot what is new, and switch off what is gone; return whether there was any."""
         room = MachineBooter(api=self.api, directory=self.directory)
         metal3 = Metal3(api=self.api)
         moved = metal3.step()
-        made = {machine.provider_id: machine for machine in room.requested()}
+        machines = [*room.requested(), *rented.requested(self.directory)]
+        made = {machine.provider_id: machine for machine in machines}
         wanted = {key: each for key, each in made.items() if metal3.lets_run(key)}
         new = [
             machine
@@ -68,8 +73,12 @@ class MachineLoop:
         if told != self.told:
             write(self.directory, told)
             self.told = told
-        karpenter = Karpenter(api=self.api, directory=self.directory).step()
-        return bool(new or gone or moved.busy or karpenter)
+        self.without_agent -= {
+            node
+            for node in self.without_agent
+            if rented.start_agent(self.api, self.directory, node)
+        }
+        return bool(new or gone or moved.busy or self.without_agent)
 
     def _offers_otherwise(self, room: MachineBooter, machine: RequestedMachine) -> bool:
         """Whether a device plugin of the machine has come or changed since it was booted."""
@@ -80,6 +89,9 @@ class MachineLoop:
 
     def _boot(self, room: MachineBooter, machine: RequestedMachine) -> None:
         found = room.boot(machine)
+        if isinstance(found, Gateway) and machine.provider_id.startswith(rented.RENTED):
+            reason = "Its user data starts no kubelet, so it never joins the cluster."
+            found = Refusal(name=machine.name, pool=machine.pool, reasons=(reason,))
         if isinstance(found, ClusterNode) and (other := self._namesake(found)):
             reason = f"It names itself {found.name}, as a machine of {other.machine.pool} does."
             found = Refusal(name=machine.name, pool=machine.pool, reasons=(reason,))
@@ -89,6 +101,8 @@ class MachineLoop:
         if isinstance(found, ClusterNode):
             register(self.api, [found])
             self._set_kubelet(found.name, "fake")  # of an older machine's Node, which it takes over
+            if machine.provider_id.startswith(rented.RENTED):
+                self.without_agent.add(found.name)
 
     def _namesake(self, node: ClusterNode) -> ClusterNode | None:
         others = {**self.booted, node.machine.provider_id: None}  # it may boot again

@@ -16,6 +16,7 @@ from rehearsal.certificates import write_private
 from rehearsal.control_plane import ControlPlane, Launcher, Programs
 from rehearsal.engine import Engine, environment
 from rehearsal.errors import RehearsalError
+from rehearsal.karpenter import account
 from rehearsal.lakefs_held import LakefsHeld
 from rehearsal.lakefs_held import read as read_lakefs
 from rehearsal.log_reason import with_reason
@@ -31,8 +32,9 @@ from toolchain.build import Tools
 
 PROVIDERS_DEADLINE_S = 90.0
 PROVIDERS = "provider-server"
+AWS = "aws"
 ANSWER = "providers.json"  # which ports the stand-in providers serve
-OF_CONTROLLERS = ("volcano", "helm")
+OF_CONTROLLERS = ("volcano", "karpenter", "helm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +67,7 @@ def set_up(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tool
     if wanted.settings.lakefs:
         lakefs_server.choose(directory)
     _start_providers(workspace, tools, plain)
+    _open_account(workspace, wanted.settings, plain)
     launcher = Launcher(
         directory=directory,
         processes=processes,
@@ -98,6 +101,7 @@ def reopen(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tool
             f"made, in the twin, too: end it with `fleet rehearse-stop {workspace.environment}` "
             "and rehearse again."
         )
+    _open_account(workspace, wanted.settings, _environment(workspace, tools, {}))
     file = engine.directory / "kubeconfig"
     access = kubeconfig.cluster(str(file))
     api = Api.connect(access.server, access.trust)
@@ -202,6 +206,14 @@ def _start_providers(workspace: Workspace, tools: Tools, environment: Mapping[st
         output=directory / ANSWER,
         cwd=workspace.root,
     )
+
+
+def _open_account(workspace: Workspace, settings: Settings, environment: Mapping[str, str]) -> None:
+    """Write what AWS has for these settings, and start it where anything is rented there."""
+    directory = workspace.directory.resolve()
+    if account.write(directory, settings) and AWS not in workspace.processes.running():
+        command = (sys.executable, "-m", "rehearsal.karpenter.server", directory)
+        workspace.processes.start(AWS, command, env=environment, cwd=workspace.root)
 
 
 def _provider_ports(workspace: Workspace) -> Mapping[str, int]:

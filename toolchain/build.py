@@ -29,7 +29,10 @@ __all__ = ["ToolchainError", "Tools", "ensure", "is_built", "versions"]
 versions = VERSIONS
 """The built versions by system: {"kubernetes": "1.36.3", …}; a program on PATH may be newer."""
 
-REHEARSAL = ("pulumi", "control-plane", "kwok", "admitter", "crds", "helm", "charts", "volcano")
+REHEARSAL = (
+    *("pulumi", "control-plane", "kwok", "admitter", "crds", "helm", "charts"),
+    *("volcano", "karpenter"),
+)
 """The programs of every rehearsal."""
 
 ANSWER_S = 20  # a program that takes longer to print its version is not used

@@ -292,6 +292,21 @@ KARPENTER_CAPACITY = Program(
     on_demand=True,
 )
 
+KARPENTER = Program(
+    name="karpenter",
+    folder="karpenter",
+    module="github.com/aws/karpenter-provider-aws",
+    disk_gb=4,
+    binaries=(
+        Binary(
+            name="karpenter",
+            folder="karpenter",
+            package="github.com/aws/karpenter-provider-aws/cmd/controller",
+            ldflags=f"{STRIPPED} -X sigs.k8s.io/karpenter/pkg/operator.Version={{version}}",
+        ),
+    ),
+)
+
 BLOCKIO_CLASSES = Program(
     name="blockio-classes",
     folder="blockio-classes",
@@ -359,6 +374,7 @@ PROGRAMS = {
         KUBELET_SHAPES,
         ADMITTER,
         KARPENTER_CAPACITY,
+        KARPENTER,
         BLOCKIO_CLASSES,
         PROMETHEUS,
         VOLCANO,

@@ -13,13 +13,16 @@ from rehearsal.charts.served import Served
 from rehearsal.charts.wanted import Wanted
 from rehearsal.controllers.chart_objects import ChartObjects, Object
 from rehearsal.controllers.controller import FOLDER, Controllers, PortTakenError
-from rehearsal.controllers.volcano import PROGRAMS, SYSTEM, Volcano
+from rehearsal.controllers.karpenter import Karpenter
+from rehearsal.controllers.volcano import Volcano
 from rehearsal.errors import RefusedError
 from rehearsal.providers.kubernetes.readiness import Discovery
 from toolchain.build import versions
 
 PORT_ATTEMPTS = 3
 PORTS, OBJECTS = "ports.json", "objects.json"
+SYSTEMS: Mapping[str, type[Volcano | Karpenter]] = {"volcano": Volcano, "karpenter": Karpenter}
+"""What runs here, by the name of its chart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,15 +38,17 @@ class ReleaseControllers:
 
     def start(self, release: Mapping[str, object]) -> None:
         """Applies what the controllers need and starts them, or again what of it has changed."""
-        if not _is_volcano(release):
+        system = SYSTEMS.get(_chart(release))
+        if system is None:
             return
         objects, name = self._render(release), str(release["name"])
         for attempt in range(1, PORT_ATTEMPTS + 1):
-            volcano = Volcano.place(name, self.programs[SYSTEM], self._folder(release) / PORTS)
-            self._objects(release).apply(objects, volcano.services)
-            wanted = volcano.controllers(objects, self.place)
+            program = self.programs[_chart(release)]
+            found = system.place(name, program, self._folder(release) / PORTS)
+            self._objects(release).apply(objects, found.services)
+            wanted = found.controllers(objects, self.place)
             try:
-                for each in (wanted[:1], wanted[1:]):  # the webhook judges the scheduler's queues
+                for each in (wanted[:1], wanted[1:]):  # a webhook judges the scheduler's queues
                     self.place.start(each)
             except PortTakenError:
                 self.place.end([each.name for each in wanted])
@@ -55,10 +60,11 @@ class ReleaseControllers:
 
     def end(self, release: Mapping[str, object]) -> None:
         """Ends the controllers and deletes what was applied for them."""
-        if not _is_volcano(release):
+        system = SYSTEMS.get(_chart(release))
+        if system is None:
             return
         self._objects(release).delete()
-        self.place.end([f"{release['name']}-{part}" for part in PROGRAMS])
+        self.place.end(system.names(str(release["name"])))
 
     def _folder(self, release: Mapping[str, object]) -> Path:
         made = self.place.directory / FOLDER / f"release-{release['name']}"
@@ -79,7 +85,7 @@ class ReleaseControllers:
         The report then says the difference.
         """
         charts, wanted = self.programs["charts"], Wanted.of(release)
-        here = replace(wanted, version=versions[SYSTEM])
+        here = replace(wanted, version=versions[_chart(release)])
         found = find_here(wanted, folder=None, toolchain=charts) or find_here(
             here, folder=None, toolchain=charts
         )
@@ -95,5 +101,5 @@ class ReleaseControllers:
         return [each.object for each in rendering.objects]
 
 
-def _is_volcano(release: Mapping[str, object]) -> bool:
-    return str(release["chart"]).rpartition("/")[2] == SYSTEM
+def _chart(release: Mapping[str, object]) -> str:
+    return str(release["chart"]).rpartition("/")[2]

@@ -48,6 +48,11 @@ class Volcano:
             record.write_text(json.dumps(ports))
         return cls(release=release, program=program, ports=ports)
 
+    @staticmethod
+    def names(release: str) -> list[str]:
+        """The names of the controllers of a Release."""
+        return [f"{release}-{part}" for part in PROGRAMS]
+
     @property
     def services(self) -> Mapping[str, int]:
         """Where its webhooks serve, by the name of their Service."""

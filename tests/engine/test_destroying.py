@@ -13,7 +13,7 @@ from fleet.destroy import left
 from fleet.destroy.command import GONE, LEFT, tear_down
 from fleet.destroy.run import Teardown
 from fleet.destroy.stack import DeployedStack
-from rehearsal import karpenter
+from rehearsal.karpenter import instances
 from rehearsal.providers import cloud
 from settings import load
 from settings.names import SERVER
@@ -22,7 +22,10 @@ from tests.engine.test_replacing import ready
 from tests.support.hetzner import Project, project
 
 OLD_ORDER = """
+import json
+
 import pulumi
+import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
 from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.helm.v3 import Release
@@ -37,6 +40,21 @@ def options(**more):
     return pulumi.ResourceOptions(provider=cluster, custom_timeouts=timeouts, **more)
 
 
+at_aws = pulumi.ResourceOptions(provider=aws.Provider("aws", region="us-east-1"))
+service = {"Service": "ec2.amazonaws.com"}
+statement = {"Effect": "Allow", "Principal": service, "Action": "sts:AssumeRole"}
+policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+role = aws.iam.Role("role", name="node", assume_role_policy=policy, opts=at_aws)
+profile = aws.iam.InstanceProfile("profile", name="node", role=role.name, opts=at_aws)
+access = {
+    "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "AKIATWIN", "AWS_SECRET_ACCESS_KEY": "twin"
+}
+values = {
+    "settings": {"clusterName": "fleet-dev", "clusterEndpoint": "https://api.fleet.example:6443"},
+    "controller": {"env": [{"name": name, "value": value} for name, value in access.items()]},
+}
+found_by = [{"tags": {"karpenter.sh/discovery": "fleet-dev"}}]
+image = {"name": "Flatcar-stable-4593.2.5-hvm", "owner": "075585003325"}
 chart = {"namespace": "kube-system", "version": "1.14.1"}
 crds = Release(
     "crd", name="karpenter-crd", chart="oci://public.ecr.aws/karpenter/karpenter-crd",
@@ -44,7 +62,22 @@ crds = Release(
 )
 Release(
     "controller", name="karpenter", chart="oci://public.ecr.aws/karpenter/karpenter",
-    skip_crds=True, opts=options(depends_on=[crds]), **chart
+    skip_crds=True, values=values, opts=options(depends_on=[crds]), **chart
+)
+CustomResource(
+    "class",
+    api_version="karpenter.k8s.aws/v1",
+    kind="EC2NodeClass",
+    metadata={"name": "burst"},
+    spec={
+        "amiFamily": "Custom",
+        "amiSelectorTerms": [image],
+        "subnetSelectorTerms": found_by,
+        "securityGroupSelectorTerms": found_by,
+        "instanceProfile": profile.name,
+        "userData": "{}",
+    },
+    opts=options(depends_on=[crds]),
 )
 CustomResource(
     "pool",
@@ -59,7 +92,8 @@ CustomResource(
                     "group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "burst"
                 },
                 "requirements": [
-                    {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}
+                    {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
+                    {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]},
                 ],
             }
         },
@@ -69,6 +103,7 @@ CustomResource(
 """
 
 
+CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 KARPENTER = (
     *("burst-machines", "burst-spot", "burst-class"),
     *("karpenter-controller", "karpenter-access-key", "karpenter-access-user"),
@@ -90,7 +125,7 @@ def test_destroy_leaves_no_machine_and_takes_what_others_need_last(
     assert ended == GONE
     assert counted["resources in the state"] == ()
     assert counted["servers at Hetzner"] == ()
-    assert karpenter.instances(trial.engine.directory) == []
+    assert instances.alive(trial.engine.directory) == []
     assert not [node for node in trial.api().items("/api/v1/nodes") if ready(node)]
     gone = [name for _, name in trial.asked("Delete")]
     assert_in_order(gone, *KARPENTER, "cpu-3", "cpu-1", "hetzner-cloud-controller")
@@ -117,7 +152,7 @@ def test_destroy_keeps_what_is_protected_and_what_that_needs(
 
     assert ended == LEFT
     assert counted["servers at Hetzner"] == ()
-    assert karpenter.instances(trial.engine.directory) == []
+    assert instances.alive(trial.engine.directory) == []
     assert {"BareMetalHost dgx-dev-dgx-01", "BareMetalHost dgx-dev-dgx-02"} <= {
         *counted["resources in the state"]
     }
@@ -165,7 +200,7 @@ def test_an_update_without_the_last_aws_pool_ends_its_machines_before_karpenter(
 
     trial.up()
 
-    assert karpenter.instances(trial.engine.directory) == []
+    assert instances.alive(trial.engine.directory) == []
     gone = [name for _, name in trial.asked("Delete")]
     assert_in_order(gone, *KARPENTER)
     assert_in_order(gone, "karpenter-controller", "karpenter-crd")
@@ -186,7 +221,7 @@ def test_in_the_old_order_the_machine_runs_on_and_a_second_destroy_hangs_as_well
 
         assert ended.returncode != 0
         assert "finalizers that hold it" in ended.stdout + ended.stderr
-        assert karpenter.instances(trial.engine.directory) == ["burst-spot-1"], "and is paid for"
+        assert len(instances.alive(trial.engine.directory)) == 1, "and is paid for"
 
 
 def program(folder: Path, text: str) -> Path:
@@ -204,7 +239,7 @@ def without_burst(config: dict[str, Any]) -> None:
 
 
 def rent(trial: Trial, *names: str) -> None:
-    """Makes NodeClaims as Karpenter does for pods that wait, and waits until their machines run."""
+    """Makes NodeClaims as for pods that wait, and waits until Karpenter has launched machines."""
     api = trial.api()
     pool = api.get("/apis/karpenter.sh/v1/nodepools/burst-spot")
     assert pool
@@ -223,14 +258,15 @@ def rent(trial: Trial, *names: str) -> None:
             "metadata": {
                 "name": name,
                 "labels": {"karpenter.sh/nodepool": "burst-spot"},
+                "annotations": {"karpenter.sh/do-not-disrupt": "true"},  # no pod runs there
                 "ownerReferences": [owner],
             },
             "spec": {key: spec[key] for key in ("nodeClassRef", "requirements")},
         }
-        assert api.create(karpenter.CLAIMS, body)
+        assert api.create(CLAIMS, body)
     deadline = time.monotonic() + 60
-    while {*karpenter.instances(trial.engine.directory)} != {*names}:
-        assert time.monotonic() < deadline, "the twin's Karpenter launches no machine"
+    while len(instances.alive(trial.engine.directory)) != len(names):
+        assert time.monotonic() < deadline, "Karpenter launches no machine"
         time.sleep(0.05)
 
 

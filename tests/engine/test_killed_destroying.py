@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from fleet.destroy.deployed import things
-from rehearsal import karpenter
+from rehearsal.karpenter import instances
 from rehearsal.providers import cloud
 from settings.names import SERVER
 from tests.conftest import ROOT
@@ -52,7 +52,7 @@ def limits_are_zero(trial: Trial) -> bool:
 
 
 def no_machine_is_rented(trial: Trial) -> bool:
-    return karpenter.instances(trial.engine.directory) == []
+    return instances.alive(trial.engine.directory) == []
 
 
 def nothing_is_protected(trial: Trial) -> bool:
@@ -104,7 +104,7 @@ def test_a_destroy_that_is_killed_after_each_step_leaves_nothing_in_the_end(
 
     assert ended == 0, trial.engine.processes.log("destroy-last").read_text()
     assert things(state(trial)) == []
-    assert karpenter.instances(trial.engine.directory) == []
+    assert instances.alive(trial.engine.directory) == []
     assert not [each for each in cloud.read(trial.engine.directory) if each.type == SERVER]
     for kind in ("nodeclaims", "nodepools"):
         assert trial.api().items(f"/apis/karpenter.sh/v1/{kind}") == []

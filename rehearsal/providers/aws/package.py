@@ -48,8 +48,7 @@ def get_ami(request: CloudRequest) -> Properties:
     if not found or not all(found):
         raise _no_ami("the filter name must be such as Flatcar-stable-4593.2.5-hvm")
     name = str(names[0]).replace("*", "4593.2.5")
-    digits = re.sub(r"\D", "", name)
-    image, region = f"ami-{int(digits):017x}", region_of(request)
+    image, region = image_id(name), region_of(request)
     architecture = [str(item) for item in _filter(request.inputs.get("filters"), "architecture")]
     return {
         **request.inputs,
@@ -64,6 +63,12 @@ def get_ami(request: CloudRequest) -> Properties:
         "rootDeviceName": "/dev/xvda",
         "rootDeviceType": "ebs",
     }
+
+
+def image_id(name: str) -> str:
+    """Return the id of Flatcar's image of that name; another release has another."""
+    digits = re.sub(r"\D", "", name)
+    return f"ami-{int(digits):017x}"
 
 
 def _filter(filters: Value, name: str) -> list[Value]:
