@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from settings.pools import PoolSettings
 from settings.problems import allowed
 from settings.reboots import Reboots
+from settings.rehearsal import RehearsalSettings
 from settings.stackfile import read
 from settings.types import (
     AdmissionStage,
@@ -46,6 +47,7 @@ SECTIONS: Mapping[str, object] = {
     "reboots": Reboots,
     "admission": AdmissionStage,
     "allow": Allow,
+    "rehearsal": RehearsalSettings,
 }
 """The type of each section but `policies`, whose keys the rules bring."""
 REQUIRED = ("cluster", "sites", "pools", "budget")

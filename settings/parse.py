@@ -51,6 +51,7 @@ from settings.problems import (
     wrong,
 )
 from settings.reboots import Reboots, reboot_mistakes
+from settings.rehearsal import RehearsalSettings
 from settings.resolved import ResolvedPool, resolve, with_one_overhead
 from settings.secrets import SECRETS
 from settings.types import (
@@ -83,6 +84,7 @@ SECTIONS = (
     "policies",
     "admission",
     "allow",
+    "rehearsal",
 )
 
 
@@ -104,8 +106,8 @@ def parse(environment: str, config: Mapping[str, object], folder: Path = Path())
         *_cross_mistakes(read, reader, resolved, inventories),
     ]
     cluster, versions, budget = read.cluster, read.versions, read.budget
-    monitoring, allow = read.monitoring, read.allow
-    if mistakes or not (cluster and versions and budget and monitoring and allow):
+    monitoring, allow, rehearsal = read.monitoring, read.allow, read.rehearsal
+    if mistakes or not (cluster and versions and budget and monitoring and allow and rehearsal):
         raise SettingsError(mistakes)
     return Settings(
         environment=environment,
@@ -120,6 +122,7 @@ def parse(environment: str, config: Mapping[str, object], folder: Path = Path())
         reboots=read.reboots,
         admission=read.admission,
         allow=allow,
+        rehearsal=rehearsal,
         renamed_sites={known: name for name, known in named.sites.items() if known != name},
     )
 
@@ -139,6 +142,7 @@ class _Sections:
     reboots: Reboots | None
     admission: AdmissionStage
     allow: Allow | None
+    rehearsal: RehearsalSettings | None
 
 
 def _cross_mistakes(
@@ -240,6 +244,7 @@ class _Reader:
             reboots=self.one("reboots", Reboots) if has_reboots else None,
             admission=self.admission(),
             allow=self.one("allow", Allow, default=Allow()),
+            rehearsal=self.one("rehearsal", RehearsalSettings, default=RehearsalSettings()),
         )
 
     def entries(self, section: str) -> dict[str, object]:

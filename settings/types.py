@@ -38,6 +38,7 @@ from settings.forms import (
     VpcId,
 )
 from settings.reboots import Reboots
+from settings.rehearsal import RehearsalSettings
 from settings.resolved import ResolvedPool
 
 OWN_DRIVER = f"https://images.fleet.example/sysext/{EXAMPLE}#sha512-{'0' * 128}"
@@ -301,5 +302,6 @@ class Settings:
     reboots: Reboots | None
     admission: AdmissionStage
     allow: Allow
+    rehearsal: RehearsalSettings
     renamed_sites: Mapping[str, str]
     """The names in the stack file of those sites whose id is another one, by id."""
