@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Literal
 
 from policies.verdicts import Finding, Verdict
+from rehearsal.moves.words import one_line
 from rehearsal.report import NodeFacts, Pool, Report
 from settings.names import PROJECT
 
@@ -256,6 +257,14 @@ def job(report: Report) -> Line | None:
         f"{run.seconds:.1f} s from its creation to its end"
     )
     return Line(mark="good", about="job", text=text)
+
+
+def moves(report: Report) -> Line | None:
+    """Return what the change did; None where it was not rehearsed."""
+    if report.moves is None:
+        return None
+    mark, text = one_line(report.moves, report.environment)
+    return Line(mark=mark, about="change", text=text)
 
 
 def counts(report: Report) -> Iterator[Line]:

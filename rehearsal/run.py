@@ -23,26 +23,37 @@ from rehearsal.changes import Running, since
 from rehearsal.engine import Engine, EngineError, forget_findings
 from rehearsal.errors import RehearsalError
 from rehearsal.machines import Fleet, MachineBooter
+from rehearsal.moves.change import Asked, Change
+from rehearsal.moves.result import beyond
 from rehearsal.progress import Phase, Progress, RunningPhase
 from rehearsal.providers import cloud
 from rehearsal.report import Report
 from rehearsal.twin import Twin, reopen, set_up
 from rehearsal.workspace import Workspace
-from toolchain.build import ToolchainError, ensure, versions
+from toolchain.build import ToolchainError, Tools, ensure, versions
 
 EXPECTED = (RehearsalError, ToolchainError, FindingsLogError)
 
 
 class Rehearsal:
-    """A rehearsal of the environment in the stack file `tracked`."""
+    """A rehearsal of the environment in the stack file `tracked`.
+
+    With `before` the twin first has another commit running.
+    """
 
     def __init__(
-        self, workspace: Workspace, environment: Environment, tracked: Path, progress: Progress
+        self,
+        workspace: Workspace,
+        environment: Environment,
+        tracked: Path,
+        progress: Progress,
+        before: Asked | None = None,
     ) -> None:
         self.workspace = workspace
         self.environment = environment
         self.tracked = tracked
         self.progress = progress
+        self.change = Change(workspace, environment, tracked, before) if before else None
         sha256 = hashlib.sha256(tracked.read_bytes()).hexdigest()
         self.report = replace(report_builder.planned(environment), stack_file_sha256=sha256)
 
@@ -66,6 +77,9 @@ class Rehearsal:
             except BaseException:
                 self._stop(again=again)
                 raise
+            finally:
+                if self.change:
+                    self.change.close()
             with shielded(forget=True):
                 self._finish(keep=keep, again=again)
         return self.report
@@ -122,10 +136,7 @@ class Rehearsal:
         started = time.monotonic()
         tools = ensure(console=self.progress.console)
         self.progress.phases.append(Phase(name="binaries", seconds=time.monotonic() - started))
-        with phase("control plane") as now:
-            make = reopen if again else set_up
-            twin = make(self.workspace, self.environment, self.tracked, tools)
-            now.say(f"Kubernetes {versions['kubernetes']}")
+        twin = self._twin(tools, again=again)
         engine, api = twin.engine, twin.control_plane.api
         plan = self._preview(twin)
         with phase("up") as now:
@@ -136,6 +147,10 @@ class Rehearsal:
         with phase("machines") as now:
             fleet = self._boot(now, MachineBooter(api=api, directory=directory))
         self.report = report_builder.with_fleet(self.report, self.environment.settings, fleet)
+        if self.change:
+            moves = self.change.told(outcome)
+            allow = self.environment.settings.rehearsal.allow
+            self.report = replace(self.report, moves=moves).failed(*beyond(moves, allow))
         with phase("job") as now:
             run = job.run(api, fleet.nodes, watch, again=again)
             now.say(
@@ -151,6 +166,16 @@ class Rehearsal:
             changes = since(before, self._running(), outcome.changes)
             self.report = replace(self.report, changes=changes)
         api.close()
+
+    def _twin(self, tools: Tools, *, again: bool) -> Twin:
+        """Returns the twin, as empty, kept or with the commit before the change running."""
+        if self.change:
+            return self.change.bring_up(tools, self.progress)
+        with self.progress.phase("control plane") as now:
+            make = reopen if again else set_up
+            twin = make(self.workspace, self.environment, self.tracked, tools)
+            now.say(f"Kubernetes {versions['kubernetes']}")
+        return twin
 
     def _preview(self, twin: Twin) -> Outcome:
         """Previews; what is refused does not stay in a kept twin."""

@@ -13,6 +13,7 @@ from engine.tables import Widest
 from policies.exemptions import ExemptionStatus, exemption_note
 from policies.verdicts import Finding, State, Verdict
 from rehearsal import digest
+from rehearsal.moves.words import whole
 from rehearsal.report import Chart, Report
 from rehearsal.short_report import FROM_IGNITION, changes, faults, pools, verdict
 
@@ -43,6 +44,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         "Rules": [line for each in report.verdicts for line in _rule(each)],
         "Exemptions": [*map(_exemption, report.exemptions)],
         "Warnings": [behind("!", "yellow", Text(text)) for text in report.warnings],
+        "Change": [*map(Text, whole(report.moves, report.environment))] if report.moves else [],
         "Job": [behind("✓", "green", Text(job.text))] if (job := digest.job(report)) else [],
         "Not rehearsed": [
             *map(_chart, report.charts_not_rehearsed),

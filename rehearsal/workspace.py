@@ -128,7 +128,7 @@ class Workspace:
 
     def clear_twin(self) -> None:
         """Remove the files that only a running twin needs; logs, state and report stay."""
-        for name in ("etcd", "certificates", "pulumi-home"):
+        for name in ("etcd", "certificates", "pulumi-home", "before"):
             shutil.rmtree(self.directory / name, ignore_errors=True)
         for name in ("kubeconfig", "providers.json"):
             (self.directory / name).unlink(missing_ok=True)

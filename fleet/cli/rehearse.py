@@ -1,5 +1,6 @@
 """`fleet rehearse ENV`: the real engine and a real control plane on this machine, no account."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -7,7 +8,7 @@ import typer
 from fleet.cli.place import ROOT, Environment
 
 
-def rehearse(
+def rehearse(  # noqa: PLR0913  # an option each
     environment: Environment,
     *,
     all_of_it: Annotated[
@@ -20,6 +21,23 @@ def rehearse(
     again: Annotated[
         bool, typer.Option("--again", help="Update the kept cluster to the edited stack file.")
     ] = False,
+    before: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="REF",
+            help="Rehearse the change from this commit, with running jobs; `deployed` is the "
+            "commit of the stack's last update.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The jobs that run, with --from: what `kubectl get jobs,vcjobs,pods -A -o yaml` "
+            "prints. Default: all GPUs of owned machines are held.",
+        ),
+    ] = None,
 ) -> None:
     """Bring up an environment on this machine, no account.
 
@@ -32,11 +50,21 @@ def rehearse(
       fleet rehearse dev
       fleet rehearse dev --keep
       fleet rehearse dev --again
+      fleet rehearse prod --from origin/main
 
     Exit code 1 if something fails or breaks a rule, 2 if there is no such environment.
     """
     from rehearsal import cli
 
     raise typer.Exit(
-        cli.rehearse(ROOT, environment, as_json=json, keep=keep, again=again, whole=all_of_it)
+        cli.rehearse(
+            ROOT,
+            environment,
+            as_json=json,
+            keep=keep,
+            again=again,
+            whole=all_of_it,
+            before=before,
+            jobs=jobs,
+        )
     )
