@@ -28,7 +28,7 @@ def shortages(
     if not line:
         return ()
     found = []
-    for pool in settings.pools:
+    for pool, resolved in settings.pools.items():
         queues = {
             name: queue
             for team in settings.teams.values()
@@ -41,7 +41,8 @@ def shortages(
         seconds = sum(span for span, gpus in spans if gpus < held)
         if seconds > 0:
             least = min(gpus for _, gpus in spans)
-            found.append(Shortage(pool=pool, held=held, least=least, seconds=round(seconds, 1)))
+            title, rounded = resolved.title, round(seconds, 1)
+            found.append(Shortage(pool=title, held=held, least=least, seconds=rounded))
     return tuple(found)
 
 

@@ -1,12 +1,13 @@
 """Which jobs a change has ended, and what their work was worth."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from hardware.catalogue import HardwareError, load
 from kube.drain import MADE_ANEW
 from rehearsal.moves.jobs import RunningJob
+from rehearsal.moves.machines import is_on
 from rehearsal.moves.result import EndedJob
 from rehearsal.moves.start import job_of
 from rehearsal.moves.watch import Seen
@@ -23,10 +24,11 @@ class _Pod:
 
 
 def ended_jobs(seen: Sequence[Seen], jobs: Sequence[RunningJob]) -> tuple[EndedJob, ...]:
-    """Return the jobs of which a running pod has failed or gone, in the order of their ends.
+    """Return the jobs of which a running pod has ended before its time, in the order of their ends.
 
-    A pod that its controller makes anew elsewhere without loss (of a ReplicaSet or StatefulSet) is
-    no such job, nor is one that has ended well.
+    It has failed or gone, or its machine was replaced, wiped or switched off under it. A pod that
+    its controller makes anew elsewhere without loss (of a ReplicaSet or StatefulSet) is no such
+    job, nor is one that has ended well.
     """
     hours = {job.name: job.hours for job in jobs}
     nodes = _nodes(seen)
@@ -45,18 +47,29 @@ def ended_jobs(seen: Sequence[Seen], jobs: Sequence[RunningJob]) -> tuple[EndedJ
 def _pods(seen: Sequence[Seen]) -> dict[str, _Pod]:
     """Return every pod with a machine by its uid, and when it ended before its time."""
     pods: dict[str, _Pod] = {}
-    for each in (one for one in seen if one.kind == "Pod" and _is_work(one.found)):
+    for each in seen:
+        if each.kind == "Node" and (each.gone or not is_on(each.found)):
+            _lose_all_on(each.key, each.at_s, pods.values())
+        if each.kind != "Pod" or not _is_work(each.found):
+            continue
         uid, phase = each.found["metadata"]["uid"], each.found["status"].get("phase", "")
         before = pods.get(uid)
         ran = before is not None and before.phase == "Running"
-        lost = ran and (phase == "Failed" or (each.gone and phase == "Running"))
         ended = before.ended_at_s if before else None
+        lost = ran and ended is None and (phase == "Failed" or (each.gone and phase == "Running"))
         pods[uid] = _Pod(
             found=each.found,
             phase="" if each.gone else phase,
             ended_at_s=each.at_s if lost else ended,
         )
     return pods
+
+
+def _lose_all_on(node: str, at_s: float, pods: Iterable[_Pod]) -> None:
+    """Note that a machine has ended, with what ran on it, whatever the API server says of pods."""
+    for pod in pods:
+        if pod.found["spec"]["nodeName"] == node and pod.phase == "Running":
+            pod.ended_at_s = at_s if pod.ended_at_s is None else pod.ended_at_s
 
 
 def _is_work(pod: Mapping[str, Any]) -> bool:

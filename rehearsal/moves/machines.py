@@ -11,6 +11,9 @@ from settings import BareMetalPoolSettings, Settings
 from settings.names import POOL_LABEL
 
 SCHEME = "metal3://"
+SIMULATED = "kwok.x-k8s.io/node"
+"""The annotation by which kwok plays a kubelet; the machine loop takes it off a Node whose machine
+is off."""
 
 
 @dataclass
@@ -19,7 +22,7 @@ class _Node:
 
     provider_id: str
     cordoned: bool
-    ready: bool
+    on: bool
     there: bool = True
     went_down: bool = False
 
@@ -126,18 +129,23 @@ def _change(nodes: dict[str, _Node], each: Seen) -> list[What]:
         return ["new"]
     if before.provider_id != now.provider_id:
         return ["replaced"]
-    now.went_down = (before.went_down or before.ready) and not now.ready
+    now.went_down = (before.went_down or before.on) and not now.on
     told: list[What] = ["drained"] if now.cordoned and not before.cordoned else []
-    return [*told, "rebooted"] if now.ready and before.went_down else told
+    return [*told, "rebooted"] if now.on and before.went_down else told
 
 
 def _state(each: Seen) -> _Node:
-    spec, status = each.found["spec"], each.found.get("status") or {}
+    spec = each.found["spec"]
     return _Node(
         provider_id=spec.get("providerID", ""),
         cordoned=bool(spec.get("unschedulable")),
-        ready=is_ready(status),
+        on=is_on(each.found),
     )
+
+
+def is_on(node: Mapping[str, Any]) -> bool:
+    """Return whether the machine of a Node runs; a busy API server alone makes it not Ready."""
+    return SIMULATED in (node["metadata"].get("annotations") or {})
 
 
 def is_ready(status: Mapping[str, Any]) -> bool:
