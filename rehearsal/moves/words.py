@@ -31,6 +31,7 @@ def one_line(moves: Moves, environment: str) -> tuple[Literal["good", "bad"], st
     parts += [f"{counted[what]} machines {what}" for what in ORDER if counted[what]]
     parts += [f"{due} wait for `fleet reinstall {environment}`"] if due else []
     parts += [f"{moves.usd:,.2f} USD"] if moves.usd else []
+    parts += [f"{len(moves.not_running)} jobs not started"] if moves.not_running else []
     text = f"from {moves.commit[:SHORT]} with {_jobs_running(moves)}: {', '.join(parts)}"
     return ("bad" if moves.ended else "good"), text
 

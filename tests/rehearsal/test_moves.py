@@ -21,6 +21,7 @@ SCRATCH = """
     )
 """
 COMPOSED = "    compose(environment, read_secrets(environment.settings))\n"
+WHO_PAYS = ("team", "cost-centre", "project", "experiment", "branch")
 OWN_SCRATCH = (COMPOSED, COMPOSED + SCRATCH)
 
 
@@ -28,6 +29,7 @@ def job(namespace: str, name: str, pool: str, gpus: int) -> str:
     """A Job as `kubectl get jobs -o yaml` shows it: it has run for two hours at 12:00."""
     gpu = f", nvidia.com/gpu: '{gpus}'" if gpus else ""
     wants = f"{{cpu: '4', memory: 8Gi{gpu}}}"
+    paid = "".join(f", fleet.gpu/{label}: platform" for label in WHO_PAYS)
     return f"""
 - apiVersion: batch/v1
   kind: Job
@@ -37,7 +39,7 @@ def job(namespace: str, name: str, pool: str, gpus: int) -> str:
     selector: {{matchLabels: {{controller-uid: 0a}}}}
     activeDeadlineSeconds: 86400
     template:
-      metadata: {{labels: {{controller-uid: 0a, fleet.gpu/team: platform}}}}
+      metadata: {{labels: {{controller-uid: 0a{paid}}}}}
       spec:
         restartPolicy: Never
         nodeSelector: {{fleet.gpu/pool: {pool}}}

@@ -71,7 +71,7 @@ def test_the_short_report_has_one_line_of_it() -> None:
     assert mark == "bad"
     assert told == (
         "from 1a2b3c4d5e6f with 16 running jobs: 1 ended, 1 machines replaced, 1 machines drained, "
-        "2 wait for `fleet reinstall prod`, 70.50 USD"
+        "2 wait for `fleet reinstall prod`, 70.50 USD, 1 jobs not started"
     )
     short = Report(environment="prod", moves=ROUGH)
     assert len(list(render_short(short).renderables)) - 1 == len(
