@@ -53,6 +53,11 @@ class Workspace:
         """The report of the last rehearsal."""
         return self.directory / "report.json"
 
+    @property
+    def before(self) -> Path:
+        """The files of the commit from which a change is rehearsed, while they are needed."""
+        return self.directory / "before"
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the environment's lock; raises RehearsalError while another rehearsal has it."""
@@ -128,7 +133,7 @@ class Workspace:
 
     def clear_twin(self) -> None:
         """Remove the files that only a running twin needs; logs, state and report stay."""
-        for name in ("etcd", "certificates", "pulumi-home", "before"):
+        for name in ("etcd", "certificates", "pulumi-home", self.before.name):
             shutil.rmtree(self.directory / name, ignore_errors=True)
         for name in ("kubeconfig", "providers.json"):
             (self.directory / name).unlink(missing_ok=True)

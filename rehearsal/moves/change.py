@@ -41,8 +41,6 @@ from settings import SettingsError, stack_file
 from settings.names import SERVER
 from toolchain.build import Tools
 
-FOLDER = "before"
-"""The folder of the commit's files in the rehearsal's directory."""
 RESTART_S = 10.0
 """Jobs that were ended get so long to start again."""
 
@@ -100,7 +98,7 @@ class Change:
 
     def bring_up(self, tools: Tools, progress: Progress) -> Twin:
         """Return the twin with the commit and its jobs running, ready for the working tree."""
-        folder = self._workspace.directory / FOLDER
+        folder = self._workspace.before
         try:
             self._asked.commit.write(folder)
             environment, tracked = self._read(folder)

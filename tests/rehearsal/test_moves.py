@@ -2,7 +2,6 @@
 
 import signal
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,7 +104,7 @@ def moved(make_checkout: Callable[[], Checkout], tmp_path_factory: pytest.TempPa
     jobs.write_text(JOBS)
     ended = checkout.run("rehearse", "dev", "--json", "--from=HEAD", f"--jobs={jobs}")
     assert checkout.left_running() == []
-    assert not (checkout.workspace().directory / "before").exists()
+    assert not checkout.workspace().before.exists()
     return ended
 
 
@@ -202,7 +201,7 @@ def test_a_kill_leaves_nothing_of_the_commit_behind(checkout: Checkout) -> None:
     committed(checkout)
     running = checkout.start("rehearse", "dev", "--from=HEAD")
     running.wait_for("… up of ")
-    before: Path = checkout.workspace().directory / "before"
+    before = checkout.workspace().before
     assert before.is_dir()
     running.end(signal.SIGKILL)
     assert checkout.run("rehearse-stop", "dev").code == 0
