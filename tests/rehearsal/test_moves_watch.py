@@ -75,7 +75,7 @@ def pod(name: str, on: str) -> RunningJob:
 
 def node_of(api: Api, job_name: str) -> str:
     found = api.items(PODS, labelSelector=f"batch.kubernetes.io/job-name={job_name}")
-    return next(p["spec"]["nodeName"] for p in found if p["status"]["phase"] == "Running")
+    return next(str(p["spec"]["nodeName"]) for p in found if p["status"]["phase"] == "Running")
 
 
 def test_jobs_are_started_watched_waited_for_and_ended(api: Api) -> None:

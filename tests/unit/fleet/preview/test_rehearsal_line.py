@@ -44,7 +44,13 @@ def test_a_rehearsal_that_failed_says_why(tmp_path: Path) -> None:
 
 
 def test_a_rehearsed_change_has_its_five_lines(tmp_path: Path) -> None:
-    moves = {"ref": "HEAD^1", "commit": "1" * 40, "snapshot": None, "jobs": 16, "due": []}
+    moves: dict[str, Any] = {
+        "ref": "HEAD^1",
+        "commit": "1" * 40,
+        "snapshot": None,
+        "jobs": 16,
+        "due": [],
+    }
     found = read(written(tmp_path, report(moves=moves)), "dev")
     text = markdown(replace(summary(), rehearsal=found))
     (block,) = [each for each in text.split("\n\n") if "Jobs: 0 of 16 ended." in each]

@@ -101,7 +101,7 @@ def test_a_pool_that_admits_no_pod_of_all_gpus_is_held_by_smaller_ones() -> None
 
 def test_a_pool_whose_gpus_are_shared_is_held_by_nothing() -> None:
     dgx = parse("dev", config()).pools["dgx"]
-    sharing = GpuSharing(mode="mig", mig_layout="all-balanced", replicas=None)
+    sharing = GpuSharing(mode="mig", mig_layout={"1g.18gb": 7}, replicas=None)
     settings = replace(parse("dev", config()), pools={"dgx": replace(dgx, sharing=sharing)})
     assert list(filling(settings, NODES)) == []
 
