@@ -52,7 +52,8 @@ def rehearse(  # noqa: PLR0913  # an option each
       fleet rehearse dev --again
       fleet rehearse prod --from origin/main
 
-    Exit code 1 if something fails or breaks a rule, 2 if there is no such environment.
+    Exit code 1 if something fails, breaks a rule or ends more jobs than allowed, 2 if there is no
+    such environment.
     """
     from rehearsal import cli
 

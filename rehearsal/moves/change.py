@@ -37,8 +37,8 @@ from rehearsal.progress import Progress
 from rehearsal.providers import cloud
 from rehearsal.twin import Twin, reopen, set_up
 from rehearsal.workspace import Workspace
-from settings import SettingsError, stack_file
-from settings.names import SERVER
+from settings import Cluster, SettingsError, stack_file
+from settings.names import PROJECT, SERVER
 from toolchain.build import Tools
 
 RESTART_S = 10.0
@@ -135,15 +135,16 @@ class Change:
             self._before.watch.stop()
 
     def _read(self, folder: Path) -> tuple[Environment, Path]:
-        name = self._wanted.settings.environment
         try:
-            tracked = stack_file(folder, name)
-            return load(tracked), tracked
+            tracked = stack_file(folder, self._wanted.settings.environment)
+            found = load(tracked)
         except SettingsError as error:
             raise RehearsalError(
                 f"The stack file of commit {self._asked.commit.short} is not one for the working "
                 f"tree's settings; rehearse without --from. {error}"
             ) from None
+        check_ranges(found.settings.cluster, self._wanted.settings.cluster)
+        return found, tracked
 
     def _up(self, engine: Engine, progress: Callable[[Outcome], None]) -> None:
         try:
@@ -217,6 +218,18 @@ class Change:
             shortages=shortages(seen, deserved, settings, ends_s),
             twice_usd=usd_of_twice(seen, ends_s),
         )
+
+
+def check_ranges(before: Cluster, wanted: Cluster) -> None:
+    """Raise RehearsalError where a change asks a cluster for what only a new one has."""
+    for key in ("pod_cidr", "service_cidr"):
+        old, new = getattr(before, key), getattr(wanted, key)
+        if old != new:
+            raise RehearsalError(
+                f"{PROJECT}:cluster.{key} is {new}, and was {old}: the addresses of Services and "
+                "pods are fixed when a cluster is made, so this is no change of one; rehearse "
+                "without --from."
+            )
 
 
 def replaced_fields(outcome: Outcome) -> list[Replaced]:

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from rehearsal.errors import RehearsalError
-from rehearsal.moves.change import asked
+from rehearsal.moves.change import asked, check_ranges
 from rehearsal.moves.commit import Commit, remove
 from rehearsal.moves.deployed import head_of
+from settings import parse
+from tests.support.stack_settings import with_value
 
 FILES = {
     "Pulumi.yaml": "name: gpu-fleet\n",
@@ -95,6 +97,16 @@ def test_options_that_mean_nothing_together_are_refused(root: Path, tmp_path: Pa
     with pytest.raises(RehearsalError, match="leave one of them out"):
         asked(root, "dev", "HEAD", None, again=True)
     assert asked(root, "dev", None, None, again=True) is None
+
+
+def test_a_change_of_the_ranges_of_pods_is_no_change_of_a_cluster() -> None:
+    before, wanted = (
+        parse("dev", with_value("cluster.pod_cidr", each)).cluster
+        for each in ("10.14.0.0/16", "10.24.0.0/16")
+    )
+    with pytest.raises(RehearsalError, match=r"cluster\.pod_cidr is 10\.24\.0\.0/16, and was 10\."):
+        check_ranges(before, wanted)
+    check_ranges(before, before)
 
 
 def entry(kind: str = "update", **environment: str) -> dict[str, object]:
