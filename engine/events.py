@@ -55,6 +55,7 @@ class Change:
     op: str  # create, update, replace, delete, …
     type: str
     name: str
+    keys: tuple[str, ...] = ()  # the fields for which it was replaced
 
 
 @dataclass(kw_only=True)
@@ -120,7 +121,8 @@ class Outcome:
             self.steps[metadata["op"]] += 1
             if metadata["op"] != "same":
                 kind, name = metadata["type"], name_of(metadata["urn"])
-                self.changes.append(Change(op=metadata["op"], type=kind, name=name))
+                keys = tuple(metadata.get("keys") or ())
+                self.changes.append(Change(op=metadata["op"], type=kind, name=name, keys=keys))
             if metadata["op"] not in GONE:
                 self.types[metadata["type"]] += 1
 

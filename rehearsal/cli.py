@@ -13,6 +13,7 @@ from engine.console import show
 from engine.interrupts import Interrupted, interruptible
 from policies.environment import load
 from rehearsal.errors import RehearsalError
+from rehearsal.moves.change import asked
 from rehearsal.progress import Progress
 from rehearsal.report import Report
 from rehearsal.run import Rehearsal
@@ -35,11 +36,14 @@ def rehearse(  # noqa: PLR0913  # an option each
     again: bool,
     whole: bool = False,
     charts: Path | None = None,
+    before: str | None = None,
+    jobs: Path | None = None,
 ) -> int:
     """Rehearses an environment of the checkout at `root`; returns the exit code.
 
     With `again`, on the twin that an earlier rehearsal has kept. `whole` prints every rule,
-    resource and chart by name. `charts` is a folder with Helm charts.
+    resource and chart by name. `charts` is a folder with Helm charts. `before` is a commit from
+    which the change is rehearsed, with the jobs of the snapshot `jobs` running.
     Progress goes to standard error; standard output gets the report alone.
     """
     errors = Console(stderr=True, soft_wrap=True, emoji=False)
@@ -50,8 +54,15 @@ def rehearse(  # noqa: PLR0913  # an option each
         return _refused(Report(environment=environment), error, UNKNOWN, errors, as_json=as_json)
     try:
         with interruptible():
-            progress = Progress(errors)
-            rehearsal = Rehearsal(workspace, load(tracked), tracked, progress, charts=charts)
+            come_from = asked(root, environment, before, jobs, again=again)
+            rehearsal = Rehearsal(
+                workspace,
+                load(tracked),
+                tracked,
+                Progress(errors),
+                charts=charts,
+                before=come_from,
+            )
             report = rehearsal.run(keep=keep, again=again)
     except (SettingsError, RehearsalError) as error:
         return _refused(Report(environment=environment), error, FAILS, errors, as_json=as_json)

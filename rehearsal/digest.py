@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Literal
 
 from policies.verdicts import Finding, Verdict
+from rehearsal.moves.words import one_line
 from rehearsal.report import NodeFacts, Pool, Report
 from settings.names import PROJECT
 
@@ -269,6 +270,14 @@ def controllers(report: Report) -> Line | None:
     odd = [each for each in ran if each.missing or each.difference]
     text = f"{', '.join(sorted(set(names)))}: {used} of {rights} rights used"
     return Line(mark="warning" if odd else "good", about="controllers", text=text)
+
+
+def moves(report: Report) -> Line | None:
+    """Return what the change did; None where it was not rehearsed."""
+    if report.moves is None:
+        return None
+    mark, text = one_line(report.moves, report.environment)
+    return Line(mark=mark, about="change", text=text)
 
 
 def counts(report: Report) -> Iterator[Line]:

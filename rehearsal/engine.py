@@ -35,6 +35,7 @@ class Engine:
     processes: Processes
     pulumi: Path
     environment: Mapping[str, str]  # from `environment()`
+    holds_rules: bool = True  # False for a program that is deployed already
 
     @property
     def stack_file(self) -> Path:
@@ -54,6 +55,8 @@ class Engine:
     @property
     def rules(self) -> tuple[str, ...]:
         """The arguments of a command that holds the rules."""
+        if not self.holds_rules:
+            return ()
         return (
             f"--policy-pack={self.root / 'policies'}",
             f"--policy-pack-config={self.rule_settings}",

@@ -14,6 +14,7 @@ from rehearsal.controller_report import ControllerReport
 from rehearsal.job import JobRun
 from rehearsal.lakefs_held import LakefsHeld
 from rehearsal.machines import Refusal
+from rehearsal.moves.result import Moves
 from rehearsal.progress import Phase
 
 
@@ -140,6 +141,7 @@ class Report:
     version_differences: tuple[VersionDifference, ...] = ()
     cost: Cost | None = None
     changes: Changes | None = None  # since the last rehearsal of the same kept twin
+    moves: Moves | None = None  # of a change that was rehearsed from another commit
     phases: tuple[Phase, ...] = ()
     kept: bool = False
     ended: str = ""  # in UTC, as 2026-11-23T01:26:18+00:00

@@ -28,7 +28,10 @@ from rehearsal.controllers.controller import Controllers
 from rehearsal.controllers.ours import start_pool_domains
 from rehearsal.engine import Engine, EngineError, forget_findings
 from rehearsal.errors import RehearsalError
+from rehearsal.job import JobRun
 from rehearsal.machines import Fleet, MachineBooter
+from rehearsal.moves.change import Asked, Change
+from rehearsal.moves.result import beyond
 from rehearsal.progress import Phase, Progress, RunningPhase
 from rehearsal.providers import cloud
 from rehearsal.report import Report
@@ -44,10 +47,11 @@ EXPECTED = (RehearsalError, ToolchainError, FindingsLogError)
 class Rehearsal:
     """A rehearsal of the environment in the stack file `tracked`.
 
-    `charts` is a folder of the user's with Helm charts.
+    `charts` is a folder of the user's with Helm charts. With `before` the twin first has another
+    commit running.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what it is of, and how
         self,
         workspace: Workspace,
         environment: Environment,
@@ -55,6 +59,7 @@ class Rehearsal:
         progress: Progress,
         *,
         charts: Path | None = None,
+        before: Asked | None = None,
     ) -> None:
         self.workspace = workspace
         self.environment = environment
@@ -62,6 +67,7 @@ class Rehearsal:
         self.progress = progress
         self.source = source.read(workspace.root)
         self.charts = charts
+        self.change = Change(workspace, environment, tracked, before) if before else None
         sha256 = hashlib.sha256(tracked.read_bytes()).hexdigest()
         self.report = replace(report_builder.planned(environment), stack_file_sha256=sha256)
 
@@ -85,6 +91,9 @@ class Rehearsal:
             except BaseException:
                 self._stop(again=again)
                 raise
+            finally:
+                if self.change:
+                    self.change.close()
             with shielded(forget=True):
                 self._finish(keep=keep, again=again)
         return self.report
@@ -136,6 +145,8 @@ class Rehearsal:
             kept=kept,
         )
         self.workspace.report.write_text(json.dumps(self.report.as_json(), indent=1))
+        if self.change:  # what a change takes from jobs vouches for no first `up`
+            return
         stated = statement.statement(
             self.report, source.since(self.source, self.workspace.root), versions
         )
@@ -143,14 +154,10 @@ class Rehearsal:
 
     def _rehearse(self, *, again: bool) -> None:
         phase, directory = self.progress.phase, self.workspace.directory
-        watch = self.workspace.processes.check
         started = time.monotonic()
         tools = ensure(console=self.progress.console)
         self.progress.phases.append(Phase(name="binaries", seconds=time.monotonic() - started))
-        with phase("control plane") as now:
-            make = reopen if again else set_up
-            twin = make(self.workspace, self.environment, self.tracked, tools)
-            now.say(f"Kubernetes {versions['kubernetes']}")
+        twin = self._twin(tools, again=again)
         engine, api = twin.engine, twin.control_plane.api
         plan = self._preview(twin)
         with phase("up") as now:
@@ -165,8 +172,22 @@ class Rehearsal:
         self.report = report_builder.with_fleet(self.report, self.environment.settings, fleet)
         with phase("charts") as now:
             self._render(now, api, tools)
-        with phase("job") as now:
-            run = job.run(api, fleet.nodes, watch, again=again)
+        if self.change:
+            moves = self.change.told(outcome)
+            allow = self.environment.settings.rehearsal.allow
+            self.report = replace(self.report, moves=moves).failed(*beyond(moves, allow))
+        self.report = replace(self.report, job=self._job(api, fleet, again=again))
+        used = self._used(api, outcome)
+        self.report = report_builder.with_controllers(self.report, used)
+        if again:
+            before = Running.read(self.workspace.kept_mark)
+            changes = since(before, self._running(), outcome.changes)
+            self.report = replace(self.report, changes=changes)
+        api.close()
+
+    def _job(self, api: Api, fleet: Fleet, *, again: bool) -> JobRun | None:
+        with self.progress.phase("job") as now:
+            run = job.run(api, fleet.nodes, self.workspace.processes.check, again=again)
             now.say(
                 f"{run.name} on {run.node}"
                 if run
@@ -174,14 +195,7 @@ class Rehearsal:
             )
             if fleet.refusals and not run:
                 now.fail("no owned GPU machine is Ready")
-        self.report = report_builder.with_controllers(
-            replace(self.report, job=run), self._used(api, outcome)
-        )
-        if again:
-            before = Running.read(self.workspace.kept_mark)
-            changes = since(before, self._running(), outcome.changes)
-            self.report = replace(self.report, changes=changes)
-        api.close()
+        return run
 
     def _controllers(self, twin: Twin) -> Controllers:
         return Controllers(
@@ -196,6 +210,16 @@ class Rehearsal:
         has = outcome.exports.get("versions") or {}
         directory = self.workspace.directory
         return controller_report.read(api, directory, pinned=versions, environment=has)
+
+    def _twin(self, tools: Tools, *, again: bool) -> Twin:
+        """Returns the twin, as empty, kept or with the commit before the change running."""
+        if self.change:
+            return self.change.bring_up(tools, self.progress)
+        with self.progress.phase("control plane") as now:
+            make = reopen if again else set_up
+            twin = make(self.workspace, self.environment, self.tracked, tools)
+            now.say(f"Kubernetes {versions['kubernetes']}")
+        return twin
 
     def _preview(self, twin: Twin) -> Outcome:
         """Previews; what is refused does not stay in a kept twin."""

@@ -50,6 +50,8 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     yield from (_line(line, ALL) for line in digest.counts(report))
     if left := digest.not_rehearsed(report):
         yield behind(" ", "", Text(f"Not rehearsed: {left}{ALL}"))
+    if moved := digest.moves(report):
+        yield _line(moved, ALL)
     yield from changes(report)
 
 

@@ -16,6 +16,7 @@ from policies.verdicts import Finding, State, Verdict
 from rehearsal import digest
 from rehearsal.charts.results import Charts, RenderedChart
 from rehearsal.controller_report import ControllerReport
+from rehearsal.moves.words import whole
 from rehearsal.report import Report, not_rehearsed
 from rehearsal.short_report import FROM_IGNITION, changes, faults, pools, verdict
 
@@ -45,6 +46,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         "Rules": [line for each in report.verdicts for line in _rule(each)],
         "Exemptions": [*map(_exemption, report.exemptions)],
         "Warnings": [behind("!", "yellow", Text(text)) for text in report.warnings],
+        "Change": [*map(Text, whole(report.moves, report.environment))] if report.moves else [],
         "Job": [behind("✓", "green", Text(job.text))] if (job := digest.job(report)) else [],
         "Controllers": [*map(_controller, report.controllers)],
         "lakeFS": [*map(Text, _lakefs(report))],

@@ -64,6 +64,11 @@ class Workspace:
         """The same in an envelope, where somebody has signed it."""
         return self.directory / "statement.signed.json"
 
+    @property
+    def before(self) -> Path:
+        """The files of the commit from which a change is rehearsed, while they are needed."""
+        return self.directory / "before"
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the environment's lock; raises RehearsalError while another rehearsal has it."""
@@ -143,7 +148,8 @@ class Workspace:
 
         Raises RehearsalError where something stays on a lakeFS server that the user has named.
         """
-        for name in ("etcd", "certificates", "controllers", "kubelets", "pulumi-home"):
+        needed = ("etcd", "certificates", "controllers", "kubelets", "pulumi-home")
+        for name in (*needed, self.before.name):
             shutil.rmtree(self.directory / name, ignore_errors=True)
         for name in ("kubeconfig", "providers.json"):
             (self.directory / name).unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from settings.pools import (
     PoolSettings,
 )
 from settings.problems import SettingsError
+from settings.rehearsal import AllowedLoss, RehearsalSettings
 from settings.resolved import ResolvedPool
 from settings.secrets import SECRETS, SecretForm, how_to_set, needed_secrets
 from settings.stackfile import environments, stack_file
@@ -38,6 +39,7 @@ from settings.types import (
 __all__ = [
     "SECRETS",
     "Allow",
+    "AllowedLoss",
     "AwsPoolSettings",
     "AwsSite",
     "BareMetalPoolSettings",
@@ -54,6 +56,7 @@ __all__ = [
     "OnPremSite",
     "PoolSettings",
     "Queue",
+    "RehearsalSettings",
     "ResolvedPool",
     "SecretForm",
     "Settings",

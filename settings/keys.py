@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from settings.pools import PoolSettings
 from settings.problems import allowed
 from settings.reboots import Reboots
+from settings.rehearsal import RehearsalSettings
 from settings.stackfile import read
 from settings.types import (
     AdmissionStage,
@@ -29,7 +30,6 @@ from settings.types import (
     Cluster,
     LakefsSettings,
     MonitoringSettings,
-    RehearsalSettings,
     Site,
     Team,
     Versions,

@@ -51,6 +51,7 @@ from settings.problems import (
     wrong,
 )
 from settings.reboots import Reboots, reboot_mistakes
+from settings.rehearsal import RehearsalSettings
 from settings.resolved import ResolvedPool, resolve, with_one_overhead
 from settings.secrets import SECRETS
 from settings.types import (
@@ -60,7 +61,6 @@ from settings.types import (
     Cluster,
     LakefsSettings,
     MonitoringSettings,
-    RehearsalSettings,
     Settings,
     Site,
     Team,

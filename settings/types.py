@@ -31,7 +31,6 @@ from settings.forms import (
     Region,
     RepositoryName,
     ServiceCidr,
-    SigningKey,
     SiteName,
     TunnelCidr,
     TunnelEndpoint,
@@ -39,6 +38,7 @@ from settings.forms import (
     VpcId,
 )
 from settings.reboots import Reboots
+from settings.rehearsal import RehearsalSettings
 from settings.resolved import ResolvedPool
 
 OWN_DRIVER = f"https://images.fleet.example/sysext/{EXAMPLE}#sha512-{'0' * 128}"
@@ -223,21 +223,6 @@ class Allow:
     """Servers of Hetzner that are replaced or deleted."""
     drain: MachineCount = 1
     """Owned machines that begin to leave, and rented ones whose NodePool goes."""
-
-
-@dataclass(frozen=True, kw_only=True, config=STRICT)
-class RehearsalSettings:
-    """Who may vouch for a rehearsal of the environment, beside the workflow run that updates it."""
-
-    keys: Annotated[
-        Mapping[Name, SigningKey],
-        Field(
-            description="a mapping from names to public keys, each in one line of base64, as "
-            "`openssl pkey -in KEY -pubout -outform DER | base64 -w0` prints it"
-        ),
-    ] = Field(default_factory=dict)
-    """The public keys, by names of your own; `fleet statement verify` takes what one of them has
-    signed."""
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)

@@ -31,6 +31,23 @@ def rehearse(  # noqa: PLR0913  # an option each
             file_okay=False,
         ),
     ] = None,
+    before: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="REF",
+            help="Rehearse the change from this commit, with running jobs; `deployed` is the "
+            "commit of the stack's last update.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The jobs that run, with --from: what `kubectl get jobs,vcjobs,pods -A -o yaml` "
+            "prints. Default: all GPUs of owned machines are held.",
+        ),
+    ] = None,
 ) -> None:
     """Bring up an environment on this machine, no account.
 
@@ -43,8 +60,10 @@ def rehearse(  # noqa: PLR0913  # an option each
       fleet rehearse dev
       fleet rehearse dev --keep
       fleet rehearse dev --again
+      fleet rehearse prod --from origin/main
 
-    Exit code 1 if something fails or breaks a rule, 2 if there is no such environment.
+    Exit code 1 if something fails, breaks a rule or ends more jobs than allowed, 2 if there is no
+    such environment.
     """
     from rehearsal import cli
 
@@ -57,5 +76,7 @@ def rehearse(  # noqa: PLR0913  # an option each
             again=again,
             whole=all_of_it,
             charts=charts,
+            before=before,
+            jobs=jobs,
         )
     )

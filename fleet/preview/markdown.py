@@ -124,6 +124,9 @@ def _rehearsal(summary: Summary) -> Iterator[str]:
         yield f"Rehearsal: ⛔ failed; {'; '.join(_rehearsed(found))}."
         yield ""
         yield from bullets("⛔", found.problems, LINES_SHOWN)
+    if found is not None and found.change:
+        yield ""
+        yield from (f"- {cell(line)}" for line in found.change)
 
 
 def _rehearsed(found: Rehearsed) -> Iterator[str]:

@@ -6,6 +6,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
+from rehearsal.moves.result import Moves
+from rehearsal.moves.words import five_lines
+
 
 class RehearsalFileError(ValueError):
     """The file holds no rehearsal of this environment; the message is one sentence."""
@@ -21,12 +26,19 @@ class Rehearsed:
     nodes_wanted: int
     job: str  # the smoke job's own line, empty where none ran
     seconds: float
+    change: tuple[str, ...] = ()  # what it does to what runs, where it was rehearsed from a commit
 
 
 def _new(environment: str) -> str:
     """Return a name that no file has, so that the advice writes over nothing."""
     names = (f"rehearsal-{environment}{'' if at == 1 else f'-{at}'}.json" for at in count(1))
     return next(name for name in names if not Path(name).exists())
+
+
+def _change(moves: object, environment: str) -> tuple[str, ...]:
+    if moves is None:
+        return ()
+    return five_lines(TypeAdapter(Moves).validate_python(moves), environment)
 
 
 def read(path: Path, environment: str) -> Rehearsed:
@@ -42,6 +54,7 @@ def read(path: Path, environment: str) -> Rehearsed:
             nodes_wanted=sum(pool["nodes_wanted"] for pool in report["pools"]),
             job=f"{job['gpus']}-GPU job ran in {job['seconds']:.1f} s" if job else "",
             seconds=sum(phase["seconds"] for phase in report["phases"]),
+            change=_change(report.get("moves"), environment),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RehearsalFileError(

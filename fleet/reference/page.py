@@ -74,9 +74,9 @@ def _section(section: str, own: Sequence[Key]) -> Iterator[str]:
     text = " ".join(_about(section))
     yield f"{text} {'Required.' if section in REQUIRED else 'It may be left out.'}\n"
     in_order = sorted(own, key=lambda key: [*dict.fromkeys(map(_place, own))].index(_place(key)))
-    for place, group in groupby(in_order, key=_place):
+    for number, (place, group) in enumerate(groupby(in_order, key=_place)):
         if place not in ("", section):
-            yield f"{'' if place.count('.') == 1 else chr(10)}### `{place}`\n"
+            yield f"{chr(10) if number else ''}### `{place}`\n"
         for entries in _same(list(group)):
             yield _entry(entries, kinds)
     yield ""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from fleet.preview.markdown_parts import cell, code, rows
 from rehearsal import digest
 from rehearsal.digest import Line
+from rehearsal.moves.words import five_lines
 from rehearsal.report import Report
 
 SIGNS = {"good": "✅ ", "bad": "⛔ ", "warning": "⚠️ ", "plain": ""}
@@ -55,6 +56,8 @@ def _rest(report: Report) -> Iterator[str]:
         yield f"- {cell(told)}"
     if job := digest.job(report):
         yield from _lines([job])
+    if report.moves:
+        yield from (f"- {cell(line)}" for line in five_lines(report.moves, report.environment))
     yield from _lines(digest.counts(report))
     if left := digest.not_rehearsed(report):
         yield f"- Not rehearsed: {cell(left)}"

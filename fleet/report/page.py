@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from policies.exemptions import exemption_note
 from policies.verdicts import WORST_FIRST, State, Verdict
 from rehearsal import digest
+from rehearsal.moves.words import whole
 from rehearsal.report import Pool, Report
 
 BOXES = 48  # of one pool, each a node
@@ -66,6 +67,7 @@ def page(report: Report, when: str) -> str:
         spent=_spent(report),
         warnings=[*digest.warnings(report)],
         job=digest.job(report),
+        change=[*whole(report.moves, report.environment)] if report.moves else [],
         not_rehearsed=digest.not_rehearsed(report),
         versions=digest.versions(report),
         open_rules=[rule for rule in rules if rule.style != "good"],

@@ -290,6 +290,18 @@ def test_the_report_of_a_rehearsal_is_kept_as_a_page() -> None:
     assert write["if"] == keep["if"] == "${{ !cancelled() }}", "of a failed rehearsal above all"
 
 
+def test_a_pull_request_is_rehearsed_from_the_commit_that_it_is_merged_into() -> None:
+    steps = workflow("preview")["jobs"]["rehearse"]["steps"]
+    checkout = next(s for s in steps if use(s) == "actions/checkout")
+    assert checkout["with"]["fetch-depth"] == 2, "HEAD is the merge, HEAD^1 what it is merged into"
+    told = next(step["run"] for step in steps if "make rehearse" in step.get("run", ""))
+    assert told.startswith("from=HEAD^1\n")
+    assert 'make rehearse ENV="$ENVIRONMENT" FROM="$from" JSON=1' in told
+    assert "requirements.lock" in told, (
+        "other packages are refused, so it is rehearsed from nothing"
+    )
+
+
 def test_a_comment_is_found_again_by_the_mark_that_the_preview_writes() -> None:
     steps = workflow("preview")["jobs"]["preview"]["steps"]
     fallback = next(step["run"] for step in steps if "it did not begin" in step.get("run", ""))

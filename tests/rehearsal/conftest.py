@@ -31,6 +31,9 @@ if verb == "rehearse-stop":
 if verb == "twin":
     sys.exit(cli.twin(Path(root), environment, flags[0], flags[1:]))
 given = {flag: f"--{flag}" in flags for flag in ("keep", "again")} | {"as_json": "--json" in flags}
+valued = dict(flag.removeprefix("--").split("=", 1) for flag in flags if "=" in flag)
+given["before"] = valued.get("from")
+given["jobs"] = Path(valued["jobs"]) if "jobs" in valued else None
 sys.exit(cli.rehearse(Path(root), environment, **given))
 """
 

@@ -43,6 +43,23 @@ def test_a_rehearsal_that_failed_says_why(tmp_path: Path) -> None:
     assert "\n- ⛔ dgx-01 (dgx) did not come up: no kubelet\n" in text
 
 
+def test_a_rehearsed_change_has_its_five_lines(tmp_path: Path) -> None:
+    moves: dict[str, Any] = {
+        "ref": "HEAD^1",
+        "commit": "1" * 40,
+        "snapshot": None,
+        "jobs": 16,
+        "due": [],
+    }
+    found = read(written(tmp_path, report(moves=moves)), "dev")
+    text = markdown(replace(summary(), rehearsal=found))
+    (block,) = [each for each in text.split("\n\n") if "Jobs: 0 of 16 ended." in each]
+    lines = block.splitlines()
+    assert [line.partition(":")[0] for line in lines] == [
+        *("- Jobs", "- Machines", "- Reinstallation", "- Fields", "- Capacity")
+    ]
+
+
 @pytest.mark.parametrize("content", [[], {"environment": "dev"}, report(pools=3)])
 def test_a_file_that_is_no_rehearsal_is_a_sentence(tmp_path: Path, content: object) -> None:
     with pytest.raises(RehearsalFileError, match=r"is no report of a rehearsal .*`fleet rehearse"):

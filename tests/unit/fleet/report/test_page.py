@@ -10,6 +10,7 @@ import pytest
 from fleet.preview.markdown_parts import cell
 from fleet.report.markdown import markdown
 from fleet.report.page import page
+from rehearsal.moves.result import MachineMove, Moves
 from rehearsal.report import Report
 
 RECORDED = Path(__file__).parents[2] / "rehearsal" / "recorded"
@@ -123,6 +124,15 @@ def test_whatever_a_report_says_is_text() -> None:
     assert "script" not in found.tags
     assert found.text.count(EVIL) >= 6
     assert all(address.startswith("https://") for address in found.addresses)
+
+
+def test_a_rehearsed_change_is_on_the_page_and_in_markdown() -> None:
+    drained = MachineMove(name="cpu-1", pool="cpu", what="drained", at_s=2.0)
+    moves = Moves(ref="main", commit="1" * 40, snapshot=None, jobs=16, machines=(drained,))
+    changed = replace(recorded("passed"), moves=moves)
+    assert "Jobs: 0 of 16 ended." in Page(page(changed, "")).parts
+    assert "- Machines, in this order: 1 drained: cpu-1." in markdown(changed, "").splitlines()
+    assert "Change" not in Page(page(recorded("passed"), "")).parts
 
 
 def test_markdown_has_every_sentence_of_what_is_advised() -> None:

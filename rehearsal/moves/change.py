@@ -1,0 +1,247 @@
+"""Brings up a commit with running jobs, and says what `up` of the working tree did to them.
+
+The program, the stack file and the packages' versions are the commit's; the twin with its stand-ins
+and the settings' reader are those of the working tree.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from engine.events import Outcome
+from policies.environment import Environment, load
+from rehearsal.api import Api
+from rehearsal.engine import Engine, EngineError
+from rehearsal.errors import RehearsalError
+from rehearsal.machines import MachineBooter
+from rehearsal.metal3 import HOSTS
+from rehearsal.moves import commit
+from rehearsal.moves.capacity import QUEUES, deserved_gpus, shortages, usd_of_twice
+from rehearsal.moves.commit import Commit
+from rehearsal.moves.deployed import DEPLOYED, deployed_commit
+from rehearsal.moves.jobs import of_snapshot, running_jobs
+from rehearsal.moves.lost import ended_jobs, without_place
+from rehearsal.moves.machines import (
+    due_machines,
+    installed_images,
+    machine_moves,
+    replaced_gateways,
+)
+from rehearsal.moves.result import Moves, Replaced, Waited
+from rehearsal.moves.start import Started, start, take_away
+from rehearsal.moves.waited import DrainedJobs
+from rehearsal.moves.watch import Watch
+from rehearsal.nodes import RequestedMachine
+from rehearsal.progress import Progress
+from rehearsal.providers import cloud
+from rehearsal.twin import Twin, reopen, set_up
+from rehearsal.workspace import Workspace
+from settings import Cluster, SettingsError, stack_file
+from settings.names import PROJECT, SERVER
+from toolchain.build import Tools
+
+RESTART_S = 10.0
+"""Jobs that were ended get so long to start again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What the user wants to come from: a commit, and the file with the jobs that run."""
+
+    commit: Commit
+    snapshot: Path | None
+
+
+def asked(
+    root: Path, environment: str, ref: str | None, snapshot: Path | None, *, again: bool
+) -> Asked | None:
+    """Return what `--from` and `--jobs` mean; raises RehearsalError where they mean nothing."""
+    if ref is None:
+        if snapshot is not None:
+            raise RehearsalError("--jobs says what runs before a change: it needs --from.")
+        return None
+    if again:
+        raise RehearsalError(
+            "--from brings up a commit in a new twin, and --again goes on with the kept one: "
+            "leave one of them out."
+        )
+    found = Commit.find(root, deployed_commit(root, environment) if ref == DEPLOYED else ref)
+    found.check(environment)
+    if snapshot is not None:
+        snapshot = snapshot.resolve()
+        of_snapshot(snapshot)  # refused before anything is started
+    return Asked(commit=replace(found, ref=ref), snapshot=snapshot)
+
+
+@dataclass(kw_only=True)
+class _Before:
+    """What the twin had when the update began."""
+
+    api: Api
+    started: Started
+    watch: Watch
+    drained: DrainedJobs
+    machines: list[RequestedMachine]
+    gateways: dict[str, str]
+
+
+class Change:
+    """The way from a commit to the working tree, in the twin of one rehearsal."""
+
+    def __init__(self, workspace: Workspace, wanted: Environment, tracked: Path, of: Asked) -> None:
+        self._workspace = workspace
+        self._wanted = wanted
+        self._tracked = tracked
+        self._asked = of
+        self._before: _Before | None = None
+
+    def bring_up(self, tools: Tools, progress: Progress) -> Twin:
+        """Return the twin with the commit and its jobs running, ready for the working tree."""
+        folder = self._workspace.before
+        try:
+            self._asked.commit.write(folder)
+            environment, tracked = self._read(folder)
+            with progress.phase("control plane"):
+                twin = set_up(self._workspace, environment, tracked, tools)
+            api = twin.control_plane.api
+            with progress.phase(f"up of {self._asked.commit.short}") as now:
+                engine = _of_commit(twin.engine, folder.resolve())
+                self._up(engine, lambda done: now.say(f"{done.finished} resources"))
+            with progress.phase("jobs") as now:
+                started = self._start_jobs(api, environment)
+                told = f"{len(started.jobs)} running"
+                now.say(f"{told}, {len(started.not_running)} not" if started.not_running else told)
+            twin = reopen(self._workspace, self._wanted, self._tracked, tools)
+        finally:
+            commit.remove(folder)
+        self._before = self._begin(api, started)
+        return twin
+
+    def told(self, outcome: Outcome) -> Moves:
+        """Return what happened since, and take the jobs away."""
+        before = self._before
+        if before is None:
+            raise RuntimeError("the commit was not brought up")
+        self._await_restarts(before)
+        self.close()
+        take_away(before.api, before.started.jobs)
+        return self._moves(before, outcome)
+
+    def close(self) -> None:
+        """End the watch; nothing happens where it has ended."""
+        if self._before is not None:
+            self._before.drained.stop()
+            self._before.watch.stop()
+
+    def _read(self, folder: Path) -> tuple[Environment, Path]:
+        try:
+            tracked = stack_file(folder, self._wanted.settings.environment)
+            found = load(tracked)
+        except SettingsError as error:
+            raise RehearsalError(
+                f"The stack file of commit {self._asked.commit.short} is not one for the working "
+                f"tree's settings; rehearse without --from. {error}"
+            ) from None
+        check_ranges(found.settings.cluster, self._wanted.settings.cluster)
+        return found, tracked
+
+    def _up(self, engine: Engine, progress: Callable[[Outcome], None]) -> None:
+        try:
+            engine.up(progress)
+        except EngineError as error:
+            raise RehearsalError(
+                f"Commit {self._asked.commit.short} did not come up, so no change of it can be "
+                f"rehearsed: {error}"
+            ) from error
+
+    def _start_jobs(self, api: Api, environment: Environment) -> Started:
+        booter = MachineBooter(api=api, directory=self._workspace.directory)
+        fleet = booter.start(lambda _ready, _of: self._workspace.processes.check())
+        jobs = running_jobs(environment.settings, fleet.nodes, self._asked.snapshot)
+        return start(api, jobs, self._workspace.processes.check)
+
+    def _begin(self, api: Api, started: Started) -> _Before:
+        watch = Watch(api)
+        watch.start()
+        drained = DrainedJobs(api, watch)
+        drained.start()
+        return _Before(
+            api=api,
+            started=started,
+            watch=watch,
+            drained=drained,
+            machines=self._machines(api),
+            gateways=self._gateways(api),
+        )
+
+    def _machines(self, api: Api) -> list[RequestedMachine]:
+        return MachineBooter(api=api, directory=self._workspace.directory).requested()
+
+    def _gateways(self, api: Api) -> dict[str, str]:
+        """Return the ids of the servers that are no Nodes, by name."""
+        nodes = {node["spec"].get("providerID") for node in api.items("/api/v1/nodes")}
+        servers = [each for each in cloud.read(self._workspace.directory) if each.type == SERVER]
+        return {each.name: each.id for each in servers if f"hcloud://{each.id}" not in nodes}
+
+    def _await_restarts(self, before: _Before) -> None:
+        deadline = time.monotonic() + RESTART_S
+        while time.monotonic() < deadline:
+            if not list(without_place(ended_jobs(before.watch.seen, before.started.jobs))):
+                return
+            self._workspace.processes.check()
+            time.sleep(0.2)
+
+    def _moves(self, before: _Before, outcome: Outcome) -> Moves:
+        settings, api, seen = self._wanted.settings, before.api, before.watch.seen
+        ends_s = before.watch.seconds
+        moved = machine_moves(seen)
+        gateways = replaced_gateways(before.gateways, self._gateways(api), round(ends_s, 1))
+        deserved = deserved_gpus(api.items(QUEUES))
+        snapshot = self._asked.snapshot
+        return Moves(
+            ref=self._asked.commit.ref,
+            commit=self._asked.commit.sha,
+            snapshot=str(snapshot) if snapshot else None,
+            jobs=len(before.started.jobs),
+            not_running=before.started.not_running,
+            ended=ended_jobs(seen, before.started.jobs),
+            waited=tuple(Waited(job=w.job, node=w.node) for w in before.drained.waited),
+            machines=(*moved, *gateways),
+            due=due_machines(
+                before.machines,
+                self._machines(api),
+                installed_images(api.items(HOSTS)),
+                settings,
+            ),
+            replaced=tuple(replaced_fields(outcome)),
+            shortages=shortages(seen, deserved, settings, ends_s),
+            twice_usd=usd_of_twice(seen, ends_s),
+        )
+
+
+def check_ranges(before: Cluster, wanted: Cluster) -> None:
+    """Raise RehearsalError where a change asks a cluster for what only a new one has."""
+    for key in ("pod_cidr", "service_cidr"):
+        old, new = getattr(before, key), getattr(wanted, key)
+        if old != new:
+            raise RehearsalError(
+                f"{PROJECT}:cluster.{key} is {new}, and was {old}: the addresses of Services and "
+                "pods are fixed when a cluster is made, so this is no change of one; rehearse "
+                "without --from."
+            )
+
+
+def replaced_fields(outcome: Outcome) -> list[Replaced]:
+    """Return the resources that the update replaced for fields that cannot change in place."""
+    return [
+        Replaced(resource=f"{each.type.rpartition(':')[2]} {each.name}", fields=each.keys)
+        for each in outcome.changes
+        if each.op == "replace" and each.keys
+    ]
+
+
+def _of_commit(engine: Engine, folder: Path) -> Engine:
+    """Return the engine for the commit's program; what is deployed is held to no rules anew."""
+    variables = {**engine.environment, "PYTHONPATH": str(folder)}
+    return replace(engine, root=folder, environment=variables, holds_rules=False)

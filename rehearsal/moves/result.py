@@ -1,0 +1,119 @@
+"""What a change did to jobs and machines, as data, and what of it the settings do not allow."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from settings.names import PROJECT
+from settings.rehearsal import AllowedLoss
+
+What = Literal["new", "gone", "replaced", "reinstalled", "rebooted", "drained"]
+ALLOW = f"{PROJECT}:rehearsal.allow"
+NAMED = 4
+ASSUMED_HOURS = 12.0
+"""The age of a job that no snapshot tells: half of a day's job."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineMove:
+    """What happened to a machine, `at_s` seconds after the update began."""
+
+    name: str
+    pool: str
+    what: What
+    at_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndedJob:
+    """A job that the change ended; `again_on` is the machine on which it was started again."""
+
+    name: str
+    pool: str
+    node: str
+    gpus: int
+    gpu_hours_lost: float
+    usd: float | None  # None where the catalogue has no price
+    at_s: float
+    again_on: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waited:
+    """A job for whose end the drain of its machine waited."""
+
+    job: str
+    node: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Due:
+    """The machines of a pool with changed boot data or image, in the order of `fleet reinstall`."""
+
+    pool: str
+    machines: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replaced:
+    """A resource that was replaced, as these fields of it cannot change in place."""
+
+    resource: str
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shortage:
+    """A pool that had fewer GPUs than its queues deserve, for so many seconds of the twin."""
+
+    pool: str
+    held: int
+    least: int
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moves:
+    """The way from a commit to the working tree, with jobs that run."""
+
+    ref: str
+    commit: str
+    snapshot: str | None  # the file that the jobs are from; None for the default set
+    jobs: int
+    not_running: tuple[str, ...] = ()  # jobs that could not be started, a sentence each
+    ended: tuple[EndedJob, ...] = ()
+    waited: tuple[Waited, ...] = ()
+    machines: tuple[MachineMove, ...] = ()  # in their order
+    due: tuple[Due, ...] = ()
+    replaced: tuple[Replaced, ...] = ()
+    shortages: tuple[Shortage, ...] = ()
+    twice_usd: float = 0.0  # of machines that ran twice while they were replaced
+
+    @property
+    def gpu_hours_lost(self) -> float:
+        """The hours of work on GPUs that the ended jobs lose."""
+        return round(sum(job.gpu_hours_lost for job in self.ended), 2)
+
+    @property
+    def usd(self) -> float:
+        """The price of the lost work and of machines that ran twice, as far as it is known."""
+        return round(sum(job.usd or 0.0 for job in self.ended) + self.twice_usd, 2)
+
+
+def beyond(moves: Moves, allow: AllowedLoss) -> Iterator[str]:
+    """Yield a sentence for each limit of the settings that the change exceeds."""
+    if len(moves.ended) > allow.jobs_ended:
+        told = [f"{job.name} on {job.node}" for job in moves.ended[:NAMED]]
+        more = len(moves.ended) - len(told)
+        also = f" and {more} more" if more else ""
+        yield (
+            f"The change ends running jobs: {len(moves.ended)}, and {ALLOW}.jobs_ended allows "
+            f"{allow.jobs_ended}: {', '.join(told)}{also}."
+        )
+    if allow.gpu_hours_lost is not None and moves.gpu_hours_lost > allow.gpu_hours_lost:
+        yield (
+            f"The change loses {moves.gpu_hours_lost:,.1f} GPU-hours of work, and "
+            f"{ALLOW}.gpu_hours_lost allows {allow.gpu_hours_lost:,g}."
+        )
+    if allow.usd is not None and moves.usd > allow.usd:
+        yield f"The change costs {moves.usd:,.2f} USD, and {ALLOW}.usd allows {allow.usd:,g}."

@@ -1,0 +1,136 @@
+"""The commit that a rehearsal comes from: found, checked, written out."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rehearsal.errors import RehearsalError
+from rehearsal.moves.change import asked, check_ranges
+from rehearsal.moves.commit import Commit, remove
+from rehearsal.moves.deployed import head_of
+from settings import parse
+from tests.support.stack_settings import with_value
+
+FILES = {
+    "Pulumi.yaml": "name: gpu-fleet\n",
+    "stacks/__main__.py": "before = True\n",
+    "stacks/Pulumi.dev.yaml": "config: {}\n",
+    "requirements.lock": "pulumi==1\n",
+}
+
+
+def git(root: Path, *words: str) -> str:
+    own = ("-c", "user.name=test", "-c", "user.email=test@fleet.example")
+    command = ("git", *own, *words)
+    done = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def commit(root: Path, files: dict[str, str | None]) -> None:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        if text is not None:
+            path.write_text(text)
+    git(root, "add", "--all", ".")
+    git(root, "commit", "--quiet", "--allow-empty", "--message", "A change")
+
+
+@pytest.fixture(params=["", "fleet"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A checkout, or a project in a folder of one."""
+    folder = tmp_path / "repository" / str(request.param)
+    folder.mkdir(parents=True)
+    git(tmp_path / "repository", "init", "--quiet")
+    commit(folder, dict(FILES))
+    return folder
+
+
+def test_the_files_are_those_of_the_commit_and_the_repository_learns_nothing(
+    root: Path, tmp_path: Path
+) -> None:
+    commit(root, {"stacks/__main__.py": "before = False\n"})
+    status, folder = git(root, "status", "--porcelain"), tmp_path / "rehearsal" / "before"
+    found = Commit.find(root, "HEAD~1")
+    found.check("dev")
+    found.write(folder)
+    assert {
+        str(path.relative_to(folder)): path.read_text()
+        for path in folder.rglob("*")
+        if path.is_file()
+    } == FILES
+    assert git(root, "status", "--porcelain") == status == ""
+    assert git(root, "worktree", "list").count("\n") == 0
+    remove(folder)
+    assert list(folder.parent.iterdir()) == []
+
+
+def test_a_commit_that_is_not_there_is_refused(root: Path) -> None:
+    with pytest.raises(RehearsalError, match="--from nowhere: the repository has no such commit"):
+        Commit.find(root, "nowhere")
+    with pytest.raises(RehearsalError, match="has no such commit"):
+        Commit.find(root, "--all")
+
+
+def test_a_folder_without_git_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RehearsalError, match="is no checkout of a git repository"):
+        Commit.find(tmp_path, "main")
+
+
+def test_a_commit_with_other_packages_is_refused(root: Path) -> None:
+    commit(root, {"requirements.lock": "pulumi==2\n"})
+    with pytest.raises(RehearsalError, match=r"has another requirements\.lock .*without --from"):
+        Commit.find(root, "HEAD~1").check("dev")
+
+
+def test_a_commit_before_the_environment_is_refused(root: Path) -> None:
+    sentence = r"has no stacks/Pulumi\.prod\.yaml, so it has no prod to begin with"
+    with pytest.raises(RehearsalError, match=sentence):
+        Commit.find(root, "HEAD").check("prod")
+
+
+def test_options_that_mean_nothing_together_are_refused(root: Path, tmp_path: Path) -> None:
+    with pytest.raises(RehearsalError, match="--jobs says what runs before a change"):
+        asked(root, "dev", None, tmp_path / "jobs.yaml", again=False)
+    with pytest.raises(RehearsalError, match="leave one of them out"):
+        asked(root, "dev", "HEAD", None, again=True)
+    assert asked(root, "dev", None, None, again=True) is None
+
+
+def test_a_change_of_the_ranges_of_pods_is_no_change_of_a_cluster() -> None:
+    before, wanted = (
+        parse("dev", with_value("cluster.pod_cidr", each)).cluster
+        for each in ("10.14.0.0/16", "10.24.0.0/16")
+    )
+    with pytest.raises(RehearsalError, match=r"cluster\.pod_cidr is 10\.24\.0\.0/16, and was 10\."):
+        check_ranges(before, wanted)
+    check_ranges(before, before)
+
+
+def entry(kind: str = "update", **environment: str) -> dict[str, object]:
+    return {"kind": kind, "environment": environment}
+
+
+CLEAN = {"git.head": "a" * 40, "git.dirty": "false"}
+
+
+def test_what_is_deployed_is_the_commit_of_the_last_update() -> None:
+    older = entry(**{"git.head": "b" * 40, "git.dirty": "true"})
+    history = [entry("refresh"), entry("preview"), entry(**CLEAN), older]
+    assert head_of("prod", history) == "a" * 40
+
+
+@pytest.mark.parametrize(
+    ("history", "says"),
+    [
+        ([entry(**{**CLEAN, "git.dirty": "true"})], r"had changes beside its commit aaaaaaaaaaaa"),
+        ([entry()], "was made outside a git repository"),
+        ([], "the stack prod has no update in its history"),
+        ([entry("destroy"), entry(**CLEAN)], "the stack prod was destroyed"),
+    ],
+)
+def test_what_no_commit_is_is_refused(history: list[dict[str, object]], says: str) -> None:
+    with pytest.raises(RehearsalError, match=f"--from deployed: .*{says}"):
+        head_of("prod", history)

@@ -1,0 +1,96 @@
+"""What a change did, in the five lines of a pull request and the one of a terminal."""
+
+import json
+
+from rehearsal.moves.result import Due, EndedJob, MachineMove, Moves, Replaced, Shortage, Waited
+from rehearsal.moves.words import five_lines, one_line, whole
+from rehearsal.report import Report
+from rehearsal.short_report import render_short
+from tests.support.rehearsal.reports import text
+
+CALM = Moves(ref="main", commit="1a2b3c4d5e6f7a8b", snapshot=None, jobs=16)
+ROUGH = Moves(
+    ref="main",
+    commit="1a2b3c4d5e6f7a8b",
+    snapshot="jobs.yaml",
+    jobs=16,
+    not_running=("research/gang-3: it runs on p5e-1, which the twin does not have.",),
+    ended=(
+        EndedJob(
+            name="research/train",
+            pool="dgx",
+            node="dgx-01",
+            gpus=8,
+            gpu_hours_lost=24.0,
+            usd=70.5,
+            at_s=12.0,
+            again_on="dgx-02",
+        ),
+    ),
+    waited=(Waited(job="default/features", node="cpu-1"),),
+    machines=(
+        MachineMove(name="cpu-1", pool="cpu", what="drained", at_s=2.0),
+        MachineMove(name="cpu-1", pool="cpu", what="replaced", at_s=6.0),
+    ),
+    due=(Due(pool="dgx", machines=("dgx-01", "dgx-02")),),
+    replaced=(Replaced(resource="Server cpu-1", fields=("userData",)),),
+    shortages=(Shortage(pool="dgx", held=16, least=8, seconds=6.0),),
+)
+
+
+def test_a_change_that_touches_nothing_is_five_short_lines() -> None:
+    assert five_lines(CALM, "prod") == (
+        "Jobs: 0 of 16 ended.",
+        "Machines: none replaced, reinstalled, rebooted or drained.",
+        "Reinstallation: no machine waits for one.",
+        "Fields: each changed in place.",
+        "Capacity: never below what queues hold; 0.00 USD.",
+    )
+
+
+def test_a_rough_change_says_what_it_takes() -> None:
+    assert five_lines(ROUGH, "prod") == (
+        (
+            "Jobs: 1 of 16 ended, 1 started again: research/train on dgx-01 at 12 s; 24.0 "
+            "GPU-hours lost; drains wait for the end of default/features; 1 not started in the "
+            "twin."
+        ),
+        "Machines, in this order: 1 replaced: cpu-1; 1 drained: cpu-1.",
+        (
+            "Reinstallation, not part of the update: `fleet reinstall prod dgx` takes 2, one at a "
+            "time: dgx-01, dgx-02."
+        ),
+        "Fields that cannot change in place: Server cpu-1 (userData).",
+        "Capacity: dgx had 8 GPUs of the 16 that its queues hold for 6 s; 70.50 USD.",
+    )
+
+
+def test_the_short_report_has_one_line_of_it() -> None:
+    assert one_line(CALM, "prod") == ("good", "from 1a2b3c4d5e6f with 16 running jobs: none ended")
+    mark, told = one_line(ROUGH, "prod")
+    assert mark == "bad"
+    assert told == (
+        "from 1a2b3c4d5e6f with 16 running jobs: 1 ended, 1 machines replaced, 1 machines drained, "
+        "2 wait for `fleet reinstall prod`, 70.50 USD, 1 jobs not started"
+    )
+    short = Report(environment="prod", moves=ROUGH)
+    assert len(list(render_short(short).renderables)) - 1 == len(
+        list(render_short(Report(environment="prod")).renderables)
+    )
+
+
+def test_the_whole_report_has_every_event_in_its_order() -> None:
+    events = [line for line in whole(ROUGH, "prod") if " s  " in line]
+    assert [line.split("  ")[-1] for line in events] == [
+        "cpu-1 drained",
+        "cpu-1 replaced",
+        "research/train ended on dgx-01",
+    ]
+    shown = text(Report(environment="prod", moves=ROUGH))
+    assert "cpu-1 replaced" in shown
+    assert "not started: research/gang-3" in shown
+
+
+def test_a_report_reads_what_it_wrote() -> None:
+    report = Report(environment="prod", moves=ROUGH)
+    assert Report.from_json(json.dumps(report.as_json())) == report
