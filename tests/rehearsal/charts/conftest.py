@@ -49,7 +49,7 @@ def tools() -> Tools:
 def api(tmp_path_factory: pytest.TempPathFactory, tools: Tools) -> Iterator[Api]:
     directory = tmp_path_factory.mktemp("plane")
     processes = Processes(directory)
-    programs = Programs(control_plane=tools.path("control-plane"), kwok=tools.path("kwok"))
+    programs = Programs.of(tools)
     launcher = Launcher(
         directory=directory, processes=processes, programs=programs, environment=dict(os.environ)
     )
