@@ -161,8 +161,10 @@ def test_the_report_says_what_ignition_decided(kept: Kept) -> None:
 
 def test_the_job_ran_on_a_dgx(kept: Kept) -> None:
     job = kept.report["job"]
-    pods = kept.api.items("/api/v1/namespaces/default/pods")
+    assert job["queue"] == "research", "a job of a team runs in its queue"
+    pods = kept.api.items(f"/api/v1/namespaces/{job['queue']}/pods")
     (pod,) = [pod for pod in pods if pod["metadata"]["name"].startswith(job["name"])]
+    assert pod["spec"]["schedulerName"] == "volcano"
     assert pod["status"]["phase"] == "Succeeded"
     assert pod["spec"]["nodeName"] == job["node"]
     assert job["node"].startswith("dev-dgx-")
