@@ -292,21 +292,23 @@ def counts(report: Report) -> Iterator[Line]:
     if waiting and report.resources is None:
         text = f"{count(waiting, 'rule')} not checked: some values are known only at `up`"
         yield Line(mark="plain", text=text)
-    if report.resources is not None:
-        yield Line(mark="plain", text=f"{count(resources(report), 'resource')} deployed")
-    if report.lakefs is not None:
-        found = report.lakefs.repositories
-        noun = "repository" if len(found) == 1 else "repositories"
-        guarded = sum(each.default_branch in each.protected for each in found)
-        tail = f", {guarded} with a protected default branch" if found else ""
-        text = f"lakeFS holds {len(found)} {noun}{tail}"
-        yield Line(mark="plain", text=text)
+    if made := _made(report):
+        yield Line(mark="plain", text=made)
     if report.charts.rendered:
         yield Line(mark="plain", text=_charts(report))
     if report.unverified:
         fields = sum(len(names) for names in report.unverified.values())
         machines = ", ".join(report.unverified)
         yield Line(mark="plain", text=f"{count(fields, 'catalogue field')} unverified: {machines}")
+
+
+def _made(report: Report) -> str:
+    """What the update made, in a line; empty where it did not end."""
+    made = [] if report.resources is None else [f"{count(resources(report), 'resource')} deployed"]
+    if report.lakefs is not None:
+        number = len(report.lakefs.repositories)
+        made.append(f"lakeFS holds {number} {'repository' if number == 1 else 'repositories'}")
+    return "; ".join(made)
 
 
 def _charts(report: Report) -> str:
