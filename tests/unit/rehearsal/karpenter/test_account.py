@@ -7,7 +7,7 @@ import pytest
 
 from hardware.catalogue import load as machine
 from rehearsal.karpenter import account
-from settings import Settings, load, stack_file
+from settings import AwsPoolSettings, Settings, load, stack_file
 from tests.conftest import ROOT
 
 
@@ -44,6 +44,7 @@ def test_each_zone_has_a_subnet_within_the_site(dev: Settings) -> None:
 
 def test_a_zone_that_only_a_pool_names_is_there(dev: Settings) -> None:
     pool = dev.pools["burst"]
+    assert isinstance(pool.declared, AwsPoolSettings)
     moved = replace(pool, declared=replace(pool.declared, zone="us-east-1f"))
     settings = replace(dev, pools={**dev.pools, "burst": moved})
 
