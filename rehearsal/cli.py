@@ -34,11 +34,12 @@ def rehearse(  # noqa: PLR0913  # an option each
     keep: bool,
     again: bool,
     whole: bool = False,
+    charts: Path | None = None,
 ) -> int:
     """Rehearses an environment of the checkout at `root`; returns the exit code.
 
     With `again`, on the twin that an earlier rehearsal has kept. `whole` prints every rule,
-    resource and chart by name.
+    resource and chart by name. `charts` is a folder with Helm charts.
     Progress goes to standard error; standard output gets the report alone.
     """
     errors = Console(stderr=True, soft_wrap=True, emoji=False)
@@ -49,7 +50,8 @@ def rehearse(  # noqa: PLR0913  # an option each
         return _refused(Report(environment=environment), error, UNKNOWN, errors, as_json=as_json)
     try:
         with interruptible():
-            rehearsal = Rehearsal(workspace, load(tracked), tracked, Progress(errors))
+            progress = Progress(errors)
+            rehearsal = Rehearsal(workspace, load(tracked), tracked, progress, charts=charts)
             report = rehearsal.run(keep=keep, again=again)
     except (SettingsError, RehearsalError) as error:
         return _refused(Report(environment=environment), error, FAILS, errors, as_json=as_json)

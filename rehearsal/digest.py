@@ -292,10 +292,25 @@ def counts(report: Report) -> Iterator[Line]:
         tail = f", {guarded} with a protected default branch" if found else ""
         text = f"lakeFS holds {len(found)} {noun}{tail}"
         yield Line(mark="plain", text=text)
+    if report.charts.rendered:
+        yield Line(mark="plain", text=_charts(report))
     if report.unverified:
         fields = sum(len(names) for names in report.unverified.values())
         machines = ", ".join(report.unverified)
         yield Line(mark="plain", text=f"{count(fields, 'catalogue field')} unverified: {machines}")
+
+
+def _charts(report: Report) -> str:
+    """The charts that were rendered, in a line."""
+    rendered = report.charts.rendered
+    objects = sum(sum(each.objects.values()) for each in rendered)
+    blocking = sum(one.blocks for each in rendered for one in each.dependents)
+    told = [f"{count(len(rendered), 'chart')} rendered, {count(objects, 'object')} in a dry run"]
+    if blocking:
+        told.append(f"{count(blocking, 'webhook')} and the like block while their pods are down")
+    if report.charts.images_changed:
+        told.append("images differ from the lock")
+    return "; ".join(told)
 
 
 def not_rehearsed(report: Report) -> str:

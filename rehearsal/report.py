@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 from policies.exemptions import ExemptionStatus
 from policies.verdicts import Verdict, as_json
 from rehearsal.changes import Changes
+from rehearsal.charts.results import Charts
 from rehearsal.controller_report import ControllerReport
 from rehearsal.job import JobRun
 from rehearsal.lakefs_held import LakefsHeld
@@ -87,6 +88,7 @@ class Chart:
     chart: str
     version: str
     kinds_installed: bool  # of its CRDs
+    reason: str = ""  # why it could not be rendered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +132,7 @@ class Report:
     job: JobRun | None = None
     controllers: tuple[ControllerReport, ...] = ()  # that ran, with the rights of their charts
     lakefs: LakefsHeld | None = None  # after the update
+    charts: Charts = field(default_factory=Charts)
     charts_not_rehearsed: tuple[Chart, ...] = ()
     recorded_only: tuple[str, ...] = ()  # what else was not rehearsed, a sentence each
     taken_as_given: tuple[str, ...] = ()
@@ -182,5 +185,6 @@ def not_rehearsed(report: Report) -> Iterator[str]:
     """Yields what was not rehearsed, or not as a whole, a sentence each."""
     for chart in report.charts_not_rehearsed:
         how = "only its CRDs are installed" if chart.kinds_installed else "recorded, not installed"
-        yield f"chart {chart.name} {chart.version}: {how}"
+        why = f" ({chart.reason})" if chart.reason else ""
+        yield f"chart {chart.name} {chart.version}: {how}{why}"
     yield from report.recorded_only

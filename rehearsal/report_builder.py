@@ -11,6 +11,8 @@ from policies.environment import Environment
 from policies.exemptions import exemption_statuses
 from policies.language.inventory import DeployedPool
 from policies.verdicts import Finding, read_log, verdicts
+from rehearsal.charts.results import Charts
+from rehearsal.charts.wanted import Found, Unreachable, Wanted
 from rehearsal.controller_report import ControllerReport
 from rehearsal.engine import VERBS, findings_path
 from rehearsal.lakefs_held import LakefsHeld
@@ -77,6 +79,24 @@ def with_up(
         unverified=_unverified(environment.settings),
         version_differences=differences(outcome.exports.get("versions") or {}, pinned),
     )
+
+
+def with_charts(
+    report: Report, charts: Charts, found: Mapping[Wanted, Found | Unreachable]
+) -> Report:
+    """Adds what became of the charts that could be rendered, and why the others could not."""
+    rendered = {each.name for each in charts.rendered}
+    reasons = {
+        (wanted.name, wanted.version): each.reason
+        for wanted, each in found.items()
+        if isinstance(each, Unreachable)
+    }
+    left = tuple(
+        replace(each, reason=reasons.get((Wanted.name_of(each.chart), each.version), ""))
+        for each in report.charts_not_rehearsed
+        if each.name not in rendered
+    )
+    return replace(report, charts=charts, charts_not_rehearsed=left).failed(*charts.problems)
 
 
 def _chart_name(release: CloudObject) -> str:

@@ -1,6 +1,6 @@
 """Runs one rehearsal from its first process to its report.
 
-Phases: binaries, control plane, preview, up, machines, job, stop. No process keeps running
+Phases: binaries, control plane, preview, up, machines, charts, job, stop. No process keeps running
 after an early end (a refusal, a broken machine, Ctrl-C). A rule or a program that fails at preview
 ends the rehearsal before anything is created.
 """
@@ -21,6 +21,8 @@ from policies.environment import Environment
 from rehearsal import controller_report, job, refusals, report_builder, source, statement
 from rehearsal.api import Api
 from rehearsal.changes import Running, since
+from rehearsal.charts import lock
+from rehearsal.charts.rehearse import Equipment, find_all, rehearse, with_lock
 from rehearsal.controller_report import ControllerReport
 from rehearsal.controllers.controller import Controllers
 from rehearsal.controllers.ours import start_pool_domains
@@ -32,22 +34,34 @@ from rehearsal.providers import cloud
 from rehearsal.report import Report
 from rehearsal.twin import Twin, reopen, set_up
 from rehearsal.workspace import Workspace
-from toolchain.build import ToolchainError, ensure, versions
+from settings.names import RELEASE
+from toolchain.build import ToolchainError, Tools, ensure, versions
+from toolchain.layout import Layout
 
 EXPECTED = (RehearsalError, ToolchainError, FindingsLogError)
 
 
 class Rehearsal:
-    """A rehearsal of the environment in the stack file `tracked`."""
+    """A rehearsal of the environment in the stack file `tracked`.
+
+    `charts` is a folder of the user's with Helm charts.
+    """
 
     def __init__(
-        self, workspace: Workspace, environment: Environment, tracked: Path, progress: Progress
+        self,
+        workspace: Workspace,
+        environment: Environment,
+        tracked: Path,
+        progress: Progress,
+        *,
+        charts: Path | None = None,
     ) -> None:
         self.workspace = workspace
         self.environment = environment
         self.tracked = tracked
         self.progress = progress
         self.source = source.read(workspace.root)
+        self.charts = charts
         sha256 = hashlib.sha256(tracked.read_bytes()).hexdigest()
         self.report = replace(report_builder.planned(environment), stack_file_sha256=sha256)
 
@@ -149,6 +163,8 @@ class Rehearsal:
             fleet = self._boot(now, MachineBooter(api=api, directory=directory))
             start_pool_domains(self._controllers(twin))
         self.report = report_builder.with_fleet(self.report, self.environment.settings, fleet)
+        with phase("charts") as now:
+            self._render(now, api, tools)
         with phase("job") as now:
             run = job.run(api, fleet.nodes, watch, again=again)
             now.say(
@@ -196,6 +212,25 @@ class Rehearsal:
         report = report_builder.with_verdicts(report, self.environment, engine.findings("up"))
         warnings = dict.fromkeys([*plan.warnings(), *outcome.warnings()])
         self.report = replace(report, warnings=tuple(sorted(warnings)))  # said at the same time
+
+    def _render(self, now: RunningPhase, api: Api, tools: Tools) -> None:
+        """Renders the charts of the releases; one that is refused fails the rehearsal."""
+        equipment = Equipment(
+            api=api,
+            helm=tools.path("helm"),
+            toolchain=tools.charts,
+            store=Layout().home / "fetched",
+            folder=self.charts,
+        )
+        things = cloud.read(self.workspace.directory)
+        releases = [thing for thing in things if thing.type == RELEASE]
+        found = find_all(equipment, releases)
+        charts = rehearse(equipment, releases, found, self.environment.rules)
+        file = lock.path(self.workspace.root, self.workspace.environment)
+        self.report = report_builder.with_charts(self.report, with_lock(charts, file), found)
+        now.say(f"{len(charts.rendered)} of {len(releases)} rendered")
+        if charts.problems:
+            now.fail(now.detail)
 
     def _boot(self, now: RunningPhase, room: MachineBooter) -> Fleet:
         def progress(ready: int, of: int) -> None:

@@ -14,6 +14,7 @@ from engine.tables import Widest
 from policies.exemptions import ExemptionStatus, exemption_note
 from policies.verdicts import Finding, State, Verdict
 from rehearsal import digest
+from rehearsal.charts.results import Charts, RenderedChart
 from rehearsal.controller_report import ControllerReport
 from rehearsal.report import Report, not_rehearsed
 from rehearsal.short_report import FROM_IGNITION, changes, faults, pools, verdict
@@ -47,6 +48,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         "Job": [behind("✓", "green", Text(job.text))] if (job := digest.job(report)) else [],
         "Controllers": [*map(_controller, report.controllers)],
         "lakeFS": [*map(Text, _lakefs(report))],
+        "Charts": [*_charts(report.charts)],
         "Not rehearsed": [
             *map(Text, not_rehearsed(report)),
         ],
@@ -155,3 +157,34 @@ def _lakefs(report: Report) -> Iterator[str]:
             f"days kept {', '.join(days)}" if days else "kept for ever",
         ]
         yield f"repository {each.name} in {each.storage_namespace}: {'; '.join(parts)}"
+
+
+def _charts(charts: Charts) -> Iterator[RenderableType]:
+    for each in charts.rendered:
+        mark, style = MARKS["violated" if each.problems else "held"]
+        kinds = ", ".join(f"{number} {kind}" for kind, number in each.objects.items())
+        head = Text.assemble(
+            f"{each.name}: {each.chart} {each.version} ", (f"from {each.source}", "dim")
+        )
+        told = [*_told(each)]
+        below = [behind("-", "dim", Text(text)) for text in (kinds, *told) if text]
+        yield behind(mark, style, Group(head, *below))
+    for room in charts.room:
+        yield behind("✓" if room.is_enough else "✗", "", Text(room.sentence))
+    yield from (behind("!", "yellow", Text(text)) for text in charts.images_changed)
+
+
+def _told(chart: RenderedChart) -> Iterator[str]:
+    yield from chart.problems
+    for finding in chart.findings:
+        if finding.state != "violated":
+            yield from (f"{finding.rule}, {finding.state}: {one}" for one in _sentences(finding))
+    yield from (each.sentence for each in chart.dependents)
+    lists = {
+        "hooks, not run": chart.hooks,
+        "images": chart.images,
+        "another text at each rendering": chart.varying,
+        "asks the cluster, was told of nothing": chart.lookups,
+        "no Ready node may run": chart.homeless,
+    }
+    yield from (f"{what}: {', '.join(each)}" for what, each in lists.items() if each)

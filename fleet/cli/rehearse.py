@@ -1,5 +1,6 @@
 """`fleet rehearse ENV`: the real engine and a real control plane on this machine, no account."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -7,7 +8,7 @@ import typer
 from fleet.cli.place import ROOT, Environment
 
 
-def rehearse(
+def rehearse(  # noqa: PLR0913  # an option each
     environment: Environment,
     *,
     all_of_it: Annotated[
@@ -20,6 +21,16 @@ def rehearse(
     again: Annotated[
         bool, typer.Option("--again", help="Update the kept cluster to the edited stack file.")
     ] = False,
+    charts: Annotated[
+        Path | None,
+        typer.Option(
+            "--charts",
+            metavar="DIR",
+            help="A folder with Helm charts, as `helm pull` writes them, to render from.",
+            exists=True,
+            file_okay=False,
+        ),
+    ] = None,
 ) -> None:
     """Bring up an environment on this machine, no account.
 
@@ -38,5 +49,13 @@ def rehearse(
     from rehearsal import cli
 
     raise typer.Exit(
-        cli.rehearse(ROOT, environment, as_json=json, keep=keep, again=again, whole=all_of_it)
+        cli.rehearse(
+            ROOT,
+            environment,
+            as_json=json,
+            keep=keep,
+            again=again,
+            whole=all_of_it,
+            charts=charts,
+        )
     )

@@ -10,7 +10,7 @@ from fleet.cli.place import ROOT, Environment
 from fleet.cli.printing import refuse, show
 
 
-def report(
+def report(  # noqa: PLR0913  # an option each
     environment: Environment,
     *,
     all_of_it: Annotated[
@@ -24,6 +24,10 @@ def report(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print it as Markdown, for a comment or a wiki.")
     ] = False,
+    lock_images: Annotated[
+        bool,
+        typer.Option("--lock-images", help="Write the images of its charts to their lock file."),
+    ] = False,
 ) -> None:
     """Print the report of the last rehearsal again.
 
@@ -31,11 +35,15 @@ def report(
     Examples:
       fleet report dev --all
       fleet report prod --html prod.html
+      fleet report prod --lock-images
 
     Exit code 2 if the environment was not rehearsed here, or there is no such environment.
     """
-    if sum((all_of_it, json, html is not None, markdown)) > 1:
-        refuse("--all, --json, --html and --markdown are four forms of a report: choose one.")
+    if sum((all_of_it, json, html is not None, markdown, lock_images)) > 1:
+        refuse(
+            "--all, --json, --html, --markdown and --lock-images are five forms of a report: "
+            "choose one."
+        )
     from fleet.report.last import NoReportError, last, when
     from settings import SettingsError
 
@@ -43,7 +51,11 @@ def report(
         found = last(ROOT, environment)
     except (NoReportError, SettingsError) as error:
         refuse(error)
-    if json:
+    if lock_images:
+        from rehearsal.charts import lock
+
+        typer.echo(f"Wrote {lock.write(ROOT, found)}.")
+    elif json:
         typer.echo(json_text.dumps(found.as_json(), indent=2))
     elif html is not None:
         from fleet.report.page import page

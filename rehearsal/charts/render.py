@@ -29,11 +29,9 @@ class Rendered:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hook:
+class Hook(Rendered):
     """An object that Helm makes at an event of the release, such as pre-install."""
 
-    source: str
-    object: dict[str, Any]
     events: tuple[str, ...]
     weight: int
     delete_policies: tuple[str, ...]

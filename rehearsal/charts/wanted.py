@@ -22,10 +22,15 @@ class Wanted:
         options = release.get("repositoryOpts")
         repository = options.get("repo") if isinstance(options, Mapping) else None
         return cls(
-            name=chart.rpartition("/")[2],
+            name=cls.name_of(chart),
             version=str(release["version"]),
             repository=chart if chart.startswith(OCI) else repository and str(repository),
         )
+
+    @staticmethod
+    def name_of(chart: str) -> str:
+        """The name of a chart that a Release names, perhaps by an address."""
+        return chart.rpartition("/")[2]
 
     @property
     def plain_version(self) -> str:

@@ -171,11 +171,12 @@ def test_the_job_ran_on_a_dgx(kept: Kept) -> None:
 
 
 def test_what_is_not_rehearsed_is_listed(kept: Kept) -> None:
-    charts = {chart["name"] for chart in kept.report["charts_not_rehearsed"]}
-    assert charts == {
-        *("cilium", "gpu-operator", "hcloud-cloud-controller-manager", "hcloud-csi", "karpenter"),
-        *("karpenter-crd", "kube-prometheus-stack", "kured", "lakefs", "volcano"),
+    charts = {chart["name"]: chart for chart in kept.report["charts_not_rehearsed"]}
+    assert set(charts) == {
+        *("gpu-operator", "hcloud-cloud-controller-manager", "hcloud-csi"),
+        *("kube-prometheus-stack", "kured", "lakefs"),
     }
+    assert charts["kured"]["reason"] == "kubereboot.github.io cannot be reached"
     assert any("Metal3" in given for given in kept.report["taken_as_given"])
 
 
@@ -186,6 +187,16 @@ def test_lakefs_holds_what_the_stack_file_declares(kept: Kept) -> None:
     for name, repository in held.items():
         assert repository["storage_namespace"].endswith(f"/{name}")
         assert (repository["protected"], repository["actions"]) == (["main"], ["merge-check.yaml"])
+
+
+def test_the_charts_that_can_be_had_are_rendered_and_refused_nowhere(kept: Kept) -> None:
+    charts = kept.report["charts"]
+    assert {chart["name"] for chart in charts["rendered"]} == {
+        *("cilium", "karpenter", "karpenter-crd", "volcano")
+    }
+    assert not any(chart["refused"] or chart["homeless"] for chart in charts["rendered"])
+    assert charts["images_changed"] == []  # stacks/images.dev.yaml has them
+    assert any("cpu" in room["pools"] for room in charts["room"])
 
 
 def test_the_twin_runs_the_minors_of_the_environment(kept: Kept) -> None:

@@ -240,6 +240,8 @@ _SAME = " && ".join(
     f".all(x, x in g.{field} || ({_HARMLESS.get(field, 'false')})))"
     for field in _FIELDS
 )
+# the API server writes null for a role that has none, such as one that others are taken into
+_RULES = "(dyn(object.?rules.orValue(null)) == null ? [] : object.rules)"
 _NAME = "object.metadata.?name.orValue('')"
 _OF_SETTING = f"{cel.setting(ID, 'roles')}.filter(k, k.name == {_NAME})"
 _VARIABLES = {
@@ -248,7 +250,7 @@ _VARIABLES = {
     ),
     "known": f"object.kind == 'ClusterRole' ? {cel.literal(KNOWN)}[?{_NAME}].orValue([]) : []",
     "judged": (
-        "(object.kind in ['Role', 'ClusterRole'] ? object.?rules.orValue([]).filter(r, "
+        f"(object.kind in ['Role', 'ClusterRole'] ? {_RULES}.filter(r, "
         f"!(variables.known.exists(g, {_SAME}) || "
         f"{_OF_SETTING}.exists(k, k.rules.exists(g, {_SAME})))) : [])"
     ),

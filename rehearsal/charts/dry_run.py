@@ -1,0 +1,104 @@
+"""What the twin's API server says of a chart's objects, under the environment's own admission.
+
+A chart's namespaces and CRDs are made, as its installation would make them first; everything else
+is sent as a dry run. Of each workload one pod is sent, too: admission judges pods, and no pod of a
+chart is ever made here.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from rehearsal.api import Api
+from rehearsal.charts.render import Rendering
+from rehearsal.charts.workloads import pod_of
+from rehearsal.errors import RefusedError
+from rehearsal.providers.kubernetes.readiness import CRD_PATH, Discovery, until_established
+
+MANAGER = "helm"
+AT_ONCE = 8
+ESTABLISHED_WITHIN_S = 60.0
+MADE = ("Namespace", "CustomResourceDefinition")
+
+
+def prepare(api: Api, rendering: Rendering) -> Iterator[str]:
+    """Makes a chart's namespaces and CRDs; yields a sentence for each that is refused."""
+    kinds, names = Discovery(api), []
+    for namespace in rendering.of_kind("Namespace"):
+        yield from _sent(api, f"/api/v1/namespaces/{_name(namespace)}", namespace, dry=False)
+    for definition in rendering.all_crds:
+        refused = list(
+            _sent(api, f"{CRD_PATH}/{_name(definition)}", _without_webhook(definition), dry=False)
+        )
+        yield from refused
+        if not refused:
+            names.append(_name(definition))
+    for name in names:
+        until_established(api, kinds, name, limit_s=ESTABLISHED_WITHIN_S)
+
+
+def refusals(api: Api, rendering: Rendering) -> list[str]:
+    """A sentence for each object, and each workload's pod, that the API server would refuse."""
+    objects = [each.object for each in (*rendering.objects, *rendering.hooks)]
+    asked = [(_title(each), each) for each in objects if each.get("kind") not in MADE]
+    pods = [(f"a pod of {title}", pod) for title, each in asked if (pod := pod_of(each))]
+    ask = partial(_refused, api, Discovery(api), _chart_priorities(objects))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return [sentence for found in pool.map(ask, [*asked, *pods]) for sentence in found]
+
+
+def _refused(
+    api: Api, kinds: Discovery, priorities: Collection[str], asked: tuple[str, dict[str, Any]]
+) -> list[str]:
+    title, object_ = asked
+    kind = kinds.find(str(object_.get("apiVersion")), str(object_.get("kind")))
+    if kind is None:
+        version = object_.get("apiVersion")
+        return [f"{title}: the API server serves no {object_.get('kind')} of {version}."]
+    metadata = object_.get("metadata") or {}
+    if not metadata.get("name"):
+        return [f"{title} has no name, which Helm cannot install."]
+    body = _as_it_stands_alone(object_, priorities) if kind.kind == "Pod" else object_
+    path = kind.path(metadata.get("namespace"), metadata["name"])
+    return list(_sent(api, path, body, title, dry=True))
+
+
+def _as_it_stands_alone(pod: dict[str, Any], priorities: Collection[str]) -> dict[str, Any]:
+    """A pod with an account that exists, and no class of priority that the chart brings."""
+    spec = {**pod["spec"], "serviceAccountName": "default"}
+    spec.pop("serviceAccount", None)
+    if str(spec.get("priorityClassName")) in priorities:
+        del spec["priorityClassName"]
+    return {**pod, "spec": spec}
+
+
+def _chart_priorities(objects: Iterable[dict[str, Any]]) -> list[str]:
+    return [_name(each) for each in objects if each.get("kind") == "PriorityClass"]
+
+
+def _sent(
+    api: Api, path: str, body: dict[str, Any], title: str = "", *, dry: bool
+) -> Iterator[str]:
+    try:
+        api.apply(path, body, manager=MANAGER, force=True, dry_run=dry)
+    except RefusedError as error:
+        yield f"{title or _title(body)}: {error}"
+
+
+def _without_webhook(definition: dict[str, Any]) -> dict[str, Any]:
+    """A CRD whose objects the API server converts without asking a pod that does not run here."""
+    spec = definition.get("spec") or {}
+    if (spec.get("conversion") or {}).get("strategy") != "Webhook":
+        return definition
+    return {**definition, "spec": {**spec, "conversion": {"strategy": "None"}}}
+
+
+def _name(object_: dict[str, Any]) -> str:
+    return str((object_.get("metadata") or {}).get("name", ""))
+
+
+def _title(object_: dict[str, Any]) -> str:
+    metadata = object_.get("metadata") or {}
+    place = "/".join(str(metadata[key]) for key in ("namespace", "name") if metadata.get(key))
+    return f"{object_.get('kind')} {place or metadata.get('generateName', 'without a name')}"

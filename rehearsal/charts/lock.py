@@ -1,0 +1,96 @@
+"""The lock file of an environment's images: `stacks/images.<env>.yaml`, by chart.
+
+An image has the digest that its chart names, or null where the chart names none and nobody has
+written one down. A null is no promise: the tag may come to mean another image.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import yaml
+
+from rehearsal.charts.results import RenderedChart
+from rehearsal.charts.wanted import Wanted
+from rehearsal.errors import RehearsalError
+from rehearsal.report import Report
+
+HEADER = """# The images of the environment's charts in its last rehearsal; write it anew with
+# `fleet report {environment} --lock-images`. null: the chart names no digest; one filled in stays.
+"""
+Images = Mapping[str, str | None]
+
+
+def path(root: Path, environment: str) -> Path:
+    """Where the lock file of an environment is."""
+    return root / "stacks" / f"images.{environment}.yaml"
+
+
+def read(file: Path) -> dict[str, dict[str, str | None]]:
+    """Images with their digests, by chart; empty where there is no lock file."""
+    if not file.is_file():
+        return {}
+    try:
+        found = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+        return {
+            str(chart): {
+                str(image): None if digest is None else str(digest)
+                for image, digest in images.items()
+            }
+            for chart, images in found.items()
+        }
+    except (yaml.YAMLError, AttributeError):
+        raise RehearsalError(
+            f"{file} is no lock of images (chart -> image -> digest or null): write it anew."
+        ) from None
+
+
+def locked(charts: Iterable[RenderedChart]) -> dict[str, dict[str, str | None]]:
+    """The images of charts as a lock file has them."""
+    found: dict[str, dict[str, str | None]] = {}
+    for each in (one for one in charts if one.images):
+        images = found.setdefault(f"{each.chart} {each.version}", {})
+        for image in each.images:
+            name, _, digest = image.partition("@")
+            images[name] = digest or images.get(name)
+    return found
+
+
+def differences(charts: Iterable[RenderedChart], lock: Mapping[str, Images]) -> list[str]:
+    """How rendered charts differ from the lock, a sentence each; none without a lock."""
+    told = []
+    for chart, images in locked(charts).items() if lock else ():
+        known = lock.get(chart)
+        if known is None:
+            told.append(f"{chart} is not in the lock of images.")
+            continue
+        for image, digest in images.items():
+            if image not in known:
+                told.append(f"{chart}: {image} is not in the lock of images.")
+            elif digest and known[image] != digest:
+                told.append(f"{chart}: {image} is {digest}, and {known[image]} in the lock.")
+        told += [
+            f"{chart}: {image} is in the lock of images, and the chart has it no more."
+            for image in known
+            if image not in images
+        ]
+    return told
+
+
+def write(root: Path, report: Report) -> Path:
+    """Writes the lock file of a report's environment anew, and returns its path.
+
+    What it has of charts that nobody could render stays, and so does a digest that the chart does
+    not name.
+    """
+    file = path(root, report.environment)
+    before = read(file)
+    left = {f"{Wanted.name_of(each.chart)} {each.version}" for each in report.charts_not_rehearsed}
+    after = {chart: images for chart, images in before.items() if chart in left}
+    for chart, images in locked(report.charts.rendered).items():
+        known = before.get(chart, {})
+        after[chart] = {
+            image: digest or known.get(image) for image, digest in sorted(images.items())
+        }
+    text = yaml.safe_dump(dict(sorted(after.items())), sort_keys=False, width=200)
+    file.write_text(HEADER.format(environment=report.environment) + text, encoding="utf-8")
+    return file
