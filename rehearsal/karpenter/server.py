@@ -52,7 +52,7 @@ class Aws:
         account = accounts.read(self.directory)
         if account is None:
             raise AwsError("AuthFailure", "The rehearsal has no AWS account.")
-        known = self._actions(account, gone)
+        known = self.actions(account, gone)
         if (service, action) not in known:
             text = f"The stand-in of AWS has no action {service}:{action}."
             raise AwsError("InvalidAction", text)
@@ -64,9 +64,10 @@ class Aws:
             text = f"The stand-in of AWS cannot answer {service}:{action}: {error!r}."
             raise AwsError("InternalError", text, 500) from error
 
-    def _actions(
-        self, account: accounts.Account, gone: Callable[[], bool]
+    def actions(
+        self, account: accounts.Account, gone: Callable[[], bool] = lambda: False
     ) -> Mapping[tuple[str, str], Action]:
+        """What is answered, by service and action; `gone` says whether the client has hung up."""
         directory, instances = self.directory, self._instances
         ask = Describe(account=account, directory=directory, instances=instances)
         act = Launcher(account=account, directory=directory, instances=instances, describe=ask)

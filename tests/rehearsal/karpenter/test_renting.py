@@ -86,6 +86,7 @@ def _grow_old(ground: Ground, claim: str) -> None:
     ground.patch(f"{path}/status", {"status": {"conditions": conditions}})
 
 
+@pytest.mark.slow
 def test_what_is_sold_out_is_an_error_and_the_next_pool_is_taken(ground: Ground) -> None:
     sell_out(ground.directory, [{"capacity": "spot"}])
     reserved = ground.pod()
@@ -95,7 +96,8 @@ def test_what_is_sold_out_is_an_error_and_the_next_pool_is_taken(ground: Ground)
     for each in spec["template"]["spec"]["requirements"]:
         if each["key"] == "karpenter.sh/capacity-type":
             each["values"] = ["on-demand"]
-    other = {"spec": spec, "metadata": {"name": "other"}}
+    kind = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool"}
+    other = {**kind, "spec": spec, "metadata": {"name": "other"}}
     assert ground.api.create(POOLS, other)
     try:
         pod = ground.pod()
@@ -124,6 +126,7 @@ def test_a_controller_that_is_killed_doubles_no_machine(ground: Ground) -> None:
     assert len(ground.claims()) == 1
 
 
+@pytest.mark.slow
 def test_another_release_of_flatcar_makes_machines_drift(ground: Ground) -> None:
     """They stay for their job, by the pool's budget; without the budget they are replaced."""
     pod = ground.pod()
@@ -162,9 +165,12 @@ def _images(ground: Ground) -> set[str]:
     return {machine.image for machine in ground.alive()}
 
 
+@pytest.mark.slow
 def test_a_spot_machine_that_aws_takes_back_is_drained_and_ended(ground: Ground) -> None:
-    reserved, pod = ground.pod(), ground.pod()
-    ground.wait(lambda: ground.bound(reserved) and ground.bound(pod), "the pods wait")
+    reserved = ground.pod()
+    ground.wait(lambda: ground.bound(reserved), "the first pod waits")
+    pod = ground.pod()
+    ground.wait(lambda: ground.bound(pod), "the second pod waits")
     (spot,) = (machine for machine in ground.alive() if machine.capacity == "spot")
 
     warn_of_interruption(ground.directory, spot.id, "us-east-1")
@@ -175,6 +181,7 @@ def test_a_spot_machine_that_aws_takes_back_is_drained_and_ended(ground: Ground)
     )
 
 
+@pytest.mark.slow
 def test_nothing_is_left_where_everything_is_deleted(ground: Ground) -> None:
     pod = ground.pod()
     ground.wait(lambda: ground.bound(pod), "the pod is bound to no node")

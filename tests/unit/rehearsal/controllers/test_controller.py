@@ -120,7 +120,7 @@ def test_one_that_was_ended_on_purpose_is_none_of_the_rehearsals(place: Controll
 
 def test_the_releases_of_other_charts_start_nothing(place: Controllers) -> None:
     releases = ReleaseControllers(place=place, kinds=cast("Discovery", None), programs={})
-    given = {"chart": "oci://public.ecr.aws/karpenter/karpenter", "name": "karpenter"}
+    given = {"chart": "oci://quay.io/cilium/charts/cilium", "name": "cilium"}
     releases.start(given)
     releases.end(given)
     assert place.processes.records() == ()
