@@ -185,9 +185,12 @@ class Change:
         return {each.name: each.id for each in servers if f"hcloud://{each.id}" not in nodes}
 
     def _await_restarts(self, before: _Before) -> None:
+        """Wait for the jobs that were ended and that are still there to start again."""
         deadline = time.monotonic() + RESTART_S
+        paths = {job.name: job.path for job in before.started.jobs}
         while time.monotonic() < deadline:
-            if not list(without_place(ended_jobs(before.watch.seen, before.started.jobs))):
+            ended = ended_jobs(before.watch.seen, before.started.jobs)
+            if not any(before.api.get(paths[name]) for name in without_place(ended)):
                 return
             self._workspace.processes.check()
             time.sleep(0.2)
