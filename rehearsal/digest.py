@@ -318,7 +318,7 @@ def _charts(report: Report) -> str:
     blocking = sum(one.blocks for each in rendered for one in each.dependents)
     told = [f"{count(len(rendered), 'chart')} rendered, {count(objects, 'object')} in a dry run"]
     if blocking:
-        told.append(f"{count(blocking, 'webhook')} and the like block while their pods are down")
+        told.append(f"{count(blocking, 'webhook')} and the like block when down")
     if report.charts.images_changed:
         told.append("images differ from the lock")
     return "; ".join(told)

@@ -229,7 +229,8 @@ def test_what_lakefs_holds_is_shown_and_that_it_was_a_fake(whole: Report) -> Non
 def test_the_short_report_has_one_line_of_lakefs(whole: Report) -> None:
     held = LakefsHeld(endpoint=None, user="admin", repositories=())
     told = [line.text for line in digest.counts(report_builder.with_lakefs(whole, held))]
-    assert [text for text in told if "lakeFS" in text] == ["lakeFS holds 0 repositories"]
+    assert [text for text in told if text.endswith("lakeFS holds 0 repositories")]
+    assert sum("lakeFS" in text for text in told) == 1
 
 
 @pytest.mark.parametrize(
