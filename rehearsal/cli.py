@@ -13,6 +13,7 @@ from engine.console import show
 from engine.interrupts import Interrupted, interruptible
 from policies.environment import load
 from rehearsal.errors import RehearsalError
+from rehearsal.extras import Extras
 from rehearsal.progress import Progress
 from rehearsal.report import Report
 from rehearsal.run import Rehearsal
@@ -34,11 +35,12 @@ def rehearse(  # noqa: PLR0913  # an option each
     keep: bool,
     again: bool,
     whole: bool = False,
+    extras: Extras | None = None,
 ) -> int:
     """Rehearses an environment of the checkout at `root`; returns the exit code.
 
     With `again`, on the twin that an earlier rehearsal has kept. `whole` prints every rule,
-    resource and chart by name.
+    resource and chart by name. `extras` kills the engine on the way, or takes all down at the end.
     Progress goes to standard error; standard output gets the report alone.
     """
     errors = Console(stderr=True, soft_wrap=True, emoji=False)
@@ -49,7 +51,7 @@ def rehearse(  # noqa: PLR0913  # an option each
         return _refused(Report(environment=environment), error, UNKNOWN, errors, as_json=as_json)
     try:
         with interruptible():
-            rehearsal = Rehearsal(workspace, load(tracked), tracked, Progress(errors))
+            rehearsal = Rehearsal(workspace, load(tracked), tracked, Progress(errors), extras)
             report = rehearsal.run(keep=keep, again=again)
     except (SettingsError, RehearsalError) as error:
         return _refused(Report(environment=environment), error, FAILS, errors, as_json=as_json)

@@ -9,7 +9,9 @@ from pydantic import TypeAdapter
 from policies.exemptions import ExemptionStatus
 from policies.verdicts import Verdict, as_json
 from rehearsal.changes import Changes
+from rehearsal.ending import Ending
 from rehearsal.job import JobRun
+from rehearsal.kills import Kills
 from rehearsal.machines import Refusal
 from rehearsal.progress import Phase
 
@@ -133,6 +135,8 @@ class Report:
     version_differences: tuple[VersionDifference, ...] = ()
     cost: Cost | None = None
     changes: Changes | None = None  # since the last rehearsal of the same kept twin
+    kills: Kills | None = None
+    ending: Ending | None = None
     phases: tuple[Phase, ...] = ()
     kept: bool = False
     ended: str = ""  # in UTC, as 2026-11-23T01:26:18+00:00

@@ -43,8 +43,9 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         yield behind(" ", "", Text(cost))
     for each in digest.versions(report):
         yield behind("!", "yellow", Text(f"{each}."))
-    if job := digest.job(report):
-        yield _line(job)
+    for line in (digest.job(report), digest.kills(report), digest.ending(report)):
+        if line:
+            yield _line(line)
     yield from (_line(line, ALL) for line in digest.counts(report))
     if left := digest.not_rehearsed(report):
         yield behind(" ", "", Text(f"Not rehearsed: {left}{ALL}"))

@@ -5,9 +5,10 @@ from typing import Annotated
 import typer
 
 from fleet.cli.place import ROOT, Environment
+from fleet.cli.printing import refuse
 
 
-def rehearse(
+def rehearse(  # noqa: PLR0913  # an option each
     environment: Environment,
     *,
     all_of_it: Annotated[
@@ -19,6 +20,22 @@ def rehearse(
     ] = False,
     again: Annotated[
         bool, typer.Option("--again", help="Update the kept cluster to the edited stack file.")
+    ] = False,
+    kills: Annotated[
+        int,
+        typer.Option(
+            "--kills",
+            metavar="N",
+            min=0,
+            help="Kill the engine N times on the way, and each controller once.",
+        ),
+    ] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", metavar="NUMBER", help="Kill at the steps of an earlier run."),
+    ] = None,
+    destroy: Annotated[
+        bool, typer.Option("--destroy", help="Take everything down in the end.")
     ] = False,
 ) -> None:
     """Bring up an environment on this machine, no account.
@@ -32,11 +49,27 @@ def rehearse(
       fleet rehearse dev
       fleet rehearse dev --keep
       fleet rehearse dev --again
+      fleet rehearse dev --kills 3 --destroy
 
     Exit code 1 if something fails or breaks a rule, 2 if there is no such environment.
     """
+    from secrets import randbelow
+
+    from fleet.in_twin import extras
     from rehearsal import cli
 
+    if (kills and again) or (destroy and (keep or again)):
+        refuse("--kills needs a twin of its own, without --again; --destroy leaves none to keep.")
+    chosen = randbelow(10_000) if seed is None else seed
+    given = extras(kills=kills, seed=chosen, destroy=destroy)
     raise typer.Exit(
-        cli.rehearse(ROOT, environment, as_json=json, keep=keep, again=again, whole=all_of_it)
+        cli.rehearse(
+            ROOT,
+            environment,
+            as_json=json,
+            keep=keep,
+            again=again,
+            whole=all_of_it,
+            extras=given,
+        )
     )

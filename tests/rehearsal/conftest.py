@@ -31,6 +31,9 @@ if verb == "rehearse-stop":
 if verb == "twin":
     sys.exit(cli.twin(Path(root), environment, flags[0], flags[1:]))
 given = {flag: f"--{flag}" in flags for flag in ("keep", "again")} | {"as_json": "--json" in flags}
+if kills := [int(flag.partition("=")[2]) for flag in flags if flag.startswith("--kills=")]:
+    from fleet.in_twin import extras
+    given["extras"] = extras(kills=kills[0], seed=1, destroy="--destroy" in flags)
 sys.exit(cli.rehearse(Path(root), environment, **given))
 """
 
@@ -98,9 +101,9 @@ class Checkout:
         )
         return Running(process=process)
 
-    def run(self, *words: str) -> Ended:
+    def run(self, *words: str, deadline_s: int = DEADLINE_S) -> Ended:
         running = self.start(*words)
-        stdout, stderr = running.process.communicate(timeout=DEADLINE_S)
+        stdout, stderr = running.process.communicate(timeout=deadline_s)
         sys.stdout.write(f"{stderr}\n{stdout}")  # pytest shows it where a test fails
         return Ended(code=running.process.returncode, stdout=stdout, stderr=stderr)
 
