@@ -13,6 +13,7 @@ from engine.console import show
 from engine.interrupts import Interrupted, interruptible
 from policies.environment import load
 from rehearsal.errors import RehearsalError
+from rehearsal.extras import Extras
 from rehearsal.moves.change import asked
 from rehearsal.progress import Progress
 from rehearsal.report import Report
@@ -38,12 +39,14 @@ def rehearse(  # noqa: PLR0913  # an option each
     charts: Path | None = None,
     before: str | None = None,
     jobs: Path | None = None,
+    extras: Extras | None = None,
 ) -> int:
     """Rehearses an environment of the checkout at `root`; returns the exit code.
 
     With `again`, on the twin that an earlier rehearsal has kept. `whole` prints every rule,
     resource and chart by name. `charts` is a folder with Helm charts. `before` is a commit from
-    which the change is rehearsed, with the jobs of the snapshot `jobs` running.
+    which the change is rehearsed, with the jobs of the snapshot `jobs` running. `extras` kills the
+    engine on the way, or takes all down at the end.
     Progress goes to standard error; standard output gets the report alone.
     """
     errors = Console(stderr=True, soft_wrap=True, emoji=False)
@@ -62,6 +65,7 @@ def rehearse(  # noqa: PLR0913  # an option each
                 Progress(errors),
                 charts=charts,
                 before=come_from,
+                extras=extras,
             )
             report = rehearsal.run(keep=keep, again=again)
     except (SettingsError, RehearsalError) as error:

@@ -95,7 +95,8 @@ class Launcher:
         manager = ("kube-controller-manager", config, *quiet, *CLIENT_LIMITS, *keys, own)
         scheduler = ("kube-scheduler", config, *quiet, *CLIENT_LIMITS)
         for arguments in (manager, scheduler):
-            self._start(arguments[0], (self.programs.control_plane, *arguments))
+            program = (self.programs.control_plane, *arguments)
+            self._start(arguments[0], program, controller=True)
         kwok = (
             self.programs.kwok,
             config,
@@ -105,16 +106,21 @@ class Launcher:
             "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
             "--node-lease-duration-seconds=40",
         )
-        self._start("kwok", kwok)
+        self._start("kwok", kwok, controller=True)
         self.start_admitter(kubeconfig)
 
     def start_admitter(self, kubeconfig: Path) -> None:
         """Starts what admits pods to the nodes that kwok plays."""
         state = f"--state={self.directory / 'kubelets'}"
-        self._start("admitter", (self.programs.admitter, f"--kubeconfig={kubeconfig}", state))
+        admitter = (self.programs.admitter, f"--kubeconfig={kubeconfig}", state)
+        self._start("admitter", admitter, controller=True)
 
-    def _start(self, name: str, argv: tuple[str | Path, ...]) -> subprocess.Popen[bytes]:
-        return self.processes.start(name, argv, env=self.environment, cwd=self.directory)
+    def _start(
+        self, name: str, argv: tuple[str | Path, ...], *, controller: bool = False
+    ) -> subprocess.Popen[bytes]:
+        return self.processes.start(
+            name, argv, env=self.environment, cwd=self.directory, controller=controller
+        )
 
     def _etcd(self, pki: Certificates, port: int) -> tuple[str, ...]:
         peer = f"https://127.0.0.1:{free_port()}"

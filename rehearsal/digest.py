@@ -280,6 +280,36 @@ def moves(report: Report) -> Line | None:
     return Line(mark=mark, about="change", text=text)
 
 
+def kills(report: Report) -> Line | None:
+    """Return how often the update was killed and what that did; None where nobody killed it."""
+    done = report.kills
+    if done is None:
+        return None
+    found = sum(len(kill.found) for kill in done.kills)
+    again = sum(len(kill.not_there) + len(kill.useless) for kill in done.kills)
+    harm = "harm done" if [*done.problems()] else "nothing doubled, orphaned or missing"
+    text = (
+        f"the engine {count(len(done.kills), 'time')} (seed {done.seed}), "
+        f"{count(len(done.restarted), 'controller')}; {count(found, 'create')} found, {again} made "
+        f"again; {harm}"
+    )
+    return Line(mark="bad" if [*done.problems()] else "good", about="kills", text=text)
+
+
+def ending(report: Report) -> Line | None:
+    """Return what `fleet destroy` has left; None where it was not asked for."""
+    done = report.ending
+    if done is None:
+        return None
+    left = len(done.left) + len(done.hanging)
+    protected = f", {', '.join(done.protected)} by name" if done.protected else ""
+    text = (
+        f"{count(done.resources, 'resource')} gone in {done.seconds:.0f} s{protected}; "
+        f"{left or 'nothing'} left"
+    )
+    return Line(mark="bad" if left else "good", about="destroy", text=text)
+
+
 def counts(report: Report) -> Iterator[Line]:
     """Yield what went as it should, as numbers; the whole report has each by name."""
     held = sum(verdict.state == "held" for verdict in report.verdicts)

@@ -5,12 +5,14 @@ Checkpoints between steps are off: the file backend writes the whole state at ea
 that is cut short starts again from nothing anyway.
 """
 
+import json
 import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from engine import findings_log
@@ -80,6 +82,22 @@ class Engine:
         """Runs `pulumi up` after the preview."""
         return self._operate("up", ("--yes", "--skip-preview"), progress)
 
+    def with_checkpoints(self) -> "Engine":
+        """The same engine, which writes its state before and after each step."""
+        kept = {k: v for k, v in self.environment.items() if k != "PULUMI_SKIP_CHECKPOINTS"}
+        return replace(self, environment=kept)
+
+    def kill(self) -> None:
+        """Kills a running `pulumi up` with its language host, program and policy pack."""
+        self.processes.kill("pulumi-up")
+
+    def state(self) -> list[dict[str, Any]]:
+        """The resources in the state of the stack."""
+        (path,) = (self.directory / "state").glob(".pulumi/stacks/*/*.json")
+        latest = json.loads(path.read_text(encoding="utf-8"))["checkpoint"]["latest"] or {}
+        resources: list[dict[str, Any]] = latest.get("resources") or []
+        return resources
+
     def findings(self, verb: str) -> tuple[Finding, ...]:
         """Returns the policy pack's findings of the last `preview` or `up`.
 
@@ -118,7 +136,7 @@ class Engine:
         if code:
             self.processes.check()
         if code < 0:
-            raise RehearsalError(self.processes.how_it_ended(name))
+            raise EngineKilledError(self.processes.how_it_ended(name), events.outcome)
         if code:
             stopping = read_log(findings, preview=verb == "preview").stopping
             raise EngineError(verb, events.outcome, self.processes.log(name), stopping)
@@ -143,6 +161,14 @@ class Engine:
             each_time()
             time.sleep(0.05)
         return process.returncode
+
+
+class EngineKilledError(RehearsalError):
+    """A signal has ended the engine, when it had come to `outcome`."""
+
+    def __init__(self, sentence: str, outcome: Outcome) -> None:
+        super().__init__(sentence)
+        self.outcome = outcome
 
 
 class EngineError(RehearsalError):

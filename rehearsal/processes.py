@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import psutil
@@ -48,6 +48,15 @@ class Record:
         return process if same and process.status() != psutil.STATUS_ZOMBIE else None
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Start:
+    """How a process was started, so that it can be started again."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(repr=False)
+    cwd: Path | None
+
+
 class Processes:
     """The processes of the rehearsal in `directory`; its folder `processes` has their records."""
 
@@ -56,8 +65,9 @@ class Processes:
         self.records_directory = self.directory / "processes"
         self.logs = self.directory / "logs"
         self._children: dict[int, subprocess.Popen[bytes]] = {}
+        self._controllers: dict[str, _Start] = {}
 
-    def start(
+    def start(  # noqa: PLR0913  # an option each
         self,
         name: str,
         argv: Sequence[str | Path],
@@ -65,11 +75,14 @@ class Processes:
         env: Mapping[str, str],
         output: Path | None = None,
         cwd: Path | None = None,
+        controller: bool = False,
     ) -> subprocess.Popen[bytes]:
         """Starts `argv` in a session of its own; its log is `logs/<name>.log`.
 
         With `output`, standard output goes to that file and the log holds standard error alone.
         """
+        if controller:
+            self._controllers[name] = _Start(argv=tuple(map(str, argv)), env=env, cwd=cwd)
         self.records_directory.mkdir(parents=True, exist_ok=True)
         self.logs.mkdir(parents=True, exist_ok=True)
         with shielded(), self.log(name).open("wb") as log:
@@ -88,6 +101,30 @@ class Processes:
             self._children[process.pid] = process
             self._record(name, process.pid)
         return process
+
+    @property
+    def controllers(self) -> tuple[str, ...]:
+        """The names of the controllers of the twin's cluster that were started here."""
+        return tuple(self._controllers)
+
+    def kill(self, name: str) -> None:
+        """Sends SIGKILL to a process and to all of its session, as a power cut does."""
+        record = self._newest()[name]
+        child = self._children.get(record.pid)
+        while members := self._members([record]):  # one may have started another meanwhile
+            for process in members:
+                _signal(process.kill)
+            if child:
+                child.wait()  # psutil would take its exit code away
+            psutil.wait_procs([each for each in members if each.pid != record.pid], timeout=0.05)
+
+    def restart(self, name: str) -> None:
+        """Kills a controller and starts it again, as it was started; keeps the log of before."""
+        start, log = self._controllers[name], self.log(name)
+        with shielded():
+            self.kill(name)
+            log.rename(log.with_suffix(".killed.log"))
+            self.start(name, start.argv, env=start.env, cwd=start.cwd, controller=True)
 
     def log(self, name: str) -> Path:
         """The log file of the process `name`."""

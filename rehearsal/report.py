@@ -11,7 +11,9 @@ from policies.verdicts import Verdict, as_json
 from rehearsal.changes import Changes
 from rehearsal.charts.results import Charts
 from rehearsal.controller_report import ControllerReport
+from rehearsal.ending import Ending
 from rehearsal.job import JobRun
+from rehearsal.kills import Kills
 from rehearsal.lakefs_held import LakefsHeld
 from rehearsal.machines import Refusal
 from rehearsal.moves.result import Moves
@@ -142,6 +144,8 @@ class Report:
     cost: Cost | None = None
     changes: Changes | None = None  # since the last rehearsal of the same kept twin
     moves: Moves | None = None  # of a change that was rehearsed from another commit
+    kills: Kills | None = None
+    ending: Ending | None = None
     phases: tuple[Phase, ...] = ()
     kept: bool = False
     ended: str = ""  # in UTC, as 2026-11-23T01:26:18+00:00

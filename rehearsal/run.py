@@ -1,8 +1,8 @@
 """Runs one rehearsal from its first process to its report.
 
-Phases: binaries, control plane, preview, up, machines, charts, job, stop. No process keeps running
-after an early end (a refusal, a broken machine, Ctrl-C). A rule or a program that fails at preview
-ends the rehearsal before anything is created.
+Phases: binaries, control plane, preview, up, machines, charts, job, destroy where it is asked for,
+stop. No process keeps running after an early end (a refusal, a broken machine, Ctrl-C). A rule or a
+program that fails at preview ends the rehearsal before anything is created.
 """
 
 import errno
@@ -26,9 +26,12 @@ from rehearsal.charts.rehearse import Equipment, find_all, rehearse, with_lock
 from rehearsal.controller_report import ControllerReport
 from rehearsal.controllers.controller import Controllers
 from rehearsal.controllers.ours import start_pool_domains
+from rehearsal.ending import take_down
 from rehearsal.engine import Engine, EngineError, forget_findings
 from rehearsal.errors import RehearsalError
+from rehearsal.extras import Extras
 from rehearsal.job import JobRun
+from rehearsal.kills import KilledUpdate
 from rehearsal.machines import Fleet, MachineBooter
 from rehearsal.moves.change import Asked, Change
 from rehearsal.moves.result import beyond
@@ -60,8 +63,10 @@ class Rehearsal:
         *,
         charts: Path | None = None,
         before: Asked | None = None,
+        extras: Extras | None = None,
     ) -> None:
         self.workspace = workspace
+        self.extras = extras
         self.environment = environment
         self.tracked = tracked
         self.progress = progress
@@ -161,9 +166,7 @@ class Rehearsal:
         engine, api = twin.engine, twin.control_plane.api
         plan = self._preview(twin)
         with phase("up") as now:
-            outcome = self._up(
-                engine, lambda done: now.say(f"{done.finished} of {plan.started} resources")
-            )
+            outcome = self._brought_up(twin, plan, now)
         self._report_up(engine, plan, outcome)
         self.report = report_builder.with_lakefs(self.report, twin.lakefs())
         with phase("machines") as now:
@@ -183,6 +186,7 @@ class Rehearsal:
             before = Running.read(self.workspace.kept_mark)
             changes = since(before, self._running(), outcome.changes)
             self.report = replace(self.report, changes=changes)
+        self._take_down(twin)
         api.close()
 
     def _job(self, api: Api, fleet: Fleet, *, again: bool) -> JobRun | None:
@@ -220,6 +224,39 @@ class Rehearsal:
             twin = make(self.workspace, self.environment, self.tracked, tools)
             now.say(f"Kubernetes {versions['kubernetes']}")
         return twin
+
+    def _brought_up(self, twin: Twin, plan: Outcome, now: RunningPhase) -> Outcome:
+        """Updates, and where it is asked for, kills the update again and again."""
+        engine, extras = twin.engine, self.extras
+        if extras is None or not extras.kills:
+            return self._up(
+                engine, lambda done: now.say(f"{done.finished} of {plan.started} resources")
+            )
+        update = KilledUpdate(
+            twin=twin,
+            controllers=self._controllers(twin),
+            extras=extras,
+            resources=plan.started,
+            say=now.say,
+        )
+        outcome, kills = update.run()
+        now.say(f"{len(kills.kills)} kills, seed {kills.seed}")
+        self.report = replace(self.report, kills=kills).failed(*kills.problems())
+        if self.report.problems:
+            now.fail(now.detail)
+        return outcome
+
+    def _take_down(self, twin: Twin) -> None:
+        """Takes everything down, where it is asked for."""
+        if self.extras is None or not self.extras.destroy:
+            return
+        with self.progress.phase("destroy") as now:
+            settings = self.environment.settings
+            ending = take_down(twin, settings, self.extras.take_down, now.say)
+            now.say(f"{ending.resources} resources, {len(ending.left)} left")
+            if [*ending.problems()]:
+                now.fail(now.detail)
+        self.report = replace(self.report, ending=ending).failed(*ending.problems())
 
     def _preview(self, twin: Twin) -> Outcome:
         """Previews; what is refused does not stay in a kept twin."""

@@ -43,10 +43,13 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         yield behind(" ", "", Text(cost))
     for each in digest.versions(report):
         yield behind("!", "yellow", Text(f"{each}."))
-    if job := digest.job(report):
-        yield _line(job)
-    if ran := digest.controllers(report):
-        yield _line(ran)
+    lines = (
+        digest.job(report),
+        digest.controllers(report),
+        digest.kills(report),
+        digest.ending(report),
+    )
+    yield from (_line(line) for line in lines if line)
     yield from (_line(line, ALL) for line in digest.counts(report))
     if left := digest.not_rehearsed(report):
         yield behind(" ", "", Text(f"Not rehearsed: {left}{ALL}"))

@@ -16,6 +16,8 @@ from policies.verdicts import Finding, State, Verdict
 from rehearsal import digest
 from rehearsal.charts.results import Charts, RenderedChart
 from rehearsal.controller_report import ControllerReport
+from rehearsal.ending import Ending
+from rehearsal.kills import Kills
 from rehearsal.moves.words import whole
 from rehearsal.report import Report, not_rehearsed
 from rehearsal.short_report import FROM_IGNITION, changes, faults, pools, verdict
@@ -28,6 +30,7 @@ MARKS: Mapping[State, tuple[str, str]] = {
     "not checked": ("?", "yellow"),
     "disabled": ("-", "dim"),
 }
+NOTHING = "nothing"
 
 
 def render(report: Report) -> Group:
@@ -51,6 +54,8 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         "Controllers": [*map(_controller, report.controllers)],
         "lakeFS": [*map(Text, _lakefs(report))],
         "Charts": [*_charts(report.charts)],
+        "Kills": [*map(Text, _kills(report.kills))] if report.kills else [],
+        "Destroy": [*map(Text, _ending(report.ending))] if report.ending else [],
         "Not rehearsed": [
             *map(Text, not_rehearsed(report)),
         ],
@@ -82,6 +87,28 @@ def _below_pools(report: Report) -> Iterator[RenderableType]:
         yield Text(f"Gateways outside the cluster: {', '.join(report.gateways)}.")
     if told := digest.cost(report):
         yield Text(told)
+
+
+def _kills(done: Kills) -> Iterator[str]:
+    for kill in done.kills:
+        ways = {"found": kill.found, "made again": kill.not_there, "useless": kill.useless}
+        told = [f"{way}: {', '.join(names)}" for way, names in ways.items() if names]
+        pending = "; ".join(told) or "nothing was pending"
+        yield f"at {kill.made} of {done.resources} resources, {kill.seconds:.1f} s; {pending}"
+    yield f"killed and started again: {', '.join(done.restarted) or NOTHING}"
+    harms = {"doubled": done.doubled, "orphaned": done.orphaned, "missing": done.missing}
+    for harm, names in {**harms, "changed by an update more": done.changes}.items():
+        yield f"{harm}: {', '.join(names) or NOTHING}"
+
+
+def _ending(done: Ending) -> Iterator[str]:
+    yield f"{done.resources} resources gone in {done.seconds:.1f} s"
+    for part, kept in done.protected.items():
+        yield f"{part} is protected, and went because it was named (--lift {part}): {kept}"
+    if done.inside:
+        yield f"gone with what they were in: {', '.join(done.inside)}"
+    yield f"left: {', '.join(done.left) or NOTHING}"
+    yield f"held by finalizers: {', '.join(done.hanging) or NOTHING}"
 
 
 def _times(report: Report) -> Iterator[str]:

@@ -13,6 +13,7 @@ from policies.gates.pack_config import pack_config
 from rehearsal import lakefs_server, stackfile
 from rehearsal.api import Api
 from rehearsal.certificates import write_private
+from rehearsal.cloud_apis import PORTS
 from rehearsal.control_plane import ControlPlane, Launcher, Programs
 from rehearsal.engine import Engine, environment
 from rehearsal.errors import RehearsalError
@@ -33,7 +34,6 @@ from toolchain.build import Tools
 PROVIDERS_DEADLINE_S = 90.0
 PROVIDERS = "provider-server"
 AWS = "aws"
-ANSWER = "providers.json"  # which ports the stand-in providers serve
 OF_CONTROLLERS = ("volcano", "karpenter", "helm")
 
 
@@ -77,7 +77,7 @@ def set_up(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tool
     cluster = wanted.settings.cluster
     control_plane = launcher.launch(service_cidr=cluster.service_cidr, pod_cidr=cluster.pod_cidr)
     loop = (sys.executable, "-m", "rehearsal.machine_loop", directory)
-    processes.start("machine-loop", loop, env=plain, cwd=workspace.root)
+    processes.start("machine-loop", loop, env=plain, cwd=workspace.root, controller=True)
     engine = _engine(workspace, tools, plain)
     lakefs_keys = _write_stack_file(engine, wanted, tracked)
     engine.create_stack()
@@ -119,7 +119,7 @@ def reopen(workspace: Workspace, wanted: Environment, tracked: Path, tools: Tool
 
 def kept_engine(workspace: Workspace, tools: Tools) -> Engine:
     """Returns the engine of the kept twin."""
-    ports = json.loads((workspace.directory / ANSWER).read_text(encoding="utf-8"))
+    ports = json.loads((workspace.directory / PORTS).read_text(encoding="utf-8"))
     return _engine(workspace, tools, _environment(workspace, tools, ports))
 
 
@@ -203,7 +203,7 @@ def _start_providers(workspace: Workspace, tools: Tools, environment: Mapping[st
         PROVIDERS,
         (sys.executable, "-m", "rehearsal.providers", *arguments),
         env={**environment, **lakefs_server.variables()},
-        output=directory / ANSWER,
+        output=directory / PORTS,
         cwd=workspace.root,
     )
 
@@ -218,7 +218,7 @@ def _open_account(workspace: Workspace, settings: Settings, environment: Mapping
 
 def _provider_ports(workspace: Workspace) -> Mapping[str, int]:
     """The ports that the stand-in providers serve, which they print when they are ready."""
-    answer, processes = workspace.directory / ANSWER, workspace.processes
+    answer, processes = workspace.directory / PORTS, workspace.processes
     deadline = time.monotonic() + PROVIDERS_DEADLINE_S
     while not (line := answer.read_text(encoding="utf-8")).endswith("\n"):
         processes.check()

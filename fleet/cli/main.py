@@ -25,6 +25,7 @@ from fleet.cli.rehearse_stop import rehearse_stop
 from fleet.cli.reinstall import reinstall
 from fleet.cli.render import render
 from fleet.cli.report import report
+from fleet.cli.resume import resume
 from fleet.cli.rules import rules
 from fleet.cli.shape import shape
 from fleet.cli.statement import statement
@@ -99,6 +100,7 @@ app.command("diff", cls=Command, rich_help_panel=CHANGE)(diff)
 app.command("init", cls=Command, rich_help_panel=CHANGE)(init)
 app.command("preview", cls=Command, rich_help_panel=CHANGE)(preview)
 app.command("reinstall", cls=Command, rich_help_panel=CHANGE)(reinstall)
+app.command("resume", cls=Command, rich_help_panel=CHANGE)(resume)
 app.command("destroy", cls=Command, rich_help_panel=CHANGE)(destroy)
 app.command("butane", cls=Command, rich_help_panel=WORK)(butane)
 app.command("policy-config", cls=Command, rich_help_panel=WORK)(policy_config)

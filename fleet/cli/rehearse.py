@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from fleet.cli.place import ROOT, Environment
+from fleet.cli.printing import refuse
 
 
 def rehearse(  # noqa: PLR0913  # an option each
@@ -48,6 +49,22 @@ def rehearse(  # noqa: PLR0913  # an option each
             "prints. Default: all GPUs of owned machines are held.",
         ),
     ] = None,
+    kills: Annotated[
+        int,
+        typer.Option(
+            "--kills",
+            metavar="N",
+            min=0,
+            help="Kill the engine N times on the way, and each controller once.",
+        ),
+    ] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", metavar="NUMBER", help="Kill at the steps of an earlier run."),
+    ] = None,
+    destroy: Annotated[
+        bool, typer.Option("--destroy", help="Take everything down in the end.")
+    ] = False,
 ) -> None:
     """Bring up an environment on this machine, no account.
 
@@ -61,12 +78,23 @@ def rehearse(  # noqa: PLR0913  # an option each
       fleet rehearse dev --keep
       fleet rehearse dev --again
       fleet rehearse prod --from origin/main
+      fleet rehearse dev --kills 3 --destroy
 
     Exit code 1 if something fails, breaks a rule or ends more jobs than allowed, 2 if there is no
     such environment.
     """
+    from secrets import randbelow
+
+    from fleet.in_twin import extras
     from rehearsal import cli
 
+    if (kills and (again or before)) or (destroy and (keep or again)):
+        refuse(
+            "--kills needs a twin that begins empty, without --again and --from; --destroy leaves "
+            "none to keep."
+        )
+    chosen = randbelow(10_000) if seed is None else seed
+    given = extras(kills=kills, seed=chosen, destroy=destroy)
     raise typer.Exit(
         cli.rehearse(
             ROOT,
@@ -78,5 +106,6 @@ def rehearse(  # noqa: PLR0913  # an option each
             charts=charts,
             before=before,
             jobs=jobs,
+            extras=given,
         )
     )

@@ -8,10 +8,10 @@ import typer
 from rich.console import Console
 
 from engine.interrupts import Interrupted, interruptible
+from fleet.deployed_stack import DeployedStack, StackError, variables
 from fleet.destroy.deployed import Resource, counted, pools, things, unknown
 from fleet.destroy.left import Left
 from fleet.destroy.run import Teardown
-from fleet.destroy.stack import DeployedStack, DestroyError, variables
 from kube.client import KubeError
 from settings import SettingsError, load, stack_file
 from toolchain.build import ToolchainError, ensure
@@ -61,7 +61,7 @@ def command(root: Path, environment: str, wanted: Wanted) -> int:
             return LEFT if any(each.names and each.ours for each in left) else GONE
         if not _agreed(console, teardown, resources, wanted):
             return UNKNOWN
-    except (SettingsError, ToolchainError, DestroyError) as error:
+    except (SettingsError, ToolchainError, StackError) as error:
         console.print(str(error), style="red", markup=False)
         return UNKNOWN
     return tear_down(console, teardown)
@@ -79,7 +79,7 @@ def tear_down(console: Console, teardown: Teardown) -> int:
                     lambda done: now.update(f"pulumi destroy: {done.finished} resources")
                 )
             left = list(teardown.left())
-    except (KubeError, DestroyError) as error:
+    except (KubeError, StackError) as error:
         console.print(str(error), style="red", markup=False)
         console.print(f"{environment} is not gone: `fleet destroy {environment}` goes on.")
         return LEFT

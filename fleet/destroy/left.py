@@ -3,19 +3,14 @@
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-import httpx2
-
-from fleet.destroy.stack import DestroyError
+from fleet import hetzner
+from fleet.deployed_stack import StackError
 from settings import AwsSite, Settings
 from settings.names import CLUSTER_LABEL, ingress_balancer
-
-HETZNER = "https://api.hetzner.cloud/v1"
-TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +26,7 @@ class Left:
     ours: bool = True
 
 
-def at_hetzner(cluster: str, token: str | None, api: str = HETZNER) -> Iterator[Left]:
+def at_hetzner(cluster: str, token: str | None, api: str = hetzner.HETZNER) -> Iterator[Left]:
     """Yield the servers, volumes and load balancers of the cluster, then what may be another's.
 
     Servers and volumes have a label with the cluster, volumes by the driver's volumeExtraLabels
@@ -78,29 +73,12 @@ def at_aws(settings: Settings) -> Iterator[Left]:
 
 
 def _listed(api: str, token: str, kind: str, selector: str) -> tuple[str, ...]:
-    """Return the names of what has the labels, of every page."""
-    found: list[str] = []
-    page: int | None = 1
-    while page is not None:
-        answer = _answer(f"{api}/{kind}", token, {"label_selector": selector, "page": page})
-        found += (str(each["name"]) for each in answer[kind])
-        page = answer.get("meta", {}).get("pagination", {}).get("next_page")
-    return tuple(found)
-
-
-def _answer(address: str, token: str, query: Mapping[str, str | int]) -> dict[str, Any]:
+    """Return the names of what has the labels."""
     try:
-        answer = httpx2.get(
-            address,
-            params=query,
-            headers={"Authorization": f"Bearer {token}"},
-            timeout=TIMEOUT_S,
-        )
-        answer.raise_for_status()
-        found: dict[str, Any] = answer.json()
-    except httpx2.HTTPError as error:
-        raise DestroyError(
-            f"Hetzner does not tell what is left ({type(error).__name__}): look in its console, or "
-            "run the command again."
+        found = hetzner.listed(api, token, kind, {"label_selector": selector})
+    except hetzner.HetznerError as error:
+        raise StackError(
+            f"Hetzner does not tell what is left ({error}): look in its console, or run the "
+            "command again."
         ) from None
-    return found
+    return tuple(str(each["name"]) for each in found)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from engine.events import Outcome
+from fleet.deployed_stack import DeployedStack, StackError
 from fleet.destroy import left
 from fleet.destroy.deployed import (
     Resource,
@@ -15,7 +16,7 @@ from fleet.destroy.deployed import (
     things,
 )
 from fleet.destroy.left import Left
-from fleet.destroy.stack import DeployedStack, DestroyError
+from fleet.hetzner import address
 from kube import node_pools as rented
 from kube.client import client
 from kube.resources.provider import in_cluster
@@ -29,19 +30,23 @@ PARTS = ("teams", "monitoring", "lakefs")
 
 @dataclass(frozen=True, kw_only=True)
 class Teardown:
-    """An environment that is to go. `lifted` are parts that lose their protection, by name."""
+    """An environment that is to go. `lifted` are parts that lose their protection, by name.
+
+    `hetzner` is the address of Hetzner's API; `at_aws` says what is left there.
+    """
 
     settings: Settings
     stack: DeployedStack
     lifted: Sequence[str]
-    hetzner: str = field(default=left.HETZNER)
+    hetzner: str = field(default_factory=address)
+    at_aws: Callable[[Settings], Iterator[Left]] = left.at_aws
 
     def deployed(self) -> list[Resource]:
-        """Return what the state holds; raises DestroyError where it is that of another cluster."""
+        """Return what the state holds; raises StackError where it is that of another cluster."""
         found = self.stack.resources()
         cluster, own = cluster_of(found), self.settings.cluster.name
         if cluster not in {None, own}:
-            raise DestroyError(
+            raise StackError(
                 f"The state of stack {self.stack.environment} is that of the cluster {cluster}, "
                 f'and gpu-fleet:cluster.name is "{own}": run `pulumi login ADDRESS` with the '
                 f"backend of {own}, or use the stack file of {cluster}."
@@ -56,7 +61,7 @@ class Teardown:
     def held(self, resources: Sequence[Resource]) -> dict[str, list[Resource]]:
         """Return what is protected, by part; a pool has its name in the stack file.
 
-        Raises DestroyError for a name that no part has. One that is not protected any more may be
+        Raises StackError for a name that no part has. One that is not protected any more may be
         lifted again: a run that was ended goes on by the same command.
         """
         found = {self.title(part): held for part, held in protected(resources).items()}
@@ -64,7 +69,7 @@ class Teardown:
         known = dict.fromkeys([*found, *titles, *PARTS])
         for name in self.lifted:
             if name not in known:
-                raise DestroyError(f'--lift is "{name}"; allowed: {", ".join(known)}.')
+                raise StackError(f'--lift is "{name}"; allowed: {", ".join(known)}.')
         return found
 
     def end_rented(self, tell: Say) -> None:
@@ -94,4 +99,4 @@ class Teardown:
         if any(isinstance(site, HetznerSite) for site in self.settings.sites.values()):
             token = self.stack.secret_if_set("hcloud_token")
             yield from left.at_hetzner(self.settings.cluster.name, token, self.hetzner)
-        yield from left.at_aws(self.settings)
+        yield from self.at_aws(self.settings)

@@ -17,6 +17,8 @@ from rehearsal.providers.contract import Instance, Resource, Session, Unfinished
 OF_THE_PROVIDER = frozenset({"CheckConfig", "DiffConfig", "Configure"})
 """Calls that have no resource; the log leaves them out unless they fail."""
 
+ABANDONED_S = 60.0  # as long as a request to an API server may take
+
 
 class Connections:
     """The engine's connections to one package, each with its configured instance.
@@ -29,9 +31,17 @@ class Connections:
         self._log = log
         self._lock = threading.Lock()
         self._configured: dict[str, tuple[Session, Instance]] = {}
+        self._changed = threading.Condition()
+        self._abandoned: set[Call] = set()
 
     def configure(self, peer: str, session: Session, instance: Instance) -> None:
-        """Sends the calls from `peer` to `instance` from now on."""
+        """Sends the calls from `peer` to `instance` from now on.
+
+        Waits until the calls of an engine that was killed have ended: what it has asked for may
+        still be made, and the next one must see it.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: not self._abandoned, timeout=ABANDONED_S)
         with self._lock:
             self._configured[peer] = (session, instance)
 
@@ -41,6 +51,21 @@ class Connections:
             known = self._configured.get(peer)
         if known:
             known[0].cancelled.set()
+
+    def abandon(self, call: "Call") -> None:
+        """Ends the waits of a call whose caller has gone before the answer."""
+        with self._changed:
+            if not call.runs:
+                return
+            self._abandoned.add(call)
+        self.cancel(call.peer)
+
+    def end(self, call: "Call") -> None:
+        """Takes note that a call has ended."""
+        with self._changed:
+            call.runs = False
+            self._abandoned.discard(call)
+            self._changed.notify_all()
 
     def cancel_all(self) -> None:
         """Ends all waits, because the process ends."""
@@ -68,8 +93,13 @@ class Connections:
         *,
         preview: bool | None = None,
     ) -> Iterator["Call"]:
-        """Logs a call and aborts it with one sentence where it raises."""
+        """Logs a call and aborts it with one sentence where it raises.
+
+        The waits of an engine that was killed end with its connection, as they do in a real
+        provider, which is killed with it.
+        """
         call = Call(connections=self, peer=context.peer())
+        context.add_callback(lambda: self.abandon(call))
         try:
             yield call
         except RefusedError as refusal:
@@ -84,6 +114,7 @@ class Connections:
             call.error = f"fault: {type(fault).__name__}"
             context.abort(grpc.StatusCode.INTERNAL, self._sentence(resource, fault))
         finally:
+            self.end(call)
             if call.error or method not in OF_THE_PROVIDER:
                 self._log.write(self._package, method, resource, preview=preview, error=call.error)
 
@@ -97,13 +128,14 @@ class Connections:
         )
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Call:
     """One running call; `error` is what the log will show."""
 
     connections: Connections
     peer: str
     error: str | None = None
+    runs: bool = True
 
     @property
     def instance(self) -> Instance:

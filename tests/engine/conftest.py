@@ -94,10 +94,7 @@ class Trial:
 
     def state(self) -> list[dict[str, Any]]:
         """The resources in the state of the stack."""
-        (path,) = (self.engine.directory / "state").glob(".pulumi/stacks/*/*.json")
-        latest = json.loads(path.read_text())["checkpoint"]["latest"] or {}
-        resources: list[dict[str, Any]] = latest.get("resources") or []
-        return resources
+        return self.engine.state()
 
 
 @pytest.fixture(scope="session")

@@ -9,10 +9,9 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from fleet.destroy import left
+from fleet.deployed_stack import DeployedStack
 from fleet.destroy.command import GONE, LEFT, tear_down
 from fleet.destroy.run import Teardown
-from fleet.destroy.stack import DeployedStack
 from rehearsal.karpenter import instances
 from rehearsal.providers import cloud
 from settings import load
@@ -170,13 +169,13 @@ def teardown(trial: Trial, api: str, lifted: list[str]) -> Teardown:
         variables=engine.environment,
         arguments=engine.arguments,
     )
-    return Teardown(settings=load(engine.stack_file), stack=stack, lifted=lifted, hetzner=api)
-
-
-@pytest.fixture(autouse=True)
-def no_account(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The `aws` command of this machine would ask a real account."""
-    monkeypatch.setattr(left, "at_aws", lambda _settings: iter(()))
+    return Teardown(
+        settings=load(engine.stack_file),
+        stack=stack,
+        lifted=lifted,
+        hetzner=api,
+        at_aws=lambda _settings: iter(()),  # the command `aws` would ask a real account
+    )
 
 
 def hetzner(trial: Trial) -> AbstractContextManager[str]:

@@ -25,13 +25,11 @@ DESTROY = """
 import json, os, sys
 from pathlib import Path
 from rich.console import Console
-from fleet.destroy import left
 from fleet.destroy.command import tear_down
 from fleet.destroy.run import Teardown
-from fleet.destroy.stack import DeployedStack
+from fleet.deployed_stack import DeployedStack
 from settings import load
 
-left.at_aws = lambda _settings: iter(())  # `aws` would ask a real account
 given = json.loads(sys.argv[1])
 stack = DeployedStack(
     root=Path(given["root"]), environment=given["environment"], pulumi=Path(given["pulumi"]),
@@ -40,6 +38,7 @@ stack = DeployedStack(
 down = Teardown(
     settings=load(Path(given["stack_file"])), stack=stack, lifted=given["lifted"],
     hetzner=given["hetzner"],
+    at_aws=lambda _settings: iter(()),  # `aws` would ask a real account
 )
 sys.exit(tear_down(Console(), down))
 """

@@ -34,6 +34,9 @@ given = {flag: f"--{flag}" in flags for flag in ("keep", "again")} | {"as_json":
 valued = dict(flag.removeprefix("--").split("=", 1) for flag in flags if "=" in flag)
 given["before"] = valued.get("from")
 given["jobs"] = Path(valued["jobs"]) if "jobs" in valued else None
+if kills := [int(flag.partition("=")[2]) for flag in flags if flag.startswith("--kills=")]:
+    from fleet.in_twin import extras
+    given["extras"] = extras(kills=kills[0], seed=1, destroy="--destroy" in flags)
 sys.exit(cli.rehearse(Path(root), environment, **given))
 """
 
@@ -101,9 +104,9 @@ class Checkout:
         )
         return Running(process=process)
 
-    def run(self, *words: str) -> Ended:
+    def run(self, *words: str, deadline_s: int = DEADLINE_S) -> Ended:
         running = self.start(*words)
-        stdout, stderr = running.process.communicate(timeout=DEADLINE_S)
+        stdout, stderr = running.process.communicate(timeout=deadline_s)
         sys.stdout.write(f"{stderr}\n{stdout}")  # pytest shows it where a test fails
         return Ended(code=running.process.returncode, stdout=stdout, stderr=stderr)
 

@@ -1,4 +1,4 @@
-"""Hetzner's API as far as it is asked what is left: names by label, in pages."""
+"""Hetzner's API as far as it is asked: things by label or name, in pages."""
 
 import json
 import threading
@@ -24,11 +24,15 @@ def project(content: Project | Callable[[], Project]) -> Iterator[str]:
             kind, page = url.path.strip("/"), int(query.get("page", "1"))
             now = content() if callable(content) else content
             selector = query.get("label_selector", "")
-            names = [n for n, labels in now.get(kind, {}).items() if selects(selector, labels)]
+            names = [
+                name
+                for name, labels in now.get(kind, {}).items()
+                if selects(selector, labels) and query.get("name") in (None, name)
+            ]
             more = page + 1 if len(names) > page * PAGE else None
             shown = names[(page - 1) * PAGE : page * PAGE]
             answer = {
-                kind: [{"name": name} for name in shown],
+                kind: [{"id": number, "name": name} for number, name in enumerate(shown, 1)],
                 "meta": {"pagination": {"next_page": more}},
             }
             text = json.dumps(answer).encode()

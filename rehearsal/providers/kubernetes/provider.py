@@ -228,7 +228,8 @@ class KubernetesInstance:
         if live is None:
             return None
         inputs = recorded.read_inputs(live, state.inputs)
-        outputs = recorded.outputs(live, inputs, recorded.manager_of(state.outputs))
+        manager = recorded.manager_of(state.outputs, live)
+        outputs = recorded.outputs(live, inputs, manager)
         return State(id=state.id, inputs=inputs, outputs=outputs)
 
     def update(

@@ -9,16 +9,25 @@ from rehearsal.providers.secrets import conceal_properties
 from rehearsal.providers.values import Properties, Secret, Value, plain
 
 FIELD_MANAGER = "__fieldManager"
+ANYBODYS = "pulumi-kubernetes"
+"""The field manager of old resources; that of others has digits behind it."""
 SECRET_FIELDS = ("data", "stringData")
 SERVER_SET = frozenset(
     ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
 )
 
 
-def manager_of(outputs: Properties) -> str:
-    """The field manager that created the object."""
+def manager_of(outputs: Properties, live: Properties | None = None) -> str:
+    """The field manager that created the object; where the state lacks it, as `live` says."""
     manager = outputs.get(FIELD_MANAGER)
-    return manager if isinstance(manager, str) else "pulumi-kubernetes"
+    if isinstance(manager, str):
+        return manager
+    entries = metadata(live or {}).get("managedFields")
+    for entry in entries if isinstance(entries, list) else ():
+        found = entry.get("manager") if isinstance(entry, dict) else None
+        if isinstance(found, str) and found.startswith(f"{ANYBODYS}-"):
+            return found
+    return ANYBODYS
 
 
 def outputs(live: Properties, inputs: Properties, manager: str) -> Properties:

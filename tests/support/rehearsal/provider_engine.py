@@ -1,7 +1,7 @@
 """The engine's side of the protocol: calls to a provider, and its answers."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -24,13 +24,19 @@ class Refused(Exception):  # noqa: N818  # what the engine sees
 
 @dataclass
 class CallContext:
-    """A call's context, from one connection."""
+    """A call's context, from one connection; `is_gone` where the engine is killed meanwhile."""
 
     address: str = "ipv4:127.0.0.1:4000"
     metadata: dict[str, bytes] = field(default_factory=dict)
+    is_gone: bool = False
 
     def peer(self) -> str:
         return self.address
+
+    def add_callback(self, callback: Callable[[], None]) -> bool:
+        if self.is_gone:
+            callback()
+        return True
 
     def set_trailing_metadata(self, pairs: Sequence[tuple[str, bytes]]) -> None:
         self.metadata.update(dict(pairs))

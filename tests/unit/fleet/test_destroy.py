@@ -14,11 +14,11 @@ from rich.console import Console
 
 from engine.events import Outcome
 from fleet.cli.place import ROOT
+from fleet.deployed_stack import DeployedStack, StackError
 from fleet.destroy import command as destroy
 from fleet.destroy.command import GONE, LEFT, tear_down
 from fleet.destroy.left import Left, at_hetzner
 from fleet.destroy.run import Teardown
-from fleet.destroy.stack import DeployedStack, DestroyError
 from fleet.reinstall.target import ReinstallError, target_of
 from kube.waiting import Say
 from settings import load
@@ -115,7 +115,7 @@ def test_only_what_was_counted_as_nothing_is_gone(found: Left, ends: int, tmp_pa
     ids=["no stack", "no login", "locked", "something else"],
 )
 def test_what_the_engine_says_is_one_sentence(said: str, told: str, tmp_path: Path) -> None:
-    with pytest.raises(DestroyError) as caught:
+    with pytest.raises(StackError) as caught:
         stack(tmp_path, f"import sys; sys.exit({said!r})").resources()
     assert str(caught.value) == told
 
@@ -124,7 +124,7 @@ def test_a_secret_that_is_not_set_is_told_with_its_command(tmp_path: Path) -> No
     said = "error: configuration key 'kubeconfig' not found for stack 'dev'"
     known = stack(tmp_path, f"import sys; sys.exit({said!r})")
     assert known.secret_if_set("kubeconfig") is None
-    with pytest.raises(DestroyError) as caught:
+    with pytest.raises(StackError) as caught:
         known.secret("kubeconfig")
     assert str(caught.value) == (
         "gpu-fleet:kubeconfig is not set; set it with "
@@ -160,7 +160,7 @@ def test_a_renamed_pool_is_lifted_and_reinstalled_by_its_name_in_the_file(tmp_pa
     known = holding(tmp_path, *DEPLOYED)
 
     assert [*Teardown(settings=settings, stack=known, lifted=["h200"]).held(DEPLOYED)] == ["h200"]
-    with pytest.raises(DestroyError, match='--lift is "dgx"; allowed: h200'):
+    with pytest.raises(StackError, match='--lift is "dgx"; allowed: h200'):
         Teardown(settings=settings, stack=known, lifted=["dgx"]).held(DEPLOYED)
     target = target_of(settings, "h200")
     assert (target.namespace, target.command) == ("metal3-dgx", "fleet reinstall dev h200")

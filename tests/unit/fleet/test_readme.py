@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 README = (ROOT / "README.md").read_text()
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # they need toolchain, cluster or account, or what a rehearsal has left
-SLOW = {"audit", "rehearse", "preview", "reinstall", "destroy", "report", "rules test"}
+SLOW = {"audit", "rehearse", "preview", "reinstall", "resume", "destroy", "report", "rules test"}
 OF_THE_CHECKOUT = {"doctor", "init", "statement"}
 """What they say or write is this machine's; they have tests of their own."""
 

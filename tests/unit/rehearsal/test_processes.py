@@ -1,6 +1,7 @@
 """Records of processes: a pid alone is never enough to be ended, and none ends unnoticed."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -127,3 +128,38 @@ def test_an_engine_may_write_its_state_before_it_ends(
     assert processes.finish_engine() is ends
     assert ("pulumi-up" in processes.running()) is not ends
     assert "etcd" in processes.running()
+
+
+CHILDREN = """
+import subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+print("started", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_kill_takes_all_of_a_session_and_leaves_the_exit_code(processes: Processes) -> None:
+    """The engine's language host and program are in its session, each in a group of its own."""
+    engine = start(processes, "pulumi-up", CHILDREN)
+    while "started" not in processes.log("pulumi-up").read_text():
+        pass
+    (child,) = psutil.Process(engine.pid).children()
+
+    processes.kill("pulumi-up")
+
+    assert engine.returncode == -signal.SIGKILL
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_controller_is_started_again_as_it_was(processes: Processes) -> None:
+    argv = (sys.executable, "-c", SLEEPER)
+    first = processes.start("kwok", argv, env=dict(os.environ), controller=True)
+    start(processes, "etcd")
+
+    processes.restart("kwok")
+
+    assert first.returncode == -signal.SIGKILL
+    assert processes.controllers == ("kwok",)
+    assert processes.ended() is None
+    newest = max(processes.records(), key=lambda record: record.started)
+    assert psutil.Process(newest.pid).cmdline() == [*argv]

@@ -103,6 +103,12 @@ def test_whoever_waits_gives_up_when_the_process_ends(kubernetes: FakeEngine) ->
         kubernetes.created("kubernetes:karpenter.sh/v1:NodePool", {"metadata": {"name": "a"}})
 
 
+def test_what_an_engine_waits_for_ends_when_it_is_killed(kubernetes: FakeEngine) -> None:
+    kubernetes.context.is_gone = True
+    with pytest.raises(Refused, match="Cancelled while waiting for the API server"):
+        kubernetes.created("kubernetes:karpenter.sh/v1:NodePool", {"metadata": {"name": "a"}})
+
+
 def test_a_name_can_be_proposed_or_demanded(aws: FakeEngine) -> None:
     options = provider_pb2.CheckRequest.AutonamingOptions
     request = provider_pb2.CheckRequest(

@@ -1,0 +1,52 @@
+"""`fleet resume ENV`: goes on after an update that was killed."""
+
+from typing import Annotated
+
+import typer
+
+from fleet.cli.place import ROOT, Environment
+from fleet.cli.printing import refuse
+
+
+def resume(
+    environment: Environment,
+    *,
+    ids: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--id",
+            metavar="NAME=ID",
+            help="A pending resource is in its cloud with this id; repeatable.",
+        ),
+    ] = None,
+    gone: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--gone",
+            metavar="NAME",
+            help="A pending resource is not in its cloud; repeatable.",
+        ),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Ask nothing; neither does `pulumi up`.")
+    ] = False,
+) -> None:
+    """Go on after an update that was killed.
+
+    Looks each resource that was being made up in its cloud by its unique name, opens the lock of
+    the stack, puts what is there into the state, forgets what is not, and runs `pulumi up`. A run
+    that was ended goes on when it is started again.
+
+    \b
+    Examples:
+      fleet resume dev
+      fleet resume dev --id cpu-1=4711 --gone cpu-2
+
+    Exit code 1 if it cannot be done, 2 if nothing was begun, else that of `pulumi up`.
+    """
+    from fleet.resume.command import Wanted, command
+
+    given = dict(each.partition("=")[::2] for each in ids or ())
+    if wrong := [name for name, id_ in given.items() if not (name and id_)]:
+        refuse(f'--id is "{wrong[0]}"; it must be NAME=ID.')
+    raise typer.Exit(command(ROOT, environment, Wanted(yes=yes, ids=given, gone=gone or ())))

@@ -1,0 +1,1 @@
+"""Goes on after an `up` that was killed: what `fleet resume` does."""

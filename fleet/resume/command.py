@@ -1,0 +1,142 @@
+"""What `fleet resume` asks, prints and returns; then `pulumi up` takes its place."""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from engine.interrupts import Interrupted, interruptible
+from fleet.deployed_stack import DeployedStack, StackError, variables
+from fleet.resume.clouds import Clouds
+from fleet.resume.pending import CREATING, on_its_way_s
+from fleet.resume.run import Known, Plan, Resume, Settled
+from policies.configuration import PolicyConfigError
+from policies.environment import Environment, load
+from policies.gates.pack_config import pack_config
+from settings import SettingsError, stack_file
+from toolchain.build import ToolchainError, ensure
+
+FAILED, UNKNOWN = 1, 2
+SHOWN = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """The options of the command."""
+
+    yes: bool
+    ids: Mapping[str, str] = field(default_factory=dict)
+    gone: Sequence[str] = ()
+
+
+def command(root: Path, environment: str, wanted: Wanted) -> int:
+    """Go on after a killed update, and become `pulumi up`; return the exit code where it does not.
+
+    It is 1 if the update stays as it is, and 2 for bad input.
+    """
+    console = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
+    try:
+        tracked = stack_file(root, environment)
+        known = load(tracked)
+        resume = _resume(root, environment, tracked, wanted, console)
+        if seconds := on_its_way_s(resume.stack.exported(), datetime.now(UTC)):
+            console.print(f"A cloud may still do what it was asked for: waiting {seconds:.0f} s.")
+            time.sleep(seconds)
+        plan = resume.plan()
+    except (SettingsError, PolicyConfigError, ToolchainError, StackError) as error:
+        console.print(str(error), style="red", markup=False)
+        return UNKNOWN
+    for line in told(plan):
+        console.print(line, markup=False)
+    if not (wanted.yes or _agreed(console, plan, environment)):
+        return UNKNOWN
+    try:
+        with interruptible():  # without a spinner, which would wipe what the engine asks next
+            for line in outcome(resume.settle(plan, lambda _outcome: None)):
+                console.print(line, markup=False)
+    except StackError as error:
+        console.print(str(error), style="red", markup=False)
+        return FAILED
+    except Interrupted as interrupted:
+        console.print(f"Stopped: `fleet resume {environment}` goes on.")
+        return interrupted.exit_code
+    return _become_update(resume.stack, known, yes=wanted.yes)
+
+
+def _resume(
+    root: Path, environment: str, tracked: Path, wanted: Wanted, console: Console
+) -> Resume:
+    tools = ensure(("pulumi",), console=console)
+    stack = DeployedStack(
+        root=root,
+        environment=environment,
+        pulumi=tools.path("pulumi"),
+        variables=variables(tools.environment()),
+        arguments=(f"--stack={environment}", f"--config-file={tracked}"),
+    )
+    return Resume(
+        stack=stack,
+        clouds=lambda there: Clouds(
+            resources=there, token=lambda: stack.secret_if_set("hcloud_token")
+        ),
+        known=Known(ids=wanted.ids, gone=wanted.gone),
+    )
+
+
+def told(plan: Plan) -> Iterator[str]:
+    """Yield what an update has left, and what is known of it."""
+    if not (plan.begun or plan.unseen):
+        yield "No step is pending."
+        return
+    for each in plan.begun[:SHOWN]:
+        if each.operation != CREATING:
+            yield f"{each.title}: {each.operation} was not ended."
+            continue
+        answer = plan.answers[each.urn]
+        ids = ", ".join(answer.ids)
+        if answer.useless and ids:
+            yield f"{each.title}: {ids} was made, and its secret is lost: it will be deleted."
+        elif ids:
+            yield f"{each.title}: it may be there as {ids}."
+        else:
+            yield f"{each.title}: it is made again."
+    if len(plan.begun) > SHOWN:
+        yield f"And {len(plan.begun) - SHOWN} more."
+    if plan.unseen:
+        yield f"{len(plan.unseen)} resources of an earlier `fleet resume` are to be read."
+
+
+def outcome(done: Settled) -> Iterator[str]:
+    """Yield what became of what was pending."""
+    named = {"in the state now": done.found, "not there": done.not_there}
+    named["to be deleted by the update"] = done.useless
+    for what, names in named.items():
+        if names:
+            yield f"{len(names)} {what}: {', '.join(names)}."
+
+
+def _agreed(console: Console, plan: Plan, environment: str) -> bool:
+    where = "Put what is there into the state" if plan.begun else "Open its lock"
+    question = f"{where} of {environment}, and update it? No other update of it may run now."
+    try:
+        return typer.confirm(question, err=True)
+    except typer.Abort:
+        console.print("\nNobody answered: nothing was done (--yes does not ask).")
+        return False
+
+
+def _become_update(stack: DeployedStack, known: Environment, *, yes: bool) -> int:
+    """Let `pulumi up` with the rules, as `make up` runs it, take the place of this process."""
+    config = stack.root / ".preview" / f"policies-{stack.environment}.json"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text(json.dumps(pack_config(known.rule_settings)), encoding="utf-8")
+    rules = (f"--policy-pack={stack.root / 'policies'}", f"--policy-pack-config={config}")
+    words = ("pulumi", "up", *stack.arguments, *rules, *(("--yes",) if yes else ()))
+    os.chdir(stack.root)
+    os.execve(stack.pulumi, words, dict(stack.variables))  # noqa: S606  # no shell

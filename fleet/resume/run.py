@@ -1,0 +1,168 @@
+"""The steps of `fleet resume` before its update: look up, unlock, put into the state, read."""
+
+import os
+import re
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.events import Outcome
+from fleet.deployed_stack import DeployedStack, StackError, StackLockedError
+from fleet.resume import lookup
+from fleet.resume.clouds import AskError, Clouds
+from fleet.resume.pending import CREATING, Answer, Pending, pending, settled, to_read, unseen
+
+HOLDER = re.compile(r"created by (?P<user>\S+)@(?P<host>\S+) \(pid (?P<pid>\d+)\)")
+"""Who has the lock of a bucket or folder (checkForLock in pkg/backend/diy/lock.go of pulumi
+v3.220.0)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What a person knows: the id of what is there, and what is not there, by name or URN."""
+
+    ids: Mapping[str, str] = field(default_factory=dict)
+    gone: Sequence[str] = ()
+
+    def of(self, begun: Pending) -> Answer | None:
+        """Return what they know of a pending create; None where that is nothing."""
+        if begun.name in self.gone or begun.urn in self.gone:
+            return Answer()
+        id_ = self.ids.get(begun.urn, self.ids.get(begun.name))
+        return Answer(ids=(id_,)) if id_ else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What would be done to the state: pending steps, and what is known of each create."""
+
+    state: Mapping[str, Any] = field(repr=False)
+    clouds: Clouds = field(repr=False)
+    begun: tuple[Pending, ...]
+    answers: Mapping[str, Answer]
+    unseen: tuple[str, ...]
+    """What an earlier run has put into the state and not read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settled:
+    """What became of pending creates, by kind and name."""
+
+    found: tuple[str, ...] = ()
+    not_there: tuple[str, ...] = ()
+    useless: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resume:
+    """A stack whose last update was killed."""
+
+    stack: DeployedStack
+    clouds: Callable[[Sequence[Mapping[str, Any]]], Clouds]
+    """Makes the clouds from the resources in the state."""
+    known: Known = field(default_factory=Known)
+
+    def plan(self) -> Plan:
+        """Look up what is pending; raises StackError with a line for each that nobody can ask."""
+        state = self.stack.exported()
+        begun = tuple(pending(state))
+        self._refuse_strangers(begun)
+        clouds = self.clouds((state.get("deployment") or {}).get("resources") or [])
+        answers: dict[str, Answer] = {}
+        problems: list[str] = []
+        for each in (each for each in begun if each.operation == CREATING):
+            try:
+                answers[each.urn] = self.known.of(each) or lookup.look_up(each, clouds)
+            except AskError as error:
+                problems.append(
+                    f"{each.title}: it may have been made, and the state does not know: {error}. "
+                    f"Then add `--id {each.name}=ID`, or `--gone {each.name}` where it is not "
+                    "there."
+                )
+        if problems:
+            raise StackError("\n".join(problems))
+        return Plan(
+            state=state,
+            clouds=clouds,
+            begun=begun,
+            answers=answers,
+            unseen=tuple(unseen(state)),
+        )
+
+    def settle(self, plan: Plan, progress: Callable[[Outcome], None]) -> Settled:
+        """Put into the state what there is, and read it; a run that is killed goes on by another.
+
+        Raises StackError where an update still runs.
+        """
+        new = settled(plan.state, plan.answers)
+        self._put_back(new)
+        _delete_keys(new, plan.clouds)
+        if urns := [*to_read(new, plan.state)]:
+            self.stack.refresh(urns, progress)
+        return self._result(plan, {each["urn"] for each in self.stack.resources()})
+
+    def _result(self, plan: Plan, there: set[str]) -> Settled:
+        creating = {each.urn: each for each in plan.begun if each.operation == CREATING}
+        tried = {urn: answer for urn, answer in plan.answers.items() if answer.ids}
+        useless = [urn for urn, answer in tried.items() if answer.useless]
+        found = [urn for urn in tried if urn in there and urn not in useless]
+        return Settled(
+            found=tuple(creating[urn].title for urn in found),
+            not_there=tuple(creating[urn].title for urn in creating if urn not in there),
+            useless=tuple(creating[urn].title for urn in useless),
+        )
+
+    def _put_back(self, state: Mapping[str, Any]) -> None:
+        """Write the state; open the lock that a killed engine has left."""
+        try:
+            self.stack.put_back(state)
+        except StackLockedError as locked:
+            if running := _running_here(locked.words):
+                raise StackError(
+                    f"The update of {self.stack.environment} still runs (process {running}): wait "
+                    f"for it, or end it with `kill -INT {running}`."
+                ) from None
+            self.stack.open()
+            self.stack.put_back(state)
+
+    def _refuse_strangers(self, begun: Sequence[Pending]) -> None:
+        names = {each.name for each in begun} | {each.urn for each in begun}
+        for option, given in (("--id", self.known.ids), ("--gone", self.known.gone)):
+            for name in given:
+                if name not in names:
+                    told = ", ".join(each.name for each in begun) or "nothing is pending"
+                    raise StackError(f'{option} is "{name}"; pending: {told}.')
+
+
+def _delete_keys(state: Mapping[str, Any], clouds: Clouds) -> None:
+    """Delete access keys that the state has as ones to delete, before an update makes another.
+
+    An update deletes last, and a user of AWS has two keys at most.
+    """
+    for each in state["deployment"]["resources"]:
+        if each["type"] == lookup.ACCESS_KEY and each.get("delete"):
+            with suppress(AskError):  # the update deletes it, too
+                user = str(each["inputs"]["user"])
+                if each["id"] in clouds.access_keys(user):
+                    clouds.delete_access_key(user, each["id"])
+
+
+def _running_here(words: str) -> int | None:
+    """Return the process that has the lock, where it runs on this machine."""
+    for found in HOLDER.finditer(words):
+        process = int(found["pid"])
+        if found["host"] == socket.gethostname() and _runs(process):
+            return process
+    return None
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # of another user
+        return True
+    return True

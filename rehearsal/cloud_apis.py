@@ -1,0 +1,132 @@
+"""What a person's own programs would hear from the simulated clouds: Hetzner's API, AWS's command.
+
+`fleet resume` and `fleet destroy` ask them, in a twin as for a real account.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import grpc  # type: ignore[import-untyped]  # grpcio ships no types
+from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
+
+from rehearsal.errors import RehearsalError
+from rehearsal.providers import cloud
+from rehearsal.providers.aws.facts import ACCOUNT
+from rehearsal.providers.values import encode
+
+HETZNER = "hcloud:index/"
+KINDS = {
+    "firewalls": "firewall:Firewall",
+    "load_balancers": "loadBalancer:LoadBalancer",
+    "networks": "network:Network",
+    "placement_groups": "placementGroup:PlacementGroup",
+    "primary_ips": "primaryIp:PrimaryIp",
+    "servers": "server:Server",
+    "volumes": "volume:Volume",
+}
+PORTS = "providers.json"
+"""The file with the ports that the stand-in providers serve."""
+ACCESS_KEY = "aws:iam/accessKey:AccessKey"
+
+
+@contextmanager
+def served(directory: Path) -> Iterator[str]:
+    """Serves Hetzner's API for the rehearsal in `directory`; yields its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:  # the protocol's name
+            url = urlsplit(self.path)
+            kind = url.path.strip("/")
+            query = {key: values[0] for key, values in parse_qs(url.query).items()}
+            answer = {kind: _found(directory, kind, query)} if kind in KINDS else {}
+            text = json.dumps(answer).encode()
+            self.send_response(200 if answer else 404)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *_args: object) -> None:  # the base class prints
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def aws(directory: Path) -> Callable[[Sequence[str]], dict[str, Any]]:
+    """Returns AWS's command as the simulated account answers it."""
+
+    def answer(words: Sequence[str]) -> dict[str, Any]:
+        match list(words):
+            case ["sts", "get-caller-identity"]:
+                return {"Account": ACCOUNT, "Arn": f"arn:aws:iam::{ACCOUNT}:user/rehearsal"}
+            case ["iam", "list-access-keys", "--user-name", user]:
+                keys = (each for each in cloud.read(directory) if each.type == ACCESS_KEY)
+                own = [each.id for each in keys if each.inputs.get("user") == user]
+                return {"AccessKeyMetadata": [{"AccessKeyId": id_} for id_ in own]}
+            case ["iam", "delete-access-key", "--user-name", _, "--access-key-id", key]:
+                _delete(directory, ACCESS_KEY, key)
+                return {}
+            case _:
+                raise RehearsalError(f"`aws {' '.join(words)}` cannot be rehearsed.")
+
+    return answer
+
+
+def wait_for_calls(directory: Path) -> None:
+    """Waits until the clouds have done what a killed engine has asked them for."""
+    for package in ("aws", "hcloud"):
+        with _provider(directory, package):
+            pass
+
+
+def _delete(directory: Path, type_: str, id_: str) -> None:
+    """Deletes a thing in the simulated account, which its provider has in memory."""
+    urn = f"urn:pulumi:rehearsal::gpu-fleet::{type_}::{id_}"
+    with _provider(directory, "aws") as provider:
+        provider.Delete(provider_pb2.DeleteRequest(id=id_, urn=urn, properties=encode({})))
+
+
+@contextmanager
+def _provider(directory: Path, package: str) -> Iterator[provider_pb2_grpc.ResourceProviderStub]:
+    """Connects to a stand-in provider, as an engine does."""
+    port = json.loads((directory / PORTS).read_text(encoding="utf-8"))[package]
+    no_proxy = [("grpc.enable_http_proxy", 0)]
+    with grpc.insecure_channel(f"127.0.0.1:{port}", options=no_proxy) as channel:
+        provider = provider_pb2_grpc.ResourceProviderStub(channel)
+        region = encode({"region": "us-east-1"})
+        provider.Configure(provider_pb2.ConfigureRequest(args=region, name=package))
+        yield provider
+
+
+def _found(directory: Path, kind: str, query: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What is of a kind, and has the name and the labels asked for."""
+    things = [each for each in cloud.read(directory) if each.type == HETZNER + KINDS[kind]]
+    named = [each for each in things if query.get("name") in (None, each.inputs.get("name"))]
+    return [
+        {"id": int(each.id), "name": each.inputs.get("name")}
+        for each in named
+        if _selects(query.get("label_selector", ""), each.inputs.get("labels"))
+    ]
+
+
+def _selects(selector: str, labels: object) -> bool:
+    """Returns whether labels match a selector: key, !key, key==value, joined by commas."""
+    own = labels if isinstance(labels, dict) else {}
+    for term in filter(None, selector.split(",")):
+        key, equals, value = term.partition("==")
+        if equals and own.get(key) != value:
+            return False
+        if not equals and (key.lstrip("!") in own) == key.startswith("!"):
+            return False
+    return True

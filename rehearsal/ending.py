@@ -1,0 +1,51 @@
+"""Takes a rehearsed environment down as `fleet destroy` does, and looks what is left."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from rehearsal import accounting
+from rehearsal.cloud_apis import served
+from rehearsal.extras import TakeDown
+from rehearsal.karpenter import instances
+from rehearsal.twin import Twin
+from settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """The end of an environment. `protected` parts went because they were named, one by one."""
+
+    resources: int
+    seconds: float
+    protected: Mapping[str, str] = field(default_factory=dict)
+    inside: tuple[str, ...] = ()  # what went with the thing that it was in, and was not deleted
+    left: tuple[str, ...] = ()  # in the state, the clouds, the cluster; machines that run
+    hanging: tuple[str, ...] = ()  # objects whose finalizers nobody takes off
+
+    def problems(self) -> Iterator[str]:
+        """Yields a sentence for what is left, and one for what hangs."""
+        if self.left:
+            yield f"After `fleet destroy` is left: {', '.join(self.left)}."
+        if self.hanging:
+            yield f"After `fleet destroy` finalizers hold: {', '.join(self.hanging)}."
+
+
+def take_down(twin: Twin, settings: Settings, act: TakeDown, say: Callable[[str], None]) -> Ending:
+    """Takes everything down, and asks the twin itself what is left."""
+    started = time.monotonic()
+    directory, api = twin.engine.directory, twin.control_plane.api
+    inside = {each.get("id") for each in twin.engine.state() if each.get("deletedWith")}
+    with served(directory) as hetzner:
+        done = act(twin.engine, settings, hetzner, say)
+    made = [*accounting.in_clouds(directory), *accounting.in_cluster(api)]
+    left = [thing.title for thing in made if thing.id not in inside]
+    machines = (f"machine {each.id}" for each in instances.alive(directory))
+    return Ending(
+        resources=done.resources,
+        seconds=round(time.monotonic() - started, 1),
+        protected=done.protected,
+        inside=tuple(thing.title for thing in made if thing.id in inside),
+        left=tuple(dict.fromkeys([*done.left, *left, *machines])),
+        hanging=tuple(accounting.hanging(api)),
+    )

@@ -1,0 +1,242 @@
+"""What a killed engine leaves in the state, and how `fleet resume` goes on, on the real engine."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleet.deployed_stack import DeployedStack, StackError
+from fleet.resume.clouds import Clouds
+from fleet.resume.pending import OPERATIONS, settled
+from fleet.resume.run import Resume, Settled
+from rehearsal.cloud_apis import served
+from rehearsal.engine import EngineError
+from rehearsal.providers import cloud
+from tests.conftest import ROOT
+from tests.engine.conftest import Change, Trial
+from tests.support.hetzner import project
+
+PROGRAM = """
+import pulumi, pulumi_hcloud as hcloud, pulumi_kubernetes as kubernetes
+from pulumi_kubernetes.core.v1 import ConfigMap
+config = pulumi.Config("gpu-fleet")
+cluster = kubernetes.Provider("cluster", kubeconfig=config.require_secret("kubeconfig"))
+opts = pulumi.ResourceOptions(provider=cluster)
+for name in ("first", "second"):
+    ConfigMap(name, metadata={"name": name, "namespace": "default"}, data={"a": "b"}, opts=opts)
+hetzner = pulumi.ResourceOptions(provider=hcloud.Provider("hetzner", token="x" * 64))
+hcloud.Network("hall", name="hall", ip_range="10.0.0.0/8", opts=hetzner)
+"""
+COMMAND = """
+import sys
+from pathlib import Path
+from fleet.resume.command import Wanted, command
+root, environment, yes = sys.argv[1:]
+sys.exit(command(Path(root), environment, Wanted(yes=yes == "True")))
+"""
+RUNBOOK = (ROOT / "docs" / "runbooks" / "killed-update.md").read_text()
+SECOND = "/api/v1/namespaces/default/configmaps/second"
+
+
+@pytest.fixture
+def trial(twin_of_dev: Callable[[Change], Trial], tmp_path: Path) -> Trial:
+    """Two objects and a network, all made."""
+    (tmp_path / "Pulumi.yaml").write_text("name: gpu-fleet\nruntime: python\n")
+    (tmp_path / "__main__.py").write_text(PROGRAM)
+    trial = twin_of_dev(lambda _config: None).running(tmp_path)
+    trial.up()
+    return trial
+
+
+def test_what_a_killed_update_had_made_is_found_by_the_command_of_the_runbook(
+    trial: Trial,
+) -> None:
+    """Pulumi's own way, a refresh with the id, forgets it: the API server has it, no state does."""
+    whole = written(trial)
+    (second,) = killed_while_making(trial, "second")
+    ids = (f"--import-pending-creates={second}", "--import-pending-creates=default/second")
+    told = pulumi(trial, "refresh", "--yes", "--skip-preview", *ids)
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert second not in {each["urn"] for each in trial.state()}
+    assert not written(trial).get(OPERATIONS)
+    assert trial.api().get(SECOND)
+
+    write(trial, whole)
+    killed_while_making(trial, "second", "hall")
+    lock(trial)
+    no = command(trial, yes=False, answer="n\n")
+    assert no.returncode == 2, no.stderr
+    assert len(written(trial)[OPERATIONS]) == 2
+    done = command(trial, yes=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 in the state now: " in done.stderr
+    assert trial.up().changes == []
+    assert not written(trial).get(OPERATIONS)
+    assert len(cloud.read(trial.engine.directory)) == 1
+
+
+@pytest.mark.slow
+def test_what_was_not_made_is_made_and_what_is_too_many_goes(trial: Trial) -> None:
+    whole = written(trial)
+    for scenario in (
+        what_was_not_made_is_forgotten,
+        what_was_made_beside_another_is_deleted,
+        an_update_that_still_runs_is_not_disturbed,
+        what_was_not_read_is_refused_by_an_update,
+    ):
+        write(trial, whole)
+        scenario(trial)
+
+
+def what_was_not_made_is_forgotten(trial: Trial) -> None:
+    killed_while_making(trial, "second", "hall")
+    trial.api().delete(SECOND)
+    with project({}) as api:
+        done = settle(trial, api)
+    assert (done.found, {*done.not_there}) == ((), {"ConfigMap second", "Network hall"})
+    with pytest.raises(EngineError, match="hall, which another Network"):
+        trial.up()  # the API that was asked knew of none: a doubled name is refused
+    assert trial.api().get(SECOND)
+
+
+def what_was_made_beside_another_is_deleted(trial: Trial) -> None:
+    """An update was run by hand in between: the state has one, and the other is too many."""
+    killed_while_making(trial, "second", keep=True, name="other")
+    other = {"metadata": {"name": "other"}, "apiVersion": "v1", "kind": "ConfigMap"}
+    assert trial.api().create("/api/v1/namespaces/default/configmaps", other)
+    settle(trial)
+    trial.up()
+    assert trial.api().get(SECOND)
+    assert trial.api().get(SECOND.replace("second", "other")) is None
+
+
+def an_update_that_still_runs_is_not_disturbed(trial: Trial) -> None:
+    killed_while_making(trial, "second")
+    lock(trial, pid=os.getppid())
+    with pytest.raises(StackError, match=f"still runs \\(process {os.getppid()}\\)"):
+        settle(trial)
+    assert written(trial).get(OPERATIONS)
+    lock(trial)
+
+
+def what_was_not_read_is_refused_by_an_update(trial: Trial) -> None:
+    """A resume that is killed before its refresh leaves the resource marked in the state."""
+    killed_while_making(trial, "second")
+    trial.api().delete(SECOND)
+    resume = resuming(trial)
+    resume.stack.open()
+    resume.stack.put_back(settled(resume.plan().state, resume.plan().answers))
+    with pytest.raises(EngineError, match="it is gone"):
+        trial.up()
+    assert resuming(trial).plan().unseen
+    settle(trial)
+    trial.up()
+    assert trial.api().get(SECOND)
+
+
+def command(trial: Trial, *, yes: bool, answer: str = "") -> subprocess.CompletedProcess[str]:
+    """The command of the runbook, in the checkout and with the login of the twin."""
+    assert "\nfleet resume dev\n" in RUNBOOK
+    engine = trial.engine
+    stacks = engine.root / "stacks"
+    stacks.mkdir(exist_ok=True)
+    tracked = stacks / engine.stack_file.name
+    if not tracked.exists():
+        tracked.symlink_to(engine.stack_file)
+    with served(engine.directory) as hetzner:
+        return subprocess.run(
+            [sys.executable, "-c", COMMAND, str(engine.root), engine.environment_name, str(yes)],
+            input=answer,
+            env={**engine.environment, "HCLOUD_ENDPOINT": hetzner, "HTTPS_PROXY": "127.0.0.1:9"},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+def killed_while_making(
+    trial: Trial, *names: str, keep: bool = False, name: str | None = None
+) -> list[str]:
+    """The state as a killed engine leaves it: resources that were being made, not in it yet.
+
+    With `keep` they are in it, too; `name` is another name of the object in the cluster.
+    """
+    latest = written(trial)
+    found = [each for each in latest["resources"] if each["urn"].rpartition("::")[2] in names]
+    begun = [{k: v for k, v in each.items() if k not in ("id", "outputs")} for each in found]
+    if name:
+        begun = json.loads(json.dumps(begun).replace('"name": "second"', f'"name": "{name}"'))
+    latest["manifest"]["time"] = "2026-11-23T18:00:00Z"  # nothing is on its way any more
+    latest[OPERATIONS] = [{"type": "creating", "resource": each} for each in begun]
+    if not keep:
+        latest["resources"] = [each for each in latest["resources"] if each not in found]
+    write(trial, latest)
+    return [each["urn"] for each in found]
+
+
+def written(trial: Trial) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(state_file(trial).read_text())["checkpoint"]["latest"]
+    return found
+
+
+def write(trial: Trial, latest: dict[str, Any]) -> None:
+    document = json.loads(state_file(trial).read_text())
+    document["checkpoint"]["latest"] = latest
+    state_file(trial).write_text(json.dumps(document))
+
+
+def state_file(trial: Trial) -> Path:
+    (path,) = (trial.engine.directory / "state").glob(".pulumi/stacks/*/*.json")
+    return path
+
+
+def lock(trial: Trial, pid: int = 2**22) -> None:
+    """The lock of an engine; without `pid` of one that is gone."""
+    name = trial.engine.environment_name
+    folder = state_file(trial).parents[2] / "locks" / "organization" / "gpu-fleet" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    content = {"pid": pid, "username": "me", "hostname": socket.gethostname()}
+    told = json.dumps(content | {"timestamp": "2026-11-23T18:00:00Z"})
+    (folder / "4b1a.json").write_text(told)
+
+
+def pulumi(trial: Trial, *words: str) -> subprocess.CompletedProcess[str]:
+    engine = trial.engine
+    return subprocess.run(
+        [engine.pulumi, *words, "--non-interactive", *engine.arguments],
+        cwd=engine.root,
+        env=dict(engine.environment),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def resuming(trial: Trial, hetzner: str = "") -> Resume:
+    engine = trial.engine
+    stack = DeployedStack(
+        root=engine.root,
+        environment=engine.environment_name,
+        pulumi=engine.pulumi,
+        variables=engine.environment,
+        arguments=engine.arguments,
+    )
+    return Resume(
+        stack=stack,
+        clouds=lambda there: Clouds(resources=there, token=lambda: "token", hetzner=hetzner),
+    )
+
+
+def settle(trial: Trial, hetzner: str | None = None) -> Settled:
+    """What `fleet resume` does before its update."""
+    with nullcontext(hetzner) if hetzner else served(trial.engine.directory) as address:
+        resume = resuming(trial, address)
+        return resume.settle(resume.plan(), lambda _outcome: None)

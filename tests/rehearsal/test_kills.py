@@ -1,0 +1,44 @@
+"""Rehearsals whose engine is killed at random steps, and that take all down in the end."""
+
+from typing import Any
+
+import pytest
+
+from tests.rehearsal.conftest import Checkout
+
+HARMS = ("doubled", "orphaned", "missing", "changes")
+CONTROLLERS = {"kube-controller-manager", "kube-scheduler", "kwok", "machine-loop"}
+HOUR_S = 3600
+
+
+def test_an_update_that_is_killed_three_times_does_no_harm_and_everything_goes_in_the_end(
+    checkout: Checkout,
+) -> None:
+    ended = checkout.run("rehearse", "dev", "--json", "--kills=3", "--destroy", deadline_s=HOUR_S)
+
+    assert ended.code == 0, ended.stderr
+    kills, ending = ended.report["kills"], ended.report["ending"]
+    assert_no_harm(kills, 3)
+    assert any(kill["found"] for kill in kills["kills"]), "a kill in the middle of nothing"
+    assert {*kills["restarted"]} >= CONTROLLERS
+    assert ended.report["job"], "the cluster works on"
+    assert (ending["left"], ending["hanging"]) == ([], [])
+    assert ending["resources"] > 100
+    assert {"dgx", "lakefs", "monitoring", "teams"} <= {*ending["protected"]}
+    assert checkout.left_running() == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("environment", "times"), [("dev", 50), ("prod", 5)])
+def test_however_often_an_update_is_killed_nothing_is_doubled_and_nothing_is_lost(
+    environment: str, times: int, checkout: Checkout
+) -> None:
+    ended = checkout.run("rehearse", environment, "--json", f"--kills={times}", deadline_s=HOUR_S)
+
+    assert ended.code == 0, ended.stderr
+    assert_no_harm(ended.report["kills"], times)
+
+
+def assert_no_harm(kills: dict[str, Any], times: int) -> None:
+    assert {harm: kills[harm] for harm in HARMS} == {harm: [] for harm in HARMS}
+    assert len(kills["kills"]) == times

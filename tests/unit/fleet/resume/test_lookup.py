@@ -1,0 +1,127 @@
+"""Under which id a resource that was being made would be in its cloud."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from fleet.resume.clouds import AskError, Clouds
+from fleet.resume.lookup import BY_TYPE, KUBERNETES, LAKEFS, REPEATABLE, look_up
+from fleet.resume.pending import Answer, Pending
+from tests.support.environments import resources
+from tests.support.hetzner import project
+
+URN = "urn:pulumi:dev::gpu-fleet::"
+PROVIDER = f"{URN}pulumi:providers:aws::aws-burst"
+ARN = "arn:aws:iam::123456789012:user/karpenter"
+PROVIDERS = {"urn": PROVIDER, "type": "pulumi:providers:aws", "inputs": {"region": "us-east-1"}}
+USER = {"urn": f"{URN}aws:iam/user:User::u", "type": "aws:iam/user:User", "outputs": {"arn": ARN}}
+
+
+def begun(type_: str, **inputs: Any) -> Pending:
+    resource = {"urn": f"{URN}{type_}::thing", "type": type_, "custom": True, "inputs": inputs}
+    return Pending(operation="creating", resource={**resource, "provider": f"{PROVIDER}::1a2b"})
+
+
+def clouds(*there: dict[str, Any], **given: Any) -> Clouds:
+    asking: dict[str, Any] = {"token": lambda: "token", "aws": nobody, **given}
+    return Clouds(resources=there, **asking)
+
+
+def nobody(words: Sequence[str]) -> dict[str, Any]:
+    raise AskError(f"ask with `aws {' '.join(words)}`")
+
+
+@pytest.mark.parametrize("environment", ["dev", "prod", "research"])
+def test_every_type_of_an_environment_can_be_looked_up(environment: str) -> None:
+    types = {each.type for each in resources(environment)}
+    known = (KUBERNETES, LAKEFS, *REPEATABLE, "gpu:", "pulumi:")
+    assert {each for each in types if not each.startswith(known)} <= {*BY_TYPE}
+
+
+@pytest.mark.parametrize(
+    ("type_", "inputs", "id_"),
+    [
+        (
+            "kubernetes:core/v1:Secret",
+            {"metadata": {"namespace": "lakefs", "name": "lakefs"}},
+            "lakefs/lakefs",
+        ),
+        ("kubernetes:core/v1:Namespace", {"metadata": {"name": "lakefs"}}, "lakefs"),
+        (
+            "kubernetes:helm.sh/v3:Release",
+            {"namespace": "volcano-system", "name": "volcano"},
+            "volcano-system/volcano",
+        ),
+        ("aws:s3/bucket:Bucket", {"bucket": "fleet-dev-boot"}, "fleet-dev-boot"),
+        ("aws:iam/rolePolicy:RolePolicy", {"role": "nodes", "name": "boot"}, "nodes:boot"),
+        (
+            "aws:iam/policy:Policy",
+            {"name": "fleet-dev-karpenter", "path": "/"},
+            "arn:aws:iam::123456789012:policy/fleet-dev-karpenter",
+        ),
+        (
+            "aws:sqs/queue:Queue",
+            {"name": "fleet-dev"},
+            "https://sqs.us-east-1.amazonaws.com/123456789012/fleet-dev",
+        ),
+        (
+            "hcloud:index/networkSubnet:NetworkSubnet",
+            {"networkId": "12", "ipRange": "10.0.0.0/24"},
+            "12-10.0.0.0/24",
+        ),
+        (
+            "pulumi-python:dynamic/lakefs:Repository",
+            {"name": "market-data", "storage_namespace": "s3://x"},
+            "market-data",
+        ),
+    ],
+)
+def test_an_id_follows_from_names(type_: str, inputs: dict[str, Any], id_: str) -> None:
+    assert look_up(begun(type_, **inputs), clouds(PROVIDERS, USER)) == Answer(ids=(id_,))
+
+
+def test_a_wait_in_the_cluster_is_done_again() -> None:
+    waiting = begun("pulumi-python:dynamic/kube:NodeReady", nodes=["a"])
+    assert look_up(waiting, clouds()) == Answer()
+
+
+def test_hetzner_is_asked_by_name_whatever_proxy_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    with project({"servers": {"cpu-1": {}}}) as api:
+        found = look_up(begun("hcloud:index/server:Server", name="cpu-1"), clouds(hetzner=api))
+        none = look_up(begun("hcloud:index/server:Server", name="cpu-2"), clouds(hetzner=api))
+    assert (found, none) == (Answer(ids=("1",)), Answer())
+
+
+def test_an_access_key_that_nobody_knows_is_to_be_deleted() -> None:
+    """Its secret was told to the engine that died; the keys in the state are left alone."""
+    known = {"urn": f"{URN}aws:iam/accessKey:AccessKey::k", "type": "aws", "id": "AKIAKNOWN"}
+    keys = {"AccessKeyMetadata": [{"AccessKeyId": "AKIAKNOWN"}, {"AccessKeyId": "AKIALOST"}]}
+    key = begun("aws:iam/accessKey:AccessKey", user="fleet-dev-lakefs")
+    found = look_up(key, clouds(known, aws=lambda _words: keys))
+    assert found == Answer(ids=("AKIALOST",), useless=True)
+
+
+@pytest.mark.parametrize(
+    ("type_", "inputs", "told"),
+    [
+        ("aws:ec2/vpc:Vpc", {}, "look into its cloud"),
+        ("aws:s3/bucket:Bucket", {"bucket": {"ciphertext": "x"}}, "does not tell its bucket"),
+        ("aws:iam/policy:Policy", {"name": "a"}, "ask with `aws sts get-caller-identity`"),
+        ("aws:iam/accessKey:AccessKey", {"user": "u"}, "ask with `aws iam list-access-keys"),
+        ("hcloud:index/primaryIp:PrimaryIp", {"name": "gw"}, "hcloud primary-ip describe gw"),
+    ],
+)
+def test_what_cannot_be_looked_up_says_who_can(
+    type_: str, inputs: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(AskError, match=told):
+        look_up(begun(type_, **inputs), clouds(token=lambda: None))
+
+
+def test_an_account_is_that_of_the_state_or_of_the_login() -> None:
+    aws = {"Arn": "arn:aws-cn:sts::210987654321:assumed-role/up/me"}
+    asked = clouds(aws=lambda _words: aws)
+    assert (asked.account.partition, asked.account.account) == ("aws-cn", "210987654321")
+    assert clouds(USER).account.account == "123456789012"

@@ -1,0 +1,186 @@
+"""The steps of `fleet resume` before its update, and what it tells."""
+
+import os
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.events import Outcome
+from fleet.deployed_stack import DeployedStack, StackError, StackLockedError
+from fleet.resume.clouds import Clouds
+from fleet.resume.command import outcome, told
+from fleet.resume.pending import OPERATIONS
+from fleet.resume.run import Known, Resume, Settled
+from tests.support.hetzner import project
+
+URN = "urn:pulumi:dev::gpu-fleet::"
+
+
+def being_made(type_: str, title: str, /, **inputs: Any) -> dict[str, Any]:
+    resource = {"urn": f"{URN}{type_}::{title}", "type": type_, "custom": True, "inputs": inputs}
+    return {"type": "creating", "resource": resource}
+
+
+SERVER = being_made("hcloud:index/server:Server", "cpu-1", name="cpu-1")
+BUCKET = being_made("aws:s3/bucket:Bucket", "boot", bucket="boot")
+KEY = being_made("aws:iam/accessKey:AccessKey", "key", user="fleet-dev-lakefs")
+VPC = being_made("aws:ec2/vpc:Vpc", "vpc")
+READY = being_made("pulumi-python:dynamic/kube:NodeReady", "ready")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FakeStack(DeployedStack):
+    """A stack whose clouds have what is `there`, by name; `locks` are what the engine says."""
+
+    held: dict[str, Any]
+    there: tuple[str, ...] = ()
+    locks: list[str] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+
+    def exported(self) -> dict[str, Any]:
+        return self.held
+
+    def put_back(self, state: Mapping[str, Any]) -> None:
+        if self.locks:
+            raise StackLockedError("locked", self.locks[0])
+        self.done.append("put back")
+        self.held["deployment"] = state["deployment"]
+
+    def open(self) -> None:
+        self.done.append("open")
+        self.locks.clear()
+
+    def refresh(self, urns: Sequence[str], progress: Callable[[Outcome], None]) -> None:
+        self.done.append("refresh " + ", ".join(urn.rpartition("::")[2] for urn in urns))
+        resources = self.held["deployment"]["resources"]
+        resources[:] = [each for each in resources if each["urn"].rpartition("::")[2] in self.there]
+
+
+def stack(folder: Path, *begun: dict[str, Any], **given: Any) -> FakeStack:
+    held = {"deployment": {"resources": [], OPERATIONS: [*begun]}}
+    arguments = ("--stack=dev",)
+    return FakeStack(
+        root=folder,
+        environment="dev",
+        pulumi=folder / "pulumi",
+        variables={},
+        arguments=arguments,
+        held=held,
+        **given,
+    )
+
+
+def resume(stack: FakeStack, known: Known | None = None, hetzner: str = "") -> Resume:
+    def clouds(there: Sequence[Mapping[str, Any]]) -> Clouds:
+        return Clouds(resources=there, token=lambda: "token", hetzner=hetzner)
+
+    return Resume(stack=stack, clouds=clouds, known=known or Known())
+
+
+def silent(_outcome: Outcome) -> None:
+    pass
+
+
+def test_what_is_there_is_put_into_the_state_and_read(tmp_path: Path) -> None:
+    known = stack(tmp_path, SERVER, BUCKET, READY, there=("cpu-1",))
+    with project({"servers": {"cpu-1": {}}}) as api:
+        plan = resume(known, hetzner=api).plan()
+    assert [*told(plan)] == [
+        "Server cpu-1: it may be there as 1.",
+        "Bucket boot: it may be there as boot.",
+        "NodeReady ready: it is made again.",
+    ]
+
+    done = resume(known).settle(plan, silent)
+
+    assert known.done == ["put back", "refresh cpu-1, boot"]
+    assert done == Settled(found=("Server cpu-1",), not_there=("Bucket boot", "NodeReady ready"))
+    assert [*outcome(done)] == [
+        "1 in the state now: Server cpu-1.",
+        "2 not there: Bucket boot, NodeReady ready.",
+    ]
+
+
+def test_nothing_is_read_where_nothing_was_pending(tmp_path: Path) -> None:
+    known = stack(tmp_path)
+    plan = resume(known).plan()
+    assert [*told(plan)] == ["No step is pending."]
+    assert resume(known).settle(plan, silent) == Settled()
+    assert known.done == ["put back"], "which finds a lock"
+
+
+def test_a_lock_that_was_left_is_opened(tmp_path: Path) -> None:
+    gone = f"created by me@{socket.gethostname()} (pid {2**22}) at 2026-11-23T18:00:00Z"
+    known = stack(tmp_path, BUCKET, locks=[gone])
+    resume(known).settle(resume(known).plan(), silent)
+    assert known.done == ["open", "put back", "refresh boot"]
+
+
+def test_a_process_of_another_machine_says_nothing_about_this_one(tmp_path: Path) -> None:
+    elsewhere = f"created by me@another-machine (pid {os.getppid()}) at 2026-11-23T18:00:00Z"
+    known = stack(tmp_path, locks=[elsewhere])
+    resume(known).settle(resume(known).plan(), silent)
+    assert known.done == ["open", "put back"]
+
+
+def test_an_update_that_still_runs_keeps_its_lock(tmp_path: Path) -> None:
+    words = f"created by me@{socket.gethostname()} (pid {os.getppid()}) at 2026-11-23T18:00:00Z"
+    known = stack(tmp_path, BUCKET, locks=[words])
+    with pytest.raises(StackError, match=f"end it with `kill -INT {os.getppid()}`"):
+        resume(known).settle(resume(known).plan(), silent)
+    assert known.done == []
+
+
+def test_a_key_whose_secret_is_lost_is_deleted_before_an_update_makes_another(
+    tmp_path: Path,
+) -> None:
+    keys = ["AKIAKNOWN", "AKIALOST"]
+
+    def aws(words: Sequence[str]) -> dict[str, Any]:
+        if words[1] == "delete-access-key":
+            keys.remove(words[-1])
+        return {"AccessKeyMetadata": [{"AccessKeyId": key} for key in keys]}
+
+    known = stack(tmp_path, KEY)
+    known.held["deployment"]["resources"] = [{"urn": "x", "type": "x", "id": "AKIAKNOWN"}]
+    asks = Resume(stack=known, clouds=lambda there: Clouds(resources=there, token=str, aws=aws))
+    plan = asks.plan()
+    assert [*told(plan)] == [
+        "AccessKey key: AKIALOST was made, and its secret is lost: it will be deleted."
+    ]
+    assert asks.settle(plan, silent).useless == ("AccessKey key",)
+    assert keys == ["AKIAKNOWN"]
+    (entry,) = [each for each in known.held["deployment"]["resources"] if each["id"] == "AKIALOST"]
+    assert entry["delete"], "a run that is killed before the deletion knows it"
+
+
+def test_what_cannot_be_looked_up_stops_before_anything_is_done(tmp_path: Path) -> None:
+    known = stack(tmp_path, VPC, BUCKET)
+    with pytest.raises(StackError) as caught:
+        resume(known).plan()
+    assert str(caught.value) == (
+        "Vpc vpc: it may have been made, and the state does not know: look into its cloud whether "
+        "it is there. Then add `--id vpc=ID`, or `--gone vpc` where it is not there."
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [(Known(ids={"vpc": "vpc-1"}), ("Vpc vpc",)), (Known(gone=["vpc"]), ())],
+    ids=["found", "gone"],
+)
+def test_what_a_person_knows_is_taken_for_it(
+    given: Known, found: tuple[str, ...], tmp_path: Path
+) -> None:
+    known = stack(tmp_path, VPC, there=("vpc",))
+    asked = resume(known, given)
+    assert asked.settle(asked.plan(), silent).found == found
+
+
+def test_a_name_that_is_not_pending_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StackError, match='--gone is "cpu-2"; pending: boot'):
+        resume(stack(tmp_path, BUCKET), Known(gone=["cpu-2"])).plan()
