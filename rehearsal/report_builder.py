@@ -15,6 +15,7 @@ from rehearsal.charts.results import Charts
 from rehearsal.charts.wanted import Found, Unreachable, Wanted
 from rehearsal.controller_report import ControllerReport
 from rehearsal.engine import VERBS, findings_path
+from rehearsal.karpenter.instances import BOOT_S, REAL_BOOT_S
 from rehearsal.lakefs_held import LakefsHeld
 from rehearsal.machines import Fleet, Refusal
 from rehearsal.nodes import ClusterNode
@@ -41,6 +42,10 @@ GIVEN = (
     "NVIDIA's device plugin offers the GPUs that the catalogue lists.",
 )
 FAKE_LAKEFS = "lakeFS is a fake that follows its public API; it stores nothing in its bucket."
+
+BOOT_TIME = (
+    f"A rented machine boots in {BOOT_S:.0f} s here; {REAL_BOOT_S:.0f} s are taken for a real one."
+)
 
 
 def planned(environment: Environment) -> Report:
@@ -161,6 +166,7 @@ def with_controllers(report: Report, ran: tuple[ControllerReport, ...]) -> Repor
         controllers=ran,
         warnings=(*report.warnings, *refused),
         charts_not_rehearsed=tuple(others),
+        taken_as_given=(*report.taken_as_given, *([BOOT_TIME] if "karpenter" in systems else [])),
     )
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from rehearsal import shortened
 from rehearsal.api import Api, ApiServerError
 from rehearsal.errors import RefusedError
 from rehearsal.providers.contract import Resource, State
@@ -103,8 +102,7 @@ class Objects:
         """The object in the cluster; None where it or its kind is gone."""
         path = self._path(resource, state)
         with _titled(resource, state.inputs):
-            found = self.api.get(path) if path else None
-            return found and shortened.as_declared(found, state.inputs)
+            return self.api.get(path) if path else None
 
     def delete(self, resource: Resource, state: State, *, limit_s: float) -> None:
         """Deletes in the foreground and waits until the object is gone."""
@@ -151,7 +149,7 @@ class Objects:
         namespace = self._namespace_of(served, inputs)
         path = served.path(namespace, objects.name_of(inputs))
         kind: Properties = {"apiVersion": served.api_version, "kind": served.kind}
-        return path, shortened.for_twin({**kind, **objects.body(inputs, namespace)})
+        return path, {**kind, **objects.body(inputs, namespace)}
 
     def _namespace_of(self, served: ServedKind, value: Properties) -> str | None:
         if not served.namespaced:
