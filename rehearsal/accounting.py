@@ -1,6 +1,6 @@
 """Compares the state of a twin's stack with its clouds and its cluster, thing by thing."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ from settings.names import RELEASE
 MANAGER = "pulumi-kubernetes-"
 """How the field managers begin of what the program has made."""
 KUBERNETES = "kubernetes:"
+LAKEFS = "pulumi-python:dynamic/lakefs:"
+REPOSITORY = f"{LAKEFS}Repository"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +29,17 @@ class Accounts:
     missing: tuple[str, ...]
 
 
-def compare(state: Sequence[Mapping[str, Any]], directory: Path, api: Api) -> Accounts:
-    """Compares a state with what the simulated clouds and the API server hold."""
+def compare(
+    state: Sequence[Mapping[str, Any]], directory: Path, api: Api, repositories: Collection[str]
+) -> Accounts:
+    """Compares a state with what the simulated clouds, the API server and lakeFS hold.
+
+    What is inside a repository of lakeFS has no id there, and is left out.
+    """
     owned = [each for each in state if each.get("custom") and not each.get("delete")]
     objects = [*everything(api)]
-    made = [*in_clouds(directory), *_ours(objects)]
+    inside = [Thing(type=REPOSITORY, id=each, name="") for each in repositories]
+    made = [*in_clouds(directory), *_ours(objects), *inside]
     known = {_key(each) for each in owned}
     names = {(str(each["type"]), _name(each)) for each in owned}
     strays = [thing for thing in made if thing.key not in known]
@@ -43,9 +51,14 @@ def compare(state: Sequence[Mapping[str, Any]], directory: Path, api: Api) -> Ac
         missing=tuple(
             f"{_kind(str(each['type']))} {_name(each)}"
             for each in owned
-            if _key(each) not in there and not str(each["type"]).startswith("pulumi:")
+            if _key(each) not in there and not _is_nowhere(str(each["type"]))
         ),
     )
+
+
+def _is_nowhere(token: str) -> bool:
+    """Whether no cloud lists a type: those of the engine, and what is inside lakeFS."""
+    return token.startswith("pulumi:") or (token.startswith(LAKEFS) and token != REPOSITORY)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,12 +40,16 @@ def take_down(twin: Twin, settings: Settings, act: TakeDown, say: Callable[[str]
         done = act(twin.engine, settings, hetzner, say)
     made = [*accounting.in_clouds(directory), *accounting.in_cluster(api)]
     left = [thing.title for thing in made if thing.id not in inside]
+    held = twin.lakefs()
+    repositories = (
+        [f"repository {each.name} of lakeFS" for each in held.repositories] if held else []
+    )
     machines = (f"machine {each.id}" for each in instances.alive(directory))
     return Ending(
         resources=done.resources,
         seconds=round(time.monotonic() - started, 1),
         protected=done.protected,
         inside=tuple(thing.title for thing in made if thing.id in inside),
-        left=tuple(dict.fromkeys([*done.left, *left, *machines])),
+        left=tuple(dict.fromkeys([*done.left, *left, *repositories, *machines])),
         hanging=tuple(accounting.hanging(api)),
     )

@@ -146,7 +146,10 @@ class KilledUpdate:
             self.restarted.append(each.name)
 
     def _accounts(self, engine: Engine) -> Accounts:
-        return compare(engine.state(), engine.directory, self.twin.control_plane.api)
+        held = self.twin.lakefs()
+        repositories = [each.name for each in held.repositories] if held else []
+        api = self.twin.control_plane.api
+        return compare(engine.state(), engine.directory, api, repositories)
 
 
 def _made(engine: Engine) -> int:

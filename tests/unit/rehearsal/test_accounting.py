@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from rehearsal.accounting import compare, hanging
+from rehearsal.accounting import LAKEFS, REPOSITORY, compare, hanging
 from rehearsal.api import Api
 from rehearsal.providers.cloud import Cloud, CloudObject
 from settings.names import RELEASE, SERVER
@@ -47,6 +47,8 @@ STATE = [
     owned("pulumi:providers:hcloud", "hetzner", "1a2b"),
     owned(SERVER, "cpu-1", "1"),
     owned(RELEASE, "volcano-release", "volcano-system/volcano"),
+    owned(REPOSITORY, "ticks-repository", "ticks"),
+    owned(f"{LAKEFS}Action", "ticks-check", "no id of lakeFS"),
     owned(SECRET, "key", "b/a", kind="Secret"),
 ]
 
@@ -65,23 +67,23 @@ def put(cloud: Cloud, type_: str, id_: str, name: str) -> None:
 
 
 def test_a_state_that_is_right_leaves_nothing_over(cloud: Cloud) -> None:
-    found = compare(STATE, cloud.directory, api(managedFields=OURS))
+    found = compare(STATE, cloud.directory, api(managedFields=OURS), ["ticks"])
     assert (found.doubled, found.orphaned, found.missing) == ((), (), ())
 
 
 def test_a_second_thing_of_a_name_is_doubled_and_another_is_an_orphan(cloud: Cloud) -> None:
     put(cloud, SERVER, "2", "cpu-1")
     put(cloud, SERVER, "3", "cpu-9")
-    found = compare(STATE[:-1], cloud.directory, api(managedFields=OURS))
+    found = compare(STATE[:-1], cloud.directory, api(managedFields=OURS), ["ticks", "old"])
     assert found.doubled == ("Server cpu-1",)
-    assert found.orphaned == ("Server cpu-9", "Secret b/a")
+    assert found.orphaned == ("Server cpu-9", "Secret b/a", "Repository old")
 
 
 def test_what_only_the_state_knows_is_missing(cloud: Cloud) -> None:
     cloud.remove(SERVER, "1")
     state = [*STATE, owned(SECRET, "other", "b/other", kind="Secret")]
-    found = compare(state, cloud.directory, api(managedFields=[{"manager": "helm"}]))
-    assert found.missing == ("Server cpu-1", "Secret other")
+    found = compare(state, cloud.directory, api(managedFields=[{"manager": "helm"}]), [])
+    assert found.missing == ("Server cpu-1", "Repository ticks-repository", "Secret other")
 
 
 def test_an_object_hangs_while_it_is_being_deleted_and_a_finalizer_holds_it() -> None:

@@ -83,7 +83,9 @@ def killed(engine: FakeEngine, times: int, seed: int = 1) -> Kills:
         raise AssertionError
 
     api = SimpleNamespace(get=lambda _path: {}, items=lambda _path: [])
-    twin = SimpleNamespace(engine=engine, control_plane=SimpleNamespace(api=api))
+    twin = SimpleNamespace(
+        engine=engine, control_plane=SimpleNamespace(api=api), lakefs=lambda: None
+    )
     controllers = SimpleNamespace(
         start=lambda wanted: engine.told.extend(f"start {each.name}" for each in wanted)
     )

@@ -48,8 +48,7 @@ def test_a_chart_that_was_rendered_is_told_and_no_longer_recorded_alone(
     assert found.problems == ()
     told = [line.text for line in digest.counts(found)]
     assert (
-        "1 chart rendered, 5 objects in a dry run; 1 webhook and the like block while their pods "
-        "are down"
+        "1 chart rendered, 5 objects in a dry run; 1 webhook and the like block when down"
     ) in told
     whole = " ".join(text(found, 200).split())
     assert "volcano: volcano 1.14.1 from Go module volcano.sh/volcano v1.14.1" in whole
