@@ -68,12 +68,12 @@ def test_no_pod_is_scheduled_on_a_node_that_drifted(cluster: Cluster) -> None:
     assert cluster.api.create(pods, {"metadata": {"name": "job"}, "spec": pod_for("node-a")})
     deadline = time.monotonic() + DEADLINE_S
     said = ""
-    while "fleet.gpu/drift" not in said and time.monotonic() < deadline:
+    while "untolerated taint" not in said and time.monotonic() < deadline:
         pod = cluster.api.get(f"{pods}/job")
         assert pod
         assert "nodeName" not in pod["spec"]
         said = " ".join(each.get("message", "") for each in pod["status"].get("conditions", []))
-    assert "fleet.gpu/drift" in said
+    assert "untolerated taint" in said
     cluster.check("node-a").report([], NOW)
 
 
