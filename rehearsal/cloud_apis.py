@@ -35,18 +35,32 @@ PORTS = "providers.json"
 ACCESS_KEY = "aws:iam/accessKey:AccessKey"
 
 
+Answer = Callable[[str, Mapping[str, str]], Mapping[str, Any] | None]
+"""What an API has under a path, for the keys of a query; None where it knows no such path."""
+
+
 @contextmanager
 def served(directory: Path) -> Iterator[str]:
     """Serves Hetzner's API for the rehearsal in `directory`; yields its address."""
 
+    def answer(kind: str, query: Mapping[str, str]) -> Mapping[str, Any] | None:
+        return {kind: _found(directory, kind, query)} if kind in KINDS else None
+
+    with json_api(answer) as address:
+        yield address
+
+
+@contextmanager
+def json_api(answer: Answer) -> Iterator[str]:
+    """Serves what `answer` returns as JSON on a free port of 127.0.0.1; yields the address."""
+
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:  # the protocol's name
             url = urlsplit(self.path)
-            kind = url.path.strip("/")
             query = {key: values[0] for key, values in parse_qs(url.query).items()}
-            answer = {kind: _found(directory, kind, query)} if kind in KINDS else {}
-            text = json.dumps(answer).encode()
-            self.send_response(200 if answer else 404)
+            found = answer(url.path.strip("/"), query)
+            text = json.dumps(found or {}).encode()
+            self.send_response(404 if found is None else 200)
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()
             self.wfile.write(text)

@@ -73,8 +73,7 @@ class KilledUpdate:
 
     def run(self) -> tuple[Outcome, Kills]:
         """Updates until nothing is left to do; returns the last update that did something."""
-        # made-up steps, nothing that must not be guessed
-        chosen = random.Random(self.extras.seed)  # noqa: S311
+        chosen = random.Random(self.extras.seed)  # noqa: S311  # steps that a seed repeats, no secret
         steps = sorted(chosen.randrange(1, self.resources) for _ in range(self.extras.kills))
         engine = self.twin.engine.with_checkpoints()
         for step in steps:

@@ -15,9 +15,10 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from securesystemslib.dsse import Envelope
 from securesystemslib.exceptions import Error as SignatureError
-
-# its API, though the module lists no names
-from securesystemslib.signer import CryptoSigner, SSlibKey  # type: ignore[attr-defined]
+from securesystemslib.signer import (  # type: ignore[attr-defined]  # its API, listed nowhere
+    CryptoSigner,
+    SSlibKey,
+)
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 KINDS = "an Ed25519, ECDSA or RSA key"

@@ -6,7 +6,6 @@ is that of `rehearsal.karpenter.server`, and the accounts of whoever rehearses a
 """
 
 import base64
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from rehearsal.api import Api
-from rehearsal.control_plane import free_port
 from rehearsal.controllers.controller import Controller, Controllers
 from rehearsal.controllers.pod import container
+from rehearsal.controllers.ports import chosen_ports
 from rehearsal.karpenter.server import ADDRESS
 
 SYSTEM = "karpenter"
@@ -35,13 +34,8 @@ class Karpenter:
 
     @classmethod
     def place(cls, release: str, program: Path, record: Path) -> "Karpenter":
-        """Choose ports that are free at this moment, once: `record` has them afterwards."""
-        if record.exists():
-            ports = json.loads(record.read_text(encoding="utf-8"))
-        else:
-            ports = {use: free_port() for use in USES}
-            record.write_text(json.dumps(ports))
-        return cls(release=release, program=program, ports=ports)
+        """Serve on the ports that `record` has, or on free ones that it gets."""
+        return cls(release=release, program=program, ports=chosen_ports(record, USES))
 
     @staticmethod
     def names(release: str) -> list[str]:

@@ -6,15 +6,14 @@ writes the authority of its certificate into its configurations (v1.14.1,
 cmd/webhook-manager/app/util.go, addCaCertForWebhook).
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rehearsal.control_plane import free_port
 from rehearsal.controllers.controller import AUTHORITY, Controller, Controllers
 from rehearsal.controllers.pod import container, contents
+from rehearsal.controllers.ports import chosen_ports
 
 SYSTEM = "volcano"
 ADMISSION, SCHEDULER, MANAGER = "admission", "scheduler", "controllers"
@@ -40,13 +39,8 @@ class Volcano:
 
     @classmethod
     def place(cls, release: str, program: Path, record: Path) -> "Volcano":
-        """Choose ports that are free at this moment, once: `record` has them afterwards."""
-        if record.exists():
-            ports = json.loads(record.read_text(encoding="utf-8"))
-        else:
-            ports = {use: free_port() for use in USES}
-            record.write_text(json.dumps(ports))
-        return cls(release=release, program=program, ports=ports)
+        """Serve on the ports that `record` has, or on free ones that it gets."""
+        return cls(release=release, program=program, ports=chosen_ports(record, USES))
 
     @staticmethod
     def names(release: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Machines come for pods that wait, boot from their user data, and go; Karpenter decides it all."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,6 +21,10 @@ def empty(ground: Ground) -> None:
     ground.clear()
     ground.kill()
     ground.install()
+
+
+def is_gone(ground: Ground, path: str) -> bool:
+    return ground.api.get(path) is None
 
 
 def condition(claim: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -192,4 +197,4 @@ def test_nothing_is_left_where_everything_is_deleted(ground: Ground) -> None:
     assert ground.alive() == []
     for path in (f"{POOLS}/burst-reserved", f"{POOLS}/burst-spot", CLASS):
         ground.api.delete(path, dependents="Background")
-        ground.wait(lambda path=path: ground.api.get(path) is None, f"{path} hangs")  # type: ignore[misc]
+        ground.wait(partial(is_gone, ground, path), f"{path} hangs")

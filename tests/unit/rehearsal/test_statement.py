@@ -9,8 +9,8 @@ from google.protobuf.json_format import (  # type: ignore[import-untyped]  # shi
     MessageToDict,
     ParseDict,
 )
-from in_toto_attestation.v1.statement import Statement  # type: ignore[import-untyped]
-from in_toto_attestation.v1.statement_pb2 import (  # type: ignore[import-untyped]
+from in_toto_attestation.v1.statement import Statement  # type: ignore[import-untyped]  # no types
+from in_toto_attestation.v1.statement_pb2 import (  # type: ignore[import-untyped]  # no types
     Statement as StatementMessage,
 )
 
