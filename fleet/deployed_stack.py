@@ -13,6 +13,7 @@ from engine.events import EventLog, Outcome
 from engine.interrupts import wait
 from fleet.destroy.deployed import Resource
 from fleet.preview.refusals import refusals
+from fleet.state_folder import mend
 from settings import how_to_set
 from settings.names import PROJECT
 
@@ -20,6 +21,7 @@ LOCKED = ("the stack is currently locked", "Another update is currently in progr
 """What the engine says of a lock: in a bucket or folder, and in Pulumi Cloud."""
 NO_STACK = "no stack named"
 NOT_SET = "not found for stack"
+UNREADABLE = "failed to load checkpoint: EOF"
 
 
 class StackError(RuntimeError):
@@ -53,9 +55,12 @@ class DeployedStack:
     def exported(self) -> dict[str, Any]:
         """Return the whole state as `pulumi stack export` prints it, its secrets encrypted.
 
-        Raises StackError where there is no such stack.
+        A state in a folder that a killed engine made unreadable is mended. Raises StackError where
+        there is no such stack.
         """
         done = self._asked("stack", "export", self.arguments[0])
+        if UNREADABLE in done.stderr and mend(self._backend()):
+            done = self._asked("stack", "export", self.arguments[0])
         if NO_STACK in done.stderr:
             raise StackError(
                 f"The backend has no stack {self.environment}, so nothing was deployed to it from "
@@ -144,6 +149,10 @@ class DeployedStack:
             text=True,
             check=False,
         )
+
+    def _backend(self) -> str:
+        """Return the address of the backend, such as `file://~` or `s3://bucket`."""
+        return str(json.loads(self._told(self._asked("whoami", "--json")))["url"])
 
     def _told(self, done: subprocess.CompletedProcess[str]) -> str:
         """Return what a command has printed; raises StackError where it failed."""
