@@ -8,6 +8,7 @@ from rehearsal import accounting
 from rehearsal.cloud_apis import served
 from rehearsal.extras import TakeDown
 from rehearsal.karpenter import instances
+from rehearsal.karpenter.launch import launch_templates
 from rehearsal.twin import Twin
 from settings import Settings
 
@@ -45,11 +46,12 @@ def take_down(twin: Twin, settings: Settings, act: TakeDown, say: Callable[[str]
         [f"repository {each.name} of lakeFS" for each in held.repositories] if held else []
     )
     machines = (f"machine {each.id}" for each in instances.alive(directory))
+    templates = (f"launch template {name}" for name in launch_templates(directory))
     return Ending(
         resources=done.resources,
         seconds=round(time.monotonic() - started, 1),
         protected=done.protected,
         inside=tuple(thing.title for thing in made if thing.id in inside),
-        left=tuple(dict.fromkeys([*done.left, *left, *repositories, *machines])),
+        left=tuple(dict.fromkeys([*done.left, *left, *repositories, *machines, *templates])),
         hanging=tuple(accounting.hanging(api)),
     )

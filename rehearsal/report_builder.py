@@ -15,6 +15,7 @@ from rehearsal.charts.results import Charts
 from rehearsal.charts.wanted import Found, Unreachable, Wanted
 from rehearsal.controller_report import ControllerReport
 from rehearsal.engine import VERBS, findings_path
+from rehearsal.karpenter.account import assumed_offers
 from rehearsal.karpenter.instances import BOOT_S, REAL_BOOT_S
 from rehearsal.lakefs_held import LakefsHeld
 from rehearsal.machines import Fleet, Refusal
@@ -153,6 +154,7 @@ def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
             settings,
             [node.hardware for node in fleet.nodes] + [each.hardware for each in fleet.gateways],
         ),
+        taken_as_given=(*report.taken_as_given, *assumed_offers(settings)),
     ).failed(*map(_stays_out, fleet.refusals))
 
 

@@ -62,13 +62,19 @@ class Right:
         return f"{self.verb} {kind}{of_group}{f'/{part}' if part else ''}{which}{where}"
 
     def allows(self, asked: "Right") -> bool:
-        """Return whether it is the right to do what was asked."""
+        """Return whether it is the right to do what was asked, which has one name or none.
+
+        As RBAC does (k8s.io/kubernetes v1.36.3, pkg/apis/rbac/v1/evaluation_helpers.go): `*/scale`
+        is that part of any kind, and a right to some objects allows no request without a name.
+        """
+        _, _, part = asked.resource.partition("/")
+        resources = (ANY, asked.resource, *((f"{ANY}/{part}",) if part else ()))
         return (
             self.verb in (ANY, asked.verb)
             and self.group in (ANY, asked.group)
-            and self.resource in (ANY, asked.resource)
+            and self.resource in resources
             and self.namespace in ("", asked.namespace)
-            and (not self.names or set(asked.names) <= set(self.names))
+            and (not self.names or (bool(asked.names) and {*asked.names} <= {*self.names}))
         )
 
 
@@ -135,12 +141,15 @@ def _asked(event: Mapping[str, Any]) -> Right | None:
     if not about:
         return None
     part = f"/{about['subresource']}" if about.get("subresource") else ""
+    # the log has the name of a new object from its body, which RBAC does not see
+    # (WithAudit's LogRequestObject in k8s.io/apiserver v0.36.3, pkg/audit/request.go)
+    name = "" if event["verb"] == "create" and not part else about.get("name", "")
     return Right(
         group=about.get("apiGroup", ""),
         resource=f"{about['resource']}{part}",
         verb=event["verb"],
         namespace=about.get("namespace", ""),
-        names=(about["name"],) if about.get("name") else (),
+        names=(name,) if name else (),
     )
 
 

@@ -146,7 +146,8 @@ def _zones(site: AwsSite, pools: dict[str, AwsPoolSettings]) -> Iterator[Zone]:
 def _type(machine: Hardware) -> InstanceType:
     """The type as EC2 describes it.
 
-    Where the catalogue has no price of a capacity type it is the nearest known one, as everywhere.
+    Where the catalogue has no price of a capacity type it is the nearest known one, as everywhere;
+    `assumed_offers` says so.
     """
     prices = {each: machine.usd_per_hour_as(each) for each in CAPACITY_TYPES}
     return InstanceType(
@@ -162,6 +163,25 @@ def _type(machine: Hardware) -> InstanceType:
         nvme_gb=round(sum(drive.size_gib for drive in machine.nvme) * 1.073741824),
         usd_per_hour={each: price for each, price in prices.items() if price is not None},
     )
+
+
+def assumed_offers(settings: Settings) -> Iterator[str]:
+    """Yield a sentence for each pool that rents what nobody is known to sell."""
+    for name, pool in settings.pools.items():
+        if not isinstance(pool.declared, AwsPoolSettings):
+            continue
+        price = pool.hardware.price
+        listed = {
+            "reserved": price.reserved_per_hour,
+            "on-demand": price.on_demand_per_hour,
+            "spot": price.spot_per_hour,
+        }
+        for capacity, gpus in pool.declared.gpu_limits.items():
+            if gpus and listed[capacity] is None:
+                yield (
+                    f"AWS sells {pool.hardware.name} as {capacity} capacity to the pool {name}; no "
+                    "list price is known, and where AWS has none Karpenter rents none."
+                )
 
 
 def _reservations(

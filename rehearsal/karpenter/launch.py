@@ -168,11 +168,9 @@ class Launcher:
         for offer in offers:
             capacity = _capacity(wanted["DefaultTargetCapacityType"], offer)
             reservation = self._reservation(offer)
-            if error := self._why_not(offer, capacity, reservation, made):
-                errors.append(error)
-                continue
             while len(made) < int(wanted["TotalTargetCapacity"]):
-                if self._why_not(offer, capacity, reservation, made):
+                if error := self._why_not(offer, capacity, reservation, made):
+                    errors.append(error)
                     break
                 one = self._instance(offer, number=len(self.instances.all()) + len(made))
                 tags, data = _tags(request, "instance"), kept.digest(text)
@@ -235,7 +233,11 @@ class Launcher:
     def _reservation(self, offer: Offer) -> Reservation | None:
         chosen = offer.template["data"].get("CapacityReservationSpecification", {})
         target = chosen.get("CapacityReservationTarget", {}).get("CapacityReservationId")
-        return next((each for each in self.account.reservations if each.id == target), None)
+        found = next((each for each in self.account.reservations if each.id == target), None)
+        if target and found is None:
+            text = f"The capacity reservation ID '{target}' does not exist."
+            raise AwsError("InvalidCapacityReservationId.NotFound", text)
+        return found
 
     def _offers(self, request: Request) -> Iterator[Offer]:
         market = request["TargetCapacitySpecification"]["DefaultTargetCapacityType"]
@@ -277,17 +279,22 @@ class Launcher:
         return found
 
     def _templates(self) -> dict[str, dict[str, Any]]:
-        path = self.directory / TEMPLATES
-        found: dict[str, dict[str, Any]] = (
-            json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        )
-        return found
+        return launch_templates(self.directory)
 
     def _keep(self, templates: dict[str, dict[str, Any]]) -> None:
         scratch = self.directory / f"{TEMPLATES}.new"
         scratch.touch(mode=0o600)  # user data has a join token
         scratch.write_text(json.dumps(templates, indent=1))
         scratch.rename(self.directory / TEMPLATES)
+
+
+def launch_templates(directory: Path) -> dict[str, dict[str, Any]]:
+    """Return the launch templates that EC2 has, by name."""
+    path = directory / TEMPLATES
+    found: dict[str, dict[str, Any]] = (
+        json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    )
+    return found
 
 
 def sold_out(directory: Path) -> list[dict[str, str]]:

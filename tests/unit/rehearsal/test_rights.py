@@ -93,6 +93,12 @@ def test_a_part_of_a_kind_needs_a_right_of_its_own(tmp_path: Path) -> None:
     assert [str(each) for each in use(tmp_path, cluster(), bound).used] == ["create pods/binding"]
 
 
+def test_the_name_of_what_is_created_is_not_asked_for(tmp_path: Path) -> None:
+    named = [{**RULES[0], "verbs": ["create"], "resourceNames": ["a"]}]
+    made = request("create", "pods", namespace="research", name="a")
+    assert use(tmp_path, cluster(named), made).used == ()
+
+
 def test_the_line_that_is_being_written_is_left_for_later(tmp_path: Path) -> None:
     found = use(tmp_path, cluster(), request("list", "pods"), request("delete", "pods")[:40])
     assert [str(each) for each in found.used] == ["list pods"]
@@ -124,6 +130,21 @@ def test_the_line_that_is_being_written_is_left_for_later(tmp_path: Path) -> Non
         (
             Right(group="x", resource="y", verb="get", names=("a", "b")),
             Right(group="x", resource="y", verb="get", names=("c",)),
+            False,
+        ),
+        (
+            Right(group="x", resource="y", verb="list", names=("a",)),
+            Right(group="x", resource="y", verb="list"),
+            False,
+        ),
+        (
+            Right(group="apps", resource="*/scale", verb="get"),
+            Right(group="apps", resource="deployments/scale", verb="get"),
+            True,
+        ),
+        (
+            Right(group="apps", resource="*/scale", verb="get"),
+            Right(group="apps", resource="deployments", verb="get"),
             False,
         ),
     ],

@@ -75,3 +75,12 @@ def test_a_fleet_that_rents_nothing_has_no_account(dev: Settings, tmp_path: Path
 def test_what_was_written_is_what_is_read(dev: Settings, tmp_path: Path) -> None:
     assert account.write(tmp_path, dev)
     assert account.read(tmp_path) == account.of(dev)
+
+
+def test_what_nobody_is_known_to_sell_is_told(dev: Settings) -> None:
+    """The catalogue has no price of a p5e but that of a capacity block; a p5en is sold as spot."""
+    (told,) = account.assumed_offers(dev)
+    assert told.startswith("AWS sells p5e.48xlarge as spot capacity to the pool burst")
+
+    pool = replace(dev.pools["burst"], hardware=machine("p5en.48xlarge"))
+    assert not [*account.assumed_offers(replace(dev, pools={"burst": pool}))]

@@ -132,11 +132,22 @@ def test_a_reservation_gives_as_many_machines_as_it_has(ec2: Launcher, tmp_path:
 
     (made,) = instances.read(tmp_path)
     assert ids(answer) == [made.id]
+    assert [each["errorCode"] for each in answer["errorSet"]] == ["ReservationCapacityExceeded"]
     assert made.capacity == "reserved"
     assert later["errorSet"][0]["errorCode"] == "ReservationCapacityExceeded"
     ec2.terminate_instances({"InstanceId": [made.id]})
     (free,) = ec2.describe.capacity_reservations({})["capacityReservationSet"]
     assert free["availableInstanceCount"] == 0, "a machine that shuts down still has its place"
+
+
+def test_a_reservation_that_nobody_has_gives_no_machine(ec2: Launcher, tmp_path: Path) -> None:
+    chosen = {"CapacityReservationTarget": {"CapacityReservationId": "cr-0"}}
+    name = template(ec2, "a", CapacityReservationSpecification=chosen)
+
+    with pytest.raises(AwsError, match="'cr-0' does not exist"):
+        ec2.create_fleet(fleet(name, "us-east-1b"))
+
+    assert instances.read(tmp_path) == []
 
 
 def test_states_follow_from_the_time(ec2: Launcher, tmp_path: Path) -> None:
