@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from rehearsal.api import Api
+from rehearsal.charts.ownership import Owner, title
 from rehearsal.charts.render import Rendering
 from rehearsal.charts.workloads import pod_of
 from rehearsal.errors import RefusedError
@@ -22,11 +23,13 @@ ESTABLISHED_WITHIN_S = 60.0
 MADE = ("Namespace", "CustomResourceDefinition")
 
 
-def prepare(api: Api, rendering: Rendering) -> Iterator[str]:
+def prepare(api: Api, rendering: Rendering, owner: Owner) -> Iterator[str]:
     """Makes a chart's namespaces and CRDs; yields a sentence for each that is refused."""
     kinds, names = Discovery(api), []
     for namespace in rendering.of_kind("Namespace"):
-        yield from _sent(api, f"/api/v1/namespaces/{_name(namespace)}", namespace, dry=False)
+        path = f"/api/v1/namespaces/{_name(namespace)}"
+        if (there := api.get(path)) is None or owner.owns(there):
+            yield from _sent(api, path, owner.marked(namespace), dry=False)
     for definition in rendering.all_crds:
         refused = list(
             _sent(api, f"{CRD_PATH}/{_name(definition)}", _without_webhook(definition), dry=False)
@@ -41,8 +44,8 @@ def prepare(api: Api, rendering: Rendering) -> Iterator[str]:
 def refusals(api: Api, rendering: Rendering) -> list[str]:
     """A sentence for each object, and each workload's pod, that the API server would refuse."""
     objects = [each.object for each in (*rendering.objects, *rendering.hooks)]
-    asked = [(_title(each), each) for each in objects if each.get("kind") not in MADE]
-    pods = [(f"a pod of {title}", pod) for title, each in asked if (pod := pod_of(each))]
+    asked = [(title(each), each) for each in objects if each.get("kind") not in MADE]
+    pods = [(f"a pod of {name}", pod) for name, each in asked if (pod := pod_of(each))]
     ask = partial(_refused, api, Discovery(api), _chart_priorities(objects))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return [sentence for found in pool.map(ask, [*asked, *pods]) for sentence in found]
@@ -51,17 +54,17 @@ def refusals(api: Api, rendering: Rendering) -> list[str]:
 def _refused(
     api: Api, kinds: Discovery, priorities: Collection[str], asked: tuple[str, dict[str, Any]]
 ) -> list[str]:
-    title, object_ = asked
+    named, object_ = asked
     kind = kinds.find(str(object_.get("apiVersion")), str(object_.get("kind")))
     if kind is None:
         version = object_.get("apiVersion")
-        return [f"{title}: the API server serves no {object_.get('kind')} of {version}."]
+        return [f"{named}: the API server serves no {object_.get('kind')} of {version}."]
     metadata = object_.get("metadata") or {}
     if not metadata.get("name"):
-        return [f"{title} has no name, which Helm cannot install."]
+        return [f"{named} has no name, which Helm cannot install."]
     body = _as_it_stands_alone(object_, priorities) if kind.kind == "Pod" else object_
     path = kind.path(metadata.get("namespace"), metadata["name"])
-    return list(_sent(api, path, body, title, dry=True))
+    return list(_sent(api, path, body, named, dry=True))
 
 
 def _as_it_stands_alone(pod: dict[str, Any], priorities: Collection[str]) -> dict[str, Any]:
@@ -78,12 +81,12 @@ def _chart_priorities(objects: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def _sent(
-    api: Api, path: str, body: dict[str, Any], title: str = "", *, dry: bool
+    api: Api, path: str, body: dict[str, Any], named: str = "", *, dry: bool
 ) -> Iterator[str]:
     try:
         api.apply(path, body, manager=MANAGER, force=True, dry_run=dry)
     except RefusedError as error:
-        yield f"{title or _title(body)}: {error}"
+        yield f"{named or title(body)}: {error}"
 
 
 def _without_webhook(definition: dict[str, Any]) -> dict[str, Any]:
@@ -96,9 +99,3 @@ def _without_webhook(definition: dict[str, Any]) -> dict[str, Any]:
 
 def _name(object_: dict[str, Any]) -> str:
     return str((object_.get("metadata") or {}).get("name", ""))
-
-
-def _title(object_: dict[str, Any]) -> str:
-    metadata = object_.get("metadata") or {}
-    place = "/".join(str(metadata[key]) for key in ("namespace", "name") if metadata.get(key))
-    return f"{object_.get('kind')} {place or metadata.get('generateName', 'without a name')}"

@@ -11,6 +11,7 @@ from rehearsal.charts import dry_run, lock
 from rehearsal.charts.dependents import dependents
 from rehearsal.charts.find import find_here
 from rehearsal.charts.online import fetch
+from rehearsal.charts.ownership import Owner, in_several, made_by_others
 from rehearsal.charts.placing import places
 from rehearsal.charts.render import Hook, Release, RenderError, Rendering, render
 from rehearsal.charts.results import Charts, RenderedChart
@@ -66,12 +67,14 @@ def rehearse(
         if isinstance(each := found[Wanted.of(release.inputs)], Found)
     ]
     outcomes = [_outcome(equipment, release, each) for release, each in made]
+    shared = in_several({each.known.name: _objects(each.rendering) for each in outcomes})
     findings = judge([each for outcome in outcomes for each in outcome.judged], rules)
     workloads = [each.object for outcome in outcomes for each in outcome.rendering.objects]
     return Charts(
         rendered=tuple(
             replace(
                 outcome.known,
+                refused=(*outcome.known.refused, *shared.get(outcome.known.name, ())),
                 findings=tuple(findings.get(outcome.known.name, ())),
                 homeless=tuple(homeless(_objects(outcome.rendering), nodes)) if nodes else (),
             )
@@ -101,6 +104,7 @@ class _Outcome:
 
 def _outcome(equipment: Equipment, release: CloudObject, found: Found) -> _Outcome:
     wanted = Wanted.of(release.inputs)
+    owner = Owner(release=str(release.inputs["name"]), namespace=str(release.inputs["namespace"]))
     known = RenderedChart(
         name=str(release.inputs["name"]),
         chart=wanted.name,
@@ -114,7 +118,8 @@ def _outcome(equipment: Equipment, release: CloudObject, found: Found) -> _Outco
         nothing = Rendering(chart={"name": wanted.name})
         return _Outcome(known=replace(known, refused=(f"Helm: {error}",)), rendering=nothing)
     refused = [
-        *dry_run.prepare(equipment.api, rendering),
+        *made_by_others(equipment.api, [each.object for each in rendering.objects], owner),
+        *dry_run.prepare(equipment.api, rendering, owner),
         *dry_run.refusals(equipment.api, rendering),
     ]
     every = [*_objects(rendering), *(each.object for each in rendering.hooks)]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rehearsal.api import Api
+from rehearsal.charts.ownership import Owner
 from rehearsal.errors import RefusedError
 from rehearsal.providers.kubernetes.readiness import Discovery
 
@@ -31,7 +32,7 @@ class ChartObjects:
 
     api: Api
     kinds: Discovery
-    namespace: str
+    owner: Owner
     record: Path
 
     def apply(self, objects: Iterable[Object], ports: Mapping[str, int]) -> None:
@@ -51,7 +52,7 @@ class ChartObjects:
         self.record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.record.write_text(json.dumps([*wanted]))
         for path, body in wanted.items():
-            self.api.apply(path, body, manager=MANAGER, force=True)
+            self.api.apply(path, self.owner.marked(body), manager=MANAGER, force=True)
         self._delete(path for path in before if path not in wanted)
 
     def delete(self) -> None:
@@ -77,7 +78,7 @@ class ChartObjects:
                 summary="unknown kind",
             )
         metadata = thing["metadata"]
-        return served.path(metadata.get("namespace", self.namespace), metadata["name"])
+        return served.path(metadata.get("namespace", self.owner.namespace), metadata["name"])
 
 
 def _position(thing: Object) -> int:

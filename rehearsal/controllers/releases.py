@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rehearsal.charts.find import find_here
+from rehearsal.charts.ownership import Owner
 from rehearsal.charts.render import Release, render
 from rehearsal.charts.served import Served
 from rehearsal.charts.wanted import Wanted
@@ -75,7 +76,7 @@ class ReleaseControllers:
         return ChartObjects(
             api=self.place.api,
             kinds=self.kinds,
-            namespace=str(release["namespace"]),
+            owner=Owner(release=str(release["name"]), namespace=str(release["namespace"])),
             record=self._folder(release) / OBJECTS,
         )
 

@@ -1,5 +1,6 @@
 """A small chart of ours, from a repository, a registry and a folder, at a real API server."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -177,6 +178,37 @@ def test_kinds_that_the_chart_brings_are_made_and_its_objects_are_not(
     assert api.get("/api/v1/namespaces/ours-own/configmaps/inside") is None
 
 
+def test_what_somebody_else_has_made_is_refused_as_helm_does(
+    equipment: Equipment, api: Api
+) -> None:
+    body = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "taken"},
+        "data": {"a": "b"},
+    }
+    path = "/api/v1/namespaces/default/configmaps/taken"
+    files = {"templates/taken.yaml": json.dumps(body)}
+    assert of_folder(equipment, files).refused == ()
+
+    api.apply(path, body, manager="program")
+    try:
+        (told,) = of_folder(equipment, files).refused
+    finally:
+        api.delete(path)
+
+    assert told.startswith("ConfigMap default/taken is in the cluster already")
+
+
+def test_an_object_of_two_releases_is_refused_to_the_later(equipment: Equipment) -> None:
+    assert equipment.folder
+    on(equipment.folder, {"templates/webhook.yaml": WEBHOOK}, CHART)
+    found = rendered(equipment, ours(), ours(name="other"))
+    assert found["mine"].refused == ()
+    (told,) = found["other"].refused
+    assert told.startswith("ValidatingWebhookConfiguration ours is also of the release mine")
+
+
 def test_a_webhook_over_everything_is_listed_and_takes_no_force(
     mine: RenderedChart, api: Api
 ) -> None:
@@ -255,7 +287,8 @@ def test_pods_that_their_namespace_refuses_are_a_problem_though_their_workload_i
     }
     api.apply("/api/v1/namespaces/strict", space)
 
-    found = of_folder(equipment, FILES, namespace="strict")
+    files = {name: text for name, text in FILES.items() if name != "templates/space.yaml"}
+    found = of_folder(equipment, files, namespace="strict")
 
     assert [each.partition(": ")[0] for each in found.refused] == [
         "a pod of Deployment strict/pods",

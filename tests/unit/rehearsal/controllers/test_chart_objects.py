@@ -6,6 +6,7 @@ from typing import Any, cast
 import pytest
 
 from rehearsal.api import Api
+from rehearsal.charts.ownership import Owner
 from rehearsal.controllers.chart_objects import ChartObjects
 from rehearsal.providers.kubernetes.readiness import Discovery, ServedKind
 
@@ -48,7 +49,7 @@ def chart(api: FakeApi, tmp_path: Path) -> ChartObjects:
     return ChartObjects(
         api=cast("Api", api),
         kinds=cast("Discovery", FakeDiscovery()),
-        namespace="system",
+        owner=Owner(release="it", namespace="system"),
         record=tmp_path / "release" / "objects.json",
     )
 
