@@ -89,3 +89,13 @@ def test_a_file_of_another_form_is_refused(root: Path, text: str) -> None:
 
     with pytest.raises(RehearsalError, match=r"images\.dev\.yaml is no lock of images"):
         lock.read(file)
+
+
+def test_a_rehearsal_that_did_not_come_to_its_charts_leaves_the_file_alone(root: Path) -> None:
+    file = lock.write(root, report(chart(f"a.example/x:1@{ONE}")))
+    before = file.read_text()
+
+    with pytest.raises(RehearsalError, match="ended before its charts"):
+        lock.write(root, report())
+
+    assert file.read_text() == before
