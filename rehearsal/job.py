@@ -17,10 +17,10 @@ from rehearsal.errors import RehearsalError
 from rehearsal.nodes import ClusterNode
 from settings.names import GPU, HARDWARE_LABEL, POOL_LABEL, SHARING_LABEL, VOLCANO_NAMESPACE
 
-MANIFEST = Path(__file__).resolve().parent.parent / "workloads" / "smoke" / "job.yaml"
+MANIFEST = Path(__file__).resolve().parent.parent / "workloads" / "smoke" / "one-gpu.yaml"
 ADMISSION_CONFIG = f"/api/v1/namespaces/{VOLCANO_NAMESPACE}/configmaps/volcano-admission-configmap"
 QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
-GPUS = 2
+GPUS = 1
 DEADLINE_S = 60.0
 UNSCHEDULABLE_AFTER_S = 15.0  # no machine comes later, so the scheduler's first answer is its last
 
@@ -60,7 +60,7 @@ def run(
     if not api.create(f"/apis/batch/v1/namespaces/{namespace}/jobs", manifest):
         raise RehearsalError(
             f"The program makes a Job {namespace}/{name} of its own; give it another name, "
-            "because the rehearsal runs workloads/smoke/job.yaml under this one."
+            "because the rehearsal runs workloads/smoke/one-gpu.yaml under this one."
         )
     pod = _completed_pod(api, namespace, name, watch)
     seconds = time.monotonic() - started
@@ -84,7 +84,8 @@ def _manifest(api: Api, node: ClusterNode, queue: str) -> dict[str, Any]:
     """Return the Job for machines like `node`, in the namespace of the queue and for its team."""
     manifest: dict[str, Any] = yaml.safe_load(MANIFEST.read_text(encoding="utf-8"))
     template = manifest["spec"]["template"]
-    template["spec"]["nodeSelector"][HARDWARE_LABEL] = node.hardware.name
+    template["spec"]["nodeSelector"] = {HARDWARE_LABEL: node.hardware.name}
+    manifest["metadata"]["namespace"] = "default"
     if queue:
         manifest["metadata"]["namespace"] = queue
         space = api.get(f"/api/v1/namespaces/{queue}") or {"metadata": {}}

@@ -45,7 +45,7 @@ def test_the_job_is_sent_to_a_machine_of_ours_and_its_node_is_told() -> None:
     api = FakeApi(conditions={"Complete": ""}, pod={"nodeName": "dgx-2", "status": {}})
     found = run(api)
     assert found
-    assert (found.node, found.hardware, found.gpus) == ("dgx-2", "dgx-h200", 2)
+    assert (found.node, found.hardware, found.gpus) == ("dgx-2", "dgx-h200", 1)
     template = api.made[0]["spec"]["template"]["spec"]
     assert template["nodeSelector"] == {"fleet.gpu/hardware": "dgx-h200"}
 
@@ -69,7 +69,7 @@ def test_a_job_that_cannot_be_placed_fails_with_the_schedulers_sentence(
 
 def test_a_job_that_fails_says_why() -> None:
     api = FakeApi(conditions={"Failed": "Job has reached the backoff limit"}, pod={"status": {}})
-    with pytest.raises(RehearsalError, match="Job smoke failed: Job has reached"):
+    with pytest.raises(RehearsalError, match="Job smoke-one-gpu failed: Job has reached"):
         run(api)
 
 
@@ -106,7 +106,9 @@ def test_a_job_whose_pod_a_kubelet_refused_says_kubelets_reason() -> None:
     }
     failed = {"Failed": "Job has reached the backoff limit"}
     api = FakeApi(conditions=failed, pod={"status": refused})
-    with pytest.raises(RehearsalError, match="smoke failed: TopologyAffinityError: Pod was reject"):
+    with pytest.raises(
+        RehearsalError, match="smoke-one-gpu failed: TopologyAffinityError: Pod was reject"
+    ):
         run(api)
 
 
@@ -144,7 +146,7 @@ class QueuedApi(FakeApi):
 
 
 def test_the_job_runs_in_a_queue_of_the_pool_as_a_job_of_its_team() -> None:
-    api = QueuedApi(**{"a-small-one": 1, "research": 16, "anywhere": 8})
+    api = QueuedApi(**{"a-small-one": 0, "research": 16, "anywhere": 8})
     found = run(api)
     assert found
     assert found.queue == "research", "the first of the pool that has room for it"
