@@ -55,14 +55,8 @@ def by_kind(settings: Settings) -> dict[str, SmokeJob]:
     return {job.kind: job for job in smoke_jobs(settings)}
 
 
-def template(job: SmokeJob) -> dict[str, Any]:
-    spec = job.manifest["spec"]
-    found: dict[str, Any] = spec["tasks"][0]["template"] if "tasks" in spec else spec["template"]
-    return found
-
-
 def limits(job: SmokeJob) -> dict[str, str]:
-    (container,) = template(job)["spec"]["containers"]
+    (container,) = job.template["spec"]["containers"]
     assert container["resources"]["requests"] == container["resources"]["limits"]
     wanted: dict[str, str] = container["resources"]["limits"]
     return wanted
@@ -119,9 +113,9 @@ def test_a_job_is_of_its_queues_team_and_for_its_pool() -> None:
     assert gang.path == (
         "/apis/batch.volcano.sh/v1alpha1/namespaces/research-burst/jobs/smoke-gang-rented"
     )
-    labels = template(gang)["metadata"]["labels"]
+    labels = gang.template["metadata"]["labels"]
     assert (labels["fleet.gpu/team"], labels["fleet.gpu/cost-centre"]) == ("research", "4100")
-    assert template(gang)["spec"]["nodeSelector"] == {"fleet.gpu/pool": "burst"}
+    assert gang.template["spec"]["nodeSelector"] == {"fleet.gpu/pool": "burst"}
     assert gang.manifest["spec"]["queue"] == "research-burst"
 
 
@@ -137,7 +131,7 @@ def test_all_jobs_fit_at_once_beside_a_gang_on_owned_machines() -> None:
     gang = by_kind(changed())["gang on owned machines"]
     assert limits(gang)[GPU] == "4"
     assert gang.gpus == 8
-    assert "podAntiAffinity" in template(gang)["spec"]["affinity"]
+    assert "podAntiAffinity" in gang.template["spec"]["affinity"]
 
 
 def test_two_pods_of_a_gang_share_the_only_machine() -> None:
@@ -146,14 +140,17 @@ def test_two_pods_of_a_gang_share_the_only_machine() -> None:
     made["teams"]["research"]["queues"]["research"]["gpus"] = 8
     gang = by_kind(parse("dev", made))["gang on owned machines"]
     assert limits(gang)[GPU] == "2"
-    assert "affinity" not in template(gang)["spec"]
+    assert "affinity" not in gang.template["spec"]
 
 
 def test_a_small_queue_makes_small_gangs_and_one_that_is_too_small_makes_none() -> None:
     rented = "teams__research__queues__research-burst__gpus"
     assert by_kind(changed(**{rented: 9}))["gang that rents"].gpus == 8
     found = smoke_set(changed(**{rented: 1}))
-    assert "queue 'research-burst' has 1 GPUs on pool 'burst'" in found.left_out["gang that rents"]
+    assert (
+        "1 GPUs are there for queue 'research-burst' on pool 'burst'"
+        in found.left_out["gang that rents"]
+    )
 
 
 def test_a_gang_asks_for_the_network_of_its_pool() -> None:
@@ -188,7 +185,7 @@ def test_a_pool_that_shares_its_gpus_gets_a_pod_on_a_slice(
     job = by_kind(parse("dev", made))["slice"]
     assert (job.pool, job.queue) == ("parts", "interactive")
     assert limits(job)[resource] == "1"
-    assert template(job)["spec"]["nodeSelector"] == {"fleet.gpu/pool": "parts"}
+    assert job.template["spec"]["nodeSelector"] == {"fleet.gpu/pool": "parts"}
 
 
 def test_the_shape_that_is_refused_follows_the_pools_kubelets() -> None:
@@ -214,6 +211,14 @@ def test_kinds_that_an_environment_cannot_have_are_left_out_with_the_reason() ->
     assert nothing.left_out["gang that rents"] == "no pool rents machines with whole GPUs"
 
 
+def test_machines_that_cannot_take_work_count_for_nothing() -> None:
+    settings = changed()
+    found = smoke_set(settings, machines={"dgx": 1, "burst": 0})
+    kinds = {job.kind: job for job in found.jobs}
+    assert "affinity" not in kinds["gang on owned machines"].template["spec"]
+    assert found.left_out["gang that rents"] == "no machine of pool 'burst' can take work"
+
+
 def test_without_teams_a_job_is_for_kubernetes_own_scheduler() -> None:
     made = small()
     made["teams"] = {}
@@ -227,4 +232,4 @@ def test_without_teams_a_job_is_for_kubernetes_own_scheduler() -> None:
 
 def test_all_pods_run_for_the_time_that_is_asked_for() -> None:
     for job in smoke_jobs(changed(), runs_for="24h"):
-        assert template(job)["metadata"]["annotations"]["fleet.gpu/runs-for"] == "24h"
+        assert job.template["metadata"]["annotations"]["fleet.gpu/runs-for"] == "24h"
