@@ -25,6 +25,8 @@ from settings.pools import AwsPoolSettings
 PODS = "/api/v1/pods"
 OF_THE_SET = "fleet.gpu/project=acceptance"
 POLL_S = 0.25
+STOP_S = 5.0
+"""For a request to a server that does not answer; the thread ends with the program."""
 Watch = Callable[[], None]
 
 
@@ -62,7 +64,7 @@ class RunningSmoke:
         """End the thread; the jobs stay as they are."""
         self._stop.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(STOP_S)
 
     @property
     def told(self) -> str:
@@ -92,7 +94,8 @@ class RunningSmoke:
         gang = self._gang
         self.rented.look(gang_over=gang.outcome is not None)
         late = time.monotonic() - gang.created > 2 * RENTED_DEADLINE_S
-        return over and (self.rented.gone is not None or late)
+        waits = gang.outcome == "ended" and self.rented.gone is None and not late
+        return over and not waits
 
     @property
     def _gang(self) -> Followed:
@@ -116,7 +119,9 @@ class RunningSmoke:
         if self.rented is None:
             return
         gang = self._gang
-        if gang.outcome == "ended" and not self.rented.machines():
+        if gang.outcome != "ended":
+            return
+        if not self.rented.machines():
             yield f"{RENTED}: job {gang.job.name} ran, and Karpenter rented no machine for it."
         if self.rented.gone is None:
             said = why_waiting(self.api, gang.job.namespace, gang.job.name, ())

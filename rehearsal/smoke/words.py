@@ -17,6 +17,8 @@ NOTHING = "\N{EN DASH}"
 def one_line(smoke: Smoke) -> tuple[Literal["good", "bad"], str]:
     """Return in one line whether each job did what it must, and what was rented."""
     good = sum(run.as_it_must for run in smoke.runs)
+    if not smoke.runs:
+        return "good", "none has a place in this environment"
     parts = [f"{good} of {len(smoke.runs)} did what they must"]
     parts += [f"no {kind}" for kind in smoke.left_out]
     told = ", ".join(parts)
