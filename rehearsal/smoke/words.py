@@ -84,7 +84,8 @@ def _jobs(smoke: Smoke) -> Table:
     for run in smoke.runs:
         times = (_seconds(run.starts_after_s), _seconds(run.ends_after_s))
         names = ", ".join(node.partition(".")[0] for node in run.nodes) or NOTHING
-        cells = (run.name.partition("/")[2], run.kind, run.queue or NOTHING, run.pool)
+        job = run.name.partition("/")[2].removeprefix("smoke-")
+        cells = (job, run.kind, run.queue or NOTHING, run.pool)
         made.add_row(*cells, str(run.gpus), names, *times, style="" if run.as_it_must else "red")
     return made
 

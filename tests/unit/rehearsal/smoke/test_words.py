@@ -114,7 +114,7 @@ def test_the_whole_report_has_jobs_machines_and_times(
     monkeypatch.setenv("COLUMNS", "140")
     show(Group(*whole(SMOKE)))
     rows = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    gang = "smoke-gang-rented gang that rents research-burst burst 16"
+    gang = "gang-rented gang that rents research-burst burst 16"
     assert f"{gang} ip-10-11-32-10, ip-10-11-32-11 12.7 s 14.5 s" in rows
     assert "i-2 p5e.48xlarge us-east-1b reserved 5.2 s 39.80 9.98" in rows
     assert (
