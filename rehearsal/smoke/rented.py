@@ -4,8 +4,9 @@ Karpenter gives a machine back when no pod was on it for the NodePool's `consoli
 from `status.lastPodEventTime` of its NodeClaim (core v1.14.1,
 pkg/controllers/nodeclaim/disruption/consolidation.go). The NodePool stays as the program makes it;
 once the gang has ended that time is set back, again after each event that Karpenter counts anew
-(pkg/controllers/nodeclaim/podevents/controller.go), so that the rest is Karpenter's own: its
-poll of 10 s, and 15 s in which it looks whether the machine is still empty.
+(pkg/controllers/nodeclaim/podevents/controller.go). The rest is Karpenter's own: it keeps a machine
+for 20 s after it was counted on for a waiting pod (pkg/controllers/state/statenode.go), looks for
+empty ones every 10 s, and again after 15 s (pkg/controllers/disruption).
 """
 
 import time
