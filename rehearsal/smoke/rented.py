@@ -51,7 +51,7 @@ class RentedMachines:
 
     def look(self, *, gang_over: bool) -> None:
         """Take in which machines are there; once the gang is over, let their time be over."""
-        claims = self.api.items(NODE_CLAIMS)
+        claims = [each for each in self.api.items(NODE_CLAIMS) if self._is_own(each)]
         for claim in claims:
             conditions = claim.get("status", {}).get("conditions") or ()
             id_ = str(claim.get("status", {}).get("providerID", "")).rpartition("/")[2]
@@ -61,10 +61,16 @@ class RentedMachines:
             return
         if self.gang_ended is None:
             self.gang_ended = time.time()
-        if not claims and not instances.alive(self.directory):
+        alive = [each for each in instances.alive(self.directory) if each.launched >= self.since]
+        if not claims and not alive:
             self.gone = self.gone or time.time()
         for claim in claims:
             self._set_back(claim)
+
+    def _is_own(self, claim: Mapping[str, Any]) -> bool:
+        """Whether a NodeClaim is none of somebody who works in a kept twin."""
+        made = datetime.fromisoformat(str(claim["metadata"]["creationTimestamp"]))
+        return made.timestamp() >= int(self.since)  # the API server counts whole seconds
 
     def _set_back(self, claim: Mapping[str, Any]) -> None:
         """Let the last event of a machine's pods be as long ago as Karpenter waits for."""

@@ -51,7 +51,8 @@ def claim(last: datetime | None = None) -> dict[str, Any]:
     }
     if last:
         status["lastPodEventTime"] = last.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return {"metadata": {"name": "burst-x"}, "status": status}
+    made = "1970-01-01T00:16:00Z"  # 960 s after the beginning of time
+    return {"metadata": {"name": "burst-x", "creationTimestamp": made}, "status": status}
 
 
 @pytest.fixture
@@ -107,6 +108,16 @@ def test_machines_are_gone_when_neither_karpenter_nor_ec2_has_any(
     assert machines.gone_after_s is None
     api.claims = []
     machines.look(gang_over=True)
+    assert machines.gone_after_s is not None
+
+
+def test_machines_of_somebody_else_are_left_alone_and_not_waited_for(
+    api: FakeApi, machines: RentedMachines
+) -> None:
+    api.claims = [claim(NOW)]
+    machines.since = 1_100.0
+    machines.look(gang_over=True)
+    assert api.written == []
     assert machines.gone_after_s is not None
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,6 +19,9 @@ from rehearsal.smoke.run import RunningSmoke, ready_machines, running
 from settings import Settings, stack_file
 from tests.conftest import ROOT
 from tests.support.rehearsal import fleets
+from tests.unit.rehearsal.smoke.test_rented import MACHINE as RENTED_MACHINE
+
+MACHINE = replace(RENTED_MACHINE, launched=inf)
 
 
 class FakeApi:
@@ -135,7 +139,7 @@ def test_all_jobs_are_made_at_once_and_followed_to_their_end(
 def test_machines_that_do_not_go_are_a_problem(
     api: FakeApi, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(instances, "alive", lambda _directory: [object()])
+    monkeypatch.setattr(instances, "alive", lambda _directory: [MACHINE])
     monkeypatch.setattr(run, "RENTED_DEADLINE_S", 0)
     with started(api, settings, tmp_path) as jobs:
         jobs.wait(silent)
@@ -146,7 +150,7 @@ def test_machines_that_do_not_go_are_a_problem(
 def test_nobody_waits_for_the_machines_of_a_gang_that_failed(
     api: FakeApi, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(instances, "alive", lambda _directory: [object()])
+    monkeypatch.setattr(instances, "alive", lambda _directory: [MACHINE])
     monkeypatch.setattr(followed, "RENTED_DEADLINE_S", 0)
     monkeypatch.setattr(followed, "ENDED", ("Complete",))  # no gang ends
     monkeypatch.setattr(followed, "DEADLINE_S", 0)
@@ -163,7 +167,7 @@ def test_nobody_waits_for_the_machines_of_a_gang_that_failed(
 def test_a_server_that_has_ended_ends_the_wait(
     api: FakeApi, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(instances, "alive", lambda _directory: [object()])
+    monkeypatch.setattr(instances, "alive", lambda _directory: [MACHINE])
 
     def watch() -> None:
         if api.made:
