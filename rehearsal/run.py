@@ -1,8 +1,9 @@
 """Runs one rehearsal from its first process to its report.
 
-Phases: binaries, control plane, preview, up, machines, charts, job, destroy where it is asked for,
-stop. No process keeps running after an early end (a refusal, a broken machine, Ctrl-C). A rule or a
-program that fails at preview ends the rehearsal before anything is created.
+Phases: binaries, control plane, preview, up, machines, charts, smoke (whose jobs begin before the
+charts), destroy where it is asked for, stop. No process keeps running after an early end (a
+refusal, a broken machine, Ctrl-C). A rule or a program that fails at preview ends the rehearsal
+before anything is created.
 """
 
 import errno
@@ -18,7 +19,7 @@ from engine.events import Outcome
 from engine.findings_log import FindingsLogError
 from engine.interrupts import shielded
 from policies.environment import Environment
-from rehearsal import controller_report, job, refusals, report_builder, source, statement
+from rehearsal import controller_report, refusals, report_builder, source, statement
 from rehearsal.api import Api
 from rehearsal.changes import Running, since
 from rehearsal.charts import lock
@@ -30,7 +31,6 @@ from rehearsal.ending import take_down
 from rehearsal.engine import Engine, EngineError, forget_findings
 from rehearsal.errors import RehearsalError
 from rehearsal.extras import Extras
-from rehearsal.job import JobRun
 from rehearsal.kills import KilledUpdate
 from rehearsal.machines import Fleet, MachineBooter
 from rehearsal.moves.change import Asked, Change
@@ -38,6 +38,8 @@ from rehearsal.moves.result import beyond
 from rehearsal.progress import Phase, Progress, RunningPhase
 from rehearsal.providers import cloud
 from rehearsal.report import Report
+from rehearsal.smoke import run as smoke
+from rehearsal.smoke.words import in_short
 from rehearsal.twin import Twin, reopen, set_up
 from rehearsal.workspace import Workspace
 from settings.names import RELEASE
@@ -173,13 +175,21 @@ class Rehearsal:
             fleet = self._boot(now, MachineBooter(api=api, directory=directory))
             start_pool_domains(self._controllers(twin))
         self.report = report_builder.with_fleet(self.report, self.environment.settings, fleet)
-        with phase("charts") as now:
-            self._render(now, api, tools)
         if self.change:
+            self._render(api, tools)
             moves = self.change.told(outcome)
             allow = self.environment.settings.rehearsal.allow
             self.report = replace(self.report, moves=moves).failed(*beyond(moves, allow))
-        self.report = replace(self.report, job=self._job(api, fleet, again=again))
+        with smoke.running(
+            api,
+            self.environment.settings,
+            fleet,
+            directory,
+            self.workspace.processes.check,
+        ) as jobs:
+            if not self.change:  # whose jobs hold the machines
+                self._render(api, tools)
+            self._wait_for(jobs)
         used = self._used(api, outcome)
         self.report = report_builder.with_controllers(self.report, used)
         if again:
@@ -189,17 +199,15 @@ class Rehearsal:
         self._take_down(twin)
         api.close()
 
-    def _job(self, api: Api, fleet: Fleet, *, again: bool) -> JobRun | None:
-        with self.progress.phase("job") as now:
-            run = job.run(api, fleet.nodes, self.workspace.processes.check, again=again)
-            now.say(
-                f"{run.name} on {run.node}"
-                if run
-                else "no owned machine with whole GPUs to run it on"
-            )
-            if fleet.refusals and not run:
-                now.fail("no owned GPU machine is Ready")
-        return run
+    def _wait_for(self, jobs: smoke.RunningSmoke) -> None:
+        """Waits for the smoke set; a kind that does not do what it must fails the rehearsal."""
+        with self.progress.phase("smoke") as now:
+            jobs.wait(now.say)
+            found = jobs.result(self.environment.settings)
+            now.say(in_short(found) or "no machine for any of them")
+            if found.problems:
+                now.fail(now.detail)
+        self.report = replace(self.report, smoke=found).failed(*found.problems)
 
     def _controllers(self, twin: Twin) -> Controllers:
         return Controllers(
@@ -274,8 +282,12 @@ class Rehearsal:
         warnings = dict.fromkeys([*plan.warnings(), *outcome.warnings()])
         self.report = replace(report, warnings=tuple(sorted(warnings)))  # said at the same time
 
-    def _render(self, now: RunningPhase, api: Api, tools: Tools) -> None:
+    def _render(self, api: Api, tools: Tools) -> None:
         """Renders the charts of the releases; one that is refused fails the rehearsal."""
+        with self.progress.phase("charts") as now:
+            self._rendered(now, api, tools)
+
+    def _rendered(self, now: RunningPhase, api: Api, tools: Tools) -> None:
         equipment = Equipment(
             api=api,
             helm=tools.path("helm"),

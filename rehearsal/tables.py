@@ -21,6 +21,7 @@ from rehearsal.kills import Kills
 from rehearsal.moves.words import whole
 from rehearsal.report import Report, not_rehearsed
 from rehearsal.short_report import FROM_IGNITION, changes, faults, pools, verdict
+from rehearsal.smoke import words as smoke_words
 
 MARKS: Mapping[State, tuple[str, str]] = {
     "held": ("✓", "green"),
@@ -50,7 +51,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         "Exemptions": [*map(_exemption, report.exemptions)],
         "Warnings": [behind("!", "yellow", Text(text)) for text in report.warnings],
         "Change": [*map(Text, whole(report.moves, report.environment))] if report.moves else [],
-        "Job": [behind("✓", "green", Text(job.text))] if (job := digest.job(report)) else [],
+        "Jobs": [*smoke_words.whole(report.smoke)] if report.smoke else [],
         "Controllers": [*map(_controller, report.controllers)],
         "lakeFS": [*map(Text, _lakefs(report))],
         "Charts": [*_charts(report.charts)],

@@ -18,9 +18,9 @@ from ignition.shapes.admission import admit
 from ignition.shapes.node import ContainerRequest, ShapeError
 from ignition.shapes.node_of_plan import from_plan
 from rehearsal.errors import RehearsalError
-from rehearsal.job import MANIFEST
 from rehearsal.moves.result import ASSUMED_HOURS
 from rehearsal.nodes import ClusterNode
+from rehearsal.smoke.jobs import FILES
 from settings import Settings
 from settings.names import GPU, POOL_LABEL
 from settings.resolved import ResolvedPool
@@ -105,8 +105,8 @@ def _gpus_of_a_pod(pool: ResolvedPool) -> int:
 
 def _job(name: str, pool: str, gpus: int) -> dict[str, Any]:
     """Return the smoke Job in another size, for another pool and without an end."""
-    manifest: dict[str, Any] = yaml.safe_load(MANIFEST.read_text(encoding="utf-8"))
-    manifest["metadata"]["name"] = name
+    manifest: dict[str, Any] = yaml.safe_load((FILES / "one-gpu.yaml").read_text(encoding="utf-8"))
+    manifest["metadata"] = {"name": name, "namespace": "default"}
     manifest["spec"] |= {"activeDeadlineSeconds": DAY_S, "backoffLimit": 6}
     template = manifest["spec"]["template"]
     template["metadata"]["annotations"] = {RUNS_FOR: WHOLE_REHEARSAL}
