@@ -3,6 +3,7 @@
 The environment is dev with more machines in its bare-metal pool. Each size has a twin of its own.
 """
 
+import csv
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,7 @@ from settings import stack_file
 from toolchain.build import Tools
 
 SIZES = (100, 300, 1000)
-POOL = "dgx"
+POOL, INVENTORY = "dgx", "dgx.csv"
 SAMPLE_S = 1.0
 
 
@@ -75,8 +76,7 @@ def measure(tools: Tools, *, sizes: Sequence[int] = SIZES) -> Owned:
 
 def _bring_up(tools: Tools, machines: int) -> Brought:
     with TemporaryDirectory(prefix="fleet-bench-") as folder:
-        tracked = Path(folder) / "Pulumi.owned.yaml"
-        tracked.write_text(yaml.safe_dump(stack(machines)))
+        tracked = write_stack(Path(folder), machines)
         with twin_of(f"bench-owned-{machines}", tracked, tools) as (engine, processes):
             with _peak_gib(processes) as peak:
                 preview_s = _timed(lambda: engine.preview(lambda _outcome: None))
@@ -90,21 +90,29 @@ def _bring_up(tools: Tools, machines: int) -> Brought:
             )
 
 
-def stack(machines: int) -> dict[str, Any]:
-    """The stack file of dev with so many machines."""
+def write_stack(folder: Path, machines: int) -> Path:
+    """Write the stack file of dev with so many machines, and their inventory beside it."""
     stack: dict[str, Any] = yaml.safe_load(stack_file(ROOT, "dev").read_text(encoding="utf-8"))
+    pool = stack["config"]["gpu-fleet:pools"][POOL]
+    with (folder / INVENTORY).open("w", encoding="utf-8", newline="") as file:
+        columns = csv.DictWriter(file, [*pool.pop("machines")[0]])
+        columns.writeheader()
+        columns.writerows(map(_machine, range(machines)))
+    pool["inventory"] = INVENTORY
     stack["config"]["gpu-fleet:budget"] = {"usd_per_day": 1000 * machines}
-    stack["config"]["gpu-fleet:pools"][POOL]["machines"] = [
-        {
-            "name": f"dev-dgx-{number:04}",
-            "bmc_address": "redfish-virtualmedia+https://"
-            f"10.10.{number // 250}.{number % 250 + 1}/redfish/v1/Systems/DGX",
-            "boot_mac_address": f"94:6d:ae:01:{number // 256:02x}:{number % 256:02x}",
-            "system_drive_serial": f"EXAMPLE-{number:04}",
-        }
-        for number in range(machines)
-    ]
-    return stack
+    written = folder / "Pulumi.owned.yaml"
+    written.write_text(yaml.safe_dump(stack), encoding="utf-8")
+    return written
+
+
+def _machine(number: int) -> dict[str, str]:
+    address = f"10.10.{number // 250}.{number % 250 + 1}"
+    return {
+        "name": f"dev-dgx-{number:04}",
+        "bmc_address": f"redfish-virtualmedia+https://{address}/redfish/v1/Systems/DGX",
+        "boot_mac_address": f"94:6d:ae:01:{number // 256:02x}:{number % 256:02x}",
+        "system_drive_serial": f"EXAMPLE-{number:04}",
+    }
 
 
 def _timed(work: Callable[[], object]) -> float:

@@ -2,6 +2,7 @@
 
 import sys
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -14,7 +15,9 @@ from benchmarks.placing import Placed, Pods, Worked
 from benchmarks.recorded import recorded
 from benchmarks.summary import Results
 from components.platform.volcano import Volcano, VolcanoArgs
+from policies.environment import load
 from rehearsal.control_plane import STAGES
+from settings import BareMetalPoolSettings
 from settings.names import RELEASE
 
 MACHINE = Machine(cpus=2, memory_gib=24.0, architecture="x86_64", python="3.11.9")
@@ -90,7 +93,7 @@ def test_a_case_is_run_by_its_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "ensure", lambda **_: None)
-    monkeypatch.setitem(command.CASES, "owned", lambda *_: {"owned": OWNED})  # type: ignore[misc]  # a dict
+    monkeypatch.setitem(command.CASES, "owned", lambda *_: {"owned": OWNED})
     monkeypatch.setattr(sys, "argv", ["benchmarks", "owned"])
     assert command.main() == 1, "1,000 machines grow too fast"
     assert "owned machines" in capsys.readouterr().out
@@ -117,7 +120,7 @@ def test_the_release_is_the_programs_with_whole_numbers() -> None:
     assert (replicas, type(replicas)) == (2, int)
 
 
-def test_the_machines_of_a_fleet_have_names_and_addresses_of_their_own() -> None:
-    machines = owned.stack(1000)["config"]["gpu-fleet:pools"][owned.POOL]["machines"]
-    for key in ("name", "bmc_address", "boot_mac_address"):
-        assert len({each[key] for each in machines}) == 1000
+def test_a_fleet_of_a_thousand_machines_is_a_valid_environment(tmp_path: Path) -> None:
+    pool = load(owned.write_stack(tmp_path, 1000)).settings.pools[owned.POOL].declared
+    assert isinstance(pool, BareMetalPoolSettings)
+    assert len({each.boot_mac_address for each in pool.machines}) == 1000
