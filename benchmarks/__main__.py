@@ -67,15 +67,15 @@ def _rehearsals(asked: argparse.Namespace, _: Tools, __: Console) -> Mapping[str
 
 
 def _gang(asked: argparse.Namespace, tools: Tools, _: Console) -> Mapping[str, Any]:
-    return {"placed": [gang.measure(tools, machines=asked.machines)]}
+    return {"placed": [gang.measure(tools, machines=asked.machines or gang.MACHINES)]}
 
 
 def _jobs(asked: argparse.Namespace, tools: Tools, _: Console) -> Mapping[str, Any]:
-    return {"placed": [jobs.measure(tools, machines=asked.machines)]}
+    return {"placed": [jobs.measure(tools, machines=asked.machines or jobs.MACHINES)]}
 
 
-def _pods(_: argparse.Namespace, tools: Tools, __: Console) -> Mapping[str, Any]:
-    return {"pods": pods.measure(tools)}
+def _pods(asked: argparse.Namespace, tools: Tools, _: Console) -> Mapping[str, Any]:
+    return {"pods": pods.measure(tools, machines=asked.machines or pods.MACHINES)}
 
 
 def _owned(asked: argparse.Namespace, tools: Tools, _: Console) -> Mapping[str, Any]:
@@ -103,9 +103,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--rehearse", nargs="*", default=["dev", "prod"], help="environments (dev prod)"
     )
-    parser.add_argument(
-        "--machines", type=int, default=jobs.MACHINES, help="of gang and jobs (500)"
-    )
+    machines = f"of gang and jobs ({gang.MACHINES}), of pods ({pods.MACHINES})"
+    parser.add_argument("--machines", type=int, help=machines)
     parser.add_argument(
         "--sizes", type=int, nargs="+", default=owned.SIZES, help="of owned (100 300 1000)"
     )

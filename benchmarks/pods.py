@@ -13,7 +13,7 @@ from toolchain.build import Tools
 MACHINES = 50
 
 
-def measure(tools: Tools, *, machines: int = MACHINES) -> Pods:
+def measure(tools: Tools, *, machines: int) -> Pods:
     """Run as many jobs as there are GPUs in a bare cluster, then in the twin's."""
     worked = {}
     for volcano in (False, True):
