@@ -17,6 +17,7 @@ from rehearsal import digest
 from rehearsal.charts.results import Charts, RenderedChart
 from rehearsal.controller_report import ControllerReport
 from rehearsal.ending import Ending
+from rehearsal.karpenter.iam_use import IamUse
 from rehearsal.kills import Kills
 from rehearsal.moves.words import whole
 from rehearsal.report import Report, not_rehearsed
@@ -170,8 +171,17 @@ def _controller(one: ControllerReport) -> Table:
     head = f"{name}: {one.used} of {one.rights} rights used{lacks}"
     below = [one.difference] if one.difference else []
     below += [f"never used: {'; '.join(one.never_used)}"] if one.never_used else []
+    below += [*_iam(one.iam)] if one.iam else []
     lines = (behind("-", "dim", Text(text)) for text in below)
     return behind(*MARKS[state], Group(Text(head), *lines))
+
+
+def _iam(use: IamUse) -> Iterator[str]:
+    yield f"IAM, called here, judged by no IAM: {', '.join(use.called) or 'nothing'}"
+    if use.never_called:
+        yield f"IAM, allowed and never called: {', '.join(use.never_called)}"
+    if use.not_allowed:
+        yield f"IAM, called and not allowed: {', '.join(use.not_allowed)}"
 
 
 def _lakefs(report: Report) -> Iterator[str]:

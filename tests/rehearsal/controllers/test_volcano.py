@@ -195,7 +195,7 @@ def test_a_right_that_a_controller_lost_is_missing(fleet: Fleet, ended: None) ->
         )
     finally:
         fleet.api.request("PATCH", MANAGER_ROLE, {"rules": role["rules"]}, headers=merge)
-    warning = reports(fleet)["volcano-controllers"].warning or ""
+    (warning,) = reports(fleet)["volcano-controllers"].warnings
     assert "volcano-controllers has no right to" in warning
 
 
