@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,13 +24,15 @@ from rehearsal.faults.scrape import Scraper
 from rehearsal.faults.servers import ServerKilled
 from rehearsal.faults.spot import SpotEnds
 from rehearsal.faults.work import Gang
-from rehearsal.karpenter import instances
+from rehearsal.karpenter import instances, machines
 from rehearsal.karpenter.instances import BOOT_S, REAL_BOOT_S
 from rehearsal.moves.watch import COLLECTIONS, Watch
 from settings import Settings
 
 GANGS = "/apis/batch.volcano.sh/v1alpha1/jobs"
 PAUSE_S = 0.2
+CLAIMED_WITHIN_S = 10.0
+"""Karpenter writes the id of a machine into its NodeClaim so long after the launch."""
 CALM_S = 5.0
 """So long all gangs must run, or a machine too many would not be seen."""
 
@@ -61,11 +64,15 @@ class FaultRehearsal:
             stopped = str(error)
         finally:
             scraper.stop()
-            for gang in gangs:
-                self.api.delete(gang.job.path, dependents="Background")
+            self._take_away(gangs)
             watch.stop()
         names = tuple(gang.name for gang in gangs)
         return Faults(gangs=names, runs=tuple(self.runs), stopped=stopped)
+
+    def _take_away(self, gangs: Sequence[Gang]) -> None:
+        with suppress(RefusedError):  # of an API server that did not come back
+            for gang in gangs:
+                self.api.delete(gang.job.path, dependents="Background")
 
     def _all(
         self, wanted: Sequence[AskedFault], watch: Watch, gangs: Sequence[Gang], scraper: Scraper
@@ -95,9 +102,9 @@ class FaultRehearsal:
         )
         self.say(f"{asked.word}: put in")
         began = watch.seconds
-        hit = fault.inject(scene)
-        began = began if hit.asks_s is None else hit.asks_s
         try:
+            hit = fault.inject(scene)
+            began = began if hit.asks_s is None else hit.asks_s
             recovered = self._until_well(asked, scene, fault, began)
         finally:
             fault.end(scene)
@@ -107,6 +114,8 @@ class FaultRehearsal:
         calm_since = None
         while scene.watch.seconds < began + fault.limit_s:
             self.say(f"{asked.word}: {scene.watch.seconds - began:.0f} s")
+            if not isinstance(fault, ServerKilled):
+                scene.processes.check()
             try:
                 fault.step(scene)
                 well = fault.over(scene) and all(gang.runs(scene.now) for gang in scene.gangs)
@@ -146,7 +155,7 @@ class FaultRehearsal:
             wrong_cordons=replay.wrong_cordons(seen, done.began, hit),
             wrong_ends=replay.wrong_ends(seen, done.began, scene.gangs, hit),
             doubled=doubled(scene),
-            lost=_lost(scene),
+            lost=_lost(done),
             gpu_hours_lost=money.gpu_hours(restarted) if restarted else 0.0,
             usd_lost=money.usd_of_work(restarted, self._hardware(restarted)) if restarted else 0.0,
             usd_waiting=self._usd_of_waiting(done, stopped, found) if stopped else 0.0,
@@ -164,8 +173,8 @@ class FaultRehearsal:
         if gang.rented:
             rented, epoch = instances.read(scene.directory), time.time() - scene.watch.seconds
             return money.usd_of_rented(rented, scene.clock, epoch, done.began, end)
-        machines = len(gang.nodes(replay.at(scene.watch.seen, done.began)))
-        owned = [self._hardware(gang)] * machines
+        nodes = gang.nodes(replay.at(scene.watch.seen, done.began))
+        owned = [self._hardware(gang)] * len(nodes)
         return money.usd_of_owned(owned, scene.clock, done.began, end)
 
 
@@ -230,14 +239,21 @@ def doubled(scene: Scene) -> tuple[str, ...]:
         str((each.get("status") or {}).get("providerID", "")).rpartition("/")[2] for each in claims
     ]
     known = Counter(ids)
-    alive = instances.alive(scene.directory)
+    told = time.time() - CLAIMED_WITHIN_S
+    alive = [each for each in instances.alive(scene.directory) if each.launched < told]
     return tuple(each.id for each in alive if known[each.id] != 1)
 
 
-def _lost(scene: Scene) -> tuple[str, ...]:
-    """Return the gangs that are gone, and the nodes whose machine runs and that are gone."""
-    now = scene.now
-    return tuple(gang.name for gang in scene.gangs if gang.name not in now["Gang"])
+def _lost(done: Observed) -> tuple[str, ...]:
+    """Return the gangs that are gone, and the nodes of owned machines."""
+    now, before = done.scene.now, replay.at(done.scene.watch.seen, done.began)
+    owned = {
+        name
+        for name, node in before["Node"].items()
+        if not str(node["spec"].get("providerID", "")).startswith(machines.RENTED)
+    }
+    gangs = [gang.name for gang in done.scene.gangs if gang.name not in now["Gang"]]
+    return (*gangs, *sorted(owned - now["Node"].keys()))
 
 
 def _why_not(done: Observed) -> Iterator[str]:

@@ -7,13 +7,14 @@ import pytest
 
 from rehearsal.controllers.controller import Controllers
 from rehearsal.faults import replay
-from rehearsal.faults.boot import CLAIMS
+from rehearsal.faults.boot import CLAIMS, GIVEN_UP_AFTER_S, BootHangs
 from rehearsal.faults.run import doubled
 from rehearsal.faults.scene import Fault, Hit, Scene
 from rehearsal.faults.servers import ServerKilled
 from rehearsal.faults.spot import SpotEnds
 from rehearsal.faults.work import Gang
 from rehearsal.karpenter.launch import sell_out
+from rehearsal.karpenter.machines import hung
 from rehearsal.moves.watch import COLLECTIONS, Watch
 from rehearsal.smoke.jobs import RENTED, SmokeJob
 from tests.conftest import ROOT
@@ -97,3 +98,29 @@ def test_a_spot_machine_that_ec2_takes_back_is_tainted_and_drained_before_it_end
         key for each in seen if each.key == node for key in replay.keys(each.found)
     }
     assert replay.wrong_cordons(seen, began, hit) == ()
+
+
+@pytest.mark.slow
+def test_a_machine_that_never_joins_is_given_up_and_another_one_takes_its_place(
+    scene: Scene, ground: Ground
+) -> None:
+    fault = BootHangs()
+    began, hit = scene.watch.seconds, fault.inject(scene)
+    (node,) = hit.nodes
+    ground.wait(lambda: node not in GANG.nodes(scene.now), "the pod is not evicted")
+    pod = ground.pod(tolerations=TOLERATED)  # as its owner makes it anew
+
+    deadline = time.monotonic() + 2 * DEADLINE_S
+    while not fault.over(scene):
+        assert time.monotonic() < deadline, "the fault does not end"
+        fault.step(scene)
+        time.sleep(0.1)
+
+    ground.wait(lambda: ground.bound(pod), "no other machine has come")
+    hangs = hung(scene.directory)
+    assert hangs
+    assert hangs.ended is not None
+    left_out = sum(seconds for _, seconds, _ in scene.clock.left_out)
+    assert 800 < left_out < GIVEN_UP_AFTER_S
+    assert replay.wrong_cordons([*scene.watch.seen], began, hit) == ()
+    assert doubled(scene) == ()
