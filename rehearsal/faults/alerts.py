@@ -25,6 +25,7 @@ from rehearsal.faults.result import Alerts, FiredAlert
 from rehearsal.faults.rules import Rules
 from rehearsal.faults.scene import Scene
 from rehearsal.faults.scrape import Sample, Scraper, parse
+from rehearsal.faults.work import Now
 
 BEFORE_S = 300
 HELD_S = 3600
@@ -94,7 +95,7 @@ class _Told:
         self.scraped: dict[Series, list[Sample]] = {}
         for each in samples:
             self.scraped.setdefault((each.name, each.labels), []).append(each)
-        self._known: dict[float, list[Point]] = {}
+        self._known: dict[float, tuple[Now, list[Point]]] = {}
 
     def series(self, end_s: int, moment: Moment) -> dict[Series, list[float | None]]:
         """Return the samples of each series, one every STEP_S."""
@@ -108,19 +109,20 @@ class _Told:
 
     def _points(self, at_s: int, moment: Moment) -> Iterator[Point]:
         then = moment(at_s)
-        for name, labels, value in self._state(then):
+        now, points = self._state(then)
+        for name, labels, value in points:
             # times are of our clock; those of Prometheus begin with its first sample
             moved = name in ("fleet_nodeclaim_created", "kube_pod_start_time")
             yield name, labels, value - self.epoch - then + at_s if moved else value
-        yield from kube_state.checks(replay.at(self.seen, then), at_s)
+        yield from kube_state.checks(now, at_s)
         for series, samples in self.scraped.items():
             if (counted := self._counted(samples, then, at_s)) is not None:
                 yield *series, counted
 
-    def _state(self, then: float) -> list[Point]:
+    def _state(self, then: float) -> tuple[Now, list[Point]]:
         if then not in self._known:
             now = replay.at(self.seen, then)
-            self._known[then] = list(kube_state.points(now, self.drifts))
+            self._known[then] = now, list(kube_state.points(now, self.drifts))
         return self._known[then]
 
     def _counted(self, samples: Sequence[Sample], then: float, at_s: int) -> float | None:

@@ -26,7 +26,8 @@ def _line(run: FaultRun) -> str:
     parts = [_when(run)]
     cordons = len(run.wrong_cordons)
     parts += [f"{cordons} wrong cordons" if cordons else "no wrong cordon"]
-    parts += [f"{run.usd_lost + run.usd_waiting:,.2f} USD"] if run.usd_lost else []
+    usd = run.usd_lost + run.usd_waiting
+    parts += [f"{usd:,.2f} USD"] if usd else []
     names = list(dict.fromkeys(each.name for each in run.alerts.fired))
     parts += [f"alerts: {', '.join(names)}" if names else "no alert"]
     return f"{run.hit}: {'; '.join(parts)}"
