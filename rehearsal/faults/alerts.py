@@ -16,7 +16,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from rehearsal.api import Api
 from rehearsal.errors import RehearsalError
 from rehearsal.faults import kube_state, replay
 from rehearsal.faults.kube_state import DERIVED, Point
@@ -24,7 +23,7 @@ from rehearsal.faults.link import FOLDER
 from rehearsal.faults.result import Alerts, FiredAlert
 from rehearsal.faults.rules import Rules
 from rehearsal.faults.scene import Scene
-from rehearsal.faults.scrape import Sample, Scraper, parse
+from rehearsal.faults.scrape import Sample, parse
 from rehearsal.faults.work import Now
 
 BEFORE_S = 300
@@ -45,14 +44,18 @@ Moment: TypeAlias = Callable[[float], float]
 
 
 def judge(
-    promtool: Path, api: Api, window: tuple[float, float], scraper: Scraper, scene: Scene
+    promtool: Path,
+    rules: Rules,
+    window: tuple[float, float],
+    samples: Sequence[Sample],
+    scene: Scene,
 ) -> Alerts:
     """Return which alerts a fault sets off that lasted over a window of the watch."""
-    rules, (began, held) = Rules.read(api), window
+    began, held = window
     judged = {name for name, reads in rules.alerts.items() if all(map(_is_known, reads))}
     lasts = scene.clock.between(began, held)
     end_s = BEFORE_S + int(lasts) + HELD_S
-    told = _Told(scene=scene, samples=scraper.samples, began=began, held=held)
+    told = _Told(scene=scene, samples=samples, began=began, held=held)
 
     def with_fault(at_s: float) -> float:
         after = at_s - BEFORE_S
@@ -73,7 +76,7 @@ def judge(
         ),
         judged=len(judged),
         not_judged=tuple(sorted(rules.alerts.keys() - judged)),
-        scraped=tuple(sorted({each.name for each in scraper.samples})),
+        scraped=tuple(sorted({each.name for each in samples})),
         derived=tuple(sorted(DERIVED & rules.names)),
     )
 

@@ -142,7 +142,8 @@ class FaultRehearsal:
         real = {name: round(scene.clock.between(done.began, at_s), 1) for name, at_s in times}
         restarted = hit.gang if "pods evicted" in found and hit.asks_s is None else None
         stopped = restarted or (hit.gang if hit.asks_s is not None else None)
-        alerts = judge(self.promtool, self.api, done.window(mended), scraper, scene)
+        rules, samples = Rules.read(self.api), list(scraper.samples)
+        alerts = judge(self.promtool, rules, done.window(mended), samples, scene)
         left_out = {what: round(seconds) for _, seconds, what in scene.clock.left_out}
         return FaultRun(
             kind=done.asked.kind,

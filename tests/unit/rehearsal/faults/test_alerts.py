@@ -4,7 +4,7 @@ from rehearsal.faults import alerts, kube_state
 from rehearsal.faults.replay import at
 from rehearsal.faults.rules import Rules, named
 from rehearsal.faults.scrape import parse
-from tests.unit.rehearsal.faults.scenes import RUNNING, claim, node, seen
+from tests.support.rehearsal.fault_scenes import RUNNING, claim, node, seen
 
 RULES = Rules(
     groups=[

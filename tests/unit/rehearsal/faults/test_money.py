@@ -6,7 +6,7 @@ from hardware.catalogue import load
 from rehearsal.faults import money
 from rehearsal.faults.scene import Clock
 from rehearsal.karpenter.instances import Instance
-from tests.unit.rehearsal.faults.scenes import GANG
+from tests.support.rehearsal.fault_scenes import GANG
 
 TYPE = "p5e.48xlarge"
 

@@ -2,7 +2,7 @@
 
 from rehearsal.faults import replay
 from rehearsal.faults.scene import Clock, Hit
-from tests.unit.rehearsal.faults.scenes import (
+from tests.support.rehearsal.fault_scenes import (
     DISRUPTED,
     GANG,
     RUNNING,
