@@ -7,7 +7,7 @@ import pytest
 from tests.rehearsal.conftest import Checkout
 
 HOUR_S = 3600
-NO_HARM = {"wrong_cordons": [], "wrong_ends": [], "doubled": [], "lost": []}
+NO_HARM: dict[str, list[str]] = {"wrong_cordons": [], "wrong_ends": [], "doubled": [], "lost": []}
 
 
 def harms(run: dict[str, Any]) -> dict[str, Any]:
