@@ -26,7 +26,7 @@ SIGNED = "Credential=AKIATWIN/20260101/us-east-1/ec2/aws4_request"
 class SpotEnds:
     """A spot machine that AWS takes back."""
 
-    limit_s: float = 240.0
+    limit_s: float = 300.0
     instance: Instance | None = None
     warned: float = 0.0
 
