@@ -12,6 +12,7 @@ from rehearsal.changes import Changes
 from rehearsal.charts.results import Charts
 from rehearsal.controller_report import ControllerReport
 from rehearsal.ending import Ending
+from rehearsal.faults.result import Faults
 from rehearsal.kills import Kills
 from rehearsal.lakefs_held import LakefsHeld
 from rehearsal.machines import Refusal
@@ -145,6 +146,7 @@ class Report:
     changes: Changes | None = None  # since the last rehearsal of the same kept twin
     moves: Moves | None = None  # of a change that was rehearsed from another commit
     kills: Kills | None = None
+    faults: Faults | None = None
     ending: Ending | None = None
     phases: tuple[Phase, ...] = ()
     kept: bool = False

@@ -31,6 +31,7 @@ from rehearsal.ending import take_down
 from rehearsal.engine import Engine, EngineError, forget_findings
 from rehearsal.errors import RehearsalError
 from rehearsal.extras import Extras
+from rehearsal.faults.run import FaultRehearsal
 from rehearsal.kills import KilledUpdate
 from rehearsal.machines import Fleet, MachineBooter
 from rehearsal.moves.change import Asked, Change
@@ -190,6 +191,7 @@ class Rehearsal:
             if not self.change:  # whose jobs hold the machines
                 self._render(api, tools)
             self._wait_for(jobs)
+        self._put_faults_in(twin)
         used = self._used(api, outcome)
         self.report = report_builder.with_controllers(self.report, used)
         if again:
@@ -253,6 +255,26 @@ class Rehearsal:
         if self.report.problems:
             now.fail(now.detail)
         return outcome
+
+    def _put_faults_in(self, twin: Twin) -> None:
+        """Puts the faults in, where any are asked for."""
+        wanted = self.extras.faults if self.extras else ()
+        if not wanted:
+            return
+        with self.progress.phase("faults") as now:
+            built = ensure(("prometheus",), console=self.progress.console)
+            faults = FaultRehearsal(
+                api=twin.control_plane.api,
+                controllers=self._controllers(twin),
+                settings=self.environment.settings,
+                root=self.workspace.root,
+                promtool=built.path("prometheus").with_name("promtool"),
+                say=now.say,
+            ).run(wanted)
+            now.say(", ".join(each.word for each in wanted))
+            if [*faults.problems()]:
+                now.fail(now.detail)
+        self.report = replace(self.report, faults=faults).failed(*faults.problems())
 
     def _take_down(self, twin: Twin) -> None:
         """Takes everything down, where it is asked for."""

@@ -12,6 +12,7 @@ from engine.tables import Widest, table
 from rehearsal import digest
 from rehearsal.changes import rows
 from rehearsal.digest import Broken, Line, Mark, PoolRow
+from rehearsal.faults.words import lines as fault_lines
 from rehearsal.report import Report
 
 FROM_IGNITION = "bold cyan"
@@ -54,6 +55,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     yield from (_line(line) for line in lines if line)
     if short := digest.shortened(report):
         yield _line(short, ALL)
+    yield from (_line(line) for line in fault_lines(report.faults))
     yield from (_line(line, ALL) for line in digest.counts(report))
     if left := digest.not_rehearsed(report):
         yield behind(" ", "", Text(f"Not rehearsed: {left}{ALL}"))

@@ -17,6 +17,7 @@ from rehearsal import digest
 from rehearsal.charts.results import Charts, RenderedChart
 from rehearsal.controller_report import ControllerReport
 from rehearsal.ending import Ending
+from rehearsal.faults.words import whole as fault_tables
 from rehearsal.karpenter.iam_use import IamUse
 from rehearsal.kills import Kills
 from rehearsal.moves.words import whole
@@ -57,6 +58,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         "lakeFS": [*map(Text, _lakefs(report))],
         "Charts": [*_charts(report.charts)],
         "Kills": [*map(Text, _kills(report.kills))] if report.kills else [],
+        "Faults": [*fault_tables(report.faults)] if report.faults else [],
         "Destroy": [*map(Text, _ending(report.ending))] if report.ending else [],
         "Not rehearsed": [
             *map(Text, not_rehearsed(report)),

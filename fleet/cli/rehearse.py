@@ -62,6 +62,15 @@ def rehearse(  # noqa: PLR0913  # an option each
         int | None,
         typer.Option("--seed", metavar="NUMBER", help="Kill at the steps of an earlier run."),
     ] = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fault",
+            metavar="KIND@SECONDS",
+            help="Put a fault in, so long after two gangs run: spot, node, link, etcd, api, boot "
+            "or capacity. May be given several times.",
+        ),
+    ] = None,
     destroy: Annotated[
         bool, typer.Option("--destroy", help="Take everything down in the end.")
     ] = False,
@@ -79,6 +88,7 @@ def rehearse(  # noqa: PLR0913  # an option each
       fleet rehearse dev --again
       fleet rehearse prod --from origin/main
       fleet rehearse dev --kills 3 --destroy
+      fleet rehearse dev --fault spot@5
 
     Exit code 1 if something fails, breaks a rule or ends more jobs than allowed, 2 if there is no
     such environment.
@@ -87,14 +97,22 @@ def rehearse(  # noqa: PLR0913  # an option each
 
     from fleet.in_twin import extras
     from rehearsal import cli
+    from rehearsal.errors import RehearsalError
+    from rehearsal.faults.asked import asked
 
+    try:
+        faults = asked(fault or ())
+    except RehearsalError as error:
+        refuse(str(error))
+    if faults and (again or before):
+        refuse("--fault needs a twin of its own, without --again and --from.")
     if (kills and (again or before)) or (destroy and (keep or again)):
         refuse(
             "--kills needs a twin that begins empty, without --again and --from; --destroy leaves "
             "none to keep."
         )
     chosen = randbelow(10_000) if seed is None else seed
-    given = extras(kills=kills, seed=chosen, destroy=destroy)
+    given = extras(kills=kills, seed=chosen, destroy=destroy, faults=faults)
     raise typer.Exit(
         cli.rehearse(
             ROOT,
