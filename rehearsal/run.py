@@ -173,12 +173,11 @@ class Rehearsal:
             fleet = self._boot(now, MachineBooter(api=api, directory=directory))
             start_pool_domains(self._controllers(twin))
         self.report = report_builder.with_fleet(self.report, self.environment.settings, fleet)
+        if self.change:
+            with phase("change") as now:
+                self._tell(self.change, outcome, now)
         with phase("charts") as now:
             self._render(now, api, tools)
-        if self.change:
-            moves = self.change.told(outcome)
-            allow = self.environment.settings.rehearsal.allow
-            self.report = replace(self.report, moves=moves).failed(*beyond(moves, allow))
         self.report = replace(self.report, job=self._job(api, fleet, again=again))
         used = self._used(api, outcome)
         self.report = report_builder.with_controllers(self.report, used)
@@ -188,6 +187,15 @@ class Rehearsal:
             self.report = replace(self.report, changes=changes)
         self._take_down(twin)
         api.close()
+
+    def _tell(self, change: Change, outcome: Outcome, now: RunningPhase) -> None:
+        """Says what the change did; more than the settings allow fails the rehearsal."""
+        moves = change.told(outcome, now.say)
+        allow = self.environment.settings.rehearsal.allow
+        self.report = replace(self.report, moves=moves).failed(*beyond(moves, allow))
+        now.say(f"{len(moves.ended)} of {moves.jobs} jobs ended")
+        if self.report.problems:
+            now.fail(now.detail)
 
     def _job(self, api: Api, fleet: Fleet, *, again: bool) -> JobRun | None:
         with self.progress.phase("job") as now:
@@ -218,7 +226,7 @@ class Rehearsal:
     def _twin(self, tools: Tools, *, again: bool) -> Twin:
         """Returns the twin, as empty, kept or with the commit before the change running."""
         if self.change:
-            return self.change.bring_up(tools, self.progress)
+            return self.change.bring_up(tools, self.progress, self._controllers)
         with self.progress.phase("control plane") as now:
             make = reopen if again else set_up
             twin = make(self.workspace, self.environment, self.tracked, tools)

@@ -1,6 +1,7 @@
 """Starts the jobs in the twin, and takes them away when the change is over."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from rehearsal.nodes import NODES
 
 PODS = "/api/v1/pods"
 DEADLINE_S = 60.0
+"""So long after the last pod that started, or machine that came, no other job is waited for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,9 +22,18 @@ class Started:
     jobs: tuple[RunningJob, ...]
     not_running: tuple[str, ...]
 
+    def __add__(self, other: "Started") -> "Started":
+        """Both."""
+        return Started(
+            jobs=(*self.jobs, *other.jobs), not_running=(*self.not_running, *other.not_running)
+        )
+
 
 def start(api: Api, jobs: Sequence[RunningJob], watch: Callable[[], None]) -> Started:
-    """Make the jobs and wait until their pods run; `watch` is called meanwhile."""
+    """Make the jobs and wait until their pods run; `watch` is called meanwhile.
+
+    What does not run is taken away again, so that no machine comes for it later.
+    """
     refused: dict[str, str] = {}
     nodes = {node["metadata"]["name"] for node in api.items(NODES)}
     for job in jobs:
@@ -30,6 +41,7 @@ def start(api: Api, jobs: Sequence[RunningJob], watch: Callable[[], None]) -> St
             refused[job.name] = problem
     made = [job for job in jobs if job.name not in refused]
     late = _wait(api, made, watch)
+    take_away(api, [job for job in made if job.name in late])
     return Started(
         jobs=tuple(job for job in made if job.name not in late),
         not_running=tuple(f"{name}: {why}" for name, why in (refused | late).items()),
@@ -40,6 +52,12 @@ def take_away(api: Api, jobs: Sequence[RunningJob]) -> None:
     """Delete the jobs, so that their GPUs are free."""
     for job in jobs:
         api.delete(job.path, dependents="Background")
+
+
+def used_nodes(api: Api, jobs: Sequence[RunningJob]) -> set[str]:
+    """Return the machines on which pods of the jobs are."""
+    names = {job.name for job in jobs}
+    return {str(pod["spec"].get("nodeName")) for pod in api.items(PODS) if job_of(pod) in names}
 
 
 def job_of(pod: Mapping[str, Any]) -> str:
@@ -67,17 +85,19 @@ def _make(api: Api, job: RunningJob, nodes: set[str]) -> str | None:
 
 
 def _wait(api: Api, jobs: Sequence[RunningJob], watch: Callable[[], None]) -> dict[str, str]:
-    """Wait until each job has a running pod; return the reasons of those that have none."""
-    deadline = time.monotonic() + DEADLINE_S
+    """Wait until the pods of each job run; return the reasons of those that do not."""
+    began, last = time.monotonic(), None
     while True:
         watch()
         pods = api.items(PODS)
-        running = {job_of(pod) for pod in pods if pod["status"].get("phase") == "Running"}
-        waiting = [job.name for job in jobs if job.name not in running]
-        if not waiting or time.monotonic() > deadline:
-            said = {job_of(pod): _why(pod) for pod in pods}
+        running = Counter(job_of(pod) for pod in pods if pod["status"].get("phase") == "Running")
+        waiting = [job.name for job in jobs if running[job.name] < job.needs]
+        there = (running.total(), len(api.items(NODES)))
+        began, last = (time.monotonic(), there) if there != last else (began, last)
+        if not waiting or time.monotonic() > began + DEADLINE_S:
+            said = {job_of(pod): _why(pod) for pod in pods if pod["status"]["phase"] != "Running"}
             return {name: said.get(name, "no pod was made of it.") for name in waiting}
-        time.sleep(0.1)
+        time.sleep(0.2)
 
 
 def _why(pod: Mapping[str, Any]) -> str:
