@@ -56,6 +56,14 @@ class RunningJob:
         return int(spec.get("minAvailable") or sum(int(each["replicas"]) for each in spec["tasks"]))
 
     @property
+    def gpus_of_a_pod(self) -> int:
+        """The GPUs of its largest pod."""
+        spec = self.manifest["spec"]
+        templates = [each["template"] for each in spec.get("tasks") or [spec] if "template" in each]
+        pods = [each["spec"] for each in templates] or [spec]
+        return max(sum(map(gpus_of, pod["containers"])) for pod in pods)
+
+    @property
     def collection(self) -> str:
         """The path of its collection at the API server."""
         version = self.manifest["apiVersion"]
@@ -67,6 +75,11 @@ class RunningJob:
     def path(self) -> str:
         """Its path at the API server."""
         return f"{self.collection}/{self.manifest['metadata']['name']}"
+
+
+def gpus_of(container: Mapping[str, Any]) -> int:
+    """Return the whole GPUs of a container."""
+    return int(((container.get("resources") or {}).get("limits") or {}).get(GPU, 0))
 
 
 def kind_of(found: Mapping[str, Any]) -> str:

@@ -7,12 +7,12 @@ from typing import Any
 
 from hardware.catalogue import HardwareError, load
 from kube.drain import MADE_ANEW
-from rehearsal.moves.jobs import RunningJob
+from rehearsal.moves.jobs import RunningJob, gpus_of
 from rehearsal.moves.machines import is_on
 from rehearsal.moves.result import EndedJob
 from rehearsal.moves.start import job_of
 from rehearsal.moves.watch import Seen
-from settings.names import CAPACITY_LABEL, GPU, HARDWARE_LABEL, POOL_LABEL
+from settings.names import CAPACITY_LABEL, HARDWARE_LABEL, POOL_LABEL
 
 
 @dataclass
@@ -114,10 +114,7 @@ def _node(pod: _Pod) -> str:
 
 
 def _gpus(pod: Mapping[str, Any]) -> int:
-    return sum(
-        int((container.get("resources") or {}).get("limits", {}).get(GPU, 0))
-        for container in pod["spec"]["containers"]
-    )
+    return sum(map(gpus_of, pod["spec"]["containers"]))
 
 
 def _usd_per_gpu_hour(labels: Mapping[str, str]) -> float | None:

@@ -88,7 +88,7 @@ class Replacing:
         nodes, pods = self.watch.latest("Node"), self.watch.latest("Pod")
         budgets, blocked = self._blocked("NodePool"), self._blocked("NodeClaim")
         found = []
-        for key, claim in sorted(self.watch.latest("NodeClaim").items()):
+        for key, claim in self.watch.latest("NodeClaim").items():
             reason, node = drift_of(claim), node_of(claim)
             if reason is None or "deletionTimestamp" in claim["metadata"]:
                 continue
@@ -105,7 +105,7 @@ class Replacing:
                     jobs=tuple(sorted({job_of(pod) for pod in pods.values() if _works(pod, node)})),
                 )
             )
-        return found
+        return sorted(found, key=lambda each: each.name)
 
     def _await_marks(self) -> None:
         """Wait for the marks of the machines from before that the change concerns."""

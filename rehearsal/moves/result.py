@@ -16,7 +16,7 @@ ASSUMED_HOURS = 12.0
 
 @dataclass(frozen=True, kw_only=True)
 class MachineMove:
-    """What happened to a machine, `at_s` seconds after the update began."""
+    """What happened to a machine, `at_s` seconds after the preview of the change began."""
 
     name: str
     pool: str

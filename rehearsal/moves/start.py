@@ -1,7 +1,7 @@
 """Starts the jobs in the twin, and takes them away when the change is over."""
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,8 +32,20 @@ class Started:
 def start(api: Api, jobs: Sequence[RunningJob], watch: Callable[[], None]) -> Started:
     """Make the jobs and wait until their pods run; `watch` is called meanwhile.
 
-    What does not run is taken away again, so that no machine comes for it later.
+    What has a machine goes first, then the jobs by the size of their pods: what fills whole
+    machines of a full pool would find none behind smaller pods.
     """
+    waves: dict[tuple[bool, int], list[RunningJob]] = defaultdict(list)
+    for job in jobs:
+        waves[job.node is None, -job.gpus_of_a_pod].append(job)
+    started = Started(jobs=(), not_running=())
+    for _, wave in sorted(waves.items(), key=lambda each: each[0]):
+        started += _start(api, wave, watch)
+    return started
+
+
+def _start(api: Api, jobs: Sequence[RunningJob], watch: Callable[[], None]) -> Started:
+    """Start jobs; what does not run is taken away, so that no machine comes for it later."""
     refused: dict[str, str] = {}
     nodes = {node["metadata"]["name"] for node in api.items(NODES)}
     for job in jobs:

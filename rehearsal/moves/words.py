@@ -1,17 +1,15 @@
 """What a change did, in the five lines of a pull request, and in the one of a terminal."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from rehearsal.moves.result import ASSUMED_HOURS, Drifted, EndedJob, Moves, What
+from rehearsal.moves.result import ASSUMED_HOURS, Drifted, EndedJob, Moves
 
 SHOWN = 8
 SHORT = 12
 """Digits of a commit."""
 NO_MACHINE = "none replaced, reinstalled, rebooted or drained"
-NOTHING_SAID = "Karpenter has not replaced them yet, and not said why"
-ORDER: tuple[What, ...] = ("replaced", "reinstalled", "rebooted", "drained", "new", "gone")
+NOTHING_SAID = "Karpenter has not replaced them yet, without a reason"
 
 
 def five_lines(moves: Moves, environment: str) -> tuple[str, ...]:
@@ -29,8 +27,7 @@ def one_line(moves: Moves, environment: str) -> tuple[Literal["good", "bad"], st
     """Return the same in one line, and whether it ended no job."""
     due = sum(len(each.machines) for each in moves.due)
     parts = [f"{len(moves.ended)} ended" if moves.ended else "none ended"]
-    counted = Counter(move.what for move in moves.machines)
-    parts += [f"{_number(counted[what], 'machine')} {what}" for what in ORDER if counted[what]]
+    parts += [f"{_number(len(n), 'machine')} {what}" for what, n in _by_what(moves).items()]
     parts += [f"{len(moves.drifted)} rented stay as before"] if moves.drifted else []
     parts += [f"{due} wait for `fleet reinstall {environment}`"] if due else []
     parts += [f"{moves.usd:,.2f} USD"] if moves.usd else []
@@ -40,7 +37,9 @@ def one_line(moves: Moves, environment: str) -> tuple[Literal["good", "bad"], st
 
 
 def _jobs_running(moves: Moves) -> str:
-    gangs = f", {_number(moves.gangs, 'gang')} among them" if moves.gangs else ""
+    if moves.gangs == moves.jobs:
+        return _number(moves.gangs, "running gang")
+    gangs = f" ({_number(moves.gangs, 'gang')})" if moves.gangs else ""
     return f"{_number(moves.jobs, 'running job')}{gangs}"
 
 
@@ -49,8 +48,9 @@ def _number(number: int, of: str) -> str:
 
 
 def _jobs(moves: Moves) -> str:
-    gangs = f" ({_number(moves.gangs, 'gang')})" if moves.gangs else ""
-    line = f"Jobs: {len(moves.ended)} of {moves.jobs}{gangs} ended"
+    gangs = f" ({_number(moves.gangs, 'gang')})" if 0 < moves.gangs < moves.jobs else ""
+    what = "Gangs" if moves.gangs and not gangs else "Jobs"
+    line = f"{what}: {len(moves.ended)} of {moves.jobs}{gangs} ended"
     if moves.ended:
         again = sum(bool(job.again_on) for job in moves.ended)
         assumed = "" if moves.snapshot else f" (each taken to be {ASSUMED_HOURS:g} h old)"
@@ -73,14 +73,21 @@ def _ended(job: EndedJob) -> str:
 
 
 def _machines(moves: Moves) -> str:
-    told = []
-    for what in ORDER:
-        names = [move.name for move in moves.machines if move.what == what]
-        told += [f"{len(names)} {what}: {_some(names)}"] if names else []
-    line = f"in this order: {'; '.join(told)}" if told else NO_MACHINE
-    if moves.drifted:
-        line += f". {_drifted(moves.drifted)}"
-    return f"Machines{',' if told else ':'} {line}."
+    told = [f"{len(names)} {what}: {_some(names)}" for what, names in _by_what(moves).items()]
+    line = f"in their order: {'; '.join(told)}" if told else NO_MACHINE
+    kept = f". {_drifted(moves.drifted)}" if moves.drifted else ""
+    return f"Machines{',' if told else ':'} {line}{kept}."
+
+
+def _by_what(moves: Moves) -> dict[str, list[str]]:
+    """Return the machines by what happened to them, such as `drained and replaced`, in order."""
+    whats: dict[str, list[str]] = {}
+    for move in moves.machines:
+        whats.setdefault(move.name, []).append(move.what)
+    found: dict[str, list[str]] = {}
+    for name, each in whats.items():
+        found.setdefault(" and ".join(dict.fromkeys(each)), []).append(name)
+    return found
 
 
 def _drifted(drifted: Sequence[Drifted]) -> str:
@@ -88,14 +95,15 @@ def _drifted(drifted: Sequence[Drifted]) -> str:
     budgets = sorted({each.node_pool for each in drifted if each.by_budget})
     jobs = {job for each in drifted for job in each.jobs}
     others = sorted({each.blocked or NOTHING_SAID for each in drifted if not each.by_budget})
-    kept = [
-        *([f"the budget of NodePool {', '.join(budgets)} replaces none"] if budgets else []),
-        *others,
-    ]
+    kept = [f"the budget of {' and '.join(budgets)} allows no replacement"] if budgets else []
     what = "1 rented machine stays" if len(drifted) == 1 else f"{len(drifted)} rented machines stay"
-    with_jobs = f" with {_number(len(jobs), 'job')}" if jobs else ""
+    why = ", ".join(sorted({each.reason for each in drifted}))
+    with_jobs = f", with {_number(len(jobs), 'job')}" if jobs else ""
     names = _some([each.name for each in drifted])
-    return f"{what} as before{with_jobs}, until empty ({'; '.join(kept)}): {names}"
+    return (
+        f"{what} as before ({why}) until empty{with_jobs}, because {'; '.join([*kept, *others])}: "
+        f"{names}"
+    )
 
 
 def _due(moves: Moves, environment: str) -> str:

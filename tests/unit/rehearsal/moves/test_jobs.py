@@ -63,3 +63,14 @@ def test_the_default_jobs_are_the_smoke_set_that_may_run_and_does_not_end() -> N
     for gang in gangs:
         (task,) = gang.manifest["spec"]["tasks"]
         assert task["template"]["metadata"]["annotations"]["fleet.gpu/runs-for"] == "24h"
+
+
+def test_the_size_of_a_job_is_that_of_its_largest_pod() -> None:
+    sizes = {
+        job.name: job.gpus_of_a_pod for job in of_smoke_set(load_settings(stack_file(ROOT, "dev")))
+    }
+    assert sizes == {
+        "research/smoke-one-gpu": 1,
+        "research/smoke-gang-owned": 4,
+        "research-burst/smoke-gang-rented": 8,
+    }

@@ -65,7 +65,7 @@ def test_a_rough_change_says_what_it_takes() -> None:
             "GPU-hours lost; drains wait for the end of default/features; 1 not started in the "
             "twin."
         ),
-        "Machines, in this order: 1 replaced: cpu-1; 1 drained: cpu-1.",
+        "Machines, in their order: 1 drained and replaced: cpu-1.",
         (
             "Reinstallation, not part of the update: `fleet reinstall prod dgx` takes 2, one at a "
             "time: dgx-01, dgx-02."
@@ -92,18 +92,23 @@ def test_rented_machines_that_stay_are_no_replacements_and_have_their_reason() -
     kept = replace(CALM, gangs=12, drifted=(STAYS, other))
     assert five_lines(kept, "prod")[1] == (
         "Machines: none replaced, reinstalled, rebooted or drained. 2 rented machines stay as "
-        "before with 1 job, until empty (the budget of NodePool burst-reserved, burst-spot "
-        "replaces none): ip-10-51-0-10, ip-10-51-0-11."
+        "before (AMIDrift) until empty, with 1 job, because the budget of burst-reserved and "
+        "burst-spot allows no replacement: ip-10-51-0-10, ip-10-51-0-11."
     )
     assert one_line(kept, "prod")[1] == (
-        "from 1a2b3c4d5e6f with 16 running jobs, 12 gangs among them: none ended, 2 rented stay as "
-        "before"
+        "from 1a2b3c4d5e6f with 16 running jobs (12 gangs): none ended, 2 rented stay as before"
     )
     said = [line for line in whole(kept, "prod") if line.startswith("stays as before")]
     assert said[0] == (
         "stays as before: ip-10-51-0-10 of burst-reserved, AMIDrift, runs research-burst/rl: "
         f"{BUDGET}"
     )
+
+
+def test_where_only_gangs_run_the_report_speaks_of_gangs() -> None:
+    gangs = replace(CALM, gangs=16)
+    assert five_lines(gangs, "prod")[0] == "Gangs: 0 of 16 ended."
+    assert "with 16 running gangs" in one_line(gangs, "prod")[1]
 
 
 def test_a_gang_that_was_started_again_twice_is_said_so() -> None:
@@ -121,7 +126,7 @@ def test_the_short_report_has_one_line_of_it() -> None:
     mark, told = one_line(ROUGH, "prod")
     assert mark == "bad"
     assert told == (
-        "from 1a2b3c4d5e6f with 16 running jobs: 1 ended, 1 machine replaced, 1 machine drained, "
+        "from 1a2b3c4d5e6f with 16 running jobs: 1 ended, 1 machine drained and replaced, "
         "2 wait for `fleet reinstall prod`, 70.50 USD, 1 job not started"
     )
     short = Report(environment="prod", moves=ROUGH)
