@@ -34,7 +34,7 @@ from rehearsal.moves.machines import (
 from rehearsal.moves.rented import (
     Generations,
     Replacing,
-    changed,
+    changed_since,
     generations,
     give_back,
     usd_of_twice_rented,
@@ -143,7 +143,7 @@ class Change:
         rented = Replacing(
             api=before.api,
             watch=before.watch,
-            changed=changed(before.rented, generations(before.api)),
+            changed=changed_since(before.rented, generations(before.api)),
             began=before.at,
             ended=time.time(),
             check=check,
@@ -235,7 +235,8 @@ class Change:
 
     def _moves(self, before: _Before, outcome: Outcome) -> Moves:
         settings, api, seen = self._wanted.settings, before.api, before.watch.seen
-        directory = self._workspace.directory
+        rented = instances.read(self._workspace.directory)
+        rented_usd = usd_of_twice_rented(rented, before.at, time.time())
         ends_s = before.watch.seconds
         moved = machine_moves(seen)
         gateways = replaced_gateways(before.gateways, self._gateways(api), round(ends_s, 1))
@@ -259,8 +260,7 @@ class Change:
             ),
             replaced=tuple(replaced_fields(outcome)),
             shortages=shortages(seen, deserved, settings, ends_s),
-            twice_usd=usd_of_twice(seen, ends_s)
-            + usd_of_twice_rented(instances.read(directory), before.at, time.time()),
+            twice_usd=round(usd_of_twice(seen, ends_s) + rented_usd, 2),
         )
 
 

@@ -41,7 +41,7 @@ RESERVED = "reserved"
 Generations = Mapping[str, int]
 
 
-def changed(before: Generations, now: Generations) -> set[str]:
+def changed_since(before: Generations, now: Generations) -> set[str]:
     """Return the paths of those that are others now, or gone."""
     return {path for path, number in before.items() if now.get(path) != number}
 

@@ -11,7 +11,7 @@ from hardware.catalogue import load
 from rehearsal.api import Api
 from rehearsal.karpenter.instances import BOOT_S, REAL_BOOT_S, Instance
 from rehearsal.moves import rented
-from rehearsal.moves.rented import Replacing, changed, usd_of_twice_rented
+from rehearsal.moves.rented import Replacing, changed_since, usd_of_twice_rented
 from rehearsal.moves.watch import Seen, Watch
 from tests.support.rehearsal.moves import claim, node, pod
 
@@ -137,7 +137,7 @@ def test_nothing_is_waited_for_where_no_class_and_no_node_pool_has_changed() -> 
     work = replacing(watch, paths=frozenset())
     work.wait()
     assert (watch.rounds, work.left()) == (0, [])
-    assert changed({POOL: 1, CLASS: 4}, {POOL: 1, CLASS: 5}) == {CLASS}
+    assert changed_since({POOL: 1, CLASS: 4}, {POOL: 1, CLASS: 5}) == {CLASS}
 
 
 def instance(name: str, launched: float, ended: float | None, capacity: str) -> Instance:
