@@ -126,7 +126,15 @@ class Moves:
 
 
 def beyond(moves: Moves, allow: AllowedLoss) -> Iterator[str]:
-    """Yield a sentence for each limit of the settings that the change exceeds."""
+    """Yield a sentence for each limit of the settings that the change exceeds.
+
+    Where no job of a snapshot runs, nothing tells what the change would end.
+    """
+    if moves.snapshot and not moves.jobs:
+        yield (
+            f"No job of {moves.snapshot} runs in the twin, so nothing tells which of them the "
+            f"change ends: {'; '.join(moves.not_running[:NAMED])}"
+        )
     if len(moves.ended) > allow.jobs_ended:
         told = [f"{job.name} on {job.node}" for job in moves.ended[:NAMED]]
         more = len(moves.ended) - len(told)

@@ -16,6 +16,8 @@ from rehearsal.errors import RehearsalError
 from rehearsal.moves.jobs import GANG, JOB, WHOLE_REHEARSAL, RunningJob, kind_of
 from rehearsal.smoke.jobs import RUNS_FOR
 
+COMMAND = "`kubectl get jobs,vcjob,pods --all-namespaces -o yaml`"
+POD = "v1/Pod"
 SCHEDULERS = ("default-scheduler", "volcano")
 """Those that run in the twin."""
 OF_JOBS = ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid")
@@ -31,21 +33,18 @@ CLAIMED = ("persistentVolumeClaim", "ephemeral")
 
 def of_snapshot(path: Path, now: datetime | None = None) -> list[RunningJob]:
     """Return what runs in a snapshot; raises RehearsalError for a file that is none."""
-    objects = _objects(path)
     at = now or datetime.now(UTC)
-    gangs = [each for each in objects if kind_of(each) == GANG and _runs(each)]
-    jobs = [each for each in objects if kind_of(each) == JOB and _is_active(each)]
-    made = {_key(each["metadata"], each["metadata"]["name"]) for each in (*gangs, *jobs)}
-    pods = [each for each in objects if kind_of(each) == "v1/Pod" and _runs_alone(each, made)]
-    found = [
-        *(_of_gang(each, at) for each in gangs),
-        *(_of_job(each, at) for each in jobs),
-        *(_of_pod(each, at) for each in pods),
-    ]
+    try:
+        found = [_READERS[kind_of(each)](each, at) for each in _running(_objects(path))]
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        lacks = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise RehearsalError(
+            f"--jobs {path}: an object is not as kubectl prints it: {lacks}; allowed: the output "
+            f"of {COMMAND}."
+        ) from None
     if not found:
         raise RehearsalError(
-            f"--jobs {path}: no running Job or pod is in it; allowed: the output of `kubectl get "
-            "jobs,vcjob,pods --all-namespaces -o yaml`."
+            f"--jobs {path}: no running Job or pod is in it; allowed: the output of {COMMAND}."
         )
     return found
 
@@ -65,6 +64,15 @@ def _objects(path: Path) -> list[dict[str, Any]]:
         for each in listed
         if isinstance(each, dict) and {"kind", "metadata", "spec"} <= each.keys()
     ]
+
+
+def _running(objects: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the gangs and Jobs that run, and the pods of others."""
+    gangs = [each for each in objects if kind_of(each) == GANG and _runs(each)]
+    jobs = [each for each in objects if kind_of(each) == JOB and _is_active(each)]
+    made = {_key(each["metadata"], each["metadata"]["name"]) for each in (*gangs, *jobs)}
+    pods = [each for each in objects if kind_of(each) == POD and _runs_alone(each, made)]
+    return [*gangs, *jobs, *pods]
 
 
 def _runs(gang: Mapping[str, Any]) -> bool:
@@ -122,6 +130,9 @@ def _of_pod(pod: Mapping[str, Any], now: datetime) -> RunningJob:
         hours=_hours(_started(pod), now),
         node=pod["spec"].get("nodeName") or None,
     )
+
+
+_READERS = {GANG: _of_gang, JOB: _of_job, POD: _of_pod}
 
 
 def _manifest(found: Mapping[str, Any], spec: dict[str, Any]) -> dict[str, Any]:

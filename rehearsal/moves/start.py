@@ -103,16 +103,21 @@ def _wait(api: Api, jobs: Sequence[RunningJob], watch: Callable[[], None]) -> di
         watch()
         pods = api.items(PODS)
         running = Counter(job_of(pod) for pod in pods if pod["status"].get("phase") == "Running")
-        waiting = [job.name for job in jobs if running[job.name] < job.needs]
+        late = [job for job in jobs if running[job.name] < job.needs]
+        ended = {job_of(pod) for pod in pods if pod["status"].get("phase") == "Failed"}
+        waiting = [job for job in late if job.node is None or job.name not in ended]
         there = (running.total(), len(api.items(NODES)))
         began, last = (time.monotonic(), there) if there != last else (began, last)
         if not waiting or time.monotonic() > began + DEADLINE_S:
             said = {job_of(pod): _why(pod) for pod in pods if pod["status"]["phase"] != "Running"}
-            return {name: said.get(name, "no pod was made of it.") for name in waiting}
+            return {job.name: said.get(job.name, "no pod was made of it.") for job in late}
         time.sleep(0.2)
 
 
 def _why(pod: Mapping[str, Any]) -> str:
+    """Return what a kubelet or a scheduler says of a pod that does not run."""
+    if reason := pod["status"].get("reason"):
+        return f"{reason}: {pod['status'].get('message', '')}"
     for condition in pod["status"].get("conditions", []):
         if condition["status"] == "False" and condition.get("message"):
             return str(condition["message"])

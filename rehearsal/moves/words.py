@@ -23,8 +23,10 @@ def five_lines(moves: Moves, environment: str) -> tuple[str, ...]:
     )
 
 
-def one_line(moves: Moves, environment: str) -> tuple[Literal["good", "bad"], str]:
-    """Return the same in one line, and whether it ended no job."""
+def one_line(
+    moves: Moves, environment: str, *, passed: bool = True
+) -> tuple[Literal["good", "warning", "bad"], str]:
+    """Return the same in one line, and how it is to be taken in a rehearsal that has passed."""
     due = sum(len(each.machines) for each in moves.due)
     parts = [f"{len(moves.ended)} ended" if moves.ended else "none ended"]
     parts += [f"{_number(len(n), 'machine')} {what}" for what, n in _by_what(moves).items()]
@@ -33,7 +35,9 @@ def one_line(moves: Moves, environment: str) -> tuple[Literal["good", "bad"], st
     parts += [f"{moves.usd:,.2f} USD"] if moves.usd else []
     parts += [f"{_number(len(moves.not_running), 'job')} not started"] if moves.not_running else []
     text = f"from {moves.commit[:SHORT]} with {_jobs_running(moves)}: {', '.join(parts)}"
-    return ("bad" if moves.ended else "good"), text
+    if not moves.ended and not moves.not_running:
+        return "good", text
+    return ("warning" if passed else "bad"), text
 
 
 def _jobs_running(moves: Moves) -> str:
@@ -62,7 +66,8 @@ def _jobs(moves: Moves) -> str:
         named = dict.fromkeys(each.job for each in moves.waited)
         line += f"; drains wait for the end of {_some([*named])}"
     if moves.not_running:
-        line += f"; {len(moves.not_running)} not started in the twin"
+        why = moves.not_running[0].removesuffix(".")
+        line += f"; {len(moves.not_running)} not started in the twin, such as {why}"
     return f"{line}."
 
 

@@ -1,5 +1,7 @@
 """Which jobs a change has ended, and what their work was worth."""
 
+from dataclasses import replace
+
 import pytest
 
 from hardware.catalogue import load
@@ -128,6 +130,16 @@ def test_by_default_no_job_may_end_and_anything_else_may_be() -> None:
     )
     assert list(beyond(moves(job), AllowedLoss(jobs_ended=1))) == []
     assert list(beyond(moves(twice_usd=900.0), AllowedLoss())) == []
+
+
+def test_a_snapshot_of_which_nothing_runs_vouches_for_nothing() -> None:
+    none = replace(moves(), snapshot="jobs.yaml", jobs=0, not_running=("research/a: no room.",))
+    (sentence,) = beyond(none, AllowedLoss())
+    assert sentence == (
+        "No job of jobs.yaml runs in the twin, so nothing tells which of them the change ends: "
+        "research/a: no room."
+    )
+    assert list(beyond(replace(none, jobs=1), AllowedLoss())) == []
 
 
 @pytest.mark.parametrize(

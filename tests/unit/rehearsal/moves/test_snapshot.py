@@ -172,3 +172,19 @@ def test_a_file_that_is_no_snapshot_is_a_sentence(
         path.write_text(text)
     with pytest.raises(RehearsalError, match=f"--jobs .*{says}"):
         of_snapshot(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"spec": {"parallelism": 1}}, "'template' is missing"),
+        ({"metadata": {"namespace": "default"}}, "'name' is missing"),
+        ({"metadata": []}, "list indices must be integers or slices, not str"),
+        ({"status": {"active": 1, "startTime": "yesterday"}}, "Invalid isoformat string"),
+    ],
+)
+def test_an_object_that_kubectl_does_not_print_so_is_a_sentence(
+    tmp_path: Path, change: dict[str, object], says: str
+) -> None:
+    with pytest.raises(RehearsalError, match=f"is not as kubectl prints it: {says}"):
+        of_snapshot(snapshot(tmp_path, {**JOB, **change}))

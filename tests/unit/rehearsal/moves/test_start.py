@@ -18,6 +18,7 @@ class FakeApi:
     """A cluster in which each pod of a job runs at once, but those of `stuck`."""
 
     stuck: str = ""
+    refused: str = ""
     pods: list[dict[str, Any]] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
@@ -41,7 +42,11 @@ class FakeApi:
     def _pod(self, job: str, kind: str, rank: int) -> dict[str, Any]:
         waits = job == self.stuck and rank == 1
         why = {"type": "PodScheduled", "status": "False", "message": "2 Insufficient GPUs."}
-        status = {"phase": "Pending", "conditions": [why]} if waits else {"phase": "Running"}
+        status: dict[str, Any] = (
+            {"phase": "Pending", "conditions": [why]} if waits else {"phase": "Running"}
+        )
+        if job == self.refused:
+            status = {"phase": "Failed", "reason": "SMTAlignmentError", "message": "half a core"}
         metadata: dict[str, Any] = {"name": f"{job}-{rank}" if kind == "Job" else job}
         metadata["namespace"] = "research"
         if kind == "Job":
@@ -94,3 +99,9 @@ def test_a_gang_of_which_one_pod_waits_does_not_run_and_is_taken_away() -> None:
     assert [job.name for job in started.jobs] == ["research/half"]
     assert started.not_running == ("research/whole: 2 Insufficient GPUs.",)
     assert api.deleted == [gang("whole", 8).path]
+
+
+def test_a_pod_that_its_kubelet_refuses_has_the_kubelets_words() -> None:
+    api = FakeApi(refused="alone")
+    started = start(cast("Api", api), [pod("alone")], lambda: None)
+    assert started.not_running == ("research/alone: SMTAlignmentError: half a core",)

@@ -63,7 +63,7 @@ def test_a_rough_change_says_what_it_takes() -> None:
         (
             "Jobs: 1 of 16 ended, 1 started again: research/train on dgx-01 at 12 s; 24.0 "
             "GPU-hours lost; drains wait for the end of default/features; 1 not started in the "
-            "twin."
+            "twin, such as research/gang-3: it runs on p5e-1, which the twin does not have."
         ),
         "Machines, in their order: 1 drained and replaced: cpu-1.",
         (
@@ -123,8 +123,11 @@ def test_a_gang_that_was_started_again_twice_is_said_so() -> None:
 
 def test_the_short_report_has_one_line_of_it() -> None:
     assert one_line(CALM, "prod") == ("good", "from 1a2b3c4d5e6f with 16 running jobs: none ended")
-    mark, told = one_line(ROUGH, "prod")
+    mark, told = one_line(ROUGH, "prod", passed=False)
     assert mark == "bad"
+    assert one_line(ROUGH, "prod")[0] == "warning", "within what is allowed"
+    unsure = replace(CALM, not_running=ROUGH.not_running)
+    assert one_line(unsure, "prod")[0] == "warning"
     assert told == (
         "from 1a2b3c4d5e6f with 16 running jobs: 1 ended, 1 machine drained and replaced, "
         "2 wait for `fleet reinstall prod`, 70.50 USD, 1 job not started"
