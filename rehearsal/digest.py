@@ -278,7 +278,7 @@ def moves(report: Report) -> Line | None:
     """Return what the change did; None where it was not rehearsed."""
     if report.moves is None:
         return None
-    mark, text = moves_words.one_line(report.moves, report.environment)
+    mark, text = moves_words.one_line(report.moves, report.environment, passed=report.passed)
     return Line(mark=mark, about="change", text=text)
 
 

@@ -177,19 +177,11 @@ class Rehearsal:
             start_pool_domains(self._controllers(twin))
         self.report = report_builder.with_fleet(self.report, self.environment.settings, fleet)
         if self.change:
+            with phase("change") as now:
+                self._tell(self.change, outcome, now)
+        settings, watch = self.environment.settings, self.workspace.processes.check
+        with smoke.running(api, settings, fleet, directory, watch) as jobs:
             self._render(api, tools)
-            moves = self.change.told(outcome)
-            allow = self.environment.settings.rehearsal.allow
-            self.report = replace(self.report, moves=moves).failed(*beyond(moves, allow))
-        with smoke.running(
-            api,
-            self.environment.settings,
-            fleet,
-            directory,
-            self.workspace.processes.check,
-        ) as jobs:
-            if not self.change:  # whose jobs hold the machines
-                self._render(api, tools)
             self._wait_for(jobs)
         self._put_faults_in(twin)
         used = self._used(api, outcome)
@@ -211,6 +203,15 @@ class Rehearsal:
                 now.fail(now.detail)
         self.report = replace(self.report, smoke=found).failed(*found.problems)
 
+    def _tell(self, change: Change, outcome: Outcome, now: RunningPhase) -> None:
+        """Says what the change did; more than the settings allow fails the rehearsal."""
+        moves = change.told(outcome, now.say)
+        allow = self.environment.settings.rehearsal.allow
+        self.report = replace(self.report, moves=moves).failed(*beyond(moves, allow))
+        now.say(f"{len(moves.ended)} of {moves.jobs} jobs ended")
+        if self.report.problems:
+            now.fail(now.detail)
+
     def _controllers(self, twin: Twin) -> Controllers:
         return Controllers(
             api=twin.control_plane.api,
@@ -228,7 +229,7 @@ class Rehearsal:
     def _twin(self, tools: Tools, *, again: bool) -> Twin:
         """Returns the twin, as empty, kept or with the commit before the change running."""
         if self.change:
-            return self.change.bring_up(tools, self.progress)
+            return self.change.bring_up(tools, self.progress, self._controllers)
         with self.progress.phase("control plane") as now:
             make = reopen if again else set_up
             twin = make(self.workspace, self.environment, self.tracked, tools)

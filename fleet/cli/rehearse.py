@@ -45,8 +45,8 @@ def rehearse(  # noqa: PLR0913  # an option each
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The jobs that run, with --from: what `kubectl get jobs,vcjobs,pods -A -o yaml` "
-            "prints. Default: all GPUs of owned machines are held.",
+            help="The jobs that run, with --from: what `kubectl get jobs,vcjob,pods -A -o yaml` "
+            "prints. Default: those of workloads/smoke, and others on the owned GPUs left.",
         ),
     ] = None,
     kills: Annotated[

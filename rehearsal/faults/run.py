@@ -13,7 +13,7 @@ from rehearsal.errors import RefusedError, RehearsalError
 from rehearsal.faults import money, replay, work
 from rehearsal.faults.alerts import judge
 from rehearsal.faults.asked import RENTED, AskedFault, Kind
-from rehearsal.faults.boot import CLAIMS, BootHangs
+from rehearsal.faults.boot import BootHangs
 from rehearsal.faults.capacity import SoldOut
 from rehearsal.faults.link import LinkDown
 from rehearsal.faults.node import NodeStops
@@ -52,7 +52,7 @@ class FaultRehearsal:
     def run(self, wanted: Sequence[AskedFault]) -> Faults:
         """Start the gangs, put the faults in, and take the gangs away."""
         gangs = _gangs(self.settings, wanted)
-        watched = {**COLLECTIONS, "NodeClaim": CLAIMS, "Gang": GANGS}
+        watched = {**COLLECTIONS, "Gang": GANGS}
         watch = Watch(self.api, watched)
         watch.start()
         scraper = Scraper(self.controllers.directory, watch, Rules.read(self.api).names)

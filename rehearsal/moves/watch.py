@@ -16,7 +16,13 @@ from rehearsal.moves.start import PODS
 from rehearsal.nodes import NODES
 
 Kind = Literal["Node", "Pod", "BareMetalHost", "NodeClaim", "Gang"]
-COLLECTIONS: dict[Kind, str] = {"Node": NODES, "Pod": PODS, "BareMetalHost": HOSTS}
+CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
+COLLECTIONS: dict[Kind, str] = {
+    "Node": NODES,
+    "Pod": PODS,
+    "BareMetalHost": HOSTS,
+    "NodeClaim": CLAIMS,
+}
 READ_TIMEOUT_S = 1.0
 """After so long without news a stream is opened again, so that it notices its end."""
 PAUSE_S = 0.2
