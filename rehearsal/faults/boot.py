@@ -15,7 +15,7 @@ from rehearsal.faults.scene import Hit, Scene
 from rehearsal.faults.spot import machines
 from rehearsal.karpenter import instances
 from rehearsal.karpenter.instances import Instance
-from rehearsal.karpenter.machines import hang_next, hung
+from rehearsal.karpenter.machines import hang_next, hang_no_more, hung
 from rehearsal.nodes import MERGE
 
 CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
@@ -67,7 +67,8 @@ class BootHangs:
         return self.aged and instance is not None and instance.id not in alive
 
     def end(self, scene: Scene) -> None:
-        """Nothing lasts: the machine after it boots."""
+        """Let every machine boot again, also one that the fault did not come to."""
+        hang_no_more(scene.directory)
 
     def mended_s(self) -> float | None:
         """Nobody mends it."""

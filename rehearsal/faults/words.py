@@ -76,7 +76,7 @@ def _seconds(run: FaultRun, name: str) -> str:
 
 
 def _sentences(run: FaultRun) -> Iterator[str]:
-    yield f"{run.hit}."
+    yield f"{run.hit.rstrip('.')}."
     yield f"{', '.join(f'{name} {at_s:,.1f} s' for name, at_s in run.seconds.items()) or NOTHING}"
     if run.shortened:
         told = [f"{what} ({seconds:,.0f} s)" for what, seconds in run.shortened.items()]

@@ -35,6 +35,11 @@ def hang_next(directory: Path) -> None:
     scratch.rename(directory / HANGS)
 
 
+def hang_no_more(directory: Path) -> None:
+    """Let every machine boot again, also the one that hangs."""
+    (directory / HANGS).unlink(missing_ok=True)
+
+
 def hung(directory: Path) -> Instance | None:
     """Return the machine that never boots; None before it is launched, or where none is to."""
     path = directory / HANGS

@@ -116,8 +116,9 @@ def test_a_machine_that_never_joins_is_given_up_and_another_one_takes_its_place(
         fault.step(scene)
         time.sleep(0.1)
 
-    ground.wait(lambda: ground.bound(pod), "no other machine has come")
     hangs = hung(scene.directory)
+    fault.end(scene)
+    ground.wait(lambda: ground.bound(pod), "no other machine has come")
     assert hangs
     assert hangs.ended is not None
     left_out = sum(seconds for _, seconds, _ in scene.clock.left_out)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rehearsal.karpenter.instances import Instances, Launch, read
-from rehearsal.karpenter.machines import hang_next, hung
+from rehearsal.karpenter.machines import hang_next, hang_no_more, hung
 from tests.unit.rehearsal.faults.test_money import machine
 
 
@@ -24,3 +24,7 @@ def test_the_first_machine_that_is_launched_afterwards_hangs_and_no_other(tmp_pa
     found = hung(tmp_path)
     assert found is not None
     assert found.id == "next"
+
+    hang_no_more(tmp_path)
+
+    assert hung(tmp_path) is None
