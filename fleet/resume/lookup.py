@@ -98,10 +98,13 @@ def _access_key(begun: Pending, clouds: Clouds) -> Answer:
 
 
 def _text(begun: Pending, name: str) -> str:
-    value = begun.inputs.get(name)
-    if not isinstance(value, str):
-        raise AskError(f"the state does not tell its {name}: look into its cloud")
-    return value
+    """An input as an id has it; the ids of Hetzner's networks are numbers."""
+    match begun.inputs.get(name):
+        case str(value):
+            return value
+        case int() | float() as value if not isinstance(value, bool):
+            return f"{value:.0f}"
+    raise AskError(f"the state does not tell its {name}: look into its cloud")
 
 
 OF_BUCKETS = (

@@ -67,8 +67,13 @@ def test_every_type_of_an_environment_can_be_looked_up(environment: str) -> None
         ),
         (
             "hcloud:index/networkSubnet:NetworkSubnet",
-            {"networkId": "12", "ipRange": "10.0.0.0/24"},
-            "12-10.0.0.0/24",
+            {"networkId": 4711, "ipRange": "10.0.0.0/24"},
+            "4711-10.0.0.0/24",
+        ),
+        (
+            "hcloud:index/networkRoute:NetworkRoute",
+            {"networkId": 4711.0, "destination": "0.0.0.0/0"},
+            "4711-0.0.0.0/0",
         ),
         (
             "pulumi-python:dynamic/lakefs:Repository",
@@ -108,6 +113,7 @@ def test_an_access_key_that_nobody_knows_is_to_be_deleted() -> None:
     [
         ("aws:ec2/vpc:Vpc", {}, "look into its cloud"),
         ("aws:s3/bucket:Bucket", {"bucket": {"ciphertext": "x"}}, "does not tell its bucket"),
+        ("aws:s3/bucket:Bucket", {"bucket": True}, "does not tell its bucket"),
         ("aws:iam/policy:Policy", {"name": "a"}, "ask with `aws sts get-caller-identity`"),
         ("aws:iam/accessKey:AccessKey", {"user": "u"}, "ask with `aws iam list-access-keys"),
         ("hcloud:index/primaryIp:PrimaryIp", {"name": "gw"}, "hcloud primary-ip describe gw"),
