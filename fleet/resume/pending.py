@@ -21,7 +21,12 @@ OPERATIONS = "pending_operations"
 CREATING = "creating"
 REQUEST_S = 60.0
 UNSEEN = "fleet resume has not read it from its cloud yet: run the same command again."
-"""Marks a resource in the state; an update refuses it, a refresh that finds it takes it off."""
+"""Marks a resource in the state until a refresh has found it.
+
+An update does not refuse it. It makes an update step without a change (continueStepsFromDiff in
+pkg/resource/deploy/step_generator.go of pulumi v3.220.0): where the thing is there, that takes the
+mark off; where it is gone, its provider refuses.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

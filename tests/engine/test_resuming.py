@@ -90,7 +90,8 @@ def test_what_was_not_made_is_made_and_what_is_too_many_goes(trial: Trial) -> No
         what_was_not_made_is_forgotten,
         what_was_made_beside_another_is_deleted,
         an_update_that_still_runs_is_not_disturbed,
-        what_was_not_read_is_refused_by_an_update,
+        what_was_not_read_and_is_gone_is_refused_by_an_update,
+        what_was_not_read_and_is_there_is_updated,
     ):
         write(trial, whole)
         scenario(trial)
@@ -133,19 +134,32 @@ def an_update_that_still_runs_is_not_disturbed(trial: Trial) -> None:
     lock(trial)
 
 
-def what_was_not_read_is_refused_by_an_update(trial: Trial) -> None:
-    """A resume that is killed before its refresh leaves the resource marked in the state."""
-    killed_while_making(trial, "second")
+def what_was_not_read_and_is_gone_is_refused_by_an_update(trial: Trial) -> None:
+    put_back_and_killed(trial, "second")
     trial.api().delete(SECOND)
-    resume = resuming(trial)
-    resume.stack.open()
-    resume.stack.put_back(settled(resume.plan().state, resume.plan().answers))
     with pytest.raises(EngineError, match="it is gone"):
         trial.up()
     assert resuming(trial).plan().unseen
     settle(trial)
     trial.up()
     assert trial.api().get(SECOND)
+
+
+def what_was_not_read_and_is_there_is_updated(trial: Trial) -> None:
+    """Its provider finds it, and the engine takes the mark off."""
+    put_back_and_killed(trial, "second")
+    trial.up()
+    assert not resuming(trial).plan().unseen
+    assert trial.up().changes == []
+
+
+def put_back_and_killed(trial: Trial, name: str) -> None:
+    """A resume that is killed before its refresh leaves the resource marked in the state."""
+    killed_while_making(trial, name)
+    resume = resuming(trial)
+    resume.stack.open()
+    resume.stack.put_back(settled(resume.plan().state, resume.plan().answers))
+    assert resuming(trial).plan().unseen
 
 
 def command(trial: Trial, *, yes: bool, answer: str = "") -> subprocess.CompletedProcess[str]:

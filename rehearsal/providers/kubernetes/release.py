@@ -119,10 +119,15 @@ class Releases:
     def update(
         self, resource: Resource, state: State, new: Properties, *, preview: bool
     ) -> Properties:
-        """Records the release again, with the next revision."""
+        """Records the release again, with the next revision; refuses where it is gone, as Helm."""
         if preview:
             return {**new, "status": UNKNOWN, "resourceNames": UNKNOWN}
         given = plain_properties(new)
+        if self.cloud.get(RELEASE, state.id) is None:
+            raise RefusedError(
+                f'Release {resource.name}: "{given["name"]}" has no deployed releases.',
+                summary="gone",
+            )
         self._apply_definitions(given)
         self._start(given)
         match plain_properties(state.outputs).get("status"):

@@ -95,6 +95,13 @@ def test_an_upgrade_is_the_next_revision(kubernetes: FakeEngine) -> None:
             pytest.fail(f"{other}")
 
 
+def test_what_is_gone_cannot_be_upgraded(kubernetes: FakeEngine) -> None:
+    made = kubernetes.created(RELEASE, GOOD)
+    kubernetes.delete(made)
+    with pytest.raises(Refused, match='"kured" has no deployed releases'):
+        kubernetes.updated(made, {**GOOD, "version": "1.18.4"})
+
+
 def test_another_name_is_another_release(kubernetes: FakeEngine) -> None:
     made = kubernetes.created(RELEASE, GOOD)
     assert list(kubernetes.diff(made, {**GOOD, "name": "other"}).replaces) == ["name"]
