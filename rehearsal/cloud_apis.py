@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,10 @@ def aws(directory: Path) -> Callable[[Sequence[str]], dict[str, Any]]:
             case ["iam", "list-access-keys", "--user-name", user]:
                 keys = (each for each in cloud.read(directory) if each.type == ACCESS_KEY)
                 own = [each.id for each in keys if each.inputs.get("user") == user]
-                return {"AccessKeyMetadata": [{"AccessKeyId": id_} for id_ in own]}
+                now = datetime.now(UTC).isoformat()  # none is older than the rehearsal
+                return {
+                    "AccessKeyMetadata": [{"AccessKeyId": id_, "CreateDate": now} for id_ in own]
+                }
             case ["iam", "delete-access-key", "--user-name", _, "--access-key-id", key]:
                 _delete(directory, ACCESS_KEY, key)
                 return {}

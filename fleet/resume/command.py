@@ -106,6 +106,8 @@ def told(plan: Plan) -> Iterator[str]:
             yield f"{each.title}: it may be there as {ids}."
         else:
             yield f"{each.title}: it is made again."
+        if answer.others:
+            yield f"{each.title}: {', '.join(answer.others)} was made before, and stays."
     if len(plan.begun) > SHOWN:
         yield f"And {len(plan.begun) - SHOWN} more."
     if plan.unseen:

@@ -9,10 +9,11 @@ The secret of an AWS access key is shown once, so another key takes its place.
 """
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import TypeAlias
 
 from fleet.resume.clouds import AskError, Clouds
-from fleet.resume.pending import Answer, Pending
+from fleet.resume.pending import REQUEST_S, Answer, Pending
 from lakefs.resources.action import ActionProvider
 from lakefs.resources.administrator import AdministratorProvider
 from lakefs.resources.branch_protection import BranchProtectionProvider
@@ -91,10 +92,16 @@ def _queue(begun: Pending, clouds: Clouds) -> Answer:
 
 
 def _access_key(begun: Pending, clouds: Clouds) -> Answer:
-    """The keys of its user that the state lacks: nobody has their secrets any more."""
+    """The keys of its user that the state lacks and that were made when the engine was killed.
+
+    Nobody has their secrets any more. One that was made before may be in somebody's use.
+    """
     known = {each.get("id") for each in clouds.resources}
-    found = clouds.access_keys(_text(begun, "user"))
-    return Answer(ids=tuple(key for key in found if key not in known), useless=True)
+    made = clouds.access_keys(_text(begun, "user"))
+    since = begun.written - timedelta(seconds=REQUEST_S)
+    lost = tuple(key for key, when in made.items() if key not in known and when >= since)
+    others = tuple(key for key in made if key not in known and key not in lost)
+    return Answer(ids=lost, useless=True, others=others)
 
 
 def _text(begun: Pending, name: str) -> str:

@@ -35,6 +35,8 @@ class Pending:
 
     operation: str
     resource: Resource = field(repr=False)
+    written: datetime
+    """When the state that has it was written: right before it was begun, or while it ran."""
 
     @property
     def urn(self) -> str:
@@ -66,17 +68,22 @@ class Pending:
 class Answer:
     """What is known of a pending create: the ids that it may have in its cloud, if it is there.
 
-    What is `useless` is there, but cannot be used: the state has it as one to delete.
+    What is `useless` is there, but cannot be used: the state has it as one to delete. `others` are
+    there beside it, and were made before: they stay as they are.
     """
 
     ids: tuple[str, ...] = ()
     useless: bool = False
+    others: tuple[str, ...] = ()
 
 
 def pending(state: Mapping[str, Any]) -> list[Pending]:
     """Return the steps that an exported state has begun and not ended, each once."""
     operations = (state.get("deployment") or {}).get(OPERATIONS) or []
-    found = [Pending(operation=each["type"], resource=each["resource"]) for each in operations]
+    found = [
+        Pending(operation=each["type"], resource=each["resource"], written=_written(state))
+        for each in operations
+    ]
     return list({(each.operation, each.urn): each for each in found}.values())
 
 
@@ -87,8 +94,11 @@ def on_its_way_s(state: Mapping[str, Any], now: datetime) -> float:
     """
     if not any(each.operation == CREATING for each in pending(state)):
         return 0.0
-    written = datetime.fromisoformat(state["deployment"]["manifest"]["time"])
-    return min(max(0.0, REQUEST_S - (now - written).total_seconds()), REQUEST_S)
+    return min(max(0.0, REQUEST_S - (now - _written(state)).total_seconds()), REQUEST_S)
+
+
+def _written(state: Mapping[str, Any]) -> datetime:
+    return datetime.fromisoformat(state["deployment"]["manifest"]["time"])
 
 
 def unseen(state: Mapping[str, Any]) -> list[str]:

@@ -57,7 +57,7 @@ def test_a_key_is_deleted_where_its_provider_has_it(
 
 def test_aws_tells_a_users_keys_and_the_account_and_refuses_the_rest(directory: Path) -> None:
     clouds = Clouds(resources=(), token=lambda: None, aws=aws(directory))
-    assert clouds.access_keys("fleet-dev-lakefs") == ("AKIA1",)
+    assert [*clouds.access_keys("fleet-dev-lakefs")] == ["AKIA1"]
     assert clouds.account.partition == "aws"
     with pytest.raises(RehearsalError, match="`aws ec2 describe-instances` cannot be rehearsed"):
         clouds.aws(("ec2", "describe-instances"))

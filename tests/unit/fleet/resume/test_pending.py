@@ -23,7 +23,9 @@ FOUND = {URN: Answer(ids=("4711",))}
 
 def state(*resources: dict[str, Any], operation: str = "creating") -> dict[str, Any]:
     begun = {"type": operation, "resource": BEGUN}
-    return {"version": 3, "deployment": {"resources": [*resources], OPERATIONS: [begun]}}
+    manifest = {"time": "2026-11-23T18:00:00Z"}
+    found = {"resources": [*resources], OPERATIONS: [begun], "manifest": manifest}
+    return {"version": 3, "deployment": found}
 
 
 def the_entries(

@@ -61,7 +61,8 @@ class FakeStack(DeployedStack):
 
 
 def stack(folder: Path, *begun: dict[str, Any], **given: Any) -> FakeStack:
-    held = {"deployment": {"resources": [], OPERATIONS: [*begun]}}
+    manifest = {"time": "2026-11-23T18:00:00Z"}
+    held = {"deployment": {"resources": [], OPERATIONS: [*begun], "manifest": manifest}}
     arguments = ("--stack=dev",)
     return FakeStack(
         root=folder,
@@ -138,22 +139,25 @@ def test_an_update_that_still_runs_keeps_its_lock(tmp_path: Path) -> None:
 def test_a_key_whose_secret_is_lost_is_deleted_before_an_update_makes_another(
     tmp_path: Path,
 ) -> None:
-    keys = ["AKIAKNOWN", "AKIALOST"]
+    keys = {"AKIAKNOWN": 17, "AKIABYHAND": 17, "AKIALOST": 18}  # by the hour of their making
 
     def aws(words: Sequence[str]) -> dict[str, Any]:
         if words[1] == "delete-access-key":
-            keys.remove(words[-1])
-        return {"AccessKeyMetadata": [{"AccessKeyId": key} for key in keys]}
+            del keys[words[-1]]
+        made = {key: f"2026-11-23T{hour}:00:00Z" for key, hour in keys.items()}
+        told = [{"AccessKeyId": key, "CreateDate": when} for key, when in made.items()]
+        return {"AccessKeyMetadata": told}
 
     known = stack(tmp_path, KEY)
     known.held["deployment"]["resources"] = [{"urn": "x", "type": "x", "id": "AKIAKNOWN"}]
     asks = Resume(stack=known, clouds=lambda there: Clouds(resources=there, token=str, aws=aws))
     plan = asks.plan()
     assert [*told(plan)] == [
-        "AccessKey key: AKIALOST was made, and its secret is lost: it will be deleted."
+        "AccessKey key: AKIALOST was made, and its secret is lost: it will be deleted.",
+        "AccessKey key: AKIABYHAND was made before, and stays.",
     ]
     assert asks.settle(plan, silent).useless == ("AccessKey key",)
-    assert keys == ["AKIAKNOWN"]
+    assert [*keys] == ["AKIAKNOWN", "AKIABYHAND"]
     (entry,) = [each for each in known.held["deployment"]["resources"] if each["id"] == "AKIALOST"]
     assert entry["delete"], "a run that is killed before the deletion knows it"
 
