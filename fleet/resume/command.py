@@ -31,7 +31,7 @@ class Wanted:
     """The options of the command."""
 
     yes: bool
-    ids: Mapping[str, str] = field(default_factory=dict)
+    ids: Mapping[str, Sequence[str]] = field(default_factory=dict)
     gone: Sequence[str] = ()
 
 
@@ -94,11 +94,10 @@ def told(plan: Plan) -> Iterator[str]:
     if not (plan.begun or plan.unseen):
         yield "No step is pending."
         return
-    for each in plan.begun[:SHOWN]:
+    for each, answer in [*zip(plan.begun, plan.answers, strict=True)][:SHOWN]:
         if each.operation != CREATING:
             yield f"{each.title}: {each.operation} was not ended."
             continue
-        answer = plan.answers[each.urn]
         ids = ", ".join(answer.ids)
         if answer.useless and ids:
             yield f"{each.title}: {ids} was made, and its secret is lost: it will be deleted."

@@ -9,7 +9,7 @@ drops it, and the cloud has a thing that no state knows. So what was found goes 
 here, and `pulumi stack import` forgets all entries (SaveSnapshot in pkg/cmd/pulumi/stack/io.go).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -63,6 +63,11 @@ class Pending:
         """What the program has asked for, with the names that the provider had filled in."""
         return self.resource.get("inputs") or {}
 
+    def repeats(self, other: "Pending") -> bool:
+        """Return whether it is the same step as another one, of the same thing."""
+        key = (self.operation, self.urn, self.inputs)
+        return key == (other.operation, other.urn, other.inputs)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
@@ -78,13 +83,18 @@ class Answer:
 
 
 def pending(state: Mapping[str, Any]) -> list[Pending]:
-    """Return the steps that an exported state has begun and not ended, each once."""
+    """Return the steps that an exported state has begun and not ended, each once.
+
+    Two creates of one resource may be pending, the later first: an update takes over those of the
+    killed one before (Snap, as above). They are the same thing where their inputs are equal.
+    """
     operations = (state.get("deployment") or {}).get(OPERATIONS) or []
-    found = [
-        Pending(operation=each["type"], resource=each["resource"], written=_written(state))
-        for each in operations
-    ]
-    return list({(each.operation, each.urn): each for each in found}.values())
+    found: list[Pending] = []
+    for each in operations:
+        new = Pending(operation=each["type"], resource=each["resource"], written=_written(state))
+        if not any(new.repeats(old) for old in found):
+            found.append(new)
+    return found
 
 
 def on_its_way_s(state: Mapping[str, Any], now: datetime) -> float:
@@ -107,12 +117,11 @@ def unseen(state: Mapping[str, Any]) -> list[str]:
     return [each["urn"] for each in resources if UNSEEN in (each.get("initErrors") or ())]
 
 
-def settled(state: Mapping[str, Any], answers: Mapping[str, Answer]) -> dict[str, Any]:
-    """Return the state with what `answers` knows, by URN, and without pending steps."""
+def settled(state: Mapping[str, Any], answers: Sequence[Answer]) -> dict[str, Any]:
+    """Return the state without pending steps, with what is known of each, in their order."""
     new = deepcopy(dict(state))
     resources = new["deployment"].setdefault("resources", [])
-    for each in pending(state):
-        answer = answers.get(each.urn, Answer())
+    for each, answer in zip(pending(state), answers, strict=True):
         for id_ in answer.ids:
             _put(resources, each.resource, id_, useless=answer.useless)
     new["deployment"].pop(OPERATIONS, None)

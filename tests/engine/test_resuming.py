@@ -89,6 +89,7 @@ def test_what_was_not_made_is_made_and_what_is_too_many_goes(trial: Trial) -> No
     for scenario in (
         what_was_not_made_is_forgotten,
         what_was_made_beside_another_is_deleted,
+        what_two_killed_updates_have_made_is_there_once,
         an_update_that_still_runs_is_not_disturbed,
         what_was_not_read_and_is_gone_is_refused_by_an_update,
         what_was_not_read_and_is_there_is_updated,
@@ -121,6 +122,23 @@ def what_was_made_beside_another_is_deleted(trial: Trial) -> None:
     assert trial.api().create("/api/v1/namespaces/default/configmaps", other)
     settle(trial)
     trial.up()
+    assert trial.api().get(SECOND)
+    assert trial.api().get(SECOND.replace("second", "other")) is None
+
+
+def what_two_killed_updates_have_made_is_there_once(trial: Trial) -> None:
+    """An update takes over the pending creates of the one that was killed before it."""
+    killed_while_making(trial, "second", name="other")
+    (earlier,) = written(trial)[OPERATIONS]
+    other = {"metadata": {"name": "other"}, "apiVersion": "v1", "kind": "ConfigMap"}
+    assert trial.api().create("/api/v1/namespaces/default/configmaps", other)
+    latest = written(trial)
+    now = json.loads(json.dumps(earlier).replace('"name": "other"', '"name": "second"'))
+    write(trial, {**latest, OPERATIONS: [now, earlier]})
+    done = settle(trial)
+    assert (done.found, done.useless) == (("ConfigMap second",), ("ConfigMap second",))
+    trial.up()
+    assert trial.up().changes == []
     assert trial.api().get(SECOND)
     assert trial.api().get(SECOND.replace("second", "other")) is None
 

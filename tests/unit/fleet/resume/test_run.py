@@ -174,7 +174,7 @@ def test_what_cannot_be_looked_up_stops_before_anything_is_done(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("given", "found"),
-    [(Known(ids={"vpc": "vpc-1"}), ("Vpc vpc",)), (Known(gone=["vpc"]), ())],
+    [(Known(ids={"vpc": ["vpc-1"]}), ("Vpc vpc",)), (Known(gone=["vpc"]), ())],
     ids=["found", "gone"],
 )
 def test_what_a_person_knows_is_taken_for_it(
@@ -183,6 +183,36 @@ def test_what_a_person_knows_is_taken_for_it(
     known = stack(tmp_path, VPC, there=("vpc",))
     asked = resume(known, given)
     assert asked.settle(asked.plan(), silent).found == found
+
+
+def test_what_was_made_twice_is_kept_once(tmp_path: Path) -> None:
+    """Two killed updates have made it, under names that its provider has filled in."""
+    first = being_made("aws:ec2/placementGroup:PlacementGroup", "burst", name="burst-aaaa111")
+    second = being_made("aws:ec2/placementGroup:PlacementGroup", "burst", name="burst-bbbb222")
+    known = stack(tmp_path, first, second, first, there=("burst",))
+    plan = resume(known).plan()
+    assert [*told(plan)] == [
+        "PlacementGroup burst: it may be there as burst-aaaa111.",
+        "PlacementGroup burst: it may be there as burst-bbbb222.",
+    ]
+    done = resume(known).settle(plan, silent)
+    assert done == Settled(found=("PlacementGroup burst",), useless=("PlacementGroup burst",))
+    entries = known.held["deployment"]["resources"]
+    assert [(each["id"], each.get("delete")) for each in entries] == [
+        ("burst-aaaa111", None),
+        ("burst-bbbb222", True),
+    ]
+
+
+def test_a_person_may_know_two_of_one_name(tmp_path: Path) -> None:
+    other = {**VPC, "resource": {**VPC["resource"], "inputs": {"tags": {}}}}
+    known = stack(tmp_path, VPC, other, there=("vpc",))
+    with pytest.raises(StackError) as caught:
+        resume(known).plan()
+    assert len(str(caught.value).splitlines()) == 1
+    asked = resume(known, Known(ids={"vpc": ["vpc-1", "vpc-2"]}))
+    asked.settle(asked.plan(), silent)
+    assert [each["id"] for each in known.held["deployment"]["resources"]] == ["vpc-1", "vpc-2"]
 
 
 def test_a_name_that_is_not_pending_is_refused(tmp_path: Path) -> None:
