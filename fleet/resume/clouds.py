@@ -52,6 +52,7 @@ class Clouds:
     resources: Sequence[Resource] = field(repr=False)
     token: Callable[[], str | None] = field(repr=False)
     """Hetzner's token, where the stack has one."""
+    kubeconfig: Callable[[], str] = field(repr=False)
     hetzner: str = field(default_factory=hetzner.address)
     aws: AwsCommand = aws_command
 

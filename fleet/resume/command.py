@@ -83,7 +83,9 @@ def _resume(
     return Resume(
         stack=stack,
         clouds=lambda there: Clouds(
-            resources=there, token=lambda: stack.secret_if_set("hcloud_token")
+            resources=there,
+            token=lambda: stack.secret_if_set("hcloud_token"),
+            kubeconfig=lambda: stack.secret("kubeconfig"),
         ),
         known=Known(ids=wanted.ids, gone=wanted.gone),
     )

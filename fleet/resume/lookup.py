@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import TypeAlias
 
+from fleet.resume import releases
 from fleet.resume.clouds import AskError, Clouds
 from fleet.resume.pending import REQUEST_S, Answer, Pending
 from lakefs.resources.action import ActionProvider
@@ -40,14 +41,18 @@ LAKEFS_PROVIDERS: Mapping[str, type[LakefsProvider]] = {
 
 
 def look_up(begun: Pending, clouds: Clouds) -> Answer:
-    """Return the ids under which it may be there; raises AskError where nobody can be asked."""
+    """Return the ids under which it may be there; raises AskError where nobody can be asked.
+
+    Of a Helm release, raises HalfDoneError or KubeError.
+    """
     if not begun.resource.get("custom") or begun.type.startswith(REPEATABLE):
         return Answer()
     if begun.type.startswith(LAKEFS):
         provider = LAKEFS_PROVIDERS[begun.type.removeprefix(LAKEFS)]()
         return Answer(ids=(provider.id_of(dict(begun.inputs)),))
     if begun.type == RELEASE:
-        return _joined("namespace", "name")(begun, clouds)
+        there = releases.is_there(begun, clouds.kubeconfig())
+        return Answer(ids=(releases.id_of(begun.inputs),) if there else ())
     if begun.type.startswith(KUBERNETES):
         return _object(begun)
     lookup = BY_TYPE.get(begun.type)

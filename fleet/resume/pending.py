@@ -9,6 +9,7 @@ drops it, and the cloud has a thing that no state knows. So what was found goes 
 here, and `pulumi stack import` forgets all entries (SaveSnapshot in pkg/cmd/pulumi/stack/io.go).
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -16,10 +17,18 @@ from datetime import datetime
 from typing import Any
 
 from fleet.destroy.deployed import Resource, kind_of, name_of
+from settings.names import RELEASE
 
 OPERATIONS = "pending_operations"
 CREATING = "creating"
 REQUEST_S = 60.0
+SECRET = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
+"""What marks a secret in a state (SigKey and SecretSig in sdk/go/common/resource/sig of pulumi).
+
+A Helm release has its inputs among its outputs as such a secret, `__inputs`. Without them its
+provider takes a refresh for an import: it invents the inputs, and the next update upgrades the
+release for nothing (Read in provider/pkg/provider/helm_release.go of pulumi-kubernetes).
+"""
 UNSEEN = "fleet resume has not read it from its cloud yet: run the same command again."
 """Marks a resource in the state until a refresh has found it.
 
@@ -142,13 +151,21 @@ def _put(resources: list[dict[str, Any]], begun: Resource, id_: str, *, useless:
     # outputs like the inputs: a provider reads what it has, and keeps what its cloud never tells,
     # such as a server's user data (isRefresh in pkg/tfbridge/provider.go of
     # pulumi-terraform-bridge v3.110.0)
-    entry = {**begun, "id": id_, "outputs": _given(begun.get("inputs") or {})}
+    entry = {**begun, "id": id_, "outputs": _outputs(begun)}
     if useless or any(_stays(each) for each in same):
         entry |= {"delete": True}
         entry.pop("protect", None)
     else:
         entry |= {"initErrors": [UNSEEN]}
     resources.append(entry)
+
+
+def _outputs(begun: Resource) -> dict[str, Any]:
+    inputs = begun.get("inputs") or {}
+    found: dict[str, Any] = _given(inputs)
+    if begun["type"] == RELEASE:
+        found["__inputs"] = {**SECRET, "plaintext": json.dumps(inputs)}
+    return found
 
 
 def _given(inputs: Any) -> Any:

@@ -13,6 +13,9 @@ from fleet.deployed_stack import DeployedStack, StackError, StackLockedError
 from fleet.resume import lookup
 from fleet.resume.clouds import AskError, Clouds
 from fleet.resume.pending import CREATING, Answer, Pending, pending, settled, to_read, unseen
+from fleet.resume.releases import HalfDoneError, is_there
+from kube.client import KubeError
+from settings.names import RELEASE
 
 HOLDER = re.compile(r"created by (?P<user>\S+)@(?P<host>\S+) \(pid (?P<pid>\d+)\)")
 """Who has the lock of a bucket or folder (checkForLock in pkg/backend/diy/lock.go of pulumi
@@ -55,6 +58,14 @@ class Settled:
     useless: tuple[str, ...] = ()
 
 
+class UnfinishedError(StackError):
+    """Helm must end releases before an update goes on; the text has a line with each command."""
+
+    def __init__(self, releases: Sequence[HalfDoneError]) -> None:
+        super().__init__("\n".join(dict.fromkeys(map(str, releases))))
+        self.releases = releases
+
+
 @dataclass(frozen=True, kw_only=True)
 class Resume:
     """A stack whose last update was killed."""
@@ -65,16 +76,25 @@ class Resume:
     known: Known = field(default_factory=Known)
 
     def plan(self) -> Plan:
-        """Look up what is pending; raises StackError with a line for each that nobody can ask."""
-        state = self.stack.exported()
+        """Look up what is pending.
+
+        Raises StackError with a line for each that nobody can ask, and UnfinishedError where Helm
+        must end a release first.
+        """
+        state = self._state()
         begun = tuple(pending(state))
         self._refuse_strangers(begun)
         clouds = self.clouds((state.get("deployment") or {}).get("resources") or [])
         answers: list[Answer] = []
         problems: list[str] = []
+        half_done: list[HalfDoneError] = []
         for each in begun:
             try:
                 answers.append(self._answer(each, clouds))
+            except HalfDoneError as error:
+                half_done.append(error)
+            except KubeError as error:
+                problems.append(f"{each.title}: what Helm has made of it is not known. {error}")
             except AskError as error:
                 problems.append(
                     f"{each.title}: it may have been made, and the state does not know: {error}. "
@@ -82,7 +102,9 @@ class Resume:
                     "there."
                 )
         if problems:
-            raise StackError("\n".join(dict.fromkeys(problems)))
+            raise StackError("\n".join(dict.fromkeys([*problems, *map(str, half_done)])))
+        if half_done:
+            raise UnfinishedError(half_done)
         return Plan(
             state=state,
             clouds=clouds,
@@ -103,10 +125,19 @@ class Resume:
             self.stack.refresh(urns, progress)
         return _result(plan, new, {each["urn"] for each in self.stack.resources()})
 
+    def _state(self) -> dict[str, Any]:
+        """Return the state; its secrets are in the clear where a release's outputs need them."""
+        state = self.stack.exported()
+        if any(each.type == RELEASE and each.operation == CREATING for each in pending(state)):
+            return self.stack.exported(secrets=True)
+        return state
+
     def _answer(self, begun: Pending, clouds: Clouds) -> Answer:
-        if begun.operation != CREATING:
-            return Answer()
-        return self.known.of(begun) or lookup.look_up(begun, clouds)
+        if begun.operation == CREATING:
+            return self.known.of(begun) or lookup.look_up(begun, clouds)
+        if begun.type == RELEASE:
+            is_there(begun, clouds.kubeconfig())
+        return Answer()
 
     def _put_back(self, state: Mapping[str, Any]) -> None:
         """Write the state; open the lock that a killed engine has left."""

@@ -27,7 +27,7 @@ def begun(type_: str, **inputs: Any) -> Pending:
 
 
 def clouds(*there: dict[str, Any], **given: Any) -> Clouds:
-    asking: dict[str, Any] = {"token": lambda: "token", "aws": nobody, **given}
+    asking: dict[str, Any] = {"token": lambda: "token", "kubeconfig": str, "aws": nobody, **given}
     return Clouds(resources=there, **asking)
 
 
@@ -51,11 +51,6 @@ def test_every_type_of_an_environment_can_be_looked_up(environment: str) -> None
             "lakefs/lakefs",
         ),
         ("kubernetes:core/v1:Namespace", {"metadata": {"name": "lakefs"}}, "lakefs"),
-        (
-            "kubernetes:helm.sh/v3:Release",
-            {"namespace": "volcano-system", "name": "volcano"},
-            "volcano-system/volcano",
-        ),
         ("aws:s3/bucket:Bucket", {"bucket": "fleet-dev-boot"}, "fleet-dev-boot"),
         ("aws:iam/rolePolicy:RolePolicy", {"role": "nodes", "name": "boot"}, "nodes:boot"),
         (
