@@ -52,15 +52,18 @@ class DeployedStack:
         """The file with the engine's own words about its last `verb`."""
         return (self.logs or self.root / ".preview") / f"{verb}-{self.environment}.log"
 
-    def exported(self) -> dict[str, Any]:
-        """Return the whole state as `pulumi stack export` prints it, its secrets encrypted.
+    def exported(self, *, secrets: bool = False) -> dict[str, Any]:
+        """Return the whole state as `pulumi stack export` prints it.
+
+        Its secrets are encrypted, or with `secrets` in the clear.
 
         A state in a folder that a killed engine made unreadable is mended. Raises StackError where
         there is no such stack.
         """
-        done = self._asked("stack", "export", self.arguments[0])
+        words = ("stack", "export", *(("--show-secrets",) if secrets else ()), self.arguments[0])
+        done = self._asked(*words)
         if UNREADABLE in done.stderr and mend(self._backend()):
-            done = self._asked("stack", "export", self.arguments[0])
+            done = self._asked(*words)
         if NO_STACK in done.stderr:
             raise StackError(
                 f"The backend has no stack {self.environment}, so nothing was deployed to it from "
@@ -75,11 +78,11 @@ class DeployedStack:
         return found
 
     def put_back(self, state: Mapping[str, Any]) -> None:
-        """Make `state` the state of the stack; raises StackLockedError where somebody has it."""
-        with tempfile.TemporaryDirectory(prefix="fleet-state-") as name:
-            file = Path(name) / "state.json"
-            file.write_text(json.dumps(state), encoding="utf-8")
-            self._told(self._asked("stack", "import", f"--file={file}", self.arguments[0]))
+        """Make `state` the state of the stack, its secrets encrypted anew; no file has them clear.
+
+        Raises StackLockedError where somebody has the stack.
+        """
+        self._told(self._asked("stack", "import", self.arguments[0], given=json.dumps(state)))
 
     def open(self) -> None:
         """Take away the lock that an engine has left, whoever that was."""
@@ -140,11 +143,12 @@ class DeployedStack:
         told = refusals(self.environment, outcome, output) or ("It said nothing.",)
         return StackError("\n".join([*told, f"The engine's own words are in {log}."]))
 
-    def _asked(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def _asked(self, *words: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [self.pulumi, *words, "--non-interactive", "--color=never"],
             cwd=self.root,
             env=dict(self.variables),
+            input=given,
             capture_output=True,
             text=True,
             check=False,

@@ -1,6 +1,7 @@
 """What `fleet resume` and `fleet destroy` do, done to the twin of a rehearsal."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from engine.events import Outcome
 from fleet.deployed_stack import DeployedStack, StackError
@@ -8,9 +9,10 @@ from fleet.destroy.deployed import counted, things
 from fleet.destroy.left import Left
 from fleet.destroy.run import Teardown
 from fleet.resume.clouds import Clouds
-from fleet.resume.run import Resume
+from fleet.resume.releases import UNINSTALL
+from fleet.resume.run import Resume, UnfinishedError
 from kube.client import KubeError
-from rehearsal.cloud_apis import aws
+from rehearsal.cloud_apis import aws, uninstall
 from rehearsal.engine import Engine
 from rehearsal.errors import RehearsalError
 from rehearsal.extras import Extras, Say, TakenDown, WentOn
@@ -34,15 +36,34 @@ def go_on(engine: Engine, hetzner: str) -> WentOn:
         clouds=lambda there: Clouds(
             resources=there,
             token=lambda: stack.secret_if_set("hcloud_token"),
+            kubeconfig=lambda: stack.secret("kubeconfig"),
             hetzner=hetzner,
             aws=aws(engine.directory),
         ),
     )
     try:
+        uninstalled = _uninstall_what_is_half_installed(resume, engine.directory)
         done = resume.settle(resume.plan(), _silent)
     except StackError as error:
         raise RehearsalError(f"fleet resume: {error}") from None
-    return WentOn(found=done.found, not_there=done.not_there, useless=done.useless)
+    return WentOn(
+        found=done.found,
+        not_there=done.not_there,
+        useless=done.useless,
+        uninstalled=uninstalled,
+    )
+
+
+def _uninstall_what_is_half_installed(resume: Resume, directory: Path) -> tuple[str, ...]:
+    """Do what `fleet resume` tells a person before it goes on; return kinds and names."""
+    try:
+        resume.plan()
+    except UnfinishedError as unfinished:
+        half_installed = [each.begun for each in unfinished.releases if each.verb == UNINSTALL]
+        for begun in half_installed:
+            uninstall(directory, begun.inputs)
+        return tuple(dict.fromkeys(each.title for each in half_installed))
+    return ()
 
 
 def take_down(engine: Engine, settings: Settings, hetzner: str, say: Say) -> TakenDown:

@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 from rehearsal.errors import RehearsalError
 from rehearsal.providers import cloud
 from rehearsal.providers.aws.facts import ACCOUNT
-from rehearsal.providers.values import encode
+from rehearsal.providers.values import Properties, encode
+from settings.names import RELEASE
 
 HETZNER = "hcloud:index/"
 KINDS = {
@@ -87,7 +89,10 @@ def aws(directory: Path) -> Callable[[Sequence[str]], dict[str, Any]]:
             case ["iam", "list-access-keys", "--user-name", user]:
                 keys = (each for each in cloud.read(directory) if each.type == ACCESS_KEY)
                 own = [each.id for each in keys if each.inputs.get("user") == user]
-                return {"AccessKeyMetadata": [{"AccessKeyId": id_} for id_ in own]}
+                now = datetime.now(UTC).isoformat()  # none is older than the rehearsal
+                return {
+                    "AccessKeyMetadata": [{"AccessKeyId": id_, "CreateDate": now} for id_ in own]
+                }
             case ["iam", "delete-access-key", "--user-name", _, "--access-key-id", key]:
                 _delete(directory, ACCESS_KEY, key)
                 return {}
@@ -98,17 +103,32 @@ def aws(directory: Path) -> Callable[[Sequence[str]], dict[str, Any]]:
 
 
 def wait_for_calls(directory: Path) -> None:
-    """Waits until the clouds have done what a killed engine has asked them for."""
-    for package in ("aws", "hcloud"):
+    """Waits until clouds and cluster have done what a killed engine has asked them for."""
+    for package in ("aws", "hcloud", "kubernetes"):
         with _provider(directory, package):
             pass
 
 
-def _delete(directory: Path, type_: str, id_: str) -> None:
-    """Deletes a thing in the simulated account, which its provider has in memory."""
+def uninstall(directory: Path, release: Mapping[str, Any]) -> None:
+    """Does what `helm uninstall` does with the release that has these inputs."""
+    id_ = f"{release['namespace']}/{release['name']}"
+    chart: Properties = {key: each for key, each in release.items() if isinstance(each, str | bool)}
+    _delete(directory, RELEASE, id_, package="kubernetes", inputs=chart)
+
+
+def _delete(
+    directory: Path,
+    type_: str,
+    id_: str,
+    *,
+    package: str = "aws",
+    inputs: Properties | None = None,
+) -> None:
+    """Deletes a thing that its provider has in memory."""
     urn = f"urn:pulumi:rehearsal::gpu-fleet::{type_}::{id_}"
-    with _provider(directory, "aws") as provider:
-        provider.Delete(provider_pb2.DeleteRequest(id=id_, urn=urn, properties=encode({})))
+    with _provider(directory, package) as provider:
+        given = encode(inputs or {})
+        provider.Delete(provider_pb2.DeleteRequest(id=id_, urn=urn, old_inputs=given))
 
 
 @contextmanager
@@ -118,8 +138,10 @@ def _provider(directory: Path, package: str) -> Iterator[provider_pb2_grpc.Resou
     no_proxy = [("grpc.enable_http_proxy", 0)]
     with grpc.insecure_channel(f"127.0.0.1:{port}", options=no_proxy) as channel:
         provider = provider_pb2_grpc.ResourceProviderStub(channel)
-        region = encode({"region": "us-east-1"})
-        provider.Configure(provider_pb2.ConfigureRequest(args=region, name=package))
+        access: Properties = {"region": "us-east-1"}
+        if package == "kubernetes":
+            access = {"kubeconfig": (directory / "kubeconfig").read_text(encoding="utf-8")}
+        provider.Configure(provider_pb2.ConfigureRequest(args=encode(access), name=package))
         yield provider
 
 

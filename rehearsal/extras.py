@@ -20,6 +20,7 @@ class WentOn:
     found: tuple[str, ...]  # and in the state now
     not_there: tuple[str, ...]
     useless: tuple[str, ...]  # the next update deletes it
+    uninstalled: tuple[str, ...] = ()  # Helm had begun to install it
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,6 +31,7 @@ class Kill:
     not_there: tuple[str, ...]
     useless: tuple[str, ...]
     seconds: float  # until the next update could begin
+    uninstalled: tuple[str, ...] = ()  # releases that Helm had begun to install
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,4 +164,5 @@ def _kill(made: int, went_on: WentOn, seconds: float) -> Kill:
         not_there=went_on.not_there,
         useless=went_on.useless,
         seconds=round(seconds, 1),
+        uninstalled=went_on.uninstalled,
     )

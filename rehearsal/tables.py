@@ -95,7 +95,8 @@ def _below_pools(report: Report) -> Iterator[RenderableType]:
 
 def _kills(done: Kills) -> Iterator[str]:
     for kill in done.kills:
-        ways = {"found": kill.found, "made again": kill.not_there, "useless": kill.useless}
+        ways = {"uninstalled, half installed": kill.uninstalled, "found": kill.found}
+        ways |= {"made again": kill.not_there, "useless": kill.useless}
         told = [f"{way}: {', '.join(names)}" for way, names in ways.items() if names]
         pending = "; ".join(told) or "nothing was pending"
         yield f"at {kill.made} of {done.resources} resources, {kill.seconds:.1f} s; {pending}"

@@ -16,7 +16,8 @@ def resume(
         typer.Option(
             "--id",
             metavar="NAME=ID",
-            help="A pending resource is in its cloud with this id; repeatable.",
+            help="A pending resource is in its cloud with this id; repeatable, for one that was "
+            "made twice, too.",
         ),
     ] = None,
     gone: Annotated[
@@ -46,7 +47,10 @@ def resume(
     """
     from fleet.resume.command import Wanted, command
 
-    given = dict(each.partition("=")[::2] for each in ids or ())
-    if wrong := [name for name, id_ in given.items() if not (name and id_)]:
-        refuse(f'--id is "{wrong[0]}"; it must be NAME=ID.')
+    given: dict[str, list[str]] = {}
+    for each in ids or ():
+        name, _, id_ = each.partition("=")
+        if not (name and id_):
+            refuse(f'--id is "{each}"; it must be NAME=ID.')
+        given.setdefault(name, []).append(id_)
     raise typer.Exit(command(ROOT, environment, Wanted(yes=yes, ids=given, gone=gone or ())))

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -51,6 +52,7 @@ class Clouds:
     resources: Sequence[Resource] = field(repr=False)
     token: Callable[[], str | None] = field(repr=False)
     """Hetzner's token, where the stack has one."""
+    kubeconfig: Callable[[], str] = field(repr=False)
     hetzner: str = field(default_factory=hetzner.address)
     aws: AwsCommand = aws_command
 
@@ -65,10 +67,13 @@ class Clouds:
             raise AskError(f"Hetzner does not answer ({error}): run the command again") from None
         return tuple(str(each["id"]) for each in found)
 
-    def access_keys(self, user: str) -> tuple[str, ...]:
-        """Return the ids of a user's access keys."""
+    def access_keys(self, user: str) -> dict[str, datetime]:
+        """Return when each of a user's access keys was made, by its id."""
         answer = self.aws(("iam", "list-access-keys", "--user-name", user))
-        return tuple(each["AccessKeyId"] for each in answer["AccessKeyMetadata"])
+        return {
+            each["AccessKeyId"]: datetime.fromisoformat(each["CreateDate"])
+            for each in answer["AccessKeyMetadata"]
+        }
 
     def delete_access_key(self, user: str, key: str) -> None:
         """Delete a key of a user."""

@@ -31,7 +31,7 @@ class Wanted:
     """The options of the command."""
 
     yes: bool
-    ids: Mapping[str, str] = field(default_factory=dict)
+    ids: Mapping[str, Sequence[str]] = field(default_factory=dict)
     gone: Sequence[str] = ()
 
 
@@ -83,7 +83,9 @@ def _resume(
     return Resume(
         stack=stack,
         clouds=lambda there: Clouds(
-            resources=there, token=lambda: stack.secret_if_set("hcloud_token")
+            resources=there,
+            token=lambda: stack.secret_if_set("hcloud_token"),
+            kubeconfig=lambda: stack.secret("kubeconfig"),
         ),
         known=Known(ids=wanted.ids, gone=wanted.gone),
     )
@@ -94,11 +96,10 @@ def told(plan: Plan) -> Iterator[str]:
     if not (plan.begun or plan.unseen):
         yield "No step is pending."
         return
-    for each in plan.begun[:SHOWN]:
+    for each, answer in [*zip(plan.begun, plan.answers, strict=True)][:SHOWN]:
         if each.operation != CREATING:
             yield f"{each.title}: {each.operation} was not ended."
             continue
-        answer = plan.answers[each.urn]
         ids = ", ".join(answer.ids)
         if answer.useless and ids:
             yield f"{each.title}: {ids} was made, and its secret is lost: it will be deleted."
@@ -106,6 +107,8 @@ def told(plan: Plan) -> Iterator[str]:
             yield f"{each.title}: it may be there as {ids}."
         else:
             yield f"{each.title}: it is made again."
+        if answer.others:
+            yield f"{each.title}: {', '.join(answer.others)} was made before, and stays."
     if len(plan.begun) > SHOWN:
         yield f"And {len(plan.begun) - SHOWN} more."
     if plan.unseen:

@@ -9,10 +9,12 @@ The secret of an AWS access key is shown once, so another key takes its place.
 """
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import TypeAlias
 
+from fleet.resume import releases
 from fleet.resume.clouds import AskError, Clouds
-from fleet.resume.pending import Answer, Pending
+from fleet.resume.pending import REQUEST_S, Answer, Pending
 from lakefs.resources.action import ActionProvider
 from lakefs.resources.administrator import AdministratorProvider
 from lakefs.resources.branch_protection import BranchProtectionProvider
@@ -39,14 +41,18 @@ LAKEFS_PROVIDERS: Mapping[str, type[LakefsProvider]] = {
 
 
 def look_up(begun: Pending, clouds: Clouds) -> Answer:
-    """Return the ids under which it may be there; raises AskError where nobody can be asked."""
+    """Return the ids under which it may be there; raises AskError where nobody can be asked.
+
+    Of a Helm release, raises HalfDoneError or KubeError.
+    """
     if not begun.resource.get("custom") or begun.type.startswith(REPEATABLE):
         return Answer()
     if begun.type.startswith(LAKEFS):
         provider = LAKEFS_PROVIDERS[begun.type.removeprefix(LAKEFS)]()
         return Answer(ids=(provider.id_of(dict(begun.inputs)),))
     if begun.type == RELEASE:
-        return _joined("namespace", "name")(begun, clouds)
+        there = releases.is_there(begun, clouds.kubeconfig())
+        return Answer(ids=(releases.id_of(begun.inputs),) if there else ())
     if begun.type.startswith(KUBERNETES):
         return _object(begun)
     lookup = BY_TYPE.get(begun.type)
@@ -91,17 +97,26 @@ def _queue(begun: Pending, clouds: Clouds) -> Answer:
 
 
 def _access_key(begun: Pending, clouds: Clouds) -> Answer:
-    """The keys of its user that the state lacks: nobody has their secrets any more."""
+    """The keys of its user that the state lacks and that were made when the engine was killed.
+
+    Nobody has their secrets any more. One that was made before may be in somebody's use.
+    """
     known = {each.get("id") for each in clouds.resources}
-    found = clouds.access_keys(_text(begun, "user"))
-    return Answer(ids=tuple(key for key in found if key not in known), useless=True)
+    made = clouds.access_keys(_text(begun, "user"))
+    since = begun.written - timedelta(seconds=REQUEST_S)
+    lost = tuple(key for key, when in made.items() if key not in known and when >= since)
+    others = tuple(key for key in made if key not in known and key not in lost)
+    return Answer(ids=lost, useless=True, others=others)
 
 
 def _text(begun: Pending, name: str) -> str:
-    value = begun.inputs.get(name)
-    if not isinstance(value, str):
-        raise AskError(f"the state does not tell its {name}: look into its cloud")
-    return value
+    """An input as an id has it; the ids of Hetzner's networks are numbers."""
+    match begun.inputs.get(name):
+        case str(value):
+            return value
+        case int() | float() as value if not isinstance(value, bool):
+            return f"{value:.0f}"
+    raise AskError(f"the state does not tell its {name}: look into its cloud")
 
 
 OF_BUCKETS = (

@@ -9,19 +9,33 @@ drops it, and the cloud has a thing that no state knows. So what was found goes 
 here, and `pulumi stack import` forgets all entries (SaveSnapshot in pkg/cmd/pulumi/stack/io.go).
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from fleet.destroy.deployed import Resource, kind_of, name_of
+from settings.names import RELEASE
 
 OPERATIONS = "pending_operations"
 CREATING = "creating"
 REQUEST_S = 60.0
+SECRET = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
+"""What marks a secret in a state (SigKey and SecretSig in sdk/go/common/resource/sig of pulumi).
+
+A Helm release has its inputs among its outputs as such a secret, `__inputs`. Without them its
+provider takes a refresh for an import: it invents the inputs, and the next update upgrades the
+release for nothing (Read in provider/pkg/provider/helm_release.go of pulumi-kubernetes).
+"""
 UNSEEN = "fleet resume has not read it from its cloud yet: run the same command again."
-"""Marks a resource in the state; an update refuses it, a refresh that finds it takes it off."""
+"""Marks a resource in the state until a refresh has found it.
+
+An update does not refuse it. It makes an update step without a change (continueStepsFromDiff in
+pkg/resource/deploy/step_generator.go of pulumi v3.220.0): where the thing is there, that takes the
+mark off; where it is gone, its provider refuses.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +44,8 @@ class Pending:
 
     operation: str
     resource: Resource = field(repr=False)
+    written: datetime
+    """When the state that has it was written: right before it was begun, or while it ran."""
 
     @property
     def urn(self) -> str:
@@ -56,23 +72,38 @@ class Pending:
         """What the program has asked for, with the names that the provider had filled in."""
         return self.resource.get("inputs") or {}
 
+    def repeats(self, other: "Pending") -> bool:
+        """Return whether it is the same step as another one, of the same thing."""
+        key = (self.operation, self.urn, self.inputs)
+        return key == (other.operation, other.urn, other.inputs)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """What is known of a pending create: the ids that it may have in its cloud, if it is there.
 
-    What is `useless` is there, but cannot be used: the state has it as one to delete.
+    What is `useless` is there, but cannot be used: the state has it as one to delete. `others` are
+    there beside it, and were made before: they stay as they are.
     """
 
     ids: tuple[str, ...] = ()
     useless: bool = False
+    others: tuple[str, ...] = ()
 
 
 def pending(state: Mapping[str, Any]) -> list[Pending]:
-    """Return the steps that an exported state has begun and not ended, each once."""
+    """Return the steps that an exported state has begun and not ended, each once.
+
+    Two creates of one resource may be pending, the later first: an update takes over those of the
+    killed one before (Snap, as above). They are the same thing where their inputs are equal.
+    """
     operations = (state.get("deployment") or {}).get(OPERATIONS) or []
-    found = [Pending(operation=each["type"], resource=each["resource"]) for each in operations]
-    return list({(each.operation, each.urn): each for each in found}.values())
+    found: list[Pending] = []
+    for each in operations:
+        new = Pending(operation=each["type"], resource=each["resource"], written=_written(state))
+        if not any(new.repeats(old) for old in found):
+            found.append(new)
+    return found
 
 
 def on_its_way_s(state: Mapping[str, Any], now: datetime) -> float:
@@ -82,8 +113,11 @@ def on_its_way_s(state: Mapping[str, Any], now: datetime) -> float:
     """
     if not any(each.operation == CREATING for each in pending(state)):
         return 0.0
-    written = datetime.fromisoformat(state["deployment"]["manifest"]["time"])
-    return min(max(0.0, REQUEST_S - (now - written).total_seconds()), REQUEST_S)
+    return min(max(0.0, REQUEST_S - (now - _written(state)).total_seconds()), REQUEST_S)
+
+
+def _written(state: Mapping[str, Any]) -> datetime:
+    return datetime.fromisoformat(state["deployment"]["manifest"]["time"])
 
 
 def unseen(state: Mapping[str, Any]) -> list[str]:
@@ -92,12 +126,11 @@ def unseen(state: Mapping[str, Any]) -> list[str]:
     return [each["urn"] for each in resources if UNSEEN in (each.get("initErrors") or ())]
 
 
-def settled(state: Mapping[str, Any], answers: Mapping[str, Answer]) -> dict[str, Any]:
-    """Return the state with what `answers` knows, by URN, and without pending steps."""
+def settled(state: Mapping[str, Any], answers: Sequence[Answer]) -> dict[str, Any]:
+    """Return the state without pending steps, with what is known of each, in their order."""
     new = deepcopy(dict(state))
     resources = new["deployment"].setdefault("resources", [])
-    for each in pending(state):
-        answer = answers.get(each.urn, Answer())
+    for each, answer in zip(pending(state), answers, strict=True):
         for id_ in answer.ids:
             _put(resources, each.resource, id_, useless=answer.useless)
     new["deployment"].pop(OPERATIONS, None)
@@ -118,13 +151,21 @@ def _put(resources: list[dict[str, Any]], begun: Resource, id_: str, *, useless:
     # outputs like the inputs: a provider reads what it has, and keeps what its cloud never tells,
     # such as a server's user data (isRefresh in pkg/tfbridge/provider.go of
     # pulumi-terraform-bridge v3.110.0)
-    entry = {**begun, "id": id_, "outputs": _given(begun.get("inputs") or {})}
+    entry = {**begun, "id": id_, "outputs": _outputs(begun)}
     if useless or any(_stays(each) for each in same):
         entry |= {"delete": True}
         entry.pop("protect", None)
     else:
         entry |= {"initErrors": [UNSEEN]}
     resources.append(entry)
+
+
+def _outputs(begun: Resource) -> dict[str, Any]:
+    inputs = begun.get("inputs") or {}
+    found: dict[str, Any] = _given(inputs)
+    if begun["type"] == RELEASE:
+        found["__inputs"] = {**SECRET, "plaintext": json.dumps(inputs)}
+    return found
 
 
 def _given(inputs: Any) -> Any:

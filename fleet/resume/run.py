@@ -13,6 +13,9 @@ from fleet.deployed_stack import DeployedStack, StackError, StackLockedError
 from fleet.resume import lookup
 from fleet.resume.clouds import AskError, Clouds
 from fleet.resume.pending import CREATING, Answer, Pending, pending, settled, to_read, unseen
+from fleet.resume.releases import HalfDoneError, is_there
+from kube.client import KubeError
+from settings.names import RELEASE
 
 HOLDER = re.compile(r"created by (?P<user>\S+)@(?P<host>\S+) \(pid (?P<pid>\d+)\)")
 """Who has the lock of a bucket or folder (checkForLock in pkg/backend/diy/lock.go of pulumi
@@ -21,27 +24,27 @@ v3.220.0)."""
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """What a person knows: the id of what is there, and what is not there, by name or URN."""
+    """What a person knows: the ids of what is there, and what is not there, by name or URN."""
 
-    ids: Mapping[str, str] = field(default_factory=dict)
+    ids: Mapping[str, Sequence[str]] = field(default_factory=dict)
     gone: Sequence[str] = ()
 
     def of(self, begun: Pending) -> Answer | None:
         """Return what they know of a pending create; None where that is nothing."""
         if begun.name in self.gone or begun.urn in self.gone:
             return Answer()
-        id_ = self.ids.get(begun.urn, self.ids.get(begun.name))
-        return Answer(ids=(id_,)) if id_ else None
+        ids = self.ids.get(begun.urn, self.ids.get(begun.name))
+        return Answer(ids=tuple(ids)) if ids else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What would be done to the state: pending steps, and what is known of each create."""
+    """What would be done to the state: pending steps, and in their order what is known of each."""
 
     state: Mapping[str, Any] = field(repr=False)
     clouds: Clouds = field(repr=False)
     begun: tuple[Pending, ...]
-    answers: Mapping[str, Answer]
+    answers: tuple[Answer, ...]
     unseen: tuple[str, ...]
     """What an earlier run has put into the state and not read."""
 
@@ -55,6 +58,14 @@ class Settled:
     useless: tuple[str, ...] = ()
 
 
+class UnfinishedError(StackError):
+    """Helm must end releases before an update goes on; the text has a line with each command."""
+
+    def __init__(self, releases: Sequence[HalfDoneError]) -> None:
+        super().__init__("\n".join(dict.fromkeys(map(str, releases))))
+        self.releases = releases
+
+
 @dataclass(frozen=True, kw_only=True)
 class Resume:
     """A stack whose last update was killed."""
@@ -65,16 +76,25 @@ class Resume:
     known: Known = field(default_factory=Known)
 
     def plan(self) -> Plan:
-        """Look up what is pending; raises StackError with a line for each that nobody can ask."""
-        state = self.stack.exported()
+        """Look up what is pending.
+
+        Raises StackError with a line for each that nobody can ask, and UnfinishedError where Helm
+        must end a release first.
+        """
+        state = self._state()
         begun = tuple(pending(state))
         self._refuse_strangers(begun)
         clouds = self.clouds((state.get("deployment") or {}).get("resources") or [])
-        answers: dict[str, Answer] = {}
+        answers: list[Answer] = []
         problems: list[str] = []
-        for each in (each for each in begun if each.operation == CREATING):
+        half_done: list[HalfDoneError] = []
+        for each in begun:
             try:
-                answers[each.urn] = self.known.of(each) or lookup.look_up(each, clouds)
+                answers.append(self._answer(each, clouds))
+            except HalfDoneError as error:
+                half_done.append(error)
+            except KubeError as error:
+                problems.append(f"{each.title}: what Helm has made of it is not known. {error}")
             except AskError as error:
                 problems.append(
                     f"{each.title}: it may have been made, and the state does not know: {error}. "
@@ -82,12 +102,14 @@ class Resume:
                     "there."
                 )
         if problems:
-            raise StackError("\n".join(problems))
+            raise StackError("\n".join(dict.fromkeys([*problems, *map(str, half_done)])))
+        if half_done:
+            raise UnfinishedError(half_done)
         return Plan(
             state=state,
             clouds=clouds,
             begun=begun,
-            answers=answers,
+            answers=tuple(answers),
             unseen=tuple(unseen(state)),
         )
 
@@ -101,18 +123,21 @@ class Resume:
         _delete_keys(new, plan.clouds)
         if urns := [*to_read(new, plan.state)]:
             self.stack.refresh(urns, progress)
-        return self._result(plan, {each["urn"] for each in self.stack.resources()})
+        return _result(plan, new, {each["urn"] for each in self.stack.resources()})
 
-    def _result(self, plan: Plan, there: set[str]) -> Settled:
-        creating = {each.urn: each for each in plan.begun if each.operation == CREATING}
-        tried = {urn: answer for urn, answer in plan.answers.items() if answer.ids}
-        useless = [urn for urn, answer in tried.items() if answer.useless]
-        found = [urn for urn in tried if urn in there and urn not in useless]
-        return Settled(
-            found=tuple(creating[urn].title for urn in found),
-            not_there=tuple(creating[urn].title for urn in creating if urn not in there),
-            useless=tuple(creating[urn].title for urn in useless),
-        )
+    def _state(self) -> dict[str, Any]:
+        """Return the state; its secrets are in the clear where a release's outputs need them."""
+        state = self.stack.exported()
+        if any(each.type == RELEASE and each.operation == CREATING for each in pending(state)):
+            return self.stack.exported(secrets=True)
+        return state
+
+    def _answer(self, begun: Pending, clouds: Clouds) -> Answer:
+        if begun.operation == CREATING:
+            return self.known.of(begun) or lookup.look_up(begun, clouds)
+        if begun.type == RELEASE:
+            is_there(begun, clouds.kubeconfig())
+        return Answer()
 
     def _put_back(self, state: Mapping[str, Any]) -> None:
         """Write the state; open the lock that a killed engine has left."""
@@ -132,8 +157,27 @@ class Resume:
         for option, given in (("--id", self.known.ids), ("--gone", self.known.gone)):
             for name in given:
                 if name not in names:
-                    told = ", ".join(each.name for each in begun) or "nothing is pending"
-                    raise StackError(f'{option} is "{name}"; pending: {told}.')
+                    told = ", ".join(dict.fromkeys(each.name for each in begun))
+                    raise StackError(f'{option} is "{name}"; pending: {told or "nothing"}.')
+
+
+def _result(plan: Plan, new: Mapping[str, Any], there: set[str]) -> Settled:
+    """Return what became of the creates: in `new` is what was put back, `there` what it holds."""
+    to_delete = {
+        (each["urn"], each["id"]) for each in new["deployment"]["resources"] if each.get("delete")
+    }
+    found, not_there, useless = [], [], []
+    for each, answer in zip(plan.begun, plan.answers, strict=True):
+        if each.operation != CREATING:
+            continue
+        doomed = [id_ for id_ in answer.ids if (each.urn, id_) in to_delete]
+        if doomed:
+            useless.append(each.title)
+        elif answer.ids and each.urn in there:
+            found.append(each.title)
+        elif each.urn not in there:
+            not_there.append(each.title)
+    return Settled(found=tuple(found), not_there=tuple(not_there), useless=tuple(useless))
 
 
 def _delete_keys(state: Mapping[str, Any], clouds: Clouds) -> None:

@@ -146,7 +146,11 @@ class SimulatedInstance:
         preview: bool,
         timeout_s: float,
     ) -> Properties:
-        """Changes the object; values that the cloud decided before stay."""
+        """Changes the object; values that the cloud decided before stay.
+
+        Refuses where it is gone, in the words of Update in pkg/tfbridge/provider.go of
+        pulumi-terraform-bridge v3.110.0.
+        """
         del timeout_s
         simulated = self._type(resource)
         request = self._request(new, state.id)
@@ -157,6 +161,12 @@ class SimulatedInstance:
             )
         with self.cloud.lock:
             if not preview:
+                if self.cloud.get(resource.type, state.id) is None:
+                    raise RefusedError(
+                        f"{simulated.name} {resource.name}: the resource did not exist while "
+                        "updating it; `pulumi refresh` takes note.",
+                        summary="gone",
+                    )
                 self._admit(simulated, resource, request)
                 self._keep(simulated, resource, request)
             return conceal_properties(simulated.made(request), new)

@@ -26,11 +26,22 @@ from tests.support.hetzner import project
 PROGRAM = """
 import pulumi, pulumi_hcloud as hcloud, pulumi_kubernetes as kubernetes
 from pulumi_kubernetes.core.v1 import ConfigMap
+from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 config = pulumi.Config("gpu-fleet")
 cluster = kubernetes.Provider("cluster", kubeconfig=config.require_secret("kubeconfig"))
 opts = pulumi.ResourceOptions(provider=cluster)
 for name in ("first", "second"):
     ConfigMap(name, metadata={"name": name, "namespace": "default"}, data={"a": "b"}, opts=opts)
+Release(
+    "kured",
+    name="kured",
+    namespace="default",
+    chart="kured",
+    version="5.6.1",
+    repository_opts=RepositoryOptsArgs(repo="https://kubereboot.github.io/charts"),
+    values={"podAnnotations": {"digest": pulumi.Output.secret("9f86d081")}},
+    opts=opts,
+)
 hetzner = pulumi.ResourceOptions(provider=hcloud.Provider("hetzner", token="x" * 64))
 hcloud.Network("hall", name="hall", ip_range="10.0.0.0/8", opts=hetzner)
 """
@@ -42,12 +53,13 @@ root, environment, yes = sys.argv[1:]
 sys.exit(command(Path(root), environment, Wanted(yes=yes == "True")))
 """
 RUNBOOK = (ROOT / "docs" / "runbooks" / "killed-update.md").read_text()
+KEPT = "/api/v1/namespaces/default/secrets/sh.helm.release.v1.kured.v1"
 SECOND = "/api/v1/namespaces/default/configmaps/second"
 
 
 @pytest.fixture
 def trial(twin_of_dev: Callable[[Change], Trial], tmp_path: Path) -> Trial:
-    """Two objects and a network, all made."""
+    """Two objects, a release of a chart and a network, all made."""
     (tmp_path / "Pulumi.yaml").write_text("name: gpu-fleet\nruntime: python\n")
     (tmp_path / "__main__.py").write_text(PROGRAM)
     trial = twin_of_dev(lambda _config: None).running(tmp_path)
@@ -69,18 +81,25 @@ def test_what_a_killed_update_had_made_is_found_by_the_command_of_the_runbook(
     assert trial.api().get(SECOND)
 
     write(trial, whole)
-    killed_while_making(trial, "second", "hall")
+    killed_while_making(trial, "second", "hall", "kured")
     lock(trial)
     empty_metadata(trial)
+    helm_says(trial, "pending-install")
+    half = command(trial, yes=True)
+    assert (half.returncode, len(written(trial)[OPERATIONS])) == (2, 3)
+    assert "`helm --namespace default uninstall kured`" in " ".join(half.stderr.split())
+    helm_says(trial, "deployed")
     no = command(trial, yes=False, answer="n\n")
     assert no.returncode == 2, no.stderr
-    assert len(written(trial)[OPERATIONS]) == 2
+    assert len(written(trial)[OPERATIONS]) == 3
     done = command(trial, yes=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 in the state now: " in done.stderr
+    assert "3 in the state now: " in done.stderr
+    assert "updated" not in done.stdout.partition("Resources:")[2], "the provider knows its inputs"
+    assert "9f86d081" not in state_file(trial).read_text()
     assert trial.up().changes == []
     assert not written(trial).get(OPERATIONS)
-    assert len(cloud.read(trial.engine.directory)) == 1
+    assert len(cloud.read(trial.engine.directory)) == 2
 
 
 @pytest.mark.slow
@@ -89,11 +108,20 @@ def test_what_was_not_made_is_made_and_what_is_too_many_goes(trial: Trial) -> No
     for scenario in (
         what_was_not_made_is_forgotten,
         what_was_made_beside_another_is_deleted,
+        what_two_killed_updates_have_made_is_there_once,
         an_update_that_still_runs_is_not_disturbed,
-        what_was_not_read_is_refused_by_an_update,
+        what_was_not_read_and_is_gone_is_refused_by_an_update,
+        what_was_not_read_and_is_there_is_updated,
     ):
         write(trial, whole)
         scenario(trial)
+
+
+def helm_says(trial: Trial, status: str) -> None:
+    """The status of the release's first revision, in the Secret that Helm keeps of it."""
+    body = {"metadata": {"labels": {"status": status}}}
+    headers = {"Content-Type": "application/merge-patch+json"}
+    trial.api().request("PATCH", KEPT, body, headers=headers)
 
 
 def empty_metadata(trial: Trial) -> None:
@@ -124,6 +152,23 @@ def what_was_made_beside_another_is_deleted(trial: Trial) -> None:
     assert trial.api().get(SECOND.replace("second", "other")) is None
 
 
+def what_two_killed_updates_have_made_is_there_once(trial: Trial) -> None:
+    """An update takes over the pending creates of the one that was killed before it."""
+    killed_while_making(trial, "second", name="other")
+    (earlier,) = written(trial)[OPERATIONS]
+    other = {"metadata": {"name": "other"}, "apiVersion": "v1", "kind": "ConfigMap"}
+    assert trial.api().create("/api/v1/namespaces/default/configmaps", other)
+    latest = written(trial)
+    now = json.loads(json.dumps(earlier).replace('"name": "other"', '"name": "second"'))
+    write(trial, {**latest, OPERATIONS: [now, earlier]})
+    done = settle(trial)
+    assert (done.found, done.useless) == (("ConfigMap second",), ("ConfigMap second",))
+    trial.up()
+    assert trial.up().changes == []
+    assert trial.api().get(SECOND)
+    assert trial.api().get(SECOND.replace("second", "other")) is None
+
+
 def an_update_that_still_runs_is_not_disturbed(trial: Trial) -> None:
     killed_while_making(trial, "second")
     lock(trial, pid=os.getppid())
@@ -133,19 +178,32 @@ def an_update_that_still_runs_is_not_disturbed(trial: Trial) -> None:
     lock(trial)
 
 
-def what_was_not_read_is_refused_by_an_update(trial: Trial) -> None:
-    """A resume that is killed before its refresh leaves the resource marked in the state."""
-    killed_while_making(trial, "second")
+def what_was_not_read_and_is_gone_is_refused_by_an_update(trial: Trial) -> None:
+    put_back_and_killed(trial, "second")
     trial.api().delete(SECOND)
-    resume = resuming(trial)
-    resume.stack.open()
-    resume.stack.put_back(settled(resume.plan().state, resume.plan().answers))
     with pytest.raises(EngineError, match="it is gone"):
         trial.up()
     assert resuming(trial).plan().unseen
     settle(trial)
     trial.up()
     assert trial.api().get(SECOND)
+
+
+def what_was_not_read_and_is_there_is_updated(trial: Trial) -> None:
+    """Its provider finds it, and the engine takes the mark off."""
+    put_back_and_killed(trial, "second")
+    trial.up()
+    assert not resuming(trial).plan().unseen
+    assert trial.up().changes == []
+
+
+def put_back_and_killed(trial: Trial, name: str) -> None:
+    """A resume that is killed before its refresh leaves the resource marked in the state."""
+    killed_while_making(trial, name)
+    resume = resuming(trial)
+    resume.stack.open()
+    resume.stack.put_back(settled(resume.plan().state, resume.plan().answers))
+    assert resuming(trial).plan().unseen
 
 
 def command(trial: Trial, *, yes: bool, answer: str = "") -> subprocess.CompletedProcess[str]:
@@ -238,7 +296,12 @@ def resuming(trial: Trial, hetzner: str = "") -> Resume:
     )
     return Resume(
         stack=stack,
-        clouds=lambda there: Clouds(resources=there, token=lambda: "token", hetzner=hetzner),
+        clouds=lambda there: Clouds(
+            resources=there,
+            token=lambda: "token",
+            kubeconfig=lambda: stack.secret("kubeconfig"),
+            hetzner=hetzner,
+        ),
     )
 
 

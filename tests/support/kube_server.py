@@ -58,6 +58,13 @@ class KubeServer:
     def node_pool(self, name: str) -> dict[str, Any]:
         return self.put(f"{NODE_POOLS}/{name}", spec={"limits": {"nvidia.com/gpu": "16"}})
 
+    def release(self, name: str, *statuses: str, namespace: str = "kube-system") -> None:
+        """A Secret for each revision of a release, as Helm keeps them."""
+        for number, status in enumerate(statuses, 1):
+            labels = {"owner": "helm", "name": name, "status": status, "version": str(number)}
+            secrets = f"/api/v1/namespaces/{namespace}/secrets"
+            self.put(f"{secrets}/sh.helm.release.v1.{name}.v{number}", metadata={"labels": labels})
+
     def left(self, collection: str) -> list[str]:
         """The names of the objects in a collection."""
         found = [path for path in self.objects if path.startswith(f"{collection}/")]
@@ -80,9 +87,14 @@ class KubeServer:
     def _listed(self, url: str) -> tuple[int, Any]:
         path, query = urlsplit(url).path, parse_qs(urlsplit(url).query)
         kind = path.rsplit("/", 1)[1]
-        if kind not in {"nodes", "pods", "nodeclaims", "nodepools"}:
+        if kind not in {"nodes", "pods", "nodeclaims", "nodepools", "secrets"}:
             return _status(404)
         found = [each for key, each in self.objects.items() if key.rsplit("/", 2)[1] == kind]
+        if kind == "secrets":  # of one namespace
+            found = [each for key, each in self.objects.items() if key.startswith(f"{path}/")]
+        for selector in query.get("labelSelector", []):
+            wanted = {tuple(label.split("=")) for label in selector.split(",")}
+            found = [each for each in found if wanted <= {*each["metadata"]["labels"].items()}]
         for selector in query.get("fieldSelector", []):
             node = selector.partition("=")[2]
             found = [each for each in found if each["spec"].get("nodeName") == node]

@@ -23,6 +23,7 @@ from rehearsal.providers.contract import (
     State,
 )
 from rehearsal.providers.difference import difference
+from rehearsal.providers.kubernetes.helm_storage import DEPLOYED, MANAGER, PENDING, HelmStorage
 from rehearsal.providers.kubernetes.objects import metadata, name_of
 from rehearsal.providers.kubernetes.readiness import (
     CRD_PATH,
@@ -33,11 +34,11 @@ from rehearsal.providers.kubernetes.readiness import (
 from rehearsal.providers.naming import automatic_name
 from rehearsal.providers.secrets import conceal_properties
 from rehearsal.providers.type_check import problems
-from rehearsal.providers.values import UNKNOWN, Properties, plain_properties
+from rehearsal.providers.values import UNKNOWN, Properties, Secret, plain, plain_properties
 from settings.names import RELEASE
 
 GONE_WITHIN_S = 60.0
-MANAGER = "helm"
+INPUTS = "__inputs"
 INPUT_CHECKS = (
     InputCheck(
         "version", matching(r"v?\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?", "one version, as 1.14.1")
@@ -106,38 +107,60 @@ class Releases:
             return "", {**inputs, "status": UNKNOWN, "resourceNames": UNKNOWN}
         given = plain_properties(inputs)
         id_ = f"{given['namespace']}/{given['name']}"
-        if self.cloud.get(RELEASE, id_):
+        storage = self._storage(given)
+        if self.cloud.get(RELEASE, id_) or storage.status():
             raise RefusedError(
                 f"Release {resource.name}: the name {id_} is still in use by another release.",
                 summary="name in use",
             )
         self._ensure_namespace(resource, given)
-        self._apply_definitions(given)
-        self._start(given)
+        storage.write(PENDING)
+        try:
+            self._apply_definitions(given)
+            self._start(given)
+            self.api.pause(0)  # an engine that was killed takes its provider with it
+        except RefusedError:
+            if not self.api.cancelled.is_set():
+                storage.forget()
+            raise
+        storage.write(DEPLOYED)
         return id_, self._record(resource, id_, inputs, revision=1)
 
     def update(
         self, resource: Resource, state: State, new: Properties, *, preview: bool
     ) -> Properties:
-        """Records the release again, with the next revision."""
+        """Records the release again, with the next revision; refuses where it is gone, as Helm."""
         if preview:
             return {**new, "status": UNKNOWN, "resourceNames": UNKNOWN}
         given = plain_properties(new)
+        thing = self.cloud.get(RELEASE, state.id)
+        if thing is None:
+            raise RefusedError(
+                f'Release {resource.name}: "{given["name"]}" has no deployed releases.',
+                summary="gone",
+            )
         self._apply_definitions(given)
         self._start(given)
-        match plain_properties(state.outputs).get("status"):
-            case {"revision": int(revision)}:
-                return self._record(resource, state.id, new, revision=revision + 1)
-            case _:
-                return self._record(resource, state.id, new, revision=1)
+        revision = _revision(thing) + 1
+        self._storage(given).write(DEPLOYED, revision)
+        return self._record(resource, state.id, new, revision=revision)
 
     def read(self, state: State) -> State | None:
-        """The release as recorded; None where it is gone."""
+        """The release as recorded; None where it is gone.
+
+        Inputs come from the outputs. Without them there it is an import, which makes them up (Read
+        in provider/pkg/provider/helm_release.go of pulumi-kubernetes).
+        """
         thing = self.cloud.get(RELEASE, state.id)
         if thing is None:
             return None
-        inputs = conceal_properties(thing.inputs, state.inputs)
-        return State(id=state.id, inputs=inputs, outputs=conceal_properties(thing.outputs, inputs))
+        inputs = plain(state.outputs.get(INPUTS))
+        if not isinstance(inputs, dict):
+            chart: Properties = {"chart": _chart(thing.inputs), "atomic": False, "skipAwait": False}
+            inputs = {**thing.inputs, **chart}
+        concealed = conceal_properties(inputs, state.inputs)
+        outputs = conceal_properties(thing.outputs, concealed)
+        return State(id=state.id, inputs=concealed, outputs={**outputs, INPUTS: Secret(concealed)})
 
     def delete(self, state: State) -> None:
         """Deletes the record, and the CRDs that Helm would delete with the release."""
@@ -151,6 +174,7 @@ class Releases:
                 gone = self.api.delete(path)
                 if gone is not None:
                     until_gone(self.api, path, metadata(gone).get("uid"), limit_s=GONE_WITHIN_S)
+        self._storage(given).forget()
         self.cloud.remove(RELEASE, state.id)
 
     def _ensure_namespace(self, resource: Resource, given: Properties) -> None:
@@ -201,7 +225,10 @@ class Releases:
             outputs=outputs,
         )
         self.cloud.put(thing)
-        return conceal_properties(outputs, inputs)
+        return {**conceal_properties(outputs, inputs), INPUTS: Secret(dict(inputs))}
+
+    def _storage(self, given: Properties) -> HelmStorage:
+        return HelmStorage(api=self.api, namespace=str(given["namespace"]), name=str(given["name"]))
 
 
 def folder_of_kinds(release: Mapping[str, object]) -> str | None:
@@ -209,6 +236,13 @@ def folder_of_kinds(release: Mapping[str, object]) -> str | None:
     if release.get("skipCrds") and _chart(release) not in CRDS_AMONG_TEMPLATES:
         return None
     return CRDS_OF_CHART.get(_chart(release))
+
+
+def _revision(thing: CloudObject) -> int:
+    match thing.outputs.get("status"):
+        case {"revision": int() | float() as revision}:
+            return int(revision)
+    return 1
 
 
 def _chart(release: Mapping[str, object]) -> str:

@@ -1,6 +1,7 @@
 """Under which id a resource that was being made would be in its cloud."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tests.support.environments import resources
 from tests.support.hetzner import project
 
 URN = "urn:pulumi:dev::gpu-fleet::"
+KILLED = datetime(2026, 11, 23, 18, 0, tzinfo=UTC)
 PROVIDER = f"{URN}pulumi:providers:aws::aws-burst"
 ARN = "arn:aws:iam::123456789012:user/karpenter"
 PROVIDERS = {"urn": PROVIDER, "type": "pulumi:providers:aws", "inputs": {"region": "us-east-1"}}
@@ -20,11 +22,12 @@ USER = {"urn": f"{URN}aws:iam/user:User::u", "type": "aws:iam/user:User", "outpu
 
 def begun(type_: str, **inputs: Any) -> Pending:
     resource = {"urn": f"{URN}{type_}::thing", "type": type_, "custom": True, "inputs": inputs}
-    return Pending(operation="creating", resource={**resource, "provider": f"{PROVIDER}::1a2b"})
+    resource["provider"] = f"{PROVIDER}::1a2b"
+    return Pending(operation="creating", resource=resource, written=KILLED)
 
 
 def clouds(*there: dict[str, Any], **given: Any) -> Clouds:
-    asking: dict[str, Any] = {"token": lambda: "token", "aws": nobody, **given}
+    asking: dict[str, Any] = {"token": lambda: "token", "kubeconfig": str, "aws": nobody, **given}
     return Clouds(resources=there, **asking)
 
 
@@ -48,11 +51,6 @@ def test_every_type_of_an_environment_can_be_looked_up(environment: str) -> None
             "lakefs/lakefs",
         ),
         ("kubernetes:core/v1:Namespace", {"metadata": {"name": "lakefs"}}, "lakefs"),
-        (
-            "kubernetes:helm.sh/v3:Release",
-            {"namespace": "volcano-system", "name": "volcano"},
-            "volcano-system/volcano",
-        ),
         ("aws:s3/bucket:Bucket", {"bucket": "fleet-dev-boot"}, "fleet-dev-boot"),
         ("aws:iam/rolePolicy:RolePolicy", {"role": "nodes", "name": "boot"}, "nodes:boot"),
         (
@@ -67,8 +65,13 @@ def test_every_type_of_an_environment_can_be_looked_up(environment: str) -> None
         ),
         (
             "hcloud:index/networkSubnet:NetworkSubnet",
-            {"networkId": "12", "ipRange": "10.0.0.0/24"},
-            "12-10.0.0.0/24",
+            {"networkId": 4711, "ipRange": "10.0.0.0/24"},
+            "4711-10.0.0.0/24",
+        ),
+        (
+            "hcloud:index/networkRoute:NetworkRoute",
+            {"networkId": 4711.0, "destination": "0.0.0.0/0"},
+            "4711-0.0.0.0/0",
         ),
         (
             "pulumi-python:dynamic/lakefs:Repository",
@@ -94,13 +97,18 @@ def test_hetzner_is_asked_by_name_whatever_proxy_is_set(monkeypatch: pytest.Monk
     assert (found, none) == (Answer(ids=("1",)), Answer())
 
 
-def test_an_access_key_that_nobody_knows_is_to_be_deleted() -> None:
-    """Its secret was told to the engine that died; the keys in the state are left alone."""
+def test_an_access_key_of_that_time_that_nobody_knows_is_to_be_deleted() -> None:
+    """Its secret was told to the engine that died; other keys may be in somebody's use."""
     known = {"urn": f"{URN}aws:iam/accessKey:AccessKey::k", "type": "aws", "id": "AKIAKNOWN"}
-    keys = {"AccessKeyMetadata": [{"AccessKeyId": "AKIAKNOWN"}, {"AccessKeyId": "AKIALOST"}]}
-    key = begun("aws:iam/accessKey:AccessKey", user="fleet-dev-lakefs")
-    found = look_up(key, clouds(known, aws=lambda _words: keys))
-    assert found == Answer(ids=("AKIALOST",), useless=True)
+    made = {
+        "AKIAKNOWN": "2026-11-23T18:00:01Z",
+        "AKIALOST": "2026-11-23T17:59:30+00:00",
+        "AKIABYHAND": "2026-11-23T17:58:00+00:00",
+    }
+    keys = [{"AccessKeyId": key, "CreateDate": when} for key, when in made.items()]
+    asked = clouds(known, aws=lambda _words: {"AccessKeyMetadata": keys})
+    found = look_up(begun("aws:iam/accessKey:AccessKey", user="fleet-dev-lakefs"), asked)
+    assert found == Answer(ids=("AKIALOST",), useless=True, others=("AKIABYHAND",))
 
 
 @pytest.mark.parametrize(
@@ -108,6 +116,7 @@ def test_an_access_key_that_nobody_knows_is_to_be_deleted() -> None:
     [
         ("aws:ec2/vpc:Vpc", {}, "look into its cloud"),
         ("aws:s3/bucket:Bucket", {"bucket": {"ciphertext": "x"}}, "does not tell its bucket"),
+        ("aws:s3/bucket:Bucket", {"bucket": True}, "does not tell its bucket"),
         ("aws:iam/policy:Policy", {"name": "a"}, "ask with `aws sts get-caller-identity`"),
         ("aws:iam/accessKey:AccessKey", {"user": "u"}, "ask with `aws iam list-access-keys"),
         ("hcloud:index/primaryIp:PrimaryIp", {"name": "gw"}, "hcloud primary-ip describe gw"),

@@ -1,5 +1,6 @@
 """The steps of `fleet resume` before its update, and what it tells."""
 
+import json
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
@@ -13,9 +14,11 @@ from engine.events import Outcome
 from fleet.deployed_stack import DeployedStack, StackError, StackLockedError
 from fleet.resume.clouds import Clouds
 from fleet.resume.command import outcome, told
-from fleet.resume.pending import OPERATIONS
-from fleet.resume.run import Known, Resume, Settled
+from fleet.resume.pending import OPERATIONS, SECRET
+from fleet.resume.run import Known, Resume, Settled, UnfinishedError
+from settings.names import RELEASE
 from tests.support.hetzner import project
+from tests.support.kube_server import serving
 
 URN = "urn:pulumi:dev::gpu-fleet::"
 
@@ -29,6 +32,8 @@ SERVER = being_made("hcloud:index/server:Server", "cpu-1", name="cpu-1")
 BUCKET = being_made("aws:s3/bucket:Bucket", "boot", bucket="boot")
 KEY = being_made("aws:iam/accessKey:AccessKey", "key", user="fleet-dev-lakefs")
 VPC = being_made("aws:ec2/vpc:Vpc", "vpc")
+VALUES = {**SECRET, "plaintext": '{"a": 1}'}
+CILIUM = being_made(RELEASE, "cilium", name="cilium", namespace="kube-system", values=VALUES)
 READY = being_made("pulumi-python:dynamic/kube:NodeReady", "ready")
 
 
@@ -41,7 +46,8 @@ class FakeStack(DeployedStack):
     locks: list[str] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
 
-    def exported(self) -> dict[str, Any]:
+    def exported(self, *, secrets: bool = False) -> dict[str, Any]:
+        self.done.extend(["export secrets"] if secrets else [])
         return self.held
 
     def put_back(self, state: Mapping[str, Any]) -> None:
@@ -61,7 +67,8 @@ class FakeStack(DeployedStack):
 
 
 def stack(folder: Path, *begun: dict[str, Any], **given: Any) -> FakeStack:
-    held = {"deployment": {"resources": [], OPERATIONS: [*begun]}}
+    manifest = {"time": "2026-11-23T18:00:00Z"}
+    held = {"deployment": {"resources": [], OPERATIONS: [*begun], "manifest": manifest}}
     arguments = ("--stack=dev",)
     return FakeStack(
         root=folder,
@@ -74,9 +81,16 @@ def stack(folder: Path, *begun: dict[str, Any], **given: Any) -> FakeStack:
     )
 
 
-def resume(stack: FakeStack, known: Known | None = None, hetzner: str = "") -> Resume:
+def resume(
+    stack: FakeStack, known: Known | None = None, hetzner: str = "", kubeconfig: str = ""
+) -> Resume:
     def clouds(there: Sequence[Mapping[str, Any]]) -> Clouds:
-        return Clouds(resources=there, token=lambda: "token", hetzner=hetzner)
+        return Clouds(
+            resources=there,
+            token=lambda: "token",
+            kubeconfig=lambda: kubeconfig,
+            hetzner=hetzner,
+        )
 
     return Resume(stack=stack, clouds=clouds, known=known or Known())
 
@@ -138,22 +152,28 @@ def test_an_update_that_still_runs_keeps_its_lock(tmp_path: Path) -> None:
 def test_a_key_whose_secret_is_lost_is_deleted_before_an_update_makes_another(
     tmp_path: Path,
 ) -> None:
-    keys = ["AKIAKNOWN", "AKIALOST"]
+    keys = {"AKIAKNOWN": 17, "AKIABYHAND": 17, "AKIALOST": 18}  # by the hour of their making
 
     def aws(words: Sequence[str]) -> dict[str, Any]:
         if words[1] == "delete-access-key":
-            keys.remove(words[-1])
-        return {"AccessKeyMetadata": [{"AccessKeyId": key} for key in keys]}
+            del keys[words[-1]]
+        made = {key: f"2026-11-23T{hour}:00:00Z" for key, hour in keys.items()}
+        told = [{"AccessKeyId": key, "CreateDate": when} for key, when in made.items()]
+        return {"AccessKeyMetadata": told}
 
     known = stack(tmp_path, KEY)
     known.held["deployment"]["resources"] = [{"urn": "x", "type": "x", "id": "AKIAKNOWN"}]
-    asks = Resume(stack=known, clouds=lambda there: Clouds(resources=there, token=str, aws=aws))
+    asks = Resume(
+        stack=known,
+        clouds=lambda there: Clouds(resources=there, token=str, kubeconfig=str, aws=aws),
+    )
     plan = asks.plan()
     assert [*told(plan)] == [
-        "AccessKey key: AKIALOST was made, and its secret is lost: it will be deleted."
+        "AccessKey key: AKIALOST was made, and its secret is lost: it will be deleted.",
+        "AccessKey key: AKIABYHAND was made before, and stays.",
     ]
     assert asks.settle(plan, silent).useless == ("AccessKey key",)
-    assert keys == ["AKIAKNOWN"]
+    assert [*keys] == ["AKIAKNOWN", "AKIABYHAND"]
     (entry,) = [each for each in known.held["deployment"]["resources"] if each["id"] == "AKIALOST"]
     assert entry["delete"], "a run that is killed before the deletion knows it"
 
@@ -170,7 +190,7 @@ def test_what_cannot_be_looked_up_stops_before_anything_is_done(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("given", "found"),
-    [(Known(ids={"vpc": "vpc-1"}), ("Vpc vpc",)), (Known(gone=["vpc"]), ())],
+    [(Known(ids={"vpc": ["vpc-1"]}), ("Vpc vpc",)), (Known(gone=["vpc"]), ())],
     ids=["found", "gone"],
 )
 def test_what_a_person_knows_is_taken_for_it(
@@ -179,6 +199,74 @@ def test_what_a_person_knows_is_taken_for_it(
     known = stack(tmp_path, VPC, there=("vpc",))
     asked = resume(known, given)
     assert asked.settle(asked.plan(), silent).found == found
+
+
+def test_a_release_that_is_there_gets_the_inputs_that_its_provider_looks_for(
+    tmp_path: Path,
+) -> None:
+    known = stack(tmp_path, CILIUM, there=("cilium",))
+    with serving() as cluster:
+        cluster.release("cilium", "deployed")
+        asked = resume(known, kubeconfig=cluster.kubeconfig)
+        assert asked.settle(asked.plan(), silent).found == ("Release cilium",)
+    (entry,) = known.held["deployment"]["resources"]
+    assert (entry["id"], entry["outputs"]["name"]) == ("kube-system/cilium", "cilium")
+    inputs = entry["outputs"]["__inputs"]
+    assert SECRET.items() <= inputs.items()
+    assert json.loads(inputs["plaintext"]) == CILIUM["resource"]["inputs"]
+    assert known.done == ["export secrets", "put back", "refresh cilium"]
+
+
+@pytest.mark.parametrize("operation", ["creating", "updating"])
+def test_a_release_that_helm_has_not_ended_stops_before_anything_is_done(
+    operation: str, tmp_path: Path
+) -> None:
+    known = stack(tmp_path, {**CILIUM, "type": operation}, BUCKET)
+    with serving() as cluster:
+        cluster.release("cilium", "pending-install")
+        with pytest.raises(UnfinishedError, match="uninstall cilium") as caught:
+            resume(known, kubeconfig=cluster.kubeconfig).plan()
+    assert [each.begun.title for each in caught.value.releases] == ["Release cilium"]
+
+
+def test_a_cluster_that_does_not_answer_stops_before_anything_is_done(tmp_path: Path) -> None:
+    with serving() as gone:
+        kubeconfig = gone.kubeconfig
+    known = stack(tmp_path, CILIUM)
+    with pytest.raises(StackError, match="cilium: what Helm has made of it is not known"):
+        resume(known, kubeconfig=kubeconfig).plan()
+    told_so = Known(gone=["cilium"])
+    assert resume(known, told_so, kubeconfig=kubeconfig).plan().begun
+
+
+def test_what_was_made_twice_is_kept_once(tmp_path: Path) -> None:
+    """Two killed updates have made it, under names that its provider has filled in."""
+    first = being_made("aws:ec2/placementGroup:PlacementGroup", "burst", name="burst-aaaa111")
+    second = being_made("aws:ec2/placementGroup:PlacementGroup", "burst", name="burst-bbbb222")
+    known = stack(tmp_path, first, second, first, there=("burst",))
+    plan = resume(known).plan()
+    assert [*told(plan)] == [
+        "PlacementGroup burst: it may be there as burst-aaaa111.",
+        "PlacementGroup burst: it may be there as burst-bbbb222.",
+    ]
+    done = resume(known).settle(plan, silent)
+    assert done == Settled(found=("PlacementGroup burst",), useless=("PlacementGroup burst",))
+    entries = known.held["deployment"]["resources"]
+    assert [(each["id"], each.get("delete")) for each in entries] == [
+        ("burst-aaaa111", None),
+        ("burst-bbbb222", True),
+    ]
+
+
+def test_a_person_may_know_two_of_one_name(tmp_path: Path) -> None:
+    other = {**VPC, "resource": {**VPC["resource"], "inputs": {"tags": {}}}}
+    known = stack(tmp_path, VPC, other, there=("vpc",))
+    with pytest.raises(StackError) as caught:
+        resume(known).plan()
+    assert len(str(caught.value).splitlines()) == 1
+    asked = resume(known, Known(ids={"vpc": ["vpc-1", "vpc-2"]}))
+    asked.settle(asked.plan(), silent)
+    assert [each["id"] for each in known.held["deployment"]["resources"]] == ["vpc-1", "vpc-2"]
 
 
 def test_a_name_that_is_not_pending_is_refused(tmp_path: Path) -> None:

@@ -1,9 +1,13 @@
 """Helm releases: pinned, recorded, and not installed."""
 
+from dataclasses import replace
+
 import pytest
 
+from rehearsal.api import Api
+from rehearsal.errors import RefusedError
 from rehearsal.providers import cloud
-from rehearsal.providers.values import UNKNOWN, Properties, Secret
+from rehearsal.providers.values import UNKNOWN, Properties, Secret, Value
 from settings.names import RELEASE
 from tests.support.rehearsal.fake_cluster import FakeCluster
 from tests.support.rehearsal.provider_engine import FakeEngine, Refused
@@ -86,13 +90,76 @@ def test_a_name_is_in_use_once(kubernetes: FakeEngine) -> None:
         kubernetes.created(RELEASE, GOOD)
 
 
-def test_an_upgrade_is_the_next_revision(kubernetes: FakeEngine) -> None:
+def test_an_upgrade_is_the_next_revision(kubernetes: FakeEngine, cluster: FakeCluster) -> None:
     made = kubernetes.created(RELEASE, GOOD)
     match kubernetes.updated(made, {**GOOD, "version": "1.18.4"})["status"]:
         case {"revision": 2, "version": "1.18.4"}:
             pass
         case other:
             pytest.fail(f"{other}")
+    assert statuses(cluster) == ["superseded", "deployed"]
+    kubernetes.delete(made)
+    assert statuses(cluster) == []
+
+
+def test_a_release_is_pending_until_it_is_there(
+    kubernetes: FakeEngine, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine is killed while it is installed; the name is taken from then on."""
+    seen: list[str] = []
+
+    def killed(self: Api, _seconds: float) -> None:
+        seen.extend(statuses(cluster))
+        self.cancelled.set()
+        raise RefusedError("Cancelled")
+
+    with monkeypatch.context() as while_killed:
+        while_killed.setattr(Api, "pause", killed)
+        with pytest.raises(Refused, match="Cancelled"):
+            kubernetes.created(RELEASE, GOOD)
+    assert (seen, statuses(cluster)) == (["pending-install"], ["pending-install"])
+    assert cloud.read(kubernetes.directory) == []
+    kubernetes.configure({})
+    with pytest.raises(Refused, match="is still in use"):
+        kubernetes.created(RELEASE, GOOD)
+
+
+def test_a_release_that_is_refused_leaves_its_name(
+    kubernetes: FakeEngine, cluster: FakeCluster
+) -> None:
+    with pytest.raises(Refused, match="has no CustomResourceDefinition"):
+        kubernetes.created(RELEASE, {**GOOD, "chart": "volcano"})
+    assert statuses(cluster) == []
+
+
+def test_a_release_without_its_inputs_among_its_outputs_is_read_as_an_import(
+    kubernetes: FakeEngine,
+) -> None:
+    made = kubernetes.created(RELEASE, GOOD)
+    outputs = {key: value for key, value in made.outputs.items() if key != "__inputs"}
+    read = kubernetes.read(replace(made, outputs=outputs))
+    assert read
+    assert list(kubernetes.diff(read, GOOD).diffs)
+
+
+def statuses(cluster: FakeCluster) -> list[str]:
+    """The status of each revision that Helm has kept, as its Secret says."""
+    kept = [each for path, each in cluster.objects.items() if "/sh.helm.release.v1.kured." in path]
+    return [str(label(each, "status")) for each in kept]
+
+
+def label(secret: Properties, name: str) -> Value:
+    match secret["metadata"]:
+        case {"labels": dict(labels)}:
+            return labels[name]
+    return None
+
+
+def test_what_is_gone_cannot_be_upgraded(kubernetes: FakeEngine) -> None:
+    made = kubernetes.created(RELEASE, GOOD)
+    kubernetes.delete(made)
+    with pytest.raises(Refused, match='"kured" has no deployed releases'):
+        kubernetes.updated(made, {**GOOD, "version": "1.18.4"})
 
 
 def test_another_name_is_another_release(kubernetes: FakeEngine) -> None:

@@ -74,6 +74,15 @@ def test_a_preview_knows_the_inputs_and_not_the_ids(hcloud: FakeEngine) -> None:
     ]
 
 
+def test_an_update_makes_nothing_that_is_gone(hcloud: FakeEngine) -> None:
+    inputs: Properties = {"ipRange": "10.12.0.0/16"}
+    made = hcloud.created(NETWORK, inputs)
+    hcloud.delete(made)
+    with pytest.raises(Refused, match="the resource did not exist while updating it"):
+        hcloud.updated(made, inputs)
+    assert cloud.read(hcloud.directory) == []
+
+
 def test_a_preview_of_a_bucket_knows_its_name_and_tags_and_not_its_arn(aws: FakeEngine) -> None:
     outputs = aws.previewed(BUCKET, {"bucket": "boot-data", "tags": {"pool": "burst"}})
     assert outputs["bucket"] == "boot-data"
