@@ -20,7 +20,7 @@ from rehearsal.workspace import Workspace
 from tests.conftest import ROOT
 from toolchain.build import ensure
 
-DEADLINE_S = 180  # for a hanging command alone
+DEADLINE_S = 300  # for a hanging command alone
 COMMAND = """
 import sys
 from pathlib import Path
