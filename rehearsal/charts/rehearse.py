@@ -118,6 +118,7 @@ def _outcome(equipment: Equipment, release: CloudObject, found: Found) -> _Outco
         nothing = Rendering(chart={"name": wanted.name})
         return _Outcome(known=replace(known, refused=(f"Helm: {error}",)), rendering=nothing)
     refused = [
+        *rendering.malformed,
         *made_by_others(equipment.api, [each.object for each in rendering.objects], owner),
         *dry_run.prepare(equipment.api, rendering, owner),
         *dry_run.refusals(equipment.api, rendering),
