@@ -55,14 +55,19 @@ def rehearse(  # noqa: PLR0913  # an option each
         tracked = stack_file(root, environment)
     except SettingsError as error:
         return _refused(Report(environment=environment), error, UNKNOWN, errors, as_json=as_json)
+    progress = Progress(errors)
     try:
         with interruptible():
-            come_from = asked(root, environment, before, jobs, again=again)
+            try:
+                come_from = asked(root, environment, before, jobs, again=again)
+            except RehearsalError as error:
+                nothing = Report(environment=environment)
+                return _refused(nothing, error, UNKNOWN, errors, as_json=as_json)
             rehearsal = Rehearsal(
                 workspace,
                 load(tracked),
                 tracked,
-                Progress(errors),
+                progress,
                 charts=charts,
                 before=come_from,
                 extras=extras,
@@ -71,6 +76,9 @@ def rehearse(  # noqa: PLR0913  # an option each
     except (SettingsError, RehearsalError) as error:
         return _refused(Report(environment=environment), error, FAILS, errors, as_json=as_json)
     except Interrupted as interrupted:
+        if as_json:
+            told = f"The rehearsal was ended in {progress.current} by {interrupted}."
+            _print_json(Report(environment=environment).failed(told))
         return interrupted.exit_code
     except Exception as error:  # a mistake of ours; the user gets a sentence like any other
         return _refused(
@@ -129,8 +137,13 @@ def _say(error: Exception, code: int, errors: Console) -> int:
 
 def _unexpected(error: Exception, workspace: Workspace) -> RehearsalError:
     log = workspace.directory / "logs" / "fleet.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_text("".join(traceback.format_exception(error)))
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text("".join(traceback.format_exception(error)))
+    except OSError as unwritable:
+        return RehearsalError(
+            f"{unwritable.filename or log} cannot be used: {unwritable.strerror}."
+        )
     return RehearsalError(
         f"The rehearsal failed with an internal error ({type(error).__name__}: {error}); "
         f"the traceback is in {log}."
