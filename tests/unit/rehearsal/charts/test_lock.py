@@ -89,3 +89,13 @@ def test_a_file_of_another_form_is_refused(root: Path, text: str) -> None:
 
     with pytest.raises(RehearsalError, match=r"images\.dev\.yaml is no lock of images"):
         lock.read(file)
+
+
+@pytest.mark.parametrize("digest", ["notadigest", "3", "[1, 2]", "sha256:12"])
+def test_what_is_no_digest_is_refused_with_its_image(root: Path, digest: str) -> None:
+    file = lock.path(root, "dev")
+    file.write_text(f"ours 1.0.0:\n  a.example/x:1: {digest}\n")
+
+    told = r"The digest of a\.example/x:1 is .+; allowed: sha256: with 64 digits, or null\."
+    with pytest.raises(RehearsalError, match=told):
+        lock.read(file)
