@@ -13,7 +13,7 @@ from itertools import cycle, islice, product
 
 from benchmarks.results import Block, Nodes
 from hardware.catalogue import Hardware, load, names
-from ignition.boot.node import boot
+from ignition.boot.node import BootedNode, boot
 from ignition.plan.numa_plan import NumaPlan, plan
 from ignition.plan.tuning import PURPOSES, Purpose, Tuning
 from ignition.write.render import (
@@ -75,6 +75,12 @@ def _nodes(planned: dict[tuple[str, Purpose], NumaPlan], count: int) -> Iterator
         yield _node(load(name), purpose, each, pool=f"pool-{number}")
 
 
+def owned_machine(hardware: Hardware, *, pool: str) -> BootedNode:
+    """Return what a machine of one's own for training becomes."""
+    node = _node(hardware, "training", plan(hardware, _TUNING, "training"), pool=pool)
+    return _boot(node, 0)
+
+
 def _node(hardware: Hardware, purpose: Purpose, planned: NumaPlan, *, pool: str) -> NodeBoot:
     gpu = bool(hardware.gpus)
     taints = [Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule")] if gpu else []
@@ -98,7 +104,7 @@ def _node(hardware: Hardware, purpose: Purpose, planned: NumaPlan, *, pool: str)
     )
 
 
-def _boot(node: NodeBoot, number: int) -> None:
+def _boot(node: NodeBoot, number: int) -> BootedNode:
     """Render both parts and boot them; raises RuntimeError where the node does not come up."""
     join = Join(
         api_server_endpoint="api.fleet.example:6443",
@@ -107,9 +113,10 @@ def _boot(node: NodeBoot, number: int) -> None:
         hostname=f"node-{number}",
     )
     text = with_merge(tuning_ignition(node), data_url(join_ignition(join)))
-    problems = boot(text, node.hardware).problems
-    if problems:
-        raise RuntimeError(f"{node.hardware.name} does not come up: {problems[0]}")
+    found = boot(text, node.hardware)
+    if found.problems or found.node is None:
+        raise RuntimeError(f"{node.hardware.name} does not come up: {' '.join(found.problems)}")
+    return found.node
 
 
 def _butane(program: str, node: NodeBoot) -> None:

@@ -22,6 +22,7 @@ from benchmarks.results import Previews, Timing
 from policies.environment import load
 from rehearsal import stackfile
 from rehearsal.engine import Engine, environment
+from rehearsal.processes import Processes
 from rehearsal.twin import set_up
 from rehearsal.workspace import Workspace
 from settings import stack_file
@@ -61,13 +62,20 @@ def measure(environment_name: str, tools: Tools, *, runs: int) -> Previews:
 def twin(environment_name: str, tools: Tools) -> Iterator[Engine]:
     """Yield the environment's engine on a twin that no rehearsal uses."""
     tracked = stack_file(ROOT, environment_name)
-    workspace = Workspace(root=ROOT, environment=f"bench-{environment_name}")
+    with twin_of(f"bench-{environment_name}", tracked, tools) as (engine, _):
+        yield engine
+
+
+@contextmanager
+def twin_of(name: str, tracked: Path, tools: Tools) -> Iterator[tuple[Engine, Processes]]:
+    """Yield the engine of a stack file on a twin of that name, and the twin's processes."""
+    workspace = Workspace(root=ROOT, environment=name)
     with workspace.held():
         workspace.begin()
         try:
             twin = set_up(workspace, load(tracked), tracked, tools)
             twin.control_plane.api.close()
-            yield twin.engine
+            yield twin.engine, workspace.processes
         finally:
             workspace.processes.stop()
             workspace.clear_twin()

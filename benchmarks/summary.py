@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import Machine
+from benchmarks.owned import Owned
+from benchmarks.placing import Placed, Pods
 from benchmarks.policies import Policies
 from benchmarks.results import Checks, Goal, Nodes, Previews, Rehearsed, Throughput, seconds
 
@@ -17,39 +19,65 @@ class Results:
     """All figures of one run."""
 
     machine: Machine
-    nodes: Nodes
-    checks: Checks
-    throughput: Throughput
-    previews: Previews
-    policies: Policies
-    rehearsals: Sequence[Rehearsed]
+    nodes: Nodes | None = None
+    checks: Checks | None = None
+    throughput: Throughput | None = None
+    previews: Previews | None = None
+    policies: Policies | None = None
+    rehearsals: Sequence[Rehearsed] = ()
+    placed: Sequence[Placed] = ()
+    pods: Pods | None = None
+    owned: Owned | None = None
 
     def goals(self) -> Iterator[Goal]:
         """Yield each figure that has a goal."""
-        yield from self.nodes.goals
-        yield self.checks.goal
-        yield from self.throughput.goals
-        yield self.previews.over_bare
-        yield from self.policies.goals
+        if self.nodes:
+            yield from self.nodes.goals
+        if self.checks:
+            yield self.checks.goal
+        if self.throughput:
+            yield from self.throughput.goals
+        if self.previews:
+            yield self.previews.over_bare
+        if self.policies:
+            yield from self.policies.goals
         for rehearsed in self.rehearsals:
             yield from rehearsed.goals
+        if self.pods:
+            yield self.pods.goal
+        if self.owned:
+            yield from self.owned.goals
 
     def as_json(self) -> dict[str, object]:
         """Return the figures and the goals."""
         goals = [{**asdict(goal), "met": goal.met} for goal in self.goals()]
-        return {**asdict(self), "policies_ratio": self.previews.policies, "goals": goals}
+        ratio = self.previews.policies if self.previews else None
+        return {**asdict(self), "policies_ratio": ratio, "goals": goals}
 
     def show(self, console: Console) -> None:
         """Print the figures as tables."""
         console.print(f"Measured on {self.machine}.", highlight=False)
-        console.print(_node_table(self.nodes))
-        console.print(_check_table(self.checks))
-        console.print(_throughput_table(self.throughput))
-        console.print(_preview_table(self.previews))
-        for table in self.policies.tables():
+        for table in self._tables():
             console.print(table)
+
+    def _tables(self) -> Iterator[Table]:
+        if self.nodes:
+            yield _node_table(self.nodes)
+        if self.checks:
+            yield _check_table(self.checks)
+        if self.throughput:
+            yield _throughput_table(self.throughput)
+        if self.previews:
+            yield _preview_table(self.previews)
+        if self.policies:
+            yield from self.policies.tables()
         if self.rehearsals:
-            console.print(_rehearsal_table(self.rehearsals))
+            yield _rehearsal_table(self.rehearsals)
+        yield from (placed.table() for placed in self.placed)
+        if self.pods:
+            yield from self.pods.tables()
+        if self.owned:
+            yield self.owned.table()
 
 
 def _node_table(found: Nodes) -> Table:

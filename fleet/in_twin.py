@@ -14,13 +14,16 @@ from rehearsal.cloud_apis import aws
 from rehearsal.engine import Engine
 from rehearsal.errors import RehearsalError
 from rehearsal.extras import Extras, Say, TakenDown, WentOn
+from rehearsal.faults.asked import AskedFault
 from rehearsal.processes import MARK
 from settings import Settings
 
 
-def extras(*, kills: int, seed: int, destroy: bool) -> Extras:
+def extras(*, kills: int, seed: int, destroy: bool, faults: tuple[AskedFault, ...] = ()) -> Extras:
     """Return what a rehearsal is to do beside bringing up."""
-    return Extras(go_on=go_on, take_down=take_down, kills=kills, seed=seed, destroy=destroy)
+    return Extras(
+        go_on=go_on, take_down=take_down, kills=kills, seed=seed, destroy=destroy, faults=faults
+    )
 
 
 def go_on(engine: Engine, hetzner: str) -> WentOn:

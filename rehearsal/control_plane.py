@@ -97,17 +97,21 @@ class Launcher:
         for arguments in (manager, scheduler):
             program = (self.programs.control_plane, *arguments)
             self._start(arguments[0], program, controller=True)
+        self.start_kwok(kubeconfig, pod_cidr)
+        self.start_admitter(kubeconfig)
+
+    def start_kwok(self, kubeconfig: Path, pod_cidr: str, stages: Path = STAGES) -> None:
+        """Starts what plays the kubelets, by the stages of a file."""
         kwok = (
             self.programs.kwok,
-            config,
-            f"--config={STAGES}",
+            f"--kubeconfig={kubeconfig}",
+            f"--config={stages}",
             f"--cidr={pod_cidr}",
             "--manage-all-nodes=false",
             "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
             "--node-lease-duration-seconds=40",
         )
         self._start("kwok", kwok, controller=True)
-        self.start_admitter(kubeconfig)
 
     def start_admitter(self, kubeconfig: Path) -> None:
         """Starts what admits pods to the nodes that kwok plays."""

@@ -1,14 +1,22 @@
 """What the report says of the controllers that ran: their versions, and the rights they used."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
 from rehearsal import rights
 from rehearsal.api import Api
 from rehearsal.controllers.controller import Controller, started
+from rehearsal.karpenter import iam_use
+from rehearsal.karpenter.iam_use import IamUse
 from rehearsal.rights import Right, Use
+
+KARPENTER = "karpenter"
+IAM_NOT_PROVEN = (
+    "Karpenter's IAM rights are those of its provider's own template; no rehearsal proves them, as "
+    "no IAM judges its calls here."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,16 +31,21 @@ class ControllerReport:
     used: int
     never_used: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    iam: IamUse | None = None  # of the one that asks AWS
 
     @property
-    def warning(self) -> str | None:
-        """What the controller was refused; None where it had all that it asked for."""
-        if not self.missing:
-            return None
-        return (
-            f"{self.name} has no right to {'; '.join(self.missing)}: it asked for it, and was "
-            "refused."
-        )
+    def warnings(self) -> Iterator[str]:
+        """What the controller was refused, and what AWS would refuse it."""
+        if self.missing:
+            yield (
+                f"{self.name} has no right to {'; '.join(self.missing)}: it asked for it, and was "
+                "refused."
+            )
+        if self.iam and self.iam.not_allowed:
+            yield (
+                f"{self.name} asked AWS for {', '.join(self.iam.not_allowed)}, which no policy of "
+                "its user allows: AWS would refuse it."
+            )
 
 
 def read(
@@ -44,7 +57,13 @@ def read(
     """
     found = started(directory)
     used = rights.uses(api, directory, [each.user for each in found])
-    return tuple(_report(each, used[each.user], pinned, environment) for each in found)
+    return tuple(
+        replace(
+            _report(each, used[each.user], pinned, environment),
+            iam=iam_use.read(directory) if each.system == KARPENTER else None,
+        )
+        for each in found
+    )
 
 
 def _report(

@@ -10,8 +10,9 @@ from itertools import groupby
 from typing import Literal
 
 from policies.verdicts import Finding, Verdict
-from rehearsal.moves.words import one_line
+from rehearsal.moves import words as moves_words
 from rehearsal.report import NodeFacts, Pool, Report
+from rehearsal.smoke.words import job_by_job, one_line, shortened_line
 from settings.names import PROJECT
 
 Mark = Literal["good", "bad", "warning", "plain"]
@@ -247,17 +248,18 @@ def _advice(verdict: Verdict, report: Report) -> Line:
     return Line(mark="warning", about=" at ".join([verdict.rule, *at]), text=first, more=more)
 
 
-def job(report: Report) -> Line | None:
-    """Return what the smoke job did; None where none ran."""
-    run = report.job
-    if run is None:
+def smoke(report: Report) -> Line | None:
+    """Return what the smoke set did; None where it did not run."""
+    if report.smoke is None:
         return None
-    text = (
-        f"{run.name} ran on {run.node} ({run.hardware}) with {run.gpus} GPUs and {run.cpus} CPUs, "
-        f"{run.seconds:.1f} s from its creation to its end"
-        + (f", by Volcano from the queue {run.queue}" if run.queue else "")
-    )
-    return Line(mark="good", about="job", text=text)
+    mark, text = one_line(report.smoke)
+    return Line(mark=mark, about="jobs", text=text, more=job_by_job(report.smoke))
+
+
+def shortened(report: Report) -> Line | None:
+    """Return which times were shortened; None where none was."""
+    text = shortened_line(report.smoke) if report.smoke else ""
+    return Line(mark="plain", text=f"shortened: {text}") if text else None
 
 
 def controllers(report: Report) -> Line | None:
@@ -276,7 +278,7 @@ def moves(report: Report) -> Line | None:
     """Return what the change did; None where it was not rehearsed."""
     if report.moves is None:
         return None
-    mark, text = one_line(report.moves, report.environment)
+    mark, text = moves_words.one_line(report.moves, report.environment, passed=report.passed)
     return Line(mark=mark, about="change", text=text)
 
 

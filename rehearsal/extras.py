@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from rehearsal.engine import Engine
+from rehearsal.faults.asked import AskedFault
 from settings import Settings
 
 
@@ -39,10 +40,14 @@ TakeDown: TypeAlias = Callable[[Engine, Settings, str, Say], TakenDown]
 
 @dataclass(frozen=True, kw_only=True)
 class Extras:
-    """`kills` of the engine, at steps that follow from `seed`; `destroy` takes all down."""
+    """`kills` of the engine, at steps that follow from `seed`; `faults` of what runs.
+
+    `destroy` takes all down.
+    """
 
     go_on: GoOn
     take_down: TakeDown
     kills: int = 0
     seed: int = 0
+    faults: tuple[AskedFault, ...] = ()
     destroy: bool = False

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lakefs.client import LakefsClient
-from lakefs.errors import LakefsError, is_endpoint
+from lakefs.errors import ENDPOINT_FORM, LakefsError, is_endpoint
 from lakefs.fake import Model, serving
 from rehearsal.certificates import write_private
 from rehearsal.errors import RehearsalError
@@ -122,7 +122,8 @@ def choose(directory: Path) -> None:
     if not endpoint:
         return
     if not is_endpoint(endpoint):
-        raise RehearsalError(f'{ENDPOINT} is "{endpoint}"; allowed: an http or https address.')
+        shown = endpoint.rpartition("@")[2]  # what is before it may be a password
+        raise RehearsalError(f'{ENDPOINT} is "{shown}"; allowed: {ENDPOINT_FORM}.')
     server = LakefsServer(
         endpoint=endpoint.rstrip("/"),
         prefix=f"rehearsal-{secrets.token_hex(4)}-",

@@ -11,6 +11,7 @@ The machines that Karpenter rents are booted in the same way.
 import signal
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,8 @@ from rehearsal.providers.kubernetes import kubeconfig
 from rehearsal.refusals import write
 
 BUSY_PAUSE_S, IDLE_PAUSE_S = 0.2, 1.0
+SHARE = 1
+"""How many rounds long the pause after a round is: with many machines a round is long."""
 IDLE_AFTER = 100  # rounds in which nothing happened
 FAKE = "kwok.x-k8s.io/node"
 
@@ -39,6 +42,8 @@ class MachineLoop:
     directory: Path
     booted: dict[str, ClusterNode | None] = field(default_factory=dict)
     """By provider id, which another machine of the same name does not have."""
+    made: dict[str, RequestedMachine] = field(default_factory=dict)
+    """By provider id, as the last round saw them."""
     refused: dict[str, Refusal] = field(default_factory=dict)
     plugin: DevicePlugin | None = None
     """What the GPU Operator was told when the machines were booted."""
@@ -54,8 +59,9 @@ class MachineLoop:
         room = MachineBooter(api=self.api, directory=self.directory)
         metal3 = Metal3(api=self.api)
         moved = metal3.step()
-        machines = [*room.requested(), *rented.requested(self.directory)]
-        made = {machine.provider_id: machine for machine in machines}
+        running = {key: each for key, each in self.made.items() if key in self.booted}
+        machines = [*room.requested(running), *rented.requested(self.directory)]
+        made = self.made = {machine.provider_id: machine for machine in machines}
         wanted = {key: each for key, each in made.items() if metal3.lets_run(key)}
         new = [
             machine
@@ -136,12 +142,15 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     access = kubeconfig.cluster(str(directory / "kubeconfig"))
     loop = MachineLoop(api=Api.connect(access.server, access.trust), directory=directory)
-    quiet = 0
-    while not ended.wait(BUSY_PAUSE_S if quiet < IDLE_AFTER else IDLE_PAUSE_S):
+    quiet, pause_s = 0, BUSY_PAUSE_S
+    while not ended.wait(pause_s):
+        started = time.monotonic()
         try:
             quiet = 0 if loop.step() else quiet + 1
         except RefusedError as error:  # a busy API server: the next round tries again
             sys.stderr.write(f"{error}\n")
+        least_s = BUSY_PAUSE_S if quiet < IDLE_AFTER else IDLE_PAUSE_S
+        pause_s = max(least_s, SHARE * (time.monotonic() - started))
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@ one that comes up becomes a Node that kwok keeps alive, any other is reported wi
 """
 
 import base64
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from hardware.catalogue import Hardware, HardwareError, load
@@ -126,9 +127,14 @@ class MachineBooter:
             gateways=tuple(found for found in done if isinstance(found, Gateway)),
         )
 
-    def requested(self) -> list[RequestedMachine]:
-        """Return every machine that the program has made so far."""
-        return [*self._bare_metal(), *self._servers()]
+    def requested(
+        self, known: Mapping[str, RequestedMachine] = MappingProxyType({})
+    ) -> list[RequestedMachine]:
+        """Return every machine that the program has made so far.
+
+        Those of one's own that are in `known`, by provider id, are not read again.
+        """
+        return [*self._bare_metal(known), *self._servers()]
 
     def _deployed(self) -> Iterator[Manifest]:
         """Yield the resources that describe pools, from where the program made them."""
@@ -144,9 +150,13 @@ class MachineBooter:
                     "spec": {**server.inputs, **server.outputs},
                 }
 
-    def _bare_metal(self) -> Iterable[RequestedMachine]:
+    def _bare_metal(self, known: Mapping[str, RequestedMachine]) -> Iterable[RequestedMachine]:
         for host in self.api.items(HOSTS):
             metadata = host["metadata"]
+            provider_id = f"metal3://{metadata['uid']}"
+            if provider_id in known:
+                yield known[provider_id]
+                continue
             labels = metadata.get("labels", {})
             reference = host["spec"].get("userData") or {}
             namespace = reference.get("namespace", metadata["namespace"])
@@ -158,7 +168,7 @@ class MachineBooter:
                 site=labels.get(SITE_LABEL, ""),
                 hardware=labels.get(HARDWARE_LABEL, ""),
                 ignition=base64.b64decode(text).decode(),
-                provider_id=f"metal3://{metadata['uid']}",
+                provider_id=provider_id,
             )
 
     def _servers(self) -> Iterable[RequestedMachine]:

@@ -6,7 +6,7 @@ Ironic minutes takes one step here. Left out are firmware, RAID, servicing, Data
 without a BMC and externally provisioned ones, which this program has none of.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,8 @@ DETACHED = f"{FINALIZER}/detached"
 SCHEME = "metal3://"
 """How the provider ids of its machines begin in a rehearsal."""
 MERGE = {"Content-Type": "application/merge-patch+json"}
+CLAIMED = ("environment.metal3.io", "baremetal")
+"""The label of a BMC Secret that was claimed."""
 _LETS_DETACH = ("provisioned", "available")
 _NO_IMAGE = {"url": "", "checksum": None, "checksumType": None, "format": None}
 
@@ -71,8 +73,9 @@ class Metal3:
 
     def step(self) -> Changes:
         """Reconcile all hosts once, and return which machines began or ceased to run Flatcar."""
-        self._installed, self._stopped, self._secrets, self._writes = [], [], {}, 0
+        self._installed, self._stopped, self._writes = [], [], 0
         hosts = self.api.items(HOSTS)
+        self._secrets = self._claimed_secrets({_machine(host)[0] for host in hosts})
         self._hosts = {f"{SCHEME}{host['metadata']['uid']}": host for host in hosts}
         self.refused = {_machine(host)[1]: why for host in hosts if (why := _trouble(host))}
         for host in hosts:
@@ -208,6 +211,15 @@ class Metal3:
         kept = [each for each in _finalizers(host) if each != FINALIZER]
         self._patch(host, {"metadata": {"finalizers": kept or None}})
 
+    def _claimed_secrets(self, namespaces: Collection[str]) -> dict[str, Any]:
+        """Return the Secrets that need no request each, by path: those that were claimed before."""
+        paths = [f"/api/v1/namespaces/{namespace}/secrets" for namespace in namespaces]
+        return {
+            f"{path}/{secret['metadata']['name']}": secret
+            for path in paths
+            for secret in self.api.items(path, labelSelector="=".join(CLAIMED))
+        }
+
     def _claim_secret(self, host: Host, *, deleting: bool) -> bool:
         """AcquireSecret with claimSecret; a host without its Secret has an error and waits."""
         path = _secret_path(host)
@@ -224,8 +236,7 @@ class Metal3:
         may = "deletionTimestamp" not in secret["metadata"]
         if _provisioning(host).get("state") != "deleting" and SECRET_FINALIZER not in finalizers:
             claimed = {"finalizers": [*finalizers, SECRET_FINALIZER]} if may else {}
-            labels = {"environment.metal3.io": "baremetal"}
-            self._merge(path, {"metadata": {**claimed, "labels": labels}})
+            self._merge(path, {"metadata": {**claimed, "labels": dict([CLAIMED])}})
             self._secrets.pop(path)
         if _status(host).get("errorType") == "registration error":
             self._set(host, errorType=None, errorMessage="", operationalStatus="OK")

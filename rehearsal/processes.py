@@ -55,6 +55,7 @@ class _Start:
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(repr=False)
     cwd: Path | None
+    controller: bool
 
 
 class Processes:
@@ -65,7 +66,7 @@ class Processes:
         self.records_directory = self.directory / "processes"
         self.logs = self.directory / "logs"
         self._children: dict[int, subprocess.Popen[bytes]] = {}
-        self._controllers: dict[str, _Start] = {}
+        self._starts: dict[str, _Start] = {}
 
     def start(  # noqa: PLR0913  # an option each
         self,
@@ -81,14 +82,14 @@ class Processes:
 
         With `output`, standard output goes to that file and the log holds standard error alone.
         """
-        if controller:
-            self._controllers[name] = _Start(argv=tuple(map(str, argv)), env=env, cwd=cwd)
+        words = tuple(map(str, argv))
+        self._starts[name] = _Start(argv=words, env=env, cwd=cwd, controller=controller)
         self.records_directory.mkdir(parents=True, exist_ok=True)
         self.logs.mkdir(parents=True, exist_ok=True)
         with shielded(), self.log(name).open("wb") as log:
             stdout = output.open("wb") if output else log
             process = subprocess.Popen(
-                [str(word) for word in argv],
+                words,
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=log,
@@ -105,7 +106,7 @@ class Processes:
     @property
     def controllers(self) -> tuple[str, ...]:
         """The names of the controllers of the twin's cluster that were started here."""
-        return tuple(self._controllers)
+        return tuple(name for name, start in self._starts.items() if start.controller)
 
     def kill(self, name: str) -> None:
         """Sends SIGKILL to a process and to all of its session, as a power cut does."""
@@ -119,12 +120,17 @@ class Processes:
             psutil.wait_procs([each for each in members if each.pid != record.pid], timeout=0.05)
 
     def restart(self, name: str) -> None:
-        """Kills a controller and starts it again, as it was started; keeps the log of before."""
-        start, log = self._controllers[name], self.log(name)
+        """Kills a process of ours and starts it again, as it was started."""
         with shielded():
             self.kill(name)
+            self.start_again(name)
+
+    def start_again(self, name: str) -> None:
+        """Starts a process that has ended as it was started; keeps the log of before."""
+        start, log = self._starts[name], self.log(name)
+        with shielded():
             log.rename(log.with_suffix(".killed.log"))
-            self.start(name, start.argv, env=start.env, cwd=start.cwd, controller=True)
+            self.start(name, start.argv, env=start.env, cwd=start.cwd, controller=start.controller)
 
     def log(self, name: str) -> Path:
         """The log file of the process `name`."""

@@ -12,12 +12,13 @@ from rehearsal.changes import Changes
 from rehearsal.charts.results import Charts
 from rehearsal.controller_report import ControllerReport
 from rehearsal.ending import Ending
-from rehearsal.job import JobRun
+from rehearsal.faults.result import Faults
 from rehearsal.kills import Kills
 from rehearsal.lakefs_held import LakefsHeld
 from rehearsal.machines import Refusal
 from rehearsal.moves.result import Moves
 from rehearsal.progress import Phase
+from rehearsal.smoke.results import Smoke
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +133,7 @@ class Report:
     resources: Mapping[str, int] | None = None  # by type
     verdicts: tuple[Verdict, ...] = ()  # in the order of the rules: of every one, if all was judged
     exemptions: tuple[ExemptionStatus, ...] = ()  # all of the environment, used or not
-    job: JobRun | None = None
+    smoke: Smoke | None = None
     controllers: tuple[ControllerReport, ...] = ()  # that ran, with the rights of their charts
     lakefs: LakefsHeld | None = None  # after the update
     charts: Charts = field(default_factory=Charts)
@@ -145,6 +146,7 @@ class Report:
     changes: Changes | None = None  # since the last rehearsal of the same kept twin
     moves: Moves | None = None  # of a change that was rehearsed from another commit
     kills: Kills | None = None
+    faults: Faults | None = None
     ending: Ending | None = None
     phases: tuple[Phase, ...] = ()
     kept: bool = False

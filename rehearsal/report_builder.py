@@ -13,7 +13,7 @@ from policies.language.inventory import DeployedPool
 from policies.verdicts import Finding, read_log, verdicts
 from rehearsal.charts.results import Charts
 from rehearsal.charts.wanted import Found, Unreachable, Wanted
-from rehearsal.controller_report import ControllerReport
+from rehearsal.controller_report import IAM_NOT_PROVEN, KARPENTER, ControllerReport
 from rehearsal.engine import VERBS, findings_path
 from rehearsal.karpenter.account import assumed_offers
 from rehearsal.karpenter.instances import BOOT_S, REAL_BOOT_S
@@ -160,7 +160,7 @@ def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
 
 def with_controllers(report: Report, ran: tuple[ControllerReport, ...]) -> Report:
     """Adds the controllers that ran; one that was refused something is a warning."""
-    refused = [each.warning for each in ran if each.warning]
+    refused = [warning for each in ran for warning in each.warnings]
     systems = {each.system for each in ran}
     others = [each for each in report.charts_not_rehearsed if each.chart not in systems]
     return replace(
@@ -168,7 +168,10 @@ def with_controllers(report: Report, ran: tuple[ControllerReport, ...]) -> Repor
         controllers=ran,
         warnings=(*report.warnings, *refused),
         charts_not_rehearsed=tuple(others),
-        taken_as_given=(*report.taken_as_given, *([BOOT_TIME] if "karpenter" in systems else [])),
+        taken_as_given=(
+            *report.taken_as_given,
+            *((BOOT_TIME, IAM_NOT_PROVEN) if KARPENTER in systems else ()),
+        ),
     )
 
 

@@ -1,8 +1,9 @@
 """Runs one rehearsal from its first process to its report.
 
-Phases: binaries, control plane, preview, up, machines, charts, job, destroy where it is asked for,
-stop. No process keeps running after an early end (a refusal, a broken machine, Ctrl-C). A rule or a
-program that fails at preview ends the rehearsal before anything is created.
+Phases: binaries, control plane, preview, up, machines, charts, smoke (whose jobs begin before the
+charts), destroy where it is asked for, stop. No process keeps running after an early end (a
+refusal, a broken machine, Ctrl-C). A rule or a program that fails at preview ends the rehearsal
+before anything is created.
 """
 
 import errno
@@ -18,7 +19,7 @@ from engine.events import Outcome
 from engine.findings_log import FindingsLogError
 from engine.interrupts import shielded
 from policies.environment import Environment
-from rehearsal import controller_report, job, refusals, report_builder, source, statement
+from rehearsal import controller_report, refusals, report_builder, source, statement
 from rehearsal.api import Api
 from rehearsal.changes import Running, since
 from rehearsal.charts import lock
@@ -30,7 +31,7 @@ from rehearsal.ending import take_down
 from rehearsal.engine import Engine, EngineError, forget_findings
 from rehearsal.errors import RehearsalError
 from rehearsal.extras import Extras
-from rehearsal.job import JobRun
+from rehearsal.faults.run import FaultRehearsal
 from rehearsal.kills import KilledUpdate
 from rehearsal.machines import Fleet, MachineBooter
 from rehearsal.moves.change import Asked, Change
@@ -38,6 +39,8 @@ from rehearsal.moves.result import beyond
 from rehearsal.progress import Phase, Progress, RunningPhase
 from rehearsal.providers import cloud
 from rehearsal.report import Report
+from rehearsal.smoke import run as smoke
+from rehearsal.smoke.words import in_short
 from rehearsal.twin import Twin, reopen, set_up
 from rehearsal.workspace import Workspace
 from settings.names import RELEASE
@@ -160,6 +163,7 @@ class Rehearsal:
     def _rehearse(self, *, again: bool) -> None:
         phase, directory = self.progress.phase, self.workspace.directory
         started = time.monotonic()
+        lock.read(lock.path(self.workspace.root, self.workspace.environment))  # or refused late
         tools = ensure(console=self.progress.console)
         self.progress.phases.append(Phase(name="binaries", seconds=time.monotonic() - started))
         twin = self._twin(tools, again=again)
@@ -173,13 +177,14 @@ class Rehearsal:
             fleet = self._boot(now, MachineBooter(api=api, directory=directory))
             start_pool_domains(self._controllers(twin))
         self.report = report_builder.with_fleet(self.report, self.environment.settings, fleet)
-        with phase("charts") as now:
-            self._render(now, api, tools)
         if self.change:
-            moves = self.change.told(outcome)
-            allow = self.environment.settings.rehearsal.allow
-            self.report = replace(self.report, moves=moves).failed(*beyond(moves, allow))
-        self.report = replace(self.report, job=self._job(api, fleet, again=again))
+            with phase("change") as now:
+                self._tell(self.change, outcome, now)
+        settings, watch = self.environment.settings, self.workspace.processes.check
+        with smoke.running(api, settings, fleet, directory, watch) as jobs:
+            self._render(api, tools)
+            self._wait_for(jobs)
+        self._put_faults_in(twin)
         used = self._used(api, outcome)
         self.report = report_builder.with_controllers(self.report, used)
         if again:
@@ -189,17 +194,24 @@ class Rehearsal:
         self._take_down(twin)
         api.close()
 
-    def _job(self, api: Api, fleet: Fleet, *, again: bool) -> JobRun | None:
-        with self.progress.phase("job") as now:
-            run = job.run(api, fleet.nodes, self.workspace.processes.check, again=again)
-            now.say(
-                f"{run.name} on {run.node}"
-                if run
-                else "no owned machine with whole GPUs to run it on"
-            )
-            if fleet.refusals and not run:
-                now.fail("no owned GPU machine is Ready")
-        return run
+    def _wait_for(self, jobs: smoke.RunningSmoke) -> None:
+        """Waits for the smoke set; a kind that does not do what it must fails the rehearsal."""
+        with self.progress.phase("smoke") as now:
+            jobs.wait(now.say)
+            found = jobs.result(self.environment.settings)
+            now.say(in_short(found) or "no machine for any of them")
+            if found.problems:
+                now.fail(now.detail)
+        self.report = replace(self.report, smoke=found).failed(*found.problems)
+
+    def _tell(self, change: Change, outcome: Outcome, now: RunningPhase) -> None:
+        """Says what the change did; more than the settings allow fails the rehearsal."""
+        moves = change.told(outcome, now.say)
+        allow = self.environment.settings.rehearsal.allow
+        self.report = replace(self.report, moves=moves).failed(*beyond(moves, allow))
+        now.say(f"{len(moves.ended)} of {moves.jobs} jobs ended")
+        if self.report.problems:
+            now.fail(now.detail)
 
     def _controllers(self, twin: Twin) -> Controllers:
         return Controllers(
@@ -218,7 +230,7 @@ class Rehearsal:
     def _twin(self, tools: Tools, *, again: bool) -> Twin:
         """Returns the twin, as empty, kept or with the commit before the change running."""
         if self.change:
-            return self.change.bring_up(tools, self.progress)
+            return self.change.bring_up(tools, self.progress, self._controllers)
         with self.progress.phase("control plane") as now:
             make = reopen if again else set_up
             twin = make(self.workspace, self.environment, self.tracked, tools)
@@ -245,6 +257,26 @@ class Rehearsal:
         if self.report.problems:
             now.fail(now.detail)
         return outcome
+
+    def _put_faults_in(self, twin: Twin) -> None:
+        """Puts the faults in, where any are asked for."""
+        wanted = self.extras.faults if self.extras else ()
+        if not wanted:
+            return
+        with self.progress.phase("faults") as now:
+            built = ensure(("prometheus",), console=self.progress.console)
+            faults = FaultRehearsal(
+                api=twin.control_plane.api,
+                controllers=self._controllers(twin),
+                settings=self.environment.settings,
+                root=self.workspace.root,
+                promtool=built.path("prometheus").with_name("promtool"),
+                say=now.say,
+            ).run(wanted)
+            now.say(", ".join(each.word for each in wanted))
+            if [*faults.problems()]:
+                now.fail(now.detail)
+        self.report = replace(self.report, faults=faults).failed(*faults.problems())
 
     def _take_down(self, twin: Twin) -> None:
         """Takes everything down, where it is asked for."""
@@ -274,8 +306,12 @@ class Rehearsal:
         warnings = dict.fromkeys([*plan.warnings(), *outcome.warnings()])
         self.report = replace(report, warnings=tuple(sorted(warnings)))  # said at the same time
 
-    def _render(self, now: RunningPhase, api: Api, tools: Tools) -> None:
+    def _render(self, api: Api, tools: Tools) -> None:
         """Renders the charts of the releases; one that is refused fails the rehearsal."""
+        with self.progress.phase("charts") as now:
+            self._rendered(now, api, tools)
+
+    def _rendered(self, now: RunningPhase, api: Api, tools: Tools) -> None:
         equipment = Equipment(
             api=api,
             helm=tools.path("helm"),

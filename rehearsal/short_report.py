@@ -1,6 +1,7 @@
 """The report on one screen of a terminal, the verdict first."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,6 +12,7 @@ from engine.tables import Widest, table
 from rehearsal import digest
 from rehearsal.changes import rows
 from rehearsal.digest import Broken, Line, Mark, PoolRow
+from rehearsal.faults.words import lines as fault_lines
 from rehearsal.report import Report
 
 FROM_IGNITION = "bold cyan"
@@ -43,13 +45,17 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         yield behind(" ", "", Text(cost))
     for each in digest.versions(report):
         yield behind("!", "yellow", Text(f"{each}."))
+    if jobs := digest.smoke(report):
+        yield _line(replace(jobs, more=()), ALL)
     lines = (
-        digest.job(report),
         digest.controllers(report),
         digest.kills(report),
         digest.ending(report),
     )
     yield from (_line(line) for line in lines if line)
+    if short := digest.shortened(report):
+        yield _line(short, ALL)
+    yield from (_line(line) for line in fault_lines(report.faults))
     yield from (_line(line, ALL) for line in digest.counts(report))
     if left := digest.not_rehearsed(report):
         yield behind(" ", "", Text(f"Not rehearsed: {left}{ALL}"))

@@ -17,10 +17,13 @@ from rehearsal import digest
 from rehearsal.charts.results import Charts, RenderedChart
 from rehearsal.controller_report import ControllerReport
 from rehearsal.ending import Ending
+from rehearsal.faults.words import whole as fault_tables
+from rehearsal.karpenter.iam_use import IamUse
 from rehearsal.kills import Kills
 from rehearsal.moves.words import whole
 from rehearsal.report import Report, not_rehearsed
 from rehearsal.short_report import FROM_IGNITION, changes, faults, pools, verdict
+from rehearsal.smoke import words as smoke_words
 
 MARKS: Mapping[State, tuple[str, str]] = {
     "held": ("✓", "green"),
@@ -50,11 +53,12 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         "Exemptions": [*map(_exemption, report.exemptions)],
         "Warnings": [behind("!", "yellow", Text(text)) for text in report.warnings],
         "Change": [*map(Text, whole(report.moves, report.environment))] if report.moves else [],
-        "Job": [behind("✓", "green", Text(job.text))] if (job := digest.job(report)) else [],
+        "Jobs": [*smoke_words.whole(report.smoke)] if report.smoke else [],
         "Controllers": [*map(_controller, report.controllers)],
         "lakeFS": [*map(Text, _lakefs(report))],
         "Charts": [*_charts(report.charts)],
         "Kills": [*map(Text, _kills(report.kills))] if report.kills else [],
+        "Faults": [*fault_tables(report.faults)] if report.faults else [],
         "Destroy": [*map(Text, _ending(report.ending))] if report.ending else [],
         "Not rehearsed": [
             *map(Text, not_rehearsed(report)),
@@ -169,8 +173,17 @@ def _controller(one: ControllerReport) -> Table:
     head = f"{name}: {one.used} of {one.rights} rights used{lacks}"
     below = [one.difference] if one.difference else []
     below += [f"never used: {'; '.join(one.never_used)}"] if one.never_used else []
+    below += [*_iam(one.iam)] if one.iam else []
     lines = (behind("-", "dim", Text(text)) for text in below)
     return behind(*MARKS[state], Group(Text(head), *lines))
+
+
+def _iam(use: IamUse) -> Iterator[str]:
+    yield f"IAM, called here, judged by no IAM: {', '.join(use.called) or 'nothing'}"
+    if use.never_called:
+        yield f"IAM, allowed and never called: {', '.join(use.never_called)}"
+    if use.not_allowed:
+        yield f"IAM, called and not allowed: {', '.join(use.not_allowed)}"
 
 
 def _lakefs(report: Report) -> Iterator[str]:

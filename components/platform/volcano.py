@@ -53,6 +53,10 @@ SCHEDULER = {
 }
 # no limit of memory: a scheduler that is killed for a burst of pods starts into the same burst
 REQUESTS = {"cpu": "250m", "memory": "512Mi"}
+# Requests a second of the controllers, and at once. For the pod of a plain Job they read the Job
+# and write to the pod by one client (v1.14.1, pkg/controllers/podgroup/pg_controller_handler.go):
+# the chart's 50 are 25 pods a second. Volcano's own benchmark sets 3000 (benchmark/sh/pre.sh).
+CONTROLLER_REQUESTS = {"controller_kube_api_qps": 500, "controller_kube_api_burst": 1000}
 # the chart's own list, and the two that give pods their queue's pool and PodGroups their queue
 ADMISSIONS = (
     "/jobs/mutate,/jobs/validate,/podgroups/mutate,/podgroups/validate,/pods/mutate,"
@@ -95,6 +99,7 @@ class Volcano(pulumi.ComponentResource):
                     "scheduler_config_override": _yaml(SCHEDULER),
                     "enabled_admissions": ADMISSIONS,
                     "leader_elect_enable": True,
+                    **CONTROLLER_REQUESTS,
                     **_replicas(),
                     "admission_config_override": _yaml({"resourceGroups": _groups(args.pools)}),
                     # else no pod of the cluster would start while the webhook is down

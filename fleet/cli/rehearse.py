@@ -48,8 +48,8 @@ def rehearse(  # noqa: PLR0913  # an option each
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The jobs that run, with --from: what `kubectl get jobs,vcjobs,pods -A -o yaml` "
-            "prints. Default: all GPUs of owned machines are held.",
+            help="The jobs that run, with --from: what `kubectl get jobs,vcjob,pods -A -o yaml` "
+            "prints. Default: those of workloads/smoke, and others on the owned GPUs left.",
         ),
     ] = None,
     kills: Annotated[
@@ -63,6 +63,15 @@ def rehearse(  # noqa: PLR0913  # an option each
     seed: Annotated[
         str | None,
         typer.Option("--seed", metavar="NUMBER", help="Kill at the steps of an earlier run."),
+    ] = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fault",
+            metavar="KIND@SECONDS",
+            help="Put a fault in, so long after two gangs run: spot, node, link, etcd, api, boot "
+            "or capacity. May be given several times.",
+        ),
     ] = None,
     destroy: Annotated[
         bool, typer.Option("--destroy", help="Take everything down in the end.")
@@ -81,6 +90,7 @@ def rehearse(  # noqa: PLR0913  # an option each
       fleet rehearse dev --again
       fleet rehearse prod --from origin/main
       fleet rehearse dev --kills 3 --destroy
+      fleet rehearse dev --fault spot@5
 
     Exit code 1 if something fails, breaks a rule or ends more jobs than allowed, 2 if there is no
     such environment or commit, or options do not go together.
@@ -89,7 +99,15 @@ def rehearse(  # noqa: PLR0913  # an option each
 
     from fleet.in_twin import extras
     from rehearsal import cli
+    from rehearsal.errors import RehearsalError
+    from rehearsal.faults.asked import asked
 
+    try:
+        faults = asked(fault or ())
+    except RehearsalError as error:
+        refuse(str(error))
+    if faults and (again or before):
+        refuse("--fault needs a twin of its own, without --again and --from.")
     times = _whole("--kills", kills) or 0
     if times and (again or before):
         refuse("--kills needs a twin that begins empty: leave out --again and --from.")
@@ -98,9 +116,9 @@ def rehearse(  # noqa: PLR0913  # an option each
     if seed is not None and not times:
         refuse("--seed says at which steps --kills kills: it needs --kills.")
     chosen = _whole("--seed", seed)
-    given = extras(
-        kills=times, seed=randbelow(10_000) if chosen is None else chosen, destroy=destroy
-    )
+    if chosen is None:
+        chosen = randbelow(10_000)
+    given = extras(kills=times, seed=chosen, destroy=destroy, faults=faults)
     raise typer.Exit(
         cli.rehearse(
             ROOT,

@@ -53,8 +53,12 @@ def report(  # noqa: PLR0913  # an option each
         refuse(error)
     if lock_images:
         from rehearsal.charts import lock
+        from rehearsal.errors import RehearsalError
 
-        typer.echo(f"Wrote {lock.write(ROOT, found)}.")
+        try:
+            typer.echo(f"Wrote {lock.write(ROOT, found)}.")
+        except RehearsalError as error:
+            refuse(error)
     elif json:
         typer.echo(json_text.dumps(found.as_json(), indent=2))
     elif html is not None:

@@ -131,6 +131,6 @@ def _rehearsal(summary: Summary) -> Iterator[str]:
 
 def _rehearsed(found: Rehearsed) -> Iterator[str]:
     yield f"{found.nodes_ready} of {count(found.nodes_wanted, 'node')} Ready"
-    if found.job:
-        yield found.job
+    if found.jobs:
+        yield found.jobs
     yield f"{found.seconds:.0f} s in all"

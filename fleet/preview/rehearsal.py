@@ -10,6 +10,8 @@ from pydantic import TypeAdapter
 
 from rehearsal.moves.result import Moves
 from rehearsal.moves.words import five_lines
+from rehearsal.smoke.results import Smoke
+from rehearsal.smoke.words import in_short
 
 
 class RehearsalFileError(ValueError):
@@ -24,7 +26,7 @@ class Rehearsed:
     problems: tuple[str, ...]
     nodes_ready: int
     nodes_wanted: int
-    job: str  # the smoke job's own line, empty where none ran
+    jobs: str  # what the smoke set did, empty where it did not run
     seconds: float
     change: tuple[str, ...] = ()  # what it does to what runs, where it was rehearsed from a commit
 
@@ -41,18 +43,21 @@ def _change(moves: object, environment: str) -> tuple[str, ...]:
     return five_lines(TypeAdapter(Moves).validate_python(moves), environment)
 
 
+def _jobs(smoke: object) -> str:
+    return "" if smoke is None else in_short(TypeAdapter(Smoke).validate_python(smoke))
+
+
 def read(path: Path, environment: str) -> Rehearsed:
     """Raises RehearsalFileError if the file is unreadable or of another environment."""
     try:
         report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         told = report["environment"]
-        job = report["job"]
         found = Rehearsed(
             passed=report["passed"],
             problems=tuple(report["problems"]),
             nodes_ready=sum(pool["nodes_ready"] for pool in report["pools"]),
             nodes_wanted=sum(pool["nodes_wanted"] for pool in report["pools"]),
-            job=f"{job['gpus']}-GPU job ran in {job['seconds']:.1f} s" if job else "",
+            jobs=_jobs(report["smoke"]),
             seconds=sum(phase["seconds"] for phase in report["phases"]),
             change=_change(report.get("moves"), environment),
         )

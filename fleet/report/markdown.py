@@ -54,8 +54,7 @@ def _lines(lines: Iterable[Line]) -> Iterator[str]:
 def _rest(report: Report) -> Iterator[str]:
     if told := digest.cost(report):
         yield f"- {cell(told)}"
-    if job := digest.job(report):
-        yield from _lines([job])
+    yield from _lines(filter(None, (digest.smoke(report), digest.shortened(report))))
     if report.moves:
         yield from (f"- {cell(line)}" for line in five_lines(report.moves, report.environment))
     yield from _lines(digest.counts(report))

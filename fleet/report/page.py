@@ -66,7 +66,7 @@ def page(report: Report, when: str) -> str:
         cost=digest.cost(report),
         spent=_spent(report),
         warnings=[*digest.warnings(report)],
-        job=digest.job(report),
+        jobs=[line for line in (digest.smoke(report), digest.shortened(report)) if line],
         change=[*whole(report.moves, report.environment)] if report.moves else [],
         not_rehearsed=digest.not_rehearsed(report),
         versions=digest.versions(report),

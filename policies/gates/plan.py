@@ -34,6 +34,7 @@ from policies.language.facts import KEY as FACTS
 from policies.language.facts import SCHEMA as FACTS_SCHEMA
 from policies.language.owners import believed
 from policies.language.rule import Manifest, Rule
+from policies.language.stack import Stack
 from policies.rules import ALL
 from policies.verdicts import Finding, Resource
 
@@ -81,7 +82,7 @@ class _Dispatch:
         asked = [each for each in every if each.rule.across is not None]
         # the program registers in whatever order: the first of many is always the same one so
         resources = sorted(args.resources, key=lambda each: each.urn) if asked else ()
-        stack = [self._inputs.get(each.urn) or _manifest(each) for each in resources]
+        stack = Stack(self._inputs.get(each.urn) or _manifest(each) for each in resources)
         for each, manifest in zip(resources, stack, strict=True):
             found = findings(manifest, asked, resource=_resource(each), today=today, stack=stack)
             for message in self._stopping(found, each.urn):

@@ -1,20 +1,39 @@
-"""Finds resources among many by their kind, without a look at each of them for each question."""
+"""Finds resources among many, without a look at each of them for each question."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TypeVar, cast
 
 from policies.language.rule import Manifest
 
+Found = TypeVar("Found")
+
 
 class Stack(tuple[Manifest, ...]):
-    """Resources that nobody changes any more, and those of each kind."""
+    """Resources that nobody changes any more, and what was found among them."""
 
     def of_kind(self, kind: str) -> Sequence[Manifest]:
         """Return the resources of a kind in their order."""
-        if not hasattr(self, "_by_kind"):
-            self._by_kind: dict[str, list[Manifest]] = {}
-            for each in self:
-                self._by_kind.setdefault(str(each.get("kind")), []).append(each)
-        return self._by_kind.get(kind, ())
+        return self.found(_by_kind).get(kind, ())
+
+    def found(self, search: Callable[[Sequence[Manifest]], Found]) -> Found:
+        """Return what a search finds, which is done once."""
+        known: dict[object, object] = self.__dict__.setdefault("_found", {})
+        if search not in known:
+            known[search] = search(self)
+        return cast("Found", known[search])
+
+
+def once(
+    search: Callable[[Sequence[Manifest]], Found],
+) -> Callable[[Sequence[Manifest]], Found]:
+    """Do a search once for a Stack, and each time for what somebody may change."""
+
+    @wraps(search)
+    def found(stack: Sequence[Manifest]) -> Found:
+        return stack.found(search) if isinstance(stack, Stack) else search(stack)
+
+    return found
 
 
 def of_kinds(stack: Sequence[Manifest], *kinds: str) -> list[Manifest]:
@@ -22,3 +41,10 @@ def of_kinds(stack: Sequence[Manifest], *kinds: str) -> list[Manifest]:
     if isinstance(stack, Stack):
         return [each for kind in kinds for each in stack.of_kind(kind)]
     return [each for kind in kinds for each in stack if each.get("kind") == kind]
+
+
+def _by_kind(stack: Sequence[Manifest]) -> dict[str, list[Manifest]]:
+    found: dict[str, list[Manifest]] = {}
+    for each in stack:
+        found.setdefault(str(each.get("kind")), []).append(each)
+    return found

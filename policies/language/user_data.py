@@ -14,6 +14,7 @@ from policies.language.boot_data import is_pool
 from policies.language.join_parts import join_parts
 from policies.language.manifest import at
 from policies.language.rule import Manifest
+from policies.language.stack import once
 from settings.names import POOL_LABEL, SERVER
 
 _OBJECTS = ("aws:s3/bucketObjectv2:BucketObjectv2", "aws:s3/bucketObject:BucketObject")
@@ -48,8 +49,17 @@ def pool_of(manifest: Manifest, stack: Sequence[Manifest]) -> Manifest | None:
     name = at(manifest, *place, "labels", POOL_LABEL)
     if name is None:
         return None
-    pools = (each for each in stack if is_pool(each) and at(each, "spec", "pool") == name)
-    return next(pools, None)
+    return _pools(stack).get(str(name))
+
+
+@once
+def _pools(stack: Sequence[Manifest]) -> dict[str, Manifest]:
+    """The first pool component of each name."""
+    pools: dict[str, Manifest] = {}
+    for each in stack:
+        if is_pool(each):
+            pools.setdefault(str(at(each, "spec", "pool")), each)
+    return pools
 
 
 def booted(text: str, stack: Sequence[Manifest]) -> BootConfig | None:

@@ -46,7 +46,8 @@ def read(file: Path) -> dict[str, dict[str, str | None]]:
     except (yaml.YAMLError, AttributeError, UnicodeDecodeError, _DigestError) as error:
         told = f" {error}" if isinstance(error, _DigestError) else ""
         raise RehearsalError(
-            f"{file} is no lock of images (chart -> image -> digest or null): write it anew.{told}"
+            f"{file} is no lock of images (chart -> image -> digest or null): mend it, or remove "
+            f"it and write it anew.{told}"
         ) from None
 
 
@@ -94,9 +95,15 @@ def write(root: Path, report: Report) -> Path:
     """Writes the lock file of a report's environment anew, and returns its path.
 
     What it has of charts that nobody could render stays, and so does a digest that the chart does
-    not name.
+    not name. Raises RehearsalError where the rehearsal did not come to its charts, or where the
+    file is no lock.
     """
     file = path(root, report.environment)
+    if not (report.charts.rendered or report.charts_not_rehearsed):
+        raise RehearsalError(
+            f"The last rehearsal of {report.environment} ended before its charts: {file} stays as "
+            "it is."
+        )
     before = read(file)
     left = {f"{Wanted.name_of(each.chart)} {each.version}" for each in report.charts_not_rehearsed}
     after = {chart: images for chart, images in before.items() if chart in left}
@@ -106,5 +113,7 @@ def write(root: Path, report: Report) -> Path:
             image: digest or known.get(image) for image, digest in sorted(images.items())
         }
     text = yaml.safe_dump(dict(sorted(after.items())), sort_keys=False, width=200)
-    file.write_text(HEADER.format(environment=report.environment) + text, encoding="utf-8")
+    scratch = file.with_suffix(".new")
+    scratch.write_text(HEADER.format(environment=report.environment) + text, encoding="utf-8")
+    scratch.replace(file)
     return file

@@ -13,6 +13,8 @@ from settings.names import POOL_LABEL, RELEASE, SITE_LABEL
 
 RENTED = "aws:///"
 CILIUM_TAINT = "node.cilium.io/agent-not-ready"
+HANGS = "ec2-hangs"
+"""The file with a time: the first machine that is launched after it never boots."""
 
 
 def requested(directory: Path) -> list[RequestedMachine]:
@@ -21,7 +23,26 @@ def requested(directory: Path) -> list[RequestedMachine]:
     if found is None:
         return []
     running = [each for each in instances.read(directory) if each.state(now) == "running"]
-    return [_machine(directory, each, found.region) for each in running]
+    hangs = hung(directory)
+    boots = [each for each in running if hangs is None or each.id != hangs.id]
+    return [_machine(directory, each, found.region) for each in boots]
+
+
+def hang_next(directory: Path) -> None:
+    """Let the next machine that is launched never boot."""
+    scratch = directory / f"{HANGS}.new"
+    scratch.write_text(f"{time.time()}", encoding="utf-8")
+    scratch.rename(directory / HANGS)
+
+
+def hung(directory: Path) -> Instance | None:
+    """Return the machine that never boots; None before it is launched, or where none is to."""
+    path = directory / HANGS
+    if not path.exists():
+        return None
+    since = float(path.read_text(encoding="utf-8"))
+    later = (each for each in instances.read(directory) if each.launched >= since)
+    return min(later, key=lambda each: each.launched, default=None)
 
 
 def _machine(directory: Path, instance: Instance, region: str) -> RequestedMachine:

@@ -6,7 +6,8 @@ from itertools import pairwise
 from typing import Any
 
 from hardware.catalogue import HardwareError, load
-from rehearsal.moves.machines import is_ready
+from rehearsal.karpenter.machines import RENTED
+from rehearsal.moves.machines import is_ready, takes_pods
 from rehearsal.moves.result import Shortage
 from rehearsal.moves.watch import Seen
 from settings import Settings
@@ -22,7 +23,8 @@ def shortages(
 ) -> tuple[Shortage, ...]:
     """Return the pools that had less than their queues deserve, or than they had at first.
 
-    `deserved` is `spec.deserved` of the Queues, by name. A cordoned machine gives a queue nothing.
+    `deserved` is `spec.deserved` of the Queues, by name. A machine that is cordoned, or emptied by
+    Karpenter, gives a queue nothing.
     """
     line = _timeline(seen)
     if not line:
@@ -47,8 +49,11 @@ def shortages(
 
 
 def usd_of_twice(seen: Sequence[Seen], ends_s: float) -> float:
-    """Return the price of machines of a pool beyond the most that it had before or has after."""
-    line = _timeline(seen)
+    """Return the price of machines of a pool beyond the most that it had before or has after.
+
+    What Karpenter rents is left out: `rented.usd_of_twice_rented` knows it from the instances.
+    """
+    line = _timeline([each for each in seen if not _is_rented(each)])
     if not line:
         return 0.0
     first, last = _counts(line[0][1]), _counts(line[-1][1])
@@ -66,6 +71,10 @@ def deserved_gpus(queues: Sequence[Mapping[str, Any]]) -> dict[str, int]:
         queue["metadata"]["name"]: int((queue["spec"].get("deserved") or {}).get(GPU, 0))
         for queue in queues
     }
+
+
+def _is_rented(each: Seen) -> bool:
+    return each.kind == "Node" and each.found["spec"].get("providerID", "").startswith(RENTED)
 
 
 def _timeline(seen: Sequence[Seen]) -> list[tuple[float, dict[str, dict[str, Any]]]]:
@@ -93,7 +102,7 @@ def _gpus(nodes: Mapping[str, dict[str, Any]], pool: str) -> int:
         for node in nodes.values()
         if (node["metadata"].get("labels") or {}).get(POOL_LABEL) == pool
         and is_ready(node.get("status") or {})
-        and not node["spec"].get("unschedulable")
+        and takes_pods(node)
     )
 
 

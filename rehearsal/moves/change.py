@@ -12,15 +12,18 @@ from pathlib import Path
 from engine.events import Outcome
 from policies.environment import Environment, load
 from rehearsal.api import Api
+from rehearsal.controllers.controller import Controllers
+from rehearsal.controllers.ours import start_pool_domains
 from rehearsal.engine import Engine, EngineError
 from rehearsal.errors import RehearsalError
+from rehearsal.karpenter import instances
 from rehearsal.machines import MachineBooter
 from rehearsal.metal3 import HOSTS
 from rehearsal.moves import commit
 from rehearsal.moves.capacity import QUEUES, deserved_gpus, shortages, usd_of_twice
 from rehearsal.moves.commit import Commit
 from rehearsal.moves.deployed import DEPLOYED, deployed_commit
-from rehearsal.moves.jobs import of_snapshot, running_jobs
+from rehearsal.moves.jobs import filling, of_smoke_set
 from rehearsal.moves.lost import ended_jobs, without_place
 from rehearsal.moves.machines import (
     due_machines,
@@ -28,8 +31,17 @@ from rehearsal.moves.machines import (
     machine_moves,
     replaced_gateways,
 )
+from rehearsal.moves.rented import (
+    Generations,
+    Replacing,
+    changed_since,
+    generations,
+    give_back,
+    usd_of_twice_rented,
+)
 from rehearsal.moves.result import Moves, Replaced, Waited
-from rehearsal.moves.start import Started, start, take_away
+from rehearsal.moves.snapshot import of_snapshot
+from rehearsal.moves.start import Started, start, take_away, used_nodes
 from rehearsal.moves.waited import DrainedJobs
 from rehearsal.moves.watch import Watch
 from rehearsal.nodes import RequestedMachine
@@ -41,8 +53,8 @@ from settings import Cluster, SettingsError, stack_file
 from settings.names import PROJECT, SERVER
 from toolchain.build import Tools
 
-RESTART_S = 10.0
-"""Jobs that were ended get so long to start again."""
+RESTART_S = 45.0
+"""Jobs that were ended get so long to start again, where need be on a machine that is rented."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +96,9 @@ class _Before:
     drained: DrainedJobs
     machines: list[RequestedMachine]
     gateways: dict[str, str]
+    rented: Generations
+    at: float
+    """In seconds since the epoch."""
 
 
 class Change:
@@ -96,7 +111,9 @@ class Change:
         self._asked = of
         self._before: _Before | None = None
 
-    def bring_up(self, tools: Tools, progress: Progress) -> Twin:
+    def bring_up(
+        self, tools: Tools, progress: Progress, controllers: Callable[[Twin], Controllers]
+    ) -> Twin:
         """Return the twin with the commit and its jobs running, ready for the working tree."""
         folder = self._workspace.before
         try:
@@ -109,7 +126,7 @@ class Change:
                 engine = _of_commit(twin.engine, folder.resolve())
                 self._up(engine, lambda done: now.say(f"{done.finished} resources"))
             with progress.phase("jobs") as now:
-                started = self._start_jobs(api, environment)
+                started = self._start_jobs(api, environment, controllers(twin))
                 told = f"{len(started.jobs)} running"
                 now.say(f"{told}, {len(started.not_running)} not" if started.not_running else told)
             twin = reopen(self._workspace, self._wanted, self._tracked, tools)
@@ -118,15 +135,28 @@ class Change:
         self._before = self._begin(api, started)
         return twin
 
-    def told(self, outcome: Outcome) -> Moves:
-        """Return what happened since, and take the jobs away."""
-        before = self._before
+    def told(self, outcome: Outcome, say: Callable[[str], None]) -> Moves:
+        """Return what happened since, and take away the jobs and the machines rented for them."""
+        before, check = self._before, self._workspace.processes.check
         if before is None:
             raise RuntimeError("the commit was not brought up")
+        rented = Replacing(
+            api=before.api,
+            watch=before.watch,
+            changed=changed_since(before.rented, generations(before.api)),
+            began=before.at,
+            ended=time.time(),
+            check=check,
+        )
+        say("waits for Karpenter")
+        rented.wait()
+        say("waits for jobs to start again")
         self._await_restarts(before)
+        moves = replace(self._moves(before, outcome), drifted=tuple(rented.left()))
         self.close()
         take_away(before.api, before.started.jobs)
-        return self._moves(before, outcome)
+        give_back(before.api, check)
+        return moves
 
     def close(self) -> None:
         """End the watch; nothing happens where it has ended."""
@@ -155,11 +185,17 @@ class Change:
                 f"rehearsed: {error}"
             ) from error
 
-    def _start_jobs(self, api: Api, environment: Environment) -> Started:
+    def _start_jobs(self, api: Api, environment: Environment, place: Controllers) -> Started:
+        check = self._workspace.processes.check
         booter = MachineBooter(api=api, directory=self._workspace.directory)
-        fleet = booter.start(lambda _ready, _of: self._workspace.processes.check())
-        jobs = running_jobs(environment.settings, fleet.nodes, self._asked.snapshot)
-        return start(api, jobs, self._workspace.processes.check)
+        nodes = booter.start(lambda _ready, _of: check()).nodes
+        start_pool_domains(place)
+        if self._asked.snapshot:
+            return start(api, of_snapshot(self._asked.snapshot), check)
+        smoke = start(api, of_smoke_set(environment.settings), check)
+        used = used_nodes(api, smoke.jobs)
+        free = [node for node in nodes if node.name not in used]
+        return smoke + start(api, list(filling(environment.settings, free)), check)
 
     def _begin(self, api: Api, started: Started) -> _Before:
         watch = Watch(api)
@@ -173,6 +209,8 @@ class Change:
             drained=drained,
             machines=self._machines(api),
             gateways=self._gateways(api),
+            rented=generations(api),
+            at=time.time(),
         )
 
     def _machines(self, api: Api) -> list[RequestedMachine]:
@@ -197,6 +235,8 @@ class Change:
 
     def _moves(self, before: _Before, outcome: Outcome) -> Moves:
         settings, api, seen = self._wanted.settings, before.api, before.watch.seen
+        rented = instances.read(self._workspace.directory)
+        rented_usd = usd_of_twice_rented(rented, before.at, time.time())
         ends_s = before.watch.seconds
         moved = machine_moves(seen)
         gateways = replaced_gateways(before.gateways, self._gateways(api), round(ends_s, 1))
@@ -207,6 +247,7 @@ class Change:
             commit=self._asked.commit.sha,
             snapshot=str(snapshot) if snapshot else None,
             jobs=len(before.started.jobs),
+            gangs=sum(job.is_gang for job in before.started.jobs),
             not_running=before.started.not_running,
             ended=ended_jobs(seen, before.started.jobs),
             waited=tuple(Waited(job=w.job, node=w.node) for w in before.drained.waited),
@@ -219,7 +260,7 @@ class Change:
             ),
             replaced=tuple(replaced_fields(outcome)),
             shortages=shortages(seen, deserved, settings, ends_s),
-            twice_usd=usd_of_twice(seen, ends_s),
+            twice_usd=round(usd_of_twice(seen, ends_s) + rented_usd, 2),
         )
 
 

@@ -1,25 +1,27 @@
 """Which jobs a change has ended, and what their work was worth."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from hardware.catalogue import HardwareError, load
 from kube.drain import MADE_ANEW
-from rehearsal.moves.jobs import RunningJob
+from rehearsal.moves.jobs import RunningJob, gpus_of
 from rehearsal.moves.machines import is_on
 from rehearsal.moves.result import EndedJob
 from rehearsal.moves.start import job_of
 from rehearsal.moves.watch import Seen
-from settings.names import GPU, HARDWARE_LABEL, POOL_LABEL
+from settings.names import CAPACITY_LABEL, HARDWARE_LABEL, POOL_LABEL
 
 
 @dataclass
 class _Pod:
-    """A pod as it was seen last."""
+    """A pod as it was seen last; `first` where it ran before the change."""
 
     found: dict[str, Any]
     phase: str
+    first: bool
     ended_at_s: float | None = None
 
 
@@ -28,20 +30,15 @@ def ended_jobs(seen: Sequence[Seen], jobs: Sequence[RunningJob]) -> tuple[EndedJ
 
     It has failed or gone, or its machine was replaced, wiped or switched off under it. A pod that
     its controller makes anew elsewhere without loss (of a ReplicaSet or StatefulSet) is no such
-    job, nor is one that has ended well.
+    job, nor is one that has ended well. Of a gang, whose pods cannot go on without one another, one
+    such pod ends all; a pod that it was started with again has no hours of work to lose.
     """
-    hours = {job.name: job.hours for job in jobs}
+    of_jobs: dict[str, list[_Pod]] = defaultdict(list)
+    for pod in _pods(seen).values():
+        of_jobs[job_of(pod.found)].append(pod)
     nodes = _nodes(seen)
-    pods = _pods(seen)
-    found: dict[str, EndedJob] = {}
-    for pod in sorted(pods.values(), key=lambda one: one.ended_at_s or 0):
-        name = job_of(pod.found)
-        if pod.ended_at_s is None or name not in hours:
-            continue
-        ended = _ended(name, pod, nodes.get(pod.found["spec"].get("nodeName", ""), {}), hours[name])
-        found[name] = _both(found[name], ended) if name in found else ended
-    again = _running_again(pods)
-    return tuple(replace(job, again_on=again.get(job.name)) for job in found.values())
+    found = (_ended(job, of_jobs[job.name], nodes) for job in jobs)
+    return tuple(sorted(filter(None, found), key=lambda each: each.at_s))
 
 
 def _pods(seen: Sequence[Seen]) -> dict[str, _Pod]:
@@ -60,6 +57,7 @@ def _pods(seen: Sequence[Seen]) -> dict[str, _Pod]:
         pods[uid] = _Pod(
             found=each.found,
             phase="" if each.gone else phase,
+            first=before.first if before else each.first,
             ended_at_s=each.at_s if lost else ended,
         )
     return pods
@@ -78,46 +76,54 @@ def _is_work(pod: Mapping[str, Any]) -> bool:
     return bool(pod["spec"].get("nodeName")) and not anew
 
 
-def _running_again(pods: Mapping[str, _Pod]) -> dict[str, str]:
-    return {
-        job_of(pod.found): pod.found["spec"]["nodeName"]
-        for pod in pods.values()
-        if pod.phase == "Running" and pod.ended_at_s is None
-    }
-
-
-def _ended(name: str, pod: _Pod, labels: Mapping[str, str], hours: float) -> EndedJob:
-    gpus = sum(map(_gpus, pod.found["spec"]["containers"]))
-    price = _usd_per_gpu_hour(labels.get(HARDWARE_LABEL, ""))
-    lost = round(gpus * hours, 2)
+def _ended(
+    job: RunningJob, pods: Sequence[_Pod], nodes: Mapping[str, Mapping[str, str]]
+) -> EndedJob | None:
+    """Return what became of a job, from all the pods that it has had; None where it runs on."""
+    ended = sorted(
+        (pod for pod in pods if pod.ended_at_s is not None), key=lambda pod: pod.ended_at_s or 0
+    )
+    if not ended:
+        return None
+    lost = [pod for pod in (pods if job.is_gang else ended) if pod.first]
+    prices = [_usd_per_gpu_hour(nodes.get(_node(pod), {})) for pod in lost]
+    hours = [_gpus(pod.found) * job.hours for pod in lost]
+    priced = [price * each for price, each in zip(prices, hours, strict=True) if price is not None]
+    running = sorted(_node(pod) for pod in pods if _runs(pod) and (job.is_gang or not pod.first))
+    again = len(running) >= job.needs
     return EndedJob(
-        name=name,
-        pool=labels.get(POOL_LABEL, ""),
-        node=pod.found["spec"]["nodeName"],
-        gpus=gpus,
-        gpu_hours_lost=lost,
-        usd=None if price is None else round(lost * price, 2),
-        at_s=round(pod.ended_at_s or 0.0, 1),
+        name=job.name,
+        pool=nodes.get(_node(ended[0]), {}).get(POOL_LABEL, ""),
+        node=_node(ended[0]),
+        gpus=sum(_gpus(pod.found) for pod in lost or ended),
+        gpu_hours_lost=round(sum(hours), 2),
+        usd=None if None in prices else round(sum(priced), 2),
+        at_s=round(ended[0].ended_at_s or 0.0, 1),
+        again_on=tuple(dict.fromkeys(running)) if again else (),
+        gang=job.is_gang,
+        times=max(Counter(pod.found["metadata"]["name"] for pod in ended).values()),
     )
 
 
-def _both(first: EndedJob, second: EndedJob) -> EndedJob:
-    """Return a job of which one pod ended after another."""
-    usd = None if first.usd is None or second.usd is None else round(first.usd + second.usd, 2)
-    lost = round(first.gpu_hours_lost + second.gpu_hours_lost, 2)
-    return replace(first, gpus=first.gpus + second.gpus, gpu_hours_lost=lost, usd=usd)
+def _runs(pod: _Pod) -> bool:
+    return pod.phase == "Running" and pod.ended_at_s is None
 
 
-def _gpus(container: Mapping[str, Any]) -> int:
-    return int((container.get("resources") or {}).get("limits", {}).get(GPU, 0))
+def _node(pod: _Pod) -> str:
+    return str(pod.found["spec"]["nodeName"])
 
 
-def _usd_per_gpu_hour(hardware: str) -> float | None:
+def _gpus(pod: Mapping[str, Any]) -> int:
+    return sum(map(gpus_of, pod["spec"]["containers"]))
+
+
+def _usd_per_gpu_hour(labels: Mapping[str, str]) -> float | None:
+    """Return what an hour of a GPU costs on a Node with these labels."""
     try:
-        machine = load(hardware)
+        machine = load(labels.get(HARDWARE_LABEL, ""))
     except HardwareError:
         return None
-    usd = machine.usd_per_hour
+    usd = machine.usd_per_hour_as(labels.get(CAPACITY_LABEL))
     return None if usd is None or not machine.gpu_count else usd / machine.gpu_count
 
 
@@ -132,4 +138,4 @@ def _nodes(seen: Sequence[Seen]) -> dict[str, dict[str, str]]:
 
 def without_place(ended: Sequence[EndedJob]) -> Iterator[str]:
     """Yield the ended jobs that have not been started again."""
-    yield from (job.name for job in ended if job.again_on is None)
+    yield from (job.name for job in ended if not job.again_on)

@@ -11,6 +11,8 @@ from settings import BareMetalPoolSettings, Settings
 from settings.names import POOL_LABEL
 
 SCHEME = "metal3://"
+DISRUPTED = "karpenter.sh/disrupted"
+"""The taint by which Karpenter keeps new pods from a machine that it empties."""
 SIMULATED = "kwok.x-k8s.io/node"
 """The annotation by which kwok plays a kubelet; the machine loop takes it off a Node whose machine
 is off."""
@@ -106,10 +108,31 @@ def _of_nodes(seen: Sequence[Seen]) -> Iterator[MachineMove]:
                 name=each.key, pool=pools[each.key], what=what, at_s=round(each.at_s, 1)
             )
     last = {one.key: one for one in seen if one.kind == "Node" and one.gone}
+    drifted = {node_of(claim) for claim in drifted_claims(seen)}
     for name, node in nodes.items():
         if not node.there:
             at_s = round(last[name].at_s, 1)
-            yield MachineMove(name=name, pool=pools[name], what="gone", at_s=at_s)
+            end: What = "replaced" if name in drifted else "gone"
+            yield MachineMove(name=name, pool=pools[name], what=end, at_s=at_s)
+
+
+def drifted_claims(seen: Sequence[Seen]) -> Iterator[Mapping[str, Any]]:
+    """Yield the NodeClaims that Karpenter has marked, each as it was marked."""
+    for each in seen:
+        if each.kind == "NodeClaim" and drift_of(each.found) is not None:
+            yield each.found
+
+
+def drift_of(claim: Mapping[str, Any]) -> str | None:
+    """Return why Karpenter has marked a NodeClaim as one of before; None where it has not."""
+    conditions = (claim.get("status") or {}).get("conditions") or []
+    found = (each for each in conditions if each["type"] == "Drifted" and each["status"] == "True")
+    return next((str(each.get("reason", "")) for each in found), None)
+
+
+def node_of(claim: Mapping[str, Any]) -> str:
+    """Return the name of a NodeClaim's Node; empty before it has registered."""
+    return str((claim.get("status") or {}).get("nodeName") or "")
 
 
 def _first(nodes: dict[str, _Node], each: Seen) -> list[What]:
@@ -138,7 +161,7 @@ def _state(each: Seen) -> _Node:
     spec = each.found["spec"]
     return _Node(
         provider_id=spec.get("providerID", ""),
-        cordoned=bool(spec.get("unschedulable")),
+        cordoned=not takes_pods(each.found),
         on=is_on(each.found),
     )
 
@@ -146,6 +169,16 @@ def _state(each: Seen) -> _Node:
 def is_on(node: Mapping[str, Any]) -> bool:
     """Return whether the machine of a Node runs; a busy API server alone makes it not Ready."""
     return SIMULATED in (node["metadata"].get("annotations") or {})
+
+
+def takes_pods(node: Mapping[str, Any]) -> bool:
+    """Return whether a Node is neither cordoned nor being emptied by Karpenter."""
+    return not is_emptied(node) and not node["spec"].get("unschedulable")
+
+
+def is_emptied(node: Mapping[str, Any]) -> bool:
+    """Return whether Karpenter empties the machine of a Node."""
+    return any(taint["key"] == DISRUPTED for taint in node["spec"].get("taints") or ())
 
 
 def is_ready(status: Mapping[str, Any]) -> bool:

@@ -16,7 +16,7 @@ ASSUMED_HOURS = 12.0
 
 @dataclass(frozen=True, kw_only=True)
 class MachineMove:
-    """What happened to a machine, `at_s` seconds after the update began."""
+    """What happened to a machine, `at_s` seconds after the preview of the change began."""
 
     name: str
     pool: str
@@ -26,7 +26,11 @@ class MachineMove:
 
 @dataclass(frozen=True, kw_only=True)
 class EndedJob:
-    """A job that the change ended; `again_on` is the machine on which it was started again."""
+    """A job that the change ended, with the machine on which its first pod ended.
+
+    `again_on` are the machines on which it was started again. A gang has ended as a whole when a
+    pod of it has.
+    """
 
     name: str
     pool: str
@@ -35,7 +39,9 @@ class EndedJob:
     gpu_hours_lost: float
     usd: float | None  # None where the catalogue has no price
     at_s: float
-    again_on: str | None = None
+    again_on: tuple[str, ...] = ()
+    gang: bool = False
+    times: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +50,23 @@ class Waited:
 
     job: str
     node: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drifted:
+    """A rented machine that Karpenter has marked as one of before, and not replaced.
+
+    `reason` is Karpenter's for the mark, `blocked` its words for what keeps the machine: of the
+    NodePool, or of the machine; empty where it has said nothing.
+    """
+
+    name: str
+    pool: str
+    node_pool: str
+    reason: str
+    blocked: str = ""
+    by_budget: bool = False  # the budget of the NodePool allows none of its machines to be replaced
+    jobs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,10 +103,12 @@ class Moves:
     commit: str
     snapshot: str | None  # the file that the jobs are from; None for the default set
     jobs: int
+    gangs: int = 0  # of the jobs
     not_running: tuple[str, ...] = ()  # jobs that could not be started, a sentence each
     ended: tuple[EndedJob, ...] = ()
     waited: tuple[Waited, ...] = ()
     machines: tuple[MachineMove, ...] = ()  # in their order
+    drifted: tuple[Drifted, ...] = ()
     due: tuple[Due, ...] = ()
     replaced: tuple[Replaced, ...] = ()
     shortages: tuple[Shortage, ...] = ()
@@ -101,7 +126,15 @@ class Moves:
 
 
 def beyond(moves: Moves, allow: AllowedLoss) -> Iterator[str]:
-    """Yield a sentence for each limit of the settings that the change exceeds."""
+    """Yield a sentence for each limit of the settings that the change exceeds.
+
+    Where no job of a snapshot runs, nothing tells what the change would end.
+    """
+    if moves.snapshot and not moves.jobs:
+        yield (
+            f"No job of {moves.snapshot} runs in the twin, so nothing tells which of them the "
+            f"change ends: {'; '.join(moves.not_running[:NAMED])}"
+        )
     if len(moves.ended) > allow.jobs_ended:
         told = [f"{job.name} on {job.node}" for job in moves.ended[:NAMED]]
         more = len(moves.ended) - len(told)

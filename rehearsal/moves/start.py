@@ -1,6 +1,7 @@
 """Starts the jobs in the twin, and takes them away when the change is over."""
 
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from rehearsal.nodes import NODES
 
 PODS = "/api/v1/pods"
 DEADLINE_S = 60.0
+"""So long after the last pod that started, or machine that came, no other job is waited for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,9 +22,30 @@ class Started:
     jobs: tuple[RunningJob, ...]
     not_running: tuple[str, ...]
 
+    def __add__(self, other: "Started") -> "Started":
+        """Both."""
+        return Started(
+            jobs=(*self.jobs, *other.jobs), not_running=(*self.not_running, *other.not_running)
+        )
+
 
 def start(api: Api, jobs: Sequence[RunningJob], watch: Callable[[], None]) -> Started:
-    """Make the jobs and wait until their pods run; `watch` is called meanwhile."""
+    """Make the jobs and wait until their pods run; `watch` is called meanwhile.
+
+    What has a machine goes first, then the jobs by the size of their pods: what fills whole
+    machines of a full pool would find none behind smaller pods.
+    """
+    waves: dict[tuple[bool, int], list[RunningJob]] = defaultdict(list)
+    for job in jobs:
+        waves[job.node is None, -job.gpus_of_a_pod].append(job)
+    started = Started(jobs=(), not_running=())
+    for _, wave in sorted(waves.items(), key=lambda each: each[0]):
+        started += _start(api, wave, watch)
+    return started
+
+
+def _start(api: Api, jobs: Sequence[RunningJob], watch: Callable[[], None]) -> Started:
+    """Start jobs; what does not run is taken away, so that no machine comes for it later."""
     refused: dict[str, str] = {}
     nodes = {node["metadata"]["name"] for node in api.items(NODES)}
     for job in jobs:
@@ -30,6 +53,7 @@ def start(api: Api, jobs: Sequence[RunningJob], watch: Callable[[], None]) -> St
             refused[job.name] = problem
     made = [job for job in jobs if job.name not in refused]
     late = _wait(api, made, watch)
+    take_away(api, [job for job in made if job.name in late])
     return Started(
         jobs=tuple(job for job in made if job.name not in late),
         not_running=tuple(f"{name}: {why}" for name, why in (refused | late).items()),
@@ -40,6 +64,12 @@ def take_away(api: Api, jobs: Sequence[RunningJob]) -> None:
     """Delete the jobs, so that their GPUs are free."""
     for job in jobs:
         api.delete(job.path, dependents="Background")
+
+
+def used_nodes(api: Api, jobs: Sequence[RunningJob]) -> set[str]:
+    """Return the machines on which pods of the jobs are."""
+    names = {job.name for job in jobs}
+    return {str(pod["spec"].get("nodeName")) for pod in api.items(PODS) if job_of(pod) in names}
 
 
 def job_of(pod: Mapping[str, Any]) -> str:
@@ -67,20 +97,27 @@ def _make(api: Api, job: RunningJob, nodes: set[str]) -> str | None:
 
 
 def _wait(api: Api, jobs: Sequence[RunningJob], watch: Callable[[], None]) -> dict[str, str]:
-    """Wait until each job has a running pod; return the reasons of those that have none."""
-    deadline = time.monotonic() + DEADLINE_S
+    """Wait until the pods of each job run; return the reasons of those that do not."""
+    began, last = time.monotonic(), None
     while True:
         watch()
         pods = api.items(PODS)
-        running = {job_of(pod) for pod in pods if pod["status"].get("phase") == "Running"}
-        waiting = [job.name for job in jobs if job.name not in running]
-        if not waiting or time.monotonic() > deadline:
-            said = {job_of(pod): _why(pod) for pod in pods}
-            return {name: said.get(name, "no pod was made of it.") for name in waiting}
-        time.sleep(0.1)
+        running = Counter(job_of(pod) for pod in pods if pod["status"].get("phase") == "Running")
+        late = [job for job in jobs if running[job.name] < job.needs]
+        ended = {job_of(pod) for pod in pods if pod["status"].get("phase") == "Failed"}
+        waiting = [job for job in late if job.node is None or job.name not in ended]
+        there = (running.total(), len(api.items(NODES)))
+        began, last = (time.monotonic(), there) if there != last else (began, last)
+        if not waiting or time.monotonic() > began + DEADLINE_S:
+            said = {job_of(pod): _why(pod) for pod in pods if pod["status"]["phase"] != "Running"}
+            return {job.name: said.get(job.name, "no pod was made of it.") for job in late}
+        time.sleep(0.2)
 
 
 def _why(pod: Mapping[str, Any]) -> str:
+    """Return what a kubelet or a scheduler says of a pod that does not run."""
+    if reason := pod["status"].get("reason"):
+        return f"{reason}: {pod['status'].get('message', '')}"
     for condition in pod["status"].get("conditions", []):
         if condition["status"] == "False" and condition.get("message"):
             return str(condition["message"])

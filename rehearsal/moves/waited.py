@@ -1,7 +1,10 @@
 """Ends the jobs that a drain waits for: by itself none of the twin's jobs ends in time.
 
 The program's drains evict what is made anew elsewhere and wait for every other pod until its own
-end, for a day if need be. Here the wait lasts seconds, and the report says who was waited for.
+end, for a day if need be. Karpenter's evict all pods but those with karpenter.sh/do-not-disrupt,
+for which they wait until the machine's terminationGracePeriod is over (karpenter v1.14.1,
+pkg/controllers/node/termination/terminator). Here the wait lasts seconds, and the report says who
+was waited for.
 """
 
 import threading
@@ -13,10 +16,13 @@ from typing import Any
 from kube.drain import MADE_ANEW
 from rehearsal.api import Api, ApiServerError
 from rehearsal.errors import RefusedError
+from rehearsal.moves.jobs import GANG
+from rehearsal.moves.machines import is_emptied, takes_pods
 from rehearsal.moves.start import job_of
 from rehearsal.moves.watch import Watch
 from rehearsal.nodes import MERGE
 
+STAYS = "karpenter.sh/do-not-disrupt"
 PATIENCE_S = 2.0
 """A drain waits so long for a job of the twin; a real one until the job's own end."""
 POLL_S = 0.2
@@ -58,15 +64,18 @@ class DrainedJobs:
                 self._end(pod)
 
     def _due(self) -> Iterator[dict[str, Any]]:
-        nodes = self._watch.latest("Node")
-        cordoned = {name for name, node in nodes.items() if node["spec"].get("unschedulable")}
-        now = time.monotonic()
-        self._since = {name: self._since.get(name, now) for name in cordoned}
-        for pod in self._watch.latest("Pod").values():
-            node = pod["spec"].get("nodeName")
-            waits = node in cordoned and now - self._since[node] > PATIENCE_S
-            if waits and pod["metadata"]["uid"] not in self._done and _ends_by_itself(pod):
-                yield pod
+        nodes, pods = self._watch.latest("Node"), self._watch.latest("Pod").values()
+        now, closed = (
+            time.monotonic(),
+            {n: each for n, each in nodes.items() if not takes_pods(each)},
+        )
+        self._since = {name: self._since.get(name, now) for name in closed}
+        late = {n: each for n, each in closed.items() if now - self._since[n] > PATIENCE_S}
+        held = [pod for pod in pods if _is_held(pod, late.get(pod["spec"].get("nodeName", "")))]
+        gangs = {job_of(pod) for pod in held if _is_of_gang(pod)}
+        whole = [pod for pod in pods if _is_of_gang(pod) and job_of(pod) in gangs]
+        due = {pod["metadata"]["uid"]: pod for pod in (*held, *whole) if _ends_by_itself(pod)}
+        yield from (pod for uid, pod in due.items() if uid not in self._done)
 
     def _end(self, pod: dict[str, Any]) -> None:
         """Let a pod end well, as its kubelet would report it."""
@@ -83,6 +92,19 @@ class DrainedJobs:
             return  # it is gone, or the next round tries again
         self._done.add(metadata["uid"])
         self.waited.append(WaitedFor(job=job_of(pod), node=pod["spec"]["nodeName"]))
+
+
+def _is_held(pod: dict[str, Any], node: dict[str, Any] | None) -> bool:
+    """Return whether the drain of the pod's machine waits for the pod."""
+    if node is None or not _ends_by_itself(pod):
+        return False
+    annotations = pod["metadata"].get("annotations") or {}
+    return not is_emptied(node) or annotations.get(STAYS) == "true"
+
+
+def _is_of_gang(pod: dict[str, Any]) -> bool:
+    owners = pod["metadata"].get("ownerReferences") or []
+    return any(f"{each['apiVersion']}/{each['kind']}" == GANG for each in owners)
 
 
 def _ends_by_itself(pod: dict[str, Any]) -> bool:

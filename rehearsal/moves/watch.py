@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,8 +15,14 @@ from rehearsal.metal3 import HOSTS
 from rehearsal.moves.start import PODS
 from rehearsal.nodes import NODES
 
-Kind = Literal["Node", "Pod", "BareMetalHost"]
-COLLECTIONS: dict[Kind, str] = {"Node": NODES, "Pod": PODS, "BareMetalHost": HOSTS}
+Kind = Literal["Node", "Pod", "BareMetalHost", "NodeClaim", "Gang"]
+CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
+COLLECTIONS: dict[Kind, str] = {
+    "Node": NODES,
+    "Pod": PODS,
+    "BareMetalHost": HOSTS,
+    "NodeClaim": CLAIMS,
+}
 READ_TIMEOUT_S = 1.0
 """After so long without news a stream is opened again, so that it notices its end."""
 PAUSE_S = 0.2
@@ -38,18 +44,21 @@ class Seen:
 class Watch:
     """Watches from `start` to `stop`; `seen` grows meanwhile, by several threads."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, collections: Mapping[Kind, str] | None = None) -> None:
         self.seen: list[Seen] = []
         self._api = api
+        self._collections = collections or COLLECTIONS
         self._ended = threading.Event()
         self._began = 0.0
         self._threads: list[threading.Thread] = []
-        self._known: dict[Kind, dict[str, dict[str, Any]]] = {kind: {} for kind in COLLECTIONS}
+        self._known: dict[Kind, dict[str, dict[str, Any]]] = {
+            kind: {} for kind in self._collections
+        }
 
     def start(self) -> None:
         """Begin; returns when everything that is there has been seen."""
         self._began = time.monotonic()
-        for kind in COLLECTIONS:
+        for kind in self._collections:
             version = self._list(kind, first=True)
             thread = threading.Thread(target=self._follow, args=(kind, version), daemon=True)
             self._threads.append(thread)
@@ -74,12 +83,12 @@ class Watch:
         while not self._ended.is_set():
             try:
                 version = self._list(kind) if version is None else self._read(kind, version)
-            except (RefusedError, httpx.HTTPError):
+            except (RefusedError, httpx.HTTPError, json.JSONDecodeError):
                 self._ended.wait(PAUSE_S)  # the rehearsal itself notices an API server that ended
 
     def _list(self, kind: Kind, *, first: bool = False) -> str | None:
         """Note all objects of a kind, and those that are no longer there."""
-        listed = self._api.get(COLLECTIONS[kind])
+        listed = self._api.get(self._collections[kind])
         if listed is None:  # nobody has installed the kind
             self._ended.wait(PAUSE_S)
             return None
@@ -107,7 +116,8 @@ class Watch:
     def _events(self, kind: Kind, version: str) -> Iterator[dict[str, Any]]:
         query = {"watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true"}
         timeout = httpx.Timeout(READ_TIMEOUT_S * 10, read=READ_TIMEOUT_S)
-        stream = self._api.client.stream("GET", COLLECTIONS[kind], params=query, timeout=timeout)
+        path = self._collections[kind]
+        stream = self._api.client.stream("GET", path, params=query, timeout=timeout)
         with stream as response:
             response.raise_for_status()
             for line in response.iter_lines():

@@ -1,15 +1,15 @@
 """What a change did, in the five lines of a pull request, and in the one of a terminal."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from rehearsal.moves.result import ASSUMED_HOURS, Moves, What
+from rehearsal.moves.result import ASSUMED_HOURS, Drifted, EndedJob, Moves
 
 SHOWN = 8
 SHORT = 12
 """Digits of a commit."""
-ORDER: tuple[What, ...] = ("replaced", "reinstalled", "rebooted", "drained", "new", "gone")
+NO_MACHINE = "none replaced, reinstalled, rebooted or drained"
+NOTHING_SAID = "Karpenter has not replaced them yet, without a reason"
 
 
 def five_lines(moves: Moves, environment: str) -> tuple[str, ...]:
@@ -23,47 +23,92 @@ def five_lines(moves: Moves, environment: str) -> tuple[str, ...]:
     )
 
 
-def one_line(moves: Moves, environment: str) -> tuple[Literal["good", "bad"], str]:
-    """Return the same in one line, and whether it ended no job."""
+def one_line(
+    moves: Moves, environment: str, *, passed: bool = True
+) -> tuple[Literal["good", "warning", "bad"], str]:
+    """Return the same in one line, and how it is to be taken in a rehearsal that has passed."""
     due = sum(len(each.machines) for each in moves.due)
     parts = [f"{len(moves.ended)} ended" if moves.ended else "none ended"]
-    counted = Counter(move.what for move in moves.machines)
-    parts += [f"{counted[what]} machines {what}" for what in ORDER if counted[what]]
+    parts += [f"{_number(len(n), 'machine')} {what}" for what, n in _by_what(moves).items()]
+    parts += [f"{len(moves.drifted)} rented stay as before"] if moves.drifted else []
     parts += [f"{due} wait for `fleet reinstall {environment}`"] if due else []
     parts += [f"{moves.usd:,.2f} USD"] if moves.usd else []
-    parts += [f"{len(moves.not_running)} jobs not started"] if moves.not_running else []
+    parts += [f"{_number(len(moves.not_running), 'job')} not started"] if moves.not_running else []
     text = f"from {moves.commit[:SHORT]} with {_jobs_running(moves)}: {', '.join(parts)}"
-    return ("bad" if moves.ended else "good"), text
+    if not moves.ended and not moves.not_running:
+        return "good", text
+    return ("warning" if passed else "bad"), text
 
 
 def _jobs_running(moves: Moves) -> str:
-    return f"{moves.jobs} running {'job' if moves.jobs == 1 else 'jobs'}"
+    if moves.gangs == moves.jobs:
+        return _number(moves.gangs, "running gang")
+    gangs = f" ({_number(moves.gangs, 'gang')})" if moves.gangs else ""
+    return f"{_number(moves.jobs, 'running job')}{gangs}"
+
+
+def _number(number: int, of: str) -> str:
+    return f"{number} {of}{'' if number == 1 else 's'}"
 
 
 def _jobs(moves: Moves) -> str:
-    line = f"Jobs: {len(moves.ended)} of {moves.jobs} ended"
+    gangs = f" ({_number(moves.gangs, 'gang')})" if 0 < moves.gangs < moves.jobs else ""
+    what = "Gangs" if moves.gangs and not gangs else "Jobs"
+    line = f"{what}: {len(moves.ended)} of {moves.jobs}{gangs} ended"
     if moves.ended:
-        again = sum(job.again_on is not None for job in moves.ended)
-        named = _some([f"{job.name} on {job.node} at {job.at_s:.0f} s" for job in moves.ended])
+        again = sum(bool(job.again_on) for job in moves.ended)
         assumed = "" if moves.snapshot else f" (each taken to be {ASSUMED_HOURS:g} h old)"
         line += (
-            f", {again} started again: {named}; {moves.gpu_hours_lost:,.1f} GPU-hours lost{assumed}"
+            f", {again} started again: {_some([_ended(job) for job in moves.ended])}; "
+            f"{moves.gpu_hours_lost:,.1f} GPU-hours lost{assumed}"
         )
     if moves.waited:
-        line += f"; drains wait for the end of {_some([each.job for each in moves.waited])}"
+        named = dict.fromkeys(each.job for each in moves.waited)
+        line += f"; drains wait for the end of {_some([*named])}"
     if moves.not_running:
-        line += f"; {len(moves.not_running)} not started in the twin"
+        why = moves.not_running[0].removesuffix(".")
+        line += f"; {len(moves.not_running)} not started in the twin, such as {why}"
     return f"{line}."
 
 
+def _ended(job: EndedJob) -> str:
+    what = f"{job.name} (a gang of {job.gpus} GPUs)" if job.gang else job.name
+    times = f", {job.times} times" if job.times > 1 else ""
+    return f"{what} on {job.node} at {job.at_s:.0f} s{times}"
+
+
 def _machines(moves: Moves) -> str:
-    if not moves.machines:
-        return "Machines: none replaced, reinstalled, rebooted or drained."
-    told = []
-    for what in ORDER:
-        names = [move.name for move in moves.machines if move.what == what]
-        told += [f"{len(names)} {what}: {_some(names)}"] if names else []
-    return f"Machines, in this order: {'; '.join(told)}."
+    told = [f"{len(names)} {what}: {_some(names)}" for what, names in _by_what(moves).items()]
+    line = f"in their order: {'; '.join(told)}" if told else NO_MACHINE
+    kept = f". {_drifted(moves.drifted)}" if moves.drifted else ""
+    return f"Machines{',' if told else ':'} {line}{kept}."
+
+
+def _by_what(moves: Moves) -> dict[str, list[str]]:
+    """Return the machines by what happened to them, such as `drained and replaced`, in order."""
+    whats: dict[str, list[str]] = {}
+    for move in moves.machines:
+        whats.setdefault(move.name, []).append(move.what)
+    found: dict[str, list[str]] = {}
+    for name, each in whats.items():
+        found.setdefault(" and ".join(dict.fromkeys(each)), []).append(name)
+    return found
+
+
+def _drifted(drifted: Sequence[Drifted]) -> str:
+    """Say which rented machines go on as they were, and what keeps them."""
+    budgets = sorted({each.node_pool for each in drifted if each.by_budget})
+    jobs = {job for each in drifted for job in each.jobs}
+    others = sorted({each.blocked or NOTHING_SAID for each in drifted if not each.by_budget})
+    kept = [f"the budget of {' and '.join(budgets)} allows no replacement"] if budgets else []
+    what = "1 rented machine stays" if len(drifted) == 1 else f"{len(drifted)} rented machines stay"
+    why = ", ".join(sorted({each.reason for each in drifted}))
+    with_jobs = f", with {_number(len(jobs), 'job')}" if jobs else ""
+    names = _some([each.name for each in drifted])
+    return (
+        f"{what} as before ({why}) until empty{with_jobs}, because {'; '.join([*kept, *others])}: "
+        f"{names}"
+    )
 
 
 def _due(moves: Moves, environment: str) -> str:
@@ -106,4 +151,8 @@ def whole(moves: Moves, environment: str) -> Iterator[str]:
     events = [(move.at_s, f"{move.name} {move.what}") for move in moves.machines]
     events += [(job.at_s, f"{job.name} ended on {job.node}") for job in moves.ended]
     yield from (f"{at_s:6.1f} s  {text}" for at_s, text in sorted(events))
+    for each in moves.drifted:
+        why = each.blocked or NOTHING_SAID
+        runs = f", runs {', '.join(each.jobs)}" if each.jobs else ""
+        yield f"stays as before: {each.name} of {each.node_pool}, {each.reason}{runs}: {why}"
     yield from (f"not started: {sentence}" for sentence in moves.not_running)

@@ -21,7 +21,7 @@ from rehearsal.providers.naming import keeps_its_name, with_name
 from rehearsal.providers.secrets import conceal_properties
 from rehearsal.providers.simulated_type import CloudRequest, SimulatedType, public
 from rehearsal.providers.type_check import problems
-from rehearsal.providers.values import Properties, Value, has_unknown, plain_properties, shown
+from rehearsal.providers.values import Properties, has_unknown, plain_properties, shown
 
 Lookup: TypeAlias = Callable[[CloudRequest], Properties]
 
@@ -227,11 +227,11 @@ def _unsupported(resource: Resource, content: Package) -> Failure:
 
 def _taken(simulated: SimulatedType, request: CloudRequest) -> Iterator[Failure]:
     others = [thing for thing in request.cloud.all(simulated.token) if thing.id != request.id]
-    for name in simulated.unique:
-        value: Value = request.inputs.get(name)
-        if value is not None and any(other.inputs.get(name) == value for other in others):
+    own = {**simulated.defaults, **request.inputs, **simulated.known(request)}
+    for one in simulated.unique:
+        if one.is_taken(own, others):
             yield Failure(
-                path=name,
-                sentence=f"{name} is {shown(value)}, which another {simulated.name} of the account "
-                f"already has.",
+                path=one.property,
+                sentence=f"{one.property} is {shown(own[one.property])}, which another "
+                f"{simulated.name} of the account already has.",
             )

@@ -9,6 +9,7 @@ from rehearsal.providers.checks import InputCheck
 from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.contract import Failure
 from rehearsal.providers.naming import AutoName
+from rehearsal.providers.unique import Unique
 from rehearsal.providers.values import UNKNOWN, Properties, Value
 
 
@@ -57,8 +58,8 @@ class SimulatedType:
     """They run at preview too, so they let unknown values pass."""
     creation_checks: tuple[CrossCheck, ...] = ()
     """They run when the object is created or changed, on what the cloud has at that moment."""
-    unique: tuple[str, ...] = ()
-    """Inputs whose value no two objects of the type may share."""
+    unique: tuple[Unique, ...] = ()
+    """What no two objects of the type may share."""
     # how it changes
     replace_on: tuple[str, ...] = ()
     auto_name: AutoName | None = None

@@ -34,9 +34,15 @@ given = {flag: f"--{flag}" in flags for flag in ("keep", "again")} | {"as_json":
 valued = dict(flag.removeprefix("--").split("=", 1) for flag in flags if "=" in flag)
 given["before"] = valued.get("from")
 given["jobs"] = Path(valued["jobs"]) if "jobs" in valued else None
-if kills := [int(flag.partition("=")[2]) for flag in flags if flag.startswith("--kills=")]:
+faults = [flag.partition("=")[2] for flag in flags if flag.startswith("--fault=")]
+kills = [int(flag.partition("=")[2]) for flag in flags if flag.startswith("--kills=")]
+if kills or faults:
     from fleet.in_twin import extras
-    given["extras"] = extras(kills=kills[0], seed=1, destroy="--destroy" in flags)
+    from rehearsal.faults.asked import asked
+    destroy = "--destroy" in flags
+    given["extras"] = extras(
+        kills=sum(kills), seed=1, destroy=destroy, faults=asked(faults)
+    )
 sys.exit(cli.rehearse(Path(root), environment, **given))
 """
 

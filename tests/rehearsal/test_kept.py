@@ -23,6 +23,7 @@ from fleet.check.reading import read
 from fleet.statement.verifying import Wanted, verify
 from policies.environment import load
 from rehearsal.api import Api, ApiServerError
+from rehearsal.karpenter import instances
 from rehearsal.providers.kubernetes import kubeconfig
 from rehearsal.stackfile import Cipher
 from tests.conftest import ROOT
@@ -107,7 +108,7 @@ def test_it_states_what_an_update_of_this_commit_needs(kept: Kept) -> None:
         from_this_run=True,
     )
     found = verify((kept.directory / "statement.json").read_text(), wanted).predicate
-    assert [each["name"] for each in found["phases"]][-1] == "job"
+    assert [each["name"] for each in found["phases"]][-1] == "smoke"
     assert found["versions"]["kubernetes"] == versions["kubernetes"]
     assert len(found["notRehearsed"]) == len(kept.report["charts_not_rehearsed"])
 
@@ -159,17 +160,87 @@ def test_the_report_says_what_ignition_decided(kept: Kept) -> None:
     assert dgx["hugepages"] == {}
 
 
-def test_the_job_ran_on_a_dgx(kept: Kept) -> None:
-    job = kept.report["job"]
-    assert job["queue"] == "research", "a job of a team runs in its queue"
-    pods = kept.api.items(f"/api/v1/namespaces/{job['queue']}/pods")
-    (pod,) = [pod for pod in pods if pod["metadata"]["name"].startswith(job["name"])]
+KINDS = {"one GPU", "gang on owned machines", "gang that rents", "refused"}
+
+
+def run_of(report: dict[str, Any], kind: str) -> dict[str, Any]:
+    (found,) = [run for run in report["smoke"]["runs"] if run["kind"] == kind]
+    return dict(found)
+
+
+def pods_of(kept: Kept, run: dict[str, Any]) -> list[dict[str, Any]]:
+    namespace, _, name = run["name"].partition("/")
+    pods = kept.api.items(f"/api/v1/namespaces/{namespace}/pods")
+    return [pod for pod in pods if pod["metadata"]["name"].startswith(name)]
+
+
+def test_every_kind_of_job_ran_but_the_one_that_no_pool_has(kept: Kept) -> None:
+    smoke = kept.report["smoke"]
+    assert {run["kind"] for run in smoke["runs"]} == KINDS
+    assert smoke["left_out"] == {"slice": "no owned pool shares its GPUs"}
+
+
+def test_a_job_of_one_gpu_ran_on_a_dgx_by_volcano(kept: Kept) -> None:
+    run = run_of(kept.report, "one GPU")
+    assert (run["queue"], run["gpus"]) == ("research", 1), "a job of a team runs in its queue"
+    (pod,) = pods_of(kept, run)
     assert pod["spec"]["schedulerName"] == "volcano"
     assert pod["status"]["phase"] == "Succeeded"
-    assert pod["spec"]["nodeName"] == job["node"]
-    assert job["node"].startswith("dev-dgx-")
+    assert [pod["spec"]["nodeName"]] == run["nodes"]
+    assert run["nodes"][0].startswith("dev-dgx-")
     assert pod["status"]["qosClass"] == "Guaranteed"
-    assert job["gpus"] == 2
+
+
+def test_a_gang_ran_on_both_owned_machines_at_once(kept: Kept) -> None:
+    run = run_of(kept.report, "gang on owned machines")
+    assert run["nodes"] == ["dev-dgx-01", "dev-dgx-02"]
+    starts = {pod["status"]["startTime"] for pod in pods_of(kept, run)}
+    ends = {
+        each["state"]["terminated"]["finishedAt"]
+        for pod in pods_of(kept, run)
+        for each in pod["status"]["containerStatuses"]
+    }
+    assert max(starts) < min(ends), "one ended before the other began"
+
+
+def test_a_gang_rented_its_machines_at_once_and_they_went_again(kept: Kept) -> None:
+    smoke, run = kept.report["smoke"], run_of(kept.report, "gang that rents")
+    machines = {machine["capacity"]: machine for machine in smoke["machines"]}
+    assert {*machines} == {"reserved", "spot"}, "dev has eight reserved GPUs"
+    assert smoke["rounds"] == 1
+    assert len(run["nodes"]) == 2
+    assert run["starts_after_s"] > 5, "machines boot for five seconds"
+    for machine in machines.values():
+        assert (machine["type"], machine["zone"]) == ("p5e.48xlarge", "us-east-1b")
+        assert machine["boot_s"] >= 5
+        hours = (300 + 600) / 3600
+        assert machine["real_usd"] > machine["usd_per_hour"] * hours
+    assert kept.api.items("/apis/karpenter.sh/v1/nodeclaims") == []
+    assert instances.alive(kept.directory) == []
+    assert not {*run["nodes"]} & {*kept.nodes()}
+
+
+def test_the_node_pools_are_the_programs_and_what_is_shortened_is_said(kept: Kept) -> None:
+    pools = kept.api.items("/apis/karpenter.sh/v1/nodepools")
+    assert {pool["spec"]["disruption"]["consolidateAfter"] for pool in pools} == {"10m"}
+    times = {each["what"]: (each["real_s"], each["here_s"]) for each in shortened(kept)}
+    assert times == {
+        "boot of a rented machine": (300, 5),
+        "consolidateAfter of burst": (600, 0),
+        "smoke job": (600, 2),
+    }
+
+
+def shortened(kept: Kept) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = kept.report["smoke"]["shortened"]
+    return found
+
+
+def test_a_pod_with_half_a_core_is_refused_by_the_environments_own_rule(kept: Kept) -> None:
+    run = run_of(kept.report, "refused")
+    assert run["outcome"] == "refused"
+    assert run["said"].startswith("by the API server: numa/admissible-shape: Job 'smoke-refused' ")
+    assert "CPUs in multiples of 2" in run["said"]
 
 
 def test_what_is_not_rehearsed_is_listed(kept: Kept) -> None:
@@ -226,7 +297,7 @@ def test_what_is_up_has_its_price(kept: Kept) -> None:
 
 def test_every_phase_has_its_time(kept: Kept) -> None:
     names = [phase["name"] for phase in kept.report["phases"]]
-    assert names == ["binaries", "control plane", "preview", "up", "machines", "charts", "job"]
+    assert names == ["binaries", "control plane", "preview", "up", "machines", "charts", "smoke"]
 
 
 def test_a_second_up_changes_nothing_and_holds_the_rules(
@@ -338,7 +409,9 @@ def test_a_kept_twin_takes_an_edit_and_takes_it_back(kept: Kept) -> None:
     assert changes["resources"]["replaced"] == changes["resources"]["deleted"] == []
     assert (changes["nodes_added"], changes["nodes_removed"]) == (["fleet-dev-cpu-4"], [])
     assert changes["usd_per_hour"] > changes["usd_per_hour_before"]
-    assert grown["job"]["node"] in before
+    assert {run["kind"] for run in grown["smoke"]["runs"]} == KINDS
+    assert all(run["as_it_must"] for run in grown["smoke"]["runs"]), "those of before are gone"
+    assert len(grown["smoke"]["machines"]) == 2
     assert set(kept.nodes()) == {*before, "fleet-dev-cpu-4"}
 
     refused = kept.again(text.replace("usd_per_day: 3000", "usd_per_day: 100"))

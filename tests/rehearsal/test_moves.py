@@ -51,11 +51,49 @@ def job(namespace: str, name: str, pool: str, gpus: int) -> str:
 """
 
 
+def gang(queue: str, name: str, pool: str, gpus: int) -> str:
+    """A gang of two pods, as `kubectl get vcjob -o yaml` shows it."""
+    rails = ", rdma/rails: '1'" if pool == "dgx" else ""
+    wants = f"{{cpu: '{gpus * 8}', memory: {gpus * 32}Gi, nvidia.com/gpu: '{gpus}'{rails}}}"
+    labels = {**dict.fromkeys(WHO_PAYS, "acceptance"), "team": "research", "cost-centre": "'4100'"}
+    paid = ", ".join(f"fleet.gpu/{label}: {value}" for label, value in labels.items())
+    return f"""
+- apiVersion: batch.volcano.sh/v1alpha1
+  kind: Job
+  metadata: {{name: {name}, namespace: {queue}, uid: 0b, resourceVersion: "8"}}
+  spec:
+    queue: {queue}
+    minAvailable: 2
+    networkTopology: {{mode: hard, highestTierAllowed: 1}}
+    policies: [{{event: PodEvicted, action: RestartJob}}]
+    tasks:
+    - name: rank
+      replicas: 2
+      template:
+        metadata:
+          labels: {{{paid}}}
+          annotations: {{fleet.gpu/checkpoint-seconds: '60'}}
+        spec:
+          restartPolicy: Never
+          activeDeadlineSeconds: 86400
+          terminationGracePeriodSeconds: 60
+          nodeSelector: {{fleet.gpu/pool: {pool}}}
+          tolerations: [{{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}}]
+          containers:
+          - name: main
+            image: registry.example/train@sha256:{"0" * 64}
+            resources: {{requests: {wants}, limits: {wants}}}
+  status: {{state: {{phase: Running, lastTransitionTime: "2026-11-23T09:00:00Z"}}}}
+"""
+
+
 JOBS = "apiVersion: v1\nkind: List\nitems:" + "".join(
     [
-        job("scratch", "train", "dgx", 4),
-        job("default", "keeps", "dgx", 8),
+        job("scratch", "train", "dgx", 2),
+        job("default", "keeps", "dgx", 4),
         job("default", "features", "cpu", 0),
+        gang("research", "owned", "dgx", 4),
+        gang("research-burst", "rented", "burst", 8),
     ]
 )
 EDITS = {
@@ -115,10 +153,10 @@ def moves(moved: Ended) -> dict[str, Any]:
     return found
 
 
-def test_the_program_of_the_commit_ran_first_with_every_job_of_the_snapshot(
+def test_the_program_of_the_commit_ran_first_with_every_job_and_gang_of_the_snapshot(
     moves: dict[str, Any],
 ) -> None:
-    assert (moves["jobs"], moves["not_running"]) == (3, [])
+    assert (moves["jobs"], moves["gangs"], moves["not_running"]) == (5, 2, [])
     assert len(moves["commit"]) == 40
 
 
@@ -126,9 +164,9 @@ def test_a_job_whose_namespace_goes_is_ended_and_beyond_what_is_allowed(
     moved: Ended, moves: dict[str, Any]
 ) -> None:
     (ended,) = moves["ended"]
-    assert (ended["name"], ended["gpus"], ended["again_on"]) == ("scratch/train", 4, None)
+    assert (ended["name"], ended["gpus"], ended["again_on"]) == ("scratch/train", 2, [])
     assert ended["node"].startswith("dev-dgx-")
-    assert ended["gpu_hours_lost"] > 4 * 2, "it had run for two hours when the snapshot was made"
+    assert ended["gpu_hours_lost"] > 2 * 2, "it had run for two hours when the snapshot was made"
     assert ended["usd"] > 0
     assert moved.code == 1
     (problem,) = moved.report["problems"]
@@ -168,6 +206,19 @@ def test_the_fields_that_cannot_change_in_place_are_named(moves: dict[str, Any])
     assert fields == {"Server cpu-1": ["userData"], "Server cpu-2": ["userData"]}
 
 
+def test_rented_machines_with_boot_data_of_before_are_kept_for_the_gang_that_runs_on_them(
+    moves: dict[str, Any],
+) -> None:
+    """By the budgets of their NodePools, as Karpenter itself says."""
+    kept = {each["node_pool"]: each for each in moves["drifted"]}
+    assert {*kept} == {"burst-reserved", "burst-spot"}
+    for each in kept.values():
+        assert each["jobs"] == ["research-burst/rented"]
+        assert each["by_budget"]
+        assert "disruption reason Drifted due to blocking budget" in each["blocked"]
+        assert each["reason"] == "NodeClassDrift"
+
+
 def test_the_owned_machines_were_never_below_what_their_queues_hold(moves: dict[str, Any]) -> None:
     assert moves["shortages"] == []
 
@@ -179,8 +230,17 @@ def test_a_change_that_touches_nothing_ends_no_job(checkout: Checkout) -> None:
     ended = checkout.run("rehearse", "dev", "--json", "--from=HEAD")
     assert ended.code == 0, ended.stderr
     moves = ended.report["moves"]
-    assert moves["jobs"] == 2, "one of eight GPUs on each DGX"
-    for what in ("not_running", "ended", "waited", "machines", "due", "replaced", "shortages"):
+    assert (moves["jobs"], moves["gangs"]) == (3, 2), "the smoke set is on both DGX"
+    for what in (
+        "not_running",
+        "ended",
+        "waited",
+        "machines",
+        "drifted",
+        "due",
+        "replaced",
+        "shortages",
+    ):
         assert moves[what] == [], what
     assert checkout.git("status", "--porcelain").split() == ["M", "stacks/Pulumi.dev.yaml"]
 

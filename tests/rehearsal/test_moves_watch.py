@@ -100,7 +100,7 @@ def test_jobs_are_started_watched_waited_for_and_ended(api: Api) -> None:
     api.delete(f"{NODES}/{dead}", dependents="Background")
     add_node(api, dead, "metal3://another")
 
-    def found() -> dict[str, str | None]:
+    def found() -> dict[str, tuple[str, ...]]:
         return {each.name: each.again_on for each in ended_jobs(watch.seen, started.jobs)}
 
     until(lambda: "default/lost" in found())
@@ -108,7 +108,7 @@ def test_jobs_are_started_watched_waited_for_and_ended(api: Api) -> None:
     drained.stop()
     watch.stop()
     assert [each.job for each in drained.waited] == ["default/drained"]
-    assert found() == {"default/lost": None}, "who is waited for has ended well"
+    assert found() == {"default/lost": ()}, "who is waited for has ended well"
     moves = [(move.name, move.what) for move in machine_moves(watch.seen)]
     assert moves == [(cordoned, "drained"), (dead, "replaced")]
     complete = api.get("/apis/batch/v1/namespaces/default/jobs/drained")

@@ -33,7 +33,7 @@ subprocess.Popen([sys.executable, "-c", {SLEEPER!r}], process_group=0)
         "control plane",
         pytest.param("preview", marks=pytest.mark.slow),
         "up",
-        pytest.param("job", marks=pytest.mark.slow),
+        pytest.param("smoke", marks=pytest.mark.slow),
     ],
 )
 def test_ctrl_c_leaves_nothing_behind(checkout: Checkout, phase: str) -> None:
@@ -58,7 +58,7 @@ def test_ctrl_c_while_an_update_waits_for_machines_leaves_nothing_behind(
     ended = rehearsal.end(signal.SIGINT)
 
     assert_all_is_gone(checkout, ended)
-    assert "… job" not in ended.stderr
+    assert "… smoke" not in ended.stderr
 
 
 def assert_all_is_gone(checkout: Checkout, ended: Ended) -> None:

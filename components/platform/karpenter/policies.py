@@ -2,8 +2,9 @@
 
 They follow the CloudFormation template of Karpenter 1.14 (karpenter.sh, getting started), less what
 this fleet never uses: pools bring their instance profile, so Karpenter may make none; the cluster
-is no EKS cluster; images are found by owner and name, not by SSM parameter. Karpenter gives each of
-its resources the two tags below, and may touch no other.
+is no EKS cluster, and has no zonal shift; images are found by owner and name, not by SSM parameter.
+tests/conformance/test_karpenter_rights.py compares them statement by statement. Karpenter gives
+each of its resources the two tags below, and may touch no other.
 """
 
 from collections.abc import Iterable

@@ -11,6 +11,7 @@ from typing import cast
 from policies.language.inventory import machines, usd_per_day_by_pool
 from policies.language.manifest import describe
 from policies.language.rule import Manifest, Rule, Settings
+from policies.language.stack import once
 
 ID = "cost/change-budget"
 NOT_KNOWN = -1
@@ -25,13 +26,18 @@ def violations(manifest: Manifest, settings: Settings, stack: Sequence[Manifest]
     before = cast("float", settings["usd_per_day_before"])
     if before < 0 or machines(manifest) is None:
         return []
-    if next(each for each in stack if machines(each)) is not manifest:
+    if _first(stack) is not manifest:
         return []
     after = sum(usd_per_day_by_pool(stack).values())
     more, budget = after - before, cast("float", settings["usd_per_day"])
     if round(more, 2) <= budget:
         return []
     return [f"{describe(manifest)} {_MUST.format(budget, after, more)}"]
+
+
+@once
+def _first(stack: Sequence[Manifest]) -> Manifest:
+    return next(each for each in stack if machines(each))
 
 
 RULE = Rule(

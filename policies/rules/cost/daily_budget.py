@@ -14,6 +14,7 @@ from typing import cast
 from policies.language.inventory import machines, usd_per_day_by_pool
 from policies.language.manifest import describe, items
 from policies.language.rule import Alert, Manifest, Rule, Settings
+from policies.language.stack import once
 
 ID = "cost/daily-budget"
 
@@ -23,8 +24,8 @@ def violations(manifest: Manifest, settings: Settings, stack: Sequence[Manifest]
     found = machines(manifest)
     if found is None:
         return []
-    first = next(each for each in stack if machines(each))
-    of_pool = next(each for each in stack if (at := machines(each)) and at.pool == found.pool)
+    first_of = _firsts(stack)
+    first, of_pool = next(iter(first_of.values())), first_of[found.pool]
     if manifest is not first and manifest is not of_pool:
         return []
     pools = usd_per_day_by_pool(stack)
@@ -34,6 +35,16 @@ def violations(manifest: Manifest, settings: Settings, stack: Sequence[Manifest]
     if of_pool is manifest:
         said += _pool(manifest, found.pool, pools[found.pool], settings)
     return said
+
+
+@once
+def _firsts(stack: Sequence[Manifest]) -> dict[str, Manifest]:
+    """The first machine of each pool; the first of all comes first."""
+    first_of: dict[str, Manifest] = {}
+    for each in stack:
+        if found := machines(each):
+            first_of.setdefault(found.pool, each)
+    return first_of
 
 
 def keys(_manifest: Manifest, settings: Settings) -> list[str]:

@@ -11,6 +11,7 @@ from hardware.catalogue import Hardware, HardwareError, load
 from policies.language.inventory import capacity_of, hardware_names
 from policies.language.manifest import describe
 from policies.language.rule import Manifest, Rule, Settings
+from policies.language.stack import once
 
 _UNKNOWN = "must be a machine of the hardware catalogue, to be counted in any sum; it is {0}."
 _NO_PRICE = "must have a price in hardware/{0}.yaml for {1}, to be counted in any sum."
@@ -25,15 +26,19 @@ def violations(manifest: Manifest, _settings: Settings, stack: Sequence[Manifest
     doubts = [
         _doubt(name, capacity)
         for name in hardware_names(manifest)
-        if _first(name, capacity, stack) is manifest
+        if _firsts(stack)[name, capacity] is manifest
     ]
     return [f"{describe(manifest)} {doubt}" for doubt in doubts if doubt]
 
 
-def _first(name: str, capacity: str | None, stack: Sequence[Manifest]) -> Manifest:
-    return next(
-        each for each in stack if name in hardware_names(each) and capacity_of(each) == capacity
-    )
+@once
+def _firsts(stack: Sequence[Manifest]) -> dict[tuple[str, str | None], Manifest]:
+    """The first machine of each kind and capacity."""
+    first_of: dict[tuple[str, str | None], Manifest] = {}
+    for each in stack:
+        for name in hardware_names(each):
+            first_of.setdefault((name, capacity_of(each)), each)
+    return first_of
 
 
 def _doubt(name: str, capacity: str | None) -> str | None:

@@ -1,6 +1,6 @@
 """The resource types of AWS that a rehearsal simulates."""
 
-from rehearsal.providers.aws import cross_checks, input_checks, outputs
+from rehearsal.providers.aws import cross_checks, input_checks, outputs, unique_names
 from rehearsal.providers.aws.facts import all_tags, new_id, new_key_id
 from rehearsal.providers.naming import AutoName
 from rehearsal.providers.simulated_type import SimulatedType
@@ -15,7 +15,7 @@ _S3 = (
         module="pulumi_aws.s3",
         name="Bucket",
         input_checks=input_checks.S3_BUCKET,
-        unique=("bucket",),
+        unique=unique_names.BUCKET,
         replace_on=("bucket", "bucketPrefix", "objectLockEnabled", "region"),
         auto_name=AutoName(property="bucket", limit=63, lower=True),
         defaults={"forceDestroy": False, "objectLockEnabled": False},
@@ -29,7 +29,6 @@ _S3 = (
         name="BucketPublicAccessBlock",
         input_checks=input_checks.BUCKET_REFERENCE,
         creation_checks=IN_BUCKET,
-        unique=("bucket",),
         replace_on=("bucket", "region"),
         defaults=dict.fromkeys(
             ("blockPublicAcls", "blockPublicPolicy", "ignorePublicAcls", "restrictPublicBuckets"),
@@ -107,7 +106,7 @@ _IAM = (
         module="pulumi_aws.iam",
         name="Role",
         input_checks=input_checks.IAM_ROLE,
-        unique=("name",),
+        unique=unique_names.IAM,
         replace_on=("name", "namePrefix", "path"),
         auto_name=AutoName(limit=64),
         defaults={"path": "/", "maxSessionDuration": 3600, "forceDetachPolicies": False},
@@ -131,7 +130,7 @@ _IAM = (
         module="pulumi_aws.iam",
         name="Policy",
         input_checks=input_checks.IAM_POLICY,
-        unique=("name",),
+        unique=unique_names.IAM,
         replace_on=("name", "namePrefix", "path", "description"),
         auto_name=AutoName(limit=128),
         defaults={"path": "/"},
@@ -145,7 +144,7 @@ _IAM = (
         name="InstanceProfile",
         input_checks=input_checks.IAM_PROFILE,
         creation_checks=OF_ROLE,
-        unique=("name",),
+        unique=unique_names.IAM,
         replace_on=("name", "namePrefix", "path"),
         auto_name=AutoName(limit=128),
         defaults={"path": "/"},
@@ -158,7 +157,7 @@ _IAM = (
         module="pulumi_aws.iam",
         name="User",
         input_checks=input_checks.IAM_USER,
-        unique=("name",),
+        unique=unique_names.IAM,
         auto_name=AutoName(limit=64),
         defaults={"path": "/", "forceDestroy": False},
         identify=lambda request: request.text("name"),
@@ -201,7 +200,7 @@ _EVENTS = (
         name="Queue",
         input_checks=input_checks.SQS_QUEUE,
         cross_checks=(cross_checks.queue_is_consistent,),
-        unique=("name",),
+        unique=unique_names.QUEUE,
         replace_on=("name", "namePrefix", "fifoQueue", "region"),
         auto_name=AutoName(limit=80),
         defaults={
@@ -230,7 +229,6 @@ _EVENTS = (
         name="EventRule",
         input_checks=input_checks.EVENT_RULE,
         cross_checks=(cross_checks.rule_has_a_trigger,),
-        unique=("name",),
         replace_on=("name", "namePrefix", "eventBusName", "region"),
         auto_name=AutoName(limit=64),
         defaults={"eventBusName": "default", "forceDestroy": False},
@@ -283,6 +281,7 @@ _EC2 = (
         module="pulumi_aws.ec2",
         name="SecurityGroup",
         input_checks=input_checks.EC2_SECURITY_GROUP,
+        unique=unique_names.SECURITY_GROUP,
         replace_on=("name", "namePrefix", "description", "vpcId", "region"),
         auto_name=AutoName(limit=255),
         defaults={"description": "Managed by Pulumi", "revokeRulesOnDelete": False},
@@ -295,7 +294,7 @@ _EC2 = (
         module="pulumi_aws.ec2",
         name="PlacementGroup",
         input_checks=input_checks.EC2_PLACEMENT_GROUP,
-        unique=("name",),
+        unique=unique_names.PLACEMENT_GROUP,
         replace_on=("name", "strategy", "spreadLevel", "partitionCount", "region"),
         auto_name=AutoName(limit=255),
         computed=frozenset({"partitionCount", "spreadLevel"}),

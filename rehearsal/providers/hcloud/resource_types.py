@@ -3,9 +3,14 @@
 from rehearsal.providers.hcloud import cross_checks, input_checks, outputs
 from rehearsal.providers.naming import AutoName
 from rehearsal.providers.simulated_type import SimulatedType
+from rehearsal.providers.unique import Unique
 
 MODULE = "pulumi_hcloud"
 NAME = AutoName()
+ONCE = (Unique(),)
+"""A name is given once in a project for each type: the API answers uniqueness_error to a second
+(docs.hetzner.cloud, "Errors", and "Create a Server": unique per project). A subnet is its range,
+a route its destination, an attachment its two ends."""
 NESTED_NETWORK = frozenset({"ip", "networkId", "macAddress", "aliasIps"})
 
 
@@ -14,7 +19,7 @@ TYPES = (
         module=MODULE,
         name="Network",
         input_checks=input_checks.NETWORK,
-        unique=("name",),
+        unique=ONCE,
         replace_on=("ipRange",),
         auto_name=NAME,
         defaults={"deleteProtection": False, "exposeRoutesToVswitch": False},
@@ -40,7 +45,7 @@ TYPES = (
         module=MODULE,
         name="Firewall",
         input_checks=input_checks.FIREWALL,
-        unique=("name",),
+        unique=ONCE,
         auto_name=NAME,
         computed=frozenset({"applyTos", "labels"}),
         outputs=lambda request: {
@@ -52,7 +57,7 @@ TYPES = (
         module=MODULE,
         name="PrimaryIp",
         input_checks=input_checks.PRIMARY_IP,
-        unique=("name",),
+        unique=ONCE,
         replace_on=("type", "location", "assigneeType"),
         auto_name=NAME,
         defaults={"deleteProtection": False},
@@ -65,7 +70,7 @@ TYPES = (
         input_checks=input_checks.SERVER,
         cross_checks=(cross_checks.server_is_whole,),
         creation_checks=(cross_checks.server_has_room, cross_checks.public_address_is_free),
-        unique=("name",),
+        unique=ONCE,
         replace_on=("image", "location", "userData", "sshKeys"),
         auto_name=NAME,
         defaults={
@@ -94,7 +99,7 @@ TYPES = (
         module=MODULE,
         name="PlacementGroup",
         input_checks=input_checks.PLACEMENT_GROUP,
-        unique=("name",),
+        unique=ONCE,
         replace_on=("type",),
         auto_name=NAME,
         outputs=lambda _: {"servers": []},
@@ -103,7 +108,7 @@ TYPES = (
         module=MODULE,
         name="SshKey",
         input_checks=input_checks.SSH_KEY,
-        unique=("name", "publicKey"),
+        unique=(*ONCE, Unique(property="publicKey")),
         replace_on=("publicKey",),
         auto_name=NAME,
         outputs=outputs.ssh_key,
@@ -113,7 +118,7 @@ TYPES = (
         name="LoadBalancer",
         input_checks=input_checks.LOAD_BALANCER,
         cross_checks=(cross_checks.balancer_has_one_place,),
-        unique=("name",),
+        unique=ONCE,
         replace_on=("location", "networkZone"),
         auto_name=NAME,
         defaults={"deleteProtection": False},

@@ -15,6 +15,10 @@ from rehearsal import controller_report
 from rehearsal.controller_report import ControllerReport
 from rehearsal.controllers.controller import started
 from rehearsal.errors import RehearsalError
+from rehearsal.moves.jobs import RunningJob
+from rehearsal.moves.lost import ended_jobs
+from rehearsal.moves.start import Started, start
+from rehearsal.moves.watch import Watch
 from rehearsal.providers.values import plain
 from tests.rehearsal.controllers.conftest import JOBS, PODS, WHOLE, Fleet, gang
 from toolchain.build import versions
@@ -121,6 +125,27 @@ def test_a_pod_that_is_deleted_ends_first_and_its_gang_starts_anew(
     fleet.until(restarted, "the gang does not start anew")
 
 
+def test_a_gang_that_starts_anew_is_one_job_that_a_change_has_ended(
+    fleet: Fleet, ended: None
+) -> None:
+    job = RunningJob(manifest=gang("counted", 2, policies=AGAIN), hours=3.0)
+    assert start(fleet.api, [job], lambda: None) == Started(jobs=(job,), not_running=())
+    watch = Watch(fleet.api)
+    watch.start()
+    try:
+        fleet.api.delete(f"{PODS}/counted-rank-0", dependents="Background")
+        fleet.until(
+            lambda: any(each.again_on for each in ended_jobs(watch.seen, [job])),
+            "the gang does not start anew",
+        )
+    finally:
+        watch.stop()
+    (lost,) = ended_jobs(watch.seen, [job])
+    assert (lost.name, lost.gang, lost.times) == ("research/counted", True, 1)
+    assert (lost.gpus, lost.gpu_hours_lost) == (16, 48.0)
+    assert {*lost.again_on} == {"dgx-0", "dgx-1"}
+
+
 @pytest.mark.parametrize(
     ("spec", "ends"),
     [
@@ -195,7 +220,7 @@ def test_a_right_that_a_controller_lost_is_missing(fleet: Fleet, ended: None) ->
         )
     finally:
         fleet.api.request("PATCH", MANAGER_ROLE, {"rules": role["rules"]}, headers=merge)
-    warning = reports(fleet)["volcano-controllers"].warning or ""
+    (warning,) = reports(fleet)["volcano-controllers"].warnings
     assert "volcano-controllers has no right to" in warning
 
 

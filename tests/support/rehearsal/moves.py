@@ -56,13 +56,14 @@ def pod(  # noqa: PLR0913  # each test sets one or two
     owner: str = "Job",
     gone: bool = False,
     gpus: int = 8,
+    uid: str = "",
 ) -> Seen:
-    """A pod of the Job default/train, or of another one."""
+    """A pod of the Job default/train, or of another one; without `at_s` it ran at the start."""
     found: dict[str, Any] = {
         "metadata": {
             "name": name,
             "namespace": "default",
-            "uid": name,
+            "uid": uid or name,
             "ownerReferences": [{"kind": owner, "name": job, "controller": True}],
         },
         "spec": {
@@ -71,10 +72,36 @@ def pod(  # noqa: PLR0913  # each test sets one or two
         },
         "status": {"phase": phase},
     }
-    return Seen(at_s=at_s, kind="Pod", key=f"default/{name}", found=found, gone=gone)
+    key = f"default/{name}"
+    return Seen(at_s=at_s, kind="Pod", key=key, found=found, gone=gone, first=at_s == 0)
+
+
+def claim(name: str, at_s: float, *, drifted: bool = True, gone: bool = False) -> Seen:
+    """The NodeClaim of a Node, by default one that Karpenter has marked."""
+    condition = {"type": "Drifted", "status": str(drifted), "reason": "AMIDrift"}
+    found = {
+        "metadata": {"name": f"burst-{name}", "labels": {"karpenter.sh/nodepool": "burst-spot"}},
+        "spec": {"nodeClassRef": {"name": "burst"}},
+        "status": {"nodeName": name, "conditions": [condition]},
+    }
+    key = f"burst-{name}"
+    return Seen(at_s=at_s, kind="NodeClaim", key=key, found=found, gone=gone, first=at_s == 0)
 
 
 def running(name: str = "train", hours: float = 3.0) -> RunningJob:
     """A job of the namespace default that has run for so many hours."""
     metadata = {"name": name, "namespace": "default"}
-    return RunningJob(manifest={"kind": "Job", "metadata": metadata}, hours=hours)
+    manifest = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata}
+    return RunningJob(manifest=manifest, hours=hours)
+
+
+def gang(members: int, hours: float = 3.0) -> RunningJob:
+    """The same as a Job of Volcano, which needs so many pods."""
+    metadata = {"name": "train", "namespace": "default"}
+    manifest = {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": metadata,
+        "spec": {"tasks": [{"replicas": members}]},
+    }
+    return RunningJob(manifest=manifest, hours=hours)

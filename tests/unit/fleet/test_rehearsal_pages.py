@@ -22,6 +22,7 @@ from policies.rules import ALL
 from rehearsal import digest
 from rehearsal.report import Report
 from rehearsal.short_report import render_short
+from rehearsal.smoke.words import in_short
 from rehearsal.tables import render
 from tests.conftest import ROOT
 from tests.support.environments import resources as registered
@@ -51,13 +52,13 @@ def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 def progress(report: Report) -> str:
     """What a rehearsal prints while it runs."""
     number, nodes = digest.resources(report), len(report.nodes)
-    assert report.job
+    assert report.smoke
     details = {
         "control plane": f"Kubernetes {versions['kubernetes']}",
         "preview": f"{number} resources",
         "up": f"{number} of {number} resources",
         "machines": f"{nodes} of {nodes} nodes Ready",
-        "job": f"{report.job.name} on {report.job.node}",
+        "smoke": in_short(report.smoke),
     }
     lines = [
         f"✓ {each.name} {each.seconds:.1f} s {details.get(each.name, '')}".rstrip()

@@ -6,9 +6,9 @@ import pytest
 
 from policies.environment import Environment, load
 from rehearsal import report_builder
-from rehearsal.job import JobRun
 from rehearsal.progress import Phase
 from rehearsal.report import Report
+from rehearsal.smoke.results import Smoke, SmokeRun
 from settings import stack_file
 from tests.conftest import ROOT
 from tests.support.rehearsal import fleets
@@ -28,6 +28,17 @@ def whole(environment: Environment) -> Report:
     )
     found = report_builder.with_verdicts(found, environment, [])
     found = report_builder.with_fleet(found, environment.settings, fleets.dev())
-    job = JobRun(name="smoke", node="dgx-1", hardware="dgx-h200", gpus=2, cpus="16", seconds=3.1)
+    run = SmokeRun(
+        kind="one GPU",
+        name="research/smoke-one-gpu",
+        pool="dgx",
+        queue="research",
+        gpus=1,
+        outcome="ended",
+        as_it_must=True,
+        nodes=("dgx-1",),
+        starts_after_s=1.0,
+        ends_after_s=3.1,
+    )
     phases = (Phase(name="preview", seconds=9.2), Phase(name="up", seconds=20.5))
-    return replace(found, passed=True, job=job, phases=phases)
+    return replace(found, passed=True, smoke=Smoke(runs=(run,)), phases=phases)

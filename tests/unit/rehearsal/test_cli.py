@@ -67,3 +67,15 @@ def test_what_names_nothing_to_come_from_is_bad_input(
     code, found = rehearsed(checkout, capsys, **options)
     assert code == 2
     assert len(found["problems"]) == 1
+
+
+def test_a_broken_lock_of_images_is_found_before_anything_starts(
+    checkout: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rehearsal.run.ensure", raising(AssertionError("programs are built")))
+    (checkout / "stacks" / "images.dev.yaml").write_text("ours 1.0.0: {a.example/x: 3}\n")
+    code, found = rehearsed(checkout, capsys)
+    assert code == 1
+    (problem,) = found["problems"]
+    assert "images.dev.yaml is no lock of images" in problem
+    assert "The digest of a.example/x is 3; allowed: sha256: with 64 digits" in problem

@@ -10,7 +10,6 @@ import pytest
 from pulumi_kubernetes.core.v1 import Namespace
 
 from components.platform.gpu_operator import GpuOperator, GpuOperatorArgs
-from rehearsal import job
 from rehearsal.api import Api
 from rehearsal.device_plugin import DevicePlugin
 from rehearsal.nodes import ClusterNode, register
@@ -93,8 +92,3 @@ def test_a_node_that_is_there_takes_what_the_operator_is_told_later(
     assert api.node["status"]["capacity"] == dict(wanted.capacity)
     assert api.node["status"]["allocatable"] == dict(wanted.allocatable)
     assert gpus(api.node["metadata"]["labels"]) == gpus(wanted.labels)
-
-
-def test_the_job_needs_whole_gpus(tmp_path: Path) -> None:
-    shared = [node(told(tmp_path, dgx=each), each) for each in (MIG, SLICED)]
-    assert job.run(cast("Api", FakeApi()), shared, lambda: None) is None

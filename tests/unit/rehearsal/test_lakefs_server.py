@@ -120,4 +120,8 @@ def test_a_named_server_that_cannot_be_used_is_refused_before_anything_begins(
         RehearsalError, match=r'"lakefs\.fleet\.example"; allowed: an http or https'
     ):
         lakefs_server.choose(workspace.directory)
+    monkeypatch.setenv("LAKEFS_ENDPOINT", "http://ada:hunter2@lakefs.fleet.example")
+    with pytest.raises(RehearsalError, match="without credentials") as refused:
+        lakefs_server.choose(workspace.directory)
+    assert "hunter2" not in str(refused.value)
     assert lakefs_server.of_twin(workspace.directory) is None

@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -246,3 +247,14 @@ def test_kwok_plays_the_kubelet_of_the_node() -> None:
     made = manifest(fleets.dev().nodes[0], "v1.36.3")
     assert made["metadata"]["annotations"]["kwok.x-k8s.io/node"] == "fake"
     assert made["status"]["nodeInfo"]["kubeletVersion"] == "v1.36.3"
+
+
+def test_the_boot_data_of_a_known_machine_is_not_read_again(tmp_path: Path) -> None:
+    api = FakeApi({HOSTS: [host("dgx-1"), host("dgx-2")]})
+    room = MachineBooter(api=cast(Api, api), directory=tmp_path)
+    first, _ = room.requested()
+    old = replace(first, ignition="as it was read")
+    assert [each.ignition for each in room.requested({old.provider_id: old})] == [
+        "as it was read",
+        "boot-of-dgx-2",
+    ]

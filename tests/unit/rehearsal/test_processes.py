@@ -163,3 +163,19 @@ def test_a_controller_is_started_again_as_it_was(processes: Processes) -> None:
     assert processes.ended() is None
     newest = max(processes.records(), key=lambda record: record.started)
     assert psutil.Process(newest.pid).cmdline() == [*argv]
+
+
+def test_a_server_that_was_killed_is_started_again_and_is_no_controller(
+    processes: Processes,
+) -> None:
+    argv = (sys.executable, "-c", SLEEPER)
+    processes.start("etcd", argv, env=dict(os.environ))
+    processes.kill("etcd")
+    assert processes.ended() is not None
+
+    processes.start_again("etcd")
+
+    assert processes.controllers == ()
+    assert processes.ended() is None
+    assert processes.running() == ("etcd",)
+    assert processes.log("etcd").with_suffix(".killed.log").exists()

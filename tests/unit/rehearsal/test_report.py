@@ -263,7 +263,7 @@ def test_versions_differ_by_their_minor_alone() -> None:
 
 def test_the_report_is_plain_json(whole: Report) -> None:
     found = json.loads(json.dumps(whole.as_json()))
-    assert found["job"]["node"] == "dgx-1"
+    assert found["smoke"]["runs"][0]["nodes"] == ["dgx-1"]
     assert found["nodes"][0]["labels"]["fleet.gpu/pool"] == "dgx"
 
 

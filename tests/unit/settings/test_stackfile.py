@@ -47,7 +47,7 @@ def sentence(path: Path) -> str:
 
 @pytest.mark.parametrize(
     ("environment", "dgx", "servers", "burst_gpus"),
-    [("dev", 2, 3, 16), ("research", 8, 5, 32), ("prod", 16, 9, 64)],
+    [("dev", 2, 3, 16), ("research", 6, 5, 32), ("prod", 16, 9, 64)],
 )
 def test_the_environments_of_this_repository_are_right(
     environment: str, dgx: int, servers: int, burst_gpus: int

@@ -11,6 +11,16 @@ from fleet.preview.markdown import markdown
 from fleet.preview.rehearsal import RehearsalFileError, read
 from tests.support.preview.changes import summary
 
+RUN = {
+    "kind": "one GPU",
+    "name": "research/smoke-one-gpu",
+    "pool": "dgx",
+    "queue": "research",
+    "gpus": 1,
+    "outcome": "ended",
+    "as_it_must": True,
+}
+
 
 def report(**changed: Any) -> dict[str, Any]:
     told = {
@@ -18,8 +28,8 @@ def report(**changed: Any) -> dict[str, Any]:
         "passed": True,
         "problems": [],
         "pools": [{"nodes_wanted": 3, "nodes_ready": 3}, {"nodes_wanted": 2, "nodes_ready": 2}],
-        "job": {"gpus": 8, "seconds": 3.21},
-        "phases": [{"name": "up", "seconds": 20}, {"name": "job", "seconds": 11.4}],
+        "smoke": {"runs": [RUN, {**RUN, "as_it_must": False}]},
+        "phases": [{"name": "up", "seconds": 20}, {"name": "smoke", "seconds": 11.4}],
     }
     return {**told, **changed}
 
@@ -32,12 +42,13 @@ def written(folder: Path, content: object) -> Path:
 
 def test_a_rehearsal_is_one_line(tmp_path: Path) -> None:
     found = replace(summary(), rehearsal=read(written(tmp_path, report()), "dev"))
-    line = "Rehearsal: ✅ passed; 5 of 5 nodes Ready; 8-GPU job ran in 3.2 s; 31 s in all."
+    jobs = "1 of 2 smoke jobs did what they must"
+    line = f"Rehearsal: ✅ passed; 5 of 5 nodes Ready; {jobs}; 31 s in all."
     assert f"\n\n{line}\n" in markdown(found)
 
 
 def test_a_rehearsal_that_failed_says_why(tmp_path: Path) -> None:
-    failed = report(passed=False, problems=["dgx-01 (dgx) did not come up: no kubelet"], job=None)
+    failed = report(passed=False, problems=["dgx-01 (dgx) did not come up: no kubelet"], smoke=None)
     text = markdown(replace(summary(), rehearsal=read(written(tmp_path, failed), "dev")))
     assert "\nRehearsal: ⛔ failed; 5 of 5 nodes Ready; 31 s in all.\n" in text
     assert "\n- ⛔ dgx-01 (dgx) did not come up: no kubelet\n" in text

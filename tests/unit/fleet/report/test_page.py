@@ -131,7 +131,7 @@ def test_a_rehearsed_change_is_on_the_page_and_in_markdown() -> None:
     moves = Moves(ref="main", commit="1" * 40, snapshot=None, jobs=16, machines=(drained,))
     changed = replace(recorded("passed"), moves=moves)
     assert "Jobs: 0 of 16 ended." in Page(page(changed, "")).parts
-    assert "- Machines, in this order: 1 drained: cpu-1." in markdown(changed, "").splitlines()
+    assert "- Machines, in their order: 1 drained: cpu-1." in markdown(changed, "").splitlines()
     assert "Change" not in Page(page(recorded("passed"), "")).parts
 
 

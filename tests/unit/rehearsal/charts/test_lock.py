@@ -99,3 +99,13 @@ def test_what_is_no_digest_is_refused_with_its_image(root: Path, digest: str) ->
     told = r"The digest of a\.example/x:1 is .+; allowed: sha256: with 64 digits, or null\."
     with pytest.raises(RehearsalError, match=told):
         lock.read(file)
+
+
+def test_a_rehearsal_that_did_not_come_to_its_charts_leaves_the_file_alone(root: Path) -> None:
+    file = lock.write(root, report(chart(f"a.example/x:1@{ONE}")))
+    before = file.read_text()
+
+    with pytest.raises(RehearsalError, match="ended before its charts"):
+        lock.write(root, report())
+
+    assert file.read_text() == before

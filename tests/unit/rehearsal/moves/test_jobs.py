@@ -1,71 +1,16 @@
 """The jobs that run while a change is rehearsed."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
-from pathlib import Path
-
-import pytest
-import yaml
 
 from hardware.catalogue import load
 from ignition.boot.node import BootedNode
-from rehearsal.errors import RehearsalError
-from rehearsal.moves.jobs import filling, of_snapshot
+from rehearsal.moves.jobs import filling, of_smoke_set
 from rehearsal.nodes import ClusterNode, RequestedMachine
-from settings import parse
+from settings import load as load_settings
+from settings import parse, stack_file
 from settings.gpu_sharing import GpuSharing
+from tests.conftest import ROOT
 from tests.support.stack_settings import config, with_value
-
-NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
-POD = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {
-        "name": "gang-0",
-        "namespace": "research",
-        "uid": "1",
-        "ownerReferences": [{"kind": "Job", "name": "gang", "controller": True}],
-        "annotations": {"scheduling.k8s.io/group-name": "gang"},
-    },
-    "spec": {
-        "nodeName": "dgx-02",
-        "schedulerName": "volcano",
-        "priority": 100,
-        "serviceAccountName": "default",
-        "volumes": [{"name": "kube-api-access-x"}, {"name": "scratch", "emptyDir": {}}],
-        "containers": [
-            {"name": "main", "volumeMounts": [{"name": "kube-api-access-x"}, {"name": "scratch"}]}
-        ],
-    },
-    "status": {"phase": "Running", "startTime": "2026-11-23T06:00:00Z"},
-}
-GANG = {
-    "apiVersion": "batch.volcano.sh/v1alpha1",
-    "kind": "Job",
-    "metadata": {"name": "gang", "namespace": "research"},
-    "spec": {"tasks": []},
-}
-JOB = {
-    "apiVersion": "batch/v1",
-    "kind": "Job",
-    "metadata": {"name": "plain", "namespace": "default"},
-    "spec": {"parallelism": 2, "selector": {}, "template": {"spec": {"containers": []}}},
-    "status": {"active": 2, "startTime": "2026-11-23T11:30:00Z"},
-}
-OF_JOB = {
-    **POD,
-    "metadata": {
-        "name": "plain-0",
-        "namespace": "default",
-        "ownerReferences": [{"kind": "Job", "name": "plain", "controller": True}],
-    },
-}
-
-
-def snapshot(folder: Path, *items: object) -> Path:
-    path = folder / "running.yaml"
-    path.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": list(items)}))
-    return path
 
 
 def node(name: str, pool: str, hardware: str) -> ClusterNode:
@@ -106,40 +51,26 @@ def test_a_pool_whose_gpus_are_shared_is_held_by_nothing() -> None:
     assert list(filling(settings, NODES)) == []
 
 
-def test_a_job_of_the_default_scheduler_is_made_as_it_is_without_what_the_cluster_added(
-    tmp_path: Path,
-) -> None:
-    (job,) = of_snapshot(snapshot(tmp_path, JOB, OF_JOB), NOON)
-    assert (job.name, job.hours, job.node) == ("default/plain", 0.5, None)
-    assert "selector" not in job.manifest["spec"]
-    annotations = job.manifest["spec"]["template"]["metadata"]["annotations"]
-    assert annotations == {"fleet.gpu/runs-for": "24h"}, "it runs to the end of the rehearsal"
+def test_the_default_jobs_are_the_smoke_set_that_may_run_and_does_not_end() -> None:
+    jobs = of_smoke_set(load_settings(stack_file(ROOT, "dev")))
+    assert {job.name for job in jobs} == {
+        "research/smoke-one-gpu",
+        "research/smoke-gang-owned",
+        "research-burst/smoke-gang-rented",
+    }
+    gangs = [job for job in jobs if job.is_gang]
+    assert {job.needs for job in gangs} == {2}
+    for gang in gangs:
+        (task,) = gang.manifest["spec"]["tasks"]
+        assert task["template"]["metadata"]["annotations"]["fleet.gpu/runs-for"] == "24h"
 
 
-def test_a_pod_of_another_scheduler_is_put_on_the_machine_that_it_runs_on(tmp_path: Path) -> None:
-    (pod,) = of_snapshot(snapshot(tmp_path, GANG, POD), NOON)
-    assert (pod.name, pod.hours, pod.node) == ("research/gang-0", 6.0, "dgx-02")
-    spec = pod.manifest["spec"]
-    assert "nodeName" not in spec, "the program's rules refuse a pod that names its node"
-    assert not {"priority", "serviceAccountName"} & spec.keys()
-    assert [each["name"] for each in spec["volumes"]] == ["scratch"]
-    assert [each["name"] for each in spec["containers"][0]["volumeMounts"]] == ["scratch"]
-    assert pod.manifest["metadata"]["annotations"] == {"scheduling.k8s.io/group-name": "gang"}
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("a: [", "is not YAML"),
-        ("kind: List\nitems: []\n", "no running Job or pod is in it; allowed: the output of"),
-        (None, "cannot be read: No such file or directory"),
-    ],
-)
-def test_a_file_that_is_no_snapshot_is_a_sentence(
-    tmp_path: Path, text: str | None, says: str
-) -> None:
-    path = tmp_path / "jobs.yaml"
-    if text is not None:
-        path.write_text(text)
-    with pytest.raises(RehearsalError, match=f"--jobs .*{says}"):
-        of_snapshot(path)
+def test_the_size_of_a_job_is_that_of_its_largest_pod() -> None:
+    sizes = {
+        job.name: job.gpus_of_a_pod for job in of_smoke_set(load_settings(stack_file(ROOT, "dev")))
+    }
+    assert sizes == {
+        "research/smoke-one-gpu": 1,
+        "research/smoke-gang-owned": 4,
+        "research-burst/smoke-gang-rented": 8,
+    }

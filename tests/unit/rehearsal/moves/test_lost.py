@@ -1,23 +1,26 @@
 """Which jobs a change has ended, and what their work was worth."""
 
+from dataclasses import replace
+
 import pytest
 
 from hardware.catalogue import load
+from rehearsal.moves.jobs import RunningJob
 from rehearsal.moves.lost import ended_jobs
 from rehearsal.moves.result import EndedJob, Moves, beyond
 from rehearsal.moves.watch import Seen
 from settings.rehearsal import AllowedLoss
-from tests.support.rehearsal.moves import node, pod, running
+from tests.support.rehearsal.moves import gang, node, pod, running
 
 
-def ended(*seen: Seen) -> tuple[EndedJob, ...]:
-    return ended_jobs((node("dgx-01"), *seen), [running()])
+def ended(*seen: Seen, job: RunningJob | None = None) -> tuple[EndedJob, ...]:
+    return ended_jobs((node("dgx-01"), *seen), [job or running()])
 
 
 def test_a_job_whose_pod_goes_while_it_runs_is_ended() -> None:
     (job,) = ended(pod("a", 0.0), pod("a", 5.0, gone=True))
     assert (job.name, job.node, job.pool, job.at_s) == ("default/train", "dgx-01", "dgx", 5.0)
-    assert job.again_on is None
+    assert job.again_on == ()
     price = load("dgx-h200").usd_per_hour
     assert price is not None
     assert (job.gpu_hours_lost, job.usd) == (24.0, round(3 * price, 2)), "eight GPUs, three hours"
@@ -25,20 +28,79 @@ def test_a_job_whose_pod_goes_while_it_runs_is_ended() -> None:
 
 def test_a_job_whose_pod_fails_is_ended_and_may_start_again_elsewhere() -> None:
     (job,) = ended(pod("a", 0.0), pod("a", 2.0, "Failed"), pod("b", 3.0, on="dgx-02"))
-    assert job.again_on == "dgx-02"
+    assert job.again_on == ("dgx-02",)
 
 
 def test_a_job_on_a_machine_that_is_replaced_or_switched_off_is_ended() -> None:
     for end in (node("dgx-01", 4.0, gone=True), node("dgx-01", 4.0, on=False)):
         (job,) = ended(pod("a", 0.0), end, pod("a", 9.0, gone=True))
-        assert (job.at_s, job.again_on) == (4.0, None)
+        assert (job.at_s, job.again_on) == (4.0, ())
     assert ended(pod("a", 0.0), pod("a", 2.0, "Succeeded"), node("dgx-01", 4.0, gone=True)) == ()
     assert ended(pod("a", 0.0), node("dgx-02", 4.0, gone=True)) == ()
 
 
-def test_two_pods_of_a_gang_are_one_ended_job() -> None:
+def test_two_pods_of_a_job_are_one_ended_job() -> None:
     (job,) = ended(pod("a", 0.0), pod("b", 0.0), pod("a", 2.0, gone=True), pod("b", 3.0, gone=True))
     assert (job.gpus, job.gpu_hours_lost, job.at_s) == (16, 48.0, 2.0)
+
+
+def test_a_job_of_which_a_pod_runs_on_has_not_started_again() -> None:
+    both = (pod("a", 0.0), pod("b", 0.0, on="dgx-02"))
+    (job,) = ended(*both, pod("a", 2.0, gone=True))
+    assert (job.gpus, job.again_on) == (8, ())
+
+
+GANG = (pod("rank-0", 0.0, uid="1"), pod("rank-1", 0.0, uid="2", on="dgx-02"))
+
+
+def test_one_pod_of_a_gang_ends_all_of_it_once() -> None:
+    """The rest cannot go on alone, whether or not Volcano has ended it yet."""
+    (job,) = ended(
+        node("dgx-02"), *GANG, pod("rank-1", 4.0, uid="2", on="dgx-02", gone=True), job=gang(2)
+    )
+    assert (job.gang, job.node, job.gpus, job.times) == (True, "dgx-02", 16, 1)
+    assert (job.gpu_hours_lost, job.at_s, job.again_on) == (48.0, 4.0, ())
+    price = load("dgx-h200").usd_per_hour
+    assert price is not None
+    assert job.usd == round(2 * 3 * price, 2)
+
+
+def test_a_gang_has_started_again_when_all_of_it_runs() -> None:
+    gone = (
+        pod("rank-0", 4.0, "Failed", uid="1"),
+        pod("rank-1", 4.1, uid="2", on="dgx-02", gone=True),
+    )
+    first = pod("rank-0", 6.0, uid="3")
+    (job,) = ended(*GANG, *gone, first, job=gang(2))
+    assert job.again_on == ()
+    (job,) = ended(*GANG, *gone, first, pod("rank-1", 7.0, uid="4", on="dgx-03"), job=gang(2))
+    assert job.again_on == ("dgx-01", "dgx-03")
+    assert (job.times, job.gpu_hours_lost) == (1, 48.0)
+
+
+def test_a_gang_that_starts_again_twice_loses_its_hours_once() -> None:
+    gone = (
+        pod("rank-0", 4.0, "Failed", uid="1"),
+        pod("rank-1", 4.1, uid="2", on="dgx-02", gone=True),
+    )
+    again = (pod("rank-0", 6.0, uid="3"), pod("rank-0", 9.0, "Failed", uid="3"))
+    (job,) = ended(*GANG, *gone, *again, job=gang(2))
+    assert (job.times, job.gpus, job.gpu_hours_lost) == (2, 16, 48.0)
+
+
+def test_a_rented_machine_is_priced_as_the_capacity_that_it_is() -> None:
+    def usd(capacity: str) -> float | None:
+        found = node("dgx-01", hardware="p5en.48xlarge")
+        found.found["metadata"]["labels"]["karpenter.sh/capacity-type"] = capacity
+        (job,) = ended(found, pod("a", 0.0), pod("a", 5.0, gone=True))
+        return job.usd
+
+    machine = load("p5en.48xlarge")
+    for capacity in ("spot", "on-demand"):
+        price = machine.usd_per_hour_as(capacity)
+        assert price is not None
+        assert usd(capacity) == round(3 * price, 2)
+    assert usd("spot") != usd("on-demand")
 
 
 def test_a_job_that_has_ended_well_and_a_pod_that_is_made_anew_are_not_ended() -> None:
@@ -68,6 +130,16 @@ def test_by_default_no_job_may_end_and_anything_else_may_be() -> None:
     )
     assert list(beyond(moves(job), AllowedLoss(jobs_ended=1))) == []
     assert list(beyond(moves(twice_usd=900.0), AllowedLoss())) == []
+
+
+def test_a_snapshot_of_which_nothing_runs_vouches_for_nothing() -> None:
+    none = replace(moves(), snapshot="jobs.yaml", jobs=0, not_running=("research/a: no room.",))
+    (sentence,) = beyond(none, AllowedLoss())
+    assert sentence == (
+        "No job of jobs.yaml runs in the twin, so nothing tells which of them the change ends: "
+        "research/a: no room."
+    )
+    assert list(beyond(replace(none, jobs=1), AllowedLoss())) == []
 
 
 @pytest.mark.parametrize(

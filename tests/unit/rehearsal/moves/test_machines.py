@@ -4,7 +4,7 @@ from rehearsal.moves.machines import due_machines, machine_moves, replaced_gatew
 from rehearsal.moves.watch import Seen
 from rehearsal.nodes import RequestedMachine
 from settings import BareMetalPoolSettings, Settings, parse
-from tests.support.rehearsal.moves import host, node
+from tests.support.rehearsal.moves import claim, host, node
 from tests.support.stack_settings import config
 
 
@@ -30,6 +30,29 @@ def test_another_machine_of_the_same_name_is_a_replacement_after_its_drain() -> 
 def test_machines_that_come_and_go_are_told_in_their_order() -> None:
     seen = (node("a"), node("b", 2.0), node("a", 3.0, gone=True))
     assert told(*seen) == [("b", "new", 2.0), ("a", "gone", 3.0)]
+
+
+def test_a_rented_machine_that_karpenter_replaces_is_emptied_first_and_named_by_its_own_name() -> (
+    None
+):
+    emptied = node("ip-1", 3.0)
+    emptied.found["spec"]["taints"] = [{"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]
+    seen = (
+        node("ip-1"),
+        claim("ip-1", 0.0, drifted=False),
+        claim("ip-1", 2.0),
+        emptied,
+        node("ip-2", 9.0),
+        node("ip-1", 12.0, gone=True),
+        claim("ip-1", 12.1, gone=True),
+    )
+    assert told(*seen) == [
+        ("ip-1", "drained", 3.0),
+        ("ip-2", "new", 9.0),
+        ("ip-1", "replaced", 12.0),
+    ]
+    idle = (node("ip-1"), claim("ip-1", 0.0, drifted=False), node("ip-1", 12.0, gone=True))
+    assert told(*idle) == [("ip-1", "gone", 12.0)]
 
 
 def test_a_host_that_is_wiped_and_installed_again_is_reinstalled_once() -> None:

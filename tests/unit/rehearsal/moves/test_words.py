@@ -1,8 +1,18 @@
 """What a change did, in the five lines of a pull request and the one of a terminal."""
 
 import json
+from dataclasses import replace
 
-from rehearsal.moves.result import Due, EndedJob, MachineMove, Moves, Replaced, Shortage, Waited
+from rehearsal.moves.result import (
+    Drifted,
+    Due,
+    EndedJob,
+    MachineMove,
+    Moves,
+    Replaced,
+    Shortage,
+    Waited,
+)
 from rehearsal.moves.words import five_lines, one_line, whole
 from rehearsal.report import Report
 from rehearsal.short_report import render_short
@@ -24,7 +34,7 @@ ROUGH = Moves(
             gpu_hours_lost=24.0,
             usd=70.5,
             at_s=12.0,
-            again_on="dgx-02",
+            again_on=("dgx-02",),
         ),
     ),
     waited=(Waited(job="default/features", node="cpu-1"),),
@@ -53,9 +63,9 @@ def test_a_rough_change_says_what_it_takes() -> None:
         (
             "Jobs: 1 of 16 ended, 1 started again: research/train on dgx-01 at 12 s; 24.0 "
             "GPU-hours lost; drains wait for the end of default/features; 1 not started in the "
-            "twin."
+            "twin, such as research/gang-3: it runs on p5e-1, which the twin does not have."
         ),
-        "Machines, in this order: 1 replaced: cpu-1; 1 drained: cpu-1.",
+        "Machines, in their order: 1 drained and replaced: cpu-1.",
         (
             "Reinstallation, not part of the update: `fleet reinstall prod dgx` takes 2, one at a "
             "time: dgx-01, dgx-02."
@@ -65,13 +75,62 @@ def test_a_rough_change_says_what_it_takes() -> None:
     )
 
 
+BUDGET = "No allowed disruptions for disruption reason Drifted due to blocking budget"
+STAYS = Drifted(
+    name="ip-10-51-0-10",
+    pool="burst",
+    node_pool="burst-reserved",
+    reason="AMIDrift",
+    blocked=BUDGET,
+    by_budget=True,
+    jobs=("research-burst/rl",),
+)
+
+
+def test_rented_machines_that_stay_are_no_replacements_and_have_their_reason() -> None:
+    other = replace(STAYS, name="ip-10-51-0-11", node_pool="burst-spot")
+    kept = replace(CALM, gangs=12, drifted=(STAYS, other))
+    assert five_lines(kept, "prod")[1] == (
+        "Machines: none replaced, reinstalled, rebooted or drained. 2 rented machines stay as "
+        "before (AMIDrift) until empty, with 1 job, because the budget of burst-reserved and "
+        "burst-spot allows no replacement: ip-10-51-0-10, ip-10-51-0-11."
+    )
+    assert one_line(kept, "prod")[1] == (
+        "from 1a2b3c4d5e6f with 16 running jobs (12 gangs): none ended, 2 rented stay as before"
+    )
+    said = [line for line in whole(kept, "prod") if line.startswith("stays as before")]
+    assert said[0] == (
+        "stays as before: ip-10-51-0-10 of burst-reserved, AMIDrift, runs research-burst/rl: "
+        f"{BUDGET}"
+    )
+
+
+def test_where_only_gangs_run_the_report_speaks_of_gangs() -> None:
+    gangs = replace(CALM, gangs=16)
+    assert five_lines(gangs, "prod")[0] == "Gangs: 0 of 16 ended."
+    assert "with 16 running gangs" in one_line(gangs, "prod")[1]
+
+
+def test_a_gang_that_was_started_again_twice_is_said_so() -> None:
+    (job,) = ROUGH.ended
+    gang = replace(job, gang=True, times=2, gpus=16, again_on=("dgx-02", "dgx-03"))
+    line = five_lines(replace(ROUGH, gangs=1, ended=(gang,)), "prod")[0]
+    assert line.startswith(
+        "Jobs: 1 of 16 (1 gang) ended, 1 started again: research/train (a gang of 16 GPUs) on "
+        "dgx-01 at 12 s, 2 times; "
+    )
+
+
 def test_the_short_report_has_one_line_of_it() -> None:
     assert one_line(CALM, "prod") == ("good", "from 1a2b3c4d5e6f with 16 running jobs: none ended")
-    mark, told = one_line(ROUGH, "prod")
+    mark, told = one_line(ROUGH, "prod", passed=False)
     assert mark == "bad"
+    assert one_line(ROUGH, "prod")[0] == "warning", "within what is allowed"
+    unsure = replace(CALM, not_running=ROUGH.not_running)
+    assert one_line(unsure, "prod")[0] == "warning"
     assert told == (
-        "from 1a2b3c4d5e6f with 16 running jobs: 1 ended, 1 machines replaced, 1 machines drained, "
-        "2 wait for `fleet reinstall prod`, 70.50 USD, 1 jobs not started"
+        "from 1a2b3c4d5e6f with 16 running jobs: 1 ended, 1 machine drained and replaced, "
+        "2 wait for `fleet reinstall prod`, 70.50 USD, 1 job not started"
     )
     short = Report(environment="prod", moves=ROUGH)
     assert len(list(render_short(short).renderables)) - 1 == len(

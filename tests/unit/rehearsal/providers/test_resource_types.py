@@ -46,7 +46,8 @@ def test_every_input_check_is_about_an_input(simulated: SimulatedType) -> None:
 
 def test_every_other_name_is_an_input(simulated: SimulatedType) -> None:
     named = {
-        *simulated.unique,
+        *(key for one in simulated.unique for key in (one.property, *one.within)),
+        *(key for one in simulated.unique for key in one.answers_alike),
         *simulated.replace_on,
         *simulated.defaults,
         *simulated.computed,

@@ -1,0 +1,95 @@
+"""What became of the faults, in words: a line of a terminal for each, and the tables of `--all`."""
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from engine.tables import table
+from rehearsal.digest import Line
+from rehearsal.faults.result import FaultRun, Faults
+from rehearsal.moves.result import ASSUMED_HOURS
+
+NOTHING = "\N{EN DASH}"
+RUNS_AGAIN = "runs again"
+
+
+def lines(faults: Faults | None) -> Iterator[Line]:
+    """Yield a line for each fault."""
+    for run in faults.runs if faults else ():
+        bad = bool([*run.problems()])
+        yield Line(mark="bad" if bad else "good", about=f"fault {run.kind}", text=_line(run))
+
+
+def _line(run: FaultRun) -> str:
+    parts = [_when(run)]
+    cordons = len(run.wrong_cordons)
+    parts += [f"{cordons} wrong cordons" if cordons else "no wrong cordon"]
+    usd = run.usd_lost + run.usd_waiting
+    parts += [f"{usd:,.2f} USD"] if usd else []
+    names = list(dict.fromkeys(each.name for each in run.alerts.fired))
+    parts += [f"alerts: {', '.join(names)}" if names else "no alert"]
+    return f"{run.hit}: {'; '.join(parts)}"
+
+
+def _when(run: FaultRun) -> str:
+    """The two moments that most people ask for."""
+    if not run.recovered:
+        return f"not recovered within {run.limit_s:.0f} s"
+    tainted = run.seconds.get("tainted")
+    again = run.seconds.get(RUNS_AGAIN)
+    told = [f"tainted after {tainted:.0f} s"] if tainted is not None else []
+    told += [f"runs again after {again:.0f} s" if again is not None else "the gang goes on"]
+    return ", ".join(told)
+
+
+def whole(faults: Faults) -> Iterator[RenderableType]:
+    """Yield the table of times and USD, and below it what each fault was and which alerts fired."""
+    yield Text(f"Gangs that ran: {', '.join(faults.gangs)}. Times are seconds after the fault.")
+    yield _table(faults)
+    for run in faults.runs:
+        yield from (Text(f"{run.kind}: {sentence}") for sentence in _sentences(run))
+
+
+def _table(faults: Faults) -> Table:
+    columns = ("Fault", "Tainted", "Pods evicted", "Starts again", "Runs again")
+    money = ("Work again USD", "Waiting USD")
+    made = table(*columns, "Wrong cordons", *money, right=(*columns[1:], "Wrong cordons", *money))
+    for run in faults.runs:
+        times = ("tainted", "pods evicted", "starts again", RUNS_AGAIN)
+        cells = [_seconds(run, name) for name in times]
+        usd = [f"{value:,.2f}" if value else NOTHING for value in (run.usd_lost, run.usd_waiting)]
+        made.add_row(
+            f"{run.kind}@{run.at_s:g}",
+            *cells,
+            str(len(run.wrong_cordons)),
+            *usd,
+            style="" if run.recovered else "red",
+        )
+    return made
+
+
+def _seconds(run: FaultRun, name: str) -> str:
+    found = run.seconds.get(name)
+    return NOTHING if found is None else f"{found:,.1f}"
+
+
+def _sentences(run: FaultRun) -> Iterator[str]:
+    yield f"{run.hit}."
+    yield f"{', '.join(f'{name} {at_s:,.1f} s' for name, at_s in run.seconds.items()) or NOTHING}"
+    if run.shortened:
+        told = [f"{what} ({seconds:,.0f} s)" for what, seconds in run.shortened.items()]
+        yield f"left out in the twin and counted: {', '.join(told)}"
+    if run.gpu_hours_lost:
+        yield (
+            f"{run.gpu_hours_lost:,.1f} GPU-hours are done again (the gang is taken to be "
+            f"{ASSUMED_HOURS:g} h old)"
+        )
+    yield from run.notes
+    for each in run.alerts.fired:
+        about = f" ({each.about})" if each.about else ""
+        yield f"alert {each.name}{about}, {each.severity}, fires after {each.after_s:,.0f} s"
+    others = ", ".join(run.alerts.not_judged)
+    yield f"{run.alerts.judged} alerts judged; nothing in a twin exports what these read: {others}"
+    yield from run.problems()

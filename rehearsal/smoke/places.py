@@ -1,0 +1,156 @@
+"""Where the jobs of the smoke set run, and the sizes that their pods can have there."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ignition.shapes.admission import admit
+from ignition.shapes.node import ContainerRequest
+from ignition.shapes.node_of_plan import from_plan
+from policies.facts import pool_facts
+from settings import Settings
+from settings.names import owner_labels
+from settings.resolved import ResolvedPool
+
+CPUS_PER_GPU, GIB_PER_GPU = 8, 32
+MEMBERS = 2
+"""The pods of a gang."""
+REFUSALS = ("TopologyAffinityError", "SMTAlignmentError")
+
+
+class NoPlaceError(Exception):
+    """The reason for which an environment cannot have a kind of job."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A pool, how many of its machines can take work, and the queue whose jobs run on them.
+
+    `queue` is empty, and `labels` are none, where there are no teams. `alone` says that the queue
+    is of this pool and of no other.
+    """
+
+    settings: Settings
+    pool: ResolvedPool
+    machines: int
+    queue: str = ""
+    queue_gpus: int = 0
+    alone: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def gpus(self) -> int:
+        """The GPUs that all jobs here can have at a time."""
+        return min(self.machines * self.pool.hardware.gpu_count, self.queue_gpus)
+
+    def request(self, gpus: int, cpus: int | None = None) -> ContainerRequest:
+        """Return a pod with some GPUs and their share of a NUMA node, in whole cores."""
+        facts = pool_facts(self.pool, self.settings.versions)
+        most = GIB_PER_GPU * 1024
+        threads = max(len(node.threads) for node in self.pool.hardware.numa_nodes)
+        share = min(CPUS_PER_GPU, facts.get("cpus_per_gpu", CPUS_PER_GPU))
+        each = max(threads, share - share % threads)
+        memory = min(most, facts.get("memory_mib_per_gpu", most))
+        return ContainerRequest(
+            gpus=gpus, cpus=cpus or each * gpus, memory_mib=memory * max(gpus, 1)
+        )
+
+    def pod_of_a_gang(self, gpus: int) -> ContainerRequest:
+        """Return the largest pod of which MEMBERS fit the machines and need `gpus` at most."""
+        whole = self.pool.hardware.gpu_count
+        node = from_plan(self.pool.hardware, self.pool.plan, self.pool.launchable_memory_mib)
+        most = min(whole, gpus // MEMBERS)
+        for each in (number for number in range(most, 0, -1) if whole % number == 0):
+            fits = self.machines * (whole // each) >= MEMBERS
+            if fits and admit(node, [self.request(each)]).admitted:
+                return self.request(each)
+        raise NoPlaceError(
+            f"{self.gpus} GPUs are there for queue '{self.queue}' on pool '{self.pool.title}', too "
+            f"few for a gang of {MEMBERS} beside the other jobs"
+        )
+
+    def refused_pod(self) -> ContainerRequest:
+        """Return what a scheduler has room for, and the kubelet of an empty machine refuses.
+
+        That is more than a NUMA node has where one must have it all, and else half a core.
+        """
+        node = from_plan(self.pool.hardware, self.pool.plan)
+        most = min(self.pool.hardware.gpu_count, self.queue_gpus or self.pool.hardware.gpu_count)
+        one = self.request(1)
+        for each in (*map(self.request, range(1, most + 1)), self.request(1, int(one.cpus) - 1)):
+            if admit(node, [each]).reason in REFUSALS:
+                return each
+        raise NoPlaceError(f"the kubelets of pool '{self.pool.title}' refuse no shape")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Places:
+    """The pools and queues of an environment; `machines` are those that can take work, by pool."""
+
+    settings: Settings
+    machines: Mapping[str, int] | None = None
+
+    def owned(self, *, gang: bool = False) -> Place:
+        """Return where a job with whole GPUs of owned machines runs."""
+        pools = [each for each in self._with_gpus(rented=False) if _mode(each) == "whole"]
+        if not pools:
+            raise NoPlaceError("no owned pool has whole GPUs")
+        return self._with_queue(pools, gang=gang)
+
+    def rented(self) -> Place:
+        """Return where a gang runs on machines that Karpenter rents."""
+        pools = [each for each in self._with_gpus(rented=True) if _mode(each) == "whole"]
+        if not pools:
+            raise NoPlaceError("no pool rents machines with whole GPUs")
+        return self._with_queue(pools, gang=True)
+
+    def shared(self) -> dict[str, Place]:
+        """Return where a pod gets a part of a GPU, by the way of sharing: a pool for each."""
+        pools = [each for each in self._with_gpus(rented=False) if _mode(each) != "whole"]
+        if not pools:
+            raise NoPlaceError("no owned pool shares its GPUs")
+        first = {_mode(pool): pool for pool in reversed(pools)}
+        return {mode: self._with_queue([first[mode]], gang=False) for mode in sorted(first)}
+
+    def _with_gpus(self, *, rented: bool) -> list[ResolvedPool]:
+        pools = self.settings.pools.values()
+        return [each for each in pools if each.sharing and each.rented == rented]
+
+    def _with_queue(self, pools: Sequence[ResolvedPool], *, gang: bool) -> Place:
+        """Return the pool whose queue has the most GPUs.
+
+        A queue of one pool goes before one of all pools, in which there is no gang.
+        """
+        names = " or ".join(f"'{each.title}'" for each in pools)
+        up = [each for each in pools if self._machines(each)]
+        if not up:
+            raise NoPlaceError(f"no machine of pool {names} can take work")
+        found = [place for pool in up for place in self._places(pool)]
+        fits = [each for each in found if each.gpus and (each.alone or not gang)]
+        if fits:
+            return max(fits, key=lambda each: (each.alone, each.queue_gpus))
+        if gang or self.settings.teams:
+            raise NoPlaceError(f"no team has a queue on pool {names}")
+        return Place(settings=self.settings, pool=up[0], machines=self._machines(up[0]))
+
+    def _places(self, pool: ResolvedPool) -> Iterator[Place]:
+        for team, owner in self.settings.teams.items():
+            labels = owner_labels(team, owner.cost_centre)
+            for name, queue in owner.queues.items():
+                if queue.pool in (None, pool.name):
+                    yield Place(
+                        settings=self.settings,
+                        pool=pool,
+                        machines=self._machines(pool),
+                        queue=name,
+                        queue_gpus=queue.gpus,
+                        alone=queue.pool is not None,
+                        labels=labels,
+                    )
+
+    def _machines(self, pool: ResolvedPool) -> int:
+        of_settings = pool.gpus // pool.hardware.gpu_count
+        return of_settings if self.machines is None else self.machines.get(pool.name, 0)
+
+
+def _mode(pool: ResolvedPool) -> str:
+    return pool.sharing.mode if pool.sharing else ""

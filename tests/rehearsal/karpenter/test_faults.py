@@ -1,0 +1,126 @@
+"""Faults on a real control plane with Karpenter, each as `fleet rehearse --fault` puts it in."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from rehearsal.controllers.controller import Controllers
+from rehearsal.faults import replay
+from rehearsal.faults.boot import CLAIMS, GIVEN_UP_AFTER_S, BootHangs
+from rehearsal.faults.run import doubled
+from rehearsal.faults.scene import Fault, Hit, Scene
+from rehearsal.faults.servers import ServerKilled
+from rehearsal.faults.spot import SpotEnds
+from rehearsal.faults.work import Gang
+from rehearsal.karpenter.launch import sell_out
+from rehearsal.karpenter.machines import hung
+from rehearsal.moves.watch import COLLECTIONS, Watch
+from rehearsal.smoke.jobs import RENTED, SmokeJob
+from tests.conftest import ROOT
+from tests.rehearsal.karpenter.conftest import DEADLINE_S, Ground
+
+JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "metadata": {"namespace": "default", "name": "g"}}
+GANG = Gang(
+    job=SmokeJob(kind=RENTED, manifest=JOB, pool="burst", queue="", gpus=16),
+    rented=True,
+    members=2,
+)
+TOLERATED = [{"key": "nvidia.com/gpu", "operator": "Exists"}]
+
+
+@pytest.fixture(scope="module")
+def scene(ground: Ground) -> Iterator[Scene]:
+    """Two pods that make a gang, on a reserved machine and on a spot machine."""
+    sell_out(ground.directory, [])
+    ground.install()
+    ground.clear()
+    for _ in range(GANG.members):
+        pod = ground.pod(tolerations=TOLERATED)
+        labels = {"metadata": {"labels": {"volcano.sh/job-name": "g"}}}
+        ground.patch(f"/api/v1/namespaces/default/pods/{pod}", labels)
+        ground.wait(lambda name=pod: ground.bound(name), "a pod waits")  # type: ignore[misc]
+    watch = Watch(ground.api, {**COLLECTIONS, "NodeClaim": CLAIMS, "Gang": CLAIMS})
+    watch.start()
+    place = Controllers(
+        api=ground.api,
+        directory=ground.directory,
+        processes=ground.processes,
+        environment=ground.environment,
+        root=ROOT,
+    )
+    yield Scene(
+        api=ground.api,
+        directory=ground.directory,
+        processes=ground.processes,
+        controllers=place,
+        watch=watch,
+        gangs=(GANG,),
+    )
+    watch.stop()
+
+
+def put_in(scene: Scene, fault: Fault) -> tuple[float, Hit]:
+    """Goes through a fault; returns when it began, and what it hit."""
+    began, deadline = scene.watch.seconds, time.monotonic() + DEADLINE_S
+    hit = fault.inject(scene)
+    while not fault.over(scene):
+        assert time.monotonic() < deadline, "the fault does not end"
+        fault.step(scene)
+        time.sleep(0.1)
+    return began, hit
+
+
+def test_a_control_plane_that_is_killed_loses_doubles_and_cordons_nothing(scene: Scene) -> None:
+    machines = {claim["metadata"]["uid"] for claim in scene.now["NodeClaim"].values()}
+    pods = {pod["metadata"]["uid"] for pod in GANG.pods(scene.now)}
+    for name in ("etcd", "kube-apiserver"):
+        fault = ServerKilled(name=name, down_s=2.0, settles_s=2.0)
+        began, hit = put_in(scene, fault)
+        assert replay.wrong_cordons([*scene.watch.seen], began, hit) == ()
+    assert {claim["metadata"]["uid"] for claim in scene.now["NodeClaim"].values()} == machines
+    assert {pod["metadata"]["uid"] for pod in GANG.pods(scene.now)} == pods
+    assert doubled(scene) == ()
+    scene.processes.check()
+
+
+def test_a_spot_machine_that_ec2_takes_back_is_tainted_and_drained_before_it_ends(
+    scene: Scene,
+) -> None:
+    began, hit = put_in(scene, SpotEnds())
+    (node,) = hit.nodes
+    seen = [*scene.watch.seen]
+
+    found = replay.milestones(seen, began, hit)
+
+    assert found["tainted"] <= found["pods evicted"] < scene.watch.seconds
+    assert "karpenter.sh/disrupted" in {
+        key for each in seen if each.key == node for key in replay.keys(each.found)
+    }
+    assert replay.wrong_cordons(seen, began, hit) == ()
+
+
+@pytest.mark.slow
+def test_a_machine_that_never_joins_is_given_up_and_another_one_takes_its_place(
+    scene: Scene, ground: Ground
+) -> None:
+    fault = BootHangs()
+    began, hit = scene.watch.seconds, fault.inject(scene)
+    (node,) = hit.nodes
+    ground.wait(lambda: node not in GANG.nodes(scene.now), "the pod is not evicted")
+    pod = ground.pod(tolerations=TOLERATED)  # as its owner makes it anew
+
+    deadline = time.monotonic() + 2 * DEADLINE_S
+    while not fault.over(scene):
+        assert time.monotonic() < deadline, "the fault does not end"
+        fault.step(scene)
+        time.sleep(0.1)
+
+    ground.wait(lambda: ground.bound(pod), "no other machine has come")
+    hangs = hung(scene.directory)
+    assert hangs
+    assert hangs.ended is not None
+    left_out = sum(seconds for _, seconds, _ in scene.clock.left_out)
+    assert 800 < left_out < GIVEN_UP_AFTER_S
+    assert replay.wrong_cordons([*scene.watch.seen], began, hit) == ()
+    assert doubled(scene) == ()
