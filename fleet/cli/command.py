@@ -57,7 +57,7 @@ class Verbs(TyperGroup):
             if error.errno not in _FULL:
                 raise
             # or the end of the process tries to write the rest once more
-            sys.stdout = None  # type: ignore[assignment]  # Python allows it
+            sys.stdout = None
             refuse(f"Nothing more can be written: {error.strerror}.")
         except ModuleNotFoundError as error:
             if error.name not in _OF_THE_EXTRA:
