@@ -1,8 +1,8 @@
 """Which objects of a chart have the form that every object of Kubernetes has.
 
 What lacks it cannot be sent: its name is part of an address. Everything else is left to the API
-server, which says it better. Names: IsValidPathSegmentName in apimachinery's
-pkg/api/validation/path, and the 253 characters of a DNS subdomain.
+server, which says it better. Names: IsPathSegmentName in apimachinery v0.36.3,
+pkg/api/validate/content, and the 253 characters of a DNS subdomain.
 """
 
 import json
