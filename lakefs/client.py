@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 import urllib3
 
-from lakefs.errors import ENDPOINT_FORM, LakefsError, is_endpoint
+from lakefs.errors import ENDPOINT_FORM, LakefsError, is_endpoint, silence
 
 CONNECT_SECONDS = 10
 READ_SECONDS = 60
@@ -98,7 +98,7 @@ class LakefsClient:
             ) from None
         except urllib3.exceptions.HTTPError as error:
             reason = getattr(error, "reason", None) or error
-            raise self._silence(task, type(reason).__name__) from None
+            raise self._silence(task, silence(reason)) from None
 
     def everything(
         self, task: str, call: Callable[..., Page[T]], *arguments: object, **options: object

@@ -39,3 +39,19 @@ def is_endpoint(address: str) -> bool:
     except urllib3.exceptions.LocationParseError:
         return False
     return url.scheme in ("http", "https") and bool(url.host) and not url.auth
+
+
+_SILENCE: tuple[tuple[type[Exception], str], ...] = (
+    (urllib3.exceptions.NameResolutionError, "its name has no address"),
+    (urllib3.exceptions.NewConnectionError, "no connection came about"),
+    (urllib3.exceptions.ConnectTimeoutError, "no connection came about in time"),
+    (urllib3.exceptions.ReadTimeoutError, "it took too long"),
+    (urllib3.exceptions.ProtocolError, "the connection was closed in the middle"),
+    (urllib3.exceptions.SSLError, "no TLS connection came about"),
+)
+
+
+def silence(error: object) -> str:
+    """Why a request had no answer, in words; the name of an error that nobody has met yet."""
+    told = (words for kind, words in _SILENCE if isinstance(error, kind))
+    return next(told, type(error).__name__)

@@ -4,6 +4,7 @@ import json
 import shutil
 import traceback
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -51,35 +52,34 @@ def rehearse(  # noqa: PLR0913  # an option each
     """
     errors = Console(stderr=True, soft_wrap=True, emoji=False)
     workspace = Workspace(root=root, environment=environment)
-    try:
-        tracked = stack_file(root, environment)
-    except SettingsError as error:
-        return _refused(Report(environment=environment), error, UNKNOWN, errors, as_json=as_json)
+    nothing, progress = Report(environment=environment), Progress(errors)
+    refused = partial(_refused, nothing, errors=errors, as_json=as_json)
     try:
         with interruptible():
-            come_from = asked(root, environment, before, jobs, again=again)
+            try:
+                tracked = stack_file(root, environment)
+                come_from = asked(root, environment, before, jobs, again=again)
+            except (SettingsError, RehearsalError) as error:
+                return refused(error, UNKNOWN)
             rehearsal = Rehearsal(
                 workspace,
                 load(tracked),
                 tracked,
-                Progress(errors),
+                progress,
                 charts=charts,
                 before=come_from,
                 extras=extras,
             )
             report = rehearsal.run(keep=keep, again=again)
     except (SettingsError, RehearsalError) as error:
-        return _refused(Report(environment=environment), error, FAILS, errors, as_json=as_json)
+        return refused(error, FAILS)
     except Interrupted as interrupted:
+        if as_json:
+            told = f"The rehearsal was ended in {progress.current} by {interrupted}."
+            _print_json(nothing.failed(told))
         return interrupted.exit_code
     except Exception as error:  # a mistake of ours; the user gets a sentence like any other
-        return _refused(
-            Report(environment=environment),
-            _unexpected(error, workspace),
-            FAILS,
-            errors,
-            as_json=as_json,
-        )
+        return refused(_unexpected(error, workspace), FAILS)
     _show(report, as_json=as_json, whole=whole)
     return HOLDS if report.passed else FAILS
 
@@ -116,7 +116,7 @@ def rehearse_stop(root: Path, environment: str) -> int:
     return HOLDS
 
 
-def _refused(report: Report, error: Exception, code: int, errors: Console, *, as_json: bool) -> int:
+def _refused(report: Report, error: Exception, code: int, *, errors: Console, as_json: bool) -> int:
     if as_json:
         _print_json(report.failed(*str(error).splitlines()))
     return _say(error, code, errors)
@@ -129,8 +129,13 @@ def _say(error: Exception, code: int, errors: Console) -> int:
 
 def _unexpected(error: Exception, workspace: Workspace) -> RehearsalError:
     log = workspace.directory / "logs" / "fleet.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_text("".join(traceback.format_exception(error)))
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text("".join(traceback.format_exception(error)))
+    except OSError as unwritable:
+        return RehearsalError(
+            f"{unwritable.filename or log} cannot be used: {unwritable.strerror}."
+        )
     return RehearsalError(
         f"The rehearsal failed with an internal error ({type(error).__name__}: {error}); "
         f"the traceback is in {log}."

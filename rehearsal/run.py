@@ -163,6 +163,7 @@ class Rehearsal:
     def _rehearse(self, *, again: bool) -> None:
         phase, directory = self.progress.phase, self.workspace.directory
         started = time.monotonic()
+        lock.read(lock.path(self.workspace.root, self.workspace.environment))  # or refused late
         tools = ensure(console=self.progress.console)
         self.progress.phases.append(Phase(name="binaries", seconds=time.monotonic() - started))
         twin = self._twin(tools, again=again)

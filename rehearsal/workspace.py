@@ -88,6 +88,7 @@ class Workspace:
         RehearsalError where a kept rehearsal is still up, or has left something on a lakeFS server.
         """
         if self.is_kept:
+            self._check_kept()
             raise RehearsalError(
                 f"A rehearsal of {self.environment} was kept and is still up: "
                 f"`fleet rehearse {self.environment} --again` takes your edits, "
@@ -112,6 +113,9 @@ class Workspace:
                 f"No rehearsal of {self.environment} is kept: "
                 f"`fleet rehearse {self.environment} --keep` leaves one running."
             )
+        self._check_kept()
+
+    def _check_kept(self) -> None:
         if broken := self.processes.ended():
             raise RehearsalError(
                 f"The kept rehearsal of {self.environment} is broken, as {broken} "

@@ -320,14 +320,6 @@ Day: TypeAlias = Annotated[
 ]
 KeepDays: TypeAlias = Annotated[int, _whole(1, 3650)]
 CapacityType = Literal["reserved", "spot", "on-demand"]
-SigningKey: TypeAlias = Annotated[
-    str,
-    Field(
-        pattern=r"^[A-Za-z0-9+/]{40,}={0,2}$",
-        description="a public key in one line of base64, as `openssl pkey -in KEY -pubout -outform "
-        "DER | base64 -w0` prints it",
-    ),
-]
 RepositoryName: TypeAlias = Annotated[
     str,
     Field(

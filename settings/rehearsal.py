@@ -7,7 +7,8 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from settings.forms import STRICT, MachineCount, Name, SigningKey
+from settings.forms import STRICT, MachineCount, Name
+from settings.signing_key import SigningKey
 
 Most = Annotated[
     float,

@@ -37,7 +37,7 @@ def stack_file(root: Path, environment: str) -> Path:
         offer = f'did you mean "{near[0]}"? Known' if near else "known"
         rest = f"{offer}: {', '.join(known) or 'none yet'}."
         raise SettingsError(
-            [f'there is no environment "{environment}" (stacks/{path.name}); {rest}']
+            [f'there is no environment "{environment}" ({path.relative_to(root)}); {rest}']
         )
     return path
 

@@ -1,6 +1,8 @@
 """The classes of the command and of its verbs: how their help looks."""
 
 import difflib
+import errno
+import sys
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -14,6 +16,9 @@ LOOK, JUDGE, REHEARSE, CHANGE, WORK = SECTIONS
 _OF_THE_EXTRA = ("cryptography", "httpx", "in_toto_attestation", "psutil", "securesystemslib")
 INSTALL_THE_EXTRA = "`pip install 'gpu-fleet[rehearsal]'`"
 """What brings the modules that only a rehearsal and its kin need."""
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Command(TyperCommand):
@@ -47,9 +52,13 @@ class Verbs(TyperGroup):
         try:
             return super().invoke(ctx)
         except OSError as error:
-            if error.filename is None:
+            if error.filename is not None:
+                refuse(f"{error.filename} cannot be used: {error.strerror}.")
+            if error.errno not in _FULL:
                 raise
-            refuse(f"{error.filename} cannot be used: {error.strerror}.")
+            # or the end of the process tries to write the rest once more
+            sys.stdout = None
+            refuse(f"Nothing more can be written: {error.strerror}.")
         except ModuleNotFoundError as error:
             if error.name not in _OF_THE_EXTRA:
                 raise

@@ -8,6 +8,9 @@ import typer
 from fleet.cli.place import ROOT, Environment
 from fleet.cli.printing import refuse
 
+LONGEST = 9
+"""Digits of a number that a person means."""
+
 
 def rehearse(  # noqa: PLR0913  # an option each
     environment: Environment,
@@ -50,16 +53,15 @@ def rehearse(  # noqa: PLR0913  # an option each
         ),
     ] = None,
     kills: Annotated[
-        int,
+        str | None,
         typer.Option(
             "--kills",
             metavar="N",
-            min=0,
             help="Kill the engine N times on the way, and each controller once.",
         ),
-    ] = 0,
+    ] = None,
     seed: Annotated[
-        int | None,
+        str | None,
         typer.Option("--seed", metavar="NUMBER", help="Kill at the steps of an earlier run."),
     ] = None,
     fault: Annotated[
@@ -91,7 +93,7 @@ def rehearse(  # noqa: PLR0913  # an option each
       fleet rehearse dev --fault spot@5
 
     Exit code 1 if something fails, breaks a rule or ends more jobs than allowed, 2 if there is no
-    such environment.
+    such environment or commit, or options do not go together.
     """
     from secrets import randbelow
 
@@ -106,13 +108,17 @@ def rehearse(  # noqa: PLR0913  # an option each
         refuse(str(error))
     if faults and (again or before):
         refuse("--fault needs a twin of its own, without --again and --from.")
-    if (kills and (again or before)) or (destroy and (keep or again)):
-        refuse(
-            "--kills needs a twin that begins empty, without --again and --from; --destroy leaves "
-            "none to keep."
-        )
-    chosen = randbelow(10_000) if seed is None else seed
-    given = extras(kills=kills, seed=chosen, destroy=destroy, faults=faults)
+    times = _whole("--kills", kills) or 0
+    if times and (again or before):
+        refuse("--kills needs a twin that begins empty: leave out --again and --from.")
+    if destroy and (keep or again):
+        refuse("--destroy takes everything down: leave out --keep and --again.")
+    if seed is not None and not times:
+        refuse("--seed says at which steps --kills kills: it needs --kills.")
+    chosen = _whole("--seed", seed)
+    if chosen is None:
+        chosen = randbelow(10_000)
+    given = extras(kills=times, seed=chosen, destroy=destroy, faults=faults)
     raise typer.Exit(
         cli.rehearse(
             ROOT,
@@ -127,3 +133,12 @@ def rehearse(  # noqa: PLR0913  # an option each
             extras=given,
         )
     )
+
+
+def _whole(option: str, text: str | None) -> int | None:
+    """Return what an option says; refuse what is not a whole number of 0 or more."""
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= LONGEST):
+        refuse(f'{option} is "{text}"; allowed: a whole number of 0 or more.')
+    return int(text)

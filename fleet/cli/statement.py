@@ -85,21 +85,23 @@ def verify(
       fleet statement verify dev signed.json --commit "$(git rev-parse HEAD)"
       fleet statement verify dev s.json --commit "$GITHUB_SHA" --from-this-run
 
-    Exit code 1 if it does not hold, 2 if there is no such file or environment.
+    Exit code 1 if it does not hold, 2 if there is no such file or environment, if the file is not
+    JSON, or if SHA is no commit in full.
     """
-    from fleet.statement.command import verify_file
+    from fleet.statement.command import WrongInputError, verify_file
     from fleet.statement.envelope import StatementError
     from settings import SettingsError
 
     try:
         found = verify_file(ROOT, environment, file, commit=commit, from_this_run=from_this_run)
-    except SettingsError as error:
+    except (SettingsError, WrongInputError) as error:
         refuse(error)
     except StatementError as error:
         complain(str(error))
         raise typer.Exit(1) from None
     vouches = f"signed by {found.signed_by}" if found.signed_by else "of this workflow run"
-    held = len(found.predicate["rules"])
-    typer.echo(f"{environment} was rehearsed at {commit}, {vouches}: it passed, {held} rules.")
+    states = list(found.predicate["rules"].values())
+    told = f"{states.count('held')} of {len(states)} rules hold"
+    typer.echo(f"{environment} was rehearsed at {commit}, {vouches}: it passed, {told}.")
     for sentence in found.predicate["notRehearsed"]:
         typer.echo(f"Not rehearsed: {sentence}")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import (
     load_der_public_key,
     load_pem_private_key,
@@ -42,8 +43,7 @@ def sign(statement: bytes, key: bytes, passphrase: str | None) -> dict[str, Any]
     Raises EncryptedKeyError where the passphrase is missing or wrong.
     """
     try:
-        private = load_pem_private_key(key, passphrase.encode() if passphrase else None)
-        signer = CryptoSigner(private)
+        signer = CryptoSigner(_private(key, passphrase))
     except TypeError:
         raise EncryptedKeyError("The key is encrypted, and there is no passphrase.") from None
     except (ValueError, UnsupportedAlgorithm):
@@ -56,20 +56,35 @@ def sign(statement: bytes, key: bytes, passphrase: str | None) -> dict[str, Any]
     return found
 
 
+def _private(key: bytes, passphrase: str | None) -> PrivateKeyTypes:
+    """Raises TypeError for an encrypted key without a passphrase; a plain one needs none."""
+    if passphrase:
+        try:
+            return load_pem_private_key(key, passphrase.encode())
+        except TypeError:  # so says cryptography of a key that is not encrypted
+            pass
+    return load_pem_private_key(key, None)
+
+
 def opened(envelope: Mapping[str, Any], keys: Mapping[str, str]) -> tuple[bytes, str]:
     """Returns the statement in an envelope and the name of the listed key that has signed it.
 
-    `keys` are public keys by name, in base64. Raises StatementError unless one of them has signed.
+    `keys` are public keys by name, in base64; one that cannot be read is as good as none. Raises
+    StatementError unless one of them has signed.
     """
     try:
         found = Envelope.from_dict(json.loads(json.dumps(envelope)))
-    except (AttributeError, KeyError, TypeError, ValueError, SignatureError) as error:
-        raise StatementError(f"The envelope of the statement cannot be read: {error}") from None
+    except (AttributeError, KeyError, TypeError, ValueError, SignatureError):
+        raise StatementError(
+            "The envelope of the statement cannot be read; allowed: payload, payloadType and "
+            "signatures with keyid and sig, each key once."
+        ) from None
     if found.payload_type != PAYLOAD_TYPE:
         raise StatementError(
             f'The envelope holds "{found.payload_type}"; a statement is "{PAYLOAD_TYPE}".'
         )
-    listed = {name: _public(name, text) for name, text in keys.items()}
+    read = {name: _public(text) for name, text in keys.items()}
+    listed = {name: key for name, key in read.items() if key is not None}
     signed_by = {name: key for name, key in listed.items() if key.keyid in found.signatures}
     for name, key in signed_by.items():
         try:
@@ -83,16 +98,21 @@ def opened(envelope: Mapping[str, Any], keys: Mapping[str, str]) -> tuple[bytes,
             "as it was signed."
         )
     ids = ", ".join(key_id[:12] for key_id in found.signatures) or "nobody"
-    raise StatementError(f"It is signed by {ids}, and by no listed key: {_told(listed)}.")
+    raise StatementError(
+        f"It is signed by {ids}, and by no listed key: {_told(listed)}.",
+        *(
+            f"gpu-fleet:rehearsal.keys.{name} cannot be read; allowed: {KINDS}."
+            for name, key in read.items()
+            if key is None
+        ),
+    )
 
 
-def _public(name: str, text: str) -> SSlibKey:
+def _public(text: str) -> SSlibKey | None:
     try:
         return SSlibKey.from_crypto(load_der_public_key(base64.b64decode(text)))
     except (ValueError, UnsupportedAlgorithm):
-        raise StatementError(
-            f"gpu-fleet:rehearsal.keys.{name} cannot be read; allowed: {KINDS}."
-        ) from None
+        return None
 
 
 def _told(listed: Mapping[str, SSlibKey]) -> str:

@@ -11,6 +11,12 @@ from fleet.statement.envelope import StatementError, opened
 from rehearsal.errors import RehearsalError
 from rehearsal.statement import COMMIT, check_form, settings_name
 
+_PARTS: Mapping[str, tuple[type, str]] = {
+    "problems": (list, "a list"),
+    "rules": (dict, "a mapping from rules to their states"),
+    "notRehearsed": (list, "a list"),
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
@@ -41,23 +47,39 @@ def verify(text: str, wanted: Wanted) -> Verified:
         document = json.loads(text)
     except ValueError:
         raise StatementError("The statement is not JSON.") from None
-    statement, signed_by = _trusted(document, wanted)
-    try:
-        check_form(statement)
-    except RehearsalError as error:
-        raise StatementError(str(error)) from None
+    payload, signed_by = _trusted(document, wanted)
+    statement = read_statement(payload)
     if problems := [*_problems(statement, wanted)]:
         raise StatementError(*problems)
     return Verified(signed_by=signed_by, predicate=statement["predicate"])
 
 
-def _trusted(document: Any, wanted: Wanted) -> tuple[Any, str | None]:
+def read_statement(text: bytes) -> dict[str, Any]:
+    """Returns a statement about a rehearsal; raises StatementError for any other text."""
+    try:
+        found = json.loads(text)
+        check_form(found)
+    except (ValueError, RehearsalError) as error:
+        told = str(error) if isinstance(error, RehearsalError) else "The statement is not JSON."
+        raise StatementError(told) from None
+    statement: dict[str, Any] = found
+    predicate = statement["predicate"]
+    wrong = [
+        f"The statement's {part} is {json.dumps(predicate.get(part))[:60]}; allowed: {words}."
+        for part, (form, words) in _PARTS.items()
+        if not isinstance(predicate.get(part), form)
+    ]
+    if wrong:
+        raise StatementError(*wrong)
+    return statement
+
+
+def _trusted(document: Any, wanted: Wanted) -> tuple[bytes, str | None]:
     """Returns the statement and who has signed it; raises StatementError where nobody vouches."""
     if isinstance(document, dict) and "payload" in document:
-        payload, name = opened(document, wanted.keys)
-        return json.loads(payload), name
+        return opened(document, wanted.keys)
     if wanted.from_this_run:
-        return document, None
+        return json.dumps(document).encode(), None
     listed = ", ".join(sorted(wanted.keys)) or "none"
     raise StatementError(
         "The statement is not signed. It must be of the same workflow run, or signed by a key of "
@@ -78,8 +100,10 @@ def _problems(statement: Mapping[str, Any], wanted: Wanted) -> Iterator[str]:
         yield "It was made in a checkout with changes that no commit has."
     name = settings_name(wanted.environment)
     now = hashlib.sha256(wanted.stack_file.read_bytes()).hexdigest()
-    before = digests.get(name, {}).get("sha256", "none")
-    if before != now:
+    before = digests.get(name, {}).get("sha256")
+    if before is None:
+        yield f"It does not say which {name} was rehearsed."
+    elif before != now:
         yield (
             f"{name} had the sha256 {before[:12]} when it was rehearsed, and has {now[:12]} now."
         )
@@ -89,8 +113,8 @@ def _problems(statement: Mapping[str, Any], wanted: Wanted) -> Iterator[str]:
 def _failures(predicate: Mapping[str, Any]) -> Iterator[str]:
     if predicate.get("passed") is True:
         return
-    problems = predicate.get("problems") or ["nothing says why"]
+    problems = predicate["problems"] or ["nothing says why"]
     yield f"The rehearsal failed: {' '.join(map(str, problems))}"
-    broken = [rule for rule, state in predicate.get("rules", {}).items() if state == "violated"]
+    broken = [rule for rule, state in predicate["rules"].items() if state == "violated"]
     if broken:
         yield f"Rules that it broke: {', '.join(broken)}."

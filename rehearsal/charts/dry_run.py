@@ -10,12 +10,18 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+from policies.language.manifest import at
 from rehearsal.api import Api
 from rehearsal.charts.ownership import Owner, title
 from rehearsal.charts.render import Rendering
 from rehearsal.charts.workloads import pod_of
 from rehearsal.errors import RefusedError
-from rehearsal.providers.kubernetes.readiness import CRD_PATH, Discovery, until_established
+from rehearsal.providers.kubernetes.readiness import (
+    CRD_PATH,
+    Discovery,
+    in_path,
+    until_established,
+)
 
 MANAGER = "helm"
 AT_ONCE = 8
@@ -27,18 +33,20 @@ def prepare(api: Api, rendering: Rendering, owner: Owner) -> Iterator[str]:
     """Makes a chart's namespaces and CRDs; yields a sentence for each that is refused."""
     kinds, names = Discovery(api), []
     for namespace in rendering.of_kind("Namespace"):
-        path = f"/api/v1/namespaces/{_name(namespace)}"
+        path = f"/api/v1/namespaces/{in_path(_name(namespace))}"
         if (there := api.get(path)) is None or owner.owns(there):
             yield from _sent(api, path, owner.marked(namespace), dry=False)
     for definition in rendering.all_crds:
-        refused = list(
-            _sent(api, f"{CRD_PATH}/{_name(definition)}", _without_webhook(definition), dry=False)
-        )
+        path = f"{CRD_PATH}/{in_path(_name(definition))}"
+        refused = list(_sent(api, path, _without_webhook(definition), dry=False))
         yield from refused
         if not refused:
             names.append(_name(definition))
     for name in names:
-        until_established(api, kinds, name, limit_s=ESTABLISHED_WITHIN_S)
+        try:
+            until_established(api, kinds, name, limit_s=ESTABLISHED_WITHIN_S)
+        except RefusedError as error:
+            yield str(error)
 
 
 def refusals(api: Api, rendering: Rendering) -> list[str]:
@@ -59,9 +67,7 @@ def _refused(
     if kind is None:
         version = object_.get("apiVersion")
         return [f"{named}: the API server serves no {object_.get('kind')} of {version}."]
-    metadata = object_.get("metadata") or {}
-    if not metadata.get("name"):
-        return [f"{named} has no name, which Helm cannot install."]
+    metadata = object_["metadata"]
     body = _as_it_stands_alone(object_, priorities) if kind.kind == "Pod" else object_
     path = kind.path(metadata.get("namespace"), metadata["name"])
     return list(_sent(api, path, body, named, dry=True))
@@ -86,15 +92,14 @@ def _sent(
     try:
         api.apply(path, body, manager=MANAGER, force=True, dry_run=dry)
     except RefusedError as error:
-        yield f"{named or title(body)}: {error}"
+        yield f"{named or title(body)}: {' '.join(str(error).split())}"
 
 
 def _without_webhook(definition: dict[str, Any]) -> dict[str, Any]:
     """A CRD whose objects the API server converts without asking a pod that does not run here."""
-    spec = definition.get("spec") or {}
-    if (spec.get("conversion") or {}).get("strategy") != "Webhook":
+    if at(definition, "spec", "conversion", "strategy") != "Webhook":
         return definition
-    return {**definition, "spec": {**spec, "conversion": {"strategy": "None"}}}
+    return {**definition, "spec": {**definition["spec"], "conversion": {"strategy": "None"}}}
 
 
 def _name(object_: dict[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """Where a chart is on this machine: in a folder that the user gives, or in a Go module."""
 
+import re
 from pathlib import Path
 
 import yaml
@@ -11,8 +12,8 @@ from rehearsal.charts.wanted import Found, Wanted
 def find_here(wanted: Wanted, *, folder: Path | None, toolchain: Path) -> Found | None:
     """The chart in `folder`, else in the toolchain's folder of charts; None where neither has it.
 
-    A chart in `folder` is NAME-VERSION.tgz, as `helm pull` names it, or a folder NAME or
-    NAME-VERSION whose Chart.yaml has the very version.
+    A chart in `folder` is NAME-VERSION.tgz, as `helm pull` names it, a folder NAME-VERSION, or a
+    folder NAME whose Chart.yaml has the very version.
     """
     return (folder and _given(wanted, folder)) or carried(wanted, toolchain)
 
@@ -25,17 +26,36 @@ def _given(wanted: Wanted, folder: Path) -> Found | None:
         if packed.is_file():
             return Found(path=packed, source=str(packed))
         unpacked = folder / f"{wanted.name}-{version}"
-        if (unpacked / "Chart.yaml").is_file():
+        if _described(unpacked).get("name") == wanted.name:
             return Found(path=unpacked, source=str(unpacked))
     plain = folder / wanted.name
-    if _version(plain / "Chart.yaml").removeprefix("v") == wanted.plain_version:
+    described = _described(plain)
+    version = str(described.get("version", "")).removeprefix("v")
+    if described.get("name") == wanted.name and version == wanted.plain_version:
         return Found(path=plain, source=str(plain))
     return None
 
 
-def _version(chart: Path) -> str:
+def instead(wanted: Wanted, folder: Path) -> str:
+    """What a folder of the user's has in place of a chart that is not in it, in words."""
+    like = re.compile(rf"{re.escape(wanted.name)}(-v?[0-9].*)?")
+    there = [_told(each) for each in sorted(folder.iterdir()) if like.fullmatch(each.name)]
+    return f"{folder} has {', '.join(there) or f'no {wanted.name}'}"
+
+
+def _told(chart: Path) -> str:
+    if not chart.is_dir():
+        return chart.name
+    described = _described(chart)
+    if not described:
+        return f"{chart.name} without a Chart.yaml that can be read"
+    return f"{chart.name}, which is {described.get('name')} {described.get('version')}"
+
+
+def _described(chart: Path) -> dict[object, object]:
+    """What Chart.yaml of a folder says; empty where it cannot be read."""
     try:
-        metadata = yaml.safe_load(chart.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError):
-        return ""
-    return str(metadata.get("version", "")) if isinstance(metadata, dict) else ""
+        metadata = yaml.safe_load((chart / "Chart.yaml").read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return {}
+    return metadata if isinstance(metadata, dict) else {}

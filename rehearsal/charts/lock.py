@@ -4,6 +4,7 @@ An image has the digest that its chart names, or null where the chart names none
 written one down. A null is no promise: the tag may come to mean another image.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -18,6 +19,11 @@ HEADER = """# The images of the environment's charts in its last rehearsal; writ
 # `fleet report {environment} --lock-images`. null: the chart names no digest; one filled in stays.
 """
 Images = Mapping[str, str | None]
+_DIGEST = re.compile("sha256:[0-9a-f]{64}")
+
+
+class _DigestError(ValueError):
+    """What stands where a digest must be is none."""
 
 
 def path(root: Path, environment: str) -> Path:
@@ -33,15 +39,24 @@ def read(file: Path) -> dict[str, dict[str, str | None]]:
         found = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
         return {
             str(chart): {
-                str(image): None if digest is None else str(digest)
-                for image, digest in images.items()
+                str(image): _digest(str(image), digest) for image, digest in images.items()
             }
             for chart, images in found.items()
         }
-    except (yaml.YAMLError, AttributeError, UnicodeDecodeError):
+    except (yaml.YAMLError, AttributeError, UnicodeDecodeError, _DigestError) as error:
+        told = f" {error}" if isinstance(error, _DigestError) else ""
         raise RehearsalError(
-            f"{file} is no lock of images (chart -> image -> digest or null): write it anew."
+            f"{file} is no lock of images (chart -> image -> digest or null): mend it, or remove "
+            f"it and write it anew.{told}"
         ) from None
+
+
+def _digest(image: str, digest: object) -> str | None:
+    if digest is None or (isinstance(digest, str) and _DIGEST.fullmatch(digest)):
+        return digest
+    raise _DigestError(
+        f"The digest of {image} is {digest!r}; allowed: sha256: with 64 digits, or null."
+    )
 
 
 def locked(charts: Iterable[RenderedChart]) -> dict[str, dict[str, str | None]]:

@@ -9,7 +9,7 @@ from policies.configuration import ConfiguredRule
 from rehearsal.api import Api
 from rehearsal.charts import dry_run, lock
 from rehearsal.charts.dependents import dependents
-from rehearsal.charts.find import find_here
+from rehearsal.charts.find import find_here, instead
 from rehearsal.charts.online import fetch
 from rehearsal.charts.ownership import Owner, in_several, made_by_others
 from rehearsal.charts.placing import places
@@ -50,7 +50,13 @@ def find_all(
             found[wanted] = here
         else:
             absent.append(wanted)
-    return {**found, **fetch(absent, equipment.store)}
+    for wanted, each in fetch(absent, equipment.store).items():
+        found[wanted] = each
+        if equipment.folder and isinstance(each, Unreachable):
+            found[wanted] = replace(
+                each, reason=f"{each.reason}; {instead(wanted, equipment.folder)}"
+            )
+    return found
 
 
 def rehearse(
@@ -118,6 +124,7 @@ def _outcome(equipment: Equipment, release: CloudObject, found: Found) -> _Outco
         nothing = Rendering(chart={"name": wanted.name})
         return _Outcome(known=replace(known, refused=(f"Helm: {error}",)), rendering=nothing)
     refused = [
+        *rendering.malformed,
         *made_by_others(equipment.api, [each.object for each in rendering.objects], owner),
         *dry_run.prepare(equipment.api, rendering, owner),
         *dry_run.refusals(equipment.api, rendering),

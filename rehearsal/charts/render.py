@@ -2,18 +2,22 @@
 
 import json
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from policies.language.manifest import at
+from rehearsal.charts.forms import faults
 from rehearsal.charts.served import Served
 from rehearsal.charts.wanted import Found
 from rehearsal.errors import RehearsalError
 
 LIMIT_S = 60.0  # the largest chart takes 2 s; one that reads its schema from the network may hang
+LONGEST = 500
+"""Characters of what Helm says: a template that includes itself makes it say 96,000."""
 
 
 class RenderError(RehearsalError):
@@ -37,6 +41,9 @@ class Hook(Rendered):
     delete_policies: tuple[str, ...]
 
 
+One = TypeVar("One", bound=Rendered)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rendering:
     """What a chart becomes with the values of one release."""
@@ -55,6 +62,8 @@ class Rendering:
     """Templates that every rendering gives another text: they make keys or passwords."""
     lookups: tuple[str, ...] = ()
     """Objects of the cluster for which templates ask; they were told that there are none."""
+    malformed: tuple[str, ...] = ()
+    """A sentence for each object that was left out, as no API server can be sent it."""
 
     def of_kind(self, *kinds: str) -> list[dict[str, Any]]:
         """The objects of these kinds, without hooks and without those of the folders `crds`."""
@@ -90,7 +99,8 @@ def render(helm: Path, found: Found, release: Release, served: Served) -> Render
     """Renders a chart for a cluster that serves `served`; raises RenderError.
 
     Objects of kinds with namespaces are in that of the release unless they say another, and lists
-    are taken apart. Values go by standard input, never by arguments.
+    are taken apart. Values go by standard input, never by arguments. What has not the form of an
+    object is left out, and said.
     """
     question = {
         "chart": str(found.path.resolve()),
@@ -103,15 +113,12 @@ def render(helm: Path, found: Found, release: Release, served: Served) -> Render
         "kube_version": served.version,
         "api_versions": served.api_versions,
     }
-    rendering = _ask(helm, found, question)
+    rendering = _well_formed(_ask(helm, found, question))
     kinds = served.with_definitions(rendering.all_crds)
     return replace(
         rendering,
-        objects=tuple(_placed(rendering.objects, release.namespace, kinds)),
-        hooks=tuple(
-            replace(hook, object=_in_namespace(hook.object, release.namespace, kinds))
-            for hook in rendering.hooks
-        ),
+        objects=_placed(rendering.objects, release.namespace, kinds),
+        hooks=_placed(rendering.hooks, release.namespace, kinds),
     )
 
 
@@ -129,21 +136,47 @@ def _ask(helm: Path, found: Found, question: Mapping[str, object]) -> Rendering:
     except subprocess.TimeoutExpired:
         raise RenderError(f"Helm has not rendered {title} within {LIMIT_S:.0f} s.") from None
     if answer.returncode:
-        raise RenderError(" ".join(answer.stderr.split()) or f"Helm ended with {answer.returncode}")
+        told = " ".join(answer.stderr.split()) or f"Helm ended with {answer.returncode}"
+        raise RenderError(told if len(told) <= LONGEST else f"{told[:LONGEST]} …")
     try:
         return TypeAdapter(Rendering).validate_json(answer.stdout)
     except ValidationError as error:
         raise RenderError(f"{title} renders to something that is no object: {error}") from None
 
 
-def _placed(objects: Sequence[Rendered], namespace: str, kinds: Served) -> Iterable[Rendered]:
+def _well_formed(rendering: Rendering) -> Rendering:
+    """The rendering with its lists taken apart, without what has not the form of an object."""
+    told: list[str] = []
+    return replace(
+        rendering,
+        crds=tuple(_kept(rendering.crds, told)),
+        objects=tuple(_kept(_apart(rendering.objects), told)),
+        hooks=tuple(_kept(rendering.hooks, told)),
+        malformed=tuple(told),
+    )
+
+
+def _kept(objects: Iterable[One], told: list[str]) -> Iterator[One]:
     for each in objects:
-        parts = each.object.get("items")
-        if str(each.object.get("kind", "")).endswith("List") and isinstance(parts, list):
-            inner = [Rendered(source=each.source, object=part) for part in parts]
-            yield from _placed(inner, namespace, kinds)
+        if wrong := [*faults(each.object)]:
+            told += [f"{each.source}: {fault}" for fault in wrong]
         else:
-            yield replace(each, object=_in_namespace(each.object, namespace, kinds))
+            yield each
+
+
+def _apart(objects: Iterable[Rendered]) -> Iterator[Rendered]:
+    for each in objects:
+        kind, parts = at(each.object, "kind"), at(each.object, "items")
+        if str(kind).endswith("List") and isinstance(parts, list):
+            yield from _apart(Rendered(source=each.source, object=part) for part in parts)
+        else:
+            yield each
+
+
+def _placed(objects: Iterable[One], namespace: str, kinds: Served) -> tuple[One, ...]:
+    return tuple(
+        replace(each, object=_in_namespace(each.object, namespace, kinds)) for each in objects
+    )
 
 
 def _in_namespace(object_: dict[str, Any], namespace: str, kinds: Served) -> dict[str, Any]:

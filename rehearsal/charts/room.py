@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from policies.language.manifest import quantity
+from policies.language.manifest import at, quantity
 from rehearsal.charts.placing import Place, may_run
 from rehearsal.charts.workloads import Amount, pod_spec, replicas, requests
 
@@ -61,7 +61,7 @@ def room(workloads: Iterable[dict[str, Any]], nodes: Sequence[Place]) -> list[Po
 def homeless(workloads: Iterable[dict[str, Any]], nodes: Sequence[Place]) -> list[str]:
     """The workloads of which no Ready node may run a pod; a DaemonSet may have none."""
     return [
-        f"{each['kind']} {each['metadata']['name']}"
+        f"{each['kind']} {at(each, 'metadata', 'name')}"
         for each in workloads
         if (spec := pod_spec(each)) is not None
         and (replicas(each) or 0) > 0

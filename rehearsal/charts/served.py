@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from policies.language.manifest import at, items, mapping
 from rehearsal.api import Api
 
 _DISCOVERY = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
@@ -41,11 +42,12 @@ class Served:
         """What is served once these CustomResourceDefinitions are applied, too."""
         kinds = dict(self.kinds)
         for definition in definitions:
-            spec = definition.get("spec") or {}
-            for version in spec.get("versions") or []:
-                if version.get("served"):
-                    api_version = f"{spec['group']}/{version['name']}"
-                    kinds[api_version, spec["names"]["kind"]] = spec.get("scope") == "Namespaced"
+            spec = mapping(definition.get("spec"))  # the API server refuses what is none
+            for version in items(spec.get("versions")):
+                if at(version, "served"):
+                    api_version = f"{spec.get('group')}/{at(version, 'name')}"
+                    kind = str(at(spec, "names", "kind"))
+                    kinds[api_version, kind] = spec.get("scope") == "Namespaced"
         return Served(version=self.version, kinds=kinds)
 
 

@@ -72,7 +72,9 @@ def replicas(workload: Mapping[str, Any]) -> int | None:
     if workload.get("kind") in _ONE_EACH_TIME:
         return 0
     wanted = at(workload, "spec", "replicas")
-    return int(str(wanted)) if wanted is not None else 1
+    if wanted is None:
+        return 1
+    return wanted if isinstance(wanted, int) else 0  # a text: the API server refuses it
 
 
 def requests(spec: Mapping[str, Any]) -> Amount:

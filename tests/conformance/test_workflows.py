@@ -149,35 +149,64 @@ def test_an_update_needs_the_statement_of_its_own_run_or_a_signed_one_of_its_com
     assert "continue-on-error" not in up["steps"][demand]
 
 
+def taken_note(tmp_path: Path, *, of: str, folders: int, holds: bool) -> str:
+    """Runs the workflow's step for the commit 1f… with a note `of` one; returns what it prints."""
+    parts = [of[2 * n : 2 * n + 2] for n in range(folders)] + [of[2 * folders :]]
+    note = tmp_path.joinpath(".preview", "notes", *parts)
+    note.parent.mkdir(parents=True)
+    note.write_text("signed")
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    told = f'#!/bin/sh\necho "$0 $@"\nexit {int(not holds)}\n'
+    stand_ins = {tmp_path / "make": "#!/bin/sh\n", tmp_path / ".venv" / "bin" / "fleet": told}
+    for path, text in stand_ins.items():
+        path.write_text(text)
+        path.chmod(0o755)
+    steps = workflow("up-environment")["jobs"]["rehearse"]["steps"]
+    (script,) = (step["run"] for step in steps if step.get("id") == "note")
+    variables = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "ENVIRONMENT": "prod",
+        "GITHUB_SHA": "1f" * 20,
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "RUNNER_TEMP": str(tmp_path / "temporary"),
+    }
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", script],  # noqa: S607  # as a runner does
+        cwd=tmp_path,
+        env=variables,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout
+
+
+def is_taken(tmp_path: Path) -> bool:
+    """Whether the note goes on to the update; else the environment is rehearsed."""
+    taken = (tmp_path / "temporary" / "statement.json").exists()
+    assert (tmp_path / "output").read_text() == f"signed={str(taken).lower()}\n"
+    return taken
+
+
 @pytest.mark.parametrize("folders", [0, 1, 2])
 @pytest.mark.parametrize("signed", [True, False])
 def test_the_note_of_a_commit_is_found_wherever_git_keeps_it(
     tmp_path: Path, folders: int, signed: bool
 ) -> None:
     """Git spreads notes over folders when they are many."""
-    sha = "1f" * 20
-    of = sha if signed else "2e" * 20
-    parts = [of[2 * n : 2 * n + 2] for n in range(folders)] + [of[2 * folders :]]
-    note = tmp_path.joinpath(".preview", "notes", *parts)
-    note.parent.mkdir(parents=True)
-    note.write_text("signed")
-    (tmp_path / "temporary").mkdir()
-    steps = workflow("up-environment")["jobs"]["rehearse"]["steps"]
-    (script,) = (step["run"] for step in steps if step.get("id") == "note")
-    variables = {
-        "PATH": os.environ["PATH"],
-        "GITHUB_SHA": sha,
-        "GITHUB_OUTPUT": str(tmp_path / "output"),
-        "RUNNER_TEMP": str(tmp_path / "temporary"),
-    }
-    subprocess.run(
-        ["bash", "-eo", "pipefail", "-c", script],  # noqa: S607  # as a runner does
-        cwd=tmp_path,
-        env=variables,
-        check=True,
-    )
-    assert (tmp_path / "output").read_text() == f"signed={str(signed).lower()}\n"
-    assert (tmp_path / "temporary" / "statement.json").exists() is signed
+    of = "1f" * 20 if signed else "2e" * 20
+    taken_note(tmp_path, of=of, folders=folders, holds=True)
+    assert is_taken(tmp_path) is signed
+
+
+def test_a_note_that_does_not_hold_is_left_and_the_environment_rehearsed(tmp_path: Path) -> None:
+    said = taken_note(tmp_path, of="1f" * 20, folders=1, holds=False)
+    assert not is_taken(tmp_path)
+    asked, warning = said.splitlines()
+    assert asked.startswith(".venv/bin/fleet statement verify prod ")
+    assert asked.endswith(f"note.json --commit {'1f' * 20}")
+    assert warning.startswith("::warning::The signed statement of prod does not hold")
 
 
 def test_every_check_runs_on_pull_requests_and_on_what_was_merged() -> None:

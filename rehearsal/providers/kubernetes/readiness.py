@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import yaml
 
@@ -34,8 +35,13 @@ class ServedKind:
 
     def path(self, namespace: str | None, name: str) -> str:
         """The path of one object; `namespace` is left out for a kind that has none."""
-        space = f"/namespaces/{namespace}" if self.namespaced else ""
-        return f"{_root(self.api_version)}{space}/{self.plural}/{name}"
+        space = f"/namespaces/{in_path(str(namespace))}" if self.namespaced else ""
+        return f"{_root(self.api_version)}{space}/{self.plural}/{in_path(name)}"
+
+
+def in_path(name: str) -> str:
+    """A name as a segment of a path; names of roles may have any character but / and %."""
+    return quote(name, safe=":")
 
 
 class Discovery:
@@ -75,7 +81,8 @@ class Discovery:
 
 
 def _root(api_version: str) -> str:
-    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+    path = quote(api_version)
+    return f"/apis/{path}" if "/" in path else f"/api/{path}"
 
 
 def tries(api: Api, limit_s: float) -> Iterator[None]:

@@ -209,6 +209,32 @@ def test_an_object_of_two_releases_is_refused_to_the_later(equipment: Equipment)
     assert told.startswith("ValidatingWebhookConfiguration ours is also of the release mine")
 
 
+def test_odd_objects_are_refused_one_by_one_and_the_next_chart_is_judged(
+    equipment: Equipment,
+) -> None:
+    odd = {
+        "templates/evil.yaml": 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "evil\\e"}\n',
+        "templates/list.yaml": "apiVersion: v1\nkind: ConfigMapList\nitems: [1, a]\n",
+        "templates/pods.yaml": PODS.replace("spec:\n  sel", "spec:\n  replicas: many\n  sel"),
+        "templates/crd.yaml": f"{CRD.partition('spec:')[0]}spec: hi\n",
+    }
+    assert equipment.folder
+    on(equipment.folder, odd, CHART)
+    on(equipment.folder, {"templates/hook.yaml": HOOK}, CHART.replace(NAME, "sound"))
+
+    found = rendered(equipment, ours(), ours(name="other", chart="sound"))
+
+    told = [each.partition(": ")[0] for each in found["mine"].refused]
+    assert sorted(told) == [
+        "CustomResourceDefinition things.ours.fleet.example",
+        "Deployment default/pods",
+        "ours/templates/evil.yaml",
+        "ours/templates/list.yaml",
+        "ours/templates/list.yaml",
+    ]
+    assert found["other"].hooks == ("Job before (pre-install)",)
+
+
 def test_a_webhook_over_everything_is_listed_and_takes_no_force(
     mine: RenderedChart, api: Api
 ) -> None:

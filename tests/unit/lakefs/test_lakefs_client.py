@@ -44,9 +44,15 @@ def test_a_server_that_is_away_is_one_sentence() -> None:
         nobody.ask("show the user", nobody.api.auth_api.get_current_user)
     assert str(error.value) == (
         "lakeFS at http://127.0.0.1:1 gave no answer when asked to show the user: "
-        "NewConnectionError."
+        "no connection came about."
     )
     assert error.value.outcome_is_unknown
+
+
+def test_a_name_without_an_address_is_told_in_words() -> None:
+    nobody = LakefsClient("http://lakefs.invalid", ACCESS_KEY, SECRET_KEY)
+    with pytest.raises(LakefsError, match=r"asked to show the user: its name has no address\.$"):
+        nobody.ask("show the user", nobody.api.auth_api.get_current_user)
 
 
 def test_reading_is_repeated_while_the_server_is_busy(fake: FakeLakefs) -> None:

@@ -93,6 +93,8 @@ def test_a_kept_rehearsal_with_a_dead_server_does_not_go_on(workspace: Workspace
 
     with pytest.raises(RehearsalError, match=r"kwok has ended .+ `make rehearse-stop ENV=dev`"):
         workspace.resume()
+    with workspace.held(), pytest.raises(RehearsalError, match=r"is broken, as kwok has ended .+"):
+        workspace.begin()
     processes.stop()
 
 

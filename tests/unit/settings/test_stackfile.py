@@ -338,3 +338,10 @@ def test_an_api_server_may_have_an_address_for_a_name(tmp_path: Path) -> None:
     assert isinstance(cluster, dict)
     path = right(tmp_path, cluster={**cluster, "endpoint": "192.0.2.10:6443"})
     assert load(path).cluster.endpoint == "192.0.2.10:6443"
+
+
+def test_an_environment_with_a_path_in_its_name_is_told_with_the_file_that_is_looked_for(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(SettingsError, match=re.escape('"../x" (stacks/Pulumi.../x.yaml); known: ')):
+        stack_file(tmp_path, "../x")

@@ -104,3 +104,17 @@ def test_the_list_of_verbs_is_not_cut_at_80_columns() -> None:
 def test_the_help_of_plan_shows_the_form_with_a_machine() -> None:
     shown = CliRunner().invoke(app, ["plan", "--help"], terminal_width=80).stdout
     assert "Usage: fleet plan MACHINE|ENV/POOL [--purpose PURPOSE]" in " ".join(shown.split())
+
+
+def test_a_full_disk_is_one_sentence() -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-c", "from fleet.cli.main import app; app()", "envs", "--json"],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    told = "Nothing more can be written: No space left on device.\n"
+    assert (ended.returncode, ended.stderr) == (2, told)

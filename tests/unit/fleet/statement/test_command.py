@@ -113,5 +113,57 @@ def test_the_passphrase_is_asked_for_where_no_variable_has_it(
         return "hunter2"
 
     monkeypatch.setattr("getpass.getpass", ask)
+    key = checkout.parent / "key.pem"
+    told = run(*words)
+    assert (told.exit_code, asked) == (2, [])
+    assert (
+        f"{key} is encrypted, and nobody can be asked here: set FLEET_KEY_PASSPHRASE."
+        in " ".join(told.stderr.split())
+    )
+    monkeypatch.setattr("fleet.statement.command.on_a_terminal", lambda: True)
     assert run(*words).exit_code == 0
     assert asked == [f"Passphrase of {checkout.parent / 'key.pem'}: "]
+
+
+@pytest.mark.parametrize("text", [b"{", b"{}", b"[]", b'{"predicate": {}}', b"\xff"])
+def test_a_statement_that_is_damaged_is_not_signed(checkout: Path, text: bytes) -> None:
+    workspace = rehearsed(checkout)
+    workspace.statement.write_bytes(text)
+    done = run("sign", "dev", "--key", checkout.parent / "key.pem")
+    told = " ".join(done.stderr.split())
+    assert done.exit_code == 2
+    assert told.startswith(
+        f"{workspace.statement} cannot be signed; `fleet rehearse dev` makes it anew."
+    )
+
+
+def test_a_failure_without_a_reason_is_not_signed(checkout: Path) -> None:
+    rehearsed(checkout, passed=False, problems=())
+    done = run("sign", "dev", "--key", checkout.parent / "key.pem")
+    assert (done.exit_code, "failed: nothing says why" in done.stderr) == (2, True)
+
+
+def test_rules_that_are_advisory_are_not_counted_as_held(checkout: Path) -> None:
+    workspace, commit = rehearsed(checkout), source.read(checkout).commit
+    stated = json.loads(workspace.statement.read_text())
+    stated["predicate"]["rules"] = {"a/b": "held", "a/c": "advisory", "a/d": "exempt"}
+    workspace.statement.write_text(json.dumps(stated))
+    done = run("verify", "dev", workspace.statement, "--commit", commit, "--from-this-run")
+    assert "it passed, 1 of 3 rules hold." in done.stdout
+
+
+@pytest.mark.parametrize("commit", ["HEAD", "", "1f2e"])
+def test_a_commit_that_is_not_in_full_is_refused(checkout: Path, commit: str) -> None:
+    workspace = rehearsed(checkout)
+    done = run("verify", "dev", workspace.statement, "--commit", commit)
+    assert done.exit_code == 2
+    assert f'--commit is "{commit}"; allowed: the 40 digits that' in done.stderr
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"{"])
+def test_a_file_that_is_no_json_has_no_statement(checkout: Path, content: bytes) -> None:
+    file = checkout.parent / "file"
+    file.write_bytes(content)
+    done = run("verify", "dev", file, "--commit", "1" * 40)
+    assert done.exit_code == 2
+    assert f"{file} is not JSON" in done.stderr

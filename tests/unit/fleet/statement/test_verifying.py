@@ -222,5 +222,57 @@ def test_a_key_is_opened_by_its_passphrase_alone(stated: dict[str, Any], wanted:
 
 def test_a_listed_key_that_is_none_is_named(stated: dict[str, Any], wanted: Wanted) -> None:
     keys = {"broken": base64.b64encode(b"0" * 44).decode()}
-    (sentence,) = refusal(signed(stated), replace(wanted, keys=keys))
+    _, sentence = refusal(signed(stated), replace(wanted, keys=keys))
     assert sentence.startswith("gpu-fleet:rehearsal.keys.broken cannot be read")
+
+
+def test_a_listed_key_that_is_none_keeps_no_other_from_vouching(
+    stated: dict[str, Any], wanted: Wanted
+) -> None:
+    keys = {"broken": base64.b64encode(b"0" * 44).decode(), **wanted.keys}
+    assert verify(signed(stated), replace(wanted, keys=keys)).signed_by == "platform"
+
+
+def test_a_passphrase_for_a_key_that_needs_none_is_no_harm(
+    stated: dict[str, Any], wanted: Wanted
+) -> None:
+    text = json.dumps(sign(json.dumps(stated).encode(), pem(PRIVATE), "needless"))
+    assert verify(text, wanted).signed_by == "platform"
+
+
+def test_what_a_key_has_signed_in_another_form_is_refused_in_a_sentence(
+    stated: dict[str, Any], wanted: Wanted
+) -> None:
+    for payload in (b"{", b"\xff", b"[1]", b"{}"):
+        (sentence,) = refusal(json.dumps(sign(payload, pem(PRIVATE), None)), wanted)
+        assert sentence.startswith(("The statement is not JSON", "This is no statement"))
+    stated["predicate"] |= {"passed": False, "rules": [], "problems": 3}
+    assert refusal(signed(stated), wanted) == (
+        "The statement's problems is 3; allowed: a list.",
+        "The statement's rules is []; allowed: a mapping from rules to their states.",
+    )
+
+
+def test_one_that_names_no_stack_file_is_refused_in_words(
+    stated: dict[str, Any], wanted: Wanted
+) -> None:
+    del stated["subject"][1]
+    assert refusal(signed(stated), wanted) == (
+        "It does not say which stacks/Pulumi.prod.yaml was rehearsed.",
+    )
+
+
+@pytest.mark.parametrize(
+    "part",
+    [{"signatures": None}, {"signatures": [1]}, {"payloadType": None}, {"payload": None}, {}],
+)
+def test_an_envelope_of_another_form_is_told_without_words_of_python(
+    stated: dict[str, Any], wanted: Wanted, part: dict[str, Any]
+) -> None:
+    envelope = {**json.loads(signed(stated)), **part}
+    if not part:
+        del envelope["payloadType"]
+    (sentence,) = refusal(json.dumps(envelope), wanted)
+    assert sentence.startswith(
+        ("The envelope of the statement cannot", 'The envelope holds "None"')
+    )

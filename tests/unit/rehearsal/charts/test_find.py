@@ -1,13 +1,17 @@
 """Where a chart is looked for on this machine, and which one is taken."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import settings.versions
 from rehearsal.charts.carried import CARRIED, carried
-from rehearsal.charts.find import find_here
-from rehearsal.charts.wanted import Wanted
+from rehearsal.charts.find import find_here, instead
+from rehearsal.charts.rehearse import Equipment, find_all
+from rehearsal.charts.wanted import Unreachable, Wanted
+from rehearsal.providers.cloud import CloudObject
+from settings.names import RELEASE
 from toolchain.programs import pinned
 
 VOLCANO = Wanted(
@@ -66,6 +70,48 @@ def test_a_chart_of_another_version_is_not_taken(tmp_path: Path) -> None:
     (tmp_path / "ours-1.2.1.tgz").touch()
 
     assert find_here(OURS, folder=tmp_path, toolchain=TOOLCHAIN) is None
+
+
+def test_a_folder_with_another_chart_in_it_is_not_taken(tmp_path: Path) -> None:
+    wrong = "apiVersion: v2\nname: other\nversion: 1.2.0\n"
+    for name in ("ours", "ours-1.2.0"):
+        (chart(tmp_path / name, "1.2.0") / "Chart.yaml").write_text(wrong)
+
+    assert find_here(OURS, folder=tmp_path, toolchain=TOOLCHAIN) is None
+
+
+def test_what_the_folder_has_instead_is_told(tmp_path: Path) -> None:
+    assert instead(OURS, tmp_path) == f"{tmp_path} has no ours"
+    (tmp_path / "ours-v1.2.1.tgz").touch()
+    (tmp_path / "ours-crd-1.2.0.tgz").touch()
+    assert instead(OURS, tmp_path) == f"{tmp_path} has ours-v1.2.1.tgz"
+    (chart(tmp_path / "ours", "1.2.0") / "Chart.yaml").write_text("{")
+    (chart(tmp_path / "ours-1.2", "1.2") / "Chart.yaml").write_text("name: other\nversion: 3.0.0\n")
+    assert instead(OURS, tmp_path) == (
+        f"{tmp_path} has ours without a Chart.yaml that can be read, ours-1.2, which is other "
+        "3.0.0, ours-v1.2.1.tgz"
+    )
+
+
+def test_the_reason_of_a_chart_that_is_nowhere_names_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "ours-v1.2.1.tgz").touch()
+    api: Any = None
+    equipment = Equipment(
+        api=api, helm=tmp_path, toolchain=TOOLCHAIN, store=tmp_path / "store", folder=tmp_path
+    )
+    release = CloudObject(
+        provider="kubernetes",
+        type=RELEASE,
+        id="ours",
+        name="ours",
+        inputs={"name": "ours", "chart": "ours", "version": "v1.2.0"},
+        outputs={},
+    )
+
+    (found,) = find_all(equipment, [release]).values()
+
+    assert isinstance(found, Unreachable)
+    assert found.reason == (f"nothing says where it is published; {tmp_path} has ours-v1.2.1.tgz")
 
 
 def test_the_folder_comes_before_the_modules(tmp_path: Path) -> None:

@@ -91,6 +91,16 @@ def test_a_file_of_another_form_is_refused(root: Path, text: str) -> None:
         lock.read(file)
 
 
+@pytest.mark.parametrize("digest", ["notadigest", "3", "[1, 2]", "sha256:12"])
+def test_what_is_no_digest_is_refused_with_its_image(root: Path, digest: str) -> None:
+    file = lock.path(root, "dev")
+    file.write_text(f"ours 1.0.0:\n  a.example/x:1: {digest}\n")
+
+    told = r"The digest of a\.example/x:1 is .+; allowed: sha256: with 64 digits, or null\."
+    with pytest.raises(RehearsalError, match=told):
+        lock.read(file)
+
+
 def test_a_rehearsal_that_did_not_come_to_its_charts_leaves_the_file_alone(root: Path) -> None:
     file = lock.write(root, report(chart(f"a.example/x:1@{ONE}")))
     before = file.read_text()

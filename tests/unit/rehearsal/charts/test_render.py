@@ -117,3 +117,11 @@ def test_an_answer_that_is_no_object_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(RenderError, match="no object"):
         render(helm(tmp_path, text), found(tmp_path), RELEASE, SERVED)
+
+
+def test_of_what_helm_says_without_end_the_beginning_is_kept(tmp_path: Path) -> None:
+    with pytest.raises(RenderError) as error:
+        render(helm(tmp_path, None, "included " * 10_000), found(tmp_path), RELEASE, SERVED)
+
+    assert str(error.value).startswith("included included")
+    assert len(str(error.value)) < 600
