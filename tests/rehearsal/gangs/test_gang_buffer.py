@@ -165,7 +165,7 @@ def test_the_api_server_lets_a_gang_span_pools_there_and_nowhere_else(fleet: Gan
     assert "must not have networkTopology of mode hard" in refused["both"]
     assert "a gang must be in a queue that has a pool" in refused["anywhere"]
     assert fleet.refusal(JOBS.format("both"), gang("both", "soft", 2)) == ""
-    apart = {"podAntiAffinity": {}}
+    apart: dict[str, object] = {"podAntiAffinity": {}}
     pod = gang("both", "own", 1, pod={"affinity": apart, "schedulerName": "volcano"})
     body = {**pod["spec"]["tasks"][0]["template"], "metadata": {"name": "own"}}
     said = fleet.refusal("/api/v1/namespaces/both/pods", body)

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from itertools import chain
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,20 +24,32 @@ PAUSE_S = 1
 def pass_once(api: ApiServer, settings: Mapping[str, Any]) -> bool:
     """Serve the gangs of all queues; False where one could not be."""
     try:
-        queues = list(_queues(api, settings))
-        waiting = {each.name: each.waiting() for each in queues}
-        if not any(waiting.values()):
+        queues = _queues(api, settings)
+        groups = {each.name: each.groups() for each in queues}
+        pods = {name: _pods(api, name) for name, found in groups.items() if found}
+        if not any(each.waiting(groups[each.name], pods.get(each.name, ())) for each in queues):
             return True
         pools = sorted({pool for each in queues for pool in each.pools})
         offers = {pool: shape.of(each) for pool, each in settings["machines"].items()}
-        now = world(api, pools, settings["spaces"], offers)
+
+        def all_pods() -> list[Mapping[str, Any]]:
+            pods.update({space: _pods(api, space) for space in settings["spaces"]})
+            return list(chain.from_iterable(pods.values()))
+
+        now = world(api, pools, offers, all_pods)
         for each in queues:
-            for said in each.serve(waiting[each.name], now):
+            waiting = each.waiting(groups[each.name], pods[each.name])
+            for said in each.serve(waiting, now):
                 print(said, flush=True)  # noqa: T201  # the log of the pod
     except ApiServerError as error:
         print(f"Gangs wait as before: {error}", file=sys.stderr, flush=True)  # noqa: T201  # as above
         return False
     return True
+
+
+def _pods(api: ApiServer, space: str) -> Sequence[Mapping[str, Any]]:
+    found = api.request("GET", f"/api/v1/namespaces/{space}/pods")
+    return list(found.get("items") or ())
 
 
 def _queues(api: ApiServer, settings: Mapping[str, Any]) -> Sequence[Queue]:

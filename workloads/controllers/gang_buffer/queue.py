@@ -27,12 +27,15 @@ class Queue:
     pools: Sequence[str]
     give_back: timedelta
 
-    def waiting(self) -> list[Gang]:
+    def groups(self) -> list[Mapping[str, Any]]:
+        """Return the PodGroups."""
+        return self._list("/apis/scheduling.volcano.sh/v1beta1", "podgroups")
+
+    def waiting(
+        self, groups: Sequence[Mapping[str, Any]], pods: Sequence[Mapping[str, Any]]
+    ) -> list[Gang]:
         """Return the gangs that wait or have waited."""
-        groups = self._list("/apis/scheduling.volcano.sh/v1beta1", "podgroups")
-        if not groups:
-            return []
-        found = gangs(groups, self._list("/api/v1", "pods"))
+        found = gangs(groups, pods)
         return [each for each in found if each.lacking or each.says or each.since]
 
     def serve(self, waiting: Sequence[Gang], world: World) -> list[str]:

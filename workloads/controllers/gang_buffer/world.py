@@ -4,7 +4,7 @@ A machine on its way is a NodeClaim whose node is not initialized: Karpenter has
 it has room for nobody but those that wait. It is counted with the shape of its pool.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -67,15 +67,22 @@ class World:
 
 
 def world(
-    api: ApiServer, pools: Sequence[str], spaces: Sequence[str], offers: Mapping[str, Shape]
+    api: ApiServer,
+    pools: Sequence[str],
+    offers: Mapping[str, Shape],
+    pods: Callable[[], Iterable[Mapping[str, Any]]],
 ) -> World:
-    """Return the machines of some pools, less what the pods of the queues' namespaces hold."""
-    selector = f"{POOL} in ({','.join(pools)})"
-    query = f"labelSelector={quote(selector)}&resourceVersion=0"
-    nodes = api.request("GET", f"/api/v1/nodes?{query}").get("items") or ()
+    """Return the machines of some pools, less what pods hold.
+
+    The pods are those by which gangs are judged, too, and read after the machines: a gang that
+    starts meanwhile is then seen either with its machines or without, never as one that lacks them.
+    """
+    query = f"labelSelector={quote(f'{POOL} in ')}({quote(','.join(pools))})"
+    # in this order: a machine that boots meanwhile counts as one on its way, not as none
     claims = api.request("GET", f"{_KARPENTER}/nodeclaims?{query}").get("items") or ()
+    nodes = api.request("GET", f"/api/v1/nodes?{query}").get("items") or ()
     node_pools = api.request("GET", f"{_KARPENTER}/nodepools").get("items") or ()
-    held = _held(api, spaces)
+    held = _held(pods())
     there = {each["metadata"]["name"] for each in nodes}
     free: dict[str, list[Shape]] = {pool: [] for pool in pools}
     names: dict[str, list[str]] = {pool: [] for pool in pools}
@@ -115,15 +122,13 @@ def _rentable(
     return found
 
 
-def _held(api: ApiServer, spaces: Sequence[str]) -> dict[str, Shape]:
-    """Return what pods of the queues hold, by node; every pod with GPUs is one of a queue."""
+def _held(pods: Iterable[Mapping[str, Any]]) -> dict[str, Shape]:
+    """Return what pods hold, by node."""
     held: dict[str, Shape] = {}
-    for space in spaces:
-        found = api.request("GET", f"/api/v1/namespaces/{space}/pods?resourceVersion=0")
-        for pod in found.get("items") or ():
-            node = pod["spec"].get("nodeName")
-            if node and (pod.get("status") or {}).get("phase") not in _ENDED:
-                held[node] = held.get(node, Shape()) + shape.of_pod(pod["spec"])
+    for pod in pods:
+        node = pod["spec"].get("nodeName")
+        if node and (pod.get("status") or {}).get("phase") not in _ENDED:
+            held[node] = held.get(node, Shape()) + shape.of_pod(pod["spec"])
     return held
 
 

@@ -27,8 +27,10 @@ def pod(name: str = "a", *, node: str = "", gpus: int = 8, tried: bool = True) -
     return {"metadata": {"name": name}, "spec": {**spec, "nodeName": node}, "status": status}
 
 
-def gang(*pods: dict[str, Any], least: int | None = None, **annotations: str) -> Gang:
-    metadata = {"name": "g", "namespace": "q", "uid": "u", "annotations": annotations}
+def gang(
+    *pods: dict[str, Any], least: int | None = None, notes: dict[str, str] | None = None
+) -> Gang:
+    metadata = {"name": "g", "namespace": "q", "uid": "u", "annotations": notes or {}}
     spec = {"minMember": len(pods) if least is None else least}
     return Gang(group={"metadata": metadata, "spec": spec}, pods=pods)
 
@@ -60,7 +62,7 @@ def test_a_gang_that_lacks_machines_asks_and_remembers_since_when() -> None:
 
 
 def test_once_the_machines_are_on_their_way_the_buffer_only_keeps_them() -> None:
-    got = decided(gang(*THREE, **since(1)), world(owned=1, coming=2))
+    got = decided(gang(*THREE, notes=since(1)), world(owned=1, coming=2))
     assert (got.asks, got.keeps) == (False, ("b-0", "b-1", "dgx-0"))
 
 
@@ -119,13 +121,13 @@ def test_the_limits_are_shared_by_the_gangs_that_wait() -> None:
 
 @pytest.mark.parametrize("coming", [0, 1, 3])
 def test_after_the_set_time_nothing_is_asked_for_or_kept(coming: int) -> None:
-    got = decided(gang(*THREE, **since(30)), world(coming=coming))
+    got = decided(gang(*THREE, notes=since(30)), world(coming=coming))
     assert (got.asks, got.keeps, got.is_refusal) == (False, (), True)
     assert "given back, and asked for again at 12:30 UTC" in got.says
 
 
 def test_after_twice_the_time_it_tries_anew() -> None:
-    assert decided(gang(*THREE, **since(60)), world()).since == NOW
+    assert decided(gang(*THREE, notes=since(60)), world()).since == NOW
 
 
 def test_small_pods_share_a_machine() -> None:
