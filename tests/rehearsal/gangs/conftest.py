@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from components.platform.volcano import SCHEDULER
-from rehearsal.karpenter.launch import sell_out
-from tests.support.rehearsal.gangs import GATES, Gangs, gangs
+from tests.support.rehearsal.gangs import Gangs, gangs
 
 
 @pytest.fixture(scope="session")
@@ -20,13 +19,3 @@ def fleet(cluster: Gangs) -> Gangs:
     cluster.actions(str(SCHEDULER["actions"]))
     cluster.clear()
     return cluster
-
-
-@pytest.fixture
-def no_spot(fleet: Gangs) -> Iterator[None]:
-    """Spot machines are sold out; Karpenter remembers what was sold out until it starts anew."""
-    sell_out(fleet.ground.directory, [{"capacity": "spot"}])
-    yield
-    sell_out(fleet.ground.directory, [])
-    fleet.ground.kill()
-    fleet.ground.install(**GATES)

@@ -123,26 +123,6 @@ def test_two_gangs_share_no_machine_that_is_on_its_way(fleet: Gangs) -> None:
 
 
 @pytest.mark.slow
-def test_what_came_is_given_back_where_the_rest_is_sold_out(fleet: Gangs, no_spot: None) -> None:
-    """Two machines are needed, and dev has one of reserved capacity."""
-    fleet.submit("both", "half", 2)
-    fleet.ground.wait(lambda: fleet.rented() and fleet.is_there(), "none came")
-    fleet.ground.wait(lambda: fleet.buffers("both"), "it gave up at once")
-
-    fleet.waited("both", 30)
-
-    fleet.ground.wait(lambda: not fleet.buffers("both"), "its buffer stays")
-    assert "given back" in fleet.told("both")[0]
-    fleet.ground.wait(lambda: _nothing_is_left(fleet), "the machine is not given back")
-    assert fleet.running("both", "half") == 0
-
-
-def _nothing_is_left(fleet: Gangs) -> bool:
-    fleet.aged()
-    return not fleet.rented()
-
-
-@pytest.mark.slow
 def test_the_rest_of_a_gang_that_lost_a_machine_gets_another(fleet: Gangs) -> None:
     """Without `RestartJob`, which a queue with one pool needs for it: hole b of the table."""
     fleet.owned(2)

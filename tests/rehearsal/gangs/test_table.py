@@ -11,7 +11,7 @@ import pytest
 
 from components.platform.volcano import SCHEDULER
 from tests.support.rehearsal.gangs import AGAIN, HARD, JOBS, Gangs, gang
-from tests.support.rehearsal.renting import CLAIMS, NODES
+from tests.support.rehearsal.renting import NODES
 
 pytestmark = pytest.mark.slow
 SHIPPED = str(SCHEDULER["actions"])
@@ -134,17 +134,3 @@ def test_what_is_left_of_a_gang_waits_where_it_is_not_started_anew(fleet: Gangs)
     fleet.more_passes(3)
     assert fleet.running("free", "left") == 1
     assert fleet.made() == 0
-
-
-def test_what_came_is_kept_for_the_rest_that_is_sold_out(fleet: Gangs, no_spot: None) -> None:
-    """Hole c, in a queue with one pool: Karpenter names the machine for the pods again and again.
-
-    In a queue with `pools` it is given back, see `test_gang_buffer`.
-    """
-    fleet.submit("rented", "half", 2, **THESE)
-    fleet.ground.wait(lambda: len(fleet.rented()) == 1 and fleet.is_there(), "none came")
-    fleet.aged()
-    fleet.more_passes(4)
-    assert len(fleet.rented()) == 1
-    assert fleet.running("rented", "half") == 0
-    assert fleet.api.items(CLAIMS)
