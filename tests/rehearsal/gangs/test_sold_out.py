@@ -30,9 +30,18 @@ def test_what_came_is_kept_for_the_rest_that_is_sold_out(fleet: Gangs) -> None:
     fleet.submit("rented", "half", 2, **THESE)
     fleet.ground.wait(lambda: len(fleet.rented()) == 1 and fleet.is_there(), "none came")
     fleet.aged()
-    fleet.more_passes(4)
+    fleet.ground.wait(lambda: _is_nominated(fleet), "nothing keeps the machine")
+    fleet.more_passes()
     assert len(fleet.rented()) == 1
     assert fleet.running("rented", "half") == 0
+
+
+def _is_nominated(fleet: Gangs) -> bool:
+    """Whether Karpenter says that it may not remove the machine since it is meant for a pod."""
+    (machine,) = fleet.rented()
+    events = fleet.api.items("/api/v1/events")
+    said = [each["message"] for each in events if each["involvedObject"]["name"] == machine]
+    return any("nominated" in message for message in said)
 
 
 def test_what_came_is_given_back_where_the_rest_is_sold_out(fleet: Gangs) -> None:
