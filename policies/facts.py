@@ -45,8 +45,9 @@ def _queue_facts(name: str, queue: types.Queue, team: str, settings: Settings) -
     }
     if queue.pool is not None:
         facts["pool"] = queue.pool
-        if settings.pools[queue.pool].rented:
-            facts["reclaimable"] = False
+    pools = queue.pools or (() if queue.pool is None else (queue.pool,))
+    if pools and all(settings.pools[pool].rented for pool in pools):
+        facts["reclaimable"] = False
     return facts
 
 

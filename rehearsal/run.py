@@ -26,7 +26,7 @@ from rehearsal.charts import lock
 from rehearsal.charts.rehearse import Equipment, find_all, rehearse, with_lock
 from rehearsal.controller_report import ControllerReport
 from rehearsal.controllers.controller import Controllers
-from rehearsal.controllers.ours import start_pool_domains
+from rehearsal.controllers.ours import start_ours
 from rehearsal.ending import take_down
 from rehearsal.engine import Engine, EngineError, forget_findings
 from rehearsal.errors import RehearsalError
@@ -175,7 +175,7 @@ class Rehearsal:
         self.report = report_builder.with_lakefs(self.report, twin.lakefs())
         with phase("machines") as now:
             fleet = self._boot(now, MachineBooter(api=api, directory=directory))
-            start_pool_domains(self._controllers(twin))
+            start_ours(self._controllers(twin))
         self.report = report_builder.with_fleet(self.report, self.environment.settings, fleet)
         if self.change:
             with phase("change") as now:

@@ -61,7 +61,11 @@ class Ids:
 
     def _of_team(self, team: Team) -> Team:
         queues = {
-            name: replace(queue, pool=self.pools.get(queue.pool or "", queue.pool))
+            name: replace(
+                queue,
+                pool=self.pools.get(queue.pool or "", queue.pool),
+                pools=tuple(self.pools.get(pool, pool) for pool in queue.pools),
+            )
             for name, queue in team.queues.items()
         }
         return replace(team, queues=queues)

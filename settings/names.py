@@ -68,6 +68,8 @@ SCRATCH_NAMESPACE = "fleet-scratch"
 SCRATCH_PATH = "/scratch"
 """The folder of each machine in which the volumes of the class `scratch` lie."""
 VOLCANO_NAMESPACE = "volcano-system"
+GANG_BUFFER = "fleet-gang-buffer"
+"""The program of ours that asks Karpenter for the machines of gangs, and its account."""
 
 BURST_POOLS = "burst-pools.json"
 """The key of the ConfigMap with the join part of each pool whose machines Karpenter launches."""

@@ -23,6 +23,7 @@ from settings.forms import (
     LabelValue,
     MachineCount,
     MachineName,
+    Minutes,
     Name,
     PodCidr,
     PoolName,
@@ -153,6 +154,18 @@ class Queue:
     """The most GPUs that its jobs may have at one time."""
     pool: PoolName | None = None
     """The pool on which its jobs run; without it all pools, owned and rented."""
+    pools: Annotated[
+        tuple[PoolName, ...],
+        Field(
+            description="a list of pools, one of them rented, in place of `pool`",
+            examples=[["dgx", "burst"]],
+        ),
+    ] = ()
+    """The pools that one gang may span. fleet-gang-buffer rents what it lacks beside the idle
+    machines, in one round; it needs Karpenter's CapacityBuffer, which is alpha."""
+    give_back_after_minutes: Annotated[Minutes, Field(examples=[30])] = 30
+    """After so long a gang of a queue with `pools` that still waits keeps no machine: those that
+    came for it go when they are idle, and are asked for again after as long."""
     priorities: Annotated[
         tuple[PriorityClassName, ...],
         Field(description="a list of priority classes"),

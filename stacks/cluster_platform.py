@@ -15,6 +15,7 @@ import pulumi
 from components.network.hetzner import HetznerNetwork
 from components.platform.admission import Admission, AdmissionArgs
 from components.platform.cilium import Cilium, CiliumArgs
+from components.platform.gang_buffer import GangBuffer, GangBufferArgs
 from components.platform.gpu_operator import GpuOperator, GpuOperatorArgs
 from components.platform.hetzner_cloud import STORAGE_CLASS, HetznerCloud, HetznerCloudArgs
 from components.platform.karpenter.release import Karpenter, KarpenterArgs
@@ -32,12 +33,14 @@ from components.platform.system_network import SystemNetwork, SystemNetworkArgs
 from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import Volcano, VolcanoArgs
 from components.pools.aws_boot import node_role
+from hardware.cpuset import parse_list
 from policies.environment import Environment
 from policies.gates.admission import manifests
-from settings import AwsSite, BareMetalPoolSettings, OnPremSite, ResolvedPool, Settings
+from settings import AwsSite, BareMetalPoolSettings, OnPremSite, Queue, ResolvedPool, Settings
 from settings.fabric import nccl_environment
 from settings.karpenter import memory_overhead
 from settings.names import (
+    GPU,
     GPU_OPERATOR_NAMESPACE,
     KURED_NAMESPACE,
     MONITORING_NAMESPACE,
@@ -116,7 +119,8 @@ def cluster_platform(
     volumes = [cloud.volumes(machines.ready) for cloud in machines.needs.clouds]
     # Cilium's kinds are there: its agents wait for them before a node is Ready
     MetadataGuard("metadata", MetadataGuardArgs(after=machines.ready), on_cluster)
-    volcano = Volcano("volcano", VolcanoArgs(pools=_pools_of_queues(settings)), on_cluster)
+    queues = _queues(settings)
+    volcano = Volcano("volcano", _volcano(queues), on_cluster)
     PoolDomains("pools", PoolDomainsArgs(pools=gpu_pools, crds=volcano.release), on_cluster)
     spaces: dict[str, pulumi.Resource] = {NODE_CHECK_NAMESPACE: NodeCheck("node-check", on_cluster)}
     if any(pool.fabric for pool in gpu_pools.values()):
@@ -124,7 +128,12 @@ def cluster_platform(
     if drives := [name for name, pool in settings.pools.items() if pool.hardware.nvme]:
         spaces[SCRATCH_NAMESPACE] = Scratch("scratch", ScratchArgs(pools=drives), on_cluster)
     kured = Kured("kured", KuredArgs(window=settings.reboots), on_cluster)
-    Teams("teams", _teams(environment, gpu_pools, volcano), on_cluster)
+    teams = Teams("teams", _teams(environment, gpu_pools, volcano), on_cluster)
+    if any(queue.pools for queue in queues.values()):
+        buffers = GangBufferArgs(
+            queues=queues, machines=_rentable(gpu_pools), crds=volcano.release, spaces=[teams]
+        )
+        GangBuffer("gang-buffer", buffers, on_cluster)
     monitored = _monitoring(environment, gpu_pools, secrets)
     monitoring = Monitoring("monitoring", monitored, after(on_cluster, volumes))
     gpus = GpuOperator("gpu-operator", _gpu_operator(gpu_pools, monitoring), on_cluster)
@@ -222,6 +231,7 @@ def _karpenter(
                 system_pools=[
                     each for each, pool in settings.pools.items() if not pool.hardware.gpu_count
                 ],
+                capacity_buffers=any(queue.pools for queue in _queues(settings).values()),
             )
             return {name: Karpenter("karpenter", args, after(at_site[name], machines))}
     return {}
@@ -267,7 +277,25 @@ def _rdma(gpu_pools: Mapping[str, ResolvedPool]) -> RdmaDevicesArgs:
     return RdmaDevicesArgs(rails=owned, efa=efa)
 
 
-def _pools_of_queues(settings: Settings) -> dict[str, str | None]:
+def _queues(settings: Settings) -> dict[str, Queue]:
+    return {name: queue for team in settings.teams.values() for name, queue in team.queues.items()}
+
+
+def _volcano(queues: Mapping[str, Queue]) -> VolcanoArgs:
+    return VolcanoArgs(
+        pools={name: queue.pool for name, queue in queues.items() if not queue.pools},
+        spans={name: queue.pools for name, queue in queues.items() if queue.pools},
+    )
+
+
+def _rentable(gpu_pools: Mapping[str, ResolvedPool]) -> dict[str, dict[str, str]]:
+    """Return what a pod may ask of a new machine of each rented pool."""
     return {
-        name: queue.pool for team in settings.teams.values() for name, queue in team.queues.items()
+        name: {
+            "cpu": str(len(parse_list(pool.plan.workload))),
+            "memory": f"{pool.launchable_memory_mib}Mi",
+            GPU: str(pool.hardware.gpu_count),
+        }
+        for name, pool in gpu_pools.items()
+        if pool.launchable_memory_mib is not None
     }

@@ -32,10 +32,13 @@ from pulumi_kubernetes.meta.v1 import (
 )
 
 from components.platform.pool_domains import TIER
+from components.platform.volcano import NODE_POOL_LABEL
 from policies.rules.idle.own_queue import cel_says
-from settings.names import PREFIX, VOLCANO_NAMESPACE
+from settings.names import POOL_LABEL, PREFIX, VOLCANO_NAMESPACE
+from settings.types import Queue
 
 NAME, PODS_NAME, BINDINGS_NAME = "fleet-queues", "fleet-queue-pods", "fleet-queue-bindings"
+SPANNING_NAME = "fleet-queue-pools"
 # any resource of NVIDIA's: whole GPUs, parts of them, and GPUs under other names
 HAS_GPUS = (
     "(object.spec.containers + object.spec.?initContainers.orValue([])).exists(c,"
@@ -79,15 +82,17 @@ RESTARTS = (
 
 def queue_rules(
     name: str,
-    queues: Mapping[str, str | None],
+    queues: Mapping[str, Queue],
     rented: Collection[str],
     operators: Collection[str],
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Register the policy for the queues, given with the pool of each, None for any pool.
+    """Register the policies for the queues.
 
     `operators` are the user names of controllers that make PodGroups and know no topology.
     """
+    of_pools = {key: each.pool for key, each in queues.items() if not each.pools}
+    spans = {key: each.pools for key, each in queues.items() if each.pools}
     ValidatingAdmissionPolicy(
         f"{name}-rules",
         metadata=ObjectMetaArgs(name=NAME),
@@ -108,7 +113,8 @@ def queue_rules(
                         "namespaceObject.metadata.name", _QUEUE.format("object")
                     ),
                 ),
-                *_gangs(queues, rented, operators),
+                *_gangs(of_pools, rented, operators),
+                *_spanning(spans),
             ],
         ),
         opts=opts,
@@ -125,6 +131,8 @@ def queue_rules(
         ),
         opts,
     )
+    if spans:
+        _hold_pods(f"{name}-spanning", SPANNING_NAME, ["pods"], _unseen(spans), opts)
     _hold_pods(
         f"{name}-bindings",
         BINDINGS_NAME,
@@ -201,6 +209,44 @@ def _gangs(
             "machines it waits for ever where a part of it fits",
         ),
     ]
+
+
+def _spanning(spans: Mapping[str, Sequence[str]]) -> list[ValidationArgs]:
+    """Returns the rule for gangs of queues with several pools."""
+    several = sorted(queue for queue, pools in spans.items() if len(pools) > 1)
+    if not several:
+        return []
+    mode = "dyn(object).spec.?networkTopology.?mode.orValue('')"
+    return [
+        ValidationArgs(
+            expression=f"{_outside(several)} || {mode} != 'hard'",
+            message="a gang in a queue with several pools must not have networkTopology of mode "
+            "hard: its machines may come from each of them",
+        )
+    ]
+
+
+def _unseen(spans: Mapping[str, Sequence[str]]) -> ValidationArgs:
+    """Returns the rule for pods of such queues: fleet-gang-buffer alone asks for their machines."""
+    pools = {queue: list(each) for queue, each in sorted(spans.items())}
+    terms = (
+        "object.spec.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution"
+        ".?nodeSelectorTerms.orValue([])"
+    )
+    of_pool = (
+        f"t.?matchExpressions.orValue([]).exists(e, e.key == '{POOL_LABEL}' && e.operator == 'In' "
+        f"&& e.?values.orValue([]).all(v, v in {pools}[namespaceObject.metadata.name]))"
+    )
+    unseen = (
+        f"{terms}[0].?matchExpressions.orValue([]).exists(e, e.key == '{NODE_POOL_LABEL}' "
+        "&& e.operator == 'DoesNotExist')"
+    )
+    return ValidationArgs(
+        expression=f"{_outside(sorted(spans))} || !{HAS_GPUS} || (size({terms}) > 0 && {unseen} "
+        f"&& {terms}.all(t, {of_pool}))",
+        message="a pod with GPUs in a queue with `pools` must have no affinity of its own: it gets "
+        "that of the queue, by which fleet-gang-buffer alone rents machines for it",
+    )
 
 
 def _of_operator(operators: Collection[str]) -> str:

@@ -17,19 +17,27 @@ def deserved(
     """Returns whole GPUs by queue, at most its bound; `pools` has the most GPUs of each pool.
 
     A queue without a pool has its part of every owned one, and rents beyond that; of the rented
-    ones only where nothing is owned.
+    ones only where nothing is owned. One with several has the same of those.
     """
-    anywhere = [pool for pool in pools if pool not in rented] or list(pools)
+    owned = [pool for pool in pools if pool not in rented]
     sums = dict.fromkeys(queues, Fraction(0))
     for pool, gpus in pools.items():
         here = {
             name: queue
             for name, queue in queues.items()
-            if queue.pool == pool or (queue.pool is None and pool in anywhere)
+            if pool in _deserving(queue, list(pools), owned)
         }
         for name, share in _by_weight(gpus, here).items():
             sums[name] += share
     return {name: min(int(sums[name]), queue.gpus) for name, queue in queues.items()}
+
+
+def _deserving(queue: Queue, pools: list[str], owned: list[str]) -> list[str]:
+    """Returns the pools of which a queue has a part: of several the owned ones, if any is."""
+    if queue.pool is not None:
+        return [queue.pool]
+    several = [pool for pool in pools if pool in queue.pools or not queue.pools]
+    return [pool for pool in several if pool in owned] or several
 
 
 def _by_weight(gpus: int, queues: Mapping[str, Queue]) -> dict[str, Fraction]:

@@ -114,8 +114,7 @@ class Teams(pulumi.ComponentResource):
                     spec=_bounds(bounds, shares[queue], args.rented),
                     opts=after_crds,
                 )
-        of_pools = {key: each.pool for key, each in queues.items()}
-        queue_rules(name, of_pools, args.rented, args.operators, child)
+        queue_rules(name, queues, args.rented, args.operators, child)
         self.register_outputs({})
 
 
@@ -125,7 +124,7 @@ def _bounds(queue: Queue, share: int, rented: frozenset[str]) -> dict[str, objec
         "capability": {GPU: str(queue.gpus)},
         "deserved": {GPU: str(share)},
         # what is rented can be rented again: nobody ends a job to take it
-        "reclaimable": queue.pool not in rented,
+        "reclaimable": not (set(queue.pools or (queue.pool,)) <= rented),
     }
 
 
@@ -135,7 +134,7 @@ def _most(queue: Queue, args: TeamsArgs) -> dict[str, str]:
     most = queue.gpus if may_rent else queue.gpus * max(1, len(queue.priorities))
     parts: dict[str, int] = {}
     for pool, layout in args.mig.items():
-        if queue.pool in (None, pool):
+        if pool in queue.pools or (not queue.pools and queue.pool in (None, pool)):
             for profile, each in layout.items():
                 parts[profile] = max(each, parts.get(profile, 0))
     return {

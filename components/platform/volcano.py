@@ -16,8 +16,9 @@ How its scheduler is configured, action by action (sources: Volcano 1.14.1, pkg/
 - `backfill` starts pods that ask for nothing.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pulumi
 import yaml
@@ -25,6 +26,8 @@ from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
 from settings.names import POOL_LABEL, PREFIX, VOLCANO_NAMESPACE
 from settings.versions import VOLCANO, VOLCANO_IMAGE_TAG
+
+NODE_POOL_LABEL = "karpenter.sh/nodepool"
 
 # In one tier, because the first that finds a victim decides: below another, weights were not asked.
 # Gangs are no protection: whoever takes a part of one ends it, and its job's policy starts it anew.
@@ -66,9 +69,13 @@ ADMISSIONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class VolcanoArgs:
-    """The pool of each queue by the queue's namespace; None for one that may use any pool."""
+    """The pool of each queue by the queue's namespace; None for one that may use any pool.
+
+    `spans` are the pools of each queue whose gangs may span several.
+    """
 
     pools: Mapping[str, str | None]
+    spans: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 class Volcano(pulumi.ComponentResource):
@@ -101,7 +108,9 @@ class Volcano(pulumi.ComponentResource):
                     "leader_elect_enable": True,
                     **CONTROLLER_REQUESTS,
                     **_replicas(),
-                    "admission_config_override": _yaml({"resourceGroups": _groups(args.pools)}),
+                    "admission_config_override": _yaml(
+                        {"resourceGroups": [*_groups(args.pools), *_spanning(args.spans)]}
+                    ),
                     # else no pod of the cluster would start while the webhook is down
                     "webhooks_namespace_selector_expressions": [
                         {"key": f"{PREFIX}/team", "operator": "Exists"}
@@ -150,6 +159,33 @@ def _groups(pools: Mapping[str, str | None]) -> list[dict[str, object]]:
         }
         for pool in sorted(set(pools.values()), key=lambda each: each or "")
     ]
+
+
+def _spanning(spans: Mapping[str, Sequence[str]]) -> list[dict[str, object]]:
+    """Returns the resource groups of queues with several pools, which get an affinity instead."""
+    return [
+        {
+            "resourceGroup": f"span-{queue}",
+            "object": {"key": "namespace", "value": [queue]},
+            "schedulerName": "volcano",
+            "affinity": json.dumps(affinity(pools)),
+        }
+        for queue, pools in sorted(spans.items())
+    ]
+
+
+def affinity(pools: Sequence[str]) -> dict[str, object]:
+    """Returns the node affinity to some pools that keeps Karpenter's eyes off a pod.
+
+    A scheduler takes a node that one of the terms selects. Karpenter 1.14.1 reads the first term
+    alone, and ignores a pod that excludes its machines (`validateKarpenterManagedLabelCanExist`):
+    fleet-gang-buffer asks in its place.
+    """
+    pool = {"key": POOL_LABEL, "operator": "In", "values": list(pools)}
+    unseen = {"key": NODE_POOL_LABEL, "operator": "DoesNotExist"}
+    terms = [{"matchExpressions": [unseen, pool]}, {"matchExpressions": [pool]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {"nodeAffinity": required}
 
 
 def _yaml(document: object) -> str:

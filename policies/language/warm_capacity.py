@@ -21,7 +21,7 @@ from policies.language.gpu_work import IS_OWNED_POD, asked_gpus, gpu_pods, is_ow
 from policies.language.manifest import at, items, mapping
 from policies.language.pod import Pod
 from policies.language.rule import Kind, Manifest
-from settings.names import PREFIX
+from settings.names import GANG_BUFFER, PREFIX, VOLCANO_NAMESPACE
 
 REASON = f"{PREFIX}/keep-warm-reason"
 UNTIL = f"{PREFIX}/keep-warm-until"
@@ -47,6 +47,10 @@ _GROUPS = {
     "aws:eks/nodeGroup:NodeGroup": ("scalingConfig", "minSize"),
     "aws:autoscaling/group:Group": ("minSize",),
 }
+FOR_A_GANG = (
+    f"(request.userInfo.username == 'system:serviceaccount:{VOLCANO_NAMESPACE}:{GANG_BUFFER}')"
+)
+"""CEL: whether fleet-gang-buffer writes it, for a gang that waits now and for no longer."""
 BUFFERS: Kind = ("autoscaling.x-k8s.io", "capacitybuffers")
 
 
@@ -140,4 +144,5 @@ def cel_reserve(gpu_pods: str) -> str:
     )
     with_gpus = f"p.containers.filter(c, {CONTAINER_ASKS_FOR_GPUS})"
     waits = f"{gpu_pods}.exists(p, {with_gpus}.all(c, {paused}))"
-    return f"(object.kind == 'CapacityBuffer' || !{IS_OWNED_POD} && {waits})"
+    kept = f"object.kind == 'CapacityBuffer' && !{FOR_A_GANG}"
+    return f"({kept} || !{IS_OWNED_POD} && {waits})"

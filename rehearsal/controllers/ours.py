@@ -1,4 +1,4 @@
-"""Runs fleet-pool-domains, on which gangs depend, from its ConfigMap and as its pod says."""
+"""Runs fleet-pool-domains and fleet-gang-buffer, on which gangs depend, as their pods say."""
 
 import sys
 from urllib.parse import urlsplit
@@ -7,26 +7,31 @@ from rehearsal.controllers.controller import Controller, Controllers
 from rehearsal.controllers.pod import container, contents
 from settings.names import VOLCANO_NAMESPACE
 
-NAME = "fleet-pool-domains"
-DEPLOYMENT = f"/apis/apps/v1/namespaces/{VOLCANO_NAMESPACE}/deployments/{NAME}"
+NAMES = ("fleet-pool-domains", "fleet-gang-buffer")
+DEPLOYMENTS = f"/apis/apps/v1/namespaces/{VOLCANO_NAMESPACE}/deployments"
 CONFIG_MAPS = f"/api/v1/namespaces/{VOLCANO_NAMESPACE}/configmaps"
 
 
-def start_pool_domains(place: Controllers) -> None:
-    """Start the program where the twin has it, or start it again where it has changed."""
-    deployment = place.api.get(DEPLOYMENT)
+def start_ours(place: Controllers) -> None:
+    """Start the programs that the twin has, and again those that have changed."""
+    for name in NAMES:
+        _start(place, name)
+
+
+def _start(place: Controllers, name: str) -> None:
+    deployment = place.api.get(f"{DEPLOYMENTS}/{name}")
     if deployment is None:
-        place.end([NAME])
+        place.end([name])
         return
-    spec, folder = deployment["spec"]["template"]["spec"], place.folder(NAME)
-    names = [each["configMap"]["name"] for each in spec["volumes"] if "configMap" in each]
-    files = {name: contents(place.api.get(f"{CONFIG_MAPS}/{name}") or {}) for name in names}
+    spec, folder = deployment["spec"]["template"]["spec"], place.folder(name)
+    maps = [each["configMap"]["name"] for each in spec["volumes"] if "configMap" in each]
+    files = {each: contents(place.api.get(f"{CONFIG_MAPS}/{each}") or {}) for each in maps}
     _, _, *words = container(spec, folder, files).words  # after `python3 -I`
     runner = (sys.executable, "-m", "rehearsal.controllers.in_pod", str(folder))
     place.start(
         [
             Controller(
-                name=NAME,
+                name=name,
                 system="",
                 namespace=VOLCANO_NAMESPACE,
                 service_account=spec["serviceAccountName"],

@@ -30,7 +30,30 @@ def team_mistakes(
             elif is_system_namespace(name):
                 yield Mistake(path, " is a system namespace; allowed: any other name.")
             if gpus:
+                yield from _span_mistakes(path, queue, pools or {})
                 yield from _gpu_mistakes(path, queue, gpus)
+
+
+def _span_mistakes(path: str, queue: Queue, pools: Mapping[str, ResolvedPool]) -> Iterator[str]:
+    """Yield what is wrong with the pools that a gang may span."""
+    if not queue.pools:
+        return
+    if queue.pool is not None:
+        yield Mistake(f"{path}.pools", " is beside `pool`; allowed: one of the two.")
+    fitting = [name for name, pool in pools.items() if pool.gpus]
+    for number, name in enumerate(queue.pools):
+        if name not in fitting:
+            allowed = f"a pool with GPUs ({', '.join(fitting) or 'there is none'})"
+            yield wrong(f"{path}.pools[{number}]", name, allowed)
+        elif name in queue.pools[:number]:
+            yield wrong(f"{path}.pools[{number}]", name, "each pool once")
+    if not any(pools[name].rented for name in queue.pools if name in pools):
+        rented = [name for name, pool in pools.items() if pool.rented]
+        yield wrong(
+            f"{path}.pools",
+            ", ".join(queue.pools),
+            f"at least one pool of kind aws ({', '.join(rented) or 'there is none'})",
+        )
 
 
 def _gpu_mistakes(path: str, queue: Queue, gpus: Mapping[str, int]) -> Iterator[str]:
@@ -48,7 +71,11 @@ def _gpu_mistakes(path: str, queue: Queue, gpus: Mapping[str, int]) -> Iterator[
                 "and its jobs when its pool changes.",
             )
         return
-    most = sum(gpus.values()) if queue.pool is None else gpus[queue.pool]
+    if queue.pools:
+        most = sum(gpus.get(pool, 0) for pool in set(queue.pools))
+    else:
+        most = sum(gpus.values()) if queue.pool is None else gpus[queue.pool]
     if queue.gpus > most:
-        of = "all pools" if queue.pool is None else f"pool {queue.pool}"
+        several = f"pools {' and '.join(queue.pools)}" if queue.pools else "all pools"
+        of = several if queue.pool is None else f"pool {queue.pool}"
         yield wrong(f"{path}.gpus", queue.gpus, f"at most the {most} GPUs of {of}")

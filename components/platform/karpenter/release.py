@@ -26,6 +26,8 @@ class KarpenterArgs:
     node_roles: Sequence[str]
     # where the controller itself runs
     system_pools: Sequence[str]
+    # whether it makes machines for CapacityBuffers, an alpha feature
+    capacity_buffers: bool = False
 
 
 class Karpenter(pulumi.ComponentResource):
@@ -94,6 +96,7 @@ def _values(args: KarpenterArgs, queue: str, access: KarpenterAccess) -> dict[st
             "eksControlPlane": False,
             # a share of 1; the chart's own 0.075 would hide 100 GiB of each p5e from pods
             "vmMemoryOverheadPercent": args.memory_overhead,
+            **({"featureGates": {"capacityBuffer": True}} if args.capacity_buffers else {}),
         },
         "controller": {
             "env": [{"name": "AWS_REGION", "value": args.region}],

@@ -9,6 +9,9 @@ annotations, of the object or of its pods, are
 
 The sum of a stack's budgets must keep within the setting too. The API server reads one object and
 has no clock: only the preview checks the sum and whether the last day is over.
+
+The CapacityBuffers of fleet-gang-buffer are none of these: each is for a gang that waits, goes with
+it, and asks for what the limits of the NodePools, and so the daily budget, allow.
 """
 
 import re

@@ -1,6 +1,5 @@
 """Volcano's programs as its Release starts them, with two machines and the queue of a team."""
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from components.platform.volcano import Volcano, VolcanoArgs
 from rehearsal.api import Api, ApiServerError
 from rehearsal.control_plane import Launcher, Programs
 from rehearsal.controllers.controller import Controllers
-from rehearsal.controllers.ours import start_pool_domains
+from rehearsal.controllers.ours import start_ours
 from rehearsal.processes import Processes
 from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.kubernetes.provider import KubernetesProvider
@@ -23,8 +22,7 @@ from rehearsal.twin import controller_programs
 from settings import Queue, Team
 from settings.names import RELEASE
 from tests.conftest import ROOT
-from tests.support.recorder import Registered, plain, render
-from tests.support.rehearsal.provider_engine import FakeEngine, Made, engine
+from tests.support.rehearsal.provider_engine import FakeEngine, Made, engine, made_of
 from tests.support.rehearsal.volcano import machine, wait
 from toolchain.build import ensure
 
@@ -93,12 +91,6 @@ def program() -> None:
     Teams("teams", TeamsArgs(teams=teams, pools={"dgx": 32}, rented=frozenset(), crds=crds))
 
 
-def inputs(registered: Registered) -> Any:
-    """What the engine would send: the recorder has whole numbers as floats."""
-    text = json.dumps(plain(registered.inputs))
-    return json.loads(text, parse_float=lambda number: int(float(number)))
-
-
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     tools, directory = ensure(console=None), tmp_path_factory.mktemp("fleet")
@@ -133,18 +125,13 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 
 def _made(asks: FakeEngine, kubeconfig: Secret, place: Controllers) -> Fleet:
     """What the program makes, in its order, and the machines."""
-    asks.configure({"kubeconfig": kubeconfig})
-    made = {
-        each.name: asks.created(each.type, inputs(each), each.name)
-        for each in render(program)
-        if each.custom and each.type.startswith("kubernetes:")
-    }
+    made = made_of(program, asks, kubeconfig)
     api = place.api
     for name in ("dgx-0", "dgx-1", "dgx-away"):
         api.create("/api/v1/nodes", machine(name, "dgx"))
     merge = {"Content-Type": "application/merge-patch+json"}
     api.request("PATCH", "/api/v1/nodes/dgx-away", {"spec": {"unschedulable": True}}, headers=merge)
-    start_pool_domains(place)
+    start_ours(place)
     account = "/api/v1/namespaces/research/serviceaccounts/default"
     wait(lambda: api.get(account) is not None, lambda: "pods need an account")
     (release,) = [each for each in made.values() if each.type == RELEASE]

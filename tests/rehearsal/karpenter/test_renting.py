@@ -10,7 +10,7 @@ from rehearsal import refusals
 from rehearsal.karpenter import instances
 from rehearsal.karpenter.launch import sell_out
 from rehearsal.karpenter.services import warn_of_interruption
-from tests.rehearsal.karpenter.conftest import CLAIMS, CLASS, POOLS, Ground
+from tests.support.rehearsal.renting import CLAIMS, CLASS, POOLS, Ground
 
 
 @pytest.fixture(autouse=True)

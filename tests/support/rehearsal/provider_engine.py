@@ -11,7 +11,8 @@ from pulumi.runtime.proto import provider_pb2
 from rehearsal.providers.calls import CallLog
 from rehearsal.providers.contract import Provider
 from rehearsal.providers.servicer import Servicer
-from rehearsal.providers.values import Properties, decode, encode
+from rehearsal.providers.values import Properties, Secret, decode, encode
+from tests.support.recorder import Registered, plain, render
 
 DELETE_TIMEOUT_S = 180.0
 """Well over the 30 s after which the garbage collector, which ends a foreground deletion, looks for
@@ -182,3 +183,19 @@ def urn(type_: str, name: str = "it") -> str:
 def engine(provider: Provider, directory: Path) -> FakeEngine:
     """An engine attached to `provider`."""
     return FakeEngine(servicer=Servicer(provider, CallLog(directory)), directory=directory)
+
+
+def made_of(program: Callable[[], object], asks: FakeEngine, kubeconfig: Secret) -> dict[str, Made]:
+    """What a program registers in the cluster, made in its order; by its name."""
+    asks.configure({"kubeconfig": kubeconfig})
+    return {
+        each.name: asks.created(each.type, inputs(each), each.name)
+        for each in render(program)
+        if each.custom and each.type.startswith("kubernetes:")
+    }
+
+
+def inputs(registered: Registered) -> Any:
+    """What the engine would send: the recorder has whole numbers as floats."""
+    text = json.dumps(plain(registered.inputs))
+    return json.loads(text, parse_float=lambda number: int(float(number)))

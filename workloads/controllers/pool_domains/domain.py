@@ -67,11 +67,12 @@ def unusable(nodes: Sequence[Mapping[str, Any]]) -> list[str]:
     return sorted(
         str(node["metadata"]["labels"][HOSTNAME])
         for node in nodes
-        if HOSTNAME in node["metadata"].get("labels", {}) and not _takes_work(node)
+        if HOSTNAME in node["metadata"].get("labels", {}) and not takes_work(node)
     )
 
 
-def _takes_work(node: Mapping[str, Any]) -> bool:
+def takes_work(node: Mapping[str, Any]) -> bool:
+    """Return whether a job with GPUs can start on a node."""
     spec, conditions = node.get("spec") or {}, (node.get("status") or {}).get("conditions") or ()
     ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
     kept_away = any(

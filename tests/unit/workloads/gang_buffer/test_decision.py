@@ -1,0 +1,176 @@
+"""What a waiting gang gets: a buffer that asks, one that keeps, or a reason."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from components.platform.volcano import affinity
+from settings.names import GANG_BUFFER, GPU, POOL_LABEL
+from workloads.controllers.gang_buffer import buffer, shape
+from workloads.controllers.gang_buffer.decision import NOTHING, Decision, decide
+from workloads.controllers.gang_buffer.gang import SAYS, SINCE, Gang
+from workloads.controllers.gang_buffer.shape import Shape
+from workloads.controllers.gang_buffer.world import World
+
+NOW = datetime(2027, 1, 4, 12, 0, tzinfo=UTC)
+HALF_HOUR = timedelta(minutes=30)
+POOLS = ("dgx", "burst")
+MACHINE = Shape(cpu=176, memory=1900 * 1024**3, gpus=8)
+TRIED = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]
+
+
+def pod(name: str = "a", *, node: str = "", gpus: int = 8, tried: bool = True) -> dict[str, Any]:
+    requests = {"cpu": "16", "memory": "64Gi", GPU: str(gpus)}
+    spec = {"containers": [{"name": "train", "resources": {"requests": requests}}]}
+    status = {"conditions": TRIED if tried else []}
+    return {"metadata": {"name": name}, "spec": {**spec, "nodeName": node}, "status": status}
+
+
+def gang(
+    *pods: dict[str, Any], least: int | None = None, notes: dict[str, str] | None = None
+) -> Gang:
+    metadata = {"name": "g", "namespace": "q", "uid": "u", "annotations": notes or {}}
+    spec = {"minMember": len(pods) if least is None else least}
+    return Gang(group={"metadata": metadata, "spec": spec}, pods=pods)
+
+
+def since(minutes: int) -> dict[str, str]:
+    return {SINCE: (NOW - timedelta(minutes=minutes)).isoformat(), SAYS: "asked"}
+
+
+def world(owned: int = 0, coming: int = 0, rentable: int = 64) -> World:
+    free = {"dgx": [MACHINE] * owned, "burst": [MACHINE] * coming}
+    names = {"dgx": [f"dgx-{n}" for n in range(owned)], "burst": [f"b-{n}" for n in range(coming)]}
+    return World(
+        offers={"burst": MACHINE}, free=free, names=names, rentable={"burst": float(rentable)}
+    )
+
+
+def decided(waiting: Gang, there: World) -> Decision:
+    return decide(waiting, there, pools=POOLS, give_back=HALF_HOUR, now=NOW)
+
+
+THREE = [pod(name) for name in "abc"]
+
+
+def test_a_gang_that_lacks_machines_asks_and_remembers_since_when() -> None:
+    got = decided(gang(*THREE), world(owned=1))
+    assert got == Decision(
+        asks=True, says="Machines are asked for: 2 of its 3 pods lack one.", since=NOW
+    )
+
+
+def test_once_the_machines_are_on_their_way_the_buffer_only_keeps_them() -> None:
+    got = decided(gang(*THREE, notes=since(1)), world(owned=1, coming=2))
+    assert (got.asks, got.keeps) == (False, ("b-0", "b-1", "dgx-0"))
+
+
+@pytest.mark.parametrize(
+    "waiting",
+    [
+        gang(*THREE[:2], least=3),
+        gang(*(pod(name, tried=False) for name in "abc")),
+        gang(*(pod(name, node="dgx-0") for name in "abc")),
+    ],
+    ids=["not all pods are there", "Volcano has not tried it", "it runs"],
+)
+def test_a_gang_that_does_not_wait_gets_nothing(waiting: Gang) -> None:
+    assert decided(waiting, world()) == NOTHING
+
+
+def test_a_gang_that_fits_what_is_idle_gets_nothing() -> None:
+    assert decided(gang(*THREE), world(owned=3)) == NOTHING
+
+
+def test_only_the_pods_without_a_machine_are_asked_for() -> None:
+    waiting = gang(pod("a", node="dgx-0"), pod("b"), pod("c"))
+    assert "2 of its 2 pods" in decided(waiting, world()).says
+
+
+def test_two_gangs_do_not_count_on_the_same_machine() -> None:
+    there = world(owned=3)
+    assert decided(gang(*THREE), there) == NOTHING
+    assert decided(gang(pod("d")), there).asks
+
+
+def test_what_no_machine_has_is_refused_with_what_they_have() -> None:
+    got = decided(gang(pod(gpus=16)), world())
+    assert got.is_refusal
+    assert got.says.startswith("A pod asks for 16 GPUs, 16 CPUs and 64 GiB, which no machine")
+
+
+def test_parts_of_gpus_are_refused_by_name() -> None:
+    part = pod(gpus=0)
+    part["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/mig-1g.18gb"] = "1"
+    got = decided(gang(part), world())
+    assert "nvidia.com/mig-1g.18gb" in got.says
+
+
+def test_more_than_the_limits_leave_is_refused_and_nothing_is_asked_for() -> None:
+    got = decided(gang(*THREE), world(rentable=16))
+    assert got.is_refusal
+    assert "8 GPUs more than the gpu_limits of burst leave" in got.says
+
+
+def test_the_limits_are_shared_by_the_gangs_that_wait() -> None:
+    there = world(rentable=24)
+    assert decided(gang(*THREE[:2]), there).asks
+    assert decided(gang(*THREE[:2]), there).is_refusal
+
+
+@pytest.mark.parametrize("coming", [0, 1, 3])
+def test_after_the_set_time_nothing_is_asked_for_or_kept(coming: int) -> None:
+    got = decided(gang(*THREE, notes=since(30)), world(coming=coming))
+    assert (got.asks, got.keeps, got.is_refusal) == (False, (), True)
+    assert "given back, and asked for again at 12:30 UTC" in got.says
+
+
+def test_after_twice_the_time_it_tries_anew() -> None:
+    assert decided(gang(*THREE, notes=since(60)), world()).since == NOW
+
+
+def test_small_pods_share_a_machine() -> None:
+    eight = [Shape(cpu=16, memory=1.0, gpus=1)] * 9
+    assert shape.machines(eight, MACHINE) == 2
+
+
+def test_a_pod_needs_what_runs_at_once_or_its_largest_start() -> None:
+    def asks(cpu: str, **more: object) -> dict[str, Any]:
+        return {"resources": {"requests": {"cpu": cpu}}, **more}
+
+    beside = asks("500m", restartPolicy="Always")
+    spec = {"containers": [asks("2")], "initContainers": [asks("4"), beside]}
+    assert shape.of_pod(spec).cpu == 4
+    assert shape.of_pod({**spec, "initContainers": [beside]}).cpu == 2.5
+
+
+def test_there_is_a_buffer_for_each_shape_and_the_gang_owns_it() -> None:
+    pairs = buffer.manifests(gang(pod("a"), pod("b"), pod("c", gpus=4)), POOLS, ())
+    assert [each["spec"]["replicas"] for _, each in pairs] == [2, 1]
+    for template, each in pairs:
+        assert each["spec"]["podTemplateRef"] == {"name": template["metadata"]["name"]}
+        (owner,) = each["metadata"]["ownerReferences"]
+        assert (owner["kind"], owner["uid"]) == ("PodGroup", "u")
+
+
+def test_what_is_kept_is_named_so_that_no_new_machine_is_meant() -> None:
+    ((template, _),) = buffer.manifests(gang(pod()), POOLS, ("dgx-0",))
+    required = template["template"]["spec"]["affinity"]["nodeAffinity"]
+    (term,) = required["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert {each["key"]: each["values"] for each in term["matchExpressions"]} == {
+        "fleet.gpu/pool": ["dgx", "burst"],
+        "kubernetes.io/hostname": ["dgx-0"],
+    }
+
+
+def test_the_first_term_of_a_pods_affinity_excludes_karpenters_machines() -> None:
+    required = affinity(POOLS)["nodeAffinity"]
+    assert isinstance(required, dict)
+    first, second = required["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    keys = [[each["key"] for each in term["matchExpressions"]] for term in (first, second)]
+    assert keys == [["karpenter.sh/nodepool", POOL_LABEL], [POOL_LABEL]]
+
+
+def test_it_has_one_name_everywhere() -> None:
+    assert buffer.MANAGER == GANG_BUFFER

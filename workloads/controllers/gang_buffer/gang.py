@@ -1,0 +1,74 @@
+"""A gang as its PodGroup and its pods show it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from workloads.controllers.gang_buffer import shape
+from workloads.controllers.gang_buffer.shape import Shape
+
+GROUP = "scheduling.k8s.io/group-name"
+SAYS = "fleet.gpu/gang-buffer"
+SINCE = "fleet.gpu/gang-buffer-since"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gang:
+    """A PodGroup, and the pods that name it."""
+
+    group: Mapping[str, Any]
+    pods: Sequence[Mapping[str, Any]]
+
+    @property
+    def name(self) -> str:
+        """The name of the PodGroup."""
+        return str(self.group["metadata"]["name"])
+
+    @property
+    def says(self) -> str:
+        """What it was told last."""
+        return str((self.group["metadata"].get("annotations") or {}).get(SAYS, ""))
+
+    @property
+    def since(self) -> datetime | None:
+        """When machines were first asked for it."""
+        text = (self.group["metadata"].get("annotations") or {}).get(SINCE)
+        return None if text is None else datetime.fromisoformat(text)
+
+    @cached_property
+    def lacking(self) -> list[Mapping[str, Any]]:
+        """The pods without a node that it cannot start without, once Volcano has tried them all."""
+        alive = [each for each in self.pods if "deletionTimestamp" not in each["metadata"]]
+        waiting = [each for each in alive if not each["spec"].get("nodeName")]
+        least = int(self.group["spec"].get("minMember", 1))
+        needed = least - (len(alive) - len(waiting))
+        if len(waiting) < needed or not any(map(_was_tried, waiting)):
+            return []
+        return sorted(waiting, key=lambda each: str(each["metadata"]["name"]))[: max(0, needed)]
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """What each of those asks for."""
+        return [shape.of_pod(each["spec"]) for each in self.lacking]
+
+
+def gangs(groups: Sequence[Mapping[str, Any]], pods: Sequence[Mapping[str, Any]]) -> list[Gang]:
+    """Return the gangs of a namespace, the oldest first."""
+    of_group: dict[str, list[Mapping[str, Any]]] = {}
+    for pod in pods:
+        name = (pod["metadata"].get("annotations") or {}).get(GROUP, "")
+        of_group.setdefault(name, []).append(pod)
+    return sorted(
+        (Gang(group=each, pods=of_group.get(each["metadata"]["name"], [])) for each in groups),
+        key=lambda gang: (str(gang.group["metadata"]["creationTimestamp"]), gang.name),
+    )
+
+
+def _was_tried(pod: Mapping[str, Any]) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any(
+        each["type"] == "PodScheduled" and each.get("reason") == "Unschedulable"
+        for each in conditions
+    )
