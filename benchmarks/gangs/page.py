@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from benchmarks.gangs.results import Measured, Row, scenario_of, starts, too_many
 from benchmarks.gangs.scenarios import SCENARIOS, Scenario
-from benchmarks.gangs.schedulers import ABSENT, SCHEDULERS
+from benchmarks.gangs.schedulers import ABSENT, FOUND, SCHEDULERS
 from benchmarks.gangs.trial import IN_VAIN_S, PATIENCE_S
 
 HEAD = f"""# Gangs and autoscalers
@@ -34,6 +34,7 @@ def page(measured: Iterable[Measured]) -> str:
         HEAD,
         "## In short\n\n" + "\n".join(_summary(ran)),
         "## What it means for a desk\n\n" + "\n".join(f"- {line}" for line in reading(ran)),
+        "## Found on the way\n\n" + "\n".join(f"- {line}" for line in FOUND),
         "## What ran\n\n" + "\n".join(_versions(found)),
         *(f"## {_capital(each.title)}\n\n" + "\n".join(_scenario(each, ran)) for each in SCENARIOS),
     ]
