@@ -11,7 +11,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help rehearse rehearse-stop test test-slow lint format docs preview up bench toolchain bootstrap clean
+.PHONY: help rehearse rehearse-stop test test-slow lint format docs preview up bench gangs toolchain bootstrap clean
 
 help:
 	@echo "make TARGET [ENV=dev]"
@@ -43,9 +43,10 @@ format: bootstrap ## Format the code and apply ruff's fixes
 	@exec .venv/bin/ruff check --fix .
 	@exec .venv/bin/ruff format .
 
-docs: bootstrap ## Write the generated pages: rules, their accuracy, the stack file and its schema
+docs: bootstrap ## Write the generated pages: rules, their accuracy, the stack file and its schema, gangs
 	@$(RUN) policies.docs_page
 	@$(RUN) fleet.reference
+	@$(RUN) benchmarks.gangs --page
 	@exec $(RUN) tests.accuracy
 
 preview: bootstrap ## Show what `make up` would change, and its cost (JSON=1)
@@ -58,6 +59,9 @@ up: .preview/policies-$(ENV).json ## Update the accounts of ENV; Pulumi asks fir
 
 bench: bootstrap ## Measure previews, boot data and rehearsals, as ratios
 	@exec $(RUN) benchmarks
+
+gangs: bootstrap ## Run gangs with Volcano, Kueue and native gangs beside Karpenter (ONLY=SCHEDULER)
+	@exec $(RUN) benchmarks.gangs $(ONLY)
 
 toolchain: bootstrap ## Build missing programs, or take ARCHIVE=FILE with SHA256=SUM
 	@exec $(RUN) toolchain $(if $(ARCHIVE),take "$(ARCHIVE)" "$(SHA256)")

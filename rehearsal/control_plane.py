@@ -69,6 +69,10 @@ class Launcher:
     processes: Processes
     programs: Programs
     environment: Mapping[str, str]
+    gates: tuple[str, ...] = ()
+    """Feature gates that are on in all its programs, beside those that are on by default."""
+    apis: tuple[str, ...] = ()
+    """API versions that are served beside the usual ones, such as scheduling.k8s.io/v1beta1."""
 
     def launch(self, *, service_cidr: str, pod_cidr: str) -> ControlPlane:
         """Starts everything and returns when the API server is ready."""
@@ -76,7 +80,8 @@ class Launcher:
         etcd = self._on_free_port("etcd", partial(self._etcd, pki), pki)
         etcd.close()
         audit = rights.write_policy(self.directory)
-        arguments = partial(_api_server, pki, etcd.server, service_cidr, audit)
+        more = (*audit, *self._gates(), *self._apis())
+        arguments = partial(_api_server, pki, etcd.server, service_cidr, more)
         api = self._on_free_port("kube-apiserver", arguments, pki)
         kubeconfig = self.directory / "kubeconfig"
         write_private(kubeconfig, _kubeconfig(api.server, pki).encode())
@@ -92,10 +97,11 @@ class Launcher:
         )
         # as kubeadm has it: each controller is a user of its own, whom the rules believe
         own = "--use-service-account-credentials=true"
-        manager = ("kube-controller-manager", config, *quiet, *CLIENT_LIMITS, *keys, own)
-        scheduler = ("kube-scheduler", config, *quiet, *CLIENT_LIMITS)
+        usual = (config, *quiet, *CLIENT_LIMITS, *self._gates())
+        manager = ("kube-controller-manager", *usual, *keys, own)
+        scheduler = ("kube-scheduler", *usual)
         for arguments in (manager, scheduler):
-            program = (self.programs.control_plane, *arguments)
+            program: tuple[str | Path, ...] = (self.programs.control_plane, *arguments)
             self._start(arguments[0], program, controller=True)
         self.start_kwok(kubeconfig, pod_cidr)
         self.start_admitter(kubeconfig)
@@ -112,6 +118,14 @@ class Launcher:
             "--node-lease-duration-seconds=40",
         )
         self._start("kwok", kwok, controller=True)
+
+    def _gates(self) -> tuple[str, ...]:
+        on = ",".join(f"{gate}=true" for gate in self.gates)
+        return (f"--feature-gates={on}",) if on else ()
+
+    def _apis(self) -> tuple[str, ...]:
+        on = ",".join(f"{version}=true" for version in self.apis)
+        return (f"--runtime-config={on}",) if on else ()
 
     def start_admitter(self, kubeconfig: Path) -> None:
         """Starts what admits pods to the nodes that kwok plays."""
@@ -203,10 +217,10 @@ def _trust(pki: Certificates) -> ssl.SSLContext:
 
 
 def _api_server(
-    pki: Certificates, etcd: str, service_cidr: str, audit: tuple[str, ...], port: int
+    pki: Certificates, etcd: str, service_cidr: str, more: tuple[str, ...], port: int
 ) -> tuple[str, ...]:
     return (
-        *audit,
+        *more,
         f"--etcd-servers={etcd}",
         f"--etcd-cafile={pki.authority}",
         f"--etcd-certfile={pki.server.certificate}",

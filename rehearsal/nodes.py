@@ -14,6 +14,7 @@ from rehearsal.kubelet import DESCRIBED, description
 from settings.names import INSTANCE_TYPE_LABEL, SITE_LABEL
 
 NODES = "/api/v1/nodes"
+NODE_CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 MERGE = {"Content-Type": "application/merge-patch+json"}
 MACHINES = ("hcloud://", "metal3://")  # how their provider ids begin; Karpenter's are its own
 READY_DEADLINE_S = 60.0

@@ -160,6 +160,23 @@ CONTROL_PLANE = Program(
     ),
 )
 
+# The next Kubernetes, for the matrix of gangs alone; main.go is that of the other.
+CONTROL_PLANE_NEXT = Program(
+    name="control-plane-next",
+    folder="control-plane-next",
+    module="k8s.io/kubernetes",
+    disk_gb=5,
+    binaries=(
+        Binary(
+            name="control-plane-next",
+            folder="control-plane-next",
+            package=".",
+            ldflags=_KUBERNETES_LDFLAGS,
+        ),
+    ),
+    on_demand=True,
+)
+
 KUBECTL = Program(
     name="kubectl",
     folder="kubectl",
@@ -346,6 +363,22 @@ VOLCANO = Program(
     ),
 )
 
+KUEUE = Program(
+    name="kueue",
+    folder="kueue",
+    module="sigs.k8s.io/kueue",
+    disk_gb=4,
+    binaries=(
+        Binary(
+            name="kueue",
+            folder="kueue",
+            package="sigs.k8s.io/kueue/cmd/kueue",
+            ldflags=f"{STRIPPED} -X sigs.k8s.io/kueue/pkg/version.GitVersion=v{{version}}",
+        ),
+    ),
+    on_demand=True,
+)
+
 ACTIONLINT = Program(
     name="actionlint",
     folder="actionlint",
@@ -365,6 +398,7 @@ PROGRAMS = {
     for program in (
         PULUMI,
         CONTROL_PLANE,
+        CONTROL_PLANE_NEXT,
         KUBECTL,
         KWOK,
         CRDS,
@@ -378,6 +412,7 @@ PROGRAMS = {
         BLOCKIO_CLASSES,
         PROMETHEUS,
         VOLCANO,
+        KUEUE,
         ACTIONLINT,
     )
 }

@@ -16,9 +16,8 @@ from rehearsal.faults.spot import machines
 from rehearsal.karpenter import instances
 from rehearsal.karpenter.instances import Instance
 from rehearsal.karpenter.machines import hang_next, hang_no_more, hung
-from rehearsal.nodes import MERGE
+from rehearsal.nodes import MERGE, NODE_CLAIMS
 
-CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 GIVEN_UP_AFTER_S = 900.0
 CONFLICT = 409
 WATCHED_S = 15.0
@@ -43,7 +42,7 @@ class BootHangs:
         claims = scene.now["NodeClaim"].values()
         claim = next(each for each in claims if (each.get("status") or {}).get("nodeName") == node)
         hang_next(scene.directory)
-        scene.api.delete(f"{CLAIMS}/{claim['metadata']['name']}", dependents="Background")
+        scene.api.delete(f"{NODE_CLAIMS}/{claim['metadata']['name']}", dependents="Background")
         words = f"{node} is replaced, and the next machine never joins"
         return Hit(words=words, nodes=frozenset({node}), gang=gang)
 
@@ -83,7 +82,7 @@ def _claim_of(scene: Scene, instance: Instance) -> dict[str, Any] | None:
 
 def _set_back(scene: Scene, claim: dict[str, Any]) -> bool:
     """Set back the time of a claim's condition; return whether that was done."""
-    path = f"{CLAIMS}/{claim['metadata']['name']}"
+    path = f"{NODE_CLAIMS}/{claim['metadata']['name']}"
     live = scene.api.get(path)
     if live is None:
         return False

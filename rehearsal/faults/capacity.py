@@ -10,11 +10,11 @@ import time
 from dataclasses import dataclass
 
 from rehearsal.errors import RehearsalError
-from rehearsal.faults.boot import CLAIMS
 from rehearsal.faults.scene import Hit, Scene
 from rehearsal.faults.spot import machines
 from rehearsal.faults.work import Gang
 from rehearsal.karpenter.launch import sell_out
+from rehearsal.nodes import NODE_CLAIMS
 
 SOLD_OUT = ("spot", "on-demand")
 GONE_WITHIN_S = 120.0
@@ -44,7 +44,9 @@ class SoldOut:
         scene.api.delete(gang.job.path, dependents="Background")
         for claim in scene.now["NodeClaim"].values():
             if (claim.get("status") or {}).get("nodeName") in found:
-                scene.api.delete(f"{CLAIMS}/{claim['metadata']['name']}", dependents="Background")
+                scene.api.delete(
+                    f"{NODE_CLAIMS}/{claim['metadata']['name']}", dependents="Background"
+                )
         _ask_again(scene, gang)
         none = " and ".join(SOLD_OUT)
         return Hit(

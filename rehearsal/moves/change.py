@@ -13,7 +13,7 @@ from engine.events import Outcome
 from policies.environment import Environment, load
 from rehearsal.api import Api
 from rehearsal.controllers.controller import Controllers
-from rehearsal.controllers.ours import start_pool_domains
+from rehearsal.controllers.ours import start_ours
 from rehearsal.engine import Engine, EngineError
 from rehearsal.errors import RehearsalError
 from rehearsal.karpenter import instances
@@ -189,7 +189,7 @@ class Change:
         check = self._workspace.processes.check
         booter = MachineBooter(api=api, directory=self._workspace.directory)
         nodes = booter.start(lambda _ready, _of: check()).nodes
-        start_pool_domains(place)
+        start_ours(place)
         if self._asked.snapshot:
             return start(api, of_snapshot(self._asked.snapshot), check)
         smoke = start(api, of_smoke_set(environment.settings), check)

@@ -22,7 +22,8 @@ from rehearsal.machines import NODE_CLASSES, NODE_POOLS
 from rehearsal.moves.machines import drift_of, is_emptied, node_of
 from rehearsal.moves.result import Drifted
 from rehearsal.moves.start import job_of
-from rehearsal.moves.watch import CLAIMS, Watch
+from rehearsal.moves.watch import Watch
+from rehearsal.nodes import NODE_CLAIMS
 from settings.names import POOL_LABEL
 
 EVENTS = "/api/v1/events"
@@ -145,13 +146,13 @@ class Replacing:
 
 def give_back(api: Api, check: Callable[[], None]) -> None:
     """End every rented machine, so that the jobs of the rehearsal itself rent those of now."""
-    for claim in api.items(CLAIMS):
-        api.delete(f"{CLAIMS}/{claim['metadata']['name']}", dependents="Background")
+    for claim in api.items(NODE_CLAIMS):
+        api.delete(f"{NODE_CLAIMS}/{claim['metadata']['name']}", dependents="Background")
     deadline = time.monotonic() + ENDED_S
-    while api.items(CLAIMS):
+    while api.items(NODE_CLAIMS):
         check()
         if time.monotonic() > deadline:
-            left = ", ".join(sorted(each["metadata"]["name"] for each in api.items(CLAIMS)))
+            left = ", ".join(sorted(each["metadata"]["name"] for each in api.items(NODE_CLAIMS)))
             raise RehearsalError(
                 f"Karpenter does not end the machines rented for the jobs of before: {left}."
             )

@@ -13,15 +13,14 @@ from rehearsal.api import Api
 from rehearsal.errors import RefusedError
 from rehearsal.metal3 import HOSTS
 from rehearsal.moves.start import PODS
-from rehearsal.nodes import NODES
+from rehearsal.nodes import NODE_CLAIMS, NODES
 
 Kind = Literal["Node", "Pod", "BareMetalHost", "NodeClaim", "Gang"]
-CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 COLLECTIONS: dict[Kind, str] = {
     "Node": NODES,
     "Pod": PODS,
     "BareMetalHost": HOSTS,
-    "NodeClaim": CLAIMS,
+    "NodeClaim": NODE_CLAIMS,
 }
 READ_TIMEOUT_S = 1.0
 """After so long without news a stream is opened again, so that it notices its end."""

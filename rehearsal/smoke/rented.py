@@ -20,8 +20,8 @@ from hardware.catalogue import HardwareError, load
 from rehearsal.api import Api, ApiServerError
 from rehearsal.karpenter import instances
 from rehearsal.karpenter.instances import REAL_BOOT_S, Instance
+from rehearsal.nodes import NODE_CLAIMS
 from rehearsal.smoke.results import RentedMachine
-from rehearsal.smoke.spokesmen import NODE_CLAIMS
 
 MERGE = {"Content-Type": "application/merge-patch+json"}
 CHOSEN = "computed new nodeclaim(s) to fit pod(s)"

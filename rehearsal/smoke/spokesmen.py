@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rehearsal.api import Api
+from rehearsal.nodes import NODE_CLAIMS
 
 EVENTS = "/api/v1/events"
-NODE_CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/{}/podgroups"
 SAID_BEFORE_DENIAL = "denied request: "
 

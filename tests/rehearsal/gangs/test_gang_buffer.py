@@ -7,8 +7,9 @@ import pytest
 
 from components.platform.gang_buffer import NAME
 from rehearsal.controllers.ours import start_ours
+from rehearsal.nodes import NODE_CLAIMS
 from tests.support.rehearsal.gangs import HARD, JOBS, WHOLE, Gangs, gang
-from tests.support.rehearsal.renting import CLAIMS, POOLS
+from tests.support.rehearsal.rented import POOLS
 
 
 def large(gpus: str) -> dict[str, object]:
@@ -28,7 +29,7 @@ def test_a_gang_over_owned_and_rented_machines_is_one_round_and_no_machine_too_m
     assert fleet.made() == 3
     nodes = [pod["spec"]["nodeName"] for pod in fleet.pods("both", "five")]
     assert sum(name.startswith("dgx-") for name in nodes) == 2
-    created = {each["metadata"]["creationTimestamp"] for each in fleet.api.items(CLAIMS)}
+    created = {each["metadata"]["creationTimestamp"] for each in fleet.api.items(NODE_CLAIMS)}
     assert len(created) == 1, "Karpenter made them in several rounds"
     fleet.ground.wait(lambda: not fleet.buffers("both"), "the buffer outlives the wait")
     fleet.ground.wait(lambda: fleet.told("both") == [""], "the PodGroup still says that it waits")

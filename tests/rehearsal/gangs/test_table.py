@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from components.platform.volcano import SCHEDULER
+from rehearsal.nodes import NODES
 from tests.support.rehearsal.gangs import AGAIN, HARD, JOBS, Gangs, gang
-from tests.support.rehearsal.renting import NODES
 
 pytestmark = pytest.mark.slow
 SHIPPED = str(SCHEDULER["actions"])

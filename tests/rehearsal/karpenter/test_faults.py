@@ -7,7 +7,7 @@ import pytest
 
 from rehearsal.controllers.controller import Controllers
 from rehearsal.faults import replay
-from rehearsal.faults.boot import CLAIMS, GIVEN_UP_AFTER_S, BootHangs
+from rehearsal.faults.boot import GIVEN_UP_AFTER_S, BootHangs
 from rehearsal.faults.run import doubled
 from rehearsal.faults.scene import Fault, Hit, Scene
 from rehearsal.faults.servers import ServerKilled
@@ -16,9 +16,10 @@ from rehearsal.faults.work import Gang
 from rehearsal.karpenter.launch import sell_out
 from rehearsal.karpenter.machines import hung
 from rehearsal.moves.watch import COLLECTIONS, Watch
+from rehearsal.nodes import NODE_CLAIMS
 from rehearsal.smoke.jobs import RENTED, SmokeJob
 from tests.conftest import ROOT
-from tests.rehearsal.karpenter.conftest import DEADLINE_S, Ground
+from tests.support.rehearsal.renting import DEADLINE_S, Ground
 
 JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "metadata": {"namespace": "default", "name": "g"}}
 GANG = Gang(
@@ -40,7 +41,7 @@ def scene(ground: Ground) -> Iterator[Scene]:
         labels = {"metadata": {"labels": {"volcano.sh/job-name": "g"}}}
         ground.patch(f"/api/v1/namespaces/default/pods/{pod}", labels)
         ground.wait(lambda name=pod: ground.bound(name), "a pod waits")  # type: ignore[misc]
-    watch = Watch(ground.api, {**COLLECTIONS, "NodeClaim": CLAIMS, "Gang": CLAIMS})
+    watch = Watch(ground.api, {**COLLECTIONS, "NodeClaim": NODE_CLAIMS, "Gang": NODE_CLAIMS})
     watch.start()
     place = Controllers(
         api=ground.api,

@@ -10,7 +10,9 @@ from rehearsal import refusals
 from rehearsal.karpenter import instances
 from rehearsal.karpenter.launch import sell_out
 from rehearsal.karpenter.services import warn_of_interruption
-from tests.support.rehearsal.renting import CLAIMS, CLASS, POOLS, Ground
+from rehearsal.nodes import NODE_CLAIMS
+from tests.support.rehearsal.rented import POOLS
+from tests.support.rehearsal.renting import CLASS, Ground
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +84,7 @@ def test_a_machine_whose_user_data_is_bad_never_joins_and_is_given_up(ground: Gr
 
 def _grow_old(ground: Ground, claim: str) -> None:
     """Lets Karpenter's fifteen minutes be over for a machine that has not registered."""
-    path = f"{CLAIMS}/{claim}"
+    path = f"{NODE_CLAIMS}/{claim}"
     conditions = (ground.api.get(path) or {})["status"]["conditions"]
     then = (datetime.now(UTC) - timedelta(minutes=15)).strftime("%Y-%m-%dT%H:%M:%SZ")
     for each in conditions:

@@ -23,13 +23,15 @@ from components.platform.volcano import SCHEDULER, Volcano, VolcanoArgs
 from rehearsal.api import Api, ApiServerError
 from rehearsal.controllers.ours import start_ours
 from rehearsal.karpenter import instances
+from rehearsal.nodes import NODE_CLAIMS, NODES
 from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.kubernetes.provider import KubernetesProvider
 from rehearsal.providers.values import Secret
 from rehearsal.twin import controller_programs
 from settings import Queue, Team
 from tests.support.rehearsal.provider_engine import engine, made_of
-from tests.support.rehearsal.renting import CLAIMS, NODES, POOLS, Ground, renting
+from tests.support.rehearsal.rented import POOLS
+from tests.support.rehearsal.renting import Ground, renting
 from tests.support.rehearsal.volcano import machine
 from toolchain.build import ensure
 from workloads.controllers.gang_buffer.gang import SAYS, SINCE
@@ -136,16 +138,16 @@ class Gangs:
 
     def is_there(self) -> bool:
         """Whether all machines that were asked for have booted."""
-        return all(map(_initialized, self.api.items(CLAIMS)))
+        return all(map(_initialized, self.api.items(NODE_CLAIMS)))
 
     def all_there(self) -> None:
         self.ground.wait(self.is_there, "a machine does not come")
 
     def aged(self) -> None:
         """Lets the pool's `consolidateAfter` be over for the machines that are there."""
-        for claim in self.api.items(CLAIMS):
+        for claim in self.api.items(NODE_CLAIMS):
             if claim["status"].get("lastPodEventTime") != LONG_AGO:
-                path = f"{CLAIMS}/{claim['metadata']['name']}/status"
+                path = f"{NODE_CLAIMS}/{claim['metadata']['name']}/status"
                 self.ground.patch(path, {"status": {"lastPodEventTime": LONG_AGO}})
 
     def cordoned(self, node: str) -> None:
@@ -195,7 +197,7 @@ class Gangs:
         self.ground.wait(loaded, "Volcano does not read its configuration")
 
     def rented(self) -> list[str]:
-        return [each["metadata"]["name"] for each in self.api.items(CLAIMS)]
+        return [each["metadata"]["name"] for each in self.api.items(NODE_CLAIMS)]
 
     def clear(self) -> None:
         """Ends every job and machine, as their owners would."""

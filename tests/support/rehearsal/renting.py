@@ -1,7 +1,5 @@
 """Karpenter itself on a real control plane, with what the program of dev registers for it."""
 
-import base64
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,24 +16,21 @@ from rehearsal.engine import environment
 from rehearsal.karpenter import account, instances
 from rehearsal.karpenter.instances import Instance
 from rehearsal.karpenter.server import ADDRESS
+from rehearsal.nodes import NODE_CLAIMS, NODES
 from rehearsal.processes import Processes
 from rehearsal.providers import cloud
 from rehearsal.providers.kubernetes.readiness import Discovery, install_crds
 from rehearsal.twin import controller_programs
 from settings import load, stack_file
-from settings.names import JOIN_TOKENS_NAMESPACE, RELEASE
 from tests.conftest import ROOT
 from tests.support.environments import resources
-from tests.support.recorder import Registered, Secret
+from tests.support.rehearsal.rented import CLASSES, register
 from toolchain.build import ensure
 
 DEADLINE_S = 60.0
 MERGE = {"Content-Type": "application/merge-patch+json"}
-CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
-CLASS = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses/burst"
-POOLS = "/apis/karpenter.sh/v1/nodepools"
+CLASS = f"{CLASSES}/burst"
 PODS = "/api/v1/namespaces/default/pods"
-NODES = "/api/v1/nodes"
 
 
 @dataclass(kw_only=True)
@@ -72,7 +67,7 @@ class Ground:
         return str((self.api.get(f"{PODS}/{pod}") or {}).get("spec", {}).get("nodeName", ""))
 
     def claims(self) -> list[dict[str, Any]]:
-        return self.api.items(CLAIMS)
+        return self.api.items(NODE_CLAIMS)
 
     def nodes(self) -> list[dict[str, Any]]:
         return self.api.items(NODES)
@@ -140,7 +135,7 @@ class Ground:
         for found in self.api.items(PODS):
             self.api.delete(f"{PODS}/{found['metadata']['name']}", dependents="Background")
         for claim in self.claims():
-            self.api.delete(f"{CLAIMS}/{claim['metadata']['name']}", dependents="Background")
+            self.api.delete(f"{NODE_CLAIMS}/{claim['metadata']['name']}", dependents="Background")
         self.wait(lambda: not self.claims() and not self.nodes(), "machines are left")
 
 
@@ -165,56 +160,8 @@ def renting(directory: Path) -> Iterator[Ground]:
             kubeconfig=plane.kubeconfig.read_text(),
         )
         assert account.write(ground.directory, load(stack_file(ROOT, "dev")))
-        register(ground)
+        register(plane.api, ground.directory, resources("dev"))
         ground.start()
         yield ground
     finally:
         processes.stop()
-
-
-def register(ground: Ground) -> None:
-    """What `up` makes of dev that Karpenter and its machines read."""
-    made = resources("dev")
-    cloud = [_recorded(each) for each in made if each.type.startswith("aws:") or _release(each)]
-    (ground.directory / "cloud.json").write_text(json.dumps(cloud))
-    key = {"AWS_ACCESS_KEY_ID": "AKIATWIN", "AWS_SECRET_ACCESS_KEY": "twin"}
-    data = {name: base64.b64encode(value.encode()).decode() for name, value in key.items()}
-    secret = {"metadata": {"name": "karpenter-aws"}, "data": data}
-    assert ground.api.create("/api/v1/namespaces/kube-system/secrets", secret)
-    ground.api.create("/api/v1/namespaces", {"metadata": {"name": JOIN_TOKENS_NAMESPACE}})
-    paths = {
-        "ConfigMap": f"/api/v1/namespaces/{JOIN_TOKENS_NAMESPACE}/configmaps",
-        "EC2NodeClass": CLASS.rpartition("/")[0],
-        "NodePool": POOLS,
-    }
-    for each in made:
-        body: Any = _whole(each.inputs)
-        wanted = each.kind != "ConfigMap" or body["metadata"]["namespace"] == JOIN_TOKENS_NAMESPACE
-        if each.kind in paths and wanted:
-            assert ground.api.create(paths[each.kind], body), each.name
-
-
-def _release(each: Registered) -> bool:
-    return each.type == RELEASE and each.inputs.get("name") in {"karpenter", "cilium"}
-
-
-def _recorded(each: Registered) -> dict[str, Any]:
-    inputs: Any = _whole(each.inputs)
-    outputs = {"tagsAll": inputs.get("tags", {}), "arn": "arn:aws:iam::1:x", "uniqueId": "AIPA1"}
-    whole = {"provider": each.type.partition(":")[0], "type": each.type, "id": each.name}
-    return {**whole, "name": each.name, "inputs": inputs, "outputs": outputs}
-
-
-def _whole(value: object) -> object:
-    """A value without its secret marks, with integers in place of Pulumi's floats."""
-    match value:
-        case Secret():
-            return _whole(value.value)
-        case Mapping():
-            return {str(key): _whole(each) for key, each in value.items()}
-        case list():
-            return [_whole(each) for each in value]
-        case float() if value.is_integer():
-            return int(value)
-        case _:
-            return value

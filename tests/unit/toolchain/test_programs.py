@@ -9,8 +9,10 @@ from toolchain.build import Tools, versions
 from toolchain.layout import HOME
 from toolchain.programs import (
     CONTROL_PLANE,
+    CONTROL_PLANE_NEXT,
     KUBECTL,
     KUBELET_SHAPES,
+    KUEUE,
     PROGRAMS,
     SOURCES,
     VOLCANO,
@@ -25,17 +27,19 @@ def test_every_system_that_is_built_has_its_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "program", [CONTROL_PLANE, KUBECTL, KUBELET_SHAPES], ids=lambda one: one.name
+    "program",
+    [CONTROL_PLANE, CONTROL_PLANE_NEXT, KUBECTL, KUBELET_SHAPES],
+    ids=lambda one: one.name,
 )
 def test_kubernetes_and_its_staging_modules_are_of_one_version(program: Program) -> None:
-    staging = CONTROL_PLANE.version().removeprefix("1.")
+    staging = program.version().removeprefix("1.")
     replaced = re.findall(
         r"^\t(\S+) => (\S+) v0\.(\S+)$",
         (SOURCES / program.folder / "go.mod").read_text(),
         re.MULTILINE,
     )
 
-    assert program.version() == CONTROL_PLANE.version()
+    assert program is CONTROL_PLANE_NEXT or program.version() == CONTROL_PLANE.version()
     assert len(replaced) > 20
     assert {version for _, _, version in replaced} == {staging}
     assert all(module == by for module, by, _ in replaced)
@@ -43,6 +47,10 @@ def test_kubernetes_and_its_staging_modules_are_of_one_version(program: Program)
 
 def test_the_scheduler_of_volcano_is_of_one_version_with_its_kinds_and_its_chart() -> None:
     assert VOLCANO.version() == versions["volcano"] == settings.versions.VOLCANO.version
+
+
+def test_kueue_is_of_one_version_with_its_chart() -> None:
+    assert KUEUE.version() == versions["kueue"]
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=lambda program: program.name)
