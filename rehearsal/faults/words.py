@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.tables import table
-from rehearsal.digest import Line
+from rehearsal.digest import Line, count
 from rehearsal.faults.result import FaultRun, Faults
 from rehearsal.moves.result import ASSUMED_HOURS
 
@@ -25,7 +25,7 @@ def lines(faults: Faults | None) -> Iterator[Line]:
 def _line(run: FaultRun) -> str:
     parts = [_when(run)]
     cordons = len(run.wrong_cordons)
-    parts += [f"{cordons} wrong cordons" if cordons else "no wrong cordon"]
+    parts += [count(cordons, "wrong cordon") if cordons else "no wrong cordon"]
     usd = run.usd_lost + run.usd_waiting
     parts += [f"{usd:,.2f} USD"] if usd else []
     names = list(dict.fromkeys(each.name for each in run.alerts.fired))

@@ -30,8 +30,10 @@ def one_line(
     due = sum(len(each.machines) for each in moves.due)
     parts = [f"{len(moves.ended)} ended" if moves.ended else "none ended"]
     parts += [f"{_number(len(n), 'machine')} {what}" for what, n in _by_what(moves).items()]
-    parts += [f"{len(moves.drifted)} rented stay as before"] if moves.drifted else []
-    parts += [f"{due} wait for `fleet reinstall {environment}`"] if due else []
+    kept = len(moves.drifted)
+    parts += [f"{kept} rented {'stays' if kept == 1 else 'stay'} as before"] if kept else []
+    reinstall = f"`fleet reinstall {environment}`"
+    parts += [f"{due} {'waits' if due == 1 else 'wait'} for {reinstall}"] if due else []
     parts += [f"{moves.usd:,.2f} USD"] if moves.usd else []
     parts += [f"{_number(len(moves.not_running), 'job')} not started"] if moves.not_running else []
     text = f"from {moves.commit[:SHORT]} with {_jobs_running(moves)}: {', '.join(parts)}"

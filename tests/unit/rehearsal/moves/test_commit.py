@@ -8,7 +8,7 @@ import pytest
 from rehearsal.errors import RehearsalError
 from rehearsal.moves.change import asked, check_ranges
 from rehearsal.moves.commit import Commit, remove
-from rehearsal.moves.deployed import head_of
+from rehearsal.moves.deployed import head_of, unreadable
 from settings import parse
 from tests.support.stack_settings import with_value
 
@@ -134,3 +134,28 @@ def test_what_is_deployed_is_the_commit_of_the_last_update() -> None:
 def test_what_no_commit_is_is_refused(history: list[dict[str, object]], says: str) -> None:
     with pytest.raises(RehearsalError, match=f"--from deployed: .*{says}"):
         head_of("prod", history)
+
+
+@pytest.mark.parametrize(
+    ("said", "helps"),
+    [
+        (
+            "error: PULUMI_ACCESS_TOKEN must be set for login during non-interactive CLI sessions",
+            (
+                "You are not logged in to the backend with the state of prod: run `pulumi login "
+                "ADDRESS`, or set PULUMI_BACKEND_URL."
+            ),
+        ),
+        (
+            "error: read .pulumi/meta.yaml: MissingRegion: could not find region configuration",
+            "The bucket of the backend has no region (read .pulumi/meta.yaml: MissingRegion: ",
+        ),
+        ("error: no stack named 'prod' found", "The backend has no stack prod: run `pulumi stack"),
+        ("error: something else", "something else"),
+        ("", "it said nothing"),
+    ],
+)
+def test_a_history_that_cannot_be_read_says_what_helps(said: str, helps: str) -> None:
+    told = unreadable("prod", f"warning: a new version\n{said}\n" if said else "")
+    beginning = "--from deployed: the history of the stack prod cannot be read. "
+    assert told.startswith(f"{beginning}{helps}")
