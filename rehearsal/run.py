@@ -30,7 +30,7 @@ from rehearsal.controllers.ours import start_ours
 from rehearsal.digest import count
 from rehearsal.ending import take_down
 from rehearsal.engine import Engine, EngineError, forget_findings
-from rehearsal.errors import RehearsalError
+from rehearsal.errors import NoBeginningError, RehearsalError
 from rehearsal.extras import Extras
 from rehearsal.faults.run import FaultRehearsal
 from rehearsal.kills import KilledUpdate
@@ -96,7 +96,8 @@ class Rehearsal:
                 if reason is None:
                     self._stop(again=again)
                     raise
-                self.report = self.report.failed(*reason.splitlines())
+                told = isinstance(error, NoBeginningError) and reason == str(error)
+                self.report = replace(self.report, no_beginning=told).failed(*reason.splitlines())
             except BaseException:
                 self._stop(again=again)
                 raise
