@@ -128,7 +128,7 @@ def test_what_no_kubelet_takes_is_not_waited_for_and_has_the_kubelets_words(
     monkeypatch: pytest.MonkeyPatch, refused: RunningJob, status: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(starting, "DEADLINE_S", inf)
-    monkeypatch.setattr(starting.time, "sleep", lambda _seconds: pytest.fail("it waits"))
+    monkeypatch.setattr("time.sleep", lambda _seconds: pytest.fail("it waits"))
     api = FakeApi(refused="alone", status={"status": status})
     started = start(cast("Api", api), [refused], lambda: None)
     assert started.not_running == ("research/alone: SMTAlignmentError: half a core",)
