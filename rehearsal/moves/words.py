@@ -127,8 +127,11 @@ def _due(moves: Moves, environment: str) -> str:
 def _fields(moves: Moves) -> str:
     if not moves.replaced:
         return "Fields: each changed in place."
-    told = [f"{each.resource} ({', '.join(each.fields)})" for each in moves.replaced]
-    return f"Fields that cannot change in place: {_some(told)}."
+    by_fields: dict[str, list[str]] = {}
+    for each in moves.replaced:
+        by_fields.setdefault(", ".join(sorted(each.fields)), []).append(each.resource)
+    told = [f"{fields} of {_some(resources)}" for fields, resources in by_fields.items()]
+    return f"Fields that cannot change in place: {'; '.join(told)}."
 
 
 def _capacity(moves: Moves) -> str:
