@@ -149,7 +149,7 @@ def what_was_not_made_is_forgotten(trial: Trial) -> None:
     with project({}) as api:
         done = settle(trial, api)
     assert (done.found, {*done.not_there}) == ((), {"ConfigMap second", "Network hall"})
-    with pytest.raises(EngineError, match="hall, which another Network"):
+    with pytest.raises(EngineError, match="which another Network of the account already has"):
         trial.up()  # the API that was asked knew of none: a doubled name is refused
     assert trial.api().get(SECOND)
 
