@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from rehearsal.kubelet import ADMITTED
+from rehearsal.nodes import MERGE, NODES
 from tests.support.rehearsal.kubelets import PODS, Kubelets, cpus, wait
 
 GPU = "nvidia.com/gpu"
@@ -75,6 +76,21 @@ def test_a_running_pod_that_is_refused_is_left_with_nothing_but_the_failure(
         "startTime": since,
     }
     assert ADMITTED not in left["metadata"].get("annotations", {})
+
+
+def test_pods_run_on_unasked_where_the_files_are_there(kubelets: Kubelets) -> None:
+    node = kubelets.node("gex44")
+    for text in ("here", None):
+        label = {"metadata": {"labels": {"fleet.gpu/place": text}}}
+        kubelets.api.request("PATCH", f"{NODES}/{node}", label, headers=MERGE)
+        if text:
+            kubelets.create("a", node, {}, nodeSelector={"fleet.gpu/place": text})
+            kubelets.runs("a")
+    kubelets.restart()
+    kubelets.create("b", node, {}, nodeSelector={"fleet.gpu/place": "here"})
+
+    assert kubelets.refusal("b")[0] == "NodeAffinity"
+    assert kubelets.runs("a") == {}, "it was not asked for again"
 
 
 def test_a_wiped_machine_gives_anew_what_a_machine_that_was_off_kept(kubelets: Kubelets) -> None:
