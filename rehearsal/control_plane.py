@@ -24,6 +24,7 @@ from rehearsal import certificates, rights
 from rehearsal.api import Api
 from rehearsal.certificates import Certificates, write_private
 from rehearsal.errors import RehearsalError
+from rehearsal.kubelet import STATE
 from rehearsal.log_reason import PORT_TAKEN, with_reason
 from rehearsal.processes import Processes
 from toolchain.build import Tools
@@ -129,7 +130,7 @@ class Launcher:
 
     def start_admitter(self, kubeconfig: Path) -> None:
         """Starts what admits pods to the nodes that kwok plays."""
-        state = f"--state={self.directory / 'kubelets'}"
+        state = f"--state={self.directory / STATE}"
         admitter = (self.programs.admitter, f"--kubeconfig={kubeconfig}", state)
         self._start("admitter", admitter, controller=True)
 

@@ -5,8 +5,10 @@ that its Ignition gives kubelet, and the devices that its device plugins offer.
 """
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from hardware.catalogue import Hardware
@@ -17,6 +19,8 @@ from rehearsal.device_plugin import OfferedDevices
 DESCRIBED = "rehearsal.fleet.gpu/kubelet"
 ADMITTED = "rehearsal.fleet.gpu/admitted"
 """The mark of a pod that its node's kubelet admits; kwok runs no other (stages.yaml)."""
+STATE = "kubelets"
+"""The folder in a twin's with the files of each node's kubelet, in a subfolder of its name."""
 _NEAR, _FAR = 10, 21  # the distances that firmware states between NUMA nodes of two sockets
 
 
@@ -29,6 +33,11 @@ def description(booted: BootedNode, hardware: Hardware, offered: Sequence[Offere
         "plugins": [asdict(each) for each in offered],
     }
     return json.dumps(found, separators=(",", ":"), sort_keys=True)
+
+
+def forget(directory: Path, node: str) -> None:
+    """Delete the files of a node's kubelet in the twin of `directory`: its machine was wiped."""
+    shutil.rmtree(directory / STATE / node, ignore_errors=True)
 
 
 def machine(hardware: Hardware, hugepages: Mapping[str, Sequence[int]]) -> dict[str, Any]:

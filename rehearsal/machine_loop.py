@@ -3,7 +3,7 @@
 It runs beside the engine, so that what waits for a Node during `up` can wait: a server, or a host
 that the stand-in of Metal3 has installed, is booted from its Ignition and becomes a Node, or its
 refusal is written down, where the stand-in of dynamic resources finds it. A machine that is gone,
-or wiped, leaves a Node that is not Ready.
+or wiped, leaves a Node that is not Ready; with a wiped drive go the files of its kubelet, too.
 
 The machines that Karpenter rents are booted in the same way.
 """
@@ -20,6 +20,7 @@ from rehearsal.api import Api, ApiServerError
 from rehearsal.device_plugin import DevicePlugin
 from rehearsal.errors import RefusedError
 from rehearsal.karpenter import machines as rented
+from rehearsal.kubelet import forget
 from rehearsal.machines import Gateway, MachineBooter, Refusal
 from rehearsal.metal3 import Metal3
 from rehearsal.network_plugins import NetworkPlugins
@@ -53,6 +54,8 @@ class MachineLoop:
     """The reasons that were written last."""
     without_agent: set[str] = field(default_factory=set)
     """The rented Nodes on which Cilium's agent does not run yet."""
+    on_drives: dict[str, str] = field(default_factory=dict)
+    """The Nodes whose kubelets have files on a drive, by provider id."""
 
     def step(self) -> bool:
         """Boot what is new, and switch off what is gone; return whether there was any."""
@@ -72,6 +75,8 @@ class MachineLoop:
         gone = [key for key in self.booted if key not in wanted]
         for key in gone:
             self._switch_off(key)
+        for key in list(filter(metal3.has_wiped, self.on_drives)):
+            forget(self.directory, self.on_drives.pop(key))
         for machine in new:
             self._boot(room, machine)
         told = {each.name: " ".join(each.reasons) for each in self.refused.values()}
@@ -106,6 +111,7 @@ class MachineLoop:
             self.refused[machine.provider_id] = found
         if isinstance(found, ClusterNode):
             register(self.api, [found])
+            self.on_drives[machine.provider_id] = found.name
             self._set_kubelet(found.name, "fake")  # of an older machine's Node, which it takes over
             if machine.provider_id.startswith(rented.RENTED):
                 self.without_agent.add(found.name)

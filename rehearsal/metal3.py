@@ -71,6 +71,14 @@ class Metal3:
             _status(host).get("poweredOn")
         )
 
+    def has_wiped(self, provider_id: str) -> bool:
+        """Return whether nothing is installed on a machine any more, as the last round saw it.
+
+        False for what is no host of Metal3.
+        """
+        host = self._hosts.get(provider_id)
+        return host is not None and _provisioning(host).get("state") != "provisioned"
+
     def step(self) -> Changes:
         """Reconcile all hosts once, and return which machines began or ceased to run Flatcar."""
         self._installed, self._stopped, self._writes = [], [], 0

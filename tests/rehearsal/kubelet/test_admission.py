@@ -4,21 +4,13 @@ import pytest
 
 from rehearsal.kubelet import ADMITTED
 from rehearsal.nodes import MERGE, NODES, manifest
-from tests.support.rehearsal.kubelets import PODS, Kubelets, machine, wait
+from tests.support.rehearsal.kubelets import PODS, Kubelets, cpus, machine, wait
 
 GPU, RDMA, EFA = "nvidia.com/gpu", "rdma/rails", "vpc.amazonaws.com/efa"
 NO_LOCALITY = (
     "TopologyAffinityError",
     "Pod was rejected: Resources cannot be allocated with Topology locality",
 )
-
-
-def cpus(text: str) -> set[int]:
-    found: set[int] = set()
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        found |= set(range(int(first), int(last or first) + 1))
-    return found
 
 
 def test_two_pods_of_four_gpus_have_a_numa_node_each(kubelets: Kubelets) -> None:

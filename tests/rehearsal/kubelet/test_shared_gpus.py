@@ -1,4 +1,4 @@
-"""Instances of MIG, time slices and MPS clients are given to pods as NVIDIA's plugin says."""
+"""Whole GPUs, instances of MIG, time slices and MPS clients are given as NVIDIA's plugin says."""
 
 from settings.gpu_sharing import GpuSharing
 from tests.support.rehearsal.kubelets import Kubelets
@@ -44,3 +44,20 @@ def test_clients_of_mps_are_spread_over_the_gpus(kubelets: Kubelets) -> None:
     gpus = [replica.split("::")[0] for replica in given]
     assert max(gpus.count(gpu) for gpu in gpus) <= 3
     assert len(set(given)) == 9
+
+
+def test_gpus_of_one_numa_node_are_given_together_where_kubelet_aligns_nothing(
+    kubelets: Kubelets,
+) -> None:
+    node = kubelets.node("dgx-h200")
+    kubelets.configure(node, {"topologyManagerPolicy": "none"})
+    given = []
+    for name, count in {"a": "3", "b": "2", "c": "3"}.items():
+        kubelets.bind(name, node, cpu="2", **{GPU: count})
+        given.append(kubelets.runs(name)["devices"][GPU])
+
+    assert given == [
+        ["GPU-0", "GPU-1", "GPU-2"],
+        ["GPU-4", "GPU-5"],
+        ["GPU-3", "GPU-6", "GPU-7"],
+    ]

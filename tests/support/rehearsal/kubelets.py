@@ -16,9 +16,16 @@ from ignition.boot.node import boot
 from ignition.plan.tuning import Purpose, Tuning
 from rehearsal.api import Api
 from rehearsal.device_plugin import DevicePlugin
-from rehearsal.kubelet import ADMITTED
+from rehearsal.kubelet import ADMITTED, DESCRIBED
 from rehearsal.network_plugins import NetworkPlugins, offering
-from rehearsal.nodes import NODES, ClusterNode, RequestedMachine, register, wait_until_ready
+from rehearsal.nodes import (
+    MERGE,
+    NODES,
+    ClusterNode,
+    RequestedMachine,
+    register,
+    wait_until_ready,
+)
 from settings.gpu_sharing import GpuSharing, sharing_labels
 from tests.support.ignition.nodes import TUNING_OF, user_data
 from tests.support.ignition.nodes import node as boot_data
@@ -95,8 +102,10 @@ class Kubelets:
         """Create a pod on the node that asks for the same as requests and limits."""
         self.create(name, node, {"limits": {"memory": memory, **limits}})
 
-    def create(self, name: str, node: str, resources: Mapping[str, object], **spec: object) -> None:
-        """Create a pod on the node as a scheduler binds it, which tolerates every taint."""
+    def create(
+        self, name: str, node: str | None, resources: Mapping[str, object], **spec: object
+    ) -> None:
+        """Create a pod, which tolerates every taint, bound to the node; None leaves it unbound."""
         container = {"name": "main", "image": "example", "resources": resources}
         wanted = {
             "containers": [container],
@@ -106,6 +115,25 @@ class Kubelets:
             **spec,
         }
         assert self.api.create(PODS, {"metadata": {"name": name}, "spec": wanted})
+
+    def configure(self, node: str, changes: Mapping[str, object]) -> None:
+        """Start the node's kubelet with another configuration, as a changed Ignition does."""
+        folder = self.directory / "kubelets" / node
+        before = set(folder.iterdir())
+        found = self.api.get(f"{NODES}/{node}")
+        assert found
+        told = json.loads(found["metadata"]["annotations"][DESCRIBED])
+        told["configuration"] |= changes
+        self._annotate(node, DESCRIBED, json.dumps(told))
+        wait(lambda: set(folder.iterdir()).isdisjoint(before), f"the kubelet of {node} starts anew")
+
+    def power(self, node: str, *, on: bool) -> None:
+        """Switch the node's machine on or off."""
+        self._annotate(node, "kwok.x-k8s.io/node", "fake" if on else None)
+
+    def _annotate(self, node: str, key: str, text: str | None) -> None:
+        change = {"metadata": {"annotations": {key: text}}}
+        self.api.request("PATCH", f"{NODES}/{node}", change, headers=MERGE)
 
     def decided(self, name: str) -> dict[str, Any]:
         """Wait until kubelet runs the pod or has failed it."""
@@ -151,6 +179,15 @@ class Kubelets:
             self.api.request("DELETE", path, {"gracePeriodSeconds": 0})
         for node in self.api.items(NODES):
             self.api.delete(f"{NODES}/{node['metadata']['name']}")
+
+
+def cpus(text: str) -> set[int]:
+    """The numbers of a list of CPUs such as 0-3,56."""
+    found: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found |= set(range(int(first), int(last or first) + 1))
+    return found
 
 
 def wait(until: Callable[[], bool], what: str) -> None:

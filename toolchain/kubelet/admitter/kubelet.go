@@ -24,6 +24,8 @@ import (
 type kubelet struct {
 	node     *v1.Node
 	text     string    // the description that it was started with
+	state    string    // the folder of its managers' state files; empty where there are none
+	offered  *offered  // nil where managers are
 	managers *managers // nil on a node that nothing describes: only its predicates are asked then
 	handlers lifecycle.PodAdmitHandlers
 
@@ -32,36 +34,72 @@ type kubelet struct {
 }
 
 // startKubelet is a kubelet of the node; its state is in a subfolder for this Node, machine and
-// configuration, so that a machine that was installed anew begins empty.
-func startKubelet(ctx context.Context, node *v1.Node, folder string, admitted []*v1.Pod) (*kubelet, error) {
+// configuration. It takes the pods that were admitted before over where that folder is there. A
+// kubelet begins without them on a machine that was installed anew or has another configuration:
+// kubelet sends all pods through admission when it starts (HandlePodAdditions), and there its
+// managers have given them nothing yet.
+func startKubelet(ctx context.Context, node *v1.Node, folder string, before []*v1.Pod) (*kubelet, error) {
 	made := &kubelet{node: node, text: node.Annotations[described], pods: map[types.UID]*v1.Pod{}}
-	for _, pod := range admitted {
-		made.pods[pod.UID] = pod
-	}
 	update := func(*schedulerframework.NodeInfo, *lifecycle.PodAdmitAttributes) error { return nil }
-	if made.text != "" {
-		asked, err := read(made.text)
-		if err != nil {
-			return nil, err
-		}
-		state := stateFolder(folder, node, asked)
-		if err := removeOthers(folder, state); err != nil {
-			return nil, err
-		}
-		made.managers, err = startManagers(ctx, asked, state, made.active)
-		if err != nil {
+	var ofFeatures []lifecycle.PodAdmitHandler
+	if made.text == "" {
+		made.takeOver(before)
+	} else {
+		if err := made.startManagers(ctx, node, folder, before); err != nil {
 			return nil, err
 		}
 		update = made.managers.devices.UpdatePluginResources
-		sysctls, err := allowedSysctls(ctx, asked)
-		if err != nil {
-			return nil, err
-		}
-		made.handlers = append(made.handlers, sysctls, made.managers.topology)
+		ofFeatures = made.offered.handlers()
 	}
 	predicates := lifecycle.NewPredicateAdmitHandler(made.cached, nobodyGives{}, update)
 	made.handlers = append(made.handlers, predicates, lifecycle.NewPodFeaturesAdmitHandler())
+	made.handlers = append(made.handlers, ofFeatures...)
 	return made, nil
+}
+
+func (k *kubelet) startManagers(ctx context.Context, node *v1.Node, folder string, before []*v1.Pod) error {
+	asked, err := read(k.text)
+	if err != nil {
+		return err
+	}
+	k.state = stateFolder(folder, node, asked)
+	if k.hasState() {
+		k.takeOver(before)
+	}
+	if err := removeOthers(folder, k.state); err != nil {
+		return err
+	}
+	if k.offered, err = offeredBy(ctx, asked); err != nil {
+		return err
+	}
+	if k.managers, err = startManagers(ctx, asked, k.state, k.active); err != nil {
+		return err
+	}
+	sysctls, err := allowedSysctls(ctx, asked)
+	k.handlers = append(k.handlers, sysctls, k.managers.topology)
+	return err
+}
+
+func (k *kubelet) takeOver(pods []*v1.Pod) {
+	for _, pod := range pods {
+		k.pods[pod.UID] = pod
+	}
+}
+
+// hasState is false where the files of its managers are gone: the machine was wiped.
+func (k *kubelet) hasState() bool {
+	if k.state == "" {
+		return true
+	}
+	_, err := os.Stat(k.state)
+	return err == nil
+}
+
+// see takes the Node as it is now, with what kubelet itself says in its status; it tells whether
+// the API server has yet to be told that.
+func (k *kubelet) see(node *v1.Node) bool {
+	k.node = node.DeepCopy() // kubelet's predicates write to its labels
+	return k.offered != nil && k.offered.fill(k.node)
 }
 
 func stateFolder(folder string, node *v1.Node, asked description) string {

@@ -3,8 +3,10 @@
 // kubelet is configured; kubelet's own CPU, memory, device and Topology Manager and its predicates
 // then decide in kubelet's order, and a refusal is the pod's failure in kubelet's words.
 //
-// Left out of kubelet: pods that critical ones would end to make room, AppArmor, changes of a
-// running pod's resources, and feature gates of a configuration (one process has one set).
+// Left out of kubelet (NewMainKubelet's admit handlers): pods that critical ones would end to make
+// room, refusals while the machine is short of memory, drive space or process ids (eviction) or
+// shuts down, AppArmor, changes of a running pod's resources, and feature gates of a configuration
+// but in what the node declares (one process has one set).
 package main
 
 import (

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -16,8 +15,9 @@ import (
 //
 // NVIDIA's (k8s-device-plugin v0.20.0, internal/rm) states the NUMA node of each GPU, instance and
 // replica, refuses more than one replica where it is told to, and prefers: of whole GPUs those with
-// the best links, which behind an NVSwitch are those of one NUMA node; of replicas and instances
-// the GPU with the fewest in use. The RDMA shared device plugin (v1.5.3, pkg/resources/server.go)
+// the best links; of replicas the GPU with the fewest in use. It counts an instance of MIG as a GPU
+// of its own (prepareCandidates in allocate.go goes by the id before "::"), so it prefers none, and
+// here the first by name is given. The RDMA shared device plugin (v1.5.3, pkg/resources/server.go)
 // states neither NUMA nodes nor preferences. AWS's documents alignment for EKS's own images alone.
 type inProcess struct {
 	plugin
@@ -64,17 +64,13 @@ func (p inProcess) GetPreferredAllocation(_ context.Context, asked *deviceplugin
 	_ ...grpc.CallOption) (*deviceplugin.PreferredAllocationResponse, error) {
 	given := &deviceplugin.PreferredAllocationResponse{}
 	for _, each := range asked.ContainerRequests {
-		free := slices.DeleteFunc(slices.Clone(each.AvailableDeviceIDs), func(id string) bool {
-			return slices.Contains(each.MustIncludeDeviceIDs, id)
-		})
-		slices.Sort(free)
-		needed := min(int(each.AllocationSize)-len(each.MustIncludeDeviceIDs), len(free))
-		if p.plugin.Resource == "nvidia.com/gpu" && !slices.ContainsFunc(free, isReplica) {
-			free = p.together(free, needed)
-		} else {
-			free = p.spread(free, needed)
+		available := slices.Sorted(slices.Values(each.AvailableDeviceIDs))
+		size := min(int(each.AllocationSize), len(available))
+		choose := p.spread
+		if p.plugin.Resource == "nvidia.com/gpu" && !slices.ContainsFunc(available, isReplica) {
+			choose = p.together
 		}
-		preferred := append(slices.Clone(each.MustIncludeDeviceIDs), free[:needed]...)
+		preferred := choose(available, each.MustIncludeDeviceIDs, size)
 		given.ContainerResponses = append(given.ContainerResponses,
 			&deviceplugin.ContainerPreferredAllocationResponse{DeviceIDs: preferred})
 	}
@@ -88,40 +84,18 @@ func gpuOf(id string) string {
 	return gpu
 }
 
-// together orders GPUs by NUMA node: first the one that has just enough, else the one with most.
-func (p inProcess) together(free []string, needed int) []string {
-	node, beside := map[string]int64{}, map[int64]int{}
-	for _, each := range p.Devices {
-		if each.NUMANode != nil && slices.Contains(free, each.ID) {
-			node[each.ID] = *each.NUMANode
-			beside[*each.NUMANode]++
-		}
-	}
-	rank := func(id string) int {
-		found := beside[node[id]]
-		if found < needed {
-			return len(p.Devices) - found // after each that is large enough
-		}
-		return found - len(p.Devices)
-	}
-	ordered := slices.Clone(free)
-	slices.SortStableFunc(ordered, func(a, b string) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(node[a], node[b]))
-	})
-	return ordered
-}
-
 // spread is greedyAlloc with the distributed policy, and takes the first by name where all is equal.
-func (p inProcess) spread(free []string, needed int) []string {
+func (p inProcess) spread(available, required []string, size int) []string {
+	left := slices.DeleteFunc(slices.Clone(available), func(id string) bool { return slices.Contains(required, id) })
 	used, picked := map[string]int{}, map[string]int{}
 	for _, each := range p.Devices {
 		used[gpuOf(each.ID)]++
 	}
-	for _, id := range free {
+	for _, id := range left {
 		used[gpuOf(id)]--
 	}
-	left, chosen := slices.Clone(free), []string{}
-	for range needed {
+	chosen := slices.Clone(required)
+	for range size - len(required) {
 		best := slices.MinFunc(left, func(a, b string) int {
 			first, second := gpuOf(a), gpuOf(b)
 			if used[first] != used[second] {

@@ -1,17 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
@@ -175,6 +173,11 @@ func (a *admitter) sync(ctx context.Context, name string) error {
 		a.failed <- fmt.Errorf("the kubelet of node %s would not start: %w", name, err)
 		return err
 	}
+	if kubelet.see(node) {
+		if err := a.tell(ctx, kubelet.node); err != nil {
+			return err
+		}
+	}
 	if err := kubelet.forget(pods); err != nil {
 		return err
 	}
@@ -196,39 +199,40 @@ func (a *admitter) podsOf(name string) ([]*v1.Pod, error) {
 			pods = append(pods, pod)
 		}
 	}
-	slices.SortFunc(pods, func(a, b *v1.Pod) int {
-		return a.CreationTimestamp.Time.Compare(b.CreationTimestamp.Time)
+	slices.SortFunc(pods, func(a, b *v1.Pod) int { // kubelet's order of those of one second is chance
+		return cmp.Or(a.CreationTimestamp.Time.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
 	return pods, err
 }
 
-// kubeletOf is the kubelet of this very Node; another machine or configuration starts another one.
+// kubeletOf is the kubelet of this very Node; another machine or configuration starts another one,
+// and so does a wiped machine.
 func (a *admitter) kubeletOf(ctx context.Context, node *v1.Node, pods []*v1.Pod) (*decided, error) {
 	a.mutex.Lock()
 	known := a.kubelets[node.Name]
 	a.mutex.Unlock()
-	own := node.DeepCopy() // kubelet's predicates write to its labels
-	if known != nil && known.node.UID == node.UID && known.text == node.Annotations[described] {
-		known.node = own
+	same := known != nil && known.node.UID == node.UID && known.text == node.Annotations[described]
+	if same && known.hasState() {
 		return known, nil
 	}
-	running := []*v1.Pod{}
-	made := &decided{on: map[types.UID]*decision{}}
-	for _, pod := range pods {
-		if _, is := pod.Annotations[admitted]; is {
-			running = append(running, pod)
-			made.on[pod.UID] = &decision{result: lifecycle.PodAdmitResult{Admit: true}, written: true}
-		}
-	}
-	var err error
-	made.kubelet, err = startKubelet(ctx, own, filepath.Join(a.folder, node.Name), running)
+	running := slices.DeleteFunc(slices.Clone(pods), func(pod *v1.Pod) bool { return !isMarked(pod) })
+	started, err := startKubelet(ctx, node, filepath.Join(a.folder, node.Name), running)
 	if err != nil {
 		return nil, err
+	}
+	made := &decided{kubelet: started, on: map[types.UID]*decision{}}
+	for _, pod := range started.active() {
+		made.on[pod.UID] = &decision{result: lifecycle.PodAdmitResult{Admit: true}, written: true}
 	}
 	a.mutex.Lock()
 	a.kubelets[node.Name] = made
 	a.mutex.Unlock()
 	return made, nil
+}
+
+func isMarked(pod *v1.Pod) bool {
+	_, is := pod.Annotations[admitted]
+	return is
 }
 
 func (d *decided) forget(pods []*v1.Pod) error {
@@ -259,41 +263,12 @@ func (a *admitter) decide(ctx context.Context, kubelet *decided, pod *v1.Pod, re
 	if made.written {
 		return nil
 	}
-	err := a.write(ctx, pod, change(kubelet, pod, made.result))
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // another pod has its name
-		return err
+	var err error
+	if made.result.Admit {
+		err = a.mark(ctx, pod, kubelet.placement(pod))
+	} else {
+		err = a.fail(ctx, pod, made.result)
 	}
-	made.written = true
-	return nil
-}
-
-// change is the mark of an admitted pod, or what kubelet's rejectPod writes.
-func change(kubelet *decided, pod *v1.Pod, result lifecycle.PodAdmitResult) map[string]any {
-	metadata := map[string]any{"uid": pod.UID}
-	if !result.Admit {
-		failed := map[string]any{
-			"phase":   v1.PodFailed,
-			"reason":  result.Reason,
-			"message": "Pod was rejected: " + result.Message,
-		}
-		return map[string]any{"metadata": metadata, "status": failed}
-	}
-	text, err := json.Marshal(kubelet.placement(pod))
-	if err != nil {
-		panic(err) // texts and numbers alone
-	}
-	metadata["annotations"] = map[string]string{admitted: string(text)}
-	return map[string]any{"metadata": metadata}
-}
-
-func (a *admitter) write(ctx context.Context, pod *v1.Pod, changed map[string]any) error {
-	body, err := json.Marshal(changed)
-	if err != nil {
-		return err
-	}
-	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	_, err = a.client.CoreV1().Pods(pod.Namespace).Patch(limited, pod.Name, types.MergePatchType, body,
-		metav1.PatchOptions{}, "status")
+	made.written = err == nil
 	return err
 }
