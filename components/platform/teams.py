@@ -41,6 +41,7 @@ from components.platform.queue_shares import deserved
 from components.platform.team_access import team_access, team_role
 from settings.names import GPU, NCCL_CONFIG, POD_SECURITY, owner_labels
 from settings.types import Queue, Team
+from workloads.controllers.queue_entry.entry import QUOTA
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +103,7 @@ class Teams(pulumi.ComponentResource):
                     )
                 ResourceQuota(
                     f"{prefix}-quota",
-                    metadata=ObjectMetaArgs(name="gpus", namespace=space.metadata["name"]),
+                    metadata=ObjectMetaArgs(name=QUOTA, namespace=space.metadata["name"]),
                     spec=ResourceQuotaSpecArgs(hard=_most(bounds, args)),
                     opts=child,
                 )
