@@ -36,6 +36,7 @@ from pulumi_kubernetes.networking.v1 import (
     NetworkPolicySpecArgs,
 )
 
+from components.platform.gang_requests import gang_requests
 from components.platform.queue_rules import queue_rules
 from components.platform.queue_shares import deserved
 from components.platform.team_access import team_access, team_role
@@ -116,6 +117,7 @@ class Teams(pulumi.ComponentResource):
                     opts=after_crds,
                 )
         queue_rules(name, queues, args.rented, args.operators, child)
+        gang_requests(name, child)
         self.register_outputs({})
 
 
