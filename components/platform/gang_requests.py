@@ -40,12 +40,6 @@ _PATCHES = (
 
 def gang_requests(name: str, opts: pulumi.ResourceOptions) -> None:
     """Register the policy for the namespaces of queues."""
-    rule = {
-        "api_groups": ["batch.volcano.sh"],
-        "api_versions": ["v1alpha1"],
-        "operations": ["CREATE"],
-        "resources": ["jobs"],
-    }
     MutatingAdmissionPolicy(
         f"{name}-requests",
         metadata=ObjectMetaArgs(name=NAME),
@@ -56,7 +50,14 @@ def gang_requests(name: str, opts: pulumi.ResourceOptions) -> None:
                 "namespace_selector": {
                     "match_expressions": [{"key": f"{PREFIX}/team", "operator": "Exists"}]
                 },
-                "resource_rules": [rule],
+                "resource_rules": [
+                    {
+                        "api_groups": ["batch.volcano.sh"],
+                        "api_versions": ["v1alpha1"],
+                        "operations": ["CREATE"],
+                        "resources": ["jobs"],
+                    }
+                ],
             },
             "mutations": [{"patch_type": "JSONPatch", "json_patch": {"expression": _PATCHES}}],
         },
