@@ -10,7 +10,7 @@ from rehearsal.faults import replay
 from rehearsal.faults.boot import GIVEN_UP_AFTER_S, BootHangs
 from rehearsal.faults.run import doubled
 from rehearsal.faults.scene import Fault, Hit, Scene
-from rehearsal.faults.servers import LEADERS, RENEW_DEADLINE_S, ServerKilled
+from rehearsal.faults.servers import RENEW_DEADLINE_S, WATCHERS, ServerKilled
 from rehearsal.faults.spot import SpotEnds
 from rehearsal.faults.work import Gang
 from rehearsal.karpenter.launch import sell_out
@@ -85,11 +85,11 @@ def test_a_control_plane_that_is_killed_loses_doubles_and_cordons_nothing(scene:
     scene.processes.check()
 
 
-def test_leaders_that_cannot_renew_their_lease_end_and_are_started_again(scene: Scene) -> None:
+def test_what_would_believe_an_old_watch_is_started_again(scene: Scene) -> None:
     fault = ServerKilled(name="kube-apiserver", down_s=RENEW_DEADLINE_S + 1, settles_s=2.0)
     began, hit = put_in(scene, fault)
-    assert set(LEADERS) <= set(fault.restarted)
-    assert set(LEADERS) <= set(scene.processes.running())
+    assert set(WATCHERS) <= set(fault.restarted)
+    assert set(WATCHERS) <= set(scene.processes.running())
     assert replay.wrong_cordons([*scene.watch.seen], began, hit) == ()
 
 
