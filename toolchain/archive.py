@@ -14,7 +14,8 @@ from rich.console import Console
 
 from toolchain.build import build_all, lock
 from toolchain.layout import Layout
-from toolchain.programs import PROGRAMS, Program, ToolchainError
+from toolchain.program import Program, ToolchainError
+from toolchain.programs import PROGRAMS
 from toolchain.progress import Progress
 
 USUAL = tuple(program for program in PROGRAMS.values() if not program.on_demand)

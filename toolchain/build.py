@@ -21,7 +21,8 @@ from rich.console import Console
 
 from toolchain.go import Recipe, end_builds, find_go
 from toolchain.layout import Layout
-from toolchain.programs import PROGRAMS, VERSIONS, OnPath, Program, ToolchainError
+from toolchain.program import OnPath, Program, ToolchainError
+from toolchain.programs import PROGRAMS, VERSIONS
 from toolchain.progress import Progress
 
 __all__ = ["ToolchainError", "Tools", "ensure", "is_built", "versions"]

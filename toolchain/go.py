@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 
 from toolchain.layout import Layout
-from toolchain.programs import (
+from toolchain.program import (
     GO_WHEEL,
     Binary,
     Copy,

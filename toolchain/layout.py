@@ -14,7 +14,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolchain.programs import PROGRAMS, SOURCES, Program
+from toolchain.program import SOURCES, Program
+from toolchain.programs import PROGRAMS
 
 HOME = SOURCES.parent / ".toolchain"
 SOURCE = re.compile(r"\.(?:go|mod|sum)$")

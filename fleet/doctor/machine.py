@@ -13,7 +13,8 @@ from fleet.doctor.finding import Finding, Purpose
 from toolchain.bootstrap import Bootstrap
 from toolchain.build import REHEARSAL, Installed
 from toolchain.layout import Layout
-from toolchain.programs import PROGRAMS, Program
+from toolchain.program import Program
+from toolchain.programs import PROGRAMS
 
 LOWEST = (3, 11)
 MEMORY_GB = 3  # the processes of dev take 2.2 GB together

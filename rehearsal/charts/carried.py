@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rehearsal.charts.wanted import Found, Wanted
-from toolchain.programs import pinned
+from toolchain.program import pinned
 
 
 def _nothing(_version: str) -> Mapping[str, object]:

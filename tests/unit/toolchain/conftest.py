@@ -11,7 +11,8 @@ from rich.console import Console
 
 from toolchain.build import Tools, ensure
 from toolchain.layout import Layout
-from toolchain.programs import PROGRAMS, SOURCES
+from toolchain.program import SOURCES
+from toolchain.programs import PROGRAMS
 
 GO = """#!/bin/sh
 PATH=/usr/bin:/bin

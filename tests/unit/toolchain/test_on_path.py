@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.toolchain.conftest import Workshop
-from toolchain.programs import CONTROL_PLANE, KWOK, PULUMI, numbers
+from toolchain.program import numbers
+from toolchain.programs import CONTROL_PLANE, KWOK, PULUMI
 
 
 def minor(version: str, step: int) -> str:

@@ -7,6 +7,7 @@ import pytest
 import settings.versions
 from toolchain.build import Tools, versions
 from toolchain.layout import HOME
+from toolchain.program import SOURCES, Program, pinned
 from toolchain.programs import (
     CONTROL_PLANE,
     CONTROL_PLANE_NEXT,
@@ -14,10 +15,7 @@ from toolchain.programs import (
     KUBELET_SHAPES,
     KUEUE,
     PROGRAMS,
-    SOURCES,
     VOLCANO,
-    Program,
-    pinned,
 )
 
 

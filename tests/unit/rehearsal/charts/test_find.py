@@ -12,7 +12,7 @@ from rehearsal.charts.rehearse import Equipment, find_all
 from rehearsal.charts.wanted import Unreachable, Wanted
 from rehearsal.providers.cloud import CloudObject
 from settings.names import RELEASE
-from toolchain.programs import pinned
+from toolchain.program import pinned
 
 VOLCANO = Wanted(
     name="volcano", version="1.14.1", repository="https://volcano-sh.github.io/helm-charts"
