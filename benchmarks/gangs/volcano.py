@@ -11,6 +11,7 @@ from benchmarks.gangs.ground import Ground
 from benchmarks.gangs.scenarios import QUEUES, Gang
 from benchmarks.gangs.scheduler import Scheduler, template
 from components.platform.pool_domains import PoolDomains, PoolDomainsArgs
+from components.platform.queue_entry import QueueEntry, QueueEntryArgs
 from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import Volcano, VolcanoArgs
 from rehearsal.controllers.ours import start_ours
@@ -37,7 +38,8 @@ def _program() -> None:
     }
     teams = {"research": Team(cost_centre="4100", queues=queues)}
     pools, rented = {POOL: 8 * max(QUEUES.values())}, frozenset({POOL})
-    Teams("teams", TeamsArgs(teams=teams, pools=pools, rented=rented, crds=crds))
+    made = Teams("teams", TeamsArgs(teams=teams, pools=pools, rented=rented, crds=crds))
+    QueueEntry("queue-entry", QueueEntryArgs(queues=QUEUES, teams=made))
 
 
 def _install(ground: Ground) -> None:
