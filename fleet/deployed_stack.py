@@ -21,6 +21,9 @@ LOCKED = ("the stack is currently locked", "Another update is currently in progr
 """What the engine says of a lock: in a bucket or folder, and in Pulumi Cloud."""
 NO_STACK = "no stack named"
 NOT_SET = "not found for stack"
+HAS_ITS_NAME = "a stack named"
+CLOUD = ("http:", "https:")
+IN_PROGRESS = "Update in progress:"
 UNREADABLE = "failed to load checkpoint: EOF"
 
 
@@ -61,6 +64,31 @@ class DeployedStack:
         there is no such stack.
         """
         words = ("stack", "export", *(("--show-secrets",) if secrets else ()), self.arguments[0])
+        found: dict[str, Any] = json.loads(self._told(self._read(*words)))
+        return found
+
+    def lock(self) -> str | None:
+        """Return what the engine says of those who have the stack; None where nobody has it.
+
+        It has no command that only looks. In a bucket or folder it takes the lock to rename a stack
+        to its own name, and then refuses that, since there is a stack of that name (renameStack in
+        pkg/backend/diy/backend.go of pulumi v3.220.0). Pulumi Cloud tells of an update that runs.
+        """
+        if self._backend().startswith(CLOUD):
+            _, found, told = self._told(self._asked("stack", self.arguments[0])).partition(
+                IN_PROGRESS
+            )
+            return found + "\n".join(told.splitlines()[:3]) if found else None
+        done = self._read("stack", "rename", self.environment, self.arguments[0])
+        if HAS_ITS_NAME in done.stderr:
+            return None
+        if words := _lock_in(done.stderr):
+            return words
+        self._told(done)
+        return None
+
+    def _read(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Ask a command that needs the state, and mend that where a killed engine made it so."""
         done = self._asked(*words)
         if UNREADABLE in done.stderr and mend(self._backend()):
             done = self._asked(*words)
@@ -69,8 +97,7 @@ class DeployedStack:
                 f"The backend has no stack {self.environment}, so nothing was deployed to it from "
                 "there. Where another backend has it, run `pulumi login ADDRESS` first."
             )
-        found: dict[str, Any] = json.loads(self._told(done))
-        return found
+        return done
 
     def resources(self) -> list[Resource]:
         """Return what the state holds; raises StackError where there is no such stack."""

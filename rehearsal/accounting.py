@@ -10,7 +10,7 @@ from rehearsal.providers import cloud
 from rehearsal.providers.kubernetes.objects import identity
 from settings.names import RELEASE
 
-MANAGER = "pulumi-kubernetes-"
+MANAGER = "pulumi-kubernetes"
 """How the field managers begin of what the program has made."""
 KUBERNETES = "kubernetes:"
 LAKEFS = "pulumi-python:dynamic/lakefs:"

@@ -12,6 +12,8 @@ import httpx
 from rehearsal.errors import RefusedError
 
 FIELD_MANAGER = "gpu-fleet-rehearsal"
+STRICT = {"fieldValidation": "Strict"}
+DRY_RUN = {"dryRun": "All"}
 TIMEOUT_S = 60.0  # admission webhooks may take half a minute
 READY_TIMEOUT_S = 2.0
 PARALLEL = 64
@@ -24,6 +26,7 @@ class ApiServerError(RefusedError):
     def __init__(self, status: int, reason: str, message: str) -> None:
         super().__init__(message, summary=f"{status} {reason}")
         self.status = status
+        self.exists = reason == "AlreadyExists"
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,16 @@ class Api:
         """Creates an object in the collection `path`; False where one has its name already."""
         return self._unless(httpx.codes.CONFLICT, "POST", path, body) is not None
 
+    def post(
+        self, path: str, body: Mapping[str, object], *, manager: str, dry_run: bool = False
+    ) -> dict[str, Any]:
+        """Creates an object in the collection `path` as a field manager, and returns it.
+
+        As below, a field that the schema lacks is an error.
+        """
+        query = {"fieldManager": manager, **STRICT, **(DRY_RUN if dry_run else {})}
+        return self.request("POST", path, body, query=query)
+
     def apply(
         self,
         path: str,
@@ -104,8 +117,8 @@ class Api:
         query = {
             "fieldManager": manager,
             "force": "true" if force else "false",
-            "fieldValidation": "Strict",
-            **({"dryRun": "All"} if dry_run else {}),
+            **STRICT,
+            **(DRY_RUN if dry_run else {}),
         }
         headers = {"Content-Type": "application/apply-patch+yaml"}
         return self.request("PATCH", path, body, query=query, headers=headers)

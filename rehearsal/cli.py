@@ -4,6 +4,7 @@ import json
 import shutil
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from rich.text import Text
 from engine.console import show
 from engine.interrupts import Interrupted, interruptible
 from policies.environment import load
-from rehearsal.errors import RehearsalError
+from rehearsal.errors import NoBeginningError, RehearsalError
 from rehearsal.extras import Extras
 from rehearsal.moves.change import asked
 from rehearsal.progress import Progress
@@ -26,7 +27,7 @@ from rehearsal.workspace import Workspace
 from settings import SettingsError, stack_file
 from toolchain.build import ToolchainError
 
-HOLDS, FAILS, UNKNOWN = 0, 1, 2
+HOLDS, FAILS, UNKNOWN, NO_BEGINNING = 0, 1, 2, 3
 
 
 def rehearse(  # noqa: PLR0913  # an option each
@@ -60,7 +61,8 @@ def rehearse(  # noqa: PLR0913  # an option each
                 tracked = stack_file(root, environment)
                 come_from = asked(root, environment, before, jobs, again=again)
             except (SettingsError, RehearsalError) as error:
-                return refused(error, UNKNOWN)
+                begins = not isinstance(error, NoBeginningError)
+                return refused(error, UNKNOWN if begins else NO_BEGINNING)
             rehearsal = Rehearsal(
                 workspace,
                 load(tracked),
@@ -81,6 +83,8 @@ def rehearse(  # noqa: PLR0913  # an option each
     except Exception as error:  # a mistake of ours; the user gets a sentence like any other
         return refused(_unexpected(error, workspace), FAILS)
     _show(report, as_json=as_json, whole=whole)
+    if report.no_beginning:
+        return NO_BEGINNING
     return HOLDS if report.passed else FAILS
 
 
@@ -118,7 +122,8 @@ def rehearse_stop(root: Path, environment: str) -> int:
 
 def _refused(report: Report, error: Exception, code: int, *, errors: Console, as_json: bool) -> int:
     if as_json:
-        _print_json(report.failed(*str(error).splitlines()))
+        known = replace(report, no_beginning=code == NO_BEGINNING)
+        _print_json(known.failed(*str(error).splitlines()))
     return _say(error, code, errors)
 
 

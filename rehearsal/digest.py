@@ -326,8 +326,8 @@ def counts(report: Report) -> Iterator[Line]:
         yield Line(mark="plain", text=text)
     if made := _made(report):
         yield Line(mark="plain", text=made)
-    if report.charts.rendered:
-        yield Line(mark="plain", text=_charts(report))
+    if line := charts(report):
+        yield line
     if report.unverified:
         fields = sum(len(names) for names in report.unverified.values())
         machines = ", ".join(report.unverified)
@@ -343,9 +343,11 @@ def _made(report: Report) -> str:
     return "; ".join(made)
 
 
-def _charts(report: Report) -> str:
-    """The charts that were rendered, in a line."""
+def charts(report: Report) -> Line | None:
+    """Return what became of the charts; None where none was rendered."""
     rendered = report.charts.rendered
+    if not rendered:
+        return None
     objects = sum(sum(each.objects.values()) for each in rendered)
     blocking = sum(one.blocks for each in rendered for one in each.dependents)
     told = [f"{count(len(rendered), 'chart')} rendered, {count(objects, 'object')} in a dry run"]
@@ -353,7 +355,7 @@ def _charts(report: Report) -> str:
         told.append(f"{count(blocking, 'webhook')} and the like block when down")
     if report.charts.images_changed:
         told.append("images differ from the lock")
-    return "; ".join(told)
+    return Line(mark="plain", text="; ".join(told))
 
 
 def not_rehearsed(report: Report) -> str:

@@ -5,6 +5,10 @@ class RehearsalError(RuntimeError):
     """A rehearsal cannot go on; the text is a sentence with the way out."""
 
 
+class NoBeginningError(RehearsalError):
+    """A change cannot be rehearsed from its commit; without `--from` the environment may be."""
+
+
 class RefusedError(RehearsalError):
     """A cloud or an API server refuses a request; nothing was created or changed.
 

@@ -145,6 +145,7 @@ class Report:
     cost: Cost | None = None
     changes: Changes | None = None  # since the last rehearsal of the same kept twin
     moves: Moves | None = None  # of a change that was rehearsed from another commit
+    no_beginning: bool = False  # that commit is none from which the change can be rehearsed
     kills: Kills | None = None
     faults: Faults | None = None
     ending: Ending | None = None

@@ -27,9 +27,10 @@ from rehearsal.charts.rehearse import Equipment, find_all, rehearse, with_lock
 from rehearsal.controller_report import ControllerReport
 from rehearsal.controllers.controller import Controllers
 from rehearsal.controllers.ours import start_ours
+from rehearsal.digest import count
 from rehearsal.ending import take_down
 from rehearsal.engine import Engine, EngineError, forget_findings
-from rehearsal.errors import RehearsalError
+from rehearsal.errors import NoBeginningError, RehearsalError
 from rehearsal.extras import Extras
 from rehearsal.faults.run import FaultRehearsal
 from rehearsal.kills import KilledUpdate
@@ -95,7 +96,8 @@ class Rehearsal:
                 if reason is None:
                     self._stop(again=again)
                     raise
-                self.report = self.report.failed(*reason.splitlines())
+                told = isinstance(error, NoBeginningError) and reason == str(error)
+                self.report = replace(self.report, no_beginning=told).failed(*reason.splitlines())
             except BaseException:
                 self._stop(again=again)
                 raise
@@ -252,7 +254,7 @@ class Rehearsal:
             say=now.say,
         )
         outcome, kills = update.run()
-        now.say(f"{len(kills.kills)} kills, seed {kills.seed}")
+        now.say(f"{count(len(kills.kills), 'kill')}, seed {kills.seed}")
         self.report = replace(self.report, kills=kills).failed(*kills.problems())
         if self.report.problems:
             now.fail(now.detail)
@@ -285,7 +287,7 @@ class Rehearsal:
         with self.progress.phase("destroy") as now:
             settings = self.environment.settings
             ending = take_down(twin, settings, self.extras.take_down, now.say)
-            now.say(f"{ending.resources} resources, {len(ending.left)} left")
+            now.say(f"{count(ending.resources, 'resource')}, {len(ending.left)} left")
             if [*ending.problems()]:
                 now.fail(now.detail)
         self.report = replace(self.report, ending=ending).failed(*ending.problems())

@@ -27,6 +27,7 @@ from components.platform.monitoring.release import Monitoring, MonitoringArgs
 from components.platform.node_check import NodeCheck
 from components.platform.pool_domains import PoolDomains, PoolDomainsArgs
 from components.platform.priority_classes import PriorityClasses
+from components.platform.queue_entry import QueueEntry, QueueEntryArgs
 from components.platform.rdma import Rails, RdmaDevices, RdmaDevicesArgs
 from components.platform.scratch import Scratch, ScratchArgs
 from components.platform.system_network import SystemNetwork, SystemNetworkArgs
@@ -129,6 +130,8 @@ def cluster_platform(
         spaces[SCRATCH_NAMESPACE] = Scratch("scratch", ScratchArgs(pools=drives), on_cluster)
     kured = Kured("kured", KuredArgs(window=settings.reboots), on_cluster)
     teams = Teams("teams", _teams(environment, gpu_pools, volcano), on_cluster)
+    if queues:
+        QueueEntry("queue-entry", QueueEntryArgs(queues=queues, teams=teams), on_cluster)
     if any(queue.pools for queue in queues.values()):
         buffers = GangBufferArgs(
             queues=queues, machines=_rentable(gpu_pools), crds=volcano.release, spaces=[teams]

@@ -36,11 +36,13 @@ from pulumi_kubernetes.networking.v1 import (
     NetworkPolicySpecArgs,
 )
 
+from components.platform.gang_requests import gang_requests
 from components.platform.queue_rules import queue_rules
 from components.platform.queue_shares import deserved
 from components.platform.team_access import team_access, team_role
 from settings.names import GPU, NCCL_CONFIG, POD_SECURITY, owner_labels
 from settings.types import Queue, Team
+from workloads.controllers.queue_entry.entry import QUOTA
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +104,7 @@ class Teams(pulumi.ComponentResource):
                     )
                 ResourceQuota(
                     f"{prefix}-quota",
-                    metadata=ObjectMetaArgs(name="gpus", namespace=space.metadata["name"]),
+                    metadata=ObjectMetaArgs(name=QUOTA, namespace=space.metadata["name"]),
                     spec=ResourceQuotaSpecArgs(hard=_most(bounds, args)),
                     opts=child,
                 )
@@ -115,6 +117,7 @@ class Teams(pulumi.ComponentResource):
                     opts=after_crds,
                 )
         queue_rules(name, queues, args.rented, args.operators, child)
+        gang_requests(name, child)
         self.register_outputs({})
 
 

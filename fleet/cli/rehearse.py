@@ -93,7 +93,9 @@ def rehearse(  # noqa: PLR0913  # an option each
       fleet rehearse dev --fault spot@5
 
     Exit code 1 if something fails, breaks a rule or ends more jobs than allowed, 2 if there is no
-    such environment or commit, or options do not go together.
+    such environment or commit, or options do not go together, 3 if the change cannot be rehearsed
+    from that commit: it has other packages, settings that this program refuses or other ranges of
+    addresses, or does not come up. Without --from the environment may still be rehearsed.
     """
     from secrets import randbelow
 

@@ -36,14 +36,20 @@ def resume(
 
     Looks each resource that was being made up in its cloud by its unique name, opens the lock of
     the stack, puts what is there into the state, forgets what is not, and runs `pulumi up`. A run
-    that was ended goes on when it is started again.
+    that was ended goes on when it is started again. Where nothing is pending it says so and ends.
+
+    The lock of a process that runs on this machine is not opened. That of another machine is told
+    with its age, and a person is asked; with --yes it is opened only when neither it nor the state
+    was written for 30 minutes.
 
     \b
     Examples:
       fleet resume dev
       fleet resume dev --id cpu-1=4711 --gone cpu-2
 
-    Exit code 1 if it cannot be done, 2 if nothing was begun, else that of `pulumi up`.
+    Exit code 0 if nothing is pending, 2 if it ends before it has changed anything (bad input, what
+    cannot be looked up, a lock that is in use, your no), 1 if it fails after that, else that of
+    `pulumi up`.
     """
     from fleet.resume.command import Wanted, command
 

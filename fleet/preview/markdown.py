@@ -127,6 +127,8 @@ def _rehearsal(summary: Summary) -> Iterator[str]:
     if found is not None and found.change:
         yield ""
         yield from (f"- {cell(line)}" for line in found.change)
+        told = tuple(f"not started: {sentence}" for sentence in found.not_started)
+        yield from bullets("⚠️", told, LINES_SHOWN, rest="the report")
 
 
 def _rehearsed(found: Rehearsed) -> Iterator[str]:

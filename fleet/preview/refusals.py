@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from engine.backend_help import BACKEND_HELP
 from engine.events import NOISE, STACK, Diagnostic, Outcome, Violation
 from policies.verdicts import PackFindings
 from settings import how_to_set
@@ -17,24 +18,7 @@ _PROTECTED = (
 # Messages of Pulumi, AWS, Hetzner and Kubernetes about missing access, and the advice for each.
 # {line} is the message.
 _HELP = (
-    (
-        r"PULUMI_ACCESS_TOKEN must be set|must be logged in|not logged in",
-        (
-            "You are not logged in to the backend with the state of {environment}: run "
-            "`pulumi login ADDRESS`, or set PULUMI_BACKEND_URL."
-        ),
-    ),
-    (
-        r"invalid access token|\[401\] Unauthorized",
-        "The backend rejects your access token: run `pulumi login` again.",
-    ),
-    (
-        r"no stack named",
-        (
-            "The backend has no stack {environment}: run `pulumi stack init {environment}`, or "
-            "`pulumi login ADDRESS` with the backend that has it."
-        ),
-    ),
+    *BACKEND_HELP,
     (
         r"passphrase must be set",
         (
@@ -50,20 +34,6 @@ _HELP = (
             "`unset PULUMI_CONFIG_PASSPHRASE`, which wins where both are set, and "
             "`export PULUMI_CONFIG_PASSPHRASE_FILE=FILE` with a file that holds the right one."
         ),
-    ),
-    (
-        r"unable to open bucket|\.pulumi/meta\.yaml",
-        (
-            "The backend cannot be opened ({line}): check its address and your access to it with "
-            "`pulumi login ADDRESS`."
-        ),
-    ),
-    (
-        (
-            r"(?i)no valid credential sources|ExpiredToken|InvalidClientTokenId|get credentials|"
-            r"failed to refresh cached credentials|UnauthorizedOperation"
-        ),
-        "AWS rejects your credentials ({line}): run `aws sso login`, or set AWS_PROFILE.",
     ),
     (
         (

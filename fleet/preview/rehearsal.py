@@ -29,6 +29,7 @@ class Rehearsed:
     jobs: str  # what the smoke set did, empty where it did not run
     seconds: float
     change: tuple[str, ...] = ()  # what it does to what runs, where it was rehearsed from a commit
+    not_started: tuple[str, ...] = ()  # jobs of which nothing tells what it does to them
 
 
 def _new(environment: str) -> str:
@@ -37,10 +38,12 @@ def _new(environment: str) -> str:
     return next(name for name in names if not Path(name).exists())
 
 
-def _change(moves: object, environment: str) -> tuple[str, ...]:
-    if moves is None:
-        return ()
-    return five_lines(TypeAdapter(Moves).validate_python(moves), environment)
+def _change(told: object, environment: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the lines of a change, and a sentence for each job that did not run before it."""
+    if told is None:
+        return (), ()
+    moves = TypeAdapter(Moves).validate_python(told)
+    return five_lines(moves, environment), moves.not_running
 
 
 def _jobs(smoke: object) -> str:
@@ -52,6 +55,7 @@ def read(path: Path, environment: str) -> Rehearsed:
     try:
         report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         told = report["environment"]
+        change, not_started = _change(report.get("moves"), environment)
         found = Rehearsed(
             passed=report["passed"],
             problems=tuple(report["problems"]),
@@ -59,7 +63,8 @@ def read(path: Path, environment: str) -> Rehearsed:
             nodes_wanted=sum(pool["nodes_wanted"] for pool in report["pools"]),
             jobs=_jobs(report["smoke"]),
             seconds=sum(phase["seconds"] for phase in report["phases"]),
-            change=_change(report.get("moves"), environment),
+            change=change,
+            not_started=not_started,
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RehearsalFileError(

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
+from fleet.report.sections import sections
 from policies.exemptions import exemption_note
 from policies.verdicts import WORST_FIRST, State, Verdict
 from rehearsal import digest
-from rehearsal.moves.words import whole
 from rehearsal.report import Pool, Report
 
 BOXES = 48  # of one pool, each a node
@@ -54,6 +55,7 @@ def page(report: Report, when: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.filters["with_code"] = with_code
     rules = sorted((_rule(each, report) for each in report.verdicts), key=_worst_first)
     return templates.get_template("page.html.j2").render(
         report=report,
@@ -66,13 +68,23 @@ def page(report: Report, when: str) -> str:
         cost=digest.cost(report),
         spent=_spent(report),
         warnings=[*digest.warnings(report)],
-        jobs=[line for line in (digest.smoke(report), digest.shortened(report)) if line],
-        change=[*whole(report.moves, report.environment)] if report.moves else [],
+        sections=sections(report),
         not_rehearsed=digest.not_rehearsed(report),
         versions=digest.versions(report),
         open_rules=[rule for rule in rules if rule.style != "good"],
         held_rules=[rule for rule in rules if rule.style == "good"],
         resources=digest.resources(report),
+    )
+
+
+def with_code(text: str) -> Markup:
+    """Return text whose parts in backticks are code, as HTML."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # one of them is left open
+        return escape(text)
+    as_code = Markup("<code>{}</code>")  # what stands in it is escaped
+    return Markup().join(
+        as_code.format(part) if index % 2 else escape(part) for index, part in enumerate(parts)
     )
 
 

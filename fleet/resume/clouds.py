@@ -16,12 +16,19 @@ from fleet.destroy.deployed import Resource
 from fleet.resume.pending import Pending
 
 ACCOUNT = re.compile(r"arn:(?P<partition>aws[a-z-]*):[^:]*:[^:]*:(?P<account>\d{12}):")
+REFUSED_BY_AWS = 254
+"""The exit code of `aws` where AWS answers and refuses; without a network, login or region it is
+another one (`aws help return-codes`)."""
 WHO = ("sts", "get-caller-identity")
 AwsCommand: TypeAlias = Callable[[Sequence[str]], dict[str, Any]]
 
 
 class AskError(RuntimeError):
-    """A cloud cannot be asked; the text is a sentence with what a person can do."""
+    """A cloud cannot be asked; the text says what a person can do, without a full stop."""
+
+
+class UnansweredError(AskError):
+    """A cloud was asked and did not answer: another time it may."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +46,11 @@ def aws_command(words: Sequence[str]) -> dict[str, Any]:
         raise AskError(f"install AWS's command and log in, or ask with `{shlex.join(command)}`")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        why = " ".join(done.stderr.split()) or "it said nothing"
-        raise AskError(f"`{shlex.join(command)}` failed: {why}")
+        why = " ".join(done.stderr.split()).rstrip(".") or "it said nothing"
+        told = f"`{shlex.join(command)}` failed: {why}"
+        if done.returncode == REFUSED_BY_AWS:
+            raise AskError(f"{told}. Run it as somebody who may")
+        raise UnansweredError(f"{told}. Mend that, and run the same command again")
     found: dict[str, Any] = json.loads(done.stdout or "{}")  # a deletion answers nothing
     return found
 
@@ -64,7 +74,9 @@ class Clouds:
         try:
             found = hetzner.listed(self.hetzner, token, kind, {"name": name})
         except hetzner.HetznerError as error:
-            raise AskError(f"Hetzner does not answer ({error}): run the command again") from None
+            raise UnansweredError(
+                f"Hetzner does not answer ({error}): run the same command again"
+            ) from None
         return tuple(str(each["id"]) for each in found)
 
     def access_keys(self, user: str) -> dict[str, datetime]:

@@ -14,15 +14,16 @@ from rich.console import Console
 from engine.interrupts import Interrupted, interruptible
 from fleet.deployed_stack import DeployedStack, StackError, variables
 from fleet.resume.clouds import Clouds
-from fleet.resume.pending import CREATING, on_its_way_s
-from fleet.resume.run import Known, Plan, Resume, Settled
+from fleet.resume.known import Known
+from fleet.resume.pending import CREATING, Answer, Pending
+from fleet.resume.run import Plan, Resume, Settled
 from policies.configuration import PolicyConfigError
 from policies.environment import Environment, load
 from policies.gates.pack_config import pack_config
 from settings import SettingsError, stack_file
 from toolchain.build import ToolchainError, ensure
 
-FAILED, UNKNOWN = 1, 2
+NOTHING, FAILED, UNKNOWN = 0, 1, 2
 SHOWN = 12
 
 
@@ -38,22 +39,22 @@ class Wanted:
 def command(root: Path, environment: str, wanted: Wanted) -> int:
     """Go on after a killed update, and become `pulumi up`; return the exit code where it does not.
 
-    It is 1 if the update stays as it is, and 2 for bad input.
+    It is 0 if there is nothing to go on with, 2 if it ends before it has changed anything, and 1 if
+    it fails after that.
     """
     console = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
     try:
         tracked = stack_file(root, environment)
         known = load(tracked)
         resume = _resume(root, environment, tracked, wanted, console)
-        if seconds := on_its_way_s(resume.stack.exported(), datetime.now(UTC)):
-            console.print(f"A cloud may still do what it was asked for: waiting {seconds:.0f} s.")
-            time.sleep(seconds)
-        plan = resume.plan()
+        plan = resume.plan(lambda seconds: _wait(console, seconds))
     except (SettingsError, PolicyConfigError, ToolchainError, StackError) as error:
         console.print(str(error), style="red", markup=False)
         return UNKNOWN
-    for line in told(plan):
+    for line in told(plan, environment):
         console.print(line, markup=False)
+    if plan.empty:
+        return NOTHING
     if not (wanted.yes or _agreed(console, plan, environment)):
         return UNKNOWN
     try:
@@ -88,31 +89,49 @@ def _resume(
             kubeconfig=lambda: stack.secret("kubeconfig"),
         ),
         known=Known(ids=wanted.ids, gone=wanted.gone),
+        asks=not wanted.yes,
     )
 
 
-def told(plan: Plan) -> Iterator[str]:
-    """Yield what an update has left, and what is known of it."""
+def _wait(console: Console, seconds: float) -> None:
+    console.print(f"A cloud may still do what it was asked for: waiting {seconds:.0f} s.")
+    time.sleep(seconds)
+
+
+def told(plan: Plan, environment: str) -> Iterator[str]:
+    """Yield who has the lock, what an update has left, and what is known of it."""
+    if plan.empty:
+        yield f"Nothing is pending and nobody has its lock: `make up ENV={environment}` updates it."
+        return
+    for lock in plan.locks:
+        yield lock.told(datetime.now(UTC))
     if not (plan.begun or plan.unseen):
         yield "No step is pending."
-        return
     for each, answer in [*zip(plan.begun, plan.answers, strict=True)][:SHOWN]:
-        if each.operation != CREATING:
-            yield f"{each.title}: {each.operation} was not ended."
-            continue
-        ids = ", ".join(answer.ids)
-        if answer.useless and ids:
-            yield f"{each.title}: {ids} was made, and its secret is lost: it will be deleted."
-        elif ids:
-            yield f"{each.title}: it may be there as {ids}."
-        else:
-            yield f"{each.title}: it is made again."
-        if answer.others:
-            yield f"{each.title}: {', '.join(answer.others)} was made before, and stays."
+        yield from _of_step(each, answer)
     if len(plan.begun) > SHOWN:
         yield f"And {len(plan.begun) - SHOWN} more."
     if plan.unseen:
         yield f"{len(plan.unseen)} resources of an earlier `fleet resume` are to be read."
+
+
+def _of_step(begun: Pending, answer: Answer) -> Iterator[str]:
+    first, *more = answer.ids or ("",)
+    if begun.operation != CREATING:
+        yield f"{begun.title}: {begun.operation} was not ended."
+    elif not first:
+        yield f"{begun.title}: it is made again."
+    elif answer.useless:
+        yield (
+            f"{begun.title}: {', '.join(answer.ids)} was made, and its secret is lost: it will be "
+            "deleted."
+        )
+    else:
+        yield f"{begun.title}: it may be there as {first}."
+    if more and not answer.useless:
+        yield f"{begun.title}: {', '.join(more)} is too many: the update deletes it."
+    if answer.others:
+        yield f"{begun.title}: {', '.join(answer.others)} was made before, and stays."
 
 
 def outcome(done: Settled) -> Iterator[str]:
@@ -124,11 +143,20 @@ def outcome(done: Settled) -> Iterator[str]:
             yield f"{len(names)} {what}: {', '.join(names)}."
 
 
+def question(plan: Plan, environment: str) -> str:
+    """Return what is asked before anything is changed."""
+    what = [
+        *(["open the lock"] if plan.locks else ()),
+        *(["put what is there into the state"] if plan.begun else ()),
+        *(["read what an earlier run has put into the state"] if plan.unseen else ()),
+    ]
+    asked = f"{', '.join(what)} of {environment}, and update it?"
+    return f"{asked[0].upper()}{asked[1:]} No other update of it may run now."
+
+
 def _agreed(console: Console, plan: Plan, environment: str) -> bool:
-    where = "Put what is there into the state" if plan.begun else "Open its lock"
-    question = f"{where} of {environment}, and update it? No other update of it may run now."
     try:
-        return typer.confirm(question, err=True)
+        return typer.confirm(question(plan, environment), err=True)
     except typer.Abort:
         console.print("\nNobody answered: nothing was done (--yes does not ask).")
         return False

@@ -100,7 +100,7 @@ def pending(state: Mapping[str, Any]) -> list[Pending]:
     operations = (state.get("deployment") or {}).get(OPERATIONS) or []
     found: list[Pending] = []
     for each in operations:
-        new = Pending(operation=each["type"], resource=each["resource"], written=_written(state))
+        new = Pending(operation=each["type"], resource=each["resource"], written=written(state))
         if not any(new.repeats(old) for old in found):
             found.append(new)
     return found
@@ -113,11 +113,20 @@ def on_its_way_s(state: Mapping[str, Any], now: datetime) -> float:
     """
     if not any(each.operation == CREATING for each in pending(state)):
         return 0.0
-    return min(max(0.0, REQUEST_S - (now - _written(state)).total_seconds()), REQUEST_S)
+    return min(max(0.0, REQUEST_S - (now - written(state)).total_seconds()), REQUEST_S)
 
 
-def _written(state: Mapping[str, Any]) -> datetime:
+def written(state: Mapping[str, Any]) -> datetime:
+    """Return when an update has last written the state."""
     return datetime.fromisoformat(state["deployment"]["manifest"]["time"])
+
+
+def fingerprint(state: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what another update of the stack would change, whether secrets are clear or not."""
+    deployment = state["deployment"]
+    there = [(each["urn"], each.get("id")) for each in deployment.get("resources") or ()]
+    begun = [(each["type"], each["resource"]["urn"]) for each in deployment.get(OPERATIONS) or ()]
+    return written(state), there, begun
 
 
 def unseen(state: Mapping[str, Any]) -> list[str]:

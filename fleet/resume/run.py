@@ -1,40 +1,32 @@
 """The steps of `fleet resume` before its update: look up, unlock, put into the state, read."""
 
-import os
-import re
-import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from engine.events import Outcome
-from fleet.deployed_stack import DeployedStack, StackError, StackLockedError
+from fleet.deployed_stack import DeployedStack, StackError
 from fleet.resume import lookup
-from fleet.resume.clouds import AskError, Clouds
-from fleet.resume.pending import CREATING, Answer, Pending, pending, settled, to_read, unseen
+from fleet.resume.clouds import AskError, Clouds, UnansweredError
+from fleet.resume.known import Known
+from fleet.resume.locks import SILENT_S, Lock, fresh, locks_in, running
+from fleet.resume.pending import (
+    CREATING,
+    Answer,
+    Pending,
+    fingerprint,
+    on_its_way_s,
+    pending,
+    settled,
+    to_read,
+    unseen,
+    written,
+)
 from fleet.resume.releases import HalfDoneError, is_there
 from kube.client import KubeError
 from settings.names import RELEASE
-
-HOLDER = re.compile(r"created by (?P<user>\S+)@(?P<host>\S+) \(pid (?P<pid>\d+)\)")
-"""Who has the lock of a bucket or folder (checkForLock in pkg/backend/diy/lock.go of pulumi
-v3.220.0)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Known:
-    """What a person knows: the ids of what is there, and what is not there, by name or URN."""
-
-    ids: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    gone: Sequence[str] = ()
-
-    def of(self, begun: Pending) -> Answer | None:
-        """Return what they know of a pending create; None where that is nothing."""
-        if begun.name in self.gone or begun.urn in self.gone:
-            return Answer()
-        ids = self.ids.get(begun.urn, self.ids.get(begun.name))
-        return Answer(ids=tuple(ids)) if ids else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +39,12 @@ class Plan:
     answers: tuple[Answer, ...]
     unseen: tuple[str, ...]
     """What an earlier run has put into the state and not read."""
+    locks: tuple[Lock, ...]
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to go on with."""
+        return not (self.begun or self.unseen or self.locks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,16 +72,23 @@ class Resume:
     clouds: Callable[[Sequence[Mapping[str, Any]]], Clouds]
     """Makes the clouds from the resources in the state."""
     known: Known = field(default_factory=Known)
+    asks: bool = True
+    """Whether a person who can know that no update runs is asked before a lock is opened."""
 
-    def plan(self) -> Plan:
-        """Look up what is pending.
+    def plan(self, wait: Callable[[float], None] = lambda _seconds: None) -> Plan:
+        """Look up who has the lock and what is pending; `wait` while a cloud may still make it.
 
-        Raises StackError with a line for each that nobody can ask, and UnfinishedError where Helm
-        must end a release first.
+        Raises StackError where an update may still run, or with a line for each that cannot be
+        looked up, and UnfinishedError where Helm must end a release first.
         """
+        locks = self._locks()
         state = self._state()
+        self._refuse_fresh(locks, state)
         begun = tuple(pending(state))
-        self._refuse_strangers(begun)
+        if wrong := self.known.wrong(begun):
+            raise StackError(wrong)
+        if seconds := on_its_way_s(state, datetime.now(UTC)):
+            wait(seconds)
         clouds = self.clouds((state.get("deployment") or {}).get("resources") or [])
         answers: list[Answer] = []
         problems: list[str] = []
@@ -95,11 +100,12 @@ class Resume:
                 half_done.append(error)
             except KubeError as error:
                 problems.append(f"{each.title}: what Helm has made of it is not known. {error}")
+            except UnansweredError as error:
+                problems.append(f"{_unknown(each)}: {error}.")
             except AskError as error:
                 problems.append(
-                    f"{each.title}: it may have been made, and the state does not know: {error}. "
-                    f"Then add `--id {each.name}=ID`, or `--gone {each.name}` where it is not "
-                    "there."
+                    f"{_unknown(each)}: {error}. Then add `--id {each.name}=ID`, or "
+                    f"`--gone {each.name}` where it is not there."
                 )
         if problems:
             raise StackError("\n".join(dict.fromkeys([*problems, *map(str, half_done)])))
@@ -111,15 +117,19 @@ class Resume:
             begun=begun,
             answers=tuple(answers),
             unseen=tuple(unseen(state)),
+            locks=locks,
         )
 
     def settle(self, plan: Plan, progress: Callable[[Outcome], None]) -> Settled:
         """Put into the state what there is, and read it; a run that is killed goes on by another.
 
-        Raises StackError where an update still runs.
+        Raises StackError where somebody has begun or ended an update since the plan.
         """
         new = settled(plan.state, plan.answers)
-        self._put_back(new)
+        if self._unchanged(plan):
+            self.stack.open()
+        if plan.begun:
+            self.stack.put_back(new)
         _delete_keys(new, plan.clouds)
         if urns := [*to_read(new, plan.state)]:
             self.stack.refresh(urns, progress)
@@ -139,26 +149,44 @@ class Resume:
             is_there(begun, clouds.kubeconfig())
         return Answer()
 
-    def _put_back(self, state: Mapping[str, Any]) -> None:
-        """Write the state; open the lock that a killed engine has left."""
-        try:
-            self.stack.put_back(state)
-        except StackLockedError as locked:
-            if running := _running_here(locked.words):
-                raise StackError(
-                    f"The update of {self.stack.environment} still runs (process {running}): wait "
-                    f"for it, or end it with `kill -INT {running}`."
-                ) from None
-            self.stack.open()
-            self.stack.put_back(state)
+    def _locks(self) -> tuple[Lock, ...]:
+        """Return the locks; refuse where the update that has one runs on this machine."""
+        words = self.stack.lock()
+        locks = locks_in(words) if words else ()
+        if held := running(locks):
+            raise StackError(
+                f"The update of {self.stack.environment} still runs. {held.told(datetime.now(UTC))}"
+                f" Wait for it, or end it with `kill -INT {held.process}`."
+            )
+        return locks
 
-    def _refuse_strangers(self, begun: Sequence[Pending]) -> None:
-        names = {each.name for each in begun} | {each.urn for each in begun}
-        for option, given in (("--id", self.known.ids), ("--gone", self.known.gone)):
-            for name in given:
-                if name not in names:
-                    told = ", ".join(dict.fromkeys(each.name for each in begun))
-                    raise StackError(f'{option} is "{name}"; pending: {told or "nothing"}.')
+    def _refuse_fresh(self, locks: Sequence[Lock], state: Mapping[str, Any]) -> None:
+        now = datetime.now(UTC)
+        if not self.asks and (found := fresh(locks, written(state), now)):
+            lock, openable = found
+            raise StackError(
+                f"{lock.told(now)} An update may still run there, and with --yes nobody is asked: "
+                "such a lock is opened when neither it nor the state was written for "
+                f"{SILENT_S / 60:.0f} min, from {openable:%Y-%m-%d %H:%M} UTC on. Where you know "
+                "that the update has ended, run the same command without --yes."
+            )
+
+    def _unchanged(self, plan: Plan) -> tuple[Lock, ...]:
+        """Return the locks, which are those of the plan; raise where they or the state are not."""
+        locks = self._locks()
+        if [each for each in locks if each not in plan.locks]:
+            told = " ".join(each.told(datetime.now(UTC)) for each in locks)
+            raise StackError(f"Another update has begun meanwhile. {told}")
+        if fingerprint(self.stack.exported()) != fingerprint(plan.state):
+            raise StackError(
+                f"The state of {self.stack.environment} was changed meanwhile: run the same "
+                "command again."
+            )
+        return locks
+
+
+def _unknown(begun: Pending) -> str:
+    return f"{begun.title}: it may have been made, and the state does not know"
 
 
 def _result(plan: Plan, new: Mapping[str, Any], there: set[str]) -> Settled:
@@ -191,22 +219,3 @@ def _delete_keys(state: Mapping[str, Any], clouds: Clouds) -> None:
                 user = str(each["inputs"]["user"])
                 if each["id"] in clouds.access_keys(user):
                     clouds.delete_access_key(user, each["id"])
-
-
-def _running_here(words: str) -> int | None:
-    """Return the process that has the lock, where it runs on this machine."""
-    for found in HOLDER.finditer(words):
-        process = int(found["pid"])
-        if found["host"] == socket.gethostname() and _runs(process):
-            return process
-    return None
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # of another user
-        return True
-    return True

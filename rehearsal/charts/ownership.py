@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rehearsal.api import Api
+from rehearsal.charts.render import Rendered
 from rehearsal.providers.kubernetes.readiness import Discovery
 
 OF_THE_TWIN = ("CustomResourceDefinition",)
@@ -78,6 +79,26 @@ def in_several(releases: Mapping[str, Iterable[Object]]) -> dict[str, list[str]]
                 told = f"{title(each)} is also of the release {owner}, and Helm gives it to one."
                 found.setdefault(release, []).append(told)
     return found
+
+
+def twice(rendered: Iterable[Rendered]) -> Iterator[str]:
+    """Yield a sentence for each object that a chart has more than once.
+
+    Helm 3 creates each object, and is refused the second of a name (createResource in
+    pkg/kube/client.go of v3.19.4). Helm 4 applies them, so that the last is what is left
+    (ServerSideApply of NewInstall in pkg/action/install.go of v4.3.1).
+    """
+    sources: dict[tuple[str, str], list[str]] = {}
+    for each in rendered:
+        group = str(each.object.get("apiVersion")).rpartition("/")[0]
+        sources.setdefault((group, title(each.object)), []).append(each.source)
+    for (_, name), found in sources.items():
+        if len(found) > 1:
+            yield (
+                f"{name} is in the chart {len(found)} times "
+                f"({', '.join(dict.fromkeys(found))}): Helm 3 is refused the second, Helm 4 writes "
+                "it over the first."
+            )
 
 
 def title(thing: Object) -> str:

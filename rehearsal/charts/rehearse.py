@@ -11,7 +11,7 @@ from rehearsal.charts import dry_run, lock
 from rehearsal.charts.dependents import dependents
 from rehearsal.charts.find import find_here, instead
 from rehearsal.charts.online import fetch
-from rehearsal.charts.ownership import Owner, in_several, made_by_others
+from rehearsal.charts.ownership import Owner, in_several, made_by_others, twice
 from rehearsal.charts.placing import places
 from rehearsal.charts.render import Hook, Release, RenderError, Rendering, render
 from rehearsal.charts.results import Charts, RenderedChart
@@ -125,6 +125,7 @@ def _outcome(equipment: Equipment, release: CloudObject, found: Found) -> _Outco
         return _Outcome(known=replace(known, refused=(f"Helm: {error}",)), rendering=nothing)
     refused = [
         *rendering.malformed,
+        *twice(rendering.objects),
         *made_by_others(equipment.api, [each.object for each in rendering.objects], owner),
         *dry_run.prepare(equipment.api, rendering, owner),
         *dry_run.refusals(equipment.api, rendering),

@@ -33,10 +33,14 @@ class PoolsRoom:
         return self.cpu <= self.cpu_allocatable and self.memory_gib <= self.memory_gib_allocatable
 
     @property
+    def _pods(self) -> str:
+        return "1 pod of charts asks" if self.pods == 1 else f"{self.pods} pods of charts ask"
+
+    @property
     def sentence(self) -> str:
         """The same in words."""
         return (
-            f"{', '.join(self.pools)}: {self.pods} pods of charts ask for {self.cpu:g} of "
+            f"{', '.join(self.pools)}: {self._pods} for {self.cpu:g} of "
             f"{self.cpu_allocatable:g} CPUs and {self.memory_gib:g} of "
             f"{self.memory_gib_allocatable:g} GiB"
         )

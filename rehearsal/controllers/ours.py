@@ -1,4 +1,4 @@
-"""Runs fleet-pool-domains and fleet-gang-buffer, on which gangs depend, as their pods say."""
+"""Runs the programs of ours beside Volcano, on which gangs depend, as their pods say."""
 
 import sys
 from urllib.parse import urlsplit
@@ -7,7 +7,7 @@ from rehearsal.controllers.controller import Controller, Controllers
 from rehearsal.controllers.pod import container, contents
 from settings.names import VOLCANO_NAMESPACE
 
-NAMES = ("fleet-pool-domains", "fleet-gang-buffer")
+NAMES = ("fleet-pool-domains", "fleet-queue-entry", "fleet-gang-buffer")
 DEPLOYMENTS = f"/apis/apps/v1/namespaces/{VOLCANO_NAMESPACE}/deployments"
 CONFIG_MAPS = f"/api/v1/namespaces/{VOLCANO_NAMESPACE}/configmaps"
 

@@ -3,16 +3,19 @@
 from collections.abc import Iterator
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from engine.tables import table
-from rehearsal.digest import Line
+from rehearsal.digest import Line, count
 from rehearsal.faults.result import FaultRun, Faults
 from rehearsal.moves.result import ASSUMED_HOURS
 
 NOTHING = "\N{EN DASH}"
 RUNS_AGAIN = "runs again"
+TIMES = {"Tainted": "tainted", "Pods evicted": "pods evicted", "Starts again": "starts again"}
+TIMES |= {"Runs again": RUNS_AGAIN}
+NUMBERS = (*TIMES, "Wrong cordons", "Work again USD", "Waiting USD")
+HEAD = ("Fault", *NUMBERS)
 
 
 def lines(faults: Faults | None) -> Iterator[Line]:
@@ -25,12 +28,12 @@ def lines(faults: Faults | None) -> Iterator[Line]:
 def _line(run: FaultRun) -> str:
     parts = [_when(run)]
     cordons = len(run.wrong_cordons)
-    parts += [f"{cordons} wrong cordons" if cordons else "no wrong cordon"]
+    parts += [count(cordons, "wrong cordon") if cordons else "no wrong cordon"]
     usd = run.usd_lost + run.usd_waiting
     parts += [f"{usd:,.2f} USD"] if usd else []
     names = list(dict.fromkeys(each.name for each in run.alerts.fired))
     parts += [f"alerts: {', '.join(names)}" if names else "no alert"]
-    return f"{run.hit}: {'; '.join(parts)}"
+    return f"{run.hit.rstrip('.')}: {'; '.join(parts)}"
 
 
 def _when(run: FaultRun) -> str:
@@ -46,28 +49,25 @@ def _when(run: FaultRun) -> str:
 
 def whole(faults: Faults) -> Iterator[RenderableType]:
     """Yield the table of times and USD, and below it what each fault was and which alerts fired."""
-    yield Text(f"Gangs that ran: {', '.join(faults.gangs)}. Times are seconds after the fault.")
-    yield _table(faults)
+    yield Text(gangs(faults))
+    made = table(*HEAD, right=NUMBERS)
     for run in faults.runs:
-        yield from (Text(f"{run.kind}: {sentence}") for sentence in _sentences(run))
+        made.add_row(*cells(run), style="" if run.recovered else "red")
+    yield made
+    for run in faults.runs:
+        yield from (Text(f"{run.kind}: {sentence}") for sentence in sentences(run))
 
 
-def _table(faults: Faults) -> Table:
-    columns = ("Fault", "Tainted", "Pods evicted", "Starts again", "Runs again")
-    money = ("Work again USD", "Waiting USD")
-    made = table(*columns, "Wrong cordons", *money, right=(*columns[1:], "Wrong cordons", *money))
-    for run in faults.runs:
-        times = ("tainted", "pods evicted", "starts again", RUNS_AGAIN)
-        cells = [_seconds(run, name) for name in times]
-        usd = [f"{value:,.2f}" if value else NOTHING for value in (run.usd_lost, run.usd_waiting)]
-        made.add_row(
-            f"{run.kind}@{run.at_s:g}",
-            *cells,
-            str(len(run.wrong_cordons)),
-            *usd,
-            style="" if run.recovered else "red",
-        )
-    return made
+def gangs(faults: Faults) -> str:
+    """Return which gangs ran, and what the times of the table are."""
+    return f"Gangs that ran: {', '.join(faults.gangs)}. Times are seconds after the fault."
+
+
+def cells(run: FaultRun) -> tuple[str, ...]:
+    """Return the cells of a fault in the table of HEAD."""
+    times = (_seconds(run, name) for name in TIMES.values())
+    usd = (f"{value:,.2f}" if value else NOTHING for value in (run.usd_lost, run.usd_waiting))
+    return (f"{run.kind}@{run.at_s:g}", *times, str(len(run.wrong_cordons)), *usd)
 
 
 def _seconds(run: FaultRun, name: str) -> str:
@@ -75,7 +75,8 @@ def _seconds(run: FaultRun, name: str) -> str:
     return NOTHING if found is None else f"{found:,.1f}"
 
 
-def _sentences(run: FaultRun) -> Iterator[str]:
+def sentences(run: FaultRun) -> Iterator[str]:
+    """Yield what was seen of a fault, when, and which alerts fired."""
     yield f"{run.hit.rstrip('.')}."
     yield f"{', '.join(f'{name} {at_s:,.1f} s' for name, at_s in run.seconds.items()) or NOTHING}"
     if run.shortened:

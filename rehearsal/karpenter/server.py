@@ -22,6 +22,7 @@ from rehearsal.karpenter import wire
 from rehearsal.karpenter.describe import Describe
 from rehearsal.karpenter.instances import Instances
 from rehearsal.karpenter.launch import Launcher
+from rehearsal.karpenter.prices_first import PricesFirst
 from rehearsal.karpenter.services import Services
 from rehearsal.karpenter.wire import Answer, AwsError, Request
 
@@ -38,6 +39,7 @@ class Aws:
         self.directory = directory
         self._instances = Instances(directory)
         self._counted: Counter[str] = Counter(used(directory))
+        self.prices = PricesFirst()
         self._lock = threading.Lock()
 
     def answer(
@@ -49,6 +51,10 @@ class Aws:
             scratch = self.directory / f"{ACTIONS}.new"
             scratch.write_text(json.dumps(self._counted, indent=1, sort_keys=True))
             scratch.rename(self.directory / ACTIONS)
+        if action == "DescribeInstanceTypes" and request.get("DryRun"):
+            self.prices.starts()
+        if self.prices.is_early(f"{service}:{action}"):
+            return {"instanceTypeOfferingSet": []}
         account = accounts.read(self.directory)
         if account is None:
             raise AwsError("AuthFailure", "The rehearsal has no AWS account.")
@@ -129,6 +135,7 @@ def _handler(aws: Aws) -> type[BaseHTTPRequestHandler]:
             else:
                 write = wire.ec2_answer if service == "ec2" else wire.iam_answer
                 self._send(200, "text/xml", write(action, answer))
+            aws.prices.told(f"{service}:{action}")
 
         def _refuse(self, service: str, error: AwsError, *, as_json: bool) -> None:
             if as_json:

@@ -15,7 +15,7 @@ from rehearsal.api import Api
 from rehearsal.controllers.controller import Controllers
 from rehearsal.controllers.ours import start_ours
 from rehearsal.engine import Engine, EngineError
-from rehearsal.errors import RehearsalError
+from rehearsal.errors import NoBeginningError, RehearsalError
 from rehearsal.karpenter import instances
 from rehearsal.machines import MachineBooter
 from rehearsal.metal3 import HOSTS
@@ -51,6 +51,7 @@ from rehearsal.twin import Twin, reopen, set_up
 from rehearsal.workspace import Workspace
 from settings import Cluster, SettingsError, stack_file
 from settings.names import PROJECT, SERVER
+from settings.yaml_reading import path_from_here
 from toolchain.build import Tools
 
 RESTART_S = 45.0
@@ -169,9 +170,11 @@ class Change:
             tracked = stack_file(folder, self._wanted.settings.environment)
             found = load(tracked)
         except SettingsError as error:
-            raise RehearsalError(
-                f"The stack file of commit {self._asked.commit.short} is not one for the working "
-                f"tree's settings; rehearse without --from. {error}"
+            short = self._asked.commit.short
+            told = str(error).replace(f"{path_from_here(folder)}/", f"{short}:")  # for `git show`
+            raise NoBeginningError(
+                f"The stack file of commit {short} is not one for the working tree's settings; "
+                f"rehearse without --from. {told}"
             ) from None
         check_ranges(found.settings.cluster, self._wanted.settings.cluster)
         return found, tracked
@@ -180,7 +183,7 @@ class Change:
         try:
             engine.up(progress)
         except EngineError as error:
-            raise RehearsalError(
+            raise NoBeginningError(
                 f"Commit {self._asked.commit.short} did not come up, so no change of it can be "
                 f"rehearsed: {error}"
             ) from error
@@ -265,11 +268,11 @@ class Change:
 
 
 def check_ranges(before: Cluster, wanted: Cluster) -> None:
-    """Raise RehearsalError where a change asks a cluster for what only a new one has."""
+    """Raise NoBeginningError where a change asks a cluster for what only a new one has."""
     for key in ("pod_cidr", "service_cidr"):
         old, new = getattr(before, key), getattr(wanted, key)
         if old != new:
-            raise RehearsalError(
+            raise NoBeginningError(
                 f"{PROJECT}:cluster.{key} is {new}, and was {old}: the addresses of Services and "
                 "pods are fixed when a cluster is made, so this is no change of one; rehearse "
                 "without --from."

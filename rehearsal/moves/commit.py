@@ -10,7 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from rehearsal.errors import RehearsalError
+from rehearsal.errors import NoBeginningError, RehearsalError
 
 LOCK = "requirements.lock"
 NEEDED = ("Pulumi.yaml", "stacks/__main__.py", "stacks/Pulumi.{environment}.yaml")
@@ -49,16 +49,16 @@ class Commit:
         return self.sha[:SHOWN]
 
     def check(self, environment: str) -> None:
-        """Raise RehearsalError where the commit cannot be brought up beside the working tree."""
+        """Raise NoBeginningError where the commit cannot be brought up beside the working tree."""
         for name in (each.format(environment=environment) for each in NEEDED):
             if self._blob(name) is None:
-                raise RehearsalError(
+                raise NoBeginningError(
                     f"--from {self.ref}: commit {self.short} has no {name}, so it has no "
                     f"{environment} to begin with; rehearse without --from."
                 )
         lock = self.root / LOCK
         if self._blob(LOCK) != (_hash(self.root, lock) if lock.is_file() else None):
-            raise RehearsalError(
+            raise NoBeginningError(
                 f"--from {self.ref}: commit {self.short} has another {LOCK} than the working tree, "
                 "and its program would run on packages that it was not made for; rehearse without "
                 "--from, or from a commit with the same file."

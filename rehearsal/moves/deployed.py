@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from engine.backend_help import backend_help
 from rehearsal.errors import RehearsalError
 from toolchain.build import ensure
 
@@ -51,6 +52,15 @@ def head_of(environment: str, history: list[dict[str, Any]]) -> str:
     return commit
 
 
+def unreadable(environment: str, stderr: str) -> str:
+    """Return why the history cannot be read, and what helps."""
+    said = (stderr.strip().splitlines() or ["it said nothing"])[-1].removeprefix("error: ")
+    return (
+        f"--from deployed: the history of the stack {environment} cannot be read. "
+        f"{backend_help(environment, said)}"
+    )
+
+
 def _history(root: Path, environment: str) -> list[dict[str, Any]]:
     """Ask the user's own backend, with the user's own login."""
     tools = ensure(("pulumi",), console=None)
@@ -65,9 +75,5 @@ def _history(root: Path, environment: str) -> list[dict[str, Any]]:
         check=False,
     )
     if found.returncode:
-        said = (found.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        raise RehearsalError(
-            f"--from deployed: the history of the stack {environment} cannot be read: "
-            f"{said.removeprefix('error: ')}"
-        )
+        raise RehearsalError(unreadable(environment, found.stderr))
     return list(json.loads(found.stdout))

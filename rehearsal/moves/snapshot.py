@@ -34,14 +34,13 @@ CLAIMED = ("persistentVolumeClaim", "ephemeral")
 def of_snapshot(path: Path, now: datetime | None = None) -> list[RunningJob]:
     """Return what runs in a snapshot; raises RehearsalError for a file that is none."""
     at = now or datetime.now(UTC)
-    try:
-        found = [_READERS[kind_of(each)](each, at) for each in _running(_objects(path))]
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        lacks = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise RehearsalError(
-            f"--jobs {path}: an object is not as kubectl prints it: {lacks}; allowed: the output "
-            f"of {COMMAND}."
-        ) from None
+    objects = [each for each in _objects(path) if kind_of(each) in _READERS]
+    for each in objects:
+        if wrong := _wrong(each, at):
+            raise RehearsalError(
+                f"--jobs {path}: {_title(each)} {wrong}; allowed: the output of {COMMAND}."
+            )
+    found = [_READERS[kind_of(each)](each, at) for each in _running(objects)]
     if not found:
         raise RehearsalError(
             f"--jobs {path}: no running Job or pod is in it; allowed: the output of {COMMAND}."
@@ -66,6 +65,26 @@ def _objects(path: Path) -> list[dict[str, Any]]:
     ]
 
 
+def _wrong(found: dict[str, Any], now: datetime) -> str:
+    """Return in which way an object is not as kubectl prints it; empty where it is."""
+    try:
+        _READERS[kind_of(found)](found, now)
+        _running([found])
+    except KeyError as error:
+        return f"has no {error.args[0]}"
+    except ValueError as error:
+        return f"has {error}"
+    except (TypeError, AttributeError):
+        return "is not as kubectl prints it"
+    return ""
+
+
+def _title(found: Mapping[str, Any]) -> str:
+    metadata = found["metadata"] if isinstance(found["metadata"], dict) else {}
+    name = metadata.get("name")
+    return f"{found['kind']} {_key(metadata, name) if name else 'without a name'}"
+
+
 def _running(objects: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the gangs and Jobs that run, and the pods of others."""
     gangs = [each for each in objects if kind_of(each) == GANG and _runs(each)]
@@ -85,7 +104,14 @@ def _runs(gang: Mapping[str, Any]) -> bool:
 def _is_active(job: Mapping[str, Any]) -> bool:
     """Return whether a Job has pods, by a scheduler that runs in the twin."""
     scheduler = job["spec"]["template"]["spec"].get("schedulerName", SCHEDULERS[0])
-    return scheduler in SCHEDULERS and int((job.get("status") or {}).get("active") or 0) > 0
+    return scheduler in SCHEDULERS and _active(job) > 0
+
+
+def _active(job: Mapping[str, Any]) -> int:
+    active = (job.get("status") or {}).get("active") or 0
+    if not isinstance(active, int):
+        raise ValueError(f'status.active "{active}", which is no whole number')
+    return active
 
 
 def _runs_alone(pod: Mapping[str, Any], made: Iterable[str]) -> bool:
@@ -190,6 +216,11 @@ def _hours(started: object, now: datetime) -> float:
     """Return for how long it has run; 0 where the snapshot does not say since when."""
     if not started:
         return 0.0
-    at = started if isinstance(started, datetime) else datetime.fromisoformat(str(started))
+    try:
+        at = started if isinstance(started, datetime) else datetime.fromisoformat(str(started))
+    except ValueError:
+        raise ValueError(
+            f'a start of "{started}", which is no time such as 2026-11-23T06:00:00Z'
+        ) from None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return round(max(0.0, (now - at).total_seconds()) / 3600, 2)

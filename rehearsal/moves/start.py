@@ -11,6 +11,8 @@ from rehearsal.moves.jobs import RunningJob
 from rehearsal.nodes import NODES
 
 PODS = "/api/v1/pods"
+OVER = ("Failed", "Aborted", "Terminated")
+"""The phases in which a Job of Volcano has no pods and makes none."""
 DEADLINE_S = 60.0
 """So long after the last pod that started, or machine that came, no other job is waited for."""
 
@@ -104,14 +106,27 @@ def _wait(api: Api, jobs: Sequence[RunningJob], watch: Callable[[], None]) -> di
         pods = api.items(PODS)
         running = Counter(job_of(pod) for pod in pods if pod["status"].get("phase") == "Running")
         late = [job for job in jobs if running[job.name] < job.needs]
-        ended = {job_of(pod) for pod in pods if pod["status"].get("phase") == "Failed"}
-        waiting = [job for job in late if job.node is None or job.name not in ended]
+        failed = {job_of(pod) for pod in pods if pod["status"].get("phase") == "Failed"}
+        waiting = [job for job in late if job.name not in failed or not _is_over(api, job)]
         there = (running.total(), len(api.items(NODES)))
         began, last = (time.monotonic(), there) if there != last else (began, last)
         if not waiting or time.monotonic() > began + DEADLINE_S:
             said = {job_of(pod): _why(pod) for pod in pods if pod["status"]["phase"] != "Running"}
             return {job.name: said.get(job.name, "no pod was made of it.") for job in late}
         time.sleep(0.2)
+
+
+def _is_over(api: Api, job: RunningJob) -> bool:
+    """Return whether nothing makes another pod in place of one that failed."""
+    if job.node is not None:
+        return True
+    status = (api.get(job.path) or {}).get("status") or {}
+    if job.is_gang:
+        return (status.get("state") or {}).get("phase") in OVER
+    return any(
+        each["type"] == "Failed" and each["status"] == "True"
+        for each in status.get("conditions") or ()
+    )
 
 
 def _why(pod: Mapping[str, Any]) -> str:

@@ -30,8 +30,10 @@ def one_line(
     due = sum(len(each.machines) for each in moves.due)
     parts = [f"{len(moves.ended)} ended" if moves.ended else "none ended"]
     parts += [f"{_number(len(n), 'machine')} {what}" for what, n in _by_what(moves).items()]
-    parts += [f"{len(moves.drifted)} rented stay as before"] if moves.drifted else []
-    parts += [f"{due} wait for `fleet reinstall {environment}`"] if due else []
+    kept = len(moves.drifted)
+    parts += [f"{kept} rented {'stays' if kept == 1 else 'stay'} as before"] if kept else []
+    reinstall = f"`fleet reinstall {environment}`"
+    parts += [f"{due} {'waits' if due == 1 else 'wait'} for {reinstall}"] if due else []
     parts += [f"{moves.usd:,.2f} USD"] if moves.usd else []
     parts += [f"{_number(len(moves.not_running), 'job')} not started"] if moves.not_running else []
     text = f"from {moves.commit[:SHORT]} with {_jobs_running(moves)}: {', '.join(parts)}"
@@ -125,8 +127,11 @@ def _due(moves: Moves, environment: str) -> str:
 def _fields(moves: Moves) -> str:
     if not moves.replaced:
         return "Fields: each changed in place."
-    told = [f"{each.resource} ({', '.join(each.fields)})" for each in moves.replaced]
-    return f"Fields that cannot change in place: {_some(told)}."
+    by_fields: dict[str, list[str]] = {}
+    for each in moves.replaced:
+        by_fields.setdefault(", ".join(sorted(each.fields)), []).append(each.resource)
+    told = [f"{fields} of {_some(resources)}" for fields, resources in by_fields.items()]
+    return f"Fields that cannot change in place: {'; '.join(told)}."
 
 
 def _capacity(moves: Moves) -> str:
@@ -146,13 +151,23 @@ def _some(names: Sequence[str]) -> str:
 
 def whole(moves: Moves, environment: str) -> Iterator[str]:
     """Yield the five lines, and every event behind them."""
-    yield f"From {moves.ref}, commit {moves.commit[:SHORT]}, with {_jobs_running(moves)}."
+    yield beginning(moves)
     yield from five_lines(moves, environment)
-    events = [(move.at_s, f"{move.name} {move.what}") for move in moves.machines]
-    events += [(job.at_s, f"{job.name} ended on {job.node}") for job in moves.ended]
-    yield from (f"{at_s:6.1f} s  {text}" for at_s, text in sorted(events))
+    yield from events(moves)
+    yield from (f"not started: {sentence}" for sentence in moves.not_running)
+
+
+def beginning(moves: Moves) -> str:
+    """Return what the change came from."""
+    return f"From {moves.ref}, commit {moves.commit[:SHORT]}, with {_jobs_running(moves)}."
+
+
+def events(moves: Moves) -> Iterator[str]:
+    """Yield what happened to machines and jobs in its order, and the machines that stay."""
+    found = [(move.at_s, f"{move.name} {move.what}") for move in moves.machines]
+    found += [(job.at_s, f"{job.name} ended on {job.node}") for job in moves.ended]
+    yield from (f"{at_s:6.1f} s  {text}" for at_s, text in sorted(found))
     for each in moves.drifted:
         why = each.blocked or NOTHING_SAID
         runs = f", runs {', '.join(each.jobs)}" if each.jobs else ""
         yield f"stays as before: {each.name} of {each.node_pool}, {each.reason}{runs}: {why}"
-    yield from (f"not started: {sentence}" for sentence in moves.not_running)

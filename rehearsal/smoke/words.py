@@ -9,9 +9,13 @@ from rich.text import Text
 
 from engine.console import behind
 from engine.tables import table
-from rehearsal.smoke.results import RentedMachine, Smoke, SmokeRun
+from rehearsal.smoke.results import RentedMachine, Shortened, Smoke, SmokeRun
 
 NOTHING = "\N{EN DASH}"
+JOBS = ("Job", "Kind", "Queue", "Pool", "GPUs", "Nodes", "Runs after", "Over after")
+RENTED = ("Rented", "Type", "Zone", "Capacity", "Boot", "USD/h", "USD at real times")
+SHORTENED = ("Shortened", "Real", "Here", "Factor", "How")
+NUMBERS = ("GPUs", "Runs after", "Over after", "Boot", "USD/h", "USD at real times", "Real", "Here")
 
 
 def one_line(smoke: Smoke) -> tuple[Literal["good", "bad"], str]:
@@ -77,48 +81,56 @@ def whole(smoke: Smoke) -> Iterator[RenderableType]:
 
 
 def _jobs(smoke: Smoke) -> Table:
-    made = table(
-        *("Job", "Kind", "Queue", "Pool", "GPUs", "Nodes", "Runs after", "Over after"),
-        right=("GPUs", "Runs after", "Over after"),
-    )
+    made = table(*JOBS, right=NUMBERS)
     for run in smoke.runs:
-        times = (_seconds(run.starts_after_s), _seconds(run.ends_after_s))
-        names = ", ".join(node.partition(".")[0] for node in run.nodes) or NOTHING
-        job = run.name.partition("/")[2].removeprefix("smoke-")
-        cells = (job, run.kind, run.queue or NOTHING, run.pool)
-        made.add_row(*cells, str(run.gpus), names, *times, style="" if run.as_it_must else "red")
+        made.add_row(*job_cells(run), style="" if run.as_it_must else "red")
     return made
 
 
+def job_cells(run: SmokeRun) -> tuple[str, ...]:
+    """Return the cells of a job in the table of JOBS."""
+    times = (_seconds(run.starts_after_s), _seconds(run.ends_after_s))
+    names = ", ".join(node.partition(".")[0] for node in run.nodes) or NOTHING
+    job = run.name.partition("/")[2].removeprefix("smoke-")
+    return (job, run.kind, run.queue or NOTHING, run.pool, str(run.gpus), names, *times)
+
+
 def _machines(smoke: Smoke) -> RenderableType:
-    made = table(
-        *("Rented", "Type", "Zone", "Capacity", "Boot", "USD/h", "USD at real times"),
-        right=("Boot", "USD/h", "USD at real times"),
-    )
+    made = table(*RENTED, right=NUMBERS)
     for each in smoke.machines:
-        made.add_row(each.id, each.type, each.zone, each.capacity, *_numbers(each))
+        made.add_row(*machine_cells(each))
+    return Group(made, Text(rented_note(smoke), style="dim"))
+
+
+def machine_cells(machine: RentedMachine) -> tuple[str, ...]:
+    """Return the cells of a machine in the table of RENTED."""
+    usd = (machine.usd_per_hour, machine.real_usd)
+    prices = ("unknown" if each is None else f"{each:,.2f}" for each in usd)
+    named = (machine.id, machine.type, machine.zone, machine.capacity)
+    return (*named, _seconds(machine.boot_s), *prices)
+
+
+def rented_note(smoke: Smoke) -> str:
+    """Return how the machines were chosen, and what times their prices are for."""
     gone = "" if smoke.gone_after_s is None else f"; gone {smoke.gone_after_s:.1f} s after its end"
     real = " + ".join(
         f"{each.real_s:.0f} s of {each.what}" for each in smoke.shortened if each.of_a_machine
     )
-    note = (
+    return (
         f"Chosen by Karpenter in {_rounds(smoke)}{gone}. Real times: {real} + the work of the gang."
     )
-    return Group(made, Text(note, style="dim"))
-
-
-def _numbers(machine: RentedMachine) -> tuple[str, str, str]:
-    usd = (machine.usd_per_hour, machine.real_usd)
-    first, second = ("unknown" if each is None else f"{each:,.2f}" for each in usd)
-    return _seconds(machine.boot_s), first, second
 
 
 def _shortened(smoke: Smoke) -> Table:
-    made = table("Shortened", "Real", "Here", "Factor", "How", right=("Real", "Here"))
+    made = table(*SHORTENED, right=NUMBERS)
     for each in smoke.shortened:
-        times = (_seconds(each.real_s), _seconds(each.here_s))
-        made.add_row(each.what, *times, each.factor, each.how)
+        made.add_row(*shortened_cells(each))
     return made
+
+
+def shortened_cells(time: Shortened) -> tuple[str, ...]:
+    """Return the cells of a time in the table of SHORTENED."""
+    return (time.what, _seconds(time.real_s), _seconds(time.here_s), time.factor, time.how)
 
 
 def _seconds(number: float | None) -> str:

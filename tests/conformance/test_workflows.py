@@ -1,5 +1,6 @@
 """The workflows of GitHub Actions: what actionlint says, and that what they name exists."""
 
+import json
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 from fleet.cli.main import app
 from fleet.preview.markdown import mark
+from rehearsal.cli import NO_BEGINNING
 from tests.conftest import ROOT
 from tests.support.judges.shell_scripts import shellcheck
 from toolchain.build import ensure, versions
@@ -323,12 +325,62 @@ def test_a_pull_request_is_rehearsed_from_the_commit_that_it_is_merged_into() ->
     steps = workflow("preview")["jobs"]["rehearse"]["steps"]
     checkout = next(s for s in steps if use(s) == "actions/checkout")
     assert checkout["with"]["fetch-depth"] == 2, "HEAD is the merge, HEAD^1 what it is merged into"
-    told = next(step["run"] for step in steps if "make rehearse" in step.get("run", ""))
-    assert told.startswith("from=HEAD^1\n")
-    assert 'make rehearse ENV="$ENVIRONMENT" FROM="$from" JSON=1' in told
-    assert "requirements.lock" in told, (
-        "other packages are refused, so it is rehearsed from nothing"
+
+
+def rehearsed_change(
+    tmp_path: Path, codes: tuple[int, ...]
+) -> tuple[int, list[str], str, dict[str, Any]]:
+    """Runs the workflow's step where `fleet rehearse` ends so, each time.
+
+    Returns its exit code, what was run, what it prints and the report that it leaves.
+    """
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    fleet = f"""#!/bin/sh
+echo "$@" >> asked
+number=$(wc -l < asked)
+echo "{{\\"problems\\": [\\"reason $number\\"]}}"
+exit "$(echo {" ".join(map(str, codes))} | cut -d ' ' -f "$number")"
+"""
+    for path, text in ((".venv/bin/fleet", fleet), ("make", "#!/bin/sh\n")):
+        (tmp_path / path).write_text(text)
+        (tmp_path / path).chmod(0o755)
+    steps = workflow("preview")["jobs"]["rehearse"]["steps"]
+    (script,) = (step["run"] for step in steps if "fleet rehearse" in step.get("run", ""))
+    variables = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "ENVIRONMENT": "prod",
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+    }
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", script],  # noqa: S607  # as a runner does
+        cwd=tmp_path,
+        env=variables,
+        check=False,
+        capture_output=True,
+        text=True,
     )
+    report = json.loads((tmp_path / "rehearsal-prod.json").read_text())
+    return done.returncode, (tmp_path / "asked").read_text().splitlines(), done.stdout, report
+
+
+FROM, FROM_NOTHING = "rehearse prod --json --from HEAD^1", "rehearse prod --json"
+
+
+@pytest.mark.parametrize("code", [0, 1, 2])
+def test_a_rehearsed_change_ends_the_step_as_it_ends(tmp_path: Path, code: int) -> None:
+    assert rehearsed_change(tmp_path, (code,)) == (code, [FROM], "", {"problems": ["reason 1"]})
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_what_cannot_come_from_its_commit_is_rehearsed_from_nothing_with_a_notice(
+    tmp_path: Path, code: int
+) -> None:
+    ended, asked, said, report = rehearsed_change(tmp_path, (NO_BEGINNING, code))
+    assert (ended, asked) == (code, [FROM, FROM_NOTHING])
+    told = "prod is rehearsed from nothing, and not the change: reason 1"
+    assert said == f"::notice::{told}\n"
+    assert (tmp_path / "summary").read_text() == f"{told}\n"
+    assert report == {"problems": ["reason 2"]}
 
 
 def test_a_comment_is_found_again_by_the_mark_that_the_preview_writes() -> None:

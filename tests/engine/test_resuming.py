@@ -1,12 +1,12 @@
 """What a killed engine leaves in the state, and how `fleet resume` goes on, on the real engine."""
 
 import json
-import os
 import socket
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from rehearsal.engine import EngineError
 from rehearsal.providers import cloud
 from tests.conftest import ROOT
 from tests.engine.conftest import Change, Trial
+from tests.support.engine_process import engine_process
 from tests.support.hetzner import project
 
 PROGRAM = """
@@ -89,9 +90,18 @@ def test_what_a_killed_update_had_made_is_found_by_the_command_of_the_runbook(
     assert (half.returncode, len(written(trial)[OPERATIONS])) == (2, 3)
     assert "`helm --namespace default uninstall kured`" in " ".join(half.stderr.split())
     helm_says(trial, "deployed")
+    before = state_file(trial).read_bytes()
     no = command(trial, yes=False, answer="n\n")
     assert no.returncode == 2, no.stderr
-    assert len(written(trial)[OPERATIONS]) == 3
+    assert f"Locked by me@{socket.gethostname()}, process {2**22}, since 2026-11-23 18:00 UTC" in (
+        no.stderr
+    )
+    theirs = lock(trial, host="runner-7", since=datetime.now(UTC))
+    fresh = command(trial, yes=True)
+    assert (fresh.returncode, theirs.exists()) == (2, True), fresh.stderr
+    assert "Locked by me@runner-7" in fresh.stderr
+    assert state_file(trial).read_bytes() == before
+    lock(trial)
     done = command(trial, yes=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 in the state now: " in done.stderr
@@ -100,6 +110,9 @@ def test_what_a_killed_update_had_made_is_found_by_the_command_of_the_runbook(
     assert trial.up().changes == []
     assert not written(trial).get(OPERATIONS)
     assert len(cloud.read(trial.engine.directory)) == 2
+    nothing = command(trial, yes=True)
+    assert (nothing.returncode, nothing.stdout) == (0, ""), "no update"
+    assert "Nothing is pending and nobody has its lock: `make up ENV=" in nothing.stderr
 
 
 @pytest.mark.slow
@@ -136,7 +149,7 @@ def what_was_not_made_is_forgotten(trial: Trial) -> None:
     with project({}) as api:
         done = settle(trial, api)
     assert (done.found, {*done.not_there}) == ((), {"ConfigMap second", "Network hall"})
-    with pytest.raises(EngineError, match="hall, which another Network"):
+    with pytest.raises(EngineError, match="which another Network of the account already has"):
         trial.up()  # the API that was asked knew of none: a doubled name is refused
     assert trial.api().get(SECOND)
 
@@ -171,11 +184,13 @@ def what_two_killed_updates_have_made_is_there_once(trial: Trial) -> None:
 
 def an_update_that_still_runs_is_not_disturbed(trial: Trial) -> None:
     killed_while_making(trial, "second")
-    lock(trial, pid=os.getppid())
-    with pytest.raises(StackError, match=f"still runs \\(process {os.getppid()}\\)"):
-        settle(trial)
+    with engine_process(trial.engine.directory) as running:
+        lock(trial, pid=running.pid, since=datetime.now(UTC))
+        with pytest.raises(StackError, match=f"still runs.*process {running.pid}"):
+            settle(trial)
     assert written(trial).get(OPERATIONS)
-    lock(trial)
+    settle(trial)
+    assert not written(trial).get(OPERATIONS), "the lock of a process that has ended"
 
 
 def what_was_not_read_and_is_gone_is_refused_by_an_update(trial: Trial) -> None:
@@ -263,14 +278,21 @@ def state_file(trial: Trial) -> Path:
     return path
 
 
-def lock(trial: Trial, pid: int = 2**22) -> None:
-    """The lock of an engine; without `pid` of one that is gone."""
+def lock(
+    trial: Trial,
+    pid: int = 2**22,
+    host: str | None = None,
+    since: datetime = datetime(2026, 11, 23, 18, tzinfo=UTC),
+) -> Path:
+    """The lock of an engine; without `pid` of one that is gone, on this machine."""
     name = trial.engine.environment_name
     folder = state_file(trial).parents[2] / "locks" / "organization" / "gpu-fleet" / name
     folder.mkdir(parents=True, exist_ok=True)
-    content = {"pid": pid, "username": "me", "hostname": socket.gethostname()}
-    told = json.dumps(content | {"timestamp": "2026-11-23T18:00:00Z"})
-    (folder / "4b1a.json").write_text(told)
+    content = {"pid": pid, "username": "me", "hostname": host or socket.gethostname()}
+    told = json.dumps(content | {"timestamp": since.isoformat()})
+    path = folder / "4b1a.json"
+    path.write_text(told)
+    return path
 
 
 def pulumi(trial: Trial, *words: str) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,9 @@
-"""Creates, changes, previews and deletes the objects of one cluster by server-side apply."""
+"""Creates, changes, previews and deletes the objects of one cluster.
+
+As the real provider it creates by a POST as `CREATOR` and changes by server-side apply, before
+which it takes over what that has written (`Creation` in provider/pkg/await/await.go of
+pulumi-kubernetes, since 4.29.0). One that adopts applies from the beginning.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +21,8 @@ from rehearsal.providers.values import Properties, Unknown, has_unknown
 
 # The real provider tries for half a minute: a kind or a namespace may be made at the same time.
 MISSING_FOR_S = 10.0
+CREATOR = "pulumi-kubernetes"
+"""The field manager of every create that is no apply."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,17 +57,18 @@ class Objects:
         if served is None:
             return None
         path, body = self._request(served, inputs)
-        known = None if new and self.adopts else self.api.get(path)
-        if new and not self.adopts and known is not None:
-            return None
+        known = None if new else self.api.get(path)
         if known is not None:
             body = with_ignored(body, known, manager, ignored)
         force = known is not None and forced_at_preview(known)
         try:
             with _titled(resource, inputs):
-                live = self.api.apply(path, body, manager=manager, force=force, dry_run=True)
+                if new and not self.adopts:
+                    live = self._post(path, body, dry_run=True)
+                else:
+                    live = self.api.apply(path, body, manager=manager, force=force, dry_run=True)
         except ApiServerError as error:
-            if error.status == 404:
+            if error.status == 404 or (new and error.exists):
                 return None
             raise
         return {key: value for key, value in live.items() if key != "status"}
@@ -122,17 +130,24 @@ class Objects:
 
     def _create(self, resource: Resource, inputs: Properties, manager: str) -> Properties:
         path, body = self._request(self._known(resource, inputs), inputs)
-        if not self.adopts and self.api.get(path) is not None:
-            raise RefusedError(
-                "it exists in the cluster already: import it, or give this one another name.",
-                summary="409 AlreadyExists",
-            )
         try:
-            return self.api.apply(path, body, manager=manager)
+            if self.adopts:
+                return self.api.apply(path, body, manager=manager)
+            return self._post(path, body)
         except ApiServerError as error:
             if error.status == 404:
                 raise _MissingError(str(error), summary=error.summary) from None
+            if error.exists:
+                raise RefusedError(
+                    "it exists in the cluster already: import it, or give this one another name.",
+                    summary=error.summary,
+                ) from None
             raise
+
+    def _post(self, path: str, body: Properties, *, dry_run: bool = False) -> Properties:
+        """Creates the object that has `path` from then on, by a request to its collection."""
+        collection = path.rpartition("/")[0]
+        return self.api.post(collection, body, manager=CREATOR, dry_run=dry_run)
 
     def _known(self, resource: Resource, inputs: Properties) -> ServedKind:
         served = self.served(resource, inputs)

@@ -1,7 +1,6 @@
 """The provider `kubernetes`: resources become objects of the API server in the kubeconfig."""
 
 import os
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -210,7 +209,7 @@ class KubernetesInstance:
         """Creates an object; a preview is a dry run, where one is possible."""
         if resource.type == RELEASE:
             return self.releases.create(resource, inputs, preview=preview)
-        manager = f"pulumi-kubernetes-{secrets.token_hex(4)}"
+        manager = recorded.new_manager()
         if preview:
             dry = self.objects.preview(resource, inputs, manager, new=True)
             return "", recorded.outputs(dry, inputs, manager) if dry else inputs
@@ -228,7 +227,7 @@ class KubernetesInstance:
         if live is None:
             return None
         inputs = recorded.read_inputs(live, state.inputs)
-        manager = recorded.manager_of(state.outputs, live)
+        manager = recorded.manager_of(state.outputs)
         outputs = recorded.outputs(live, inputs, manager)
         return State(id=state.id, inputs=inputs, outputs=outputs)
 
@@ -241,7 +240,7 @@ class KubernetesInstance:
         preview: bool,
         timeout_s: float,
     ) -> Properties:
-        """Applies the changed object as the field manager that created it."""
+        """Applies the changed object as its field manager."""
         del timeout_s
         if resource.type == RELEASE:
             return self.releases.update(resource, state, new, preview=preview)

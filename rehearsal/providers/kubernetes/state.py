@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import secrets
 
 from policies.language.manifest import quantity
 from rehearsal.providers.kubernetes.objects import metadata, renamed
@@ -9,25 +10,27 @@ from rehearsal.providers.secrets import conceal_properties
 from rehearsal.providers.values import Properties, Secret, Value, plain
 
 FIELD_MANAGER = "__fieldManager"
-ANYBODYS = "pulumi-kubernetes"
-"""The field manager of old resources; that of others has digits behind it."""
+MANAGERS = "pulumi-kubernetes-"
+"""How the field managers begin that apply objects."""
 SECRET_FIELDS = ("data", "stringData")
 SERVER_SET = frozenset(
     ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
 )
 
 
-def manager_of(outputs: Properties, live: Properties | None = None) -> str:
-    """The field manager that created the object; where the state lacks it, as `live` says."""
+def new_manager() -> str:
+    """A field manager that no other object has."""
+    return f"{MANAGERS}{secrets.token_hex(4)}"
+
+
+def manager_of(outputs: Properties) -> str:
+    """The field manager of an object; a new one where the state lacks it.
+
+    The real provider never looks at the object for it (`fieldManagerName` in
+    provider/pkg/provider/provider.go of pulumi-kubernetes).
+    """
     manager = outputs.get(FIELD_MANAGER)
-    if isinstance(manager, str):
-        return manager
-    entries = metadata(live or {}).get("managedFields")
-    for entry in entries if isinstance(entries, list) else ():
-        found = entry.get("manager") if isinstance(entry, dict) else None
-        if isinstance(found, str) and found.startswith(f"{ANYBODYS}-"):
-            return found
-    return ANYBODYS
+    return manager if isinstance(manager, str) else new_manager()
 
 
 def outputs(live: Properties, inputs: Properties, manager: str) -> Properties:

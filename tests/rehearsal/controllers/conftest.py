@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from components.platform.pool_domains import PoolDomains, PoolDomainsArgs
+from components.platform.queue_entry import QueueEntry, QueueEntryArgs
 from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import Volcano, VolcanoArgs
 from rehearsal.api import Api, ApiServerError
@@ -88,7 +89,8 @@ def program() -> None:
     PoolDomains("pools", PoolDomainsArgs(pools=["dgx"], crds=crds))
     queues = {"research": Queue(weight=1, gpus=32, pool="dgx")}
     teams = {"research": Team(cost_centre="4100", queues=queues)}
-    Teams("teams", TeamsArgs(teams=teams, pools={"dgx": 32}, rented=frozenset(), crds=crds))
+    made = Teams("teams", TeamsArgs(teams=teams, pools={"dgx": 32}, rented=frozenset(), crds=crds))
+    QueueEntry("queue-entry", QueueEntryArgs(queues=queues, teams=made))
 
 
 @pytest.fixture(scope="module")

@@ -107,6 +107,45 @@ def test_the_webhook_refuses_what_volcano_refuses(fleet: Fleet) -> None:
     assert "deserved should less equal than capability" in fleet.refusal(QUEUES, queue)
 
 
+def test_a_gang_needs_what_its_limits_say(fleet: Fleet, ended: None) -> None:
+    """Volcano itself counts requests alone: see the namespace that belongs to no team."""
+    limits = {"nvidia.com/gpu": "8"}
+    container = {"name": "train", "image": "train", "resources": {"limits": limits}}
+    first = {"name": "first", "image": "train", "resources": {"limits": {"cpu": "1"}}}
+    job = gang("limits", 2)
+    job["spec"]["tasks"][0]["template"]["spec"] |= {
+        "containers": [container],
+        "initContainers": [first],
+    }
+    fleet.api.request("POST", JOBS, job)
+    made = (fleet.api.get(f"{JOBS}/limits") or {})["spec"]["tasks"][0]["template"]["spec"]
+    assert made["containers"][0]["resources"]["requests"] == limits
+    assert made["initContainers"][0]["resources"]["requests"] == {"cpu": "1"}
+
+    def needs(space: str) -> list[Any]:
+        groups = fleet.api.items(GROUPS.replace("research", space))
+        return [each["spec"]["minResources"].get("nvidia.com/gpu") for each in groups]
+
+    fleet.until(lambda: needs("research") == ["16"], f"its group needs {needs('research')}")
+
+    job["metadata"]["namespace"], job["spec"]["queue"] = "default", "default"
+    fleet.api.request("POST", JOBS.replace("research", "default"), job)
+    fleet.until(lambda: needs("default") == [None], "Volcano counts limits: this is done with")
+    fleet.api.delete(f"{JOBS.replace('research', 'default')}/limits", dependents="Background")
+
+
+def test_what_a_gang_asks_for_itself_stays(fleet: Fleet) -> None:
+    asked = {"requests": {"cpu": "1"}, "limits": {"cpu": "2", "nvidia.com/gpu": "8"}}
+    job = gang("asked", 2)
+    container = job["spec"]["tasks"][0]["template"]["spec"]["containers"][0]
+    for resources in (asked, {"requests": {"cpu": "1"}}, {}):
+        container["resources"] = resources
+        made = fleet.api.request("POST", JOBS, job, query={"dryRun": "All"})
+        (found,) = made["spec"]["tasks"][0]["template"]["spec"]["containers"]
+        wanted = {**resources.get("limits", {}), **resources.get("requests", {})}
+        assert found["resources"].get("requests", {}) == wanted
+
+
 def test_a_pod_that_is_deleted_ends_first_and_its_gang_starts_anew(
     fleet: Fleet, ended: None
 ) -> None:

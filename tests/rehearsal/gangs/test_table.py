@@ -11,13 +11,14 @@ import pytest
 
 from components.platform.volcano import SCHEDULER
 from rehearsal.nodes import NODES
-from tests.support.rehearsal.gangs import AGAIN, HARD, JOBS, Gangs, gang
+from tests.support.rehearsal.gangs import AGAIN, HARD, JOBS, WHOLE, Gangs, gang
 
 pytestmark = pytest.mark.slow
 SHIPPED = str(SCHEDULER["actions"])
 ALLOCATES = "enqueue, allocate, backfill"
 ON_BURST = {"pod": {"nodeSelector": {"fleet.gpu/pool": "burst"}}}
 THESE = {**HARD, **AGAIN}
+LIMITS = {"containers": [{"name": "train", "image": "train", "resources": {"limits": WHOLE}}]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,12 @@ ROWS = {
     ),
     "hard topology": Row(
         owned=1, rented=3, queue="rented", members=5, spec=THESE, made=2, runs=True
+    ),
+    "GPUs in the limits alone": Row(
+        rented=1, queue="rented", members=3, spec={**THESE, "pod": LIMITS}, made=2, runs=True
+    ),
+    "GPUs in the limits alone, without our rules": Row(
+        rented=1, members=3, spec={**HARD, "pod": {**ON_BURST["pod"], **LIMITS}}, made=1, runs=False
     ),
     "hard topology without a selector, over two pools": Row(
         owned=1, rented=5, members=6, spec=THESE, made=0, runs=False

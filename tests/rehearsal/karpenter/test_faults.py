@@ -10,7 +10,7 @@ from rehearsal.faults import replay
 from rehearsal.faults.boot import GIVEN_UP_AFTER_S, BootHangs
 from rehearsal.faults.run import doubled
 from rehearsal.faults.scene import Fault, Hit, Scene
-from rehearsal.faults.servers import ServerKilled
+from rehearsal.faults.servers import RENEW_DEADLINE_S, WATCHERS, ServerKilled
 from rehearsal.faults.spot import SpotEnds
 from rehearsal.faults.work import Gang
 from rehearsal.karpenter.launch import sell_out
@@ -61,9 +61,9 @@ def scene(ground: Ground) -> Iterator[Scene]:
     watch.stop()
 
 
-def put_in(scene: Scene, fault: Fault) -> tuple[float, Hit]:
+def put_in(scene: Scene, fault: Fault, within_s: float = DEADLINE_S) -> tuple[float, Hit]:
     """Goes through a fault; returns when it began, and what it hit."""
-    began, deadline = scene.watch.seconds, time.monotonic() + DEADLINE_S
+    began, deadline = scene.watch.seconds, time.monotonic() + within_s
     hit = fault.inject(scene)
     while not fault.over(scene):
         assert time.monotonic() < deadline, "the fault does not end"
@@ -83,6 +83,24 @@ def test_a_control_plane_that_is_killed_loses_doubles_and_cordons_nothing(scene:
     assert {pod["metadata"]["uid"] for pod in GANG.pods(scene.now)} == pods
     assert doubled(scene) == ()
     scene.processes.check()
+
+
+def test_what_would_believe_an_old_watch_is_started_again(scene: Scene) -> None:
+    fault = ServerKilled(name="kube-apiserver", down_s=RENEW_DEADLINE_S + 1, settles_s=2.0)
+    began, hit = put_in(scene, fault)
+    assert set(WATCHERS) <= set(fault.restarted)
+    assert set(WATCHERS) <= set(scene.processes.running())
+    assert replay.wrong_cordons([*scene.watch.seen], began, hit) == ()
+
+
+@pytest.mark.slow
+def test_no_node_is_unreachable_because_the_api_server_was_away(scene: Scene) -> None:
+    """After 40 s a controller manager that lives on sees no Lease in time, and taints them all."""
+    fault = ServerKilled(name="kube-apiserver", down_s=40.0, settles_s=60.0)
+    began, hit = put_in(scene, fault, within_s=180.0)
+    assert replay.wrong_cordons([*scene.watch.seen], began, hit) == ()
+    nodes = scene.now["Node"].values()
+    assert not [node for node in nodes if "unreachable" in str(node["spec"].get("taints"))]
 
 
 def test_a_spot_machine_that_ec2_takes_back_is_tainted_and_drained_before_it_ends(

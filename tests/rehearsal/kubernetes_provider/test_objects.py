@@ -50,6 +50,24 @@ def test_a_preview_into_a_missing_namespace_or_kind_is_fine(kubernetes: FakeEngi
     assert kubernetes.previewed(WIDGET, late) == late
 
 
+def test_what_a_create_takes_and_an_apply_refuses_is_made_and_cannot_be_changed(
+    kubernetes: FakeEngine,
+) -> None:
+    """Two entries of one name in a list that has names for keys."""
+    twice: Properties = {**CONTAINER, "env": [{"name": "A", "value": each} for each in "12"]}
+
+    def job(owner: str) -> Properties:
+        pod: Properties = {"restartPolicy": "Never", "containers": [twice]}
+        spec: Properties = {"suspend": True, "template": {"spec": pod}}
+        return {"metadata": {"name": "twice", "labels": {"owner": owner}}, "spec": spec}
+
+    assert kubernetes.previewed(JOB, job("a"))["spec"]
+    made = kubernetes.created(JOB, job("a"))
+    with pytest.raises(Refused, match="duplicate entries"):
+        kubernetes.updated(made, job("b"))
+    kubernetes.delete(made)
+
+
 def test_the_contents_of_a_secret_are_known_again(kubernetes: FakeEngine) -> None:
     inputs: Properties = {
         "apiVersion": "v1",

@@ -37,13 +37,15 @@ def test_an_object_that_exists_is_not_taken_over(kubernetes: FakeEngine) -> None
         kubernetes.created(NAMESPACE, {"metadata": {"name": "default"}})
 
 
-def test_a_field_of_another_manager_is_a_conflict(
+def test_a_field_that_another_manager_has_applied_is_a_conflict(
     kubernetes: FakeEngine,
 ) -> None:
+    """What was only created has no manager of its own yet, and whoever changes it takes it over."""
     made = kubernetes.created(CONFIG_MAP, config_map("shared", a="1"))
+    kubernetes.updated(made, config_map("shared", a="2"))
     other = Made(type=made.type, id=made.id, inputs=made.inputs, outputs={})
     with pytest.raises(Refused, match=r"ConfigMap default/shared: .*conflict.*\.data\.a"):
-        kubernetes.updated(other, config_map("shared", a="2"))
+        kubernetes.updated(other, config_map("shared", a="3"))
 
 
 def preview_refusal(kubernetes: FakeEngine, name: str) -> str | None:

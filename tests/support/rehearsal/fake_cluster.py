@@ -34,7 +34,7 @@ class FakeCluster:
     objects: dict[str, Properties] = field(default_factory=dict)
     applied: list[httpx.Request] = field(default_factory=list)
     refuses: tuple[int, str] | None = None
-    """Status and message with which it answers every apply."""
+    """Status and message with which it answers every create and apply."""
 
     def answer(self, request: httpx.Request) -> httpx.Response:
         path = request.url.path
@@ -45,7 +45,9 @@ class FakeCluster:
             ]
             return httpx.Response(200, json={"resources": resources})
         if request.method == "PATCH":
-            return self._apply(request)
+            return self._write(request, path)
+        if request.method == "POST":
+            return self._create(request)
         if request.method == "DELETE":
             self.objects.pop(path, None)
             return httpx.Response(200, json={})
@@ -53,7 +55,14 @@ class FakeCluster:
             return httpx.Response(200, json=self.objects[path])
         return httpx.Response(404, json={"reason": "NotFound", "message": f"{path} not found"})
 
-    def _apply(self, request: httpx.Request) -> httpx.Response:
+    def _create(self, request: httpx.Request) -> httpx.Response:
+        path = f"{request.url.path}/{json.loads(request.content)['metadata']['name']}"
+        if path in self.objects:
+            why = {"reason": "AlreadyExists", "message": f"{path} already exists"}
+            return httpx.Response(409, json=why)
+        return self._write(request, path)
+
+    def _write(self, request: httpx.Request, path: str) -> httpx.Response:
         self.applied.append(request)
         if self.refuses:
             status, message = self.refuses
@@ -62,7 +71,7 @@ class FakeCluster:
         live["metadata"] |= {"uid": "1", "managedFields": [{"manager": "pulumi"}]}
         live["status"] = {"phase": "Active"}
         if "dryRun" not in request.url.params:
-            self.objects[request.url.path] = live
+            self.objects[path] = live
         return httpx.Response(200, json=live)
 
 

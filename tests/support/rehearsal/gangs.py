@@ -18,6 +18,7 @@ import yaml
 
 from components.platform.gang_buffer import GangBuffer, GangBufferArgs
 from components.platform.pool_domains import PoolDomains, PoolDomainsArgs
+from components.platform.queue_entry import QueueEntry, QueueEntryArgs
 from components.platform.teams import Teams, TeamsArgs
 from components.platform.volcano import SCHEDULER, Volcano, VolcanoArgs
 from rehearsal.api import Api, ApiServerError
@@ -260,7 +261,8 @@ def program() -> None:
     PoolDomains("pools", PoolDomainsArgs(pools=["dgx", "burst"], crds=crds))
     teams = {"research": Team(cost_centre="4100", queues=QUEUES)}
     gpus, rented = {"dgx": 8 * MOST, "burst": 8 * MOST}, frozenset({"burst"})
-    Teams("teams", TeamsArgs(teams=teams, pools=gpus, rented=rented, crds=crds))
+    made = Teams("teams", TeamsArgs(teams=teams, pools=gpus, rented=rented, crds=crds))
+    QueueEntry("queue-entry", QueueEntryArgs(queues=QUEUES, teams=made))
     GangBuffer("gang-buffer", GangBufferArgs(queues=QUEUES, machines={"burst": OFFER}, crds=crds))
 
 

@@ -12,7 +12,7 @@ from settings.names import RELEASE, SERVER
 
 URN = "urn:pulumi:dev::gpu-fleet::"
 SECRET = "kubernetes:core/v1:Secret"
-OURS = [{"manager": "pulumi-kubernetes-1a2b"}]
+OURS = [{"manager": "pulumi-kubernetes"}]
 
 
 class Cluster:

@@ -10,6 +10,7 @@ import pytest
 
 from engine.interrupts import Interrupted
 from rehearsal import cli
+from rehearsal.errors import NoBeginningError
 from rehearsal.run import Rehearsal
 from tests.conftest import ROOT
 
@@ -67,6 +68,24 @@ def test_what_names_nothing_to_come_from_is_bad_input(
     code, found = rehearsed(checkout, capsys, **options)
     assert code == 2
     assert len(found["problems"]) == 1
+
+
+@pytest.mark.parametrize("asked_first", [True, False])
+def test_a_commit_that_is_no_beginning_has_an_exit_code_of_its_own(
+    checkout: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    asked_first: bool,
+) -> None:
+    error = NoBeginningError("--from HEAD^1: it has other packages.")
+    if asked_first:
+        monkeypatch.setattr(cli, "asked", raising(error))
+    else:
+        monkeypatch.setattr(Rehearsal, "_rehearse", raising(error))
+    code, found = rehearsed(checkout, capsys)
+    assert code == 3
+    assert found["problems"] == [str(error)]
+    assert (found["passed"], found["no_beginning"]) == (False, True)
 
 
 def test_a_broken_lock_of_images_is_found_before_anything_starts(

@@ -10,12 +10,13 @@ import pytest
 from workloads.bind.program import program as bind
 from workloads.controllers.join_tokens.program import program as join_tokens
 from workloads.controllers.pool_domains.program import program as pool_domains
+from workloads.controllers.queue_entry.program import program as queue_entry
 from workloads.node_check.program import program as node_check
 
 programs = pytest.mark.parametrize(
     "program",
-    [node_check(), bind(), join_tokens(), pool_domains()],
-    ids=["node-check", "bind", "join-tokens", "pool-domains"],
+    [node_check(), bind(), join_tokens(), pool_domains(), queue_entry()],
+    ids=["node-check", "bind", "join-tokens", "pool-domains", "queue-entry"],
 )
 
 

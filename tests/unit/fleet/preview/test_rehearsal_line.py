@@ -71,6 +71,19 @@ def test_a_rehearsed_change_has_its_five_lines(tmp_path: Path) -> None:
     ]
 
 
+def test_a_job_that_did_not_run_before_the_change_is_a_warning_with_its_reason(
+    tmp_path: Path,
+) -> None:
+    moves = {"ref": "HEAD^1", "commit": "1" * 40, "snapshot": "jobs.yaml", "jobs": 3}
+    left = [f"research/job-{n}: 2 Insufficient GPUs." for n in range(6)]
+    found = read(written(tmp_path, report(moves={**moves, "not_running": left})), "dev")
+    lines = markdown(replace(summary(), rehearsal=found)).splitlines()
+    told = [line for line in lines if line.startswith("- ⚠️ not started: ")]
+    assert told[0] == "- ⚠️ not started: research/job-0: 2 Insufficient GPUs."
+    assert len(told) == 4
+    assert lines[lines.index(told[-1]) + 1] == "- ⚠️ and 2 more in the report"
+
+
 @pytest.mark.parametrize("content", [[], {"environment": "dev"}, report(pools=3)])
 def test_a_file_that_is_no_rehearsal_is_a_sentence(tmp_path: Path, content: object) -> None:
     with pytest.raises(RehearsalFileError, match=r"is no report of a rehearsal .*`fleet rehearse"):

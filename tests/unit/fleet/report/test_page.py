@@ -26,6 +26,7 @@ class Page(HTMLParser):
         self.parts: list[str] = []
         self.tags: list[str] = []
         self.addresses: list[str] = []
+        self.ids: list[str] = []
         self._open: list[str] = []
         self.feed(text)
         assert self._open == []
@@ -33,6 +34,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
+        self.ids += [value or "" for name, value in attrs if name == "id"]
         if tag not in VOID:
             self._open.append(tag)
 
@@ -41,6 +43,12 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.parts.append(data)
+
+    @property
+    def fetched(self) -> list[str]:
+        """The addresses that are not places in the page itself."""
+        own = {f"#{name}" for name in self.ids}
+        return [address for address in self.addresses if address not in own]
 
     @property
     def text(self) -> str:
@@ -58,7 +66,7 @@ def test_the_page_needs_nothing_but_itself(name: str) -> None:
     assert not {"script", "link", "img", "iframe"} & set(found.tags)
     assert "url(" not in text
     assert "@import" not in text
-    assert all(address.startswith("https://") for address in found.addresses)
+    assert all(address.startswith("https://") for address in found.fetched)
 
 
 def test_the_page_has_each_broken_rule_with_its_keys_before_the_pools() -> None:
@@ -123,7 +131,15 @@ def test_whatever_a_report_says_is_text() -> None:
     found = Page(page(evil, EVIL))
     assert "script" not in found.tags
     assert found.text.count(EVIL) >= 6
-    assert all(address.startswith("https://") for address in found.addresses)
+    assert all(address.startswith("https://") for address in found.fetched)
+
+
+def test_what_stands_in_backticks_is_code_and_still_text() -> None:
+    report = recorded("passed")
+    told = replace(report, problems=(f"run `fleet {EVIL}`", "one ` alone"), passed=False)
+    text = page(told, "")
+    assert "run <code>fleet &lt;script&gt;" in text
+    assert "one ` alone" in text
 
 
 def test_a_rehearsed_change_is_on_the_page_and_in_markdown() -> None:

@@ -1,24 +1,29 @@
 """The steps of `fleet resume` before its update, and what it tells."""
 
 import json
-import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from engine.events import Outcome
-from fleet.deployed_stack import DeployedStack, StackError, StackLockedError
+from fleet.deployed_stack import DeployedStack, StackError
 from fleet.resume.clouds import Clouds
-from fleet.resume.command import outcome, told
+from fleet.resume.command import outcome, question, told
+from fleet.resume.known import Known
+from fleet.resume.locks import SILENT_S
 from fleet.resume.pending import OPERATIONS, SECRET
-from fleet.resume.run import Known, Resume, Settled, UnfinishedError
+from fleet.resume.run import Resume, Settled, UnfinishedError
 from settings.names import RELEASE
 from tests.support.hetzner import project
 from tests.support.kube_server import serving
+from tests.unit.fleet.resume.conftest import at
 
 URN = "urn:pulumi:dev::gpu-fleet::"
 
@@ -48,11 +53,13 @@ class FakeStack(DeployedStack):
 
     def exported(self, *, secrets: bool = False) -> dict[str, Any]:
         self.done.extend(["export secrets"] if secrets else [])
-        return self.held
+        return deepcopy(self.held)
+
+    def lock(self) -> str | None:
+        return self.locks[0] if self.locks else None
 
     def put_back(self, state: Mapping[str, Any]) -> None:
-        if self.locks:
-            raise StackLockedError("locked", self.locks[0])
+        assert not self.locks, "the engine refuses"
         self.done.append("put back")
         self.held["deployment"] = state["deployment"]
 
@@ -82,7 +89,12 @@ def stack(folder: Path, *begun: dict[str, Any], **given: Any) -> FakeStack:
 
 
 def resume(
-    stack: FakeStack, known: Known | None = None, hetzner: str = "", kubeconfig: str = ""
+    stack: FakeStack,
+    known: Known | None = None,
+    hetzner: str = "",
+    kubeconfig: str = "",
+    *,
+    asks: bool = True,
 ) -> Resume:
     def clouds(there: Sequence[Mapping[str, Any]]) -> Clouds:
         return Clouds(
@@ -92,7 +104,14 @@ def resume(
             hetzner=hetzner,
         )
 
-    return Resume(stack=stack, clouds=clouds, known=known or Known())
+    return Resume(stack=stack, clouds=clouds, known=known or Known(), asks=asks)
+
+
+HERE_GONE = f"created by me@{socket.gethostname()} (pid {2**22}) at 2026-11-23T18:00:00Z"
+
+
+def elsewhere(since: datetime) -> str:
+    return f"created by ada@runner-7 (pid 77) at {at(since)}"
 
 
 def silent(_outcome: Outcome) -> None:
@@ -103,7 +122,7 @@ def test_what_is_there_is_put_into_the_state_and_read(tmp_path: Path) -> None:
     known = stack(tmp_path, SERVER, BUCKET, READY, there=("cpu-1",))
     with project({"servers": {"cpu-1": {}}}) as api:
         plan = resume(known, hetzner=api).plan()
-    assert [*told(plan)] == [
+    assert [*told(plan, "dev")] == [
         "Server cpu-1: it may be there as 1.",
         "Bucket boot: it may be there as boot.",
         "NodeReady ready: it is made again.",
@@ -119,34 +138,115 @@ def test_what_is_there_is_put_into_the_state_and_read(tmp_path: Path) -> None:
     ]
 
 
-def test_nothing_is_read_where_nothing_was_pending(tmp_path: Path) -> None:
-    known = stack(tmp_path)
+def test_where_nothing_is_pending_and_nobody_has_the_lock_there_is_nothing_to_do(
+    tmp_path: Path,
+) -> None:
+    plan = resume(stack(tmp_path)).plan()
+    assert plan.empty
+    assert [*told(plan, "dev")] == [
+        "Nothing is pending and nobody has its lock: `make up ENV=dev` updates it."
+    ]
+
+
+def test_what_was_changed_and_not_read_is_forgotten_and_read(tmp_path: Path) -> None:
+    known = stack(tmp_path, {**BUCKET, "type": "updating"}, there=("boot",))
+    known.held["deployment"]["resources"] = [{**BUCKET["resource"], "id": "boot"}]
     plan = resume(known).plan()
-    assert [*told(plan)] == ["No step is pending."]
+    assert [*told(plan, "dev")] == ["Bucket boot: updating was not ended."]
     assert resume(known).settle(plan, silent) == Settled()
-    assert known.done == ["put back"], "which finds a lock"
+    assert known.done == ["put back", "refresh boot"]
 
 
-def test_a_lock_that_was_left_is_opened(tmp_path: Path) -> None:
-    gone = f"created by me@{socket.gethostname()} (pid {2**22}) at 2026-11-23T18:00:00Z"
-    known = stack(tmp_path, BUCKET, locks=[gone])
-    resume(known).settle(resume(known).plan(), silent)
+def test_a_lock_that_was_left_is_told_of_before_it_is_opened(tmp_path: Path) -> None:
+    known = stack(tmp_path, BUCKET, locks=[HERE_GONE])
+    plan = resume(known, asks=False).plan()
+    told_of, step = told(plan, "dev")
+    assert told_of.startswith(
+        f"Locked by me@{socket.gethostname()}, process {2**22}, since 2026-11-23 18:00 UTC, "
+    )
+    assert (told_of[-16:], step) == (", and has ended.", "Bucket boot: it may be there as boot.")
+    assert question(plan, "dev") == (
+        "Open the lock, put what is there into the state of dev, and update it? No other update of "
+        "it may run now."
+    )
+    assert known.done == []
+    resume(known).settle(plan, silent)
     assert known.done == ["open", "put back", "refresh boot"]
 
 
-def test_a_process_of_another_machine_says_nothing_about_this_one(tmp_path: Path) -> None:
-    elsewhere = f"created by me@another-machine (pid {os.getppid()}) at 2026-11-23T18:00:00Z"
-    known = stack(tmp_path, locks=[elsewhere])
-    resume(known).settle(resume(known).plan(), silent)
-    assert known.done == ["open", "put back"]
+def test_a_lock_that_is_not_there_is_not_spoken_of(tmp_path: Path) -> None:
+    plan = resume(stack(tmp_path, BUCKET)).plan()
+    assert [*told(plan, "dev")] == ["Bucket boot: it may be there as boot."]
+    assert question(plan, "dev").startswith("Put what is there into the state of dev, and update")
 
 
-def test_an_update_that_still_runs_keeps_its_lock(tmp_path: Path) -> None:
-    words = f"created by me@{socket.gethostname()} (pid {os.getppid()}) at 2026-11-23T18:00:00Z"
+def test_a_lock_alone_is_opened(tmp_path: Path) -> None:
+    known = stack(tmp_path, locks=[HERE_GONE])
+    plan = resume(known).plan()
+    assert question(plan, "dev").startswith("Open the lock of dev, and update it?")
+    resume(known).settle(plan, silent)
+    assert known.done == ["open"]
+
+
+def test_a_fresh_lock_of_another_machine_is_opened_only_where_a_person_is_asked(
+    tmp_path: Path,
+) -> None:
+    known = stack(tmp_path, BUCKET, locks=[elsewhere(datetime.now(UTC))])
+    with pytest.raises(StackError, match=r"^Locked by ada@runner-7, process 77, .* ago\. "):
+        resume(known, asks=False).plan()
+    plan = resume(known, asks=True).plan()
+    assert next(told(plan, "dev")).startswith("Locked by ada@runner-7, process 77, since ")
+    resume(known).settle(plan, silent)
+    assert known.done == ["open", "put back", "refresh boot"]
+
+
+def test_an_update_of_another_machine_that_has_just_written_the_state_keeps_its_lock(
+    tmp_path: Path,
+) -> None:
+    known = stack(tmp_path, locks=[elsewhere(datetime.now(UTC) - timedelta(days=1))])
+    assert resume(known, asks=False).plan().locks
+    now = datetime.now(UTC)
+    known.held["deployment"]["manifest"]["time"] = now.isoformat()
+    later = now + timedelta(seconds=SILENT_S)
+    with pytest.raises(StackError, match=f"30 min, from {later:%Y-%m-%d %H:%M} UTC on"):
+        resume(known, asks=False).plan()
+
+
+def test_an_update_that_still_runs_keeps_its_lock(tmp_path: Path, engine: psutil.Process) -> None:
+    words = f"created by me@{socket.gethostname()} (pid {engine.pid}) at {at(datetime.now(UTC))}"
     known = stack(tmp_path, BUCKET, locks=[words])
-    with pytest.raises(StackError, match=f"end it with `kill -INT {os.getppid()}`"):
-        resume(known).settle(resume(known).plan(), silent)
+    with pytest.raises(StackError, match=f"end it with `kill -INT {engine.pid}`"):
+        resume(known).plan()
+
+
+def test_an_update_that_began_since_the_plan_keeps_its_lock(tmp_path: Path) -> None:
+    known = stack(tmp_path, BUCKET, locks=[HERE_GONE])
+    plan = resume(known).plan()
+    known.locks[:] = [elsewhere(datetime.now(UTC))]
+    with pytest.raises(StackError, match=r"begun meanwhile\. Locked by ada@runner-7"):
+        resume(known).settle(plan, silent)
     assert known.done == []
+
+
+def test_an_update_that_ended_since_the_plan_is_not_overwritten(tmp_path: Path) -> None:
+    known = stack(tmp_path, BUCKET)
+    plan = resume(known).plan()
+    known.held["deployment"] = {**known.held["deployment"], OPERATIONS: []}
+    with pytest.raises(StackError, match="The state of dev was changed meanwhile"):
+        resume(known).settle(plan, silent)
+    assert known.done == []
+
+
+def test_a_cloud_is_given_time_after_the_lock_was_looked_at(tmp_path: Path) -> None:
+    waited: list[float] = []
+    known = stack(tmp_path, BUCKET)
+    known.held["deployment"]["manifest"]["time"] = datetime.now(UTC).isoformat()
+    resume(known).plan(waited.append)
+    assert len(waited) == 1
+    known.locks.append(elsewhere(datetime.now(UTC)))
+    with pytest.raises(StackError):
+        resume(known, asks=False).plan(waited.append)
+    assert len(waited) == 1
 
 
 def test_a_key_whose_secret_is_lost_is_deleted_before_an_update_makes_another(
@@ -168,7 +268,7 @@ def test_a_key_whose_secret_is_lost_is_deleted_before_an_update_makes_another(
         clouds=lambda there: Clouds(resources=there, token=str, kubeconfig=str, aws=aws),
     )
     plan = asks.plan()
-    assert [*told(plan)] == [
+    assert [*told(plan, "dev")] == [
         "AccessKey key: AKIALOST was made, and its secret is lost: it will be deleted.",
         "AccessKey key: AKIABYHAND was made before, and stays.",
     ]
@@ -245,7 +345,7 @@ def test_what_was_made_twice_is_kept_once(tmp_path: Path) -> None:
     second = being_made("aws:ec2/placementGroup:PlacementGroup", "burst", name="burst-bbbb222")
     known = stack(tmp_path, first, second, first, there=("burst",))
     plan = resume(known).plan()
-    assert [*told(plan)] == [
+    assert [*told(plan, "dev")] == [
         "PlacementGroup burst: it may be there as burst-aaaa111.",
         "PlacementGroup burst: it may be there as burst-bbbb222.",
     ]
@@ -269,6 +369,25 @@ def test_a_person_may_know_two_of_one_name(tmp_path: Path) -> None:
     assert [each["id"] for each in known.held["deployment"]["resources"]] == ["vpc-1", "vpc-2"]
 
 
+def test_what_is_too_many_is_told_before_it_is_deleted(tmp_path: Path) -> None:
+    known = stack(tmp_path, VPC)
+    assert [*told(resume(known, Known(ids={"vpc": ["vpc-1", "vpc-2"]})).plan(), "dev")] == [
+        "Vpc vpc: it may be there as vpc-1.",
+        "Vpc vpc: vpc-2 is too many: the update deletes it.",
+    ]
+
+
+def test_after_a_failure_of_the_network_nobody_is_told_that_it_may_be_gone(tmp_path: Path) -> None:
+    with project({}) as gone:
+        pass
+    with pytest.raises(StackError) as caught:
+        resume(stack(tmp_path, SERVER), hetzner=gone).plan()
+    assert str(caught.value) == (
+        "Server cpu-1: it may have been made, and the state does not know: Hetzner does not answer "
+        "(ConnectError): run the same command again."
+    )
+
+
 def test_a_name_that_is_not_pending_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StackError, match='--gone is "cpu-2"; pending: boot'):
+    with pytest.raises(StackError, match='--gone is "cpu-2"; being made: boot'):
         resume(stack(tmp_path, BUCKET), Known(gone=["cpu-2"])).plan()

@@ -174,6 +174,20 @@ def test_a_name_that_is_no_word_of_an_address_is_asked_for_as_it_is(tmp_path: Pa
     assert refused(tmp_path, config("a b?c#refused"))
 
 
+def test_two_objects_of_one_kind_and_name_are_refused_whatever_their_version(
+    tmp_path: Path,
+) -> None:
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}
+    other = {"apiVersion": "other.example/v1", "kind": "Role", "metadata": {"name": "a"}}
+    roles = [{**role, "metadata": {"name": "a", "namespace": name}} for name in ("n", "n", "m")]
+    found = refused(tmp_path, config("a"), config("b"), *roles, other)
+    (told,) = [each for each in found if "times" in each]
+    assert told == (
+        "Role n/a is in the chart 2 times (odd/templates/a.yaml): Helm 3 is refused the second, "
+        "Helm 4 writes it over the first."
+    )
+
+
 def every_place(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     yield path
     parts = value.items() if isinstance(value, dict) else ()

@@ -2,15 +2,22 @@
 
 import subprocess
 from pathlib import Path
+from typing import cast
 
 import pytest
+from rich.console import Console
 
-from rehearsal.errors import RehearsalError
-from rehearsal.moves.change import asked, check_ranges
+from policies.environment import load
+from rehearsal.errors import NoBeginningError, RehearsalError
+from rehearsal.moves.change import Asked, Change, asked, check_ranges
 from rehearsal.moves.commit import Commit, remove
-from rehearsal.moves.deployed import head_of
-from settings import parse
+from rehearsal.moves.deployed import head_of, unreadable
+from rehearsal.progress import Progress
+from rehearsal.workspace import Workspace
+from settings import parse, stack_file
+from tests.conftest import ROOT
 from tests.support.stack_settings import with_value
+from toolchain.build import Tools
 
 FILES = {
     "Pulumi.yaml": "name: gpu-fleet\n",
@@ -81,13 +88,13 @@ def test_a_folder_without_git_is_refused(tmp_path: Path) -> None:
 
 def test_a_commit_with_other_packages_is_refused(root: Path) -> None:
     commit(root, {"requirements.lock": "pulumi==2\n"})
-    with pytest.raises(RehearsalError, match=r"has another requirements\.lock .*without --from"):
+    with pytest.raises(NoBeginningError, match=r"has another requirements\.lock .*without --from"):
         Commit.find(root, "HEAD~1").check("dev")
 
 
 def test_a_commit_before_the_environment_is_refused(root: Path) -> None:
     sentence = r"has no stacks/Pulumi\.prod\.yaml, so it has no prod to begin with"
-    with pytest.raises(RehearsalError, match=sentence):
+    with pytest.raises(NoBeginningError, match=sentence):
         Commit.find(root, "HEAD").check("prod")
 
 
@@ -104,9 +111,30 @@ def test_a_change_of_the_ranges_of_pods_is_no_change_of_a_cluster() -> None:
         parse("dev", with_value("cluster.pod_cidr", each)).cluster
         for each in ("10.14.0.0/16", "10.24.0.0/16")
     )
-    with pytest.raises(RehearsalError, match=r"cluster\.pod_cidr is 10\.24\.0\.0/16, and was 10\."):
+    with pytest.raises(
+        NoBeginningError, match=r"cluster\.pod_cidr is 10\.24\.0\.0/16, and was 10\."
+    ):
         check_ranges(before, wanted)
     check_ranges(before, before)
+
+
+def test_a_stack_file_that_todays_settings_refuse_is_named_as_git_shows_it(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(root, {"stacks/Pulumi.dev.yaml": "config:\n  gpu-fleet:pols: {}\n"})
+    monkeypatch.chdir(root)
+    workspace = Workspace(root=root, environment="dev")
+    found = Asked(commit=Commit.find(root, "HEAD"), snapshot=None)
+    tracked = stack_file(ROOT, "dev")
+    change = Change(workspace, load(tracked), tracked, found)
+    with pytest.raises(NoBeginningError) as refused:
+        change.bring_up(cast("Tools", None), Progress(Console()), lambda _twin: pytest.fail("up"))
+    short = found.commit.short
+    assert f"The stack file of commit {short} is not one for" in str(refused.value)
+    assert f"{short}:stacks/Pulumi.dev.yaml:2: gpu-fleet:pols is not a known key" in str(
+        refused.value
+    )
+    assert not workspace.before.exists()
 
 
 def entry(kind: str = "update", **environment: str) -> dict[str, object]:
@@ -134,3 +162,28 @@ def test_what_is_deployed_is_the_commit_of_the_last_update() -> None:
 def test_what_no_commit_is_is_refused(history: list[dict[str, object]], says: str) -> None:
     with pytest.raises(RehearsalError, match=f"--from deployed: .*{says}"):
         head_of("prod", history)
+
+
+@pytest.mark.parametrize(
+    ("said", "helps"),
+    [
+        (
+            "error: PULUMI_ACCESS_TOKEN must be set for login during non-interactive CLI sessions",
+            (
+                "You are not logged in to the backend with the state of prod: run `pulumi login "
+                "ADDRESS`, or set PULUMI_BACKEND_URL."
+            ),
+        ),
+        (
+            "error: read .pulumi/meta.yaml: MissingRegion: could not find region configuration",
+            "The bucket of the backend has no region (read .pulumi/meta.yaml: MissingRegion: ",
+        ),
+        ("error: no stack named 'prod' found", "The backend has no stack prod: run `pulumi stack"),
+        ("error: something else", "something else"),
+        ("", "it said nothing"),
+    ],
+)
+def test_a_history_that_cannot_be_read_says_what_helps(said: str, helps: str) -> None:
+    told = unreadable("prod", f"warning: a new version\n{said}\n" if said else "")
+    beginning = "--from deployed: the history of the stack prod cannot be read. "
+    assert told.startswith(f"{beginning}{helps}")

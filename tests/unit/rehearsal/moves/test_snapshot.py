@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from rehearsal.errors import RehearsalError
-from rehearsal.moves.snapshot import of_snapshot
+from rehearsal.moves.snapshot import COMMAND, of_snapshot
 from tests.conftest import ROOT
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -177,14 +177,25 @@ def test_a_file_that_is_no_snapshot_is_a_sentence(
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"spec": {"parallelism": 1}}, "'template' is missing"),
-        ({"metadata": {"namespace": "default"}}, "'name' is missing"),
-        ({"metadata": []}, "list indices must be integers or slices, not str"),
-        ({"status": {"active": 1, "startTime": "yesterday"}}, "Invalid isoformat string"),
+        ({"spec": {"parallelism": 1}}, "Job default/plain has no template"),
+        ({"spec": {"template": {"spec": None}}}, "Job default/plain is not as kubectl prints it"),
+        ({"metadata": {"namespace": "default"}}, "Job without a name has no name"),
+        ({"metadata": []}, "Job without a name is not as kubectl prints it"),
+        (
+            {"status": {"active": "lots"}},
+            'Job default/plain has status.active "lots", which is no whole number',
+        ),
+        (
+            {"status": {"active": 1, "startTime": "yesterday"}},
+            'Job default/plain has a start of "yesterday", which is no time such as 2026-11-23T',
+        ),
     ],
 )
-def test_an_object_that_kubectl_does_not_print_so_is_a_sentence(
+def test_an_object_that_kubectl_does_not_print_so_is_a_sentence_with_its_name(
     tmp_path: Path, change: dict[str, object], says: str
 ) -> None:
-    with pytest.raises(RehearsalError, match=f"is not as kubectl prints it: {says}"):
-        of_snapshot(snapshot(tmp_path, {**JOB, **change}))
+    path = snapshot(tmp_path, POD, {**JOB, **change})
+    with pytest.raises(RehearsalError) as refused:
+        of_snapshot(path)
+    assert str(refused.value).startswith(f"--jobs {path}: {says}")
+    assert str(refused.value).endswith("allowed: the output of " + COMMAND + ".")

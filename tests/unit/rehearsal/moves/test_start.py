@@ -1,6 +1,7 @@
 """Jobs are started in the twin: the large ones first, and what does not start is taken away."""
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, cast
 
 import pytest
@@ -19,12 +20,16 @@ class FakeApi:
 
     stuck: str = ""
     refused: str = ""
+    status: dict[str, Any] = field(default_factory=dict)
     pods: list[dict[str, Any]] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
 
     def items(self, path: str) -> list[dict[str, Any]]:
         return self.pods if path == starting.PODS else [NODE]
+
+    def get(self, path: str) -> dict[str, Any]:
+        return self.status
 
     def create(self, path: str, manifest: dict[str, Any]) -> bool:
         name = manifest["metadata"]["name"]
@@ -101,7 +106,29 @@ def test_a_gang_of_which_one_pod_waits_does_not_run_and_is_taken_away() -> None:
     assert api.deleted == [gang("whole", 8).path]
 
 
-def test_a_pod_that_its_kubelet_refuses_has_the_kubelets_words() -> None:
-    api = FakeApi(refused="alone")
-    started = start(cast("Api", api), [pod("alone")], lambda: None)
+def job(name: str) -> RunningJob:
+    manifest = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": "research"},
+        "spec": {"template": {"spec": {"containers": []}}},
+    }
+    return RunningJob(manifest=manifest, hours=1.0)
+
+
+@pytest.mark.parametrize(
+    ("refused", "status"),
+    [
+        (pod("alone"), {}),
+        (job("alone"), {"conditions": [{"type": "Failed", "status": "True"}]}),
+        (gang("alone", 8), {"state": {"phase": "Aborted"}}),
+    ],
+)
+def test_what_no_kubelet_takes_is_not_waited_for_and_has_the_kubelets_words(
+    monkeypatch: pytest.MonkeyPatch, refused: RunningJob, status: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(starting, "DEADLINE_S", inf)
+    monkeypatch.setattr("time.sleep", lambda _seconds: pytest.fail("it waits"))
+    api = FakeApi(refused="alone", status={"status": status})
+    started = start(cast("Api", api), [refused], lambda: None)
     assert started.not_running == ("research/alone: SMTAlignmentError: half a core",)

@@ -43,7 +43,11 @@ ROUGH = Moves(
         MachineMove(name="cpu-1", pool="cpu", what="replaced", at_s=6.0),
     ),
     due=(Due(pool="dgx", machines=("dgx-01", "dgx-02")),),
-    replaced=(Replaced(resource="Server cpu-1", fields=("userData",)),),
+    replaced=(
+        Replaced(resource="Server cpu-1", fields=("userData", "image")),
+        Replaced(resource="Volume data", fields=("size",)),
+        Replaced(resource="Server cpu-2", fields=("image", "userData")),
+    ),
     shortages=(Shortage(pool="dgx", held=16, least=8, seconds=6.0),),
 )
 
@@ -70,7 +74,10 @@ def test_a_rough_change_says_what_it_takes() -> None:
             "Reinstallation, not part of the update: `fleet reinstall prod dgx` takes 2, one at a "
             "time: dgx-01, dgx-02."
         ),
-        "Fields that cannot change in place: Server cpu-1 (userData).",
+        (
+            "Fields that cannot change in place: image, userData of Server cpu-1, Server cpu-2; "
+            "size of Volume data."
+        ),
         "Capacity: dgx had 8 GPUs of the 16 that its queues hold for 6 s; 70.50 USD.",
     )
 

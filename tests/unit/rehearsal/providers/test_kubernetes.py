@@ -77,10 +77,8 @@ def test_functions_are_refused_by_name(kubernetes: FakeEngine) -> None:
 def test_a_preview_is_a_dry_run(kubernetes: FakeEngine, cluster: FakeCluster) -> None:
     outputs = kubernetes.previewed(CONFIG_MAP, config_map(name="plan"))
     (request,) = cluster.applied
-    assert request.url.path == "/api/v1/namespaces/default/configmaps/plan"
-    parameters = dict(request.url.params)
-    assert parameters["dryRun"] == "All"
-    assert parameters["force"] == "false"
+    assert (request.method, request.url.path) == ("POST", "/api/v1/namespaces/default/configmaps")
+    assert request.url.params["dryRun"] == "All"
     assert cluster.objects == {}
     assert outputs["data"] == {"a": "1"}
     assert "status" not in outputs
@@ -146,6 +144,16 @@ def test_an_object_that_exists_is_taken_over_by_a_provider_that_says_so(
     adopting.configure({})
     for _ in range(2):
         assert adopting.created(CONFIG_MAP, config_map(name="plan")).id == "default/plan"
+
+
+def test_an_object_that_is_to_be_replaced_under_its_name_is_previewed_as_it_is(
+    kubernetes: FakeEngine, cluster: FakeCluster
+) -> None:
+    kubernetes.created(CONFIG_MAP, config_map(name="plan"))
+    changed: Properties = {**config_map(name="plan"), "data": {"a": "2"}}
+    outputs = kubernetes.previewed(CONFIG_MAP, changed)
+    assert outputs == kubernetes.checked(CONFIG_MAP, changed)
+    assert next(iter(cluster.objects.values()))["data"] == {"a": "1"}
 
 
 def test_the_outputs_are_the_live_object(kubernetes: FakeEngine) -> None:

@@ -21,14 +21,15 @@ def secret(**contents: object) -> Properties:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "bmc"}, **contents}  # type: ignore[dict-item]  # plain data
 
 
-def test_a_change_is_applied_by_the_field_manager_that_made_the_object(
+def test_an_object_is_made_as_the_real_provider_makes_it_and_changed_under_its_own_manager(
     kubernetes: FakeEngine, cluster: FakeCluster
 ) -> None:
     made = kubernetes.created(CONFIG_MAP, config_map(name="plan"))
     kubernetes.updated(made, {**config_map(name="plan"), "data": {"a": "2"}})
-    managers = {request.url.params["fieldManager"] for request in cluster.applied}
-    assert managers == {made.outputs["__fieldManager"]}
-    assert str(managers.pop()).startswith("pulumi-kubernetes-")
+    told = [(each.method, each.url.params["fieldManager"]) for each in cluster.applied]
+    own = made.outputs["__fieldManager"]
+    assert str(own).startswith("pulumi-kubernetes-")
+    assert told == [("POST", "pulumi-kubernetes"), ("PATCH", own)]
 
 
 def test_an_object_that_is_gone_is_not_made_again_by_a_change(
