@@ -24,12 +24,13 @@ from rehearsal import certificates, rights
 from rehearsal.api import Api
 from rehearsal.certificates import Certificates, write_private
 from rehearsal.errors import RehearsalError
-from rehearsal.kubelet import STATE
 from rehearsal.log_reason import PORT_TAKEN, with_reason
 from rehearsal.processes import Processes
 from toolchain.build import Tools
 
 STAGES = Path(__file__).with_name("stages.yaml")
+KUBELETS = "kubelets"
+"""The folder with the files of each node's kubelet, in a subfolder of its name."""
 READY_DEADLINE_S = 90.0  # a loaded laptop; 3 s is usual
 PORT_ATTEMPTS = 3
 # The defaults serve a cluster with many clients; a rehearsal has one and wants it done.
@@ -130,7 +131,7 @@ class Launcher:
 
     def start_admitter(self, kubeconfig: Path) -> None:
         """Starts what admits pods to the nodes that kwok plays."""
-        state = f"--state={self.directory / STATE}"
+        state = f"--state={self.directory / KUBELETS}"
         admitter = (self.programs.admitter, f"--kubeconfig={kubeconfig}", state)
         self._start("admitter", admitter, controller=True)
 

@@ -14,13 +14,12 @@ from typing import Any
 from hardware.catalogue import Hardware
 from ignition.boot import cpus
 from ignition.boot.node import BootedNode
+from rehearsal.control_plane import KUBELETS
 from rehearsal.device_plugin import OfferedDevices
 
 DESCRIBED = "rehearsal.fleet.gpu/kubelet"
 ADMITTED = "rehearsal.fleet.gpu/admitted"
 """The mark of a pod that its node's kubelet admits; kwok runs no other (stages.yaml)."""
-STATE = "kubelets"
-"""The folder in a twin's with the files of each node's kubelet, in a subfolder of its name."""
 _NEAR, _FAR = 10, 21  # the distances that firmware states between NUMA nodes of two sockets
 
 
@@ -37,7 +36,7 @@ def description(booted: BootedNode, hardware: Hardware, offered: Sequence[Offere
 
 def forget(directory: Path, node: str) -> None:
     """Delete the files of a node's kubelet in the twin of `directory`: its machine was wiped."""
-    shutil.rmtree(directory / STATE / node, ignore_errors=True)
+    shutil.rmtree(directory / KUBELETS / node, ignore_errors=True)
 
 
 def machine(hardware: Hardware, hugepages: Mapping[str, Sequence[int]]) -> dict[str, Any]:
