@@ -73,7 +73,8 @@ def reading(ran: Sequence[Measured]) -> Iterator[str]:
         yes = [_name(each) for each in asked if question.holds(each)]
         no = [_name(each) for each in asked if not question.holds(each)]
         parts = [f"with {', '.join(yes)}"] if yes else []
-        parts += [f"not with {', '.join(no)}"] if no else []
+        if no:
+            parts.append(f"not with {', '.join(no)}" if yes else "with none of them")
         if parts:
             advice = f" {question.elsewhere}" if no else ""
             yield f"{question.text}: {'; '.join(parts)}.{advice}"

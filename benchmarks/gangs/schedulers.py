@@ -20,7 +20,7 @@ FOUND = (
         "Volcano 1.14.1 adds up what a gang's pods request before there is a pod "
         "(pkg/controllers/util/util.go). GPUs under `limits` alone do not count: a part of the "
         "gang that fits idle machines then keeps the rest from being rented. Name them under "
-        "`requests` too."
+        "`requests` too; the fleet's admission does it for you."
     ),
     (
         "Kueue 0.19.2 has waitForPodsReady on, for 30 minutes and without blockAdmission "

@@ -71,9 +71,9 @@ def running(queues: Queues) -> Any:
     spec = {"minMember": 1, "queue": "burst"}
     group = pod_group({"metadata": {"name": "running"}, "spec": spec})
     path = f"{pod_groups('burst')}/running"
-    queues.api.create(pod_groups("burst"), group)
+    assert queues.api.create(pod_groups("burst"), group)
     yield path
-    queues.api.delete(path)
+    queues.api.delete(path, dependents="Background")
 
 
 def changed(queues: Queues, path: str, **spec: object) -> str:
