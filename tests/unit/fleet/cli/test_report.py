@@ -43,7 +43,8 @@ def test_it_prints_the_short_report_and_when_it_ran() -> None:
     code, shown, _ = run("dev")
     assert code == 0
     assert shown.strip().startswith("dev passed: ")
-    assert "Rehearsed on 2026-11-23 at " in shown
+    day = json.loads(RECORDED.read_text())["ended"][:10]
+    assert f"Rehearsed on {day} at " in shown
     assert len(shown.splitlines()) < 40
 
 
