@@ -171,6 +171,7 @@ def _teams(
             if pool.sharing is not None and pool.sharing.mig_layout is not None
         },
         operators=(*OPERATORS, *environment.rules[0].facts.get("controllers", ())),
+        kubernetes=node_versions(environment.settings.versions).kubernetes,
     )
 
 

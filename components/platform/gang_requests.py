@@ -5,6 +5,9 @@ Volcano, a kind that it does not know, it does not. Volcano 1.14.1 adds up the r
 (pkg/controllers/util/util.go, GetPodQuotaUsage: a quota of GPUs is one of requests). A gang that
 names its GPUs in `limits`, as most do, would need none: no quota would hold it back, and no pool
 would be too small for it. So this policy writes the requests into each new Job of a queue.
+
+An API server takes a MutatingAdmissionPolicy of version v1 since Kubernetes 1.36; before that,
+whoever writes the Job names them.
 """
 
 import pulumi
@@ -17,6 +20,7 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 from settings.names import PREFIX
 
 NAME = "fleet-gang-requests"
+_SINCE = (1, 36)
 _CONTAINER = "'/spec/tasks/' + string(i) + '/template/spec/' + l + '/' + string(j)"
 _MISSING = (
     "c.?resources.?limits.orValue({}).map(k, k).filter(k, !c.?resources.?requests[?k].hasValue())"
@@ -36,6 +40,11 @@ _PATCHES = (
     f"t.?template.?spec[?l].orValue([]).transformList(j, c, {_NONE} + {_EACH})"
     ".flatten()).flatten()).flatten()"
 )
+
+
+def is_known_to(kubernetes: str) -> bool:
+    """Return whether an API server of this release takes the policy."""
+    return tuple(map(int, kubernetes.split(".")[:2])) >= _SINCE
 
 
 def gang_requests(name: str, opts: pulumi.ResourceOptions) -> None:

@@ -36,12 +36,13 @@ from pulumi_kubernetes.networking.v1 import (
     NetworkPolicySpecArgs,
 )
 
-from components.platform.gang_requests import gang_requests
+from components.platform import gang_requests
 from components.platform.queue_rules import queue_rules
 from components.platform.queue_shares import deserved
 from components.platform.team_access import team_access, team_role
 from settings.names import GPU, NCCL_CONFIG, POD_SECURITY, owner_labels
 from settings.types import Queue, Team
+from settings.versions import KUBERNETES
 from workloads.controllers.queue_entry.entry import QUOTA
 
 
@@ -61,6 +62,8 @@ class TeamsArgs:
     """The instances of each GPU by profile, by pool; a pool without MIG is absent."""
     operators: Collection[str] = ()
     """The user names of controllers that make PodGroups and know no topology."""
+    kubernetes: str = KUBERNETES
+    """The release of the nodes; the API server has it or a later one."""
 
 
 class Teams(pulumi.ComponentResource):
@@ -117,7 +120,8 @@ class Teams(pulumi.ComponentResource):
                     opts=after_crds,
                 )
         queue_rules(name, queues, args.rented, args.operators, child)
-        gang_requests(name, child)
+        if gang_requests.is_known_to(args.kubernetes):
+            gang_requests.gang_requests(name, child)
         self.register_outputs({})
 
 

@@ -18,7 +18,9 @@ BASELINE = {"pod-security.kubernetes.io/enforce": "baseline"}
 
 
 def teams(
-    rented: Collection[str] = RENTED, mig: Mapping[str, Mapping[str, int]] | None = None
+    rented: Collection[str] = RENTED,
+    mig: Mapping[str, Mapping[str, int]] | None = None,
+    kubernetes: str = "1.36.3",
 ) -> list[Registered]:
     research = Team(
         cost_centre="4100",
@@ -36,7 +38,12 @@ def teams(
         shares = {"research": research, "risk": risk}
         pools = {"dgx": 32, "burst": 16}
         args = TeamsArgs(
-            teams=shares, pools=pools, rented=frozenset(rented), crds=crds, mig=mig or {}
+            teams=shares,
+            pools=pools,
+            rented=frozenset(rented),
+            crds=crds,
+            mig=mig or {},
+            kubernetes=kubernetes,
         )
         Teams("teams", args)
 
@@ -172,6 +179,11 @@ def test_the_rules_hold_in_every_queues_namespace_and_there_alone() -> None:
     bound = {each["spec"]["policyName"] for each in bindings}
     assert bound == {each["metadata"]["name"] for each in policies.values()}
     assert all(each["spec"]["validationActions"] == ["Deny"] for each in bindings)
+
+
+@pytest.mark.parametrize(("kubernetes", "taken"), [("1.35.4", 0), ("1.36.0", 1), ("1.40.0", 1)])
+def test_requests_are_filled_in_where_the_api_server_knows_how(kubernetes: str, taken: int) -> None:
+    assert len(named(teams(kubernetes=kubernetes), "MutatingAdmissionPolicy")) == taken
 
 
 @pytest.mark.parametrize(
