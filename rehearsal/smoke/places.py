@@ -128,6 +128,8 @@ class Places:
         fits = [each for each in found if each.gpus and (each.alone or not gang)]
         if fits:
             return max(fits, key=lambda each: (each.alone, each.queue_gpus))
+        if gang and (spans := self._spanning(pools)):
+            raise NoPlaceError(f"gangs of queue {spans}, which has `pools`, are not rehearsed")
         if gang or self.settings.teams:
             raise NoPlaceError(f"no team has a queue on pool {names}")
         return Place(settings=self.settings, pool=up[0], machines=self._machines(up[0]))
@@ -136,7 +138,9 @@ class Places:
         for team, owner in self.settings.teams.items():
             labels = owner_labels(team, owner.cost_centre)
             for name, queue in owner.queues.items():
-                if queue.pool in (None, pool.name):
+                if pool.name in queue.pools or (
+                    not queue.pools and queue.pool in (None, pool.name)
+                ):
                     yield Place(
                         settings=self.settings,
                         pool=pool,
@@ -146,6 +150,16 @@ class Places:
                         alone=queue.pool is not None,
                         labels=labels,
                     )
+
+    def _spanning(self, pools: Sequence[ResolvedPool]) -> str:
+        """Return the queues whose gangs may span one of the pools."""
+        found = (
+            f"'{name}'"
+            for owner in self.settings.teams.values()
+            for name, queue in owner.queues.items()
+            if {pool.name for pool in pools}.intersection(queue.pools)
+        )
+        return " and ".join(sorted(found))
 
     def _machines(self, pool: ResolvedPool) -> int:
         of_settings = pool.gpus // pool.hardware.gpu_count

@@ -5,7 +5,8 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from itertools import chain
 from pathlib import Path
@@ -15,36 +16,70 @@ from typing import Any
 from workloads.api_server import ApiServer, ApiServerError, of_pod
 from workloads.controllers.gang_buffer import shape
 from workloads.controllers.gang_buffer.queue import Queue
-from workloads.controllers.gang_buffer.world import world
+from workloads.controllers.gang_buffer.world import World, world
 
 PAUSE_S = 1
 """Less than Karpenter needs to boot a machine: a buffer asks no longer once machines come."""
 
 
 def pass_once(api: ApiServer, settings: Mapping[str, Any]) -> bool:
-    """Serve the gangs of all queues; False where one could not be."""
-    try:
-        queues = _queues(api, settings)
-        groups = {each.name: each.groups() for each in queues}
-        pods = {name: _pods(api, name) for name, found in groups.items() if found}
-        if not any(each.waiting(groups[each.name], pods.get(each.name, ())) for each in queues):
-            return True
-        pools = sorted({pool for each in queues for pool in each.pools})
-        offers = {pool: shape.of(each) for pool, each in settings["machines"].items()}
+    """Serve the gangs of all queues; False where one could not be.
 
-        def all_pods() -> list[Mapping[str, Any]]:
-            pods.update({space: _pods(api, space) for space in settings["spaces"]})
-            return list(chain.from_iterable(pods.values()))
-
-        now = world(api, pools, offers, all_pods)
-        for each in queues:
-            waiting = each.waiting(groups[each.name], pods[each.name])
-            for said in each.serve(waiting, now):
-                print(said, flush=True)  # noqa: T201  # the log of the pod
-    except ApiServerError as error:
-        print(f"Gangs wait as before: {error}", file=sys.stderr, flush=True)  # noqa: T201  # as above
+    A queue that cannot be read or served, such as one whose namespace goes, leaves the others.
+    """
+    groups: dict[str, Sequence[Mapping[str, Any]]] = {}
+    pods: dict[str, Sequence[Mapping[str, Any]]] = {}
+    readable = []
+    queues = _queues(api, settings)
+    for each in queues:
+        with _or_told(each.name) as told:
+            groups[each.name] = each.groups()
+            pods[each.name] = _pods(api, each.name) if groups[each.name] else []
+        if not told:
+            readable.append(each)
+    waiting = [(each, each.waiting(groups[each.name], pods[each.name])) for each in readable]
+    fine = len(readable) == len(queues)
+    if not any(gangs for _, gangs in waiting):
+        return fine
+    with _or_told("every") as told:
+        now = _world(api, settings, readable, pods)
+    if told:
         return False
-    return True
+    for each, gangs in waiting:
+        with _or_told(each.name) as told:
+            for said in each.serve(gangs, now):
+                print(said, flush=True)  # noqa: T201  # the log of the pod
+        fine = fine and not told
+    return fine
+
+
+@contextmanager
+def _or_told(queue: str) -> Iterator[list[str]]:
+    """Tell why the gangs of a queue wait as before; the list has the reason then."""
+    told: list[str] = []
+    try:
+        yield told
+    except ApiServerError as error:
+        told.append(str(error))
+        text = f"The gangs of queue {queue} wait as before: {error}"
+        print(text, file=sys.stderr, flush=True)  # noqa: T201  # the log of the pod
+
+
+def _world(
+    api: ApiServer,
+    settings: Mapping[str, Any],
+    queues: Sequence[Queue],
+    pods: dict[str, Sequence[Mapping[str, Any]]],
+) -> World:
+    """Return what is idle and can be rented, with the pods of other namespaces."""
+    pools = sorted({pool for each in queues for pool in each.pools})
+    offers = {pool: shape.of(each) for pool, each in settings["machines"].items()}
+
+    def all_pods() -> list[Mapping[str, Any]]:
+        pods.update({space: _pods(api, space) for space in settings["spaces"]})
+        return list(chain.from_iterable(pods.values()))
+
+    return world(api, pools, offers, all_pods)
 
 
 def _pods(api: ApiServer, space: str) -> Sequence[Mapping[str, Any]]:

@@ -33,8 +33,8 @@ def decide(
     if not gang.lacking:
         return NOTHING
     since = gang.since
-    if since is not None and now >= since + 2 * give_back:
-        since = None  # a new try
+    if since is not None and not since <= now < since + 2 * give_back:
+        since = None  # a new try, or a time that a user wrote
     lacking = world.lacks(gang.shapes, pools)
     if since is not None and now >= since + give_back:
         again = (since + 2 * give_back).strftime("%H:%M")

@@ -33,9 +33,13 @@ class Gang:
 
     @property
     def since(self) -> datetime | None:
-        """When machines were first asked for it."""
-        text = (self.group["metadata"].get("annotations") or {}).get(SINCE)
-        return None if text is None else datetime.fromisoformat(text)
+        """When machines were first asked for it; None for what is no time, as anybody may write."""
+        text = (self.group["metadata"].get("annotations") or {}).get(SINCE, "")
+        try:
+            found = datetime.fromisoformat(text)
+        except ValueError:
+            return None
+        return found if found.tzinfo else None
 
     @cached_property
     def lacking(self) -> list[Mapping[str, Any]]:

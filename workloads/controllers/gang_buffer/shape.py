@@ -9,6 +9,8 @@ GPU = "nvidia.com/gpu"
 _VENDOR = "nvidia.com/"
 _UNITS = {
     "": 1.0,
+    "n": 1e-9,
+    "u": 1e-6,
     "m": 1e-3,
     **{unit: 1000.0 ** (power + 1) for power, unit in enumerate("kMGTPE")},
     **{f"{unit}i": 1024.0 ** (power + 1) for power, unit in enumerate("KMGTPE")},
@@ -75,7 +77,7 @@ def parts_of_gpus(spec: Mapping[str, Any]) -> list[str]:
 
 def amount(quantity: object) -> float:
     """Return the number of a Kubernetes quantity."""
-    found = re.fullmatch(r"([0-9.]+)(m|[kMGTPE]|[KMGTPE]i)?", str(quantity))
+    found = re.fullmatch(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)([num]|[kMGTPE]|[KMGTPE]i)?", str(quantity))
     return float(found[1]) * _UNITS[found[2] or ""] if found else 0.0
 
 

@@ -61,7 +61,9 @@ class Gang:
         """Return how much of the quota its pods need that do not exist yet."""
         if self.is_whole:
             return 0.0
-        wanted = amount((self.group["spec"].get("minResources") or {}).get(resource, 0))
+        least = self.group["spec"].get("minResources") or {}
+        bare = resource.removeprefix("requests.")  # so KubeRay and the operators of MPI write it
+        wanted = amount(least.get(resource, least.get(bare, 0)))
         return max(0.0, wanted - sum(_asked(pod, resource) for pod in self.pods))
 
 

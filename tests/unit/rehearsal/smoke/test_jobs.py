@@ -211,6 +211,23 @@ def test_kinds_that_an_environment_cannot_have_are_left_out_with_the_reason() ->
     assert nothing.left_out["gang that rents"] == "no pool rents machines with whole GPUs"
 
 
+def test_gangs_that_may_span_pools_are_said_to_be_left_out_and_one_gpu_stays_in_their_pools() -> (
+    None
+):
+    made = small()
+    span = {"weight": 1, "gpus": 16, "pools": ["dgx", "burst"]}
+    made["teams"]["research"]["queues"] = {"span": span}
+    found = smoke_set(parse("dev", made))
+    why = "gangs of queue 'span', which has `pools`, are not rehearsed"
+    assert found.left_out["gang on owned machines"] == why
+    assert found.left_out["gang that rents"] == why
+    assert "research/span" not in str(found.left_out)
+    assert {(job.kind, job.queue) for job in found.jobs if job.queue} == {
+        ("one GPU", "span"),
+        ("refused", "span"),
+    }
+
+
 def test_machines_that_cannot_take_work_count_for_nothing() -> None:
     settings = changed()
     found = smoke_set(settings, machines={"dgx": 1, "burst": 0})

@@ -10,7 +10,7 @@ from settings.names import GANG_BUFFER, GPU, POOL_LABEL
 from workloads.controllers.gang_buffer import buffer, shape
 from workloads.controllers.gang_buffer.decision import NOTHING, Decision, decide
 from workloads.controllers.gang_buffer.gang import SAYS, SINCE, Gang
-from workloads.controllers.gang_buffer.shape import Shape
+from workloads.controllers.gang_buffer.shape import Shape, amount
 from workloads.controllers.gang_buffer.world import World
 
 NOW = datetime(2027, 1, 4, 12, 0, tzinfo=UTC)
@@ -128,6 +128,19 @@ def test_after_the_set_time_nothing_is_asked_for_or_kept(coming: int) -> None:
 
 def test_after_twice_the_time_it_tries_anew() -> None:
     assert decided(gang(*THREE, notes=since(60)), world()).since == NOW
+
+
+@pytest.mark.parametrize("text", ["soon", "2026-11-24T03:00:00", "9999-12-31T23:59:00+00:00", ""])
+def test_a_time_that_a_user_wrote_and_that_is_none_counts_as_none(text: str) -> None:
+    assert decided(gang(*THREE, notes={SINCE: text}), world()).since == NOW
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("1e3", 1000), ("2E2", 200), ("100u", 1e-4), ("5n", 5e-9), ("1E", 1e18), ("2Gi", 2**31)],
+)
+def test_amounts_are_read_as_kubernetes_writes_them(text: str, number: float) -> None:
+    assert amount(text) == pytest.approx(number)
 
 
 def test_small_pods_share_a_machine() -> None:

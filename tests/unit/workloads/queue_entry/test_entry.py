@@ -46,6 +46,13 @@ def test_a_gang_with_a_part_of_its_pods_comes_in_if_the_others_have_room() -> No
     assert let_in(part, used=16) == [], "another holds what it lacks"
 
 
+def test_what_an_operator_asks_for_by_the_bare_name_counts_too() -> None:
+    part = gang("part", pods=1, members=2)
+    del part.group["spec"]["minResources"][QUOTA]
+    assert let_in(part, used=8) == ["part"]
+    assert let_in(part, used=16) == []
+
+
 def test_the_room_of_a_gang_that_is_in_and_has_no_pods_yet_is_its_own() -> None:
     inside = gang("in", pods=0, members=1, phase="Inqueue")
     assert let_in(gang("part", pods=1, members=2), inside, used=8) == []
