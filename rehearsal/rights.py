@@ -94,11 +94,11 @@ class Use:
 
 
 def uses(api: Api, directory: Path, users: Collection[str]) -> dict[str, Use]:
-    """Return what the log says of each user."""
+    """Return what the log says of each user; what it was told last of a right counts."""
     asked: dict[str, dict[Right, bool]] = {user: {} for user in users}
     for user, right, allowed in _log(directory):
         if user in asked:
-            asked[user][right] = asked[user].get(right, False) or allowed
+            asked[user][right] = allowed
     bound = {user: granted(api, user) for user in users}
     return {user: _use(bound[user], asked[user]) for user in users}
 

@@ -233,9 +233,8 @@ def test_each_has_the_rights_that_it_asks_for_and_the_report_says_which_it_uses(
     fleet: Fleet,
 ) -> None:
     found = reports(fleet)
-    assert set(found) == {
-        *("volcano-scheduler", "volcano-controllers", "volcano-admission", "fleet-pool-domains")
-    }
+    of_volcano = {"volcano-scheduler", "volcano-controllers", "volcano-admission"}
+    assert set(found) == {*of_volcano, "fleet-pool-domains", "fleet-queue-entry"}
     for name, each in found.items():
         assert each.missing == (), name
         assert 0 < each.used <= each.rights, name
@@ -257,10 +256,10 @@ def test_a_right_that_a_controller_lost_is_missing(fleet: Fleet, ended: None) ->
             lambda: "create pods in research" in reports(fleet)["volcano-controllers"].missing,
             "the report does not say what was refused",
         )
+        (warning,) = reports(fleet)["volcano-controllers"].warnings
+        assert "volcano-controllers has no right to" in warning
     finally:
         fleet.api.request("PATCH", MANAGER_ROLE, {"rules": role["rules"]}, headers=merge)
-    (warning,) = reports(fleet)["volcano-controllers"].warnings
-    assert "volcano-controllers has no right to" in warning
 
 
 def test_a_controller_that_ends_by_itself_ends_the_rehearsal_and_comes_again(fleet: Fleet) -> None:
@@ -282,5 +281,6 @@ def test_with_the_release_its_programs_and_webhooks_go(fleet: Fleet) -> None:
     assert fleet.api.items(HOOKS)
     fleet.engine.delete(fleet.release)
     assert not [each for each in fleet.api.items(HOOKS) if "volcano" in each["metadata"]["name"]]
-    assert [each.name for each in started(fleet.place.directory)] == ["fleet-pool-domains"]
+    ours = ["fleet-pool-domains", "fleet-queue-entry"]
+    assert [each.name for each in started(fleet.place.directory)] == ours
     assert not [name for name in fleet.place.processes.running() if name.startswith("volcano")]

@@ -81,6 +81,19 @@ def test_a_request_that_rbac_refuses_is_a_missing_right(tmp_path: Path) -> None:
     assert [str(each) for each in found.missing] == ["patch podgroups.scheduling.volcano.sh"]
 
 
+@pytest.mark.parametrize(
+    ("answers", "missing"),
+    [(("forbid", "allow"), []), (("allow", "forbid"), ["create pods in research"])],
+    ids=["given meanwhile", "taken away meanwhile"],
+)
+def test_of_several_answers_the_last_counts(
+    tmp_path: Path, answers: tuple[str, str], missing: list[str]
+) -> None:
+    requests = [request("create", "pods", each, namespace="research") for each in answers]
+    found = use(tmp_path, cluster(), *requests)
+    assert [str(each) for each in found.missing] == missing
+
+
 def test_what_an_admission_rule_refuses_is_no_missing_right(tmp_path: Path) -> None:
     denied = json.loads(request("delete", "pods", namespace="research", name="a"))
     found = use(tmp_path, cluster(), json.dumps({**denied, "responseStatus": {"code": 403}}))
