@@ -13,9 +13,10 @@ alone does not say that its update has ended:
 
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import psutil
 
@@ -68,14 +69,14 @@ class Lock:
         except psutil.AccessDenied:  # of another user
             return True
 
-    def openable_from(self, written: datetime) -> datetime | None:
+    def openable_from(self, written: datetime, silent_s: float) -> datetime | None:
         """Return when it may be opened without a question; None where its process has ended.
 
-        The state was last `written` then.
+        The state was last `written` then, and may be silent for `silent_s`.
         """
         if self.host == socket.gethostname():
             return None
-        return max(written, self.since or written) + timedelta(seconds=SILENT_S)
+        return max(written, self.since or written) + timedelta(seconds=silent_s)
 
 
 def locks_in(words: str) -> tuple[Lock, ...]:
@@ -101,10 +102,23 @@ def running(locks: Sequence[Lock]) -> Lock | None:
     return next((each for each in locks if each.held_here()), None)
 
 
-def fresh(locks: Sequence[Lock], written: datetime, now: datetime) -> tuple[Lock, datetime] | None:
+def silent_s(state: Mapping[str, Any]) -> float:
+    """Return how long an update with these pending steps writes nothing at most.
+
+    A step that waits says for how long: one that ends rented machines waits for their jobs.
+    """
+    steps = (state.get("deployment") or {}).get("pending_operations") or ()
+    inputs = ((each.get("resource") or {}).get("inputs") or {} for each in steps)
+    waits = (each.get("timeout_s") for each in inputs)
+    return max([SILENT_S, *(float(each) for each in waits if isinstance(each, int | float))])
+
+
+def fresh(
+    locks: Sequence[Lock], written: datetime, now: datetime, silent_s: float = SILENT_S
+) -> tuple[Lock, datetime] | None:
     """Return a lock that may not be opened yet without a question, and when it may be."""
     for each in locks:
-        openable = each.openable_from(written)
+        openable = each.openable_from(written, silent_s)
         if openable and now < openable:
             return each, openable
     return None

@@ -11,7 +11,7 @@ from fleet.deployed_stack import DeployedStack, StackError
 from fleet.resume import lookup
 from fleet.resume.clouds import AskError, Clouds, UnansweredError
 from fleet.resume.known import Known
-from fleet.resume.locks import SILENT_S, Lock, fresh, locks_in, running
+from fleet.resume.locks import Lock, fresh, locks_in, running, silent_s
 from fleet.resume.pending import (
     CREATING,
     Answer,
@@ -162,12 +162,13 @@ class Resume:
 
     def _refuse_fresh(self, locks: Sequence[Lock], state: Mapping[str, Any]) -> None:
         now = datetime.now(UTC)
-        if not self.asks and (found := fresh(locks, written(state), now)):
+        silent = silent_s(state)
+        if not self.asks and (found := fresh(locks, written(state), now, silent)):
             lock, openable = found
             raise StackError(
                 f"{lock.told(now)} An update may still run there, and with --yes nobody is asked: "
                 "such a lock is opened when neither it nor the state was written for "
-                f"{SILENT_S / 60:.0f} min, from {openable:%Y-%m-%d %H:%M} UTC on. Where you know "
+                f"{silent / 60:.0f} min, from {openable:%Y-%m-%d %H:%M} UTC on. Where you know "
                 "that the update has ended, run the same command without --yes."
             )
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import psutil
 
-from fleet.resume.locks import SILENT_S, Lock, fresh, locks_in, running
+from fleet.resume.locks import SILENT_S, Lock, fresh, locks_in, running, silent_s
 from tests.unit.fleet.resume.conftest import at
 
 NOW = datetime(2026, 11, 24, 0, 41, 3, tzinfo=UTC)
@@ -75,6 +75,14 @@ def test_of_an_update_in_pulumi_cloud_the_state_tells_how_old_it_is() -> None:
     (lock,) = locks_in(CLOUD)
     assert fresh([lock], NOW, NOW + SECOND)
     assert fresh([lock], NOW, NOW + timedelta(seconds=SILENT_S)) is None
+
+
+def test_an_update_that_waits_for_jobs_on_rented_machines_is_silent_for_as_long() -> None:
+    waits = {"type": "deleting", "resource": {"inputs": {"timeout_s": 90000}}}
+    other = {"type": "creating", "resource": {"inputs": {"timeout_s": "never"}}}
+    assert silent_s({"deployment": {"pending_operations": [waits, other]}}) == 90000
+    assert silent_s({"deployment": {"pending_operations": [other, {}]}}) == SILENT_S
+    assert silent_s({"deployment": {}}) == SILENT_S
 
 
 def test_a_lock_of_this_machine_whose_process_has_ended_is_not_fresh() -> None:
