@@ -29,9 +29,9 @@ from settings.names import POOL_LABEL
 EVENTS = "/api/v1/events"
 NODE_POOL_OF = "karpenter.sh/nodepool"
 BLOCKED = "DisruptionBlocked"
-MARKED_S = 30.0
+MARKED_S = 90.0
 """So long Karpenter has to mark the machines of a class or NodePool that has changed."""
-QUIET_S = 65.0
+QUIET_S = 100.0
 """When it has done nothing for so long, and has had the time to say why, it does nothing more."""
 REPLACED_S = 180.0
 """So long it has to replace those that it may; what is left then is reported as pending."""
