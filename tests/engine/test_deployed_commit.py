@@ -64,5 +64,5 @@ def test_the_deployed_commit_is_the_one_of_the_last_update_unless_it_was_dirty(r
     with pytest.raises(RehearsalError, match=r"had changes beside its commit"):
         deployed_commit(root, "dev")
 
-    with pytest.raises(RehearsalError, match="history of the stack prod cannot be read. The backend has no st"):
+    with pytest.raises(RehearsalError, match=r"prod cannot be read\. The backend has no st"):
         deployed_commit(root, "prod")
