@@ -23,7 +23,7 @@ PULUMI = Program(
     name="pulumi",
     folder="pulumi",
     module="github.com/pulumi/pulumi/pkg/v3",
-    disk_gb=4,
+    disk_gb=2,
     binaries=(
         Binary(
             name="pulumi",
@@ -55,7 +55,7 @@ CONTROL_PLANE = Program(
     name="control-plane",
     folder="control-plane",
     module="k8s.io/kubernetes",
-    disk_gb=5,
+    disk_gb=3,
     binaries=(
         Binary(
             name="control-plane",
@@ -76,7 +76,7 @@ CONTROL_PLANE_NEXT = Program(
     name="control-plane-next",
     folder="control-plane-next",
     module="k8s.io/kubernetes",
-    disk_gb=5,
+    disk_gb=3,
     binaries=(
         Binary(
             name="control-plane-next",
@@ -199,7 +199,7 @@ KUBELET_SHAPES = Program(
     name="kubelet-shapes",
     folder="kubelet",
     module="k8s.io/kubernetes",
-    disk_gb=4,
+    disk_gb=2,
     binaries=(Binary(name="kubelet-shapes", folder="kubelet", package="./shapes"),),
 )
 
@@ -207,7 +207,7 @@ ADMITTER = Program(
     name="admitter",
     folder="kubelet",
     module="k8s.io/kubernetes",
-    disk_gb=4,
+    disk_gb=2,
     binaries=(Binary(name="admitter", folder="kubelet", package="./admitter"),),
 )
 
@@ -215,7 +215,7 @@ KARPENTER_CAPACITY = Program(
     name="karpenter-capacity",
     folder="karpenter-capacity",
     module="github.com/aws/karpenter-provider-aws",
-    disk_gb=4,
+    disk_gb=2,
     binaries=(Binary(name="karpenter-capacity", folder="karpenter-capacity", package="."),),
     on_demand=True,
 )
@@ -224,7 +224,7 @@ KARPENTER = Program(
     name="karpenter",
     folder="karpenter",
     module="github.com/aws/karpenter-provider-aws",
-    disk_gb=4,
+    disk_gb=2,
     binaries=(
         Binary(
             name="karpenter",
@@ -248,7 +248,7 @@ PROMETHEUS = Program(
     name="prometheus",
     folder="prometheus",
     module="github.com/prometheus/prometheus",
-    disk_gb=4,
+    disk_gb=2,
     binaries=tuple(
         Binary(
             name=name,
@@ -264,7 +264,7 @@ VOLCANO = Program(
     name="volcano",
     folder="volcano",
     module="volcano.sh/volcano",
-    disk_gb=4,
+    disk_gb=2,
     binaries=(
         Binary(
             name="volcano",
@@ -278,7 +278,7 @@ KUEUE = Program(
     name="kueue",
     folder="kueue",
     module="sigs.k8s.io/kueue",
-    disk_gb=4,
+    disk_gb=2,
     binaries=(
         Binary(
             name="kueue",

@@ -99,9 +99,12 @@ JOBS = "apiVersion: v1\nkind: List\nitems:" + "".join(
 EDITS = {
     "    dgx:\n      kind: bare-metal\n": "    hall:\n      was: dgx\n      kind: bare-metal\n",
     "{weight: 4, gpus: 16, pool: dgx}": "{weight: 4, gpus: 16, pool: hall}",
-    # of the owned machines: other kernel arguments, other reservations
+    # of owned and rented machines: other kernel arguments, other reservations
     "tuning: {housekeeping_cores_per_numa_node: 4}\n      # Flatcar": (
         "tuning: {housekeeping_cores_per_numa_node: 6}\n      # Flatcar"
+    ),
+    "tuning: {housekeeping_cores_per_numa_node: 4}\n      gpu_limits": (
+        "tuning: {housekeeping_cores_per_numa_node: 6}\n      gpu_limits"
     ),
     "tuning: {housekeeping_cores_per_numa_node: 1}": (
         "tuning: {housekeeping_cores_per_numa_node: 2}"
@@ -203,7 +206,11 @@ def test_a_drain_waits_for_the_job_on_its_server(moves: dict[str, Any]) -> None:
 
 def test_the_fields_that_cannot_change_in_place_are_named(moves: dict[str, Any]) -> None:
     fields = {each["resource"]: each["fields"] for each in moves["replaced"]}
-    assert fields == {"Server cpu-1": ["userData"], "Server cpu-2": ["userData"]}
+    assert fields == {
+        "Server cpu-1": ["userData"],
+        "Server cpu-2": ["userData"],
+        "BucketObjectv2 burst-boot-plain": ["key"],
+    }
 
 
 def test_rented_machines_with_boot_data_of_before_are_kept_for_the_gang_that_runs_on_them(
@@ -216,7 +223,9 @@ def test_rented_machines_with_boot_data_of_before_are_kept_for_the_gang_that_run
         assert each["jobs"] == ["research-burst/rented"]
         assert each["by_budget"]
         assert "disruption reason Drifted due to blocking budget" in each["blocked"]
-        assert each["reason"] == "NodeClassDrift"
+        assert each["reason"] == "NodePoolDrifted", (
+            "the NUMA plan is a label of the NodePool's nodes"
+        )
 
 
 def test_the_owned_machines_were_never_below_what_their_queues_hold(moves: dict[str, Any]) -> None:

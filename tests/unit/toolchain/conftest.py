@@ -100,6 +100,8 @@ def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workshop:
     (folder / "go").chmod(0o755)
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.setenv("FAKE_GO", str(go))
+    free = shutil.disk_usage(tmp_path)._replace(free=100 * 10**9)
+    monkeypatch.setattr("toolchain.layout.shutil.disk_usage", lambda _: free)
     layout = Layout(home=tmp_path / "home", sources=sources)
     return Workshop(layout=layout, go=go, bin=folder, output=io.StringIO())
 
