@@ -73,7 +73,7 @@ class Program:
     name: str
     folder: str
     module: str
-    disk_gb: int  # free space that its build needs, with modules and build cache
+    disk_gb: int  # what its build adds to those before it, with modules and build cache
     binaries: tuple[Binary, ...] = ()
     copies: tuple[Copy, ...] = ()
     crds: tuple[GeneratedCrds, ...] = ()

@@ -23,7 +23,7 @@ PULUMI = Program(
     name="pulumi",
     folder="pulumi",
     module="github.com/pulumi/pulumi/pkg/v3",
-    disk_gb=2,
+    disk_gb=3,
     binaries=(
         Binary(
             name="pulumi",
@@ -55,7 +55,7 @@ CONTROL_PLANE = Program(
     name="control-plane",
     folder="control-plane",
     module="k8s.io/kubernetes",
-    disk_gb=3,
+    disk_gb=4,
     binaries=(
         Binary(
             name="control-plane",
@@ -76,7 +76,7 @@ CONTROL_PLANE_NEXT = Program(
     name="control-plane-next",
     folder="control-plane-next",
     module="k8s.io/kubernetes",
-    disk_gb=3,
+    disk_gb=4,
     binaries=(
         Binary(
             name="control-plane-next",
@@ -92,7 +92,7 @@ KUBECTL = Program(
     name="kubectl",
     folder="kubectl",
     module="k8s.io/kubernetes",
-    disk_gb=2,
+    disk_gb=1,
     binaries=(
         Binary(
             name="kubectl",
@@ -167,7 +167,7 @@ HELM = Program(
     name="helm",
     folder="helm",
     module="helm.sh/helm/v4",
-    disk_gb=2,
+    disk_gb=1,
     binaries=(Binary(name="helm", folder="helm", package="."),),
 )
 
@@ -199,7 +199,7 @@ KUBELET_SHAPES = Program(
     name="kubelet-shapes",
     folder="kubelet",
     module="k8s.io/kubernetes",
-    disk_gb=2,
+    disk_gb=1,
     binaries=(Binary(name="kubelet-shapes", folder="kubelet", package="./shapes"),),
 )
 
@@ -207,7 +207,7 @@ ADMITTER = Program(
     name="admitter",
     folder="kubelet",
     module="k8s.io/kubernetes",
-    disk_gb=2,
+    disk_gb=1,
     binaries=(Binary(name="admitter", folder="kubelet", package="./admitter"),),
 )
 
@@ -215,7 +215,7 @@ KARPENTER_CAPACITY = Program(
     name="karpenter-capacity",
     folder="karpenter-capacity",
     module="github.com/aws/karpenter-provider-aws",
-    disk_gb=2,
+    disk_gb=3,
     binaries=(Binary(name="karpenter-capacity", folder="karpenter-capacity", package="."),),
     on_demand=True,
 )
@@ -224,7 +224,7 @@ KARPENTER = Program(
     name="karpenter",
     folder="karpenter",
     module="github.com/aws/karpenter-provider-aws",
-    disk_gb=2,
+    disk_gb=3,
     binaries=(
         Binary(
             name="karpenter",
@@ -248,7 +248,7 @@ PROMETHEUS = Program(
     name="prometheus",
     folder="prometheus",
     module="github.com/prometheus/prometheus",
-    disk_gb=2,
+    disk_gb=4,
     binaries=tuple(
         Binary(
             name=name,
@@ -278,7 +278,7 @@ KUEUE = Program(
     name="kueue",
     folder="kueue",
     module="sigs.k8s.io/kueue",
-    disk_gb=2,
+    disk_gb=3,
     binaries=(
         Binary(
             name="kueue",
