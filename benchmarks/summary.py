@@ -1,7 +1,7 @@
 """All figures of one run of the benchmarks, as tables and as JSON."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from statistics import median
 
 from rich.console import Console
@@ -28,6 +28,8 @@ class Results:
     placed: Sequence[Placed] = ()
     pods: Pods | None = None
     owned: Owned | None = None
+    failed: Mapping[str, str] = field(default_factory=dict)
+    """Why a case has no figures."""
 
     def goals(self) -> Iterator[Goal]:
         """Yield each figure that has a goal."""
@@ -59,6 +61,8 @@ class Results:
         console.print(f"Measured on {self.machine}.", highlight=False)
         for table in self._tables():
             console.print(table)
+        for name, reason in self.failed.items():
+            console.print(f"{name} failed: {reason}", markup=False, highlight=False)
 
     def _tables(self) -> Iterator[Table]:
         if self.nodes:
