@@ -34,7 +34,7 @@ def one_line(
     parts += [f"{kept} rented {'stays' if kept == 1 else 'stay'} as before"] if kept else []
     reinstall = f"`fleet reinstall {environment}`"
     parts += [f"{due} {'waits' if due == 1 else 'wait'} for {reinstall}"] if due else []
-    parts += [f"{moves.usd:,.2f} USD"] if moves.usd else []
+    parts += [usd(moves)] if moves.usd or moves.unpriced else []
     parts += [f"{_number(len(moves.not_running), 'job')} not started"] if moves.not_running else []
     text = f"from {moves.commit[:SHORT]} with {_jobs_running(moves)}: {', '.join(parts)}"
     if not moves.ended and not moves.not_running:
@@ -141,7 +141,14 @@ def _capacity(moves: Moves) -> str:
         for each in moves.shortages
     ]
     below = "; ".join(told) or "never below what queues hold"
-    return f"Capacity: {below}; {moves.usd:,.2f} USD."
+    return f"Capacity: {below}; {usd(moves)}."
+
+
+def usd(moves: Moves) -> str:
+    """Return the price of a change, and what it is without."""
+    without = _number(len(moves.unpriced), "job")
+    unknown = f" without {without} whose price is not known" if moves.unpriced else ""
+    return f"{moves.usd:,.2f} USD{unknown}"
 
 
 def _some(names: Sequence[str]) -> str:

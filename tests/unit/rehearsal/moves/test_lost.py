@@ -140,6 +140,20 @@ def test_a_snapshot_of_which_nothing_runs_vouches_for_nothing() -> None:
         "research/a: no room."
     )
     assert list(beyond(replace(none, jobs=1), AllowedLoss())) == []
+    (sentence,) = beyond(replace(none, snapshot=None), AllowedLoss())
+    assert sentence.startswith("No job of the default set runs in the twin, so nothing tells")
+    assert list(beyond(replace(none, snapshot=None, not_running=()), AllowedLoss())) == []
+
+
+def test_a_price_that_is_not_known_is_no_price_of_nothing() -> None:
+    (job,) = ended(pod("a", 0.0), pod("a", 5.0, gone=True))
+    unknown = moves(replace(job, usd=None))
+    assert list(beyond(unknown, AllowedLoss(jobs_ended=1))) == []
+    (sentence,) = beyond(unknown, AllowedLoss(jobs_ended=1, usd=1000))
+    assert sentence == (
+        "gpu-fleet:rehearsal.allow.usd allows 1,000, and nothing tells whether the change keeps to "
+        "it: the catalogue has no price for the machine of default/train."
+    )
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,14 @@ def test_a_gang_that_was_started_again_twice_is_said_so() -> None:
     )
 
 
+def test_a_price_that_is_not_known_is_said_so() -> None:
+    (job,) = ROUGH.ended
+    unknown = replace(ROUGH, ended=(job, replace(job, name="research/x", usd=None)))
+    without = "70.50 USD without 1 job whose price is not known"
+    assert five_lines(unknown, "prod")[4].endswith(f"; {without}.")
+    assert without in one_line(unknown, "prod")[1]
+
+
 def test_the_short_report_has_one_line_of_it() -> None:
     assert one_line(CALM, "prod") == ("good", "from 1a2b3c4d5e6f with 16 running jobs: none ended")
     mark, told = one_line(ROUGH, "prod", passed=False)
