@@ -20,7 +20,7 @@ from rehearsal.karpenter import instances
 from rehearsal.machines import MachineBooter
 from rehearsal.metal3 import HOSTS
 from rehearsal.moves import commit
-from rehearsal.moves.capacity import QUEUES, deserved_gpus, shortages, usd_of_twice
+from rehearsal.moves.capacity import QUEUES, Shares, deserved_gpus, shortages, usd_of_twice
 from rehearsal.moves.commit import Commit
 from rehearsal.moves.deployed import DEPLOYED, deployed_commit
 from rehearsal.moves.jobs import filling, of_smoke_set
@@ -49,7 +49,7 @@ from rehearsal.progress import Progress
 from rehearsal.providers import cloud
 from rehearsal.twin import Twin, reopen, set_up
 from rehearsal.workspace import Workspace
-from settings import Cluster, SettingsError, stack_file
+from settings import Cluster, Settings, SettingsError, stack_file
 from settings.names import PROJECT, SERVER
 from settings.yaml_reading import path_from_here
 from toolchain.build import Tools
@@ -98,6 +98,7 @@ class _Before:
     machines: list[RequestedMachine]
     gateways: dict[str, str]
     rented: Generations
+    shares: Shares
     at: float
     """In seconds since the epoch."""
 
@@ -133,7 +134,7 @@ class Change:
             twin = reopen(self._workspace, self._wanted, self._tracked, tools)
         finally:
             commit.remove(folder)
-        self._before = self._begin(api, started)
+        self._before = self._begin(api, started, environment)
         return twin
 
     def told(self, outcome: Outcome, say: Callable[[str], None]) -> Moves:
@@ -200,7 +201,7 @@ class Change:
         free = [node for node in nodes if node.name not in used]
         return smoke + start(api, list(filling(environment.settings, free)), check)
 
-    def _begin(self, api: Api, started: Started) -> _Before:
+    def _begin(self, api: Api, started: Started, environment: Environment) -> _Before:
         watch = Watch(api)
         watch.start()
         drained = DrainedJobs(api, watch)
@@ -213,6 +214,7 @@ class Change:
             machines=self._machines(api),
             gateways=self._gateways(api),
             rented=generations(api),
+            shares=_shares(api, environment.settings),
             at=time.time(),
         )
 
@@ -243,7 +245,6 @@ class Change:
         ends_s = before.watch.seconds
         moved = machine_moves(seen)
         gateways = replaced_gateways(before.gateways, self._gateways(api), round(ends_s, 1))
-        deserved = deserved_gpus(api.items(QUEUES))
         snapshot = self._asked.snapshot
         return Moves(
             ref=self._asked.commit.ref,
@@ -262,9 +263,13 @@ class Change:
                 settings,
             ),
             replaced=tuple(replaced_fields(outcome)),
-            shortages=shortages(seen, deserved, settings, ends_s),
+            shortages=shortages(seen, before.shares, _shares(api, settings), ends_s),
             twice_usd=round(usd_of_twice(seen, ends_s) + rented_usd, 2),
         )
+
+
+def _shares(api: Api, settings: Settings) -> Shares:
+    return Shares(settings=settings, deserved=deserved_gpus(api.items(QUEUES)))
 
 
 def check_ranges(before: Cluster, wanted: Cluster) -> None:

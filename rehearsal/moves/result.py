@@ -35,7 +35,7 @@ class EndedJob:
     name: str
     pool: str
     node: str
-    gpus: int
+    gpus: float  # parts of one, where it has instances of MIG or shares
     gpu_hours_lost: float
     usd: float | None  # None where the catalogue has no price
     at_s: float

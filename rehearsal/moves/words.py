@@ -74,7 +74,7 @@ def _jobs(moves: Moves) -> str:
 
 
 def _ended(job: EndedJob) -> str:
-    what = f"{job.name} (a gang of {job.gpus} GPUs)" if job.gang else job.name
+    what = f"{job.name} (a gang of {job.gpus:g} GPUs)" if job.gang else job.name
     times = f", {job.times} times" if job.times > 1 else ""
     return f"{what} on {job.node} at {job.at_s:.0f} s{times}"
 

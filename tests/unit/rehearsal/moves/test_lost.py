@@ -13,8 +13,10 @@ from settings.rehearsal import AllowedLoss
 from tests.support.rehearsal.moves import gang, node, pod, running
 
 
-def ended(*seen: Seen, job: RunningJob | None = None) -> tuple[EndedJob, ...]:
-    return ended_jobs((node("dgx-01"), *seen), [job or running()])
+def ended(
+    *seen: Seen, job: RunningJob | None = None, machine: Seen | None = None
+) -> tuple[EndedJob, ...]:
+    return ended_jobs((machine or node("dgx-01"), *seen), [job or running()])
 
 
 def test_a_job_whose_pod_goes_while_it_runs_is_ended() -> None:
@@ -37,6 +39,20 @@ def test_a_job_on_a_machine_that_is_replaced_or_switched_off_is_ended() -> None:
         assert (job.at_s, job.again_on) == (4.0, ())
     assert ended(pod("a", 0.0), pod("a", 2.0, "Succeeded"), node("dgx-01", 4.0, gone=True)) == ()
     assert ended(pod("a", 0.0), node("dgx-02", 4.0, gone=True)) == ()
+
+
+def test_instances_of_mig_and_shares_lose_their_part_of_a_gpu() -> None:
+    small, large = "nvidia.com/mig-1g.18gb", "nvidia.com/mig-3g.71gb"
+    mixed = node("dgx-01", offers={small: "32", large: "8"})
+    for resource, hours in ((small, 1 / 7), (large, 3 / 7)):
+        on = pod("a", 0.0, gpus=2, resource=resource)
+        gone = pod("a", 5.0, gpus=2, resource=resource, gone=True)
+        (job,) = ended(on, gone, machine=mixed)
+        assert job.gpu_hours_lost == round(2 * 3 * hours, 2)
+    shared = node("dgx-01", offers={"nvidia.com/gpu": "32"})
+    one = (pod("a", 0.0, gpus=1), pod("a", 5.0, gpus=1, gone=True))
+    (job,) = ended(*one, machine=shared)
+    assert (job.gpus, job.gpu_hours_lost) == (0.25, 0.75)
 
 
 def test_two_pods_of_a_job_are_one_ended_job() -> None:
@@ -92,7 +108,7 @@ def test_a_rented_machine_is_priced_as_the_capacity_that_it_is() -> None:
     def usd(capacity: str) -> float | None:
         found = node("dgx-01", hardware="p5en.48xlarge")
         found.found["metadata"]["labels"]["karpenter.sh/capacity-type"] = capacity
-        (job,) = ended(found, pod("a", 0.0), pod("a", 5.0, gone=True))
+        (job,) = ended(pod("a", 0.0), pod("a", 5.0, gone=True), machine=found)
         return job.usd
 
     machine = load("p5en.48xlarge")
