@@ -1,8 +1,8 @@
 """Which jobs a change has ended, and what their work was worth."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hardware.catalogue import HardwareError, load
@@ -40,6 +40,19 @@ def ended_jobs(seen: Sequence[Seen], jobs: Sequence[RunningJob]) -> tuple[EndedJ
     nodes = _nodes(seen)
     found = (_ended(job, of_jobs[job.name], nodes) for job in jobs)
     return tuple(sorted(filter(None, found), key=lambda each: each.at_s))
+
+
+def to_be_ended(
+    seen: Sequence[Seen], jobs: Sequence[RunningJob], nodes: Collection[str], at_s: float
+) -> tuple[EndedJob, ...]:
+    """Return the jobs that end when these machines go, beside those that have ended."""
+    known = {each.name for each in ended_jobs(seen, jobs)}
+    last = {each.key: each for each in seen if each.kind == "Node" and each.key in nodes}
+    gone = [replace(each, gone=True, at_s=at_s) for each in last.values()]
+    found = ended_jobs((*seen, *gone), jobs)
+    return tuple(
+        replace(each, to_come=True, again_on=()) for each in found if each.name not in known
+    )
 
 
 def _pods(seen: Sequence[Seen]) -> dict[str, _Pod]:

@@ -42,6 +42,7 @@ class EndedJob:
     again_on: tuple[str, ...] = ()
     gang: bool = False
     times: int = 1
+    to_come: bool = False  # Karpenter was not done with its machine when the rehearsal went on
 
 
 @dataclass(frozen=True, kw_only=True)

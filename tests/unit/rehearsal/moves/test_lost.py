@@ -6,7 +6,7 @@ import pytest
 
 from hardware.catalogue import load
 from rehearsal.moves.jobs import RunningJob
-from rehearsal.moves.lost import ended_jobs
+from rehearsal.moves.lost import ended_jobs, to_be_ended
 from rehearsal.moves.result import EndedJob, Moves, beyond
 from rehearsal.moves.watch import Seen
 from settings.rehearsal import AllowedLoss
@@ -117,6 +117,20 @@ def test_a_rented_machine_is_priced_as_the_capacity_that_it_is() -> None:
         assert price is not None
         assert usd(capacity) == round(3 * price, 2)
     assert usd("spot") != usd("on-demand")
+
+
+def test_the_jobs_of_machines_that_are_still_to_go_are_to_end_and_lose_their_hours() -> None:
+    seen = (node("dgx-01"), node("dgx-02"), pod("a", 0.0), pod("b", 0.0, on="dgx-02", job="other"))
+    jobs = [running(), running("other")]
+    (job,) = to_be_ended(seen, jobs, {"dgx-02"}, 200.0)
+    assert (job.name, job.node, job.gpu_hours_lost) == ("default/other", "dgx-02", 24.0)
+    assert (job.to_come, job.at_s) == (True, 200.0)
+    assert (
+        to_be_ended(
+            (*seen, pod("b", 5.0, on="dgx-02", job="other", gone=True)), jobs, {"dgx-02"}, 9
+        )
+        == ()
+    ), "it has ended already"
 
 
 def test_a_job_that_has_ended_well_and_a_pod_that_is_made_anew_are_not_ended() -> None:
