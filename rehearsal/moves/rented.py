@@ -24,7 +24,7 @@ from rehearsal.errors import RehearsalError
 from rehearsal.karpenter.instances import BOOT_S, REAL_BOOT_S, Instance
 from rehearsal.machines import NODE_CLASSES, NODE_POOLS
 from rehearsal.moves.machines import drift_of, is_emptied, node_of
-from rehearsal.moves.result import Drifted
+from rehearsal.moves.result import REPLACED_S, Drifted
 from rehearsal.moves.start import job_of
 from rehearsal.moves.watch import Watch
 from rehearsal.nodes import NODE_CLAIMS
@@ -37,9 +37,6 @@ OF_PODS = re.compile(r"(pod|pdb)\b", re.IGNORECASE)
 """How a message begins that is of a pod or a PodDisruptionBudget."""
 MARKED_S = 90.0
 """So long Karpenter has to mark the machines of a class or NodePool that has changed."""
-REPLACED_S = 180.0
-"""So long it has to replace those that it may. It goes on after that, one machine after the other,
-until a budget forbids it or a pod finds no place in its simulation (drift.go, ComputeCommands)."""
 ENDED_S = 120.0
 PAUSE_S = 0.5
 RESERVED = "reserved"

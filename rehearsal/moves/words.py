@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from rehearsal.moves.rented import REPLACED_S
-from rehearsal.moves.result import ASSUMED_HOURS, Drifted, EndedJob, Moves
+from rehearsal.moves.result import ASSUMED_HOURS, REPLACED_S, Drifted, EndedJob, Moves
 
 SHOWN = 8
 SHORT = 12
