@@ -223,8 +223,10 @@ def test_a_file_that_is_no_snapshot_is_a_sentence(
         ),
         (
             {"spec": {"template": {"spec": {"containers": [GPUS]}}}},
-            "Job default/plain has spec.template.spec.containers[0].resources.limits.nvidia.com/gpu "
-            '"1k", which is not a whole number of 0 to 1000',
+            (
+                "Job default/plain has spec.template.spec.containers[0].resources.limits."
+                'nvidia.com/gpu "1k", which is not a whole number of 0 to 1000'
+            ),
         ),
         ({"metadata": {"namespace": "default"}}, "Job without a name has no name"),
         ({"metadata": []}, "Job without a name is not as kubectl prints it"),
