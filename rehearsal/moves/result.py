@@ -13,9 +13,9 @@ NAMED = 4
 ASSUMED_HOURS = 12.0
 """The age of a job that no snapshot tells: half of a day's job."""
 REPLACED_S = 180.0
-"""So long a rehearsal waits for Karpenter to replace drifted machines. Karpenter goes on after
-that, one after the other, until a budget forbids it or a pod finds no place in its simulation (karpenter
-v1.14.1, pkg/controllers/disruption/drift.go, ComputeCommands)."""
+"""So long a rehearsal waits for Karpenter to replace drifted machines. After that Karpenter goes on
+until a budget forbids it or a pod finds no place in its simulation (karpenter v1.14.1,
+pkg/controllers/disruption/drift.go, ComputeCommands)."""
 
 
 @dataclass(frozen=True, kw_only=True)
