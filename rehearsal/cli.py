@@ -73,7 +73,7 @@ def rehearse(  # noqa: PLR0913  # an option each
                 extras=extras,
             )
             report = rehearsal.run(keep=keep, again=again)
-    except (SettingsError, RehearsalError) as error:
+    except (SettingsError, RehearsalError, ToolchainError) as error:
         return refused(error, FAILS)
     except Interrupted as interrupted:
         if as_json:

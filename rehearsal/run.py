@@ -29,14 +29,14 @@ from rehearsal.controllers.controller import Controllers
 from rehearsal.controllers.ours import start_ours
 from rehearsal.digest import count
 from rehearsal.ending import take_down
-from rehearsal.engine import Engine, EngineError, forget_findings
-from rehearsal.errors import NoBeginningError, RehearsalError
+from rehearsal.engine import Engine, EngineError, EngineKilledError, forget_findings
+from rehearsal.errors import NoBeginningError, RefusedError, RehearsalError
 from rehearsal.extras import Extras
 from rehearsal.faults.run import FaultRehearsal
 from rehearsal.kills import KilledUpdate
 from rehearsal.machines import Fleet, MachineBooter
 from rehearsal.moves.change import Asked, Change
-from rehearsal.moves.result import beyond
+from rehearsal.moves.result import Moves, beyond
 from rehearsal.progress import Phase, Progress, RunningPhase
 from rehearsal.providers import cloud
 from rehearsal.report import Report
@@ -172,7 +172,7 @@ class Rehearsal:
         engine, api = twin.engine, twin.control_plane.api
         plan = self._preview(twin)
         with phase("up") as now:
-            outcome = self._brought_up(twin, plan, now)
+            outcome = self._changed(twin, plan, now)
         self._report_up(engine, plan, outcome)
         self.report = report_builder.with_lakefs(self.report, twin.lakefs())
         with phase("machines") as now:
@@ -209,11 +209,15 @@ class Rehearsal:
     def _tell(self, change: Change, outcome: Outcome, now: RunningPhase) -> None:
         """Says what the change did; more than the settings allow fails the rehearsal."""
         moves = change.told(outcome, now.say)
-        allow = self.environment.settings.rehearsal.allow
-        self.report = replace(self.report, moves=moves).failed(*beyond(moves, allow))
+        self._tell_moves(moves)
         now.say(f"{len(moves.ended)} of {moves.jobs} jobs ended")
         if self.report.problems:
             now.fail(now.detail)
+        change.clear()  # where this fails, the report has the change
+
+    def _tell_moves(self, moves: Moves) -> None:
+        allow = self.environment.settings.rehearsal.allow
+        self.report = replace(self.report, moves=moves).failed(*beyond(moves, allow))
 
     def _controllers(self, twin: Twin) -> Controllers:
         return Controllers(
@@ -238,6 +242,18 @@ class Rehearsal:
             twin = make(self.workspace, self.environment, self.tracked, tools)
             now.say(f"Kubernetes {versions['kubernetes']}")
         return twin
+
+    def _changed(self, twin: Twin, plan: Outcome, now: RunningPhase) -> Outcome:
+        """Updates; what a change that fails on its way has done by then is told, too."""
+        try:
+            return self._brought_up(twin, plan, now)
+        except (EngineError, EngineKilledError) as error:
+            if self.change:
+                try:
+                    self._tell_moves(self.change.so_far(error.outcome))
+                except RefusedError as refused:  # the API server; the engine's reason comes first
+                    self.progress.note(f"What the change has done is not known: {refused}")
+            raise
 
     def _brought_up(self, twin: Twin, plan: Outcome, now: RunningPhase) -> Outcome:
         """Updates, and where it is asked for, kills the update again and again."""

@@ -2,15 +2,18 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 from hardware.catalogue import HardwareError, load
 from rehearsal.karpenter.machines import RENTED
+from rehearsal.moves.gpu_parts import gpus_on
 from rehearsal.moves.machines import is_ready, takes_pods
 from rehearsal.moves.result import Shortage
 from rehearsal.moves.watch import Seen
-from settings import Settings
+from settings import Queue, Settings
 from settings.names import GPU, HARDWARE_LABEL, POOL_LABEL
 
 QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
@@ -18,34 +21,68 @@ Timeline = Sequence[tuple[float, Mapping[str, dict[str, Any]]]]
 """Times, each with the Nodes by name from then on."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Shares:
+    """The settings of a stack, and `spec.deserved` of its Queues: whole GPUs by name."""
+
+    settings: Settings
+    deserved: Mapping[str, int]
+
+
 def shortages(
-    seen: Sequence[Seen], deserved: Mapping[str, int], settings: Settings, ends_s: float
+    seen: Sequence[Seen], before: Shares, after: Shares, ends_s: float
 ) -> tuple[Shortage, ...]:
     """Return the pools that had less than their queues deserve, or than they had at first.
 
-    `deserved` is `spec.deserved` of the Queues, by name. A machine that is cordoned, or emptied by
-    Karpenter, gives a queue nothing.
+    A pool that the change removes is held to what its queues deserved before. A machine that is
+    cordoned, or emptied by Karpenter, gives a queue nothing. Instances of MIG and shares are parts
+    of their GPU.
     """
     line = _timeline(seen)
     if not line:
         return ()
     found = []
-    for pool, resolved in settings.pools.items():
-        queues = {
-            name: queue
-            for team in settings.teams.values()
-            for name, queue in team.queues.items()
-            if queue.pool == pool
-        }
-        had = _gpus(line[0][1], pool)
-        held = min(had, sum(deserved.get(name, 0) for name in queues))
+    had = {pool: _gpus(line[0][1], pool) for pool in _pools(before, after)}
+    for pool, (of, title) in _pools(before, after).items():
+        held = int(min(had[pool], _deserved(pool, of, had)))
         spans = [(till - at, _gpus(nodes, pool)) for at, till, nodes in _spans(line, ends_s)]
         seconds = sum(span for span, gpus in spans if gpus < held)
         if seconds > 0:
-            least = min(gpus for _, gpus in spans)
-            title, rounded = resolved.title, round(seconds, 1)
+            least, rounded = int(min(gpus for _, gpus in spans)), round(seconds, 1)
             found.append(Shortage(pool=title, held=held, least=least, seconds=rounded))
     return tuple(found)
+
+
+def _pools(before: Shares, after: Shares) -> dict[str, tuple[Shares, str]]:
+    """Return each pool with what it is held to, and its title."""
+    return {
+        name: (of, pool.title) for of in (before, after) for name, pool in of.settings.pools.items()
+    }
+
+
+def _deserved(pool: str, of: Shares, had: Mapping[str, Fraction]) -> Fraction:
+    """Return the GPUs of a pool that its queues deserve.
+
+    A queue of several pools has of each the part that the pool has of their GPUs.
+    """
+    total = Fraction()
+    for team in of.settings.teams.values():
+        for name, queue in team.queues.items():
+            several = _pools_of(queue, of.settings)
+            gpus = sum((had.get(each, Fraction()) for each in several), Fraction())
+            if pool in several and gpus:
+                total += Fraction(of.deserved.get(name, 0)) * had[pool] / gpus
+    return total
+
+
+def _pools_of(queue: Queue, settings: Settings) -> list[str]:
+    """Return the pools that a queue has a part of: of several the owned ones, if there are any."""
+    of_it = {
+        name: pool
+        for name, pool in settings.pools.items()
+        if name in queue.pools or (not queue.pools and queue.pool in (None, name))
+    }
+    return [name for name, pool in of_it.items() if not pool.rented] or [*of_it]
 
 
 def usd_of_twice(seen: Sequence[Seen], ends_s: float) -> float:
@@ -96,14 +133,15 @@ def _spans(line: Timeline, ends_s: float) -> list[tuple[float, float, Mapping[st
     return [(at, till, nodes) for (at, nodes), (till, _) in pairwise(ends)]
 
 
-def _gpus(nodes: Mapping[str, dict[str, Any]], pool: str) -> int:
-    return sum(
-        int((node.get("status") or {}).get("allocatable", {}).get(GPU, 0))
+def _gpus(nodes: Mapping[str, dict[str, Any]], pool: str) -> Fraction:
+    of_pool = (
+        gpus_on(node)
         for node in nodes.values()
         if (node["metadata"].get("labels") or {}).get(POOL_LABEL) == pool
         and is_ready(node.get("status") or {})
         and takes_pods(node)
     )
+    return sum(of_pool, Fraction())
 
 
 def _counts(nodes: Mapping[str, dict[str, Any]]) -> Counter[tuple[str, str]]:

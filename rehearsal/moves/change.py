@@ -20,11 +20,11 @@ from rehearsal.karpenter import instances
 from rehearsal.machines import MachineBooter
 from rehearsal.metal3 import HOSTS
 from rehearsal.moves import commit
-from rehearsal.moves.capacity import QUEUES, deserved_gpus, shortages, usd_of_twice
+from rehearsal.moves.capacity import QUEUES, Shares, deserved_gpus, shortages, usd_of_twice
 from rehearsal.moves.commit import Commit
 from rehearsal.moves.deployed import DEPLOYED, deployed_commit
 from rehearsal.moves.jobs import filling, of_smoke_set
-from rehearsal.moves.lost import ended_jobs, without_place
+from rehearsal.moves.lost import ended_jobs, to_be_ended, without_place
 from rehearsal.moves.machines import (
     due_machines,
     installed_images,
@@ -40,6 +40,7 @@ from rehearsal.moves.rented import (
     usd_of_twice_rented,
 )
 from rehearsal.moves.result import Moves, Replaced, Waited
+from rehearsal.moves.servers import ServerTimes
 from rehearsal.moves.snapshot import of_snapshot
 from rehearsal.moves.start import Started, start, take_away, used_nodes
 from rehearsal.moves.waited import DrainedJobs
@@ -49,7 +50,7 @@ from rehearsal.progress import Progress
 from rehearsal.providers import cloud
 from rehearsal.twin import Twin, reopen, set_up
 from rehearsal.workspace import Workspace
-from settings import Cluster, SettingsError, stack_file
+from settings import Cluster, Settings, SettingsError, stack_file
 from settings.names import PROJECT, SERVER
 from settings.yaml_reading import path_from_here
 from toolchain.build import Tools
@@ -95,9 +96,11 @@ class _Before:
     started: Started
     watch: Watch
     drained: DrainedJobs
+    servers: ServerTimes
     machines: list[RequestedMachine]
     gateways: dict[str, str]
     rented: Generations
+    shares: Shares
     at: float
     """In seconds since the epoch."""
 
@@ -133,14 +136,12 @@ class Change:
             twin = reopen(self._workspace, self._wanted, self._tracked, tools)
         finally:
             commit.remove(folder)
-        self._before = self._begin(api, started)
+        self._before = self._begin(api, started, environment)
         return twin
 
     def told(self, outcome: Outcome, say: Callable[[str], None]) -> Moves:
-        """Return what happened since, and take away the jobs and the machines rented for them."""
-        before, check = self._before, self._workspace.processes.check
-        if before is None:
-            raise RuntimeError("the commit was not brought up")
+        """Return what happened since, when Karpenter and the jobs have come to rest."""
+        before, check = self._known(), self._workspace.processes.check
         rented = Replacing(
             api=before.api,
             watch=before.watch,
@@ -153,16 +154,36 @@ class Change:
         rented.wait()
         say("waits for jobs to start again")
         self._await_restarts(before)
-        moves = replace(self._moves(before, outcome), drifted=tuple(rented.left()))
+        left = tuple(rented.left())
+        moves, at_s = self._moves(before, outcome), round(before.watch.seconds, 1)
+        to_come = {each.name for each in left if not each.by_budget}
+        still = to_be_ended(before.watch.seen, before.started.jobs, to_come, at_s)
+        return replace(moves, drifted=left, ended=(*moves.ended, *still))
+
+    def so_far(self, outcome: Outcome) -> Moves:
+        """Return what happened since, where the update has failed on its way."""
+        return self._moves(self._known(), outcome)
+
+    def clear(self) -> None:
+        """Take away the jobs and the machines that were rented for them.
+
+        Raises RehearsalError where Karpenter does not end those machines.
+        """
+        before = self._known()
         self.close()
         take_away(before.api, before.started.jobs)
-        give_back(before.api, check)
-        return moves
+        give_back(before.api, self._workspace.processes.check)
+
+    def _known(self) -> _Before:
+        if self._before is None:
+            raise RuntimeError("the commit was not brought up")
+        return self._before
 
     def close(self) -> None:
         """End the watch; nothing happens where it has ended."""
         if self._before is not None:
             self._before.drained.stop()
+            self._before.servers.stop()
             self._before.watch.stop()
 
     def _read(self, folder: Path) -> tuple[Environment, Path]:
@@ -200,19 +221,23 @@ class Change:
         free = [node for node in nodes if node.name not in used]
         return smoke + start(api, list(filling(environment.settings, free)), check)
 
-    def _begin(self, api: Api, started: Started) -> _Before:
+    def _begin(self, api: Api, started: Started, environment: Environment) -> _Before:
         watch = Watch(api)
         watch.start()
         drained = DrainedJobs(api, watch)
         drained.start()
+        servers = ServerTimes(self._servers, lambda: watch.seconds)
+        servers.start()
         return _Before(
             api=api,
             started=started,
             watch=watch,
             drained=drained,
+            servers=servers,
             machines=self._machines(api),
             gateways=self._gateways(api),
             rented=generations(api),
+            shares=_shares(api, environment.settings),
             at=time.time(),
         )
 
@@ -222,8 +247,12 @@ class Change:
     def _gateways(self, api: Api) -> dict[str, str]:
         """Return the ids of the servers that are no Nodes, by name."""
         nodes = {node["spec"].get("providerID") for node in api.items("/api/v1/nodes")}
-        servers = [each for each in cloud.read(self._workspace.directory) if each.type == SERVER]
-        return {each.name: each.id for each in servers if f"hcloud://{each.id}" not in nodes}
+        servers = self._servers()
+        return {name: id_ for name, id_ in servers.items() if f"hcloud://{id_}" not in nodes}
+
+    def _servers(self) -> dict[str, str]:
+        things = cloud.read(self._workspace.directory)
+        return {each.name: each.id for each in things if each.type == SERVER}
 
     def _await_restarts(self, before: _Before) -> None:
         """Wait for the jobs that were ended and that are still there to start again."""
@@ -242,8 +271,10 @@ class Change:
         rented_usd = usd_of_twice_rented(rented, before.at, time.time())
         ends_s = before.watch.seconds
         moved = machine_moves(seen)
-        gateways = replaced_gateways(before.gateways, self._gateways(api), round(ends_s, 1))
-        deserved = deserved_gpus(api.items(QUEUES))
+        before.servers.look()
+        gateways = replaced_gateways(
+            before.gateways, self._gateways(api), before.servers.changed, round(ends_s, 1)
+        )
         snapshot = self._asked.snapshot
         return Moves(
             ref=self._asked.commit.ref,
@@ -254,7 +285,7 @@ class Change:
             not_running=before.started.not_running,
             ended=ended_jobs(seen, before.started.jobs),
             waited=tuple(Waited(job=w.job, node=w.node) for w in before.drained.waited),
-            machines=(*moved, *gateways),
+            machines=tuple(sorted((*moved, *gateways), key=lambda move: move.at_s)),
             due=due_machines(
                 before.machines,
                 self._machines(api),
@@ -262,9 +293,13 @@ class Change:
                 settings,
             ),
             replaced=tuple(replaced_fields(outcome)),
-            shortages=shortages(seen, deserved, settings, ends_s),
+            shortages=shortages(seen, before.shares, _shares(api, settings), ends_s),
             twice_usd=round(usd_of_twice(seen, ends_s) + rented_usd, 2),
         )
+
+
+def _shares(api: Api, settings: Settings) -> Shares:
+    return Shares(settings=settings, deserved=deserved_gpus(api.items(QUEUES)))
 
 
 def check_ranges(before: Cluster, wanted: Cluster) -> None:

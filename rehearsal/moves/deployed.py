@@ -1,7 +1,8 @@
 """Which commit is deployed: `git.head` of the last update in the stack's history.
 
-The engine writes down commit and dirtiness of the checkout that it runs in (pulumi v3.220.0,
-pkg/cmd/pulumi/metadata/metadata.go and pkg/backend/updates.go).
+The engine writes down commit and dirtiness of the checkout that it runs in, and how the update
+ended: `succeeded`, `failed` or `in-progress` (pulumi v3.220.0, pkg/cmd/pulumi/metadata/metadata.go,
+pkg/cmd/pulumi/stack/stack_history.go and pkg/backend/updates.go).
 """
 
 import json
@@ -17,6 +18,7 @@ from toolchain.build import ensure
 DEPLOYED = "deployed"
 """What a user says for it in place of a commit."""
 HEAD, DIRTY = "git.head", "git.dirty"
+SUCCEEDED = "succeeded"
 ENTRIES = "200"
 """As many entries of the history are read: refreshes and the like may stand before the update."""
 
@@ -36,6 +38,13 @@ def head_of(environment: str, history: list[dict[str, Any]]) -> str:
     if last is None or last["kind"] == "destroy":
         why = "was destroyed" if last else "has no update in its history"
         raise RehearsalError(f"--from deployed: the stack {environment} {why}.")
+    result = last.get("result")
+    if result != SUCCEEDED:
+        raise RehearsalError(
+            f"--from deployed: the last update of {environment} has the result "
+            f'"{result or "none"}", so no commit is what is deployed; allowed: "{SUCCEEDED}". Name '
+            "a commit itself, or update first."
+        )
     told = last.get("environment") or {}
     if HEAD not in told:
         raise RehearsalError(

@@ -14,6 +14,7 @@ from hardware.catalogue import HardwareError
 from ignition.shapes.admission import admit
 from ignition.shapes.node import ContainerRequest, ShapeError
 from ignition.shapes.node_of_plan import from_plan
+from policies.language.manifest import quantity
 from rehearsal.moves.result import ASSUMED_HOURS
 from rehearsal.nodes import ClusterNode
 from rehearsal.smoke.jobs import FILES, REFUSED, RUNS_FOR, smoke_jobs
@@ -79,7 +80,8 @@ class RunningJob:
 
 def gpus_of(container: Mapping[str, Any]) -> int:
     """Return the whole GPUs of a container."""
-    return int(((container.get("resources") or {}).get("limits") or {}).get(GPU, 0))
+    limits = (container.get("resources") or {}).get("limits") or {}
+    return int(quantity(limits.get(GPU, 0)) or 0)
 
 
 def kind_of(found: Mapping[str, Any]) -> str:

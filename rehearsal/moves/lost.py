@@ -1,13 +1,14 @@
 """Which jobs a change has ended, and what their work was worth."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hardware.catalogue import HardwareError, load
 from kube.drain import MADE_ANEW
-from rehearsal.moves.jobs import RunningJob, gpus_of
+from rehearsal.moves.gpu_parts import gpus_of_pod
+from rehearsal.moves.jobs import RunningJob
 from rehearsal.moves.machines import is_on
 from rehearsal.moves.result import EndedJob
 from rehearsal.moves.start import job_of
@@ -39,6 +40,19 @@ def ended_jobs(seen: Sequence[Seen], jobs: Sequence[RunningJob]) -> tuple[EndedJ
     nodes = _nodes(seen)
     found = (_ended(job, of_jobs[job.name], nodes) for job in jobs)
     return tuple(sorted(filter(None, found), key=lambda each: each.at_s))
+
+
+def to_be_ended(
+    seen: Sequence[Seen], jobs: Sequence[RunningJob], nodes: Collection[str], at_s: float
+) -> tuple[EndedJob, ...]:
+    """Return the jobs that end when these machines go, beside those that have ended."""
+    known = {each.name for each in ended_jobs(seen, jobs)}
+    last = {each.key: each for each in seen if each.kind == "Node" and each.key in nodes}
+    gone = [replace(each, gone=True, at_s=at_s) for each in last.values()]
+    found = ended_jobs((*seen, *gone), jobs)
+    return tuple(
+        replace(each, to_come=True, again_on=()) for each in found if each.name not in known
+    )
 
 
 def _pods(seen: Sequence[Seen]) -> dict[str, _Pod]:
@@ -77,7 +91,7 @@ def _is_work(pod: Mapping[str, Any]) -> bool:
 
 
 def _ended(
-    job: RunningJob, pods: Sequence[_Pod], nodes: Mapping[str, Mapping[str, str]]
+    job: RunningJob, pods: Sequence[_Pod], nodes: Mapping[str, Mapping[str, Any]]
 ) -> EndedJob | None:
     """Return what became of a job, from all the pods that it has had; None where it runs on."""
     ended = sorted(
@@ -86,16 +100,16 @@ def _ended(
     if not ended:
         return None
     lost = [pod for pod in (pods if job.is_gang else ended) if pod.first]
-    prices = [_usd_per_gpu_hour(nodes.get(_node(pod), {})) for pod in lost]
-    hours = [_gpus(pod.found) * job.hours for pod in lost]
+    prices = [_usd_per_gpu_hour(_labels(nodes, pod)) for pod in lost]
+    hours = [_gpus(nodes, pod) * job.hours for pod in lost]
     priced = [price * each for price, each in zip(prices, hours, strict=True) if price is not None]
     running = sorted(_node(pod) for pod in pods if _runs(pod) and (job.is_gang or not pod.first))
     again = len(running) >= job.needs
     return EndedJob(
         name=job.name,
-        pool=nodes.get(_node(ended[0]), {}).get(POOL_LABEL, ""),
+        pool=_labels(nodes, ended[0]).get(POOL_LABEL, ""),
         node=_node(ended[0]),
-        gpus=sum(_gpus(pod.found) for pod in lost or ended),
+        gpus=round(sum(_gpus(nodes, pod) for pod in lost or ended), 2),
         gpu_hours_lost=round(sum(hours), 2),
         usd=None if None in prices else round(sum(priced), 2),
         at_s=round(ended[0].ended_at_s or 0.0, 1),
@@ -113,8 +127,12 @@ def _node(pod: _Pod) -> str:
     return str(pod.found["spec"]["nodeName"])
 
 
-def _gpus(pod: Mapping[str, Any]) -> int:
-    return sum(map(gpus_of, pod["spec"]["containers"]))
+def _gpus(nodes: Mapping[str, Mapping[str, Any]], pod: _Pod) -> float:
+    return float(gpus_of_pod(pod.found, nodes.get(_node(pod), {})))
+
+
+def _labels(nodes: Mapping[str, Mapping[str, Any]], pod: _Pod) -> Mapping[str, str]:
+    return (nodes.get(_node(pod)) or {"metadata": {}})["metadata"].get("labels") or {}
 
 
 def _usd_per_gpu_hour(labels: Mapping[str, str]) -> float | None:
@@ -127,13 +145,11 @@ def _usd_per_gpu_hour(labels: Mapping[str, str]) -> float | None:
     return None if usd is None or not machine.gpu_count else usd / machine.gpu_count
 
 
-def _nodes(seen: Sequence[Seen]) -> dict[str, dict[str, str]]:
-    """Return the labels of every Node that there was."""
-    return {
-        each.key: dict(each.found["metadata"].get("labels") or {})
-        for each in seen
-        if each.kind == "Node"
-    }
+def _nodes(seen: Sequence[Seen]) -> dict[str, dict[str, Any]]:
+    """Return every Node that there was, as it was when it first offered anything to pods."""
+    found = [each for each in seen if each.kind == "Node"]
+    offers = [each for each in found if (each.found.get("status") or {}).get("allocatable")]
+    return {each.key: each.found for each in (*found, *reversed(offers))}
 
 
 def without_place(ended: Sequence[EndedJob]) -> Iterator[str]:

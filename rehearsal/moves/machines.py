@@ -48,14 +48,17 @@ def machine_moves(seen: Sequence[Seen]) -> tuple[MachineMove, ...]:
 
 
 def replaced_gateways(
-    before: Mapping[str, str], after: Mapping[str, str], at_s: float
+    before: Mapping[str, str], after: Mapping[str, str], times: Mapping[str, float], ends_s: float
 ) -> Iterator[MachineMove]:
-    """Yield the servers outside the cluster that are others now; both are ids by name."""
+    """Yield the servers outside the cluster that are others now; both are ids by name.
+
+    `times` is when each has changed; one that nobody saw change did at the end.
+    """
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)
         if old != new:
             what: What = "new" if old is None else "gone" if new is None else "replaced"
-            yield MachineMove(name=name, pool="", what=what, at_s=at_s)
+            yield MachineMove(name=name, pool="", what=what, at_s=times.get(name, ends_s))
 
 
 def due_machines(

@@ -3,9 +3,13 @@
 A NodeClaim whose class, image or NodePool is another one now is marked `Drifted` (karpenter
 v1.14.1, pkg/controllers/nodeclaim/disruption/drift.go). Every ten seconds Karpenter looks which of
 them it may replace, one after the other, and says in an event what forbids it: the budget of the
-NodePool or a pod of the machine (pkg/controllers/disruption, controller.go, helpers.go, events).
+NodePool, or what holds the machine (pkg/controllers/disruption, controller.go, helpers.go, events).
+A pod with karpenter.sh/do-not-disrupt or a PodDisruptionBudget holds no drifted machine that has a
+terminationGracePeriod (types.go, NewCandidate); what Karpenter says of them then it says of idle
+machines that it would save.
 """
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,7 +24,7 @@ from rehearsal.errors import RehearsalError
 from rehearsal.karpenter.instances import BOOT_S, REAL_BOOT_S, Instance
 from rehearsal.machines import NODE_CLASSES, NODE_POOLS
 from rehearsal.moves.machines import drift_of, is_emptied, node_of
-from rehearsal.moves.result import Drifted
+from rehearsal.moves.result import REPLACED_S, Drifted
 from rehearsal.moves.start import job_of
 from rehearsal.moves.watch import Watch
 from rehearsal.nodes import NODE_CLAIMS
@@ -29,12 +33,10 @@ from settings.names import POOL_LABEL
 EVENTS = "/api/v1/events"
 NODE_POOL_OF = "karpenter.sh/nodepool"
 BLOCKED = "DisruptionBlocked"
+OF_PODS = re.compile(r"(pod|pdb)\b", re.IGNORECASE)
+"""How a message begins that is of a pod or a PodDisruptionBudget."""
 MARKED_S = 90.0
 """So long Karpenter has to mark the machines of a class or NodePool that has changed."""
-QUIET_S = 100.0
-"""When it has done nothing for so long, and has had the time to say why, it does nothing more."""
-REPLACED_S = 180.0
-"""So long it has to replace those that it may; what is left then is reported as pending."""
 ENDED_S = 120.0
 PAUSE_S = 0.5
 RESERVED = "reserved"
@@ -72,14 +74,11 @@ class Replacing:
     check: Callable[[], None]
 
     def wait(self) -> None:
-        """Return when each machine of a changed class or NodePool is replaced, or stays for now."""
+        """Return when each machine that the change concerns is replaced or held by a budget."""
         self._await_marks()
-        deadline, quiet, last = time.monotonic() + REPLACED_S, time.monotonic(), None
+        deadline = time.monotonic() + REPLACED_S
         while any(each for each in self.left() if not each.by_budget) or self._at_work():
-            state = [(each.name, each.blocked) for each in self.left()]
-            at = time.monotonic()
-            quiet, last = (at, state) if state != last or self._at_work() else (quiet, last)
-            if at - quiet > QUIET_S or at > deadline:
+            if time.monotonic() > deadline:
                 return
             self.check()
             time.sleep(PAUSE_S)
@@ -101,7 +100,7 @@ class Replacing:
                     pool=labels.get(POOL_LABEL, ""),
                     node_pool=pool,
                     reason=reason,
-                    blocked=budgets.get(pool) or blocked.get(key) or "",
+                    blocked=budgets.get(pool) or _of_drift(blocked.get(key, ""), claim),
                     by_budget=pool in budgets,
                     jobs=tuple(sorted({job_of(pod) for pod in pods.values() if _works(pod, node)})),
                 )
@@ -193,6 +192,12 @@ def _of(claim: Mapping[str, Any]) -> set[str]:
     """Return the paths of a NodeClaim's class and NodePool."""
     pool = claim["metadata"]["labels"][NODE_POOL_OF]
     return {f"{NODE_CLASSES}/{claim['spec']['nodeClassRef']['name']}", f"{NODE_POOLS}/{pool}"}
+
+
+def _of_drift(message: str, claim: Mapping[str, Any]) -> str:
+    """Return what was said of a machine, where it holds a drifted one."""
+    ends_anyway = "terminationGracePeriod" in claim["spec"]
+    return "" if ends_anyway and OF_PODS.match(message) else message
 
 
 def _is_marked(claim: Mapping[str, Any]) -> bool:

@@ -1,6 +1,6 @@
 """What a change did to jobs and machines, as data, and what of it the settings do not allow."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,6 +12,10 @@ ALLOW = f"{PROJECT}:rehearsal.allow"
 NAMED = 4
 ASSUMED_HOURS = 12.0
 """The age of a job that no snapshot tells: half of a day's job."""
+REPLACED_S = 180.0
+"""So long a rehearsal waits for Karpenter to replace drifted machines. After that Karpenter goes on
+until a budget forbids it or a pod finds no place in its simulation (karpenter v1.14.1,
+pkg/controllers/disruption/drift.go, ComputeCommands)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,13 +39,14 @@ class EndedJob:
     name: str
     pool: str
     node: str
-    gpus: int
+    gpus: float  # parts of one, where it has instances of MIG or shares
     gpu_hours_lost: float
     usd: float | None  # None where the catalogue has no price
     at_s: float
     again_on: tuple[str, ...] = ()
     gang: bool = False
     times: int = 1
+    to_come: bool = False  # Karpenter was not done with its machine when the rehearsal went on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,24 +129,26 @@ class Moves:
         """The price of the lost work and of machines that ran twice, as far as it is known."""
         return round(sum(job.usd or 0.0 for job in self.ended) + self.twice_usd, 2)
 
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """The ended jobs whose work has no known price, which `usd` is without."""
+        return tuple(job.name for job in self.ended if job.usd is None)
+
 
 def beyond(moves: Moves, allow: AllowedLoss) -> Iterator[str]:
     """Yield a sentence for each limit of the settings that the change exceeds.
 
-    Where no job of a snapshot runs, nothing tells what the change would end.
+    Where jobs were wanted and none runs, nothing tells what the change would end.
     """
-    if moves.snapshot and not moves.jobs:
+    if not moves.jobs and (moves.snapshot or moves.not_running):
         yield (
-            f"No job of {moves.snapshot} runs in the twin, so nothing tells which of them the "
-            f"change ends: {'; '.join(moves.not_running[:NAMED])}"
+            f"No job of {moves.snapshot or 'the default set'} runs in the twin, so nothing tells "
+            f"which of them the change ends: {'; '.join(moves.not_running[:NAMED])}"
         )
     if len(moves.ended) > allow.jobs_ended:
-        told = [f"{job.name} on {job.node}" for job in moves.ended[:NAMED]]
-        more = len(moves.ended) - len(told)
-        also = f" and {more} more" if more else ""
         yield (
             f"The change ends running jobs: {len(moves.ended)}, and {ALLOW}.jobs_ended allows "
-            f"{allow.jobs_ended}: {', '.join(told)}{also}."
+            f"{allow.jobs_ended}: {_listed([f'{job.name} on {job.node}' for job in moves.ended])}."
         )
     if allow.gpu_hours_lost is not None and moves.gpu_hours_lost > allow.gpu_hours_lost:
         yield (
@@ -150,3 +157,13 @@ def beyond(moves: Moves, allow: AllowedLoss) -> Iterator[str]:
         )
     if allow.usd is not None and moves.usd > allow.usd:
         yield f"The change costs {moves.usd:,.2f} USD, and {ALLOW}.usd allows {allow.usd:,g}."
+    if allow.usd is not None and moves.unpriced:
+        yield (
+            f"{ALLOW}.usd allows {allow.usd:,g}, and nothing tells whether the change keeps to it: "
+            f"the catalogue has no price for the machine of {_listed(moves.unpriced)}."
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return f"{', '.join(names[:NAMED])}{f' and {more} more' if more > 0 else ''}"

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from rehearsal.errors import RehearsalError
+from rehearsal.moves.job_shape import shape_fault
 from rehearsal.moves.jobs import GANG, JOB, WHOLE_REHEARSAL, RunningJob, kind_of
 from rehearsal.smoke.jobs import RUNS_FOR
 
@@ -56,8 +57,25 @@ def _objects(path: Path) -> list[dict[str, Any]]:
         raise RehearsalError(f"--jobs {path}: cannot be read: {why}.") from None
     except yaml.YAMLError:
         raise RehearsalError(f"--jobs {path}: is not YAML.") from None
-    mappings = [each for each in documents if isinstance(each, dict)]
-    listed = [item for each in mappings for item in each.get("items") or [each]]
+    except ValueError as error:  # a time without quotes, such as one with a 13th month
+        raise RehearsalError(
+            f"--jobs {path}: a time in it is none ({error}); allowed: one such as "
+            "2026-11-23T06:00:00Z."
+        ) from None
+    except RecursionError:
+        raise RehearsalError(
+            f"--jobs {path}: it is nested too deeply to be read; allowed: the output of {COMMAND}."
+        ) from None
+    listed = []
+    for each in (one for one in documents if isinstance(one, dict)):
+        items = each.get("items") or [each]
+        if not isinstance(items, list):
+            of = each.get("kind") or "an object"
+            raise RehearsalError(
+                f'--jobs {path}: {of} has items "{str(items)[:40]}"; allowed: the list that '
+                f"{COMMAND} prints."
+            )
+        listed += items
     return [
         each
         for each in listed
@@ -68,6 +86,8 @@ def _objects(path: Path) -> list[dict[str, Any]]:
 def _wrong(found: dict[str, Any], now: datetime) -> str:
     """Return in which way an object is not as kubectl prints it; empty where it is."""
     try:
+        if fault := shape_fault(found):
+            return fault
         _READERS[kind_of(found)](found, now)
         _running([found])
     except KeyError as error:

@@ -8,9 +8,12 @@ from typing import Any
 
 from rehearsal.api import Api, ApiServerError
 from rehearsal.moves.jobs import RunningJob
+from rehearsal.moves.stays import at_age
 from rehearsal.nodes import NODES
 
 PODS = "/api/v1/pods"
+NOBODY = "fleet-rehearsal"
+"""The scheduler of pods that are put on their machine: none of this name runs."""
 OVER = ("Failed", "Aborted", "Terminated")
 """The phases in which a Job of Volcano has no pods and makes none."""
 DEADLINE_S = 60.0
@@ -86,16 +89,37 @@ def _make(api: Api, job: RunningJob, nodes: set[str]) -> str | None:
     """Make a job; return why it cannot be made."""
     if job.node is not None and job.node not in nodes:
         return f"it runs on {job.node}, which the twin does not have."
+    manifest = at_age(job.manifest, job.hours)
+    if job.node is not None:
+        manifest["spec"] = {**manifest["spec"], "schedulerName": NOBODY}
     try:
-        api.create(job.collection, job.manifest)
-        if job.node is not None:
-            target = {"apiVersion": "v1", "kind": "Node", "name": job.node}
-            binding = {"apiVersion": "v1", "kind": "Binding", "target": target}
-            named = {"metadata": {"name": job.manifest["metadata"]["name"]}}
-            api.create(f"{job.path}/binding", {**binding, **named})
+        if not api.create(job.collection, manifest):
+            return "the twin has one of this name already."
     except ApiServerError as error:
         return str(error)
-    return None
+    return None if job.node is None else _bind(api, job, job.node)
+
+
+def _bind(api: Api, job: RunningJob, node: str) -> str | None:
+    """Put a pod on its machine; return why it is not there, and then it is taken away.
+
+    In the namespace of a queue Volcano's webhook has named its own scheduler, which may be first.
+    """
+    target = {"apiVersion": "v1", "kind": "Node", "name": node}
+    binding = {"apiVersion": "v1", "kind": "Binding", "target": target}
+    named = {"metadata": {"name": job.manifest["metadata"]["name"]}}
+    try:
+        if api.create(f"{job.path}/binding", {**binding, **named}):
+            return None
+    except ApiServerError as error:
+        why = str(error)
+    else:
+        found = (api.get(job.path) or {}).get("spec") or {}
+        if found.get("nodeName") == node:
+            return None
+        why = f"it runs on {node}, and the twin's scheduler has put it on {found.get('nodeName')}."
+    take_away(api, [job])
+    return why
 
 
 def _wait(api: Api, jobs: Sequence[RunningJob], watch: Callable[[], None]) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """Ends the jobs that a drain waits for: by itself none of the twin's jobs ends in time.
 
 The program's drains evict what is made anew elsewhere and wait for every other pod until its own
-end, for a day if need be. Karpenter's evict all pods but those with karpenter.sh/do-not-disrupt,
-for which they wait until the machine's terminationGracePeriod is over (karpenter v1.14.1,
+end, for a day if need be. Karpenter's evict all pods but those with karpenter.sh/do-not-disrupt
+(`rehearsal.moves.stays` makes `true` of a duration that is not over), for which they wait until the
+machine's terminationGracePeriod is over (karpenter v1.14.1,
 pkg/controllers/node/termination/terminator). Here the wait lasts seconds, and the report says who
 was waited for.
 """
@@ -19,10 +20,10 @@ from rehearsal.errors import RefusedError
 from rehearsal.moves.jobs import GANG
 from rehearsal.moves.machines import is_emptied, takes_pods
 from rehearsal.moves.start import job_of
+from rehearsal.moves.stays import FOREVER, STAYS
 from rehearsal.moves.watch import Watch
 from rehearsal.nodes import MERGE
 
-STAYS = "karpenter.sh/do-not-disrupt"
 PATIENCE_S = 2.0
 """A drain waits so long for a job of the twin; a real one until the job's own end."""
 POLL_S = 0.2
@@ -99,7 +100,7 @@ def _is_held(pod: dict[str, Any], node: dict[str, Any] | None) -> bool:
     if node is None or not _ends_by_itself(pod):
         return False
     annotations = pod["metadata"].get("annotations") or {}
-    return not is_emptied(node) or annotations.get(STAYS) == "true"
+    return not is_emptied(node) or annotations.get(STAYS) == FOREVER
 
 
 def _is_of_gang(pod: dict[str, Any]) -> bool:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from rehearsal.moves.result import ASSUMED_HOURS, Drifted, EndedJob, Moves
+from rehearsal.moves.result import ASSUMED_HOURS, REPLACED_S, Drifted, EndedJob, Moves
 
 SHOWN = 8
 SHORT = 12
 """Digits of a commit."""
 NO_MACHINE = "none replaced, reinstalled, rebooted or drained"
-NOTHING_SAID = "Karpenter has not replaced them yet, without a reason"
+NOT_DONE = f"Karpenter is not done after {REPLACED_S / 60:g} min"
 
 
 def five_lines(moves: Moves, environment: str) -> tuple[str, ...]:
@@ -30,11 +30,13 @@ def one_line(
     due = sum(len(each.machines) for each in moves.due)
     parts = [f"{len(moves.ended)} ended" if moves.ended else "none ended"]
     parts += [f"{_number(len(n), 'machine')} {what}" for what, n in _by_what(moves).items()]
-    kept = len(moves.drifted)
+    kept = sum(each.by_budget for each in moves.drifted)
     parts += [f"{kept} rented {'stays' if kept == 1 else 'stay'} as before"] if kept else []
+    pending = len(moves.drifted) - kept
+    parts += [f"{pending} rented not replaced yet"] if pending else []
     reinstall = f"`fleet reinstall {environment}`"
     parts += [f"{due} {'waits' if due == 1 else 'wait'} for {reinstall}"] if due else []
-    parts += [f"{moves.usd:,.2f} USD"] if moves.usd else []
+    parts += [usd(moves)] if moves.usd or moves.unpriced else []
     parts += [f"{_number(len(moves.not_running), 'job')} not started"] if moves.not_running else []
     text = f"from {moves.commit[:SHORT]} with {_jobs_running(moves)}: {', '.join(parts)}"
     if not moves.ended and not moves.not_running:
@@ -61,7 +63,8 @@ def _jobs(moves: Moves) -> str:
         again = sum(bool(job.again_on) for job in moves.ended)
         assumed = "" if moves.snapshot else f" (each taken to be {ASSUMED_HOURS:g} h old)"
         line += (
-            f", {again} started again: {_some([_ended(job) for job in moves.ended])}; "
+            f", {again} started again{_to_come(moves)}: "
+            f"{_some([_ended(job) for job in moves.ended])}; "
             f"{moves.gpu_hours_lost:,.1f} GPU-hours lost{assumed}"
         )
     if moves.waited:
@@ -73,16 +76,22 @@ def _jobs(moves: Moves) -> str:
     return f"{line}."
 
 
+def _to_come(moves: Moves) -> str:
+    number = sum(job.to_come for job in moves.ended)
+    return f", {number} still to end as {NOT_DONE}" if number else ""
+
+
 def _ended(job: EndedJob) -> str:
-    what = f"{job.name} (a gang of {job.gpus} GPUs)" if job.gang else job.name
+    what = f"{job.name} (a gang of {job.gpus:g} GPUs)" if job.gang else job.name
     times = f", {job.times} times" if job.times > 1 else ""
-    return f"{what} on {job.node} at {job.at_s:.0f} s{times}"
+    at = "still to end" if job.to_come else f"at {job.at_s:.0f} s"
+    return f"{what} on {job.node} {at}{times}"
 
 
 def _machines(moves: Moves) -> str:
     told = [f"{len(names)} {what}: {_some(names)}" for what, names in _by_what(moves).items()]
     line = f"in their order: {'; '.join(told)}" if told else NO_MACHINE
-    kept = f". {_drifted(moves.drifted)}" if moves.drifted else ""
+    kept = "".join(f". {each}" for each in _drifted(moves.drifted))
     return f"Machines{',' if told else ':'} {line}{kept}."
 
 
@@ -97,20 +106,39 @@ def _by_what(moves: Moves) -> dict[str, list[str]]:
     return found
 
 
-def _drifted(drifted: Sequence[Drifted]) -> str:
-    """Say which rented machines go on as they were, and what keeps them."""
-    budgets = sorted({each.node_pool for each in drifted if each.by_budget})
+def _drifted(drifted: Sequence[Drifted]) -> Iterator[str]:
+    """Yield which rented machines go on as they were, and for which it is only a matter of time."""
+    kept = [each for each in drifted if each.by_budget]
+    pending = [each for each in drifted if not each.by_budget]
+    if kept:
+        budgets = " and ".join(sorted({each.node_pool for each in kept}))
+        stay = "stays" if len(kept) == 1 else "stay"
+        yield (
+            f"{_rented(kept)} {stay} as before ({_reasons(kept)}) until empty{_with_jobs(kept)}, "
+            f"because the budget of {budgets} allows no replacement: "
+            f"{_some([each.name for each in kept])}"
+        )
+    if pending:
+        wait = "is" if len(pending) == 1 else "are"
+        said = "; ".join(sorted({each.blocked for each in pending if each.blocked}))
+        yield (
+            f"{_rented(pending)} {wait} still to be replaced ({_reasons(pending)})"
+            f"{_with_jobs(pending)}: {NOT_DONE}{f' ({said})' if said else ''}: "
+            f"{_some([each.name for each in pending])}"
+        )
+
+
+def _rented(drifted: Sequence[Drifted]) -> str:
+    return _number(len(drifted), "rented machine")
+
+
+def _reasons(drifted: Sequence[Drifted]) -> str:
+    return ", ".join(sorted({each.reason for each in drifted}))
+
+
+def _with_jobs(drifted: Sequence[Drifted]) -> str:
     jobs = {job for each in drifted for job in each.jobs}
-    others = sorted({each.blocked or NOTHING_SAID for each in drifted if not each.by_budget})
-    kept = [f"the budget of {' and '.join(budgets)} allows no replacement"] if budgets else []
-    what = "1 rented machine stays" if len(drifted) == 1 else f"{len(drifted)} rented machines stay"
-    why = ", ".join(sorted({each.reason for each in drifted}))
-    with_jobs = f", with {_number(len(jobs), 'job')}" if jobs else ""
-    names = _some([each.name for each in drifted])
-    return (
-        f"{what} as before ({why}) until empty{with_jobs}, because {'; '.join([*kept, *others])}: "
-        f"{names}"
-    )
+    return f", with {_number(len(jobs), 'job')}" if jobs else ""
 
 
 def _due(moves: Moves, environment: str) -> str:
@@ -137,11 +165,18 @@ def _fields(moves: Moves) -> str:
 def _capacity(moves: Moves) -> str:
     told = [
         f"{each.pool} had {each.least} GPUs of the {each.held} that its queues hold "
-        f"for {each.seconds:.0f} s"
+        f"for {each.seconds:.0f} s of the twin's own time"
         for each in moves.shortages
     ]
     below = "; ".join(told) or "never below what queues hold"
-    return f"Capacity: {below}; {moves.usd:,.2f} USD."
+    return f"Capacity: {below}; {usd(moves)}."
+
+
+def usd(moves: Moves) -> str:
+    """Return the price of a change, and what it is without."""
+    without = _number(len(moves.unpriced), "job")
+    unknown = f" without {without} whose price is not known" if moves.unpriced else ""
+    return f"{moves.usd:,.2f} USD{unknown}"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -165,9 +200,11 @@ def beginning(moves: Moves) -> str:
 def events(moves: Moves) -> Iterator[str]:
     """Yield what happened to machines and jobs in its order, and the machines that stay."""
     found = [(move.at_s, f"{move.name} {move.what}") for move in moves.machines]
-    found += [(job.at_s, f"{job.name} ended on {job.node}") for job in moves.ended]
+    ended = [job for job in moves.ended if not job.to_come]
+    found += [(job.at_s, f"{job.name} ended on {job.node}") for job in ended]
     yield from (f"{at_s:6.1f} s  {text}" for at_s, text in sorted(found))
     for each in moves.drifted:
-        why = each.blocked or NOTHING_SAID
         runs = f", runs {', '.join(each.jobs)}" if each.jobs else ""
-        yield f"stays as before: {each.name} of {each.node_pool}, {each.reason}{runs}: {why}"
+        what = "stays as before" if each.by_budget else "still to be replaced"
+        why = each.blocked or NOT_DONE
+        yield f"{what}: {each.name} of {each.node_pool}, {each.reason}{runs}: {why}"

@@ -17,8 +17,9 @@ def node(  # noqa: PLR0913  # each test sets one or two
     cordoned: bool = False,
     gone: bool = False,
     hardware: str = "dgx-h200",
+    offers: dict[str, str] | None = None,
 ) -> Seen:
-    """A Node with eight GPUs; without `at_s` it was there from the start."""
+    """A Node of a machine with eight GPUs; without `at_s` it was there from the start."""
     status = "True" if ready else "Unknown"
     labels = {"fleet.gpu/pool": pool, "fleet.gpu/hardware": hardware}
     found = {
@@ -30,7 +31,7 @@ def node(  # noqa: PLR0913  # each test sets one or two
         "spec": {"providerID": provider_id or f"metal3://{name}", "unschedulable": cordoned},
         "status": {
             "conditions": [{"type": "Ready", "status": status}],
-            "allocatable": {"nvidia.com/gpu": "8"},
+            "allocatable": offers or {"nvidia.com/gpu": "8"},
         },
     }
     return Seen(at_s=at_s, kind="Node", key=name, found=found, gone=gone, first=at_s == 0)
@@ -56,6 +57,7 @@ def pod(  # noqa: PLR0913  # each test sets one or two
     owner: str = "Job",
     gone: bool = False,
     gpus: int = 8,
+    resource: str = "nvidia.com/gpu",
     uid: str = "",
 ) -> Seen:
     """A pod of the Job default/train, or of another one; without `at_s` it ran at the start."""
@@ -68,7 +70,7 @@ def pod(  # noqa: PLR0913  # each test sets one or two
         },
         "spec": {
             "nodeName": on,
-            "containers": [{"resources": {"limits": {"nvidia.com/gpu": str(gpus)}}}],
+            "containers": [{"resources": {"limits": {resource: str(gpus)}}}],
         },
         "status": {"phase": phase},
     }

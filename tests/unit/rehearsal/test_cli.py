@@ -13,6 +13,7 @@ from rehearsal import cli
 from rehearsal.errors import NoBeginningError
 from rehearsal.run import Rehearsal
 from tests.conftest import ROOT
+from toolchain.build import ToolchainError
 
 
 @pytest.fixture
@@ -68,6 +69,15 @@ def test_what_names_nothing_to_come_from_is_bad_input(
     code, found = rehearsed(checkout, capsys, **options)
     assert code == 2
     assert len(found["problems"]) == 1
+
+
+def test_a_program_that_cannot_be_built_for_the_history_is_no_internal_error(
+    checkout: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = ToolchainError("pulumi cannot be built: the disk is full.")
+    monkeypatch.setattr("rehearsal.moves.deployed.ensure", raising(error))
+    code, found = rehearsed(checkout, capsys, before="deployed")
+    assert (code, found["problems"]) == (1, [str(error)])
 
 
 @pytest.mark.parametrize("asked_first", [True, False])

@@ -137,8 +137,8 @@ def test_a_stack_file_that_todays_settings_refuse_is_named_as_git_shows_it(
     assert not workspace.before.exists()
 
 
-def entry(kind: str = "update", **environment: str) -> dict[str, object]:
-    return {"kind": kind, "environment": environment}
+def entry(kind: str = "update", result: str = "succeeded", **environment: str) -> dict[str, object]:
+    return {"kind": kind, "environment": environment, "result": result}
 
 
 CLEAN = {"git.head": "a" * 40, "git.dirty": "false"}
@@ -154,6 +154,12 @@ def test_what_is_deployed_is_the_commit_of_the_last_update() -> None:
     ("history", "says"),
     [
         ([entry(**{**CLEAN, "git.dirty": "true"})], r"had changes beside its commit aaaaaaaaaaaa"),
+        (
+            [entry(result="failed", **CLEAN), entry(**CLEAN)],
+            r'has the result "failed", so no commit is what is deployed; allowed: "succeeded"',
+        ),
+        ([entry(result="in-progress", **CLEAN)], 'has the result "in-progress"'),
+        ([entry(result="", **CLEAN)], 'has the result "none"'),
         ([entry()], "was made outside a git repository"),
         ([], "the stack prod has no update in its history"),
         ([entry("destroy"), entry(**CLEAN)], "the stack prod was destroyed"),

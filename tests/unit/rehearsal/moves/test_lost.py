@@ -6,15 +6,17 @@ import pytest
 
 from hardware.catalogue import load
 from rehearsal.moves.jobs import RunningJob
-from rehearsal.moves.lost import ended_jobs
+from rehearsal.moves.lost import ended_jobs, to_be_ended
 from rehearsal.moves.result import EndedJob, Moves, beyond
 from rehearsal.moves.watch import Seen
 from settings.rehearsal import AllowedLoss
 from tests.support.rehearsal.moves import gang, node, pod, running
 
 
-def ended(*seen: Seen, job: RunningJob | None = None) -> tuple[EndedJob, ...]:
-    return ended_jobs((node("dgx-01"), *seen), [job or running()])
+def ended(
+    *seen: Seen, job: RunningJob | None = None, machine: Seen | None = None
+) -> tuple[EndedJob, ...]:
+    return ended_jobs((machine or node("dgx-01"), *seen), [job or running()])
 
 
 def test_a_job_whose_pod_goes_while_it_runs_is_ended() -> None:
@@ -37,6 +39,20 @@ def test_a_job_on_a_machine_that_is_replaced_or_switched_off_is_ended() -> None:
         assert (job.at_s, job.again_on) == (4.0, ())
     assert ended(pod("a", 0.0), pod("a", 2.0, "Succeeded"), node("dgx-01", 4.0, gone=True)) == ()
     assert ended(pod("a", 0.0), node("dgx-02", 4.0, gone=True)) == ()
+
+
+def test_instances_of_mig_and_shares_lose_their_part_of_a_gpu() -> None:
+    small, large = "nvidia.com/mig-1g.18gb", "nvidia.com/mig-3g.71gb"
+    mixed = node("dgx-01", offers={small: "32", large: "8"})
+    for resource, hours in ((small, 1 / 7), (large, 3 / 7)):
+        on = pod("a", 0.0, gpus=2, resource=resource)
+        gone = pod("a", 5.0, gpus=2, resource=resource, gone=True)
+        (job,) = ended(on, gone, machine=mixed)
+        assert job.gpu_hours_lost == round(2 * 3 * hours, 2)
+    shared = node("dgx-01", offers={"nvidia.com/gpu": "32"})
+    one = (pod("a", 0.0, gpus=1), pod("a", 5.0, gpus=1, gone=True))
+    (job,) = ended(*one, machine=shared)
+    assert (job.gpus, job.gpu_hours_lost) == (0.25, 0.75)
 
 
 def test_two_pods_of_a_job_are_one_ended_job() -> None:
@@ -92,7 +108,7 @@ def test_a_rented_machine_is_priced_as_the_capacity_that_it_is() -> None:
     def usd(capacity: str) -> float | None:
         found = node("dgx-01", hardware="p5en.48xlarge")
         found.found["metadata"]["labels"]["karpenter.sh/capacity-type"] = capacity
-        (job,) = ended(found, pod("a", 0.0), pod("a", 5.0, gone=True))
+        (job,) = ended(pod("a", 0.0), pod("a", 5.0, gone=True), machine=found)
         return job.usd
 
     machine = load("p5en.48xlarge")
@@ -101,6 +117,20 @@ def test_a_rented_machine_is_priced_as_the_capacity_that_it_is() -> None:
         assert price is not None
         assert usd(capacity) == round(3 * price, 2)
     assert usd("spot") != usd("on-demand")
+
+
+def test_the_jobs_of_machines_that_are_still_to_go_are_to_end_and_lose_their_hours() -> None:
+    seen = (node("dgx-01"), node("dgx-02"), pod("a", 0.0), pod("b", 0.0, on="dgx-02", job="other"))
+    jobs = [running(), running("other")]
+    (job,) = to_be_ended(seen, jobs, {"dgx-02"}, 200.0)
+    assert (job.name, job.node, job.gpu_hours_lost) == ("default/other", "dgx-02", 24.0)
+    assert (job.to_come, job.at_s) == (True, 200.0)
+    assert (
+        to_be_ended(
+            (*seen, pod("b", 5.0, on="dgx-02", job="other", gone=True)), jobs, {"dgx-02"}, 9
+        )
+        == ()
+    ), "it has ended already"
 
 
 def test_a_job_that_has_ended_well_and_a_pod_that_is_made_anew_are_not_ended() -> None:
@@ -140,6 +170,20 @@ def test_a_snapshot_of_which_nothing_runs_vouches_for_nothing() -> None:
         "research/a: no room."
     )
     assert list(beyond(replace(none, jobs=1), AllowedLoss())) == []
+    (sentence,) = beyond(replace(none, snapshot=None), AllowedLoss())
+    assert sentence.startswith("No job of the default set runs in the twin, so nothing tells")
+    assert list(beyond(replace(none, snapshot=None, not_running=()), AllowedLoss())) == []
+
+
+def test_a_price_that_is_not_known_is_no_price_of_nothing() -> None:
+    (job,) = ended(pod("a", 0.0), pod("a", 5.0, gone=True))
+    unknown = moves(replace(job, usd=None))
+    assert list(beyond(unknown, AllowedLoss(jobs_ended=1))) == []
+    (sentence,) = beyond(unknown, AllowedLoss(jobs_ended=1, usd=1000))
+    assert sentence == (
+        "gpu-fleet:rehearsal.allow.usd allows 1,000, and nothing tells whether the change keeps to "
+        "it: the catalogue has no price for the machine of default/train."
+    )
 
 
 @pytest.mark.parametrize(

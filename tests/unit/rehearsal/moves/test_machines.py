@@ -1,6 +1,7 @@
 """What happened to machines, told from the API server's watch."""
 
 from rehearsal.moves.machines import due_machines, machine_moves, replaced_gateways
+from rehearsal.moves.servers import ServerTimes
 from rehearsal.moves.watch import Seen
 from rehearsal.nodes import RequestedMachine
 from settings import BareMetalPoolSettings, Settings, parse
@@ -77,12 +78,26 @@ def test_a_machine_that_was_off_and_comes_back_was_rebooted() -> None:
 
 
 def test_a_gateway_outside_the_cluster_is_known_by_its_id() -> None:
-    found = replaced_gateways({"gw": "1", "old": "2"}, {"gw": "3", "new": "4"}, 9.0)
-    assert [(move.name, move.what) for move in found] == [
-        ("gw", "replaced"),
-        ("new", "new"),
-        ("old", "gone"),
+    found = replaced_gateways(
+        {"gw": "1", "old": "2"}, {"gw": "3", "new": "4"}, {"gw": 3.0, "new": 5.0}, 9.0
+    )
+    assert [(move.name, move.what, move.at_s) for move in found] == [
+        ("gw", "replaced", 3.0),
+        ("new", "new", 5.0),
+        ("old", "gone", 9.0),
     ]
+
+
+def test_a_server_that_becomes_another_one_has_the_time_at_which_it_did() -> None:
+    there, clock = {"gw": "1", "cpu-1": "2"}, [0.0]
+    times = ServerTimes(lambda: dict(there), lambda: clock[-1])
+    times.start()
+    times.stop()
+    for at_s, change in ((4.0, {"gw": "3"}), (6.0, {"cpu-2": "4"}), (8.0, {})):
+        there |= change
+        clock.append(at_s)
+        times.look()
+    assert times.changed == {"gw": 4.0, "cpu-2": 6.0}
 
 
 def machine(name: str, ignition: str, provider_id: str = "") -> RequestedMachine:

@@ -74,7 +74,7 @@ def replacing(
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, seconds in {"PAUSE_S": 0.001, "QUIET_S": 0.2, "MARKED_S": 5, "REPLACED_S": 5}.items():
+    for name, seconds in {"PAUSE_S": 0.001, "MARKED_S": 5, "REPLACED_S": 5}.items():
         monkeypatch.setattr(rented, name, seconds)
 
 
@@ -122,14 +122,39 @@ def test_the_wait_lasts_until_the_machine_is_gone() -> None:
     assert (watch.rounds, work.left()) == (9, [])
 
 
-def test_a_machine_that_a_pod_keeps_has_karpenters_words_for_it() -> None:
+def test_a_machine_without_such_a_period_is_kept_by_a_pod_in_karpenters_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     words = 'Pod "research/x" has "karpenter.sh/do-not-disrupt" annotation'
     watch = FakeWatch([*RUNS, claim("ip-1", 0.0)])
     work = replacing(watch, event("burst-ip-1", words, ENDED, kind="NodeClaim"))
+    monkeypatch.setattr(rented, "REPLACED_S", 0.2)
     work.wait()
     assert watch.rounds > 5, "it could still begin"
     (left,) = work.left()
     assert (left.blocked, left.by_budget) == (words, False)
+
+
+@pytest.mark.parametrize(
+    ("words", "holds"),
+    [
+        ('Pod "research/x" has "karpenter.sh/do-not-disrupt" annotation', False),
+        ("Pdb prevents pod evictions (PodDisruptionBudget=[research/x])", False),
+        ("Not all pods would schedule, research/x => no instance type is large enough", True),
+        ("Disruption is blocked through the karpenter.sh/do-not-disrupt annotation", True),
+    ],
+)
+def test_no_pod_keeps_a_drifted_machine_that_has_a_termination_grace_period(
+    words: str, holds: bool
+) -> None:
+    """Karpenter says it of machines that it would save, and replaces drifted ones all the same."""
+    bounded = claim("ip-1", 0.0)
+    bounded.found["spec"]["terminationGracePeriod"] = "24h"
+    work = replacing(
+        FakeWatch([*RUNS, bounded]), event("burst-ip-1", words, ENDED, kind="NodeClaim")
+    )
+    (left,) = work.left()
+    assert left.blocked == (words if holds else "")
 
 
 def test_nothing_is_waited_for_where_no_class_and_no_node_pool_has_changed() -> None:

@@ -53,7 +53,7 @@ GANG: dict[str, Any] = {
                             {"name": "shm", "emptyDir": {"medium": "Memory"}},
                             {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {}}},
                         ],
-                        "containers": [],
+                        "containers": [{"name": "main"}],
                     }
                 },
             }
@@ -65,7 +65,11 @@ JOB = {
     "apiVersion": "batch/v1",
     "kind": "Job",
     "metadata": {"name": "plain", "namespace": "default"},
-    "spec": {"parallelism": 2, "selector": {}, "template": {"spec": {"containers": []}}},
+    "spec": {
+        "parallelism": 2,
+        "selector": {},
+        "template": {"spec": {"containers": [{"name": "main"}]}},
+    },
     "status": {"active": 2, "startTime": "2026-11-23T11:30:00Z"},
 }
 OF_JOB = {
@@ -122,7 +126,7 @@ def test_a_job_of_volcanos_scheduler_is_made_and_one_of_another_scheduler_is_not
     tmp_path: Path,
 ) -> None:
     def of(scheduler: str) -> list[str]:
-        template = {"spec": {"schedulerName": scheduler, "containers": []}}
+        template = {"spec": {"schedulerName": scheduler, "containers": [{"name": "main"}]}}
         job = {**JOB, "spec": {"parallelism": 1, "template": template}}
         return [
             each.manifest["kind"] for each in of_snapshot(snapshot(tmp_path, job, OF_JOB), NOON)
@@ -156,12 +160,43 @@ def test_a_pod_of_another_owner_is_put_on_the_machine_that_it_runs_on(tmp_path: 
     assert pod.manifest["metadata"]["annotations"] == {"scheduling.k8s.io/group-name": "gang"}
 
 
+GPUS = {"name": "main", "resources": {"limits": {"nvidia.com/gpu": "1k"}}}
+TASK = GANG["spec"]["tasks"][0]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "says"),
+    [
+        ([], 'spec.tasks "[]", which is no list with a task'),
+        (
+            [{"template": TASK["template"]}],
+            'spec.tasks[0].replicas "None", which is not a whole number of 1 or more',
+        ),
+        (
+            [{**TASK, "replicas": "two"}],
+            'spec.tasks[0].replicas "two", which is not a whole number of 1 or more',
+        ),
+        ([{"replicas": 2}], 'spec.tasks[0].template.spec "None", which is no mapping'),
+    ],
+)
+def test_a_gang_that_could_not_start_is_refused_before_anything_is_started(
+    tmp_path: Path, tasks: list[object], says: str
+) -> None:
+    path = snapshot(tmp_path, {**GANG, "spec": {**GANG["spec"], "tasks": tasks}})
+    with pytest.raises(RehearsalError) as refused:
+        of_snapshot(path)
+    assert str(refused.value).startswith(f"--jobs {path}: Job research/gang has {says}; allowed:")
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("a: [", "is not YAML"),
         ("kind: List\nitems: []\n", "no running Job or pod is in it; allowed: the output of"),
         (None, "cannot be read: No such file or directory"),
+        ("kind: List\nitems: 3\n", 'List has items "3"; allowed: the list that'),
+        ("startTime: 2026-13-45T06:00:00Z\n", "a time in it is none .month must be in 1"),
+        ("a: " + "[" * 5000 + "]" * 5000, "it is nested too deeply to be read; allowed: the"),
     ],
 )
 def test_a_file_that_is_no_snapshot_is_a_sentence(
@@ -178,7 +213,21 @@ def test_a_file_that_is_no_snapshot_is_a_sentence(
     ("change", "says"),
     [
         ({"spec": {"parallelism": 1}}, "Job default/plain has no template"),
-        ({"spec": {"template": {"spec": None}}}, "Job default/plain is not as kubectl prints it"),
+        (
+            {"spec": {"template": {"spec": None}}},
+            'Job default/plain has spec.template.spec "None", which is no mapping',
+        ),
+        (
+            {"spec": {"template": {"spec": {}}}},
+            'Job default/plain has spec.template.spec.containers "None", which is no list with',
+        ),
+        (
+            {"spec": {"template": {"spec": {"containers": [GPUS]}}}},
+            (
+                "Job default/plain has spec.template.spec.containers[0].resources.limits."
+                'nvidia.com/gpu "1k", which is not a whole number of 0 to 1000'
+            ),
+        ),
         ({"metadata": {"namespace": "default"}}, "Job without a name has no name"),
         ({"metadata": []}, "Job without a name is not as kubectl prints it"),
         (

@@ -78,7 +78,10 @@ def test_a_rough_change_says_what_it_takes() -> None:
             "Fields that cannot change in place: image, userData of Server cpu-1, Server cpu-2; "
             "size of Volume data."
         ),
-        "Capacity: dgx had 8 GPUs of the 16 that its queues hold for 6 s; 70.50 USD.",
+        (
+            "Capacity: dgx had 8 GPUs of the 16 that its queues hold for 6 s of the twin's own "
+            "time; 70.50 USD."
+        ),
     )
 
 
@@ -112,6 +115,25 @@ def test_rented_machines_that_stay_are_no_replacements_and_have_their_reason() -
     )
 
 
+def test_rented_machines_that_no_budget_holds_are_only_not_replaced_yet() -> None:
+    pending = replace(STAYS, by_budget=False, blocked="")
+    (job,) = ROUGH.ended
+    ends = replace(job, name="research-burst/rl", node=pending.name, again_on=(), to_come=True)
+    moves = replace(CALM, drifted=(pending,), ended=(ends,))
+    lines = five_lines(moves, "prod")
+    assert lines[1] == (
+        "Machines: none replaced, reinstalled, rebooted or drained. 1 rented machine is still to "
+        "be replaced (AMIDrift), with 1 job: Karpenter is not done after 3 min: ip-10-51-0-10."
+    )
+    assert lines[0].startswith(
+        "Jobs: 1 of 16 ended, 0 started again, 1 still to end as Karpenter is not done after 3 "
+        "min: research-burst/rl on ip-10-51-0-10 still to end; 24.0 GPU-hours lost"
+    )
+    assert not any("until empty" in line for line in lines)
+    assert "1 rented not replaced yet" in one_line(moves, "prod")[1]
+    assert not any("research-burst/rl ended" in line for line in whole(moves, "prod"))
+
+
 def test_where_only_gangs_run_the_report_speaks_of_gangs() -> None:
     gangs = replace(CALM, gangs=16)
     assert five_lines(gangs, "prod")[0] == "Gangs: 0 of 16 ended."
@@ -126,6 +148,14 @@ def test_a_gang_that_was_started_again_twice_is_said_so() -> None:
         "Jobs: 1 of 16 (1 gang) ended, 1 started again: research/train (a gang of 16 GPUs) on "
         "dgx-01 at 12 s, 2 times; "
     )
+
+
+def test_a_price_that_is_not_known_is_said_so() -> None:
+    (job,) = ROUGH.ended
+    unknown = replace(ROUGH, ended=(job, replace(job, name="research/x", usd=None)))
+    without = "70.50 USD without 1 job whose price is not known"
+    assert five_lines(unknown, "prod")[4].endswith(f"; {without}.")
+    assert without in one_line(unknown, "prod")[1]
 
 
 def test_the_short_report_has_one_line_of_it() -> None:
