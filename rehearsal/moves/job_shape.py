@@ -42,8 +42,8 @@ def _of_gang(spec: Mapping[str, Any]) -> Iterator[str]:
         path = f"spec.tasks[{position}]"
         if not isinstance(task, dict):
             yield f'has {path} "{task}", which is no mapping'
-        elif not _is_whole(task.get("replicas")):
-            yield f'has {path}.replicas "{task.get("replicas")}", which is not {WHOLE}'
+        elif task.get("replicas", 0) != 0 and not _is_whole(task["replicas"]):
+            yield f'has {path}.replicas "{task["replicas"]}", which is not {WHOLE}, or 0'
         else:
             yield from _of_template(task.get("template"), f"{path}.template")
 

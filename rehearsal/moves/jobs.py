@@ -54,7 +54,9 @@ class RunningJob:
         if not self.is_gang:
             return 1
         spec = self.manifest["spec"]
-        return int(spec.get("minAvailable") or sum(int(each["replicas"]) for each in spec["tasks"]))
+        return int(
+            spec.get("minAvailable") or sum(int(each.get("replicas", 0)) for each in spec["tasks"])
+        )
 
     @property
     def gpus_of_a_pod(self) -> int:

@@ -169,12 +169,12 @@ TASK = GANG["spec"]["tasks"][0]
     [
         ([], 'spec.tasks "[]", which is no list with a task'),
         (
-            [{"template": TASK["template"]}],
-            'spec.tasks[0].replicas "None", which is not a whole number of 1 or more',
+            [{**TASK, "replicas": -1}],
+            'spec.tasks[0].replicas "-1", which is not a whole number of 1 or more, or 0',
         ),
         (
             [{**TASK, "replicas": "two"}],
-            'spec.tasks[0].replicas "two", which is not a whole number of 1 or more',
+            'spec.tasks[0].replicas "two", which is not a whole number of 1 or more, or 0',
         ),
         ([{"replicas": 2}], 'spec.tasks[0].template.spec "None", which is no mapping'),
     ],
@@ -248,3 +248,10 @@ def test_an_object_that_kubectl_does_not_print_so_is_a_sentence_with_its_name(
         of_snapshot(path)
     assert str(refused.value).startswith(f"--jobs {path}: {says}")
     assert str(refused.value).endswith("allowed: the output of " + COMMAND + ".")
+
+
+def test_a_task_that_is_scaled_to_0_is_one_without_pods(tmp_path: Path) -> None:
+    spare = {"name": "spare", "template": TASK["template"]}  # as kubectl prints replicas: 0
+    spec = {**GANG["spec"], "minAvailable": None, "tasks": [TASK, spare]}
+    (job,) = of_snapshot(snapshot(tmp_path, {**GANG, "spec": spec}), NOON)
+    assert job.needs == 4
