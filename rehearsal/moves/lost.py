@@ -86,7 +86,7 @@ def _ended(
     if not ended:
         return None
     lost = [pod for pod in (pods if job.is_gang else ended) if pod.first]
-    prices = [_usd_per_gpu_hour(nodes.get(_node(pod), {})) for pod in lost]
+    prices = [usd_per_gpu_hour(nodes.get(_node(pod), {})) for pod in lost]
     hours = [_gpus(pod.found) * job.hours for pod in lost]
     priced = [price * each for price, each in zip(prices, hours, strict=True) if price is not None]
     running = sorted(_node(pod) for pod in pods if _runs(pod) and (job.is_gang or not pod.first))
@@ -117,7 +117,7 @@ def _gpus(pod: Mapping[str, Any]) -> int:
     return sum(map(gpus_of, pod["spec"]["containers"]))
 
 
-def _usd_per_gpu_hour(labels: Mapping[str, str]) -> float | None:
+def usd_per_gpu_hour(labels: Mapping[str, str]) -> float | None:
     """Return what an hour of a GPU costs on a Node with these labels."""
     try:
         machine = load(labels.get(HARDWARE_LABEL, ""))
