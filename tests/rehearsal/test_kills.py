@@ -11,7 +11,7 @@ HARMS = ("doubled", "orphaned", "missing", "changes")
 CONTROLLERS = {
     *("kube-controller-manager", "kube-scheduler", "kwok", "machine-loop", "karpenter"),
     *("volcano-admission", "volcano-controllers", "volcano-scheduler"),
-    *("fleet-pool-domains", "fleet-queue-entry", "fleet-gang-buffer"),
+    *("fleet-pool-domains", "fleet-queue-entry"),  # dev has no queue for fleet-gang-buffer
 }
 HOUR_S = 3600
 
