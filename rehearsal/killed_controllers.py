@@ -19,8 +19,8 @@ from rehearsal.kills import Kills
 from rehearsal.smoke.jobs import RENTED
 from rehearsal.smoke.results import Smoke
 
-LATEST_S = 25.0
-"""Meanwhile a gang waits, its machines are asked for, boot and join, it runs, and they go."""
+LATEST_S = 15.0
+"""Meanwhile a gang waits, its machines are asked for, boot and join, and it starts."""
 CLAIM_OF = "karpenter.sh/nodeclaim"
 
 
