@@ -20,6 +20,9 @@ from rehearsal.faults.asked import AskedFault
 from rehearsal.processes import MARK
 from settings import Settings
 
+DRAINED_WITHIN_S = 180.0
+"""For the machines of the twin, whose pods may all be evicted at once."""
+
 
 def extras(*, kills: int, seed: int, destroy: bool, faults: tuple[AskedFault, ...] = ()) -> Extras:
     """Return what a rehearsal is to do beside bringing up."""
@@ -67,8 +70,12 @@ def _uninstall_what_is_half_installed(resume: Resume, directory: Path) -> tuple[
 
 
 def take_down(engine: Engine, settings: Settings, hetzner: str, say: Say) -> TakenDown:
-    """Do what `fleet destroy` does, with `--lift` for each protected part."""
-    stack = _stack(engine)
+    """Do what `fleet destroy` does, with `--lift` for each protected part.
+
+    Where that fails, it is said beside what is left. Raises RehearsalError where nothing can be
+    asked.
+    """
+    stack, failed = _stack(engine), ""
     try:
         before = stack.resources()
         looking = Teardown(settings=settings, stack=stack, lifted=())
@@ -76,13 +83,16 @@ def take_down(engine: Engine, settings: Settings, hetzner: str, say: Say) -> Tak
         down = Teardown(
             settings=settings, stack=stack, lifted=[*held], hetzner=hetzner, at_aws=_nothing
         )
-        say("ending rented machines")
-        down.end_rented(say)
-        down.destroy(lambda done: say(f"{done.finished} resources"))
+        try:
+            say("ending rented machines")
+            down.end_rented(say, at_most_s=DRAINED_WITHIN_S)
+            down.destroy(lambda done: say(f"{done.finished} resources"))
+        except (StackError, KubeError) as error:
+            failed = f"fleet destroy: {error}"
         left = [f"{name} ({each.kind})" for each in down.left() for name in each.names]
     except (StackError, KubeError) as error:
         raise RehearsalError(f"fleet destroy: {error}") from None
-    return TakenDown(protected=held, resources=len(things(before)), left=tuple(left))
+    return TakenDown(protected=held, resources=len(things(before)), left=tuple(left), failed=failed)
 
 
 def _nothing(_settings: Settings) -> Iterator[Left]:

@@ -14,8 +14,9 @@ from rich.text import Text
 from engine.console import show
 from engine.interrupts import Interrupted, interruptible
 from policies.environment import load
-from rehearsal.errors import NoBeginningError, RehearsalError
+from rehearsal.errors import NoBeginningError, NothingToHitError, RehearsalError
 from rehearsal.extras import Extras
+from rehearsal.faults.run import gangs_for
 from rehearsal.moves.change import asked
 from rehearsal.progress import Progress
 from rehearsal.report import Report
@@ -63,9 +64,12 @@ def rehearse(  # noqa: PLR0913  # an option each
             except (SettingsError, RehearsalError) as error:
                 begins = not isinstance(error, NoBeginningError)
                 return refused(error, UNKNOWN if begins else NO_BEGINNING)
+            loaded = load(tracked)
+            if extras and extras.faults:
+                gangs_for(loaded.settings, extras.faults)  # or refused late
             rehearsal = Rehearsal(
                 workspace,
-                load(tracked),
+                loaded,
                 tracked,
                 progress,
                 charts=charts,
@@ -74,7 +78,7 @@ def rehearse(  # noqa: PLR0913  # an option each
             )
             report = rehearsal.run(keep=keep, again=again)
     except (SettingsError, RehearsalError, ToolchainError) as error:
-        return refused(error, FAILS)
+        return refused(error, UNKNOWN if isinstance(error, NothingToHitError) else FAILS)
     except Interrupted as interrupted:
         if as_json:
             told = f"The rehearsal was ended in {progress.current} by {interrupted}."

@@ -290,6 +290,7 @@ def kills(report: Report) -> Line | None:
     found = sum(len(kill.found) for kill in done.kills)
     again = sum(len(kill.not_there) + len(kill.useless) for kill in done.kills)
     harm = "harm done" if [*done.problems()] else "nothing doubled, orphaned or missing"
+    harm = "the update did not go on" if done.unfinished else harm
     text = (
         f"the engine {count(len(done.kills), 'time')} (seed {done.seed}), "
         f"{count(len(done.restarted), 'controller')}; {count(found, 'create')} found, {again} made "
@@ -305,11 +306,14 @@ def ending(report: Report) -> Line | None:
         return None
     left = len(done.left) + len(done.hanging)
     protected = f", {', '.join(done.protected)} by name" if done.protected else ""
+    drained = f"{count(len(done.drained), 'rented machine')} drained, " if done.drained else ""
     text = (
-        f"{count(done.resources, 'resource')} gone in {done.seconds:.0f} s{protected}; "
-        f"{left or 'nothing'} left"
+        f"it did not come to its end within {done.seconds:.0f} s; {left or 'nothing'} left"
+        if done.failed
+        else f"{drained}{count(done.resources, 'resource')} gone in {done.seconds:.0f} s"
+        f"{protected}; {left or 'nothing'} left"
     )
-    return Line(mark="bad" if left else "good", about="destroy", text=text)
+    return Line(mark="bad" if left or done.failed else "good", about="destroy", text=text)
 
 
 def counts(report: Report) -> Iterator[Line]:

@@ -9,6 +9,10 @@ class NoBeginningError(RehearsalError):
     """A change cannot be rehearsed from its commit; without `--from` the environment may be."""
 
 
+class NothingToHitError(RehearsalError):
+    """A fault is asked for that the settings of the environment leave nothing to hit."""
+
+
 class RefusedError(RehearsalError):
     """A cloud or an API server refuses a request; nothing was created or changed.
 

@@ -30,6 +30,7 @@ class TakenDown:
     protected: Mapping[str, str]  # part -> its resources, counted
     resources: int  # that were deployed
     left: tuple[str, ...]
+    failed: str = ""  # why it did not come to its end
 
 
 Say: TypeAlias = Callable[[str], None]

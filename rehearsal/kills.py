@@ -2,19 +2,19 @@
 
 Each kill takes the engine with its language host, program and policy pack, all at once, as a power
 cut does. The simulated clouds live on, and refuse a second thing of a name as the real ones do. The
-controllers of the cluster are killed, too, each once, and started again while the last update runs.
-An update more must find nothing to do.
+controllers of the control plane are killed, too, each once, and started again while the last
+update runs. An update more must find nothing to do. Those of charts and our own, which then have
+nothing to do, are killed while a gang rents (`rehearsal.killed_controllers`).
 """
 
 import random
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from engine.events import Outcome
 from rehearsal.accounting import Accounts, compare
 from rehearsal.cloud_apis import served, wait_for_calls
-from rehearsal.controllers.controller import Controllers, started
 from rehearsal.engine import Engine, EngineKilledError
 from rehearsal.extras import Extras, WentOn
 from rehearsal.twin import Twin
@@ -46,9 +46,15 @@ class Kills:
     orphaned: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()  # of the update that should have none
+    unfinished: bool = False  # an update did not go on, and nobody has counted what there is
 
     def problems(self) -> Iterator[str]:
         """Yields a sentence for each way in which a kill has done harm."""
+        if self.unfinished:
+            yield (
+                f"The update did not go on after {len(self.kills)} kills; --seed {self.seed} kills "
+                "at the same steps."
+            )
         harms = {
             "in its cloud twice": self.doubled,
             "in its cloud and in no state": self.orphaned,
@@ -65,7 +71,6 @@ class KilledUpdate:
     """The update of a twin, killed and gone on with; `resources` is how many there will be."""
 
     twin: Twin
-    controllers: Controllers
     extras: Extras
     resources: int
     say: Progress
@@ -83,15 +88,24 @@ class KilledUpdate:
         self.say("an update more")
         changes = engine.up(lambda _done: None).changes
         accounts = self._accounts(engine)
-        return last, Kills(
-            seed=self.extras.seed,
-            resources=self.resources,
-            kills=tuple(self.kills),
-            restarted=tuple(self.restarted),
+        return last, replace(
+            self.so_far,
+            unfinished=False,
             doubled=accounts.doubled,
             orphaned=accounts.orphaned,
             missing=accounts.missing,
             changes=tuple(f"{each.op} {each.type} {each.name}" for each in changes),
+        )
+
+    @property
+    def so_far(self) -> Kills:
+        """The kills of an update that has not come to its end."""
+        return Kills(
+            seed=self.extras.seed,
+            resources=self.resources,
+            kills=tuple(self.kills),
+            restarted=tuple(self.restarted),
+            unfinished=True,
         )
 
     def _killed(self, engine: Engine, step: int) -> None:
@@ -135,15 +149,7 @@ class KilledUpdate:
         for _, name in due:
             engine.processes.restart(name)
             self.restarted.append(name)
-        self._restart_those_of_charts(engine)
         return last
-
-    def _restart_those_of_charts(self, engine: Engine) -> None:
-        """Kills the controllers that releases have started, and starts them as the releases do."""
-        for each in started(engine.directory):
-            engine.processes.kill(each.name)
-            self.controllers.start([each])
-            self.restarted.append(each.name)
 
     def _accounts(self, engine: Engine) -> Accounts:
         held = self.twin.lakefs()

@@ -67,6 +67,7 @@ class Processes:
         self.logs = self.directory / "logs"
         self._children: dict[int, subprocess.Popen[bytes]] = {}
         self._starts: dict[str, _Start] = {}
+        self._killed: set[str] = set()
 
     def start(  # noqa: PLR0913  # an option each
         self,
@@ -80,13 +81,15 @@ class Processes:
     ) -> subprocess.Popen[bytes]:
         """Starts `argv` in a session of its own; its log is `logs/<name>.log`.
 
+        The log of one that `kill` has ended goes on.
         With `output`, standard output goes to that file and the log holds standard error alone.
         """
         words = tuple(map(str, argv))
         self._starts[name] = _Start(argv=words, env=env, cwd=cwd, controller=controller)
         self.records_directory.mkdir(parents=True, exist_ok=True)
         self.logs.mkdir(parents=True, exist_ok=True)
-        with shielded(), self.log(name).open("wb") as log:
+        mode = "ab" if name in self._killed else "wb"
+        with shielded(), self.log(name).open(mode) as log:
             stdout = output.open("wb") if output else log
             process = subprocess.Popen(
                 words,
@@ -111,6 +114,7 @@ class Processes:
     def kill(self, name: str) -> None:
         """Sends SIGKILL to a process and to all of its session, as a power cut does."""
         record = self._newest()[name]
+        self._killed.add(name)
         child = self._children.get(record.pid)
         while members := self._members([record]):  # one may have started another meanwhile
             for process in members:

@@ -33,6 +33,7 @@ from rehearsal.engine import Engine, EngineError, EngineKilledError, forget_find
 from rehearsal.errors import NoBeginningError, RefusedError, RehearsalError
 from rehearsal.extras import Extras
 from rehearsal.faults.run import FaultRehearsal
+from rehearsal.killed_controllers import ControllerKills
 from rehearsal.kills import KilledUpdate
 from rehearsal.machines import Fleet, MachineBooter
 from rehearsal.moves.change import Asked, Change
@@ -183,9 +184,16 @@ class Rehearsal:
             with phase("change") as now:
                 self._tell(self.change, outcome, now)
         settings, watch = self.environment.settings, self.workspace.processes.check
-        with smoke.running(api, settings, fleet, directory, watch) as jobs:
-            self._render(api, tools)
+        killed = self._controllers_to_kill(twin)
+        with smoke.running(
+            api, settings, fleet, directory, killed.look if killed else watch
+        ) as jobs:
+            if killed is None:
+                self._render(api, tools)
             self._wait_for(jobs)
+        if killed:
+            self._tell_of(killed)
+            self._render(api, tools)
         self._put_faults_in(twin)
         used = self._used(api, outcome)
         self.report = report_builder.with_controllers(self.report, used)
@@ -205,6 +213,21 @@ class Rehearsal:
             if found.problems:
                 now.fail(now.detail)
         self.report = replace(self.report, smoke=found).failed(*found.problems)
+
+    def _controllers_to_kill(self, twin: Twin) -> ControllerKills | None:
+        extras = self.extras
+        if extras is None or not extras.kills:
+            return None
+        return ControllerKills(controllers=self._controllers(twin), seed=extras.seed)
+
+    def _tell_of(self, killed: ControllerKills) -> None:
+        """Says what the kills of controllers did to the machines that the smoke set rented."""
+        killed.finish()
+        before = self.report.kills
+        if before and self.report.smoke:
+            kills = killed.told(before, self.report.smoke)
+            new = [each for each in kills.problems() if each not in [*before.problems()]]
+            self.report = replace(self.report, kills=kills).failed(*new)
 
     def _tell(self, change: Change, outcome: Outcome, now: RunningPhase) -> None:
         """Says what the change did; more than the settings allow fails the rehearsal."""
@@ -264,12 +287,16 @@ class Rehearsal:
             )
         update = KilledUpdate(
             twin=twin,
-            controllers=self._controllers(twin),
             extras=extras,
             resources=plan.started,
             say=now.say,
         )
-        outcome, kills = update.run()
+        try:
+            outcome, kills = update.run()
+        except RehearsalError:
+            kills = update.so_far
+            self.report = replace(self.report, kills=kills).failed(*kills.problems())
+            raise
         now.say(f"{count(len(kills.kills), 'kill')}, seed {kills.seed}")
         self.report = replace(self.report, kills=kills).failed(*kills.problems())
         if self.report.problems:

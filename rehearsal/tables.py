@@ -107,7 +107,11 @@ def _kills(done: Kills) -> Iterator[str]:
 
 
 def _ending(done: Ending) -> Iterator[str]:
-    yield f"{done.resources} resources gone in {done.seconds:.1f} s"
+    if done.failed:
+        yield f"not gone after {done.seconds:.1f} s: {done.failed}"
+    else:
+        yield f"{done.resources} resources gone in {done.seconds:.1f} s"
+    yield f"rented machines at work when it began: {', '.join(done.drained) or NOTHING}"
     for part, kept in done.protected.items():
         yield f"{part} is protected, and went because it was named (--lift {part}): {kept}"
     if done.inside:

@@ -152,7 +152,7 @@ class Workspace:
 
         Raises RehearsalError where something stays on a lakeFS server that the user has named.
         """
-        needed = ("etcd", "certificates", "controllers", "kubelets", "pulumi-home")
+        needed = ("etcd", "certificates", "controllers", "kubelets", "pulumi-home", "node-check")
         for name in (*needed, self.before.name):
             shutil.rmtree(self.directory / name, ignore_errors=True)
         for name in ("kubeconfig", "providers.json"):

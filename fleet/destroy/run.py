@@ -1,5 +1,6 @@
 """The steps of `fleet destroy`: rented machines first, then everything, then what is left."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -24,6 +25,7 @@ from kube.waiting import Say
 from settings import HetznerSite, Settings
 
 SPARE_S = 3600
+"""So much longer than the terminationGracePeriod of a pool its machines are waited for."""
 PARTS = ("teams", "monitoring", "lakefs")
 """The parts with protected resources that are no pools."""
 
@@ -72,13 +74,17 @@ class Teardown:
                 raise StackError(f'--lift is "{name}"; allowed: {", ".join(known)}.')
         return found
 
-    def end_rented(self, tell: Say) -> None:
-        """Let no machine come any more, and wait until Karpenter has ended those there are."""
+    def end_rented(self, tell: Say, *, at_most_s: float = math.inf) -> None:
+        """Let no machine come any more, and wait until Karpenter has ended those there are.
+
+        That takes as long as the jobs on them may run on. Raises KubeError where it takes longer,
+        or longer than `at_most_s`.
+        """
         pools = dict(node_pools(self.stack.resources()))
         if not pools:
             return
         cluster = client(self.stack.secret("kubeconfig"))
-        timeout_s = max(pools.values()) + SPARE_S
+        timeout_s = min(max(pools.values()) + SPARE_S, at_most_s)
         in_cluster(
             lambda: rented.end_machines(cluster, list(pools), timeout_s=timeout_s, tell=tell)
         )

@@ -183,7 +183,15 @@ def _fires(
     }
     (folder / "test.yaml").write_text(_json(content))
     command = [str(promtool), "test", "rules", str(folder / "test.yaml")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=WITHIN_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise RehearsalError(
+            f"promtool has not judged the alerts within {WITHIN_S} s: rehearse again when this "
+            "machine has less to do."
+        ) from None
     said = done.stdout + done.stderr
     if done.returncode and "got:" not in said:
         raise RehearsalError(f"promtool failed: {said.strip()[-400:]}")

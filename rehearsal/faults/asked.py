@@ -12,6 +12,8 @@ Kind = Literal["spot", "node", "link", "etcd", "api", "boot", "capacity"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 RENTED: frozenset[Kind] = frozenset({"spot", "boot", "capacity"})
 """What happens to rented machines alone."""
+OWNED: frozenset[Kind] = frozenset({"node", "link"})
+"""And to owned ones."""
 LATEST_S = 600.0
 
 

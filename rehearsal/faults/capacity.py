@@ -29,6 +29,8 @@ class SoldOut:
     """EC2 without capacity, from before the gang asks until a while after it was refused."""
 
     limit_s: float = 480.0
+    known: frozenset[tuple[str, str]] = frozenset()
+    """Karpenter's events of before, by uid and version: those of an earlier fault stay an hour."""
     told_s: float | None = None
     mended: float | None = None
 
@@ -40,6 +42,7 @@ class SoldOut:
             raise RehearsalError(
                 "--fault capacity: no gang runs on rented machines that are not reserved."
             )
+        self.known = _events(scene)
         sell_out(scene.directory, [{"capacity": each} for each in SOLD_OUT])
         scene.api.delete(gang.job.path, dependents="Background")
         for claim in scene.now["NodeClaim"].values():
@@ -59,8 +62,7 @@ class SoldOut:
     def step(self, scene: Scene) -> None:
         """Give capacity back a while after Karpenter was told that there is none."""
         if self.told_s is None:
-            events = scene.api.items("/api/v1/events", fieldSelector=f"reason={REASON}")
-            self.told_s = scene.watch.seconds if events else None
+            self.told_s = scene.watch.seconds if _events(scene) - self.known else None
         elif self.mended is None and scene.watch.seconds > self.told_s + WATCHED_S:
             self.end(scene)
 
@@ -76,6 +78,14 @@ class SoldOut:
     def mended_s(self) -> float | None:
         """When EC2 had capacity again."""
         return self.mended
+
+
+def _events(scene: Scene) -> frozenset[tuple[str, str]]:
+    """Return the events by which Karpenter says that EC2 has none; one said again is another."""
+    found = scene.api.items("/api/v1/events", fieldSelector=f"reason={REASON}")
+    return frozenset(
+        (each["metadata"]["uid"], each["metadata"]["resourceVersion"]) for each in found
+    )
 
 
 def _ask_again(scene: Scene, gang: Gang) -> None:

@@ -87,17 +87,26 @@ class LinkDown:
         write_private(folder / "ca.crt", (scene.directory / AUTHORITY).read_bytes())
         server = urlsplit(scene.api.server).netloc
         words = (str(folder), server, str(program), str(plan), self.node, "down" if down else "up")
-        done = subprocess.run(
-            [sys.executable, "-m", "rehearsal.faults.node_check_pod", *words],
-            cwd=self.root,
-            capture_output=True,
-            text=True,
-            timeout=WITHIN_S,
-            check=False,
-        )
+        done = self._run("-m", "rehearsal.faults.node_check_pod", *words)
         if done.returncode not in (0, 1) or done.stderr:
             raise RehearsalError(f"{NAME} failed: {(done.stderr or done.stdout).strip()[-400:]}")
         return done.stdout.strip()
+
+    def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run(
+                [sys.executable, *words],
+                cwd=self.root,
+                capture_output=True,
+                text=True,
+                timeout=WITHIN_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise RehearsalError(
+                f"--fault link: {NAME} has not ended within {WITHIN_S:.0f} s on {self.node}: "
+                "rehearse again when this machine has less to do."
+            ) from None
 
 
 def _program(scene: Scene) -> bytes:

@@ -50,10 +50,10 @@ class FaultRun:
     doubled: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     gpu_hours_lost: float = 0.0
-    usd_lost: float = 0.0
-    """Of work that is done again; each gang is taken to be some hours old."""
-    usd_waiting: float = 0.0
-    """Of machines that were paid while their gang did not run."""
+    usd_lost: float | None = 0.0
+    """Of work that is done again; each gang is taken to be some hours old. None is not known."""
+    usd_waiting: float | None = 0.0
+    """Of machines that were paid while their gang did not run; None where one has no price."""
     notes: tuple[str, ...] = ()
     alerts: Alerts = field(default_factory=Alerts)
 

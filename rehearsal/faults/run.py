@@ -9,10 +9,10 @@ from pathlib import Path
 
 from rehearsal.api import Api
 from rehearsal.controllers.controller import Controllers
-from rehearsal.errors import RefusedError, RehearsalError
+from rehearsal.errors import NothingToHitError, RefusedError, RehearsalError
 from rehearsal.faults import money, replay, work
 from rehearsal.faults.alerts import judge
-from rehearsal.faults.asked import RENTED, AskedFault, Kind
+from rehearsal.faults.asked import OWNED, RENTED, AskedFault, Kind
 from rehearsal.faults.boot import BootHangs
 from rehearsal.faults.capacity import SoldOut
 from rehearsal.faults.link import LinkDown
@@ -23,7 +23,7 @@ from rehearsal.faults.scene import Clock, Fault, Hit, Scene
 from rehearsal.faults.scrape import Scraper
 from rehearsal.faults.servers import ServerKilled
 from rehearsal.faults.spot import SpotEnds
-from rehearsal.faults.work import Gang
+from rehearsal.faults.work import Gang, Now
 from rehearsal.karpenter import instances, machines
 from rehearsal.karpenter.instances import BOOT_S, REAL_BOOT_S
 from rehearsal.moves.watch import COLLECTIONS, Watch
@@ -51,7 +51,7 @@ class FaultRehearsal:
 
     def run(self, wanted: Sequence[AskedFault]) -> Faults:
         """Start the gangs, put the faults in, and take the gangs away."""
-        gangs = _gangs(self.settings, wanted)
+        gangs = gangs_for(self.settings, wanted)
         watched = {**COLLECTIONS, "Gang": GANGS}
         watch = Watch(self.api, watched)
         watch.start()
@@ -158,25 +158,11 @@ class FaultRehearsal:
             doubled=doubled(scene),
             lost=_lost(done),
             gpu_hours_lost=money.gpu_hours(restarted) if restarted else 0.0,
-            usd_lost=money.usd_of_work(restarted, self._hardware(restarted)) if restarted else 0.0,
-            usd_waiting=self._usd_of_waiting(done, stopped, found) if stopped else 0.0,
+            usd_lost=money.usd_of_work(restarted, done.before) if restarted else 0.0,
+            usd_waiting=_usd_of_waiting(done, stopped, found) if stopped else 0.0,
             notes=(*_notes(done.fault), *_why_not(done)),
             alerts=alerts,
         )
-
-    def _hardware(self, gang: Gang) -> str:
-        return self.settings.pools[gang.job.pool].hardware.name
-
-    def _usd_of_waiting(self, done: "Observed", gang: Gang, found: dict[str, float]) -> float:
-        """What its machines cost from the fault until it runs again, or until now."""
-        scene = done.scene
-        end = found.get("runs again", scene.watch.seconds)
-        if gang.rented:
-            rented, epoch = instances.read(scene.directory), time.time() - scene.watch.seconds
-            return money.usd_of_rented(rented, scene.clock, epoch, done.began, end)
-        nodes = gang.nodes(replay.at(scene.watch.seen, done.began))
-        owned = [self._hardware(gang)] * len(nodes)
-        return money.usd_of_owned(owned, scene.clock, done.began, end)
 
 
 @dataclass(frozen=True)
@@ -190,9 +176,24 @@ class Observed:
     began: float
     recovered: bool
 
+    @property
+    def before(self) -> Now:
+        """The objects as they were when it began."""
+        return replay.at(self.scene.watch.seen, self.began)
+
     def window(self, mended: float | None) -> tuple[float, float]:
         """When it began, and the moment whose state Prometheus then holds for an hour."""
         return self.began, self.scene.watch.seconds if mended is None else mended
+
+
+def _usd_of_waiting(done: Observed, gang: Gang, found: dict[str, float]) -> float | None:
+    """What its machines cost from the fault until it runs again, or until now."""
+    scene = done.scene
+    window = done.began, found.get("runs again", scene.watch.seconds)
+    if gang.rented:
+        rented, epoch = instances.read(scene.directory), time.time() - scene.watch.seconds
+        return money.usd_of_rented(gang, rented, scene.clock, epoch, window)
+    return money.usd_of_owned(gang, done.before, scene.clock, window)
 
 
 def _fault(kind: Kind, root: Path) -> Fault:
@@ -211,14 +212,20 @@ def _fault(kind: Kind, root: Path) -> Fault:
             return SoldOut()
 
 
-def _gangs(settings: Settings, wanted: Sequence[AskedFault]) -> tuple[Gang, ...]:
-    """Return the gangs that the faults need: both kinds, as far as the environment has them."""
+def gangs_for(settings: Settings, wanted: Sequence[AskedFault]) -> tuple[Gang, ...]:
+    """Return the gangs that faults need: both kinds, as far as the environment has them.
+
+    Raises NothingToHitError where a fault would have nothing that it could hit.
+    """
     found = work.gangs(settings)
-    if any(each.kind in RENTED for each in wanted) and not any(gang.rented for gang in found):
-        kinds = ", ".join(sorted({each.kind for each in wanted if each.kind in RENTED}))
-        raise RehearsalError(f"--fault {kinds}: this environment rents no machines for a gang.")
+    for of, rented, lacks in ((RENTED, True, "rents"), (OWNED, False, "owns")):
+        kinds = ", ".join(sorted({each.kind for each in wanted if each.kind in of}))
+        if kinds and not any(gang.rented == rented for gang in found):
+            raise NothingToHitError(
+                f"--fault {kinds}: {settings.environment} {lacks} no machines for a gang."
+            )
     if not found:
-        raise RehearsalError("--fault: this environment has no queue in which a gang could run.")
+        raise NothingToHitError("--fault: this environment has no queue in which a gang could run.")
     return found
 
 
@@ -247,7 +254,7 @@ def doubled(scene: Scene) -> tuple[str, ...]:
 
 def _lost(done: Observed) -> tuple[str, ...]:
     """Return the gangs that are gone, and the nodes of owned machines."""
-    now, before = done.scene.now, replay.at(done.scene.watch.seen, done.began)
+    now, before = done.scene.now, done.before
     owned = {
         name
         for name, node in before["Node"].items()

@@ -14,12 +14,12 @@ from rehearsal.faults.scene import Hit, Scene
 from rehearsal.faults.work import Gang, Now
 from rehearsal.karpenter import account, instances
 from rehearsal.karpenter.instances import Instance
-from rehearsal.karpenter.server import ADDRESS
+from rehearsal.karpenter.server import ADDRESS, ITSELF
 from rehearsal.karpenter.services import warn_of_interruption
 
 NOTICE_S = 120.0
-SIGNED = "Credential=AKIATWIN/20260101/us-east-1/ec2/aws4_request"
-"""By which the stand-in knows the service that is meant."""
+SIGNED = f"Credential={ITSELF}/20260101/us-east-1/ec2/aws4_request"
+"""By which the stand-in knows the service that is meant, and that no user asks."""
 
 
 @dataclass(kw_only=True)
@@ -77,7 +77,7 @@ def machines(scene: Scene, gang: Gang, now: Now) -> dict[str, Instance]:
 
 
 def terminate(scene: Scene, instance: Instance) -> None:
-    """End an instance, as its owner could."""
+    """End an instance, as EC2 does without anybody's right to it."""
     address = (scene.directory / ADDRESS).read_text(encoding="utf-8")
     form = {"Action": "TerminateInstances", "InstanceId.1": instance.id, "Version": "2016-11-15"}
     with httpx.Client(trust_env=False) as client:

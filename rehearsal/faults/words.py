@@ -29,11 +29,17 @@ def _line(run: FaultRun) -> str:
     parts = [_when(run)]
     cordons = len(run.wrong_cordons)
     parts += [count(cordons, "wrong cordon") if cordons else "no wrong cordon"]
-    usd = run.usd_lost + run.usd_waiting
-    parts += [f"{usd:,.2f} USD"] if usd else []
+    parts += _usd_of(run)
     names = list(dict.fromkeys(each.name for each in run.alerts.fired))
     parts += [f"alerts: {', '.join(names)}" if names else "no alert"]
     return f"{run.hit.rstrip('.')}: {'; '.join(parts)}"
+
+
+def _usd_of(run: FaultRun) -> list[str]:
+    if run.usd_lost is None or run.usd_waiting is None:
+        return ["USD not known"]
+    usd = run.usd_lost + run.usd_waiting
+    return [f"{usd:,.2f} USD"] if usd else []
 
 
 def _when(run: FaultRun) -> str:
@@ -66,8 +72,14 @@ def gangs(faults: Faults) -> str:
 def cells(run: FaultRun) -> tuple[str, ...]:
     """Return the cells of a fault in the table of HEAD."""
     times = (_seconds(run, name) for name in TIMES.values())
-    usd = (f"{value:,.2f}" if value else NOTHING for value in (run.usd_lost, run.usd_waiting))
+    usd = (_usd(value) for value in (run.usd_lost, run.usd_waiting))
     return (f"{run.kind}@{run.at_s:g}", *times, str(len(run.wrong_cordons)), *usd)
+
+
+def _usd(value: float | None) -> str:
+    if value is None:
+        return "not known"
+    return f"{value:,.2f}" if value else NOTHING
 
 
 def _seconds(run: FaultRun, name: str) -> str:
@@ -87,6 +99,8 @@ def sentences(run: FaultRun) -> Iterator[str]:
             f"{run.gpu_hours_lost:,.1f} GPU-hours are done again (the gang is taken to be "
             f"{ASSUMED_HOURS:g} h old)"
         )
+    if run.usd_lost is None or run.usd_waiting is None:
+        yield "the catalogue has no price of a machine of the gang: its USD are not known"
     yield from run.notes
     for each in run.alerts.fired:
         about = f" ({each.about})" if each.about else ""

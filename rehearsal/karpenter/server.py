@@ -1,7 +1,8 @@
 """`python -m rehearsal.karpenter.server DIRECTORY`: AWS on a port of 127.0.0.1, for Karpenter.
 
 The service and the region of a request are those of its signature (Signature Version 4); who
-signed it is not checked. Each action that was asked for is counted in `aws-actions.json`.
+signed it is not checked. Each action that was asked for is counted in `aws-actions.json`, but for
+what AWS does by itself.
 """
 
 import contextlib
@@ -28,7 +29,11 @@ from rehearsal.karpenter.wire import Answer, AwsError, Request
 
 ACTIONS = "aws-actions.json"
 ADDRESS = "aws-endpoint"
-SCOPE = re.compile(r"Credential=[^/]+/\d+/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request")
+ITSELF = "AWS"
+"""The access key of what AWS does by itself, such as the end of a spot machine."""
+SCOPE = re.compile(
+    r"Credential=(?P<key>[^/]+)/\d+/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request"
+)
 Action = Callable[[Request], Answer]
 
 
@@ -42,15 +47,18 @@ class Aws:
         self.prices = PricesFirst()
         self._lock = threading.Lock()
 
+    def count(self, action: str) -> None:
+        """Count an action that a user asked for."""
+        with self._lock:
+            self._counted[action] += 1
+            scratch = self.directory / f"{ACTIONS}.new"
+            scratch.write_text(json.dumps(self._counted, indent=1, sort_keys=True))
+            scratch.rename(self.directory / ACTIONS)
+
     def answer(
         self, service: str, action: str, request: Request, gone: Callable[[], bool]
     ) -> Answer:
         """Return the answer to one request; raises AwsError."""
-        with self._lock:
-            self._counted[f"{service}:{action}"] += 1
-            scratch = self.directory / f"{ACTIONS}.new"
-            scratch.write_text(json.dumps(self._counted, indent=1, sort_keys=True))
-            scratch.rename(self.directory / ACTIONS)
         if action == "DescribeInstanceTypes" and request.get("DryRun"):
             self.prices.starts()
         if self.prices.is_early(f"{service}:{action}"):
@@ -112,7 +120,9 @@ def used(directory: Path) -> dict[str, int]:
     return found
 
 
-def _handler(aws: Aws) -> type[BaseHTTPRequestHandler]:
+def handler(aws: Aws) -> type[BaseHTTPRequestHandler]:
+    """Return what answers the requests of AWS's clients."""
+
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -125,6 +135,8 @@ def _handler(aws: Aws) -> type[BaseHTTPRequestHandler]:
             else:
                 request = wire.parse(body)
                 action = str(request.get("Action"))
+            if scope is None or scope["key"] != ITSELF:
+                aws.count(f"{service}:{action}")
             try:
                 answer = aws.answer(service, action, request, self._gone)
             except AwsError as error:
@@ -170,7 +182,7 @@ def main() -> None:
     directory, ended = Path(sys.argv[1]), threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole terminal
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(Aws(directory)))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(Aws(directory)))
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     scratch = directory / f"{ADDRESS}.new"

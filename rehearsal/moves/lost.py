@@ -100,7 +100,7 @@ def _ended(
     if not ended:
         return None
     lost = [pod for pod in (pods if job.is_gang else ended) if pod.first]
-    prices = [_usd_per_gpu_hour(_labels(nodes, pod)) for pod in lost]
+    prices = [usd_per_gpu_hour(_labels(nodes, pod)) for pod in lost]
     hours = [_gpus(nodes, pod) * job.hours for pod in lost]
     priced = [price * each for price, each in zip(prices, hours, strict=True) if price is not None]
     running = sorted(_node(pod) for pod in pods if _runs(pod) and (job.is_gang or not pod.first))
@@ -135,7 +135,7 @@ def _labels(nodes: Mapping[str, Mapping[str, Any]], pod: _Pod) -> Mapping[str, s
     return (nodes.get(_node(pod)) or {"metadata": {}})["metadata"].get("labels") or {}
 
 
-def _usd_per_gpu_hour(labels: Mapping[str, str]) -> float | None:
+def usd_per_gpu_hour(labels: Mapping[str, str]) -> float | None:
     """Return what an hour of a GPU costs on a Node with these labels."""
     try:
         machine = load(labels.get(HARDWARE_LABEL, ""))

@@ -41,7 +41,7 @@ if kills or faults:
     from rehearsal.faults.asked import asked
     destroy = "--destroy" in flags
     given["extras"] = extras(
-        kills=sum(kills), seed=1, destroy=destroy, faults=asked(faults)
+        kills=sum(kills), seed=int(valued.get("seed", 1)), destroy=destroy, faults=asked(faults)
     )
 sys.exit(cli.rehearse(Path(root), environment, **given))
 """

@@ -60,7 +60,7 @@ class Done(Teardown):
 
     found: tuple[Left, ...]
 
-    def end_rented(self, tell: Say) -> None:
+    def end_rented(self, tell: Say, *, at_most_s: float = 0.0) -> None:
         pass
 
     def destroy(self, progress: Callable[[Outcome], None]) -> None:

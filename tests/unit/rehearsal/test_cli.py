@@ -4,14 +4,22 @@ import json
 import shutil
 import signal
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+import yaml
 
+from engine.events import Outcome
 from engine.interrupts import Interrupted
+from fleet.in_twin import extras
 from rehearsal import cli
-from rehearsal.errors import NoBeginningError
+from rehearsal.errors import NoBeginningError, RehearsalError
+from rehearsal.faults.asked import asked
+from rehearsal.kills import KilledUpdate
+from rehearsal.progress import RunningPhase
 from rehearsal.run import Rehearsal
+from rehearsal.twin import Twin
 from tests.conftest import ROOT
 from toolchain.build import ToolchainError
 
@@ -78,6 +86,42 @@ def test_a_program_that_cannot_be_built_for_the_history_is_no_internal_error(
     monkeypatch.setattr("rehearsal.moves.deployed.ensure", raising(error))
     code, found = rehearsed(checkout, capsys, before="deployed")
     assert (code, found["problems"]) == (1, [str(error)])
+
+
+def test_a_fault_of_machines_that_an_environment_does_not_rent_is_refused_before_anything_starts(
+    checkout: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Rehearsal, "run", raising(AssertionError("it starts")))
+    path = checkout / "stacks" / "Pulumi.dev.yaml"
+    config = yaml.safe_load(path.read_text())
+    del config["config"]["gpu-fleet:pools"]["burst"]
+    for team in config["config"]["gpu-fleet:teams"].values():
+        for queue in team["queues"].values():
+            queue["pool"] = "dgx"
+    path.write_text(yaml.safe_dump(config))
+    given = extras(kills=0, seed=1, destroy=False, faults=asked(["spot@1", "node@1"]))
+    code, found = rehearsed(checkout, capsys, extras=given)
+    assert (code, found["problems"]) == (2, ["--fault spot: dev rents no machines for a gang."])
+
+
+def test_an_update_that_does_not_go_on_after_a_kill_is_reported_with_the_seed(
+    checkout: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def only_up(rehearsal: Rehearsal, *, again: bool) -> None:
+        assert not again
+        twin = cast("Twin", SimpleNamespace(engine=None))
+        now = cast("RunningPhase", SimpleNamespace(say=lambda _text: None))
+        rehearsal._brought_up(twin, Outcome(started=20), now)
+
+    monkeypatch.setattr(Rehearsal, "_rehearse", only_up)
+    monkeypatch.setattr(KilledUpdate, "run", raising(RehearsalError("it broke")))
+    given = extras(kills=2, seed=7, destroy=False)
+    code, found = rehearsed(checkout, capsys, extras=given)
+    assert (code, found["kills"]["seed"]) == (1, 7)
+    assert found["problems"] == [
+        "The update did not go on after 0 kills; --seed 7 kills at the same steps.",
+        "it broke",
+    ]
 
 
 @pytest.mark.parametrize("asked_first", [True, False])

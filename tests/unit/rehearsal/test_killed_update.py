@@ -1,9 +1,8 @@
 """At which steps an update is killed, and what is done between the kills."""
 
-import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,9 +11,8 @@ import pytest
 
 import rehearsal.kills
 from engine.events import Change, Outcome
-from rehearsal.controllers import controller
-from rehearsal.controllers.controller import Controller, Controllers
 from rehearsal.engine import Engine, EngineKilledError
+from rehearsal.errors import RehearsalError
 from rehearsal.extras import Extras, TakenDown, WentOn
 from rehearsal.kills import KilledUpdate, Kills
 from rehearsal.twin import Twin
@@ -36,13 +34,13 @@ class FakeEngine:
     last_changes: list[Change] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     killed: bool = False
+    breaks_at: int | None = None
 
     @property
     def processes(self) -> Any:
         return SimpleNamespace(
             controllers=("kwok", "machine-loop"),
             restart=lambda name: self.told.append(f"restart {name}"),
-            kill=lambda name: self.told.append(f"kill {name}"),
         )
 
     def with_checkpoints(self) -> "FakeEngine":
@@ -59,6 +57,8 @@ class FakeEngine:
             outcome.steps["same" if number < before else "create"] += 1
             self.made = max(self.made, number + 1)
             progress(outcome)
+            if self.breaks_at == number:
+                raise RehearsalError("it broke")
             if self.killed:
                 self.killed = False
                 self.told.append(f"killed at {self.made}")
@@ -73,7 +73,7 @@ class FakeEngine:
         ] + [{"urn": "urn::stack", "type": "pulumi:pulumi:Stack"}]
 
 
-def killed(engine: FakeEngine, times: int, seed: int = 1) -> Kills:
+def update_of(engine: FakeEngine, times: int, seed: int) -> KilledUpdate:
     def go_on(_engine: Engine, hetzner: str) -> WentOn:
         engine.told.append("resumed")
         assert hetzner.startswith("http://127.0.0.1:")
@@ -86,16 +86,16 @@ def killed(engine: FakeEngine, times: int, seed: int = 1) -> Kills:
     twin = SimpleNamespace(
         engine=engine, control_plane=SimpleNamespace(api=api), lakefs=lambda: None
     )
-    controllers = SimpleNamespace(
-        start=lambda wanted: engine.told.extend(f"start {each.name}" for each in wanted)
-    )
-    _, kills = KilledUpdate(
+    return KilledUpdate(
         twin=cast("Twin", twin),
-        controllers=cast("Controllers", controllers),
         extras=Extras(go_on=go_on, take_down=take_down, kills=times, seed=seed),
         resources=RESOURCES,
         say=lambda _text: None,
-    ).run()
+    )
+
+
+def killed(engine: FakeEngine, times: int, seed: int = 1) -> Kills:
+    _, kills = update_of(engine, times, seed).run()
     return kills
 
 
@@ -125,28 +125,19 @@ def test_each_controller_is_killed_once_while_the_last_update_runs(tmp_path: Pat
     assert max(restarts) < engine.told.index("ended")
 
 
-def test_a_controller_of_a_chart_is_killed_and_started_as_its_release_starts_it(
-    tmp_path: Path,
-) -> None:
-    found = Controller(
-        name="volcano-scheduler",
-        system="volcano",
-        namespace="volcano-system",
-        service_account="volcano-scheduler",
-        command=("vc-scheduler",),
-    )
-    record = tmp_path / controller.FOLDER / found.name / controller.RECORD
-    record.parent.mkdir(parents=True)
-    record.write_text(json.dumps(asdict(found)))
-    engine = FakeEngine(tmp_path)
-    kills = killed(engine, 1)
-    at = engine.told.index("kill volcano-scheduler")
-    assert engine.told[at + 1] == "start volcano-scheduler"
-    assert "volcano-scheduler" in kills.restarted
-
-
 def test_an_update_more_that_changes_something_is_a_problem(tmp_path: Path) -> None:
     change = Change(op="update", type="kubernetes:core/v1:Secret", name="key")
     kills = killed(FakeEngine(tmp_path, last_changes=[change]), 1)
     (problem,) = kills.problems()
     assert problem.endswith("nothing to do: update kubernetes:core/v1:Secret key.")
+
+
+def test_what_was_killed_before_an_update_that_fails_is_kept_with_its_seed(tmp_path: Path) -> None:
+    engine = FakeEngine(tmp_path, breaks_at=RESOURCES - 1)
+    update = update_of(engine, 2, seed=7)
+    with pytest.raises(RehearsalError):
+        update.run()
+    kills = update.so_far
+    assert (kills.seed, len(kills.kills), kills.unfinished) == (7, 2, True)
+    (problem,) = kills.problems()
+    assert problem == ("The update did not go on after 2 kills; --seed 7 kills at the same steps.")

@@ -61,6 +61,36 @@ def test_an_end_names_what_was_protected_and_what_is_left() -> None:
     ]
 
 
+def test_kills_after_which_the_update_did_not_go_on_are_no_harmless_ones() -> None:
+    mark, told = line(replace(REPORT, kills=replace(KILLS, unfinished=True)), "kills")
+    assert (mark, told.endswith("the update did not go on")) == ("bad", True)
+    assert "(seed 7)" in told
+
+
+def test_an_end_that_failed_says_why_and_what_hangs() -> None:
+    hangs = replace(
+        ENDING,
+        failed="fleet destroy: 1 rented machine is still there: burst-1.",
+        left=tuple(f"Secret {number}" for number in range(30)),
+        hanging=("NodeClaim burst-1 (karpenter.sh/termination)",),
+    )
+    mark, told = line(replace(REPORT, ending=hangs), "destroy")
+    assert (mark, told) == ("bad", "it did not come to its end within 12 s; 31 left")
+    failed, left, hanging = hangs.problems()
+    assert failed.startswith("fleet destroy: ")
+    assert left.endswith("Secret 19 and 10 more.")
+    assert "NodeClaim burst-1" in hanging
+    shown = text(replace(REPORT, ending=hangs))
+    assert "not gone after 12.0 s: fleet destroy: 1 rented machine is still there" in shown
+
+
+def test_an_end_says_how_many_machines_were_drained_and_why_none_was() -> None:
+    drained = replace(ENDING, drained=("i-1", "i-2"))
+    _, told = line(replace(REPORT, ending=drained), "destroy")
+    assert told.startswith("2 rented machines drained, 180 resources gone")
+    assert [*replace(ENDING, idle="g did not run.").problems()] == ["g did not run."]
+
+
 def test_the_whole_report_has_each_kill_and_each_protected_part() -> None:
     told = text(REPORT)
     assert "at 40 of 220 resources, 4.2 s; found: Server cpu-1; made again: Secret a" in told

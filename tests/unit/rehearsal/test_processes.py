@@ -165,6 +165,18 @@ def test_a_controller_is_started_again_as_it_was(processes: Processes) -> None:
     assert psutil.Process(newest.pid).cmdline() == [*argv]
 
 
+def test_the_log_of_one_that_was_killed_goes_on(processes: Processes) -> None:
+    argv = (sys.executable, "-c", SLEEPER)
+    processes.start("karpenter", argv, env=dict(os.environ))
+    with processes.log("karpenter").open("a") as log:
+        log.write("computed new nodeclaim(s)\n")
+    processes.kill("karpenter")
+
+    processes.start("karpenter", argv, env=dict(os.environ))
+
+    assert "computed new nodeclaim(s)" in processes.log("karpenter").read_text()
+
+
 def test_a_server_that_was_killed_is_started_again_and_is_no_controller(
     processes: Processes,
 ) -> None:

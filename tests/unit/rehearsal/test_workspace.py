@@ -105,6 +105,15 @@ def test_a_kept_rehearsal_that_a_reboot_has_ended_gives_way(workspace: Workspace
         assert not workspace.kept_mark.exists()
 
 
+def test_no_token_and_no_ignition_stays_when_a_rehearsal_has_ended(workspace: Workspace) -> None:
+    for name in ("certificates/ca.key", "node-check/token", "node-check/machine.ign"):
+        path = workspace.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("secret")
+    workspace.clear_twin()
+    assert [*workspace.directory.iterdir()] == []
+
+
 def test_stopping_where_nothing_was_rehearsed_makes_no_directory(workspace: Workspace) -> None:
     assert workspace.stop() == ()
     assert not workspace.directory.exists()

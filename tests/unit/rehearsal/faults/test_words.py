@@ -1,6 +1,7 @@
 """What the report says of faults."""
 
 import json
+from dataclasses import replace
 
 from rehearsal.faults.result import Alerts, FaultRun, Faults, FiredAlert
 from rehearsal.faults.words import lines
@@ -56,3 +57,13 @@ def test_the_whole_report_has_a_row_for_each_fault_and_says_what_was_left_out() 
 def test_the_faults_of_a_report_survive_being_written_as_json() -> None:
     report = Report(environment="dev", faults=Faults(gangs=("q/g",), runs=(SPOT, HUNG)))
     assert Report.from_json(json.dumps(report.as_json())).faults == report.faults
+
+
+def test_usd_that_are_not_known_are_not_said_to_be_none() -> None:
+    unknown = replace(SPOT, usd_waiting=None)
+    (line,) = lines(Faults(runs=(unknown,)))
+    assert "USD not known" in line.text
+    shown = text(Report(environment="dev", faults=Faults(gangs=("q/g",), runs=(unknown,))), 160)
+    row = next(line for line in shown.splitlines() if "spot@5" in line)
+    assert row.split()[-3:] == ["955.20", "not", "known"]
+    assert "the catalogue has no price of a machine of the gang" in shown
