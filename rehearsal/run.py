@@ -75,6 +75,7 @@ class Rehearsal:
         self.tracked = tracked
         self.progress = progress
         self.source = source.read(workspace.root)
+        self.versions = versions  # of the programs, until those that run are known
         self.charts = charts
         self.change = Change(workspace, environment, tracked, before) if before else None
         sha256 = hashlib.sha256(tracked.read_bytes()).hexdigest()
@@ -158,7 +159,7 @@ class Rehearsal:
         if self.change:  # what a change takes from jobs vouches for no first `up`
             return
         stated = statement.statement(
-            self.report, source.since(self.source, self.workspace.root), versions
+            self.report, source.since(self.source, self.workspace.root), self.versions
         )
         self.workspace.statement.write_text(json.dumps(stated, indent=1))
 
@@ -167,6 +168,7 @@ class Rehearsal:
         started = time.monotonic()
         lock.read(lock.path(self.workspace.root, self.workspace.environment))  # or refused late
         tools = ensure(console=self.progress.console)
+        self.versions = tools.versions
         self.progress.phases.append(Phase(name="binaries", seconds=time.monotonic() - started))
         twin = self._twin(tools, again=again)
         engine, api = twin.engine, twin.control_plane.api
@@ -227,7 +229,7 @@ class Rehearsal:
     def _used(self, api: Api, outcome: Outcome) -> tuple[ControllerReport, ...]:
         has = outcome.exports.get("versions") or {}
         directory = self.workspace.directory
-        return controller_report.read(api, directory, pinned=versions, environment=has)
+        return controller_report.read(api, directory, versions=self.versions, environment=has)
 
     def _twin(self, tools: Tools, *, again: bool) -> Twin:
         """Returns the twin, as empty, kept or with the commit before the change running."""
@@ -236,7 +238,7 @@ class Rehearsal:
         with self.progress.phase("control plane") as now:
             make = reopen if again else set_up
             twin = make(self.workspace, self.environment, self.tracked, tools)
-            now.say(f"Kubernetes {versions['kubernetes']}")
+            now.say(f"Kubernetes {tools.versions['kubernetes']}")
         return twin
 
     def _brought_up(self, twin: Twin, plan: Outcome, now: RunningPhase) -> Outcome:
@@ -303,7 +305,9 @@ class Rehearsal:
 
     def _report_up(self, engine: Engine, plan: Outcome, outcome: Outcome) -> None:
         things = cloud.read(self.workspace.directory)
-        report = report_builder.with_up(self.report, self.environment, outcome, things, versions)
+        report = report_builder.with_up(
+            self.report, self.environment, outcome, things, self.versions
+        )
         report = report_builder.with_verdicts(report, self.environment, engine.findings("up"))
         warnings = dict.fromkeys([*plan.warnings(), *outcome.warnings()])
         self.report = replace(report, warnings=tuple(sorted(warnings)))  # said at the same time
