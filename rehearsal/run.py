@@ -156,7 +156,7 @@ class Rehearsal:
             kept=kept,
         )
         self.workspace.report.write_text(json.dumps(self.report.as_json(), indent=1))
-        if self.change:  # what a change takes from jobs vouches for no first `up`
+        if again or self.change:  # neither vouches for a first `up` of this stack file
             return
         stated = statement.statement(
             self.report, source.since(self.source, self.workspace.root), self.versions
