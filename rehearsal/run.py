@@ -10,7 +10,7 @@ import errno
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,7 +75,9 @@ class Rehearsal:
         self.tracked = tracked
         self.progress = progress
         self.source = source.read(workspace.root)
-        self.versions = versions  # of the programs, until those that run are known
+        self.versions: Mapping[str, str] = (
+            versions  # of the programs, until those that run are known
+        )
         self.charts = charts
         self.change = Change(workspace, environment, tracked, before) if before else None
         sha256 = hashlib.sha256(tracked.read_bytes()).hexdigest()
