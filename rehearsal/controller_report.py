@@ -49,17 +49,17 @@ class ControllerReport:
 
 
 def read(
-    api: Api, directory: Path, *, pinned: Mapping[str, str], environment: Mapping[str, object]
+    api: Api, directory: Path, *, versions: Mapping[str, str], environment: Mapping[str, object]
 ) -> tuple[ControllerReport, ...]:
     """Return the controllers that run in the rehearsal of `directory`.
 
-    `pinned` are the versions of the rehearsal's programs, `environment` those that it should have.
+    `versions` are those of the rehearsal's programs, `environment` those that it should have.
     """
     found = started(directory)
     used = rights.uses(api, directory, [each.user for each in found])
     return tuple(
         replace(
-            _report(each, used[each.user], pinned, environment),
+            _report(each, used[each.user], versions, environment),
             iam=iam_use.read(directory) if each.system == KARPENTER else None,
         )
         for each in found
@@ -67,9 +67,9 @@ def read(
 
 
 def _report(
-    controller: Controller, use: Use, pinned: Mapping[str, str], environment: Mapping[str, object]
+    controller: Controller, use: Use, versions: Mapping[str, str], environment: Mapping[str, object]
 ) -> ControllerReport:
-    version = pinned.get(controller.system, "")
+    version = versions.get(controller.system, "")
     wanted = str(environment.get(controller.system, version)).removeprefix("v")
     other = f"{version} ran, the environment has {wanted}"
     return ControllerReport(

@@ -65,9 +65,9 @@ def with_up(
     environment: Environment,
     outcome: Outcome,
     things: Sequence[CloudObject],
-    pinned: Mapping[str, str],
+    versions: Mapping[str, str],
 ) -> Report:
-    """Adds the engine's results. `pinned` are the versions of the rehearsal's programs and CRDs."""
+    """Adds the engine's results. `versions` are those of the rehearsal's programs and CRDs."""
     return replace(
         report,
         resources=dict(sorted(outcome.types.items())),
@@ -83,7 +83,7 @@ def with_up(
         ),
         taken_as_given=GIVEN,
         unverified=_unverified(environment.settings),
-        version_differences=differences(outcome.exports.get("versions") or {}, pinned),
+        version_differences=differences(outcome.exports.get("versions") or {}, versions),
     )
 
 
@@ -162,7 +162,9 @@ def with_controllers(report: Report, ran: tuple[ControllerReport, ...]) -> Repor
     """Adds the controllers that ran; one that was refused something is a warning."""
     refused = [warning for each in ran for warning in each.warnings]
     systems = {each.system for each in ran}
-    others = [each for each in report.charts_not_rehearsed if each.chart not in systems]
+    others = [
+        each for each in report.charts_not_rehearsed if Wanted.name_of(each.chart) not in systems
+    ]
     return replace(
         report,
         controllers=ran,

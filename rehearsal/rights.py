@@ -6,7 +6,8 @@ of Kubernetes' own controllers. A right is one verb on one kind, in all namespac
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ OURS_IN_SYSTEM = ("system:serviceaccount:kube-system:karpenter",)
 ANY = "*"
 DECISION = "authorization.k8s.io/decision"
 """What RBAC said; an admission rule may still refuse what it allows."""
+CANNOT_CREATE = "cannot create resource"
+"""In the answer to a request that would create, where its user may not."""
 
 
 def write_policy(directory: Path) -> tuple[str, ...]:
@@ -124,7 +127,27 @@ def _log(directory: Path) -> Iterator[tuple[str, Right, bool]]:
                 event = _event(line)
                 decision = (event.get("annotations") or {}).get(DECISION)
                 if decision and (asked := _asked(event)):
-                    yield event["user"]["username"], asked, decision == "allow"
+                    user = event["user"]["username"]
+                    yield user, asked, decision == "allow"
+                    created = _created_within(event)
+                    if decision == "allow" and created is not None:
+                        yield user, replace(asked, verb="create"), created
+
+
+def _created_within(event: Mapping[str, Any]) -> bool | None:
+    """Return whether a patch or an update also created, or was not allowed to; None for neither.
+
+    The API server asks for `create`, of this name, inside such a request once it finds nothing to
+    change (k8s.io/apiserver v0.36.3, pkg/endpoints/handlers/patch.go and update.go); the log has
+    the verb of the request and its answer alone.
+    """
+    if event["verb"] not in ("patch", "update"):
+        return None
+    status = event.get("responseStatus") or {}
+    if status.get("code") == HTTPStatus.CREATED:
+        return True
+    refused = status.get("code") == HTTPStatus.FORBIDDEN
+    return False if refused and CANNOT_CREATE in str(status.get("message")) else None
 
 
 def _event(line: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import errno
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -76,6 +76,9 @@ class Rehearsal:
         self.tracked = tracked
         self.progress = progress
         self.source = source.read(workspace.root)
+        self.versions: Mapping[str, str] = (
+            versions  # of the programs, until those that run are known
+        )
         self.charts = charts
         self.change = Change(workspace, environment, tracked, before) if before else None
         sha256 = hashlib.sha256(tracked.read_bytes()).hexdigest()
@@ -156,10 +159,10 @@ class Rehearsal:
             kept=kept,
         )
         self.workspace.report.write_text(json.dumps(self.report.as_json(), indent=1))
-        if self.change:  # what a change takes from jobs vouches for no first `up`
+        if again or self.change:  # neither vouches for a first `up` of this stack file
             return
         stated = statement.statement(
-            self.report, source.since(self.source, self.workspace.root), versions
+            self.report, source.since(self.source, self.workspace.root), self.versions
         )
         self.workspace.statement.write_text(json.dumps(stated, indent=1))
 
@@ -168,6 +171,7 @@ class Rehearsal:
         started = time.monotonic()
         lock.read(lock.path(self.workspace.root, self.workspace.environment))  # or refused late
         tools = ensure(console=self.progress.console)
+        self.versions = tools.versions
         self.progress.phases.append(Phase(name="binaries", seconds=time.monotonic() - started))
         twin = self._twin(tools, again=again)
         engine, api = twin.engine, twin.control_plane.api
@@ -254,7 +258,7 @@ class Rehearsal:
     def _used(self, api: Api, outcome: Outcome) -> tuple[ControllerReport, ...]:
         has = outcome.exports.get("versions") or {}
         directory = self.workspace.directory
-        return controller_report.read(api, directory, pinned=versions, environment=has)
+        return controller_report.read(api, directory, versions=self.versions, environment=has)
 
     def _twin(self, tools: Tools, *, again: bool) -> Twin:
         """Returns the twin, as empty, kept or with the commit before the change running."""
@@ -263,7 +267,7 @@ class Rehearsal:
         with self.progress.phase("control plane") as now:
             make = reopen if again else set_up
             twin = make(self.workspace, self.environment, self.tracked, tools)
-            now.say(f"Kubernetes {versions['kubernetes']}")
+            now.say(f"Kubernetes {tools.versions['kubernetes']}")
         return twin
 
     def _changed(self, twin: Twin, plan: Outcome, now: RunningPhase) -> Outcome:
@@ -346,7 +350,9 @@ class Rehearsal:
 
     def _report_up(self, engine: Engine, plan: Outcome, outcome: Outcome) -> None:
         things = cloud.read(self.workspace.directory)
-        report = report_builder.with_up(self.report, self.environment, outcome, things, versions)
+        report = report_builder.with_up(
+            self.report, self.environment, outcome, things, self.versions
+        )
         report = report_builder.with_verdicts(report, self.environment, engine.findings("up"))
         warnings = dict.fromkeys([*plan.warnings(), *outcome.warnings()])
         self.report = replace(report, warnings=tuple(sorted(warnings)))  # said at the same time

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
@@ -28,7 +28,7 @@ from toolchain.progress import Progress
 __all__ = ["ToolchainError", "Tools", "ensure", "is_built", "versions"]
 
 versions = VERSIONS
-"""The built versions by system: {"kubernetes": "1.36.3", …}; a program on PATH may be newer."""
+"""The pinned versions by system: {"kubernetes": "1.36.3", …}; `Tools.versions` are those in use."""
 
 REHEARSAL = (
     *("pulumi", "control-plane", "kwok", "admitter", "crds", "helm", "charts"),
@@ -40,12 +40,20 @@ ANSWER_S = 20  # a program that takes longer to print its version is not used
 
 
 @dataclass(frozen=True, kw_only=True)
+class OnThisMachine:
+    """A program on PATH, and the version that it prints."""
+
+    path: Path
+    version: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Installed:
     """Finds programs on PATH; keeps the versions that they print in the folder of `layout`."""
 
     layout: Layout
 
-    def find(self, program: Program) -> Path | None:
+    def find(self, program: Program) -> OnThisMachine | None:
         """Return the program on PATH; None where there is none or its version does not fit."""
         wanted = program.on_path
         found = shutil.which(program.name, path=_search_path())
@@ -59,7 +67,9 @@ class Installed:
             return None
         version = self._version(path, wanted)
         pinned_version = program.version(self.layout.sources)
-        return path if version and wanted.fits(version, pinned_version) else None
+        if version is None or not wanted.fits(version, pinned_version):
+            return None
+        return OnThisMachine(path=path, version=version)
 
     def _version(self, path: Path, wanted: OnPath) -> str | None:
         status = path.stat()
@@ -120,6 +130,8 @@ class Tools:
     programs: Mapping[str, Path]
     crds: Path  # one subfolder of YAML files a system: karpenter, volcano, metal3
     charts: Path = Path()  # one subfolder a Helm chart: volcano, karpenter, cilium
+    versions: Mapping[str, str] = field(default_factory=lambda: versions)
+    """By system, as `versions` above, of the programs that run; without those nobody knows."""
 
     def path(self, program: str) -> Path:
         """Return the executable of `program`."""
@@ -158,13 +170,31 @@ def ensure(
                 end_builds(layout)
                 layout.remove_leftovers()
     installed = Installed(layout=layout)
-    found = {
-        program.name: installed.find(program) or layout.directory(program) / program.name
+    built = {
+        program.name: layout.directory(program) / program.name
         for program in wanted
         if program.binaries
     }
-    charts = layout.directory(PROGRAMS["charts"])
-    return Tools(programs=found, crds=layout.crds, charts=charts)
+    on_path = {
+        program: there for program in wanted if (there := installed.find(program)) is not None
+    }
+    return Tools(
+        programs={**built, **{program.name: there.path for program, there in on_path.items()}},
+        crds=layout.crds,
+        charts=layout.directory(PROGRAMS["charts"]),
+        versions=_in_use(on_path),
+    )
+
+
+def _in_use(on_path: Mapping[Program, OnThisMachine]) -> dict[str, str]:
+    """Return the versions by system where these programs on PATH are used."""
+    used = dict(versions)
+    for program, there in on_path.items():
+        if (test := program.on_path) and test.system:
+            used[test.system] = there.version
+            for system in test.inside:
+                used.pop(system, None)
+    return used
 
 
 def is_built(programs: Sequence[str]) -> bool:

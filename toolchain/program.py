@@ -52,13 +52,16 @@ class OnPath:
     """A test of a program on PATH: `arguments` make it print a version that `pattern` finds.
 
     The version must have the first `same` numbers of the pinned one and not be older; the programs
-    of `beside` must be in the same folder.
+    of `beside` must be in the same folder. The version is that of the system `system`, and those of
+    `inside` come with the program in versions that it does not print.
     """
 
     arguments: tuple[str, ...]
     pattern: str
     same: int
     beside: tuple[str, ...] = ()
+    system: str = ""
+    inside: tuple[str, ...] = ()
 
     def fits(self, version: str, pinned_version: str) -> bool:
         """Return whether a program of this version can replace the built one."""

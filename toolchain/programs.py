@@ -48,6 +48,8 @@ PULUMI = Program(
         pattern=r"v?(\d+\.\d+\.\d+)",
         same=1,
         beside=("pulumi-language-python",),
+        system="pulumi",
+        inside=("pulumi-language-python",),
     ),
 )
 
@@ -68,6 +70,8 @@ CONTROL_PLANE = Program(
         arguments=("kube-apiserver", "--version"),
         pattern=r"Kubernetes v(\d+\.\d+\.\d+)",
         same=2,
+        system="kubernetes",
+        inside=("etcd",),
     ),
 )
 
@@ -125,6 +129,7 @@ KWOK = Program(
         arguments=("--version",),
         pattern=r"v(\d+\.\d+\.\d+)",
         same=2,
+        system="kwok",
     ),
 )
 

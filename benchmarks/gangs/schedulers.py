@@ -10,8 +10,8 @@ SCHEDULERS: dict[str, Scheduler] = {
 }
 
 ABSENT = {
-    "KAI Scheduler": "not built: on 2026-11-23 proxy.golang.org answered 403 Forbidden for every "
-    "version of github.com/NVIDIA/KAI-scheduler and github.com/kai-scheduler/KAI-scheduler"
+    "KAI Scheduler": "not built: no module proxy served it on 2026-11-23 (neither as "
+    "github.com/NVIDIA/KAI-scheduler nor as github.com/kai-scheduler/KAI-scheduler)"
 }
 """Schedulers that the toolchain cannot build, with the reason."""
 

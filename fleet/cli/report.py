@@ -53,10 +53,14 @@ def report(  # noqa: PLR0913  # an option each
         refuse(error)
     if lock_images:
         from rehearsal.charts import lock
+        from rehearsal.charts.digests import tell
         from rehearsal.errors import RehearsalError
 
         try:
-            typer.echo(f"Wrote {lock.write(ROOT, found)}.")
+            told = tell(lock.without_digest(ROOT, found))
+            typer.echo(f"Wrote {lock.write(ROOT, found, told.digests)}.")
+            for image, reason in told.unknown.items():
+                typer.echo(f"{image} is there without a digest: {reason}.")
         except RehearsalError as error:
             refuse(error)
     elif json:

@@ -89,8 +89,10 @@ def _loopback() -> Finding:
 
 def _built(program: Program, layout: Layout) -> Finding:
     title = f"{program.name} {program.version(layout.sources)}"
-    if path := Installed(layout=layout).find(program):
-        return Finding(purpose="rehearse", what=title, found=f"on PATH: {path}")
+    if there := Installed(layout=layout).find(program):
+        return Finding(
+            purpose="rehearse", what=title, found=f"{there.version} on PATH: {there.path}"
+        )
     if layout.is_built(program):
         return Finding(purpose="rehearse", what=title, found="built")
     return Finding(

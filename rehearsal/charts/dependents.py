@@ -1,6 +1,6 @@
 """What waits for a chart's pods: webhooks, APIServices, conversions between versions."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,17 +48,26 @@ class Dependent:
         )
 
 
-def dependents(objects: Iterable[Mapping[str, Any]], api: Api | None = None) -> list[Dependent]:
-    """What of these objects asks a pod; `api` tells which of them the twin has."""
-    return [found for each in objects for found in _of(each, api)]
+def dependents(
+    objects: Iterable[Mapping[str, Any]],
+    api: Api | None = None,
+    without_namespace: Collection[tuple[str, str]] = (),
+) -> list[Dependent]:
+    """What of these objects asks a pod; `api` tells which of them the twin has.
+
+    `without_namespace` are the kinds, by group and plural, that no selector of namespaces exempts.
+    """
+    return [found for each in objects for found in _of(each, api, without_namespace)]
 
 
-def _of(object_: Mapping[str, Any], api: Api | None) -> Iterator[Dependent]:
+def _of(
+    object_: Mapping[str, Any], api: Api | None, without_namespace: Collection[tuple[str, str]]
+) -> Iterator[Dependent]:
     kind, name = str(object_.get("kind")), str(at(object_, "metadata", "name"))
     if kind in _WEBHOOKS:
         there = bool(api and api.get(f"{_ADMISSION}/{_WEBHOOKS[kind]}/{name}"))
         for webhook in items(object_.get("webhooks")):
-            yield _webhook(kind, mapping(webhook), in_force=there)
+            yield _webhook(kind, mapping(webhook), without_namespace, in_force=there)
     elif kind == "APIService" and at(object_, "spec", "service"):
         group, version = (at(object_, "spec", key) for key in ("group", "version"))
         yield Dependent(
@@ -79,7 +88,13 @@ def _of(object_: Mapping[str, Any], api: Api | None) -> Iterator[Dependent]:
         )
 
 
-def _webhook(kind: str, webhook: Mapping[str, Any], *, in_force: bool) -> Dependent:
+def _webhook(
+    kind: str,
+    webhook: Mapping[str, Any],
+    without_namespace: Collection[tuple[str, str]],
+    *,
+    in_force: bool,
+) -> Dependent:
     rules = [mapping(rule) for rule in items(webhook.get("rules"))]
     service = at(webhook, "clientConfig", "service")
     selected = [
@@ -91,16 +106,46 @@ def _webhook(kind: str, webhook: Mapping[str, Any], *, in_force: bool) -> Depend
         kind=kind,
         name=str(webhook.get("name")),
         failure_policy=str(webhook.get("failurePolicy") or "Fail"),
-        covers=", ".join(dict.fromkeys(map(_words, rules))) + _where(selected),
+        covers=_covers(rules, selected, without_namespace),
         service=_service(service) if service else str(at(webhook, "clientConfig", "url")),
         everything=not selected and any(map(_is_all, rules)),
         in_force=in_force,
     )
 
 
-def _words(rule: Mapping[str, Any]) -> str:
-    verbs = "/".join(map(str, items(rule.get("operations"))))
-    return f"{verbs} of {', '.join(map(str, items(rule.get('resources'))))}"
+def _covers(
+    rules: Iterable[Mapping[str, Any]],
+    selected: list[str],
+    without_namespace: Collection[tuple[str, str]],
+) -> str:
+    """The requests of a webhook's rules in words, with what bounds them.
+
+    A selector of namespaces bounds no request that is in none, other than for Namespaces
+    (k8s.io/apiserver v0.36.3, pkg/admission/plugin/webhook/predicates/namespace/matcher.go).
+    """
+    bounded: dict[str, list[str]] = {}
+    for rule in rules:
+        parts: dict[str, list[str]] = {}
+        for resource in map(str, items(rule.get("resources"))):
+            free = _is_in_no_namespace(rule, resource, without_namespace)
+            by = [each for each in selected if not free or each != "namespaceSelector"]
+            parts.setdefault(_where(by), []).append(resource)
+        verbs = "/".join(map(str, items(rule.get("operations"))))
+        for where, resources in parts.items():
+            bounded.setdefault(where, []).append(f"{verbs} of {', '.join(resources)}")
+    return ", ".join(f"{', '.join(dict.fromkeys(found))}{by}" for by, found in bounded.items())
+
+
+def _is_in_no_namespace(
+    rule: Mapping[str, Any], resource: str, without_namespace: Collection[tuple[str, str]]
+) -> bool:
+    plural = resource.partition("/")[0]
+    groups = [str(group) for group in items(rule.get("apiGroups"))]
+    if plural == "namespaces":
+        return False
+    return rule.get("scope") == "Cluster" or any(
+        (group, plural) in without_namespace for group in groups
+    )
 
 
 def _where(selected: list[str]) -> str:

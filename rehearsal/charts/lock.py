@@ -1,25 +1,25 @@
 """The lock file of an environment's images: `stacks/images.<env>.yaml`, by chart.
 
-An image has the digest that its chart names, or null where the chart names none and nobody has
-written one down. A null is no promise: the tag may come to mean another image.
+An image has the digest that its chart names, else the one that its registry told when the file was
+written, or null where neither was to be had and nobody has written one down. A null is no promise:
+the tag may come to mean another image.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import yaml
 
+from rehearsal.charts.digests import DIGEST
 from rehearsal.charts.results import RenderedChart
 from rehearsal.charts.wanted import Wanted
 from rehearsal.errors import RehearsalError
 from rehearsal.report import Report
 
 HEADER = """# The images of the environment's charts in its last rehearsal; write it anew with
-# `fleet report {environment} --lock-images`. null: the chart names no digest; one filled in stays.
+# `fleet report {environment} --lock-images`. null: nobody told a digest; one that is there stays.
 """
 Images = Mapping[str, str | None]
-_DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
 class _DigestError(ValueError):
@@ -52,7 +52,7 @@ def read(file: Path) -> dict[str, dict[str, str | None]]:
 
 
 def _digest(image: str, digest: object) -> str | None:
-    if digest is None or (isinstance(digest, str) and _DIGEST.fullmatch(digest)):
+    if digest is None or (isinstance(digest, str) and DIGEST.fullmatch(digest)):
         return digest
     raise _DigestError(
         f"The digest of {image} is {digest!r}; allowed: sha256: with 64 digits, or null."
@@ -91,14 +91,33 @@ def differences(charts: Iterable[RenderedChart], lock: Mapping[str, Images]) -> 
     return told
 
 
-def write(root: Path, report: Report) -> Path:
+def without_digest(root: Path, report: Report) -> list[str]:
+    """Images of which neither their chart nor the lock file has a digest; raises as `write`."""
+    found = _renewed(path(root, report.environment), report)
+    return [image for images in found.values() for image, digest in images.items() if not digest]
+
+
+def write(root: Path, report: Report, told: Images | None = None) -> Path:
     """Writes the lock file of a report's environment anew, and returns its path.
 
     What it has of charts that nobody could render stays, and so does a digest that the chart does
-    not name. Raises RehearsalError where the rehearsal did not come to its charts, or where the
-    file is no lock.
+    not name. `told` are digests for images that have none otherwise. Raises RehearsalError where
+    the rehearsal did not come to its charts, or where the file is no lock.
     """
-    file = path(root, report.environment)
+    file, known = path(root, report.environment), told or {}
+    after = {
+        chart: {image: digest or known.get(image) for image, digest in images.items()}
+        for chart, images in _renewed(file, report).items()
+    }
+    text = yaml.safe_dump(dict(sorted(after.items())), sort_keys=False, width=200)
+    scratch = file.with_suffix(".new")
+    scratch.write_text(HEADER.format(environment=report.environment) + text, encoding="utf-8")
+    scratch.replace(file)
+    return file
+
+
+def _renewed(file: Path, report: Report) -> dict[str, dict[str, str | None]]:
+    """What the file has after a report, as far as charts and the file itself know."""
     if not (report.charts.rendered or report.charts_not_rehearsed):
         raise RehearsalError(
             f"The last rehearsal of {report.environment} ended before its charts: {file} stays as "
@@ -106,14 +125,10 @@ def write(root: Path, report: Report) -> Path:
         )
     before = read(file)
     left = {f"{Wanted.name_of(each.chart)} {each.version}" for each in report.charts_not_rehearsed}
-    after = {chart: images for chart, images in before.items() if chart in left}
+    after = {chart: dict(images) for chart, images in before.items() if chart in left}
     for chart, images in locked(report.charts.rendered).items():
         known = before.get(chart, {})
         after[chart] = {
             image: digest or known.get(image) for image, digest in sorted(images.items())
         }
-    text = yaml.safe_dump(dict(sorted(after.items())), sort_keys=False, width=200)
-    scratch = file.with_suffix(".new")
-    scratch.write_text(HEADER.format(environment=report.environment) + text, encoding="utf-8")
-    scratch.replace(file)
-    return file
+    return after

@@ -7,7 +7,6 @@ changes, so what was fetched is kept and not asked for again.
 
 import hashlib
 import os
-import re
 import tempfile
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -19,23 +18,12 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 import yaml
 
+from rehearsal.charts.asking import FetchError, NoHostError, as_json, ask, opened, registry
 from rehearsal.charts.wanted import OCI, Found, Unreachable, Wanted
 
-CONNECT_S = 3.0
-READ_S = 10.0
 CHART_LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # an index may have 10 MB
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_PARAMETER = re.compile(r'(\w+)="([^"]*)"')
-
-
-class _FetchError(Exception):
-    """A chart cannot be had; the text is the reason."""
-
-
-class _NoHostError(_FetchError):
-    """The host does not answer at all."""
 
 
 def fetch(wanted: Iterable[Wanted], store: Path) -> dict[Wanted, Found | Unreachable]:
@@ -69,19 +57,17 @@ def _found(wanted: Wanted, path: Path) -> Found:
 def _of_host(charts: Iterable[Wanted], store: Path) -> dict[Wanted, Found | Unreachable]:
     answers: dict[Wanted, Found | Unreachable] = {}
     silent = ""
-    with httpx.Client(
-        timeout=httpx.Timeout(READ_S, connect=CONNECT_S), follow_redirects=True
-    ) as client:
+    with opened() as client:
         for each in charts:
             if silent:
                 answers[each] = Unreachable(reason=silent)
                 continue
             try:
                 content = _Source(client, each).content()
-            except _NoHostError as error:
+            except NoHostError as error:
                 silent = str(error)
                 answers[each] = Unreachable(reason=silent)
-            except _FetchError as error:
+            except FetchError as error:
                 answers[each] = Unreachable(reason=str(error))
             else:
                 answers[each] = _found(each, _write(_kept(each, store), content))
@@ -114,76 +100,38 @@ class _Source:
         entry = self._entry(base)
         urls = entry.get("urls") or []
         if not urls:
-            raise _FetchError(f"the index of {repository} has no address for it")
-        content = self._get(urljoin(base, str(urls[0]))).content
+            raise FetchError(f"the index of {repository} has no address for it")
+        content = ask(self.client, urljoin(base, str(urls[0]))).content
         return _checked(content, str(entry.get("digest") or ""))
 
     def _entry(self, base: str) -> Mapping[str, Any]:
         try:
-            index = yaml.load(self._get(f"{base}index.yaml").content, Loader=_LOADER)  # noqa: S506  # a safe one
+            index = yaml.load(ask(self.client, f"{base}index.yaml").content, Loader=_LOADER)  # noqa: S506  # a safe one
             entries = index["entries"].get(self.wanted.name) or []
         except (yaml.YAMLError, TypeError, KeyError, AttributeError):
-            raise _FetchError(f"{base}index.yaml is no index of charts") from None
+            raise FetchError(f"{base}index.yaml is no index of charts") from None
         for entry in entries:
             if str(entry.get("version")).removeprefix("v") == self.wanted.plain_version:
                 return dict(entry)
-        raise _FetchError(f"{base}index.yaml has no {self.wanted.title}")
+        raise FetchError(f"{base}index.yaml has no {self.wanted.title}")
 
     def _of_registry(self, address: str) -> bytes:
         parts = urlsplit(address)
-        scheme = "http" if parts.hostname in _LOOPBACK else "https"  # as container runtimes do
-        root = f"{scheme}://{parts.netloc}/v2{parts.path}"
+        root = registry(parts.netloc, parts.path)
         tag = self.wanted.version.replace("+", "_")
         accepts = {"Accept": MANIFEST}
-        manifest = self._get(f"{root}/manifests/{tag}", accepts)
+        manifest = ask(self.client, f"{root}/manifests/{tag}", accepts)
         headers = {"Authorization": manifest.request.headers.get("Authorization", "")}
-        for layer in _json(manifest).get("layers") or []:
+        for layer in as_json(manifest).get("layers") or []:
             if layer.get("mediaType") == CHART_LAYER:
                 digest = str(layer["digest"])
-                content = self._get(f"{root}/blobs/{digest}", headers).content
+                content = ask(self.client, f"{root}/blobs/{digest}", headers).content
                 return _checked(content, digest)
-        raise _FetchError(f"{address}:{tag} is no Helm chart")
-
-    def _get(self, url: str, headers: Mapping[str, str] | None = None) -> httpx.Response:
-        given = {name: value for name, value in (headers or {}).items() if value}
-        try:
-            answer = self.client.get(url, headers=given)
-            if answer.status_code == httpx.codes.UNAUTHORIZED:
-                token = self._token(answer.headers.get("WWW-Authenticate", ""))
-                if token:
-                    answer = self.client.get(
-                        url, headers={**given, "Authorization": f"Bearer {token}"}
-                    )
-        except (httpx.ConnectError, httpx.TimeoutException, httpx.ProxyError):
-            raise _NoHostError(f"{urlsplit(url).netloc} cannot be reached") from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise _FetchError(f"{url}: {type(error).__name__}") from None
-        if not answer.is_success:
-            raise _FetchError(f"{url} answers {answer.status_code}")
-        return answer
-
-    def _token(self, challenge: str) -> str:
-        """What a registry gives to everybody who asks for the right to read."""
-        if not challenge.lower().startswith("bearer "):
-            return ""
-        said = dict(_PARAMETER.findall(challenge))
-        realm = said.pop("realm", "")
-        if not realm:
-            return ""
-        answer = _json(self.client.get(realm, params=said))
-        return str(answer.get("token") or answer.get("access_token") or "")
-
-
-def _json(answer: httpx.Response) -> dict[str, Any]:
-    try:
-        found = answer.json()
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+        raise FetchError(f"{address}:{tag} is no Helm chart")
 
 
 def _checked(content: bytes, digest: str) -> bytes:
     wanted = digest.removeprefix("sha256:")
     if wanted and hashlib.sha256(content).hexdigest() != wanted:
-        raise _FetchError(f"what came is not what was published under the checksum {wanted[:12]}…")
+        raise FetchError(f"what came is not what was published under the checksum {wanted[:12]}…")
     return content

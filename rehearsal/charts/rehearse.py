@@ -130,6 +130,7 @@ def _outcome(equipment: Equipment, release: CloudObject, found: Found) -> _Outco
         *dry_run.prepare(equipment.api, rendering, owner),
         *dry_run.refusals(equipment.api, rendering),
     ]
+    without = served.with_definitions(rendering.all_crds).without_namespace
     every = [*_objects(rendering), *(each.object for each in rendering.hooks)]
     return _Outcome(
         known=replace(
@@ -138,7 +139,7 @@ def _outcome(equipment: Equipment, release: CloudObject, found: Found) -> _Outco
             crds=tuple(each["metadata"]["name"] for each in rendering.all_crds),
             hooks=tuple(map(_hook, rendering.hooks)),
             refused=tuple(refused),
-            dependents=tuple(dependents([*every, *rendering.all_crds], equipment.api)),
+            dependents=tuple(dependents([*every, *rendering.all_crds], equipment.api, without)),
             images=tuple(sorted({image for each in every for image in images(each)})),
             varying=rendering.varying,
             lookups=rendering.lookups,

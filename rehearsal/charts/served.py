@@ -1,7 +1,7 @@
 """What a cluster serves, as charts see it in `.Capabilities`."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from policies.language.manifest import at, items, mapping
@@ -17,16 +17,21 @@ class Served:
     version: str
     kinds: Mapping[tuple[str, str], bool] = field(default_factory=dict)
     """(apiVersion, kind), such as ("apps/v1", "Deployment"), to whether it has namespaces."""
+    without_namespace: frozenset[tuple[str, str]] = frozenset()
+    """(group, plural), such as ("", "nodes"), of the kinds that are in no namespace."""
 
     @classmethod
     def by(cls, api: Api) -> "Served":
         """What the API server serves now."""
         kinds: dict[tuple[str, str], bool] = {}
+        without: set[tuple[str, str]] = set()
         for root in ("/api", "/apis"):
             answer = api.request("GET", root, headers=_DISCOVERY)
             for group in answer["items"]:
                 kinds.update(_kinds(group))
-        return cls(version=str(api.request("GET", "/version")["gitVersion"]), kinds=kinds)
+                without.update(_without_namespace(group))
+        version = str(api.request("GET", "/version")["gitVersion"])
+        return cls(version=version, kinds=kinds, without_namespace=frozenset(without))
 
     @property
     def api_versions(self) -> list[str]:
@@ -40,15 +45,24 @@ class Served:
 
     def with_definitions(self, definitions: Iterable[Mapping[str, Any]]) -> "Served":
         """What is served once these CustomResourceDefinitions are applied, too."""
-        kinds = dict(self.kinds)
+        kinds, without = dict(self.kinds), set(self.without_namespace)
         for definition in definitions:
             spec = mapping(definition.get("spec"))  # the API server refuses what is none
+            if spec.get("scope") == "Cluster":
+                without.add((str(spec.get("group")), str(at(spec, "names", "plural"))))
             for version in items(spec.get("versions")):
                 if at(version, "served"):
                     api_version = f"{spec.get('group')}/{at(version, 'name')}"
                     kind = str(at(spec, "names", "kind"))
                     kinds[api_version, kind] = spec.get("scope") == "Namespaced"
-        return Served(version=self.version, kinds=kinds)
+        return replace(self, kinds=kinds, without_namespace=frozenset(without))
+
+
+def _without_namespace(group: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    for version in group.get("versions", []):
+        for resource in version.get("resources", []):
+            if resource.get("scope") == "Cluster":
+                yield group.get("metadata", {}).get("name", ""), resource["resource"]
 
 
 def _kinds(group: Mapping[str, Any]) -> Iterable[tuple[tuple[str, str], bool]]:

@@ -1,5 +1,6 @@
 """The pods of a chart's workloads: how many there are, what one asks for, and its images."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,6 +17,7 @@ _TEMPLATES = {
     ("batch/v1", "CronJob"): ("spec", "jobTemplate", "spec", "template"),
 }
 _ONE_EACH_TIME = ("Job", "CronJob", "Pod")
+_A_REFERENCE = re.compile(r"[a-z0-9][\w.-]*([:/][\w.-]+)+(@sha256:[0-9a-f]{64})?")
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 
 
@@ -104,9 +106,40 @@ def _amount(of: Mapping[str, object]) -> Amount:
 
 
 def images(object_: Mapping[str, Any]) -> Iterator[str]:
-    """The images of a workload's containers."""
-    spec = pod_spec(object_) or {}
+    """The images of a workload's containers, and those that a custom resource names."""
+    spec = pod_spec(object_)
+    if spec is None:
+        if _is_custom(object_):
+            yield from _named(object_.get("spec"))
+        return
     for part in _CONTAINERS:
         for container in items(spec.get(part)):
             if image := at(container, "image"):
                 yield str(image)
+
+
+def _is_custom(object_: Mapping[str, Any]) -> bool:
+    group = str(object_.get("apiVersion")).rpartition("/")[0]
+    return "." in group and not group.endswith(".k8s.io")
+
+
+def _named(value: object) -> Iterator[str]:
+    """Images as custom resources name them: whole, or by repository, image and version.
+
+    A version may be a digest (GPU Operator's `ClusterPolicy`). What says that it is not enabled
+    runs nothing.
+    """
+    if isinstance(value, list):
+        for each in value:
+            yield from _named(each)
+    if not isinstance(value, Mapping) or value.get("enabled") is False:
+        return
+    repository, image, version = (value.get(key) for key in ("repository", "image", "version"))
+    if isinstance(image, str) and image:
+        if repository and version:
+            mark = "@" if str(version).startswith("sha256:") else ":"
+            yield f"{repository}/{image}{mark}{version}"
+        elif not repository and _A_REFERENCE.fullmatch(image):
+            yield image
+    for each in value.values():
+        yield from _named(each)

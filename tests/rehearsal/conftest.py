@@ -21,11 +21,18 @@ from tests.conftest import ROOT
 from toolchain.build import ensure
 
 DEADLINE_S = 300  # for a hanging command alone
+NO_INTERNET = {
+    **dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9"),
+    "no_proxy": "127.0.0.1,localhost",
+}
+"""A proxy that nothing serves, so that a rehearsal tells of charts what it tells everywhere."""
 COMMAND = """
 import sys
 from pathlib import Path
-from rehearsal import cli
+from rehearsal import cli, run
+from toolchain.layout import Layout
 verb, root, environment, *flags = sys.argv[1:]
+run.Layout = lambda: Layout(home=Path(root) / ".toolchain")  # has no chart that was fetched
 if verb == "rehearse-stop":
     sys.exit(cli.rehearse_stop(Path(root), environment))
 if verb == "twin":
@@ -106,6 +113,7 @@ class Checkout:
             stderr=subprocess.PIPE,
             text=True,
             cwd=self.root,
+            env=_without_internet(),
             start_new_session=True,
         )
         return Running(process=process)
@@ -127,6 +135,11 @@ class Checkout:
         """Command lines of every process that a rehearsal of the environment has started."""
         mark = str(self.workspace(environment).directory.resolve())
         return [" ".join(p.cmdline()) for p in psutil.process_iter() if _mark(p) == mark]
+
+
+def _without_internet() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name.lower() not in NO_INTERNET}
+    return {**kept, **NO_INTERNET, **{name.upper(): value for name, value in NO_INTERNET.items()}}
 
 
 def _mark(process: psutil.Process) -> str | None:

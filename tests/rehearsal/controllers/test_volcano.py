@@ -33,7 +33,7 @@ AGAIN = [{"event": "PodEvicted", "action": "RestartJob"}]
 
 def reports(fleet: Fleet) -> dict[str, ControllerReport]:
     found = controller_report.read(
-        fleet.api, fleet.place.directory, pinned=versions, environment={"volcano": "1.14.1"}
+        fleet.api, fleet.place.directory, versions=versions, environment={"volcano": "1.14.1"}
     )
     return {each.name: each for each in found}
 

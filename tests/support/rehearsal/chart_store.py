@@ -44,6 +44,8 @@ class ChartStore:
     asked: list[str] = field(default_factory=list)
     digest: str = ""
     """The checksum that is told, where that is not the true one."""
+    told_digest: str = ""
+    """What is told of a manifest in place of its digest."""
     wants_token: bool = False
 
     @property
@@ -53,6 +55,15 @@ class ChartStore:
     @property
     def registry(self) -> str:
         return f"oci://{self.address}/charts/{NAME}"
+
+    @property
+    def image(self) -> str:
+        """The chart's tag in the registry, as an image is named."""
+        return f"{self.address}/charts/{NAME}:{VERSION}"
+
+    @property
+    def manifest_digest(self) -> str:
+        return f"sha256:{hashlib.sha256(self._manifest()).hexdigest()}"
 
     @property
     def checksum(self) -> str:
@@ -78,7 +89,10 @@ class ChartStore:
             f"/v2/charts/{NAME}/blobs/sha256:{self.checksum}": self.chart,
         }
         found = pages.get(parts.path)
-        return (404, b"", {}) if found is None else (200, found, {})
+        if found is None:
+            return 404, b"", {}
+        digest = self.told_digest or self.manifest_digest
+        return 200, found, {"Docker-Content-Digest": digest} if "/manifests/" in path else {}
 
     def _index(self) -> bytes:
         entry = {"version": VERSION, "urls": [f"files/{NAME}.tgz"], "digest": self.checksum}
@@ -101,6 +115,9 @@ def serving(store: ChartStore) -> Iterator[ChartStore]:
     """Serves while it is open."""
 
     class Handler(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.do_GET()
+
         def do_GET(self) -> None:
             store.asked.append(self.path)
             status, content, headers = store.answer(
@@ -110,7 +127,8 @@ def serving(store: ChartStore) -> Iterator[ChartStore]:
             for name, value in {**headers, "Content-Length": str(len(content))}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(content)
+            if self.command != "HEAD":
+                self.wfile.write(content)
 
         def log_message(self, *_arguments: object) -> None:
             """Says nothing."""

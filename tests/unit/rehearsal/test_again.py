@@ -129,6 +129,16 @@ def test_what_is_refused_does_not_stay_in_the_twin(
     assert {name: (workspace.directory / name).read_text() for name in names} == before
 
 
+def test_it_states_nothing_as_the_twin_may_have_been_changed_by_hand(
+    workspace: Workspace, rehearse: Callable[[], Report]
+) -> None:
+    for path in (workspace.statement, workspace.signed_statement):
+        path.write_text("{}")
+    rehearse()
+    assert not workspace.statement.exists()
+    assert not workspace.signed_statement.exists()
+
+
 def test_what_is_running_is_still_known(workspace: Workspace, refused: Report) -> None:
     assert refused.planned
     assert Running.read(workspace.kept_mark).nodes == ("dev-dgx-01",)

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+import settings.versions
 from engine.console import show
 from rehearsal import controller_report, digest
 from rehearsal.api import Api
@@ -72,7 +73,7 @@ def read(directory: Path, has: str) -> ControllerReport:
     (found,) = controller_report.read(
         cast("Api", FakeApi()),
         directory,
-        pinned={"volcano": "1.14.1"},
+        versions={"volcano": "1.14.1"},
         environment={"volcano": has},
     )
     return found
@@ -104,6 +105,19 @@ def test_a_chart_whose_controllers_ran_is_not_among_those_that_were_not_rehearse
     report = Report(environment="dev", charts_not_rehearsed=tuple(charts))
     (left,) = with_controllers(report, (RAN,)).charts_not_rehearsed
     assert left.name == "karpenter"
+
+
+def test_a_chart_that_is_named_by_its_address_is_known_by_its_name() -> None:
+    chart = Chart(
+        name="karpenter",
+        chart=settings.versions.KARPENTER.name,
+        version="1.14.1",
+        kinds_installed=False,
+    )
+    report = Report(environment="dev", charts_not_rehearsed=(chart,))
+    ran = replace(RAN, name="karpenter", system="karpenter")
+    assert chart.chart.startswith("oci://")
+    assert with_controllers(report, (ran,)).charts_not_rehearsed == ()
 
 
 def test_the_short_report_has_a_line_and_the_whole_one_names_the_rights(

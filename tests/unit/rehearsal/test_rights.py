@@ -101,6 +101,43 @@ def test_what_an_admission_rule_refuses_is_no_missing_right(tmp_path: Path) -> N
     assert "delete pods" in map(str, found.used)
 
 
+APPLIES = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["create", "patch", "update"]}]
+FORBIDDEN = (
+    'pods "a" is forbidden: User "system:serviceaccount:volcano-system:volcano-scheduler" cannot '
+    'create resource "pods" in API group "" in the namespace "research"'
+)
+
+
+def answered(verb: str, code: int, message: str = "") -> str:
+    asked = json.loads(request(verb, "pods", namespace="research", name="a"))
+    return json.dumps({**asked, "responseStatus": {"code": code, "message": message}})
+
+
+@pytest.mark.parametrize("verb", ["patch", "update"])
+def test_what_an_apply_or_an_update_creates_uses_the_right_to_create(
+    tmp_path: Path, verb: str
+) -> None:
+    found = use(tmp_path, cluster(APPLIES), answered(verb, 201))
+    assert [str(each) for each in found.used] == ["create pods", f"{verb} pods"]
+    by_name = [{**APPLIES[0], "resourceNames": ["a"]}]
+    named = use(tmp_path, cluster(by_name), answered(verb, 201))
+    assert [each.verb for each in named.used] == ["create", verb], "the address has the name"
+    changed = use(tmp_path, cluster(APPLIES), answered(verb, 200))
+    assert [str(each) for each in changed.used] == [f"{verb} pods"]
+
+
+@pytest.mark.parametrize("verb", ["patch", "update"])
+def test_an_apply_or_an_update_that_may_not_create_lacks_that_right(
+    tmp_path: Path, verb: str
+) -> None:
+    refused = answered(verb, 403, FORBIDDEN)
+    assert [str(each) for each in use(tmp_path, cluster([]), refused).missing] == [
+        "create pods in research"
+    ]
+    by_a_rule = answered(verb, 403, "a ValidatingAdmissionPolicy denied the request")
+    assert use(tmp_path, cluster([]), by_a_rule).missing == ()
+
+
 def test_a_part_of_a_kind_needs_a_right_of_its_own(tmp_path: Path) -> None:
     bound = request("create", "pods", subresource="binding", namespace="research", name="a")
     assert [str(each) for each in use(tmp_path, cluster(), bound).used] == ["create pods/binding"]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.toolchain.conftest import Workshop
+from toolchain.build import versions
 from toolchain.program import numbers
 from toolchain.programs import CONTROL_PLANE, KWOK, PULUMI
 
@@ -38,6 +39,26 @@ def test_a_control_plane_is_known_by_the_version_of_its_api_server(workshop: Wor
     installed = workshop.install("control-plane", f"Kubernetes v{CONTROL_PLANE.version()}")
 
     assert workshop.ensure("control-plane").path("control-plane") == installed
+
+
+def test_the_versions_are_those_of_the_programs_that_run(workshop: Workshop) -> None:
+    newer = {
+        "kubernetes": minor(CONTROL_PLANE.version(), 0),
+        "kwok": minor(KWOK.version(), 0),
+        "pulumi": minor(PULUMI.version(), 30),
+    }
+    built = workshop.ensure("control-plane", "kwok", "pulumi").versions
+    assert built == versions
+    workshop.install("control-plane", f"Kubernetes v{newer['kubernetes']}")
+    workshop.install("kwok", f"kwok version v{newer['kwok']}")
+    workshop.install("pulumi-language-python", "")
+    workshop.install("pulumi", f"v{newer['pulumi']}")
+
+    used = workshop.ensure("control-plane", "kwok", "pulumi").versions
+
+    assert {name: version for name, version in used.items() if version != built[name]} == newer
+    unknown = {"etcd", "pulumi-language-python"}
+    assert built.keys() - used.keys() == unknown, "what comes with them prints no version"
 
 
 def test_kubectl_is_known_by_its_own_version_as_a_client(workshop: Workshop) -> None:

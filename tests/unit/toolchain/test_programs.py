@@ -11,6 +11,8 @@ from toolchain.program import SOURCES, Program, pinned
 from toolchain.programs import (
     CONTROL_PLANE,
     CONTROL_PLANE_NEXT,
+    CRDS,
+    KARPENTER,
     KUBECTL,
     KUBELET_SHAPES,
     KUEUE,
@@ -45,6 +47,12 @@ def test_kubernetes_and_its_staging_modules_are_of_one_version(program: Program)
 
 def test_the_scheduler_of_volcano_is_of_one_version_with_its_kinds_and_its_chart() -> None:
     assert VOLCANO.version() == versions["volcano"] == settings.versions.VOLCANO.version
+
+
+def test_karpenter_its_kinds_and_its_settings_are_of_one_version() -> None:
+    shipped = {settings.versions.KARPENTER.version, settings.versions.KARPENTER_CRD.version}
+    pins = {KARPENTER.version(), CRDS.version(), versions["karpenter"]}
+    assert pins == shipped
 
 
 def test_kueue_is_of_one_version_with_its_chart() -> None:

@@ -80,7 +80,7 @@ def test_a_fitting_program_on_path_is_as_good_as_a_built_one(empty: Layout, tmp_
     kwok.chmod(0o755)
     found = computer(empty)["kwok"]
     assert not found.missing
-    assert found.found == f"on PATH: {kwok}"
+    assert found.found == f"{PROGRAMS['kwok'].version()} on PATH: {kwok}"
 
 
 def test_a_built_program_is_enough(empty: Layout) -> None:

@@ -66,6 +66,25 @@ def test_a_selector_bounds_a_webhook_over_everything() -> None:
     assert "(where its namespaceSelector says)" in found.sentence
 
 
+def test_a_selector_of_namespaces_bounds_nothing_that_is_in_none() -> None:
+    asked = {
+        "rules": [
+            rule(["CREATE"], ["a.example"], ["queues", "jobs"]),
+            rule(["UPDATE"], [""], ["namespaces", "nodes/status"]),
+            {**rule(["DELETE"], ["*"], ["*"]), "scope": "Cluster"},
+        ],
+        "namespaceSelector": {"matchLabels": {"a": "b"}},
+    }
+    known = {("a.example", "queues"), ("", "nodes"), ("", "namespaces")}
+
+    (found,) = dependents([configuration(asked)], without_namespace=known)
+
+    assert found.covers == (
+        "CREATE of queues, UPDATE of nodes/status, DELETE of *, "
+        "CREATE of jobs, UPDATE of namespaces (where its namespaceSelector says)"
+    )
+
+
 def test_an_api_service_and_a_conversion_wait_for_their_pods() -> None:
     api_service = {
         "kind": "APIService",

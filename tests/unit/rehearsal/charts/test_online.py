@@ -96,11 +96,11 @@ def test_a_host_that_does_not_answer_is_asked_once(
 ) -> None:
     asked = []
 
-    def silent(_client: httpx.Client, url: str, **_options: object) -> NoReturn:
+    def silent(_client: httpx.Client, _method: str, url: str, **_options: object) -> NoReturn:
         asked.append(url)
         raise httpx.ConnectTimeout("")
 
-    monkeypatch.setattr(httpx.Client, "get", silent)
+    monkeypatch.setattr(httpx.Client, "request", silent)
     charts = [wanted(f"https://charts.fleet.example/{path}") for path in "abc"]
 
     found = fetch(charts, tmp_path)

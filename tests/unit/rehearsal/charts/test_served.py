@@ -12,7 +12,9 @@ APPS = {"metadata": {"name": "apps"}, "versions": [{"version": "v1", "resources"
     {"resource": "deployments", "responseKind": {"kind": "Deployment"}, "scope": "Namespaced"},
 ]}]}  # fmt: skip
 RBAC = {"metadata": {"name": "rbac.authorization.k8s.io"}, "versions": [{"version": "v1",
-    "resources": [{"responseKind": {"kind": "ClusterRole"}, "scope": "Cluster"}]}]}  # fmt: skip
+    "resources": [
+    {"resource": "clusterroles", "responseKind": {"kind": "ClusterRole"}, "scope": "Cluster"},
+]}]}  # fmt: skip
 ANSWERS = {
     "/api": {"items": [CORE]},
     "/apis": {"items": [APPS, RBAC]},
@@ -38,6 +40,14 @@ def test_a_cluster_serves_groups_and_kinds() -> None:
         "v1",
         "v1/Pod",
     ]
+
+
+def test_kinds_in_no_namespace_are_known_by_their_plural_those_of_a_chart_too() -> None:
+    role = ("rbac.authorization.k8s.io", "clusterroles")
+    assert served().without_namespace == {role}
+    definition = {"spec": {"group": "a.example", "scope": "Cluster", "names": {"plural": "queues"}}}
+    found = served().with_definitions([definition]).without_namespace
+    assert found == {role, ("a.example", "queues")}
 
 
 def test_a_kind_has_namespaces_or_not_or_is_unknown() -> None:

@@ -57,6 +57,51 @@ def test_a_cron_job_has_pods_and_a_service_has_none() -> None:
     assert pod_of({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}) is None
 
 
+def custom(kind: str, **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "a.example/v1", "kind": kind, "metadata": {"name": "c"}, "spec": spec}
+
+
+def component(version: str, **more: Any) -> dict[str, Any]:
+    return {"repository": "a.example/gpu", "image": "part", "version": version, **more}
+
+
+def test_a_custom_resource_names_images_by_their_parts_or_whole() -> None:
+    digest = f"sha256:{'1' * 64}"
+    policy = custom(
+        "ClusterPolicy",
+        toolkit=component("v1", enabled=True),
+        plugin=component(digest, config={"name": "shares"}),
+        driver=component("v2", enabled=False, manager=component("v3")),
+        monitor={"exporter": component("v4")},
+    )
+    prometheus = custom(
+        "Prometheus",
+        image="a.example/prometheus:v3",
+        version="v3",
+        containers=[{"name": "c", "image": f"b.example:5000/side:1@{digest}"}],
+    )
+
+    assert list(images(policy)) == [
+        "a.example/gpu/part:v1",
+        f"a.example/gpu/part@{digest}",
+        "a.example/gpu/part:v4",
+    ]
+    assert list(images(prometheus)) == [
+        "a.example/prometheus:v3",
+        f"b.example:5000/side:1@{digest}",
+    ]
+
+
+def test_what_is_no_custom_resource_or_no_image_names_none() -> None:
+    values = {"image": "a.example/x:1", "args": ["--image=a.example/y:1"]}
+    built_in = {**custom("Thing", **values), "apiVersion": "networking.k8s.io/v1"}
+
+    assert list(images(built_in)) == []
+    assert list(images(custom("Thing", image="Flatcar", args=values["args"]))) == []
+    assert list(images(custom("Thing", image="https://a.example/x.raw"))) == []
+    assert list(images(custom("Thing", image={"repository": "a.example/x"}))) == []
+
+
 def test_init_containers_run_one_after_another_and_sidecars_beside_the_rest() -> None:
     spec = {
         "initContainers": [
