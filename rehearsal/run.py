@@ -26,7 +26,7 @@ from rehearsal.charts import lock
 from rehearsal.charts.rehearse import Equipment, find_all, rehearse, with_lock
 from rehearsal.controller_report import ControllerReport
 from rehearsal.controllers.controller import Controllers
-from rehearsal.controllers.ours import start_ours
+from rehearsal.controllers.ours import not_run, start_ours
 from rehearsal.digest import count
 from rehearsal.ending import take_down
 from rehearsal.engine import Engine, EngineError, forget_findings
@@ -188,7 +188,7 @@ class Rehearsal:
             self._wait_for(jobs)
         self._put_faults_in(twin)
         used = self._used(api, outcome)
-        self.report = report_builder.with_controllers(self.report, used)
+        self.report = report_builder.with_controllers(self.report, used, not_run(api))
         if again:
             before = Running.read(self.workspace.kept_mark)
             changes = since(before, self._running(), outcome.changes)

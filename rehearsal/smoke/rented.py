@@ -26,7 +26,7 @@ from rehearsal.smoke.results import RentedMachine
 MERGE = {"Content-Type": "application/merge-patch+json"}
 CHOSEN = "computed new nodeclaim(s) to fit pod(s)"
 """What Karpenter logs of each round in which it chooses machines (core v1.14.1,
-pkg/controllers/provisioning/provisioner.go)."""
+pkg/controllers/provisioning/scheduling/scheduler.go)."""
 LOG = Path("logs") / "karpenter.log"
 HOUR_S = 3600
 

@@ -19,6 +19,7 @@ from rehearsal.smoke.run import RunningSmoke, ready_machines, running
 from settings import Settings, stack_file
 from tests.conftest import ROOT
 from tests.support.rehearsal import fleets
+from tests.unit.rehearsal.smoke.test_followed import DENIED
 from tests.unit.rehearsal.smoke.test_rented import MACHINE as RENTED_MACHINE
 
 MACHINE = replace(RENTED_MACHINE, launched=inf)
@@ -37,7 +38,7 @@ class FakeApi:
     def create(self, path: str, body: dict[str, Any]) -> bool:
         name = body["metadata"]["name"]
         if name == "smoke-refused":
-            raise ApiServerError(422, "Invalid", "denied request: it must ask for whole cores")
+            raise ApiServerError(422, "Invalid", DENIED)
         self.made[f"{path}/{name}"] = body
         return True
 
