@@ -200,7 +200,7 @@ class Rehearsal:
         """Waits for the smoke set; a kind that does not do what it must fails the rehearsal."""
         with self.progress.phase("smoke") as now:
             jobs.wait(now.say)
-            found = jobs.result(self.environment.settings)
+            found = jobs.result()
             now.say(in_short(found) or "no machine for any of them")
             if found.problems:
                 now.fail(now.detail)

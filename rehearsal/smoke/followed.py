@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rehearsal.api import Api, ApiServerError
-from rehearsal.smoke.jobs import REFUSED, RENTED, SmokeJob
+from rehearsal.smoke.jobs import REFUSED, RENTED, SPANS, SmokeJob
 from rehearsal.smoke.places import REFUSALS
 from rehearsal.smoke.results import Outcome, SmokeRun
 from rehearsal.smoke.spokesmen import failed, rules_denial, why_waiting
@@ -83,10 +83,10 @@ class Followed:
     def problem(self) -> str:
         """What it did that it must not do, in a sentence; empty where it did what it must."""
         name = f"{self.job.kind}: job {self.job.name}"
-        elsewhere = [node for node, pool in self.nodes.items() if pool != self.job.pool]
+        elsewhere = [node for node, pool in self.nodes.items() if pool not in self.job.pools]
         if elsewhere:
-            where = ", ".join(elsewhere)
-            return f"{name} was put on {where}, which is not of pool {self.job.pool}."
+            where, pools = ", ".join(elsewhere), " or ".join(self.job.pools)
+            return f"{name} was put on {where}, which is not of pool {pools}."
         if self.job.kind == REFUSED:
             if self.is_the_refusal:
                 return ""
@@ -106,7 +106,7 @@ class Followed:
         return SmokeRun(
             kind=self.job.kind,
             name=self.job.name,
-            pool=self.job.pool,
+            pool=", ".join(self.job.pools),
             queue=self.job.queue,
             gpus=self.job.gpus,
             outcome=self.outcome or "failed",
@@ -123,7 +123,7 @@ class Followed:
 
     @property
     def _deadline(self) -> float:
-        return RENTED_DEADLINE_S if self.job.kind == RENTED else DEADLINE_S
+        return RENTED_DEADLINE_S if self.job.kind in (RENTED, SPANS) else DEADLINE_S
 
     def _close(self, outcome: Outcome, said: str) -> None:
         self.outcome, self.said = outcome, said
